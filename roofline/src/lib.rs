@@ -1,0 +1,27 @@
+//! The roofline itself: what a GPU can do and what a kernel must do.
+//!
+//! A [`Gpu`] has peaks by [`Dtype`], a memory bandwidth and a link; a kernel shape
+//! ([`GemmShape`], [`AttentionShape`], [`MoeShape`], [`AllReduceShape`]) knows its FLOPs and its
+//! compulsory bytes ([`Work`]). One over the other is the time below which no run of that kernel
+//! can be ([`Work::bound_s`]).
+//!
+//! Both sides of rooflut use this crate: the code generator, to check measured rows against the
+//! bound and to store them relative to it, and the library, to turn them back into seconds. So each
+//! formula is written once.
+#![no_std]
+
+mod allreduce;
+mod attention;
+mod dtype;
+mod gemm;
+mod gpu;
+mod moe;
+mod work;
+
+pub use allreduce::AllReduceShape;
+pub use attention::{AttentionShape, PREFILL_FLOPS_PER_SQUARE};
+pub use dtype::Dtype;
+pub use gemm::GemmShape;
+pub use gpu::{Gpu, Rates};
+pub use moe::MoeShape;
+pub use work::Work;

@@ -1,0 +1,53 @@
+//! FLOPs and bytes, and the time below which they cannot be done.
+
+use core::ops::{Add, AddAssign};
+
+use crate::Rates;
+
+/// What a kernel has to do at least: operations, memory traffic, link traffic.
+///
+/// Bytes are compulsory: every operand once, whatever the caches do.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Work {
+    /// Floating-point operations (a multiply-add is two).
+    pub flops: f64,
+    /// Bytes from and to device memory.
+    pub bytes: f64,
+    /// Bytes over the link to other GPUs.
+    pub link_bytes: f64,
+}
+
+impl Work {
+    /// Seconds below which this work cannot be done: the largest of FLOPs/peak, bytes/bandwidth and
+    /// link bytes/link.
+    ///
+    /// ```
+    /// use rooflut_roofline::{Rates, Work};
+    /// let rates = Rates { s_per_flop: 1e-15, s_per_byte: 2e-12, s_per_link_byte: 1e-11 };
+    /// let work = Work { flops: 1e12, bytes: 1e9, link_bytes: 0.0 };
+    /// assert_eq!(work.bound_s(&rates), 2e-3);
+    /// ```
+    pub fn bound_s(&self, rates: &Rates) -> f64 {
+        (self.flops * rates.s_per_flop)
+            .max(self.bytes * rates.s_per_byte)
+            .max(self.link_bytes * rates.s_per_link_byte)
+    }
+}
+
+impl Add for Work {
+    type Output = Work;
+
+    fn add(self, other: Work) -> Work {
+        Work {
+            flops: self.flops + other.flops,
+            bytes: self.bytes + other.bytes,
+            link_bytes: self.link_bytes + other.link_bytes,
+        }
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        *self = *self + other;
+    }
+}

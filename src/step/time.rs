@@ -1,0 +1,200 @@
+//! The answer of a latency model: how long a step takes, part by part.
+
+use core::fmt;
+
+use crate::step::StepBatch;
+use crate::table::Provenance;
+use crate::units::Seconds;
+
+/// Something that knows how long an engine step takes.
+pub trait LatencyModel {
+    /// Time of one step. An empty batch takes no time; any other a positive, finite one.
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime;
+}
+
+impl<M: LatencyModel + ?Sized> LatencyModel for &M {
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        (**self).step_time(batch)
+    }
+}
+
+/// A part of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// Fused query, key and value projection.
+    Qkv,
+    /// Attention over new prompt tokens.
+    PrefillAttention,
+    /// Attention of decoding requests over their KV cache.
+    DecodeAttention,
+    /// Output projection of the attention.
+    OProj,
+    /// Fused gate and up projection of the FFN (dense layers and shared experts).
+    GateUp,
+    /// Down projection of the FFN (dense layers and shared experts).
+    Down,
+    /// Router and experts of mixture-of-experts layers.
+    Moe,
+    /// All-reduces of tensor parallelism.
+    AllReduce,
+    /// Norms, rotary embedding, activation, residual, KV write, and the gaps between kernels.
+    SmallKernels,
+    /// Projection of the sampled rows to the vocabulary.
+    LmHead,
+    /// Sampling over the vocabulary.
+    Sampling,
+}
+
+impl Part {
+    /// How many parts there are.
+    pub const COUNT: usize = 11;
+
+    /// All parts, in the order of a layer.
+    pub const ALL: [Part; Part::COUNT] = [
+        Part::Qkv,
+        Part::PrefillAttention,
+        Part::DecodeAttention,
+        Part::OProj,
+        Part::GateUp,
+        Part::Down,
+        Part::Moe,
+        Part::AllReduce,
+        Part::SmallKernels,
+        Part::LmHead,
+        Part::Sampling,
+    ];
+
+    /// The name used in outputs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Part::Qkv => "qkv",
+            Part::PrefillAttention => "prefill_attention",
+            Part::DecodeAttention => "decode_attention",
+            Part::OProj => "o_proj",
+            Part::GateUp => "gate_up",
+            Part::Down => "down",
+            Part::Moe => "moe",
+            Part::AllReduce => "all_reduce",
+            Part::SmallKernels => "small_kernels",
+            Part::LmHead => "lm_head",
+            Part::Sampling => "sampling",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The resource that sets the pace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Binding {
+    /// Matrix math.
+    Compute,
+    /// Device memory bandwidth.
+    Memory,
+    /// Launches, synchronisation and other time that neither FLOPs nor bytes explain.
+    Latency,
+    /// The link between GPUs.
+    Link,
+}
+
+impl Binding {
+    /// All resources.
+    pub const ALL: [Binding; 4] =
+        [Binding::Compute, Binding::Memory, Binding::Latency, Binding::Link];
+
+    /// The name used in outputs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Binding::Compute => "compute",
+            Binding::Memory => "memory",
+            Binding::Latency => "latency",
+            Binding::Link => "link",
+        }
+    }
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One part of a step, over all layers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartTime {
+    /// Which part.
+    pub part: Part,
+    /// Its time.
+    pub time: Seconds,
+    /// What sets its pace.
+    pub binding: Binding,
+}
+
+/// The time of one step and its parts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepTime {
+    parts: [Option<(Seconds, Binding)>; Part::COUNT],
+    total: Seconds,
+    provenance: Provenance,
+}
+
+impl StepTime {
+    /// No parts, no time.
+    pub const ZERO: StepTime = StepTime {
+        parts: [None; Part::COUNT],
+        total: Seconds::ZERO,
+        provenance: Provenance::Measured,
+    };
+
+    /// Adds a part, or adds to it; the binding of the longer share stays.
+    pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, provenance: Provenance) {
+        if let Some(slot) = self.parts.get_mut(part as usize) {
+            *slot = Some(match *slot {
+                Some((old, old_binding)) if old >= time => (old + time, old_binding),
+                Some((old, _)) => (old + time, binding),
+                None => (time, binding),
+            });
+        }
+        self.total += time;
+        self.provenance = self.provenance.max(provenance);
+    }
+
+    /// The whole step.
+    pub fn total(&self) -> Seconds {
+        self.total
+    }
+
+    /// The parts that the step has, in the order of [`Part::ALL`].
+    pub fn parts(&self) -> impl Iterator<Item = PartTime> + '_ {
+        Part::ALL.into_iter().zip(self.parts).filter_map(|(part, slot)| {
+            slot.map(|(time, binding)| PartTime { part, time, binding })
+        })
+    }
+
+    /// Time spent in `part`, zero if the step has none.
+    pub fn part(&self, part: Part) -> Seconds {
+        self.parts().find(|p| p.part == part).map_or(Seconds::ZERO, |p| p.time)
+    }
+
+    /// Time of the parts that `binding` sets the pace of.
+    pub fn bound_by(&self, binding: Binding) -> Seconds {
+        self.parts().filter(|p| p.binding == binding).map(|p| p.time).sum()
+    }
+
+    /// The resource that sets the pace of the larger share of the step.
+    pub fn binding(&self) -> Binding {
+        Binding::ALL.into_iter().fold(Binding::Compute, |best, candidate| {
+            if self.bound_by(candidate) > self.bound_by(best) { candidate } else { best }
+        })
+    }
+
+    /// The worst provenance of any part.
+    pub fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+}

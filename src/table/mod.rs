@@ -1,0 +1,5 @@
+//! Measured points: search, interpolation, provenance. No model knowledge.
+
+mod provenance;
+
+pub use provenance::{Provenance, Strictness};
