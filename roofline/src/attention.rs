@@ -1,13 +1,49 @@
 //! Causal self-attention, prefill and decode.
 
-use crate::{Dtype, Work};
+use crate::math::sqrt;
+use crate::{Dtype, Reference, Work};
 
 /// Bytes of one element of Q and of the output, which stay 16-bit.
 const QO_BYTES: f64 = 2.0;
 
 /// Causal prefill attention does `2 heads head_dim S^2` FLOPs: QK and PV are `4 heads head_dim S^2`,
 /// the causal mask leaves half.
-pub const PREFILL_FLOPS_PER_SQUARE: f64 = 2.0;
+const FLOPS_PER_SQUARE: f64 = 2.0;
+
+/// Queries that one thread block handles in FlashAttention kernels.
+const QUERY_BLOCK: f64 = 128.0;
+
+/// The KV bytes, as a share of the L2 cache, up to which a benchmark that repeats one kernel finds
+/// them all there; and the further share over which the hits fade out.
+const L2_HOT: f64 = 0.70;
+const L2_FADE: f64 = 0.35;
+
+/// Prompt chunks that one attention kernel works on together, as sums over the chunks: a chunk has
+/// `n` new tokens after `c` cached ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prompts {
+    /// Sum of n.
+    pub new: f64,
+    /// Sum of c + n.
+    pub total: f64,
+    /// Sum of n (n + 2 c): twice the pairs of query and key.
+    pub squares: f64,
+    /// Largest c + n.
+    pub longest: f64,
+}
+
+impl Prompts {
+    /// `batch` whole prompts of `seq_len` tokens.
+    pub fn equal(batch: f64, seq_len: f64) -> Prompts {
+        let tokens = batch * seq_len;
+        Prompts {
+            new: tokens,
+            total: tokens,
+            squares: tokens * seq_len,
+            longest: seq_len,
+        }
+    }
+}
 
 /// The static part of an attention kernel: heads, formats and how they are sharded.
 ///
@@ -41,27 +77,44 @@ impl AttentionShape {
         }
     }
 
-    /// FLOPs and bytes, on one rank, of prompt chunks described by two sums over the chunks.
+    /// FLOPs and bytes, on one rank, of causal attention over prompt chunks.
     ///
-    /// A chunk of `n` new tokens after `c` cached ones multiplies `n (c + n/2)` pairs, so
-    /// FLOPs = 2 heads head_dim x `squares` with `squares` = sum of n (n + 2 c); Q is read and the
-    /// output written for the `new` tokens, K and V are read for all `total` = sum of (c + n).
+    /// A chunk of `n` new tokens after `c` cached ones multiplies `n (c + n/2)` pairs: 4 heads
+    /// head_dim FLOPs each. Q is read and the output written for new tokens, K and V are read for all.
     ///
     /// ```
-    /// use rooflut_roofline::{AttentionShape, Dtype};
+    /// use rooflut_roofline::{AttentionShape, Dtype, Prompts};
     /// let shape = AttentionShape {
     ///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 1,
     /// };
-    /// let work = shape.prefill_work(1024.0, 1024.0, 1024.0 * 1024.0);
+    /// let work = shape.prefill_work(&Prompts::equal(1.0, 1024.0));
     /// assert_eq!(work.flops, 2.0 * 32.0 * 128.0 * 1024.0 * 1024.0);
     /// assert_eq!(work.bytes, 2.0 * 1024.0 * 128.0 * (2.0 * 32.0 + 2.0 * 8.0));
     /// ```
-    pub fn prefill_work(&self, new: f64, total: f64, squares: f64) -> Work {
+    pub fn prefill_work(&self, prompts: &Prompts) -> Work {
         Work {
-            flops: PREFILL_FLOPS_PER_SQUARE * self.local_q_width() * squares,
-            bytes: 2.0 * new * self.local_q_width() * QO_BYTES + total * self.local_kv_bytes(),
+            flops: FLOPS_PER_SQUARE * self.local_q_width() * prompts.squares,
+            bytes: 2.0 * prompts.new * self.local_q_width() * QO_BYTES
+                + prompts.total * self.local_kv_bytes(),
             link_bytes: 0.0,
         }
+    }
+
+    /// Reference time of prefill attention: launch time plus math and traffic, which hardly overlap,
+    /// and the critical path of the last query block over the longest prompt, as the square root of
+    /// the sum of squares.
+    ///
+    /// Source: this form has the smallest leave-one-out error on the sets of `bench_data/`, see
+    /// `bench_data/README.md`.
+    pub fn prefill_reference_s(&self, prompts: &Prompts, reference: &Reference) -> f64 {
+        let work = self.prefill_work(prompts);
+        let rates = &reference.rates;
+        let busy = work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte;
+        // One block of queries runs on one SM, at its share of the peak.
+        let block_flops =
+            4.0 * QUERY_BLOCK * f64::from(self.head_dim) * prompts.longest * reference.sms;
+        let critical = block_flops * rates.s_per_flop;
+        reference.t0_s + sqrt(busy * busy + critical * critical)
     }
 
     /// FLOPs and bytes, on one rank, of one new token for each of `requests` whose KV lengths (new
@@ -85,12 +138,20 @@ impl AttentionShape {
         }
     }
 
+    /// Reference time of decode attention: launch time plus traffic, which is faster as far as a
+    /// benchmark finds its KV entries in the L2 cache.
+    pub fn decode_reference_s(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> f64 {
+        let kv_bytes = kv_tokens * self.local_kv_bytes();
+        let from_memory = ((kv_bytes / reference.l2_bytes - L2_HOT) / L2_FADE).clamp(0.0, 1.0);
+        let read = from_memory + (1.0 - from_memory) * reference.hot_read;
+        let bytes = self.decode_work(requests, kv_tokens).bytes;
+        reference.t0_s + bytes * reference.rates.s_per_byte * read
+    }
+
     /// Bytes of K and V of one token in one layer, on one rank.
     pub fn local_kv_bytes(&self) -> f64 {
         let local = self.local();
-        2.0 * f64::from(local.kv_heads)
-            * f64::from(local.head_dim)
-            * self.kv_dtype.weight_bytes()
+        2.0 * f64::from(local.kv_heads) * f64::from(local.head_dim) * self.kv_dtype.weight_bytes()
     }
 
     fn local_q_width(&self) -> f64 {
@@ -98,20 +159,14 @@ impl AttentionShape {
         f64::from(local.q_heads) * f64::from(local.head_dim)
     }
 
-    /// The shape as one integer, for perfect hashing; `None` where a number exceeds its bits (16 for
-    /// heads and head_dim, 8 for tp): no table holds such a shape, the code generator refuses it.
-    pub fn packed(&self) -> Option<u64> {
-        let fits = self.q_heads >> 16 == 0
-            && self.kv_heads >> 16 == 0
-            && self.head_dim >> 16 == 0
-            && self.tp >> 8 == 0;
-        fits.then_some(
-            u64::from(self.q_heads) << 48
-                | u64::from(self.kv_heads) << 32
-                | u64::from(self.head_dim) << 16
-                | u64::from(self.tp) << 8
-                | self.dtype.code() << 4
-                | self.kv_dtype.code(),
-        )
+    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
+    /// the code generator checks), so whoever looks one up compares the shape too.
+    pub fn key(&self) -> u64 {
+        u64::from(self.q_heads) << 44
+            ^ u64::from(self.kv_heads) << 28
+            ^ u64::from(self.head_dim) << 12
+            ^ u64::from(self.tp) << 4
+            ^ self.dtype.code() << 2
+            ^ self.kv_dtype.code()
     }
 }

@@ -1,6 +1,6 @@
 //! Dense matrix multiplication: m x k activations times k x n weights.
 
-use crate::{Dtype, Work};
+use crate::{Dtype, Reference, Work};
 
 /// Bytes of one output element: kernels of every input dtype write 16 bits.
 const OUTPUT_BYTES: f64 = 2.0;
@@ -36,15 +36,19 @@ impl GemmShape {
         }
     }
 
+    /// Reference time at `m` rows: launch time plus the bound.
+    pub fn reference_s(&self, m: f64, reference: &Reference) -> f64 {
+        reference.t0_s + self.work(m).bound_s(&reference.rates)
+    }
+
     /// Bytes of the weights.
     pub fn weight_bytes(&self) -> f64 {
         f64::from(self.k) * f64::from(self.n) * self.dtype.weight_bytes()
     }
 
-    /// The shape as one integer, for perfect hashing; `None` where k or n exceed 28 bits (no table
-    /// holds such a shape: the code generator refuses it).
-    pub fn packed(&self) -> Option<u64> {
-        let (k, n) = (u64::from(self.k), u64::from(self.n));
-        (k >> 28 == 0 && n >> 28 == 0).then_some(k << 36 | n << 8 | self.dtype.code())
+    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
+    /// the code generator checks), so whoever looks one up compares the shape too.
+    pub fn key(&self) -> u64 {
+        u64::from(self.k) << 32 ^ u64::from(self.n) << 2 ^ self.dtype.code()
     }
 }

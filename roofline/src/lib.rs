@@ -15,13 +15,16 @@ mod attention;
 mod dtype;
 mod gemm;
 mod gpu;
+pub mod math;
 mod moe;
+mod reference;
 mod work;
 
 pub use allreduce::AllReduceShape;
-pub use attention::{AttentionShape, PREFILL_FLOPS_PER_SQUARE};
+pub use attention::{AttentionShape, Prompts};
 pub use dtype::Dtype;
 pub use gemm::GemmShape;
 pub use gpu::{Gpu, Rates};
 pub use moe::MoeShape;
+pub use reference::Reference;
 pub use work::Work;

@@ -1,6 +1,7 @@
 //! A fused mixture-of-experts layer: gate, up and down projections of the chosen experts.
 
-use crate::{Dtype, Work};
+use crate::math::{exp, ln};
+use crate::{Dtype, Reference, Work};
 
 /// The static part of a fused MoE layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,8 +25,7 @@ impl MoeShape {
     /// activations and of `experts_read` experts' weights, on one rank.
     fn work_reading(&self, tokens: f64, experts_read: f64) -> Work {
         let weights = 3.0 * f64::from(self.hidden) * self.local_intermediate();
-        let activations =
-            tokens * f64::from(self.hidden) * (self.dtype.activation_bytes() + 2.0);
+        let activations = tokens * f64::from(self.hidden) * (self.dtype.activation_bytes() + 2.0);
         Work {
             flops: 2.0 * tokens * f64::from(self.top_k) * weights,
             bytes: experts_read * weights * self.dtype.weight_bytes() + activations,
@@ -38,10 +38,24 @@ impl MoeShape {
         self.work_reading(tokens, f64::from(self.top_k))
     }
 
-    /// Work if routing is uniform: the weights of the experts that `tokens` tokens reach on average,
-    /// `experts_read` of them. An estimate, not a bound.
-    pub fn expected_work(&self, tokens: f64, experts_read: f64) -> Work {
-        self.work_reading(tokens, experts_read)
+    /// Work if routing is uniform: `experts (1 - (1 - top_k/experts)^tokens)` experts are reached on
+    /// average. An estimate, not a bound.
+    pub fn expected_work(&self, tokens: f64) -> Work {
+        let (experts, top_k) = (f64::from(self.experts), f64::from(self.top_k));
+        let missed = if top_k < experts {
+            exp(tokens * ln(1.0 - top_k / experts))
+        } else {
+            0.0
+        };
+        self.work_reading(tokens, (experts * (1.0 - missed)).max(top_k))
+    }
+
+    /// Reference time of `tokens` tokens: launch time, matrix math and the reads of the experts reached
+    /// on average, one after the other (few tokens per expert leave little to overlap).
+    pub fn reference_s(&self, tokens: f64, reference: &Reference) -> f64 {
+        let work = self.expected_work(tokens);
+        let rates = &reference.rates;
+        reference.t0_s + work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte
     }
 
     /// Bytes of all experts' weights on one rank.
@@ -57,17 +71,20 @@ impl MoeShape {
         f64::from(self.intermediate) / f64::from(self.tp.max(1))
     }
 
-    /// The shape as one integer, for perfect hashing; `None` where a number exceeds its bits (16 for
-    /// experts and top_k, 8 for tp): no table holds such a shape, the code generator refuses it.
-    pub fn packed(&self) -> Option<u128> {
-        let fits = self.experts >> 16 == 0 && self.top_k >> 16 == 0 && self.tp >> 8 == 0;
-        fits.then_some(
-            u128::from(self.experts) << 112
-                | u128::from(self.top_k) << 96
-                | u128::from(self.hidden) << 64
-                | u128::from(self.intermediate) << 32
-                | u128::from(self.tp) << 8
-                | u128::from(self.dtype.code()),
-        )
+    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
+    /// the code generator checks), so whoever looks one up compares the shape too.
+    pub fn key(&self) -> u64 {
+        let mix =
+            |seed: u64, value: u32| (seed ^ u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = [
+            self.experts,
+            self.top_k,
+            self.hidden,
+            self.intermediate,
+            self.tp,
+        ]
+        .into_iter()
+        .fold(0, |seed: u64, value| mix(seed.rotate_left(23), value));
+        mixed ^ self.dtype.code()
     }
 }

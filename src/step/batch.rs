@@ -56,7 +56,10 @@ impl StepBatch<'_> {
 
     /// Requests that decode.
     pub fn decode_requests(&self) -> u64 {
-        self.decode.iter().map(|group| u64::from(group.requests)).sum()
+        self.decode
+            .iter()
+            .map(|group| u64::from(group.requests))
+            .sum()
     }
 
     /// Sum of the KV lengths of the requests that decode.
@@ -66,7 +69,11 @@ impl StepBatch<'_> {
 
     /// Rows of the step that pass through the lm_head and the sampler.
     pub fn sampled_tokens(&self) -> u64 {
-        let prefill: u64 = self.prefill.iter().map(|chunk| u64::from(chunk.samples)).sum();
+        let prefill: u64 = self
+            .prefill
+            .iter()
+            .map(|chunk| u64::from(chunk.samples))
+            .sum();
         prefill + self.decode_requests()
     }
 

@@ -104,8 +104,12 @@ pub enum Binding {
 
 impl Binding {
     /// All resources.
-    pub const ALL: [Binding; 4] =
-        [Binding::Compute, Binding::Memory, Binding::Latency, Binding::Link];
+    pub const ALL: [Binding; 4] = [
+        Binding::Compute,
+        Binding::Memory,
+        Binding::Latency,
+        Binding::Link,
+    ];
 
     /// The name used in outputs.
     pub const fn name(self) -> &'static str {
@@ -171,26 +175,44 @@ impl StepTime {
 
     /// The parts that the step has, in the order of [`Part::ALL`].
     pub fn parts(&self) -> impl Iterator<Item = PartTime> + '_ {
-        Part::ALL.into_iter().zip(self.parts).filter_map(|(part, slot)| {
-            slot.map(|(time, binding)| PartTime { part, time, binding })
-        })
+        Part::ALL
+            .into_iter()
+            .zip(self.parts)
+            .filter_map(|(part, slot)| {
+                slot.map(|(time, binding)| PartTime {
+                    part,
+                    time,
+                    binding,
+                })
+            })
     }
 
     /// Time spent in `part`, zero if the step has none.
     pub fn part(&self, part: Part) -> Seconds {
-        self.parts().find(|p| p.part == part).map_or(Seconds::ZERO, |p| p.time)
+        self.parts()
+            .find(|p| p.part == part)
+            .map_or(Seconds::ZERO, |p| p.time)
     }
 
     /// Time of the parts that `binding` sets the pace of.
     pub fn bound_by(&self, binding: Binding) -> Seconds {
-        self.parts().filter(|p| p.binding == binding).map(|p| p.time).sum()
+        self.parts()
+            .filter(|p| p.binding == binding)
+            .map(|p| p.time)
+            .sum()
     }
 
     /// The resource that sets the pace of the larger share of the step.
     pub fn binding(&self) -> Binding {
-        Binding::ALL.into_iter().fold(Binding::Compute, |best, candidate| {
-            if self.bound_by(candidate) > self.bound_by(best) { candidate } else { best }
-        })
+        Binding::ALL
+            .into_iter()
+            .fold(Binding::Compute, |best, candidate| {
+                if self.bound_by(candidate) > self.bound_by(best) {
+                    candidate
+                } else {
+                    best
+                }
+            })
     }
 
     /// The worst provenance of any part.

@@ -1,0 +1,35 @@
+//! Compiles the table sets of `bench_data/` whose features are on.
+#![allow(clippy::expect_used, clippy::panic)] // A build script has nobody to return an error to.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+const SETS: [(&str, &str); 2] = [
+    ("CARGO_FEATURE_H100", "h100"),
+    ("CARGO_FEATURE_H100_INFERSIM", "h100-infersim"),
+];
+
+fn main() {
+    let data = Path::new("bench_data");
+    let gpus = data.join("gpus.toml");
+    let sets: Vec<PathBuf> = SETS
+        .iter()
+        .filter(|(feature, _)| env::var_os(feature).is_some())
+        .map(|(_, name)| data.join(name))
+        .collect();
+    println!("cargo::rerun-if-changed=build.rs");
+    for path in sets.iter().chain([&gpus]) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
+    match rooflut_codegen::generate_builtin(&gpus, &dirs) {
+        Ok(source) => {
+            let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+            fs::write(Path::new(&out).join("tables.rs"), source).expect("OUT_DIR is writable");
+        }
+        Err(error) => {
+            println!("cargo::error={error}");
+            process::exit(1);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A line per table that changes when its data do.
+
+use std::path::Path;
+
+use crate::Error;
+use crate::operation::Operation;
+use crate::table::Table;
+
+/// What a table holds, in one line: committed beside the data, so that a change of the data shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fingerprint {
+    /// Name of the set.
+    pub set: String,
+    /// The CSV.
+    pub table: &'static str,
+    /// Its rows.
+    pub rows: usize,
+    /// Bytes of latencies, slowdowns and coordinates (4 each).
+    pub bytes: usize,
+    /// Smallest latency, microseconds.
+    pub min_us: f32,
+    /// Largest latency, microseconds.
+    pub max_us: f32,
+    /// FNV-1a over shapes, coordinates and latencies in ascending order.
+    pub hash: u64,
+}
+
+impl Fingerprint {
+    /// The header of `fingerprints.csv`.
+    pub const HEADER: &'static str = "set,table,rows,bytes,min_us,max_us,hash";
+}
+
+impl std::fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Fingerprint {
+            set,
+            table,
+            rows,
+            bytes,
+            min_us,
+            max_us,
+            hash,
+        } = self;
+        write!(
+            f,
+            "{set},{table},{rows},{bytes},{min_us},{max_us},{hash:016x}"
+        )
+    }
+}
+
+/// The fingerprints of the set in `dir`, one per table.
+///
+/// # Errors
+/// As [`crate::read_set`].
+pub fn fingerprints(dir: &Path, gpus_toml: &str) -> Result<Vec<Fingerprint>, Error> {
+    let set = crate::read_set(dir, gpus_toml)?;
+    let name = set.name();
+    Ok([
+        of_table(name, &set.gemm),
+        of_table(name, &set.prefill),
+        of_table(name, &set.decode),
+        of_table(name, &set.allreduce),
+        of_table(name, &set.moe),
+    ]
+    .into_iter()
+    .flatten()
+    .collect())
+}
+
+fn of_table<O: Operation>(set: &str, table: &Option<Table<O>>) -> Option<Fingerprint> {
+    let table = table.as_ref()?;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut feed = |bytes: &[u8]| {
+        for byte in bytes {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    };
+    let mut latencies = Vec::new();
+    for (shape, points) in &table.shapes {
+        feed(format!("{shape:?}").as_bytes());
+        for ([first, second], latency_us) in points {
+            feed(&first.to_le_bytes());
+            feed(&second.to_le_bytes());
+            feed(&latency_us.to_le_bytes());
+            latencies.push(*latency_us);
+        }
+    }
+    Some(Fingerprint {
+        set: set.to_owned(),
+        table: O::FILE,
+        rows: table.rows(),
+        bytes: 4 * table.rows() * (O::AXES.len() + 2),
+        min_us: latencies.iter().copied().fold(f32::INFINITY, f32::min),
+        max_us: latencies.iter().copied().fold(0.0, f32::max),
+        hash,
+    })
+}

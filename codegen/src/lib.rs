@@ -1,0 +1,68 @@
+//! Reads measured kernel tables, checks them, and emits them as Rust.
+//!
+//! One implementation behind rooflut's `build.rs` (the built-in sets) and `rooflut::tables!` (a
+//! user's own). A set is a folder:
+//!
+//! | file | one row is |
+//! |---|---|
+//! | `set.toml` | the GPU, the engine stack, how and by whom it was measured |
+//! | `gemm.csv` | `dtype,k,n,m,latency_us` |
+//! | `attention_prefill.csv` | `dtype,kv_dtype,q_heads,kv_heads,head_dim,batch,seq_len,latency_us` (and `tp`) |
+//! | `attention_decode.csv` | `dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,kv_len,latency_us` |
+//! | `allreduce.csv` | `ranks,bytes,latency_us` |
+//! | `moe.csv` | `dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us` |
+//!
+//! Each CSV is optional, each may have an `mfu` column (checked, not used), rows may come in any
+//! order. What cannot be true is refused with its file, line and column: [`Error`] lists the cases.
+
+mod check;
+mod emit;
+mod error;
+mod fingerprint;
+mod gpus;
+mod operation;
+mod rows;
+mod set;
+mod table;
+
+use std::path::Path;
+
+pub use error::Error;
+pub use fingerprint::{Fingerprint, fingerprints};
+pub use set::TableSet;
+
+/// Reads and checks the set in `dir`, whose GPU is one of `gpus_toml` or defined by the set itself.
+///
+/// # Errors
+/// The first thing in the files that is missing, malformed or impossible; see [`Error`].
+pub fn read_set(dir: &Path, gpus_toml: &str) -> Result<TableSet, Error> {
+    TableSet::read(dir, &gpus::Gpus::parse(Path::new("gpus.toml"), gpus_toml)?)
+}
+
+/// The Rust source of a module with every GPU of `gpus_toml` and the sets in `dirs`.
+///
+/// Deterministic: the same files give the same bytes.
+///
+/// # Errors
+/// As [`read_set`].
+pub fn generate_builtin(gpus_toml: &Path, dirs: &[&Path]) -> Result<String, Error> {
+    let text = std::fs::read_to_string(gpus_toml).map_err(|source| Error::Io {
+        path: gpus_toml.to_owned(),
+        source,
+    })?;
+    let gpus = gpus::Gpus::parse(gpus_toml, &text)?;
+    let sets = dirs
+        .iter()
+        .map(|dir| TableSet::read(dir, &gpus))
+        .collect::<Result<Vec<_>, _>>()?;
+    emit::module(&gpus, &sets)
+}
+
+/// A Rust block expression of type `&'static rooflut::table::TableSet` for the set in `dir`; the set
+/// names a GPU of `gpus_toml` or defines its own.
+///
+/// # Errors
+/// As [`read_set`].
+pub fn generate_expression(dir: &Path, gpus_toml: &str) -> Result<proc_macro2::TokenStream, Error> {
+    emit::expression(&read_set(dir, gpus_toml)?)
+}

@@ -1,0 +1,309 @@
+//! The five operations: their columns, shapes and work.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use rooflut_roofline::{
+    AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape, Prompts, Reference, Work,
+};
+
+use crate::Error;
+use crate::rows::Row;
+
+/// What codegen has to know of an operation.
+pub(crate) trait Operation {
+    /// The static part of the kernel, which the perfect-hash map is keyed by.
+    type Shape: Copy + Ord + std::fmt::Debug;
+    /// The CSV.
+    const FILE: &'static str;
+    /// The section of `set.toml`, and the field of the set.
+    const NAME: &'static str;
+    /// The columns of the shape that every file must have.
+    const KEY_COLUMNS: &'static [&'static str];
+    /// The measured axes: one (a curve) or two (a grid).
+    const AXES: &'static [&'static str];
+    /// Columns that a file may have.
+    const OPTIONAL: &'static [&'static str] = &["mfu"];
+
+    /// The shape that a row measures.
+    ///
+    /// # Errors
+    /// A column that cannot be read.
+    fn shape(row: &Row<'_>) -> Result<Self::Shape, Error>;
+    /// The dtype that the peak belongs to.
+    fn dtype(shape: &Self::Shape) -> Dtype;
+    /// Compulsory work at a point (`[x, _]` or `[batch, length]`).
+    fn work(shape: &Self::Shape, point: [u32; 2]) -> Work;
+    /// The reference time that slowdowns are stored against.
+    fn reference_s(shape: &Self::Shape, point: [u32; 2], reference: &Reference) -> f64;
+    /// The integer for perfect hashing.
+    fn key(shape: &Self::Shape) -> u64;
+    /// A struct literal of the shape; `root` is the path of rooflut.
+    fn literal(shape: &Self::Shape, root: &TokenStream) -> TokenStream;
+}
+
+fn dtype_literal(dtype: Dtype, root: &TokenStream) -> TokenStream {
+    let variant = format_ident!("{dtype:?}");
+    quote!(#root::hardware::Dtype::#variant)
+}
+
+pub(crate) struct Gemm;
+
+impl Operation for Gemm {
+    type Shape = GemmShape;
+    const FILE: &'static str = "gemm.csv";
+    const NAME: &'static str = "gemm";
+    const KEY_COLUMNS: &'static [&'static str] = &["dtype", "k", "n"];
+    const AXES: &'static [&'static str] = &["m"];
+
+    fn shape(row: &Row<'_>) -> Result<GemmShape, Error> {
+        Ok(GemmShape {
+            dtype: row.dtype("dtype")?,
+            k: row.count("k")?,
+            n: row.count("n")?,
+        })
+    }
+
+    fn dtype(shape: &GemmShape) -> Dtype {
+        shape.dtype
+    }
+
+    fn work(shape: &GemmShape, [m, _]: [u32; 2]) -> Work {
+        shape.work(f64::from(m))
+    }
+
+    fn reference_s(shape: &GemmShape, [m, _]: [u32; 2], reference: &Reference) -> f64 {
+        shape.reference_s(f64::from(m), reference)
+    }
+
+    fn key(shape: &GemmShape) -> u64 {
+        shape.key()
+    }
+
+    fn literal(shape: &GemmShape, root: &TokenStream) -> TokenStream {
+        let GemmShape { k, n, .. } = *shape;
+        let dtype = dtype_literal(shape.dtype, root);
+        quote!(#root::hardware::GemmShape { dtype: #dtype, k: #k, n: #n })
+    }
+}
+
+fn attention_shape(row: &Row<'_>) -> Result<AttentionShape, Error> {
+    let shape = AttentionShape {
+        dtype: row.dtype("dtype")?,
+        kv_dtype: row.dtype("kv_dtype")?,
+        q_heads: row.count("q_heads")?,
+        kv_heads: row.count("kv_heads")?,
+        head_dim: row.count("head_dim")?,
+        tp: if row.text("tp").is_some() {
+            row.count("tp")?
+        } else {
+            1
+        },
+    };
+    if shape.q_heads % shape.tp != 0 {
+        let text = row.text("tp").unwrap_or_default();
+        let expected = format!("a divisor of the {} q_heads", shape.q_heads);
+        return Err(row.refuse("tp", text, &expected));
+    }
+    if shape.q_heads % shape.kv_heads != 0 {
+        let text = row.text("kv_heads").unwrap_or_default();
+        let expected = format!("a divisor of the {} q_heads", shape.q_heads);
+        return Err(row.refuse("kv_heads", text, &expected));
+    }
+    Ok(shape)
+}
+
+fn attention_literal(shape: &AttentionShape, root: &TokenStream) -> TokenStream {
+    let AttentionShape {
+        q_heads,
+        kv_heads,
+        head_dim,
+        tp,
+        ..
+    } = *shape;
+    let dtype = dtype_literal(shape.dtype, root);
+    let kv_dtype = dtype_literal(shape.kv_dtype, root);
+    quote!(#root::hardware::AttentionShape {
+        dtype: #dtype, kv_dtype: #kv_dtype,
+        q_heads: #q_heads, kv_heads: #kv_heads, head_dim: #head_dim, tp: #tp,
+    })
+}
+
+pub(crate) struct Prefill;
+
+impl Operation for Prefill {
+    type Shape = AttentionShape;
+    const FILE: &'static str = "attention_prefill.csv";
+    const NAME: &'static str = "prefill";
+    const KEY_COLUMNS: &'static [&'static str] =
+        &["dtype", "kv_dtype", "q_heads", "kv_heads", "head_dim"];
+    const AXES: &'static [&'static str] = &["batch", "seq_len"];
+    const OPTIONAL: &'static [&'static str] = &["tp", "mfu"];
+
+    fn shape(row: &Row<'_>) -> Result<AttentionShape, Error> {
+        attention_shape(row)
+    }
+
+    fn dtype(shape: &AttentionShape) -> Dtype {
+        shape.dtype
+    }
+
+    fn work(shape: &AttentionShape, [batch, seq_len]: [u32; 2]) -> Work {
+        shape.prefill_work(&Prompts::equal(f64::from(batch), f64::from(seq_len)))
+    }
+
+    fn reference_s(
+        shape: &AttentionShape,
+        [batch, seq_len]: [u32; 2],
+        reference: &Reference,
+    ) -> f64 {
+        let prompts = Prompts::equal(f64::from(batch), f64::from(seq_len));
+        shape.prefill_reference_s(&prompts, reference)
+    }
+
+    fn key(shape: &AttentionShape) -> u64 {
+        shape.key()
+    }
+
+    fn literal(shape: &AttentionShape, root: &TokenStream) -> TokenStream {
+        attention_literal(shape, root)
+    }
+}
+
+pub(crate) struct Decode;
+
+impl Operation for Decode {
+    type Shape = AttentionShape;
+    const FILE: &'static str = "attention_decode.csv";
+    const NAME: &'static str = "decode";
+    const KEY_COLUMNS: &'static [&'static str] =
+        &["dtype", "kv_dtype", "q_heads", "kv_heads", "head_dim", "tp"];
+    const AXES: &'static [&'static str] = &["batch", "kv_len"];
+
+    fn shape(row: &Row<'_>) -> Result<AttentionShape, Error> {
+        attention_shape(row)
+    }
+
+    fn dtype(shape: &AttentionShape) -> Dtype {
+        shape.dtype
+    }
+
+    fn work(shape: &AttentionShape, [batch, kv_len]: [u32; 2]) -> Work {
+        shape.decode_work(f64::from(batch), f64::from(batch) * f64::from(kv_len))
+    }
+
+    fn reference_s(
+        shape: &AttentionShape,
+        [batch, kv_len]: [u32; 2],
+        reference: &Reference,
+    ) -> f64 {
+        let requests = f64::from(batch);
+        shape.decode_reference_s(requests, requests * f64::from(kv_len), reference)
+    }
+
+    fn key(shape: &AttentionShape) -> u64 {
+        shape.key()
+    }
+
+    fn literal(shape: &AttentionShape, root: &TokenStream) -> TokenStream {
+        attention_literal(shape, root)
+    }
+}
+
+pub(crate) struct AllReduce;
+
+impl Operation for AllReduce {
+    type Shape = AllReduceShape;
+    const FILE: &'static str = "allreduce.csv";
+    const NAME: &'static str = "allreduce";
+    const KEY_COLUMNS: &'static [&'static str] = &["ranks"];
+    const AXES: &'static [&'static str] = &["bytes"];
+    const OPTIONAL: &'static [&'static str] = &[];
+
+    fn shape(row: &Row<'_>) -> Result<AllReduceShape, Error> {
+        match row.count("ranks")? {
+            1 => Err(row.refuse("ranks", "1", "at least 2")),
+            ranks => Ok(AllReduceShape { ranks }),
+        }
+    }
+
+    fn dtype(_: &AllReduceShape) -> Dtype {
+        Dtype::Bf16
+    }
+
+    fn work(shape: &AllReduceShape, [bytes, _]: [u32; 2]) -> Work {
+        shape.work(f64::from(bytes))
+    }
+
+    fn reference_s(shape: &AllReduceShape, [bytes, _]: [u32; 2], reference: &Reference) -> f64 {
+        shape.reference_s(f64::from(bytes), reference)
+    }
+
+    fn key(shape: &AllReduceShape) -> u64 {
+        shape.key()
+    }
+
+    fn literal(shape: &AllReduceShape, root: &TokenStream) -> TokenStream {
+        let ranks = shape.ranks;
+        quote!(#root::hardware::AllReduceShape { ranks: #ranks })
+    }
+}
+
+pub(crate) struct Moe;
+
+impl Operation for Moe {
+    type Shape = MoeShape;
+    const FILE: &'static str = "moe.csv";
+    const NAME: &'static str = "moe";
+    const KEY_COLUMNS: &'static [&'static str] =
+        &["dtype", "experts", "top_k", "hidden", "intermediate", "tp"];
+    const AXES: &'static [&'static str] = &["tokens"];
+
+    fn shape(row: &Row<'_>) -> Result<MoeShape, Error> {
+        let shape = MoeShape {
+            dtype: row.dtype("dtype")?,
+            experts: row.count("experts")?,
+            top_k: row.count("top_k")?,
+            hidden: row.count("hidden")?,
+            intermediate: row.count("intermediate")?,
+            tp: row.count("tp")?,
+        };
+        if shape.top_k > shape.experts {
+            let text = row.text("top_k").unwrap_or_default();
+            let expected = format!("at most the {} experts", shape.experts);
+            return Err(row.refuse("top_k", text, &expected));
+        }
+        Ok(shape)
+    }
+
+    fn dtype(shape: &MoeShape) -> Dtype {
+        shape.dtype
+    }
+
+    fn work(shape: &MoeShape, [tokens, _]: [u32; 2]) -> Work {
+        shape.work(f64::from(tokens))
+    }
+
+    fn reference_s(shape: &MoeShape, [tokens, _]: [u32; 2], reference: &Reference) -> f64 {
+        shape.reference_s(f64::from(tokens), reference)
+    }
+
+    fn key(shape: &MoeShape) -> u64 {
+        shape.key()
+    }
+
+    fn literal(shape: &MoeShape, root: &TokenStream) -> TokenStream {
+        let MoeShape {
+            experts,
+            top_k,
+            hidden,
+            intermediate,
+            tp,
+            ..
+        } = *shape;
+        let dtype = dtype_literal(shape.dtype, root);
+        quote!(#root::hardware::MoeShape {
+            dtype: #dtype, experts: #experts, top_k: #top_k,
+            hidden: #hidden, intermediate: #intermediate, tp: #tp,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! One CSV as sorted points by shape.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rooflut_roofline::Gpu;
+
+use crate::Error;
+use crate::check;
+use crate::operation::Operation;
+use crate::rows::{Row, Rows};
+use crate::set::Timing;
+
+/// Points on an axis that a resolved handle can hold.
+pub(crate) const MAX_POINTS: usize = 32;
+
+/// A checked table: measured points by shape, both in ascending order.
+pub(crate) struct Table<O: Operation> {
+    /// What the set says of the operation's timing.
+    pub(crate) timing: Timing,
+    /// The points of each shape; a curve's second coordinate is 1.
+    pub(crate) shapes: BTreeMap<O::Shape, BTreeMap<[u32; 2], f32>>,
+}
+
+impl<O: Operation> Table<O> {
+    /// Reads and checks `O::FILE` in `dir`; `None` where there is no such file.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub(crate) fn read(
+        dir: &Path,
+        set: &str,
+        gpu: &Gpu,
+        timing: Option<Timing>,
+    ) -> Result<Option<Table<O>>, Error> {
+        let path = dir.join(O::FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let file = format!("{set}/{}", O::FILE);
+        let timing = timing.ok_or_else(|| Error::NoTiming {
+            file: format!("{set}/set.toml"),
+            operation: O::NAME,
+        })?;
+        let required: Vec<_> = O::KEY_COLUMNS
+            .iter()
+            .chain(O::AXES)
+            .copied()
+            .chain(["latency_us"])
+            .collect();
+        let rows = Rows::read(&path, &file, &required, O::OPTIONAL)?;
+        let mut lines = BTreeMap::new();
+        let mut shapes = BTreeMap::<O::Shape, BTreeMap<[u32; 2], f32>>::new();
+        for row in rows.iter() {
+            let shape = O::shape(&row)?;
+            let point = point::<O>(&row)?;
+            let latency_us = row.positive("latency_us")?;
+            check::row::<O>(&file, &row, gpu, &shape, point, latency_us)?;
+            if let Some(first) = lines.insert((shape, point), row.line()) {
+                let key = describe::<O>(&shape, Some(point));
+                return Err(Error::Duplicate {
+                    file,
+                    line: row.line(),
+                    first,
+                    key,
+                });
+            }
+            shapes
+                .entry(shape)
+                .or_default()
+                .insert(point, latency_us as f32);
+        }
+        let table = Table { timing, shapes };
+        table.check_axes(&file)?;
+        table.check_keys(&file)?;
+        Ok(Some(table))
+    }
+
+    /// The distinct coordinates of a shape's points on each axis.
+    pub(crate) fn axes(points: &BTreeMap<[u32; 2], f32>) -> [Vec<u32>; 2] {
+        let axis = |pick: fn(&[u32; 2]) -> u32| {
+            let mut values: Vec<u32> = points.keys().map(pick).collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        [axis(|[first, _]| *first), axis(|[_, second]| *second)]
+    }
+
+    /// How many rows the table has.
+    pub(crate) fn rows(&self) -> usize {
+        self.shapes.values().map(BTreeMap::len).sum()
+    }
+
+    /// Time of the smallest call, microseconds: as the set says, else the smallest latency.
+    pub(crate) fn floor_us(&self) -> f64 {
+        let latencies = self.shapes.values().flat_map(BTreeMap::values);
+        let smallest = latencies.fold(f64::INFINITY, |least, us| least.min(f64::from(*us)));
+        self.timing.floor_us.unwrap_or(smallest)
+    }
+
+    fn check_axes(&self, file: &str) -> Result<(), Error> {
+        for (shape, points) in &self.shapes {
+            let found = Self::axes(points).iter().map(Vec::len).max().unwrap_or(0);
+            if found > MAX_POINTS {
+                let key = describe::<O>(shape, None);
+                return Err(Error::TooManyPoints {
+                    file: file.to_owned(),
+                    key,
+                    found,
+                    limit: MAX_POINTS,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_keys(&self, file: &str) -> Result<(), Error> {
+        let mut seen = BTreeMap::new();
+        for shape in self.shapes.keys() {
+            if seen.insert(O::key(shape), shape).is_some() {
+                let key = describe::<O>(shape, None);
+                return Err(Error::KeyCollision {
+                    file: file.to_owned(),
+                    key,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn point<O: Operation>(row: &Row<'_>) -> Result<[u32; 2], Error> {
+    match O::AXES {
+        [first, second] => Ok([row.count(first)?, row.count(second)?]),
+        [only, ..] => Ok([row.count(only)?, 1]),
+        [] => Ok([1, 1]),
+    }
+}
+
+/// A shape, or a row's key, as messages call it: `GemmShape { dtype: Bf16, k: 512, n: 512 }, m 8`.
+fn describe<O: Operation>(shape: &O::Shape, point: Option<[u32; 2]>) -> String {
+    let mut text = format!("{shape:?}");
+    for (axis, value) in O::AXES.iter().zip(point.into_iter().flatten()) {
+        text += &format!(", {axis} {value}");
+    }
+    text
+}

@@ -1,0 +1,36 @@
+//! What measured latencies are compared with.
+
+use crate::{Dtype, Gpu, Rates};
+
+/// Everything that the reference time of an operation depends on, beside the kernel itself.
+///
+/// A reference time is what the roofline expects of a kernel, ramp-up included. It is no bound: it
+/// only has to follow the shape of the measurements, because tables are interpolated as
+/// `latency / reference`. Each kernel shape has a `reference_s`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reference {
+    /// The GPU's rates for the kernel's dtype.
+    pub rates: Rates,
+    /// Time that neither FLOPs nor bytes explain, seconds: data of a table set, per operation.
+    pub t0_s: f64,
+    /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it: 1
+    /// where the caches were cold or the timing does not show it.
+    pub hot_read: f64,
+    /// Second-level cache, bytes.
+    pub l2_bytes: f64,
+    /// Streaming multiprocessors.
+    pub sms: f64,
+}
+
+impl Reference {
+    /// The reference of an operation of `dtype` on `gpu`, `None` where the GPU has no peak for it.
+    pub fn new(gpu: &Gpu, dtype: Dtype, t0_us: f64, hot_read: f64) -> Option<Reference> {
+        Some(Reference {
+            rates: gpu.rates(dtype)?,
+            t0_s: t0_us * 1e-6,
+            hot_read,
+            l2_bytes: gpu.l2_bytes as f64,
+            sms: f64::from(gpu.sms),
+        })
+    }
+}

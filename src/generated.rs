@@ -1,0 +1,4 @@
+//! What `build.rs` made of `bench_data/`.
+#![allow(clippy::unreadable_literal, clippy::excessive_precision)]
+
+include!(concat!(env!("OUT_DIR"), "/tables.rs"));

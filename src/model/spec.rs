@@ -1,0 +1,280 @@
+//! The dimensions of a transformer, checked.
+
+use core::fmt;
+
+use crate::hardware::Dtype;
+
+/// Dimensions of a decoder-only transformer whose layers are all alike.
+///
+/// Fields are public to be filled in; [`ModelSpec::check`] (which every constructor that takes a
+/// `ModelSpec` calls) refuses what cannot be.
+///
+/// ```
+/// use rooflut::model::{Ffn, ModelSpec};
+/// use rooflut::hardware::Dtype;
+/// let llama_3_1_8b = ModelSpec {
+///     hidden: 4096, layers: 32, q_heads: 32, kv_heads: 8, head_dim: 128, vocab: 128_256,
+///     ffn: Ffn::Dense { intermediate: 14_336 }, weight_dtype: Dtype::Bf16, max_model_len: 131_072,
+/// };
+/// llama_3_1_8b.check()?;
+/// assert_eq!(llama_3_1_8b.weight_params() / 1_000_000, 8_030);
+/// # Ok::<(), rooflut::model::SpecError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelSpec {
+    /// Hidden size.
+    pub hidden: u32,
+    /// Layers.
+    pub layers: u32,
+    /// Query heads.
+    pub q_heads: u32,
+    /// Key and value heads.
+    pub kv_heads: u32,
+    /// Dimension of a head, which is not always hidden / q_heads.
+    pub head_dim: u32,
+    /// Vocabulary, as padded in the weights.
+    pub vocab: u32,
+    /// The feed-forward part of each layer.
+    pub ffn: Ffn,
+    /// Format of attention, router, embedding and lm_head weights, and of dense FFNs.
+    pub weight_dtype: Dtype,
+    /// Longest sequence, prompt and output together.
+    pub max_model_len: u32,
+}
+
+/// The feed-forward part of a layer; all are gated (gate, up and down projection).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ffn {
+    /// One FFN for all tokens.
+    Dense {
+        /// Intermediate size.
+        intermediate: u32,
+    },
+    /// A router and experts.
+    Moe {
+        /// Experts.
+        experts: u32,
+        /// Experts that each token visits.
+        top_k: u32,
+        /// Intermediate size of one expert.
+        intermediate: u32,
+        /// Intermediate size of the expert that every token visits, 0 if there is none.
+        shared_intermediate: u32,
+        /// `intermediate_size` of a `config.json` that gives the experts' size beside it, as
+        /// `moe_intermediate_size`; `None` where the experts are `intermediate_size` wide. No layer
+        /// has this size: only the predecessors' models, which know no experts, use it.
+        dense_intermediate: Option<u32>,
+        /// Format of the experts' weights (shared one included).
+        expert_dtype: Dtype,
+    },
+}
+
+/// Why dimensions cannot be a model, or a model cannot be divided so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// A dimension is zero.
+    Zero {
+        /// Its name.
+        field: &'static str,
+    },
+    /// A dimension is larger than any model's.
+    TooLarge {
+        /// Its name.
+        field: &'static str,
+        /// Its value.
+        found: u32,
+        /// The largest accepted.
+        limit: u32,
+    },
+    /// One dimension has to divide another and does not.
+    NotDivisible {
+        /// The dimension that is divided.
+        field: &'static str,
+        /// Its value.
+        found: u32,
+        /// What has to divide it.
+        by: &'static str,
+        /// The value of that.
+        divisor: u32,
+    },
+    /// More experts per token than experts.
+    TopK {
+        /// Experts per token.
+        top_k: u32,
+        /// Experts.
+        experts: u32,
+    },
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpecError::Zero { field } => write!(f, "{field}: expected a positive number, found 0"),
+            SpecError::TooLarge {
+                field,
+                found,
+                limit,
+            } => {
+                write!(f, "{field}: expected at most {limit}, found {found}")
+            }
+            SpecError::NotDivisible {
+                field,
+                found,
+                by,
+                divisor,
+            } => {
+                write!(
+                    f,
+                    "{field}: expected a multiple of {by} ({divisor}), found {found}"
+                )
+            }
+            SpecError::TopK { top_k, experts } => {
+                write!(
+                    f,
+                    "top_k: expected at most the {experts} experts, found {top_k}"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for SpecError {}
+
+/// Largest accepted width (hidden, intermediate, vocabulary): 2^24, so that no product overflows.
+const MAX_WIDTH: u32 = 1 << 24;
+/// Largest accepted number of layers, heads, experts, and dimension of a head.
+const MAX_COUNT: u32 = 1 << 14;
+
+impl ModelSpec {
+    /// Checks the dimensions by themselves.
+    ///
+    /// # Errors
+    /// A zero, a number beyond any model, query heads that are not a multiple of KV heads, more
+    /// experts per token than experts.
+    pub fn check(&self) -> Result<(), SpecError> {
+        within("hidden", self.hidden, MAX_WIDTH)?;
+        within("layers", self.layers, MAX_COUNT)?;
+        within("q_heads", self.q_heads, MAX_COUNT)?;
+        within("kv_heads", self.kv_heads, MAX_COUNT)?;
+        within("head_dim", self.head_dim, MAX_COUNT)?;
+        within("vocab", self.vocab, MAX_WIDTH)?;
+        within("max_model_len", self.max_model_len, u32::MAX)?;
+        divides("q_heads", self.q_heads, "kv_heads", self.kv_heads)?;
+        match self.ffn {
+            Ffn::Dense { intermediate } => within("intermediate", intermediate, MAX_WIDTH),
+            Ffn::Moe {
+                experts,
+                top_k,
+                intermediate,
+                shared_intermediate,
+                ..
+            } => {
+                within("experts", experts, MAX_COUNT)?;
+                within("top_k", top_k, MAX_COUNT)?;
+                within("intermediate", intermediate, MAX_WIDTH)?;
+                within("shared_intermediate", shared_intermediate.max(1), MAX_WIDTH)?;
+                if top_k > experts {
+                    return Err(SpecError::TopK { top_k, experts });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks that `tp` ranks can share the model: query heads, FFN and vocabulary divide evenly; KV
+    /// heads divide, or each is replicated on `tp / kv_heads` ranks.
+    ///
+    /// # Errors
+    /// The first dimension that does not divide.
+    pub fn check_tp(&self, tp: u32) -> Result<(), SpecError> {
+        within("tp", tp, MAX_COUNT)?;
+        divides("q_heads", self.q_heads, "tp", tp)?;
+        if tp > self.kv_heads {
+            divides("tp", tp, "kv_heads", self.kv_heads)?;
+        } else {
+            divides("kv_heads", self.kv_heads, "tp", tp)?;
+        }
+        match self.ffn {
+            Ffn::Dense { intermediate } => divides("intermediate", intermediate, "tp", tp),
+            Ffn::Moe {
+                intermediate,
+                shared_intermediate,
+                ..
+            } => {
+                divides("intermediate", intermediate, "tp", tp)?;
+                divides("shared_intermediate", shared_intermediate, "tp", tp)
+            }
+        }
+    }
+
+    /// Weights of one layer's attention: Q, K, V and output projections.
+    pub fn attention_params(&self) -> u64 {
+        let width = u64::from(self.q_heads + 2 * self.kv_heads) + u64::from(self.q_heads);
+        u64::from(self.hidden) * width * u64::from(self.head_dim)
+    }
+
+    /// Weights of one layer's FFN, all experts and router included.
+    pub fn ffn_params(&self) -> u64 {
+        let hidden = u64::from(self.hidden);
+        match self.ffn {
+            Ffn::Dense { intermediate } => 3 * hidden * u64::from(intermediate),
+            Ffn::Moe { experts, .. } => self.expert_params() + hidden * u64::from(experts),
+        }
+    }
+
+    /// Weights of one layer's experts, the shared one included; 0 for a dense model.
+    pub fn expert_params(&self) -> u64 {
+        match self.ffn {
+            Ffn::Dense { .. } => 0,
+            Ffn::Moe {
+                experts,
+                intermediate,
+                shared_intermediate,
+                ..
+            } => {
+                let widths =
+                    u64::from(experts) * u64::from(intermediate) + u64::from(shared_intermediate);
+                3 * u64::from(self.hidden) * widths
+            }
+        }
+    }
+
+    /// All weights: layers, norms, embedding and lm_head (not tied).
+    pub fn weight_params(&self) -> u64 {
+        let hidden = u64::from(self.hidden);
+        let layer = self.attention_params() + self.ffn_params() + 2 * hidden;
+        u64::from(self.layers) * layer + 2 * u64::from(self.vocab) * hidden + hidden
+    }
+}
+
+fn within(field: &'static str, found: u32, limit: u32) -> Result<(), SpecError> {
+    match found {
+        0 => Err(SpecError::Zero { field }),
+        _ if found > limit => Err(SpecError::TooLarge {
+            field,
+            found,
+            limit,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn divides(
+    field: &'static str,
+    found: u32,
+    by: &'static str,
+    divisor: u32,
+) -> Result<(), SpecError> {
+    if found.is_multiple_of(divisor) {
+        Ok(())
+    } else {
+        Err(SpecError::NotDivisible {
+            field,
+            found,
+            by,
+            divisor,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! Latencies measured along one axis.
+
+use super::{Axis, Place, Provenance};
+
+/// Latencies of one kernel shape along one axis (GEMM rows, tokens, bytes).
+///
+/// Beside each latency stands the logarithm of the *slowdown*: latency over the reference time that
+/// the roofline gives for that point. It varies slowly, so it is what gets interpolated.
+#[derive(Debug, Clone, Copy)]
+pub struct Curve<'a> {
+    axis: Axis<'a>,
+    latency_us: &'a [f32],
+    ln_slowdown: &'a [f32],
+}
+
+/// What a table knows about a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// The measured latency, microseconds, where the point is a row of the table.
+    pub latency_us: Option<f32>,
+    /// Logarithm of latency over reference time.
+    pub ln_slowdown: f64,
+    /// Measured, interpolated, or extrapolated by holding the slowdown.
+    pub provenance: Provenance,
+}
+
+impl<'a> Curve<'a> {
+    /// A curve of as many latencies and slowdowns as `axis` has points.
+    #[doc(hidden)]
+    pub const fn from_generated(
+        axis: Axis<'a>,
+        latency_us: &'a [f32],
+        ln_slowdown: &'a [f32],
+    ) -> Curve<'a> {
+        Curve {
+            axis,
+            latency_us,
+            ln_slowdown,
+        }
+    }
+
+    /// The measured coordinates.
+    pub const fn axis(&self) -> Axis<'a> {
+        self.axis
+    }
+
+    /// The measured latencies, microseconds.
+    pub const fn latency_us(&self) -> &'a [f32] {
+        self.latency_us
+    }
+
+    /// The slowdown at `x`: linear in logarithms between rows, held beyond the ends.
+    pub fn read(&self, x: f64, ln_x: f64) -> Reading {
+        let at = self.axis.locate_ln(x, ln_x);
+        let lo = self.ln_slowdown.get(at.lo).map_or(0.0, |&s| f64::from(s));
+        let hi = self.ln_slowdown.get(at.hi).map_or(0.0, |&s| f64::from(s));
+        Reading {
+            latency_us: match at.place {
+                Place::On => self.latency_us.get(at.lo).copied(),
+                _ => None,
+            },
+            ln_slowdown: lo + (hi - lo) * at.weight,
+            provenance: at.place.provenance(),
+        }
+    }
+}
+
+impl Place {
+    /// The provenance of an answer at this place.
+    pub(crate) const fn provenance(self) -> Provenance {
+        match self {
+            Place::On => Provenance::Measured,
+            Place::Between => Provenance::Interpolated,
+            Place::Below | Place::Above => Provenance::Extrapolated,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Latencies measured over two axes, with holes.
+
+use super::{Axis, Bracket, Place, Provenance, Reading};
+
+/// Latencies of one attention shape over batch (rows) and length (columns).
+///
+/// Grids are ragged: large batches with long contexts do not fit a GPU. A hole holds NaN, is never
+/// read as a number, and takes the slowdown of the next smaller measured batch at the same length
+/// (bandwidth is saturated there, so the batch hardly matters any more).
+#[derive(Debug, Clone, Copy)]
+pub struct Grid<'a> {
+    batch: Axis<'a>,
+    length: Axis<'a>,
+    latency_us: &'a [f32],
+    ln_slowdown: &'a [f32],
+}
+
+impl<'a> Grid<'a> {
+    /// A grid in row-major order: one row of lengths per batch, NaN where nothing was measured.
+    #[doc(hidden)]
+    pub const fn from_generated(
+        batch: Axis<'a>,
+        length: Axis<'a>,
+        latency_us: &'a [f32],
+        ln_slowdown: &'a [f32],
+    ) -> Grid<'a> {
+        Grid {
+            batch,
+            length,
+            latency_us,
+            ln_slowdown,
+        }
+    }
+
+    /// The measured batches.
+    pub const fn batch(&self) -> Axis<'a> {
+        self.batch
+    }
+
+    /// The measured lengths.
+    pub const fn length(&self) -> Axis<'a> {
+        self.length
+    }
+
+    /// The latency, microseconds, in row `batch` and column `length` (indices); `None` in a hole.
+    pub fn latency_us(&self, batch: usize, length: usize) -> Option<f32> {
+        measured(self.latency_us, self.index(batch, length)?)
+    }
+
+    /// How many points were measured.
+    pub fn measured_points(&self) -> usize {
+        self.latency_us
+            .iter()
+            .filter(|latency| !latency.is_nan())
+            .count()
+    }
+
+    /// The slowdown at (batch, length): bilinear in logarithms, held beyond the ends.
+    pub fn read(&self, batch: Bracket, length: Bracket) -> Reading {
+        let (low, low_known) = self.read_row(batch.lo, length);
+        if batch.lo == batch.hi {
+            return self.reading(batch, length, low, low_known);
+        }
+        let (high, high_known) = self.read_row(batch.hi, length);
+        let between = low + (high - low) * batch.weight;
+        self.reading(batch, length, between, low_known && high_known)
+    }
+
+    fn reading(&self, batch: Bracket, length: Bracket, ln_slowdown: f64, known: bool) -> Reading {
+        let places = batch.place.provenance().max(length.place.provenance());
+        let on = batch.place == Place::On && length.place == Place::On;
+        Reading {
+            latency_us: if on {
+                self.latency_us(batch.lo, length.lo)
+            } else {
+                None
+            },
+            ln_slowdown,
+            provenance: if known {
+                places
+            } else {
+                Provenance::Extrapolated.max(places)
+            },
+        }
+    }
+
+    /// The slowdown in a row at `length`, and whether all it took was measured.
+    fn read_row(&self, row: usize, length: Bracket) -> (f64, bool) {
+        let (low, low_known) = self.slowdown(row, length.lo);
+        if length.lo == length.hi {
+            return (low, low_known);
+        }
+        let (high, high_known) = self.slowdown(row, length.hi);
+        (low + (high - low) * length.weight, low_known && high_known)
+    }
+
+    /// The slowdown of a cell, and whether it was measured there.
+    fn slowdown(&self, row: usize, column: usize) -> (f64, bool) {
+        match self.ln_slowdown_at(row, column) {
+            Some(value) => (value, true),
+            None => (self.fill(row, column), false),
+        }
+    }
+
+    /// The slowdown of a hole: of the nearest measured batch at that length, smaller ones first;
+    /// where a length has no row at all, of the nearest length in that row.
+    #[cold]
+    fn fill(&self, row: usize, column: usize) -> f64 {
+        let below = (0..row).rev().find_map(|r| self.ln_slowdown_at(r, column));
+        let above =
+            || (row + 1..self.batch.values().len()).find_map(|r| self.ln_slowdown_at(r, column));
+        let shorter = || (0..column).rev().find_map(|c| self.ln_slowdown_at(row, c));
+        below.or_else(above).or_else(shorter).unwrap_or_default()
+    }
+
+    fn ln_slowdown_at(&self, row: usize, column: usize) -> Option<f64> {
+        measured(self.ln_slowdown, self.index(row, column)?).map(f64::from)
+    }
+
+    fn index(&self, row: usize, column: usize) -> Option<usize> {
+        let columns = self.length.values().len();
+        (column < columns).then_some(row * columns + column)
+    }
+}
+
+fn measured(values: &[f32], index: usize) -> Option<f32> {
+    values.get(index).copied().filter(|value| !value.is_nan())
+}

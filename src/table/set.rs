@@ -1,0 +1,104 @@
+//! A set of tables: everything measured on one GPU with one engine stack.
+
+use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape};
+
+use super::{Curve, Grid};
+
+/// Measured tables of one GPU and engine stack, compiled in.
+///
+/// Built-in sets are statics ([`crate::table::sets`]); `tables!` makes one from a user's own
+/// measurements. A set may lack an operation.
+#[derive(Debug)]
+pub struct TableSet {
+    /// Name of the set, `h100`.
+    pub name: &'static str,
+    /// The GPU that was measured.
+    pub gpu: Gpu,
+    /// Where the measurements come from.
+    pub origin: Origin,
+    /// GEMMs by (dtype, k, n) over m.
+    pub gemm: Option<KernelTable<GemmShape, Curve<'static>>>,
+    /// Prefill attention by shape over (prompts, prompt length).
+    pub prefill: Option<KernelTable<AttentionShape, Grid<'static>>>,
+    /// Decode attention by shape over (requests, KV length).
+    pub decode: Option<KernelTable<AttentionShape, Grid<'static>>>,
+    /// All-reduce by ranks over message bytes.
+    pub allreduce: Option<KernelTable<AllReduceShape, Curve<'static>>>,
+    /// Fused MoE layers by shape over tokens.
+    pub moe: Option<KernelTable<MoeShape, Curve<'static>>>,
+}
+
+/// Who measured a set, how, and under which licence it may be used.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin {
+    /// Engine stack and kernels.
+    pub engine: &'static str,
+    /// How a kernel was timed.
+    pub timing: &'static str,
+    /// Where the figures were published.
+    pub source: &'static str,
+    /// Licence of the figures.
+    pub license: &'static str,
+    /// The day they were taken over or measured, ISO 8601.
+    pub date: &'static str,
+}
+
+/// All measured shapes of one operation.
+pub struct KernelTable<S: 'static, P: 'static> {
+    /// Time of the operation that neither FLOPs nor bytes explain (launch, ramp-up), microseconds.
+    pub t0_us: f64,
+    /// Time of the smallest call, microseconds.
+    pub floor_us: f64,
+    /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it.
+    pub hot_read: f64,
+    /// Measured points by shape, in ascending order of the shape.
+    pub entries: &'static [Entry<S, P>],
+    /// Key of a shape to its place in `entries`.
+    #[doc(hidden)]
+    pub index: phf::Map<u64, u16>,
+}
+
+/// The measured points of one shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<S, P> {
+    /// What was measured.
+    pub shape: S,
+    /// Latencies over the axes of the operation.
+    pub points: P,
+}
+
+/// A kernel shape that tables are keyed by.
+pub trait Shape: Copy + PartialEq {
+    /// The shape as one integer, for perfect hashing.
+    fn key(&self) -> u64;
+}
+
+macro_rules! shapes {
+    ($($shape:ty),*) => {$(
+        impl Shape for $shape {
+            fn key(&self) -> u64 {
+                <$shape>::key(self)
+            }
+        }
+    )*};
+}
+shapes!(GemmShape, AttentionShape, AllReduceShape, MoeShape);
+
+impl<S: Shape, P> KernelTable<S, P> {
+    /// The measured points of exactly this shape: one perfect-hash lookup.
+    pub fn find(&self, shape: &S) -> Option<&'static Entry<S, P>> {
+        let &place = self.index.get(&shape.key())?;
+        self.entries
+            .get(usize::from(place))
+            .filter(|entry| entry.shape == *shape)
+    }
+}
+
+impl<S: core::fmt::Debug, P> core::fmt::Debug for KernelTable<S, P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("KernelTable")
+            .field("t0_us", &self.t0_us)
+            .field("shapes", &self.entries.len())
+            .finish()
+    }
+}
