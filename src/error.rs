@@ -1,1 +1,146 @@
-//! err
+//! Why a kernel cannot be looked up.
+
+use core::fmt;
+
+use crate::hardware::{Dtype, GemmShape};
+use crate::table::{Provenance, TableSet};
+
+/// Why a table set cannot answer for a kernel.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// The set has no table of the operation.
+    NoTable {
+        /// The set.
+        set: &'static TableSet,
+        /// The operation: `gemm`, `prefill`, `decode`, `allreduce`, `moe`.
+        operation: &'static str,
+    },
+    /// The set has no GEMM of this dtype.
+    NoGemmDtype {
+        /// The set.
+        set: &'static TableSet,
+        /// What was asked for.
+        shape: GemmShape,
+    },
+    /// The set has no attention of these formats.
+    NoAttentionDtype {
+        /// The set.
+        set: &'static TableSet,
+        /// The operation: `prefill` or `decode`.
+        operation: &'static str,
+        /// Format of the math that was asked for.
+        dtype: Dtype,
+        /// Format of the KV entries that was asked for.
+        kv_dtype: Dtype,
+    },
+    /// The set has no all-reduce over so many ranks, nor over more.
+    TooManyRanks {
+        /// The set.
+        set: &'static TableSet,
+        /// What was asked for.
+        ranks: u32,
+        /// The most that was measured.
+        most: u32,
+    },
+    /// The GPU cannot multiply this dtype.
+    NoPeak {
+        /// The set.
+        set: &'static TableSet,
+        /// The dtype.
+        dtype: Dtype,
+    },
+    /// A dimension of the shape is zero.
+    ZeroDimension {
+        /// The operation.
+        operation: &'static str,
+    },
+    /// The answer is less certain than the caller accepts.
+    TooUncertain {
+        /// The set.
+        set: &'static TableSet,
+        /// The operation.
+        operation: &'static str,
+        /// What the answer would be.
+        found: Provenance,
+        /// The worst that is accepted.
+        accepted: Provenance,
+    },
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResolveError::NoTable { set, operation } => write!(
+                f,
+                "table set {}: expected a {operation} table, it has none; use a set that does \
+                 (`rooflut tables` lists them)",
+                set.name
+            ),
+            ResolveError::NoGemmDtype { set, shape } => {
+                write!(f, "table set {}: gemm: expected one of ", set.name)?;
+                let entries = set.gemm.iter().flat_map(|table| table.entries);
+                write_distinct(f, entries.map(|entry| entry.shape.dtype.name()))?;
+                write!(
+                    f,
+                    ", found {}; use one of these or another set",
+                    shape.dtype
+                )
+            }
+            ResolveError::NoAttentionDtype {
+                set,
+                operation,
+                dtype,
+                kv_dtype,
+            } => write!(
+                f,
+                "table set {}: {operation}: no rows of {dtype} with {kv_dtype} KV; use another \
+                 dtype or another set (`rooflut tables` lists what each has)",
+                set.name
+            ),
+            ResolveError::TooManyRanks { set, ranks, most } => write!(
+                f,
+                "table set {}: allreduce: expected at most {most} ranks, found {ranks}; use a \
+                 smaller tensor parallelism",
+                set.name
+            ),
+            ResolveError::NoPeak { set, dtype } => write!(
+                f,
+                "GPU {}: no peak for {dtype} in its data sheet; use another dtype",
+                set.gpu.name
+            ),
+            ResolveError::ZeroDimension { operation } => {
+                write!(f, "{operation}: expected positive dimensions, found 0")
+            }
+            ResolveError::TooUncertain {
+                set,
+                operation,
+                found,
+                accepted,
+            } => write!(
+                f,
+                "table set {}: {operation}: expected {accepted} or better, found {found}; accept \
+                 it or measure this shape",
+                set.name
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ResolveError {}
+
+/// Writes names that come in runs, each once.
+fn write_distinct<'n>(
+    f: &mut fmt::Formatter<'_>,
+    names: impl Iterator<Item = &'n str>,
+) -> fmt::Result {
+    let mut last = "";
+    for name in names {
+        if name != last {
+            let separator = if last.is_empty() { "" } else { ", " };
+            write!(f, "{separator}{name}")?;
+            last = name;
+        }
+    }
+    Ok(())
+}

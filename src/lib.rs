@@ -3,7 +3,7 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", test))]
 extern crate std;
 
 pub use rooflut_roofline::math;
@@ -13,9 +13,13 @@ mod generated;
 pub mod hardware;
 pub mod model;
 pub mod op;
+#[cfg(feature = "sim")]
+pub mod sim;
 pub mod step;
 pub mod table;
 pub mod units;
+
+pub use error::ResolveError;
 
 #[cfg(feature = "macros")]
 pub use rooflut_macros::tables;

@@ -1,1 +1,21 @@
-//! ops
+//! One kernel each: FLOPs, bytes, time.
+//!
+//! Each operation is looked up in two parts: `resolve` finds the measured points of a shape, once;
+//! `at` searches and interpolates them, often.
+
+mod attention;
+mod blend;
+mod collective;
+mod decode;
+mod estimate;
+mod gemm;
+mod moe;
+mod prefill;
+
+pub use blend::Neighbour;
+pub use collective::AllReduce;
+pub use decode::DecodeAttention;
+pub use estimate::{Binding, Estimate, OpTime};
+pub use gemm::Gemm;
+pub use moe::Moe;
+pub use prefill::{ChunkSums, PrefillAttention};

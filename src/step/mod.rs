@@ -3,5 +3,6 @@
 mod batch;
 mod time;
 
+pub use crate::op::Binding;
 pub use batch::{Chunk, DecodeGroup, StepBatch};
-pub use time::{Binding, LatencyModel, Part, PartTime, StepTime};
+pub use time::{LatencyModel, Part, PartTime, StepTime};

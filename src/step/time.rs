@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::op::Binding;
 use crate::step::StepBatch;
 use crate::table::Provenance;
 use crate::units::Seconds;
@@ -84,45 +85,6 @@ impl Part {
 }
 
 impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// The resource that sets the pace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Binding {
-    /// Matrix math.
-    Compute,
-    /// Device memory bandwidth.
-    Memory,
-    /// Launches, synchronisation and other time that neither FLOPs nor bytes explain.
-    Latency,
-    /// The link between GPUs.
-    Link,
-}
-
-impl Binding {
-    /// All resources.
-    pub const ALL: [Binding; 4] = [
-        Binding::Compute,
-        Binding::Memory,
-        Binding::Latency,
-        Binding::Link,
-    ];
-
-    /// The name used in outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Binding::Compute => "compute",
-            Binding::Memory => "memory",
-            Binding::Latency => "latency",
-            Binding::Link => "link",
-        }
-    }
-}
-
-impl fmt::Display for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

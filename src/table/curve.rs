@@ -1,6 +1,6 @@
 //! Latencies measured along one axis.
 
-use super::{Axis, Place, Provenance};
+use super::{Axis, Bracket, Place, Provenance};
 
 /// Latencies of one kernel shape along one axis (GEMM rows, tokens, bytes).
 ///
@@ -50,8 +50,12 @@ impl<'a> Curve<'a> {
     }
 
     /// The slowdown at `x`: linear in logarithms between rows, held beyond the ends.
-    pub fn read(&self, x: f64, ln_x: f64) -> Reading {
-        let at = self.axis.locate_ln(x, ln_x);
+    pub(crate) fn read(&self, x: f64, ln_x: f64) -> Reading {
+        self.read_at(self.axis.locate_ln(x, ln_x))
+    }
+
+    /// The slowdown at a place on the axis.
+    pub fn read_at(&self, at: Bracket) -> Reading {
         let lo = self.ln_slowdown.get(at.lo).map_or(0.0, |&s| f64::from(s));
         let hi = self.ln_slowdown.get(at.hi).map_or(0.0, |&s| f64::from(s));
         Reading {

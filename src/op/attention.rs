@@ -1,0 +1,115 @@
+//! What prefill and decode attention share: finding the measured shape.
+
+use super::estimate::Estimate;
+use crate::error::ResolveError;
+use crate::hardware::{AttentionShape, Reference};
+use crate::math::{exp, ln};
+use crate::table::{Grid, KernelTable, Provenance, TableSet};
+
+/// A measured attention shape that answers for another or for itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'t> {
+    pub(super) shape: AttentionShape,
+    pub(super) matched: AttentionShape,
+    pub(super) grid: &'t Grid<'t>,
+    pub(super) reference: Reference,
+    pub(super) floor_s: f64,
+}
+
+impl Found<'static> {
+    /// Tries the shape as asked (global heads with tp), what one rank computes at tp 1, and the
+    /// nearest measured shape by KV heads, then query heads of one rank.
+    pub(super) fn resolve(
+        set: &'static TableSet,
+        operation: &'static str,
+        table: Option<&'static KernelTable<AttentionShape, Grid<'static>>>,
+        shape: AttentionShape,
+    ) -> Result<Found<'static>, ResolveError> {
+        let table = table.ok_or(ResolveError::NoTable { set, operation })?;
+        if [shape.q_heads, shape.kv_heads, shape.head_dim, shape.tp].contains(&0) {
+            return Err(ResolveError::ZeroDimension { operation });
+        }
+        let reference = Reference::new(&set.gpu, shape.dtype, table.t0_us, table.hot_read).ok_or(
+            ResolveError::NoPeak {
+                set,
+                dtype: shape.dtype,
+            },
+        )?;
+        let AttentionShape {
+            dtype, kv_dtype, ..
+        } = shape;
+        let entry = table
+            .find(&shape)
+            .or_else(|| table.find(&shape.local()))
+            .or_else(|| nearest(table, shape.local()))
+            .ok_or(ResolveError::NoAttentionDtype {
+                set,
+                operation,
+                dtype,
+                kv_dtype,
+            })?;
+        Ok(Found {
+            shape,
+            matched: entry.shape,
+            grid: &entry.points,
+            reference,
+            floor_s: table.floor_us * 1e-6,
+        })
+    }
+}
+
+impl Found<'_> {
+    /// Whether the grid was measured on what one rank computes, by whatever tp.
+    pub(super) fn is_exact(&self) -> bool {
+        self.matched.local() == self.shape.local()
+    }
+
+    /// The best provenance that an answer can have.
+    pub(super) fn provenance(&self) -> Provenance {
+        if self.is_exact() {
+            Provenance::Measured
+        } else {
+            Provenance::Transferred
+        }
+    }
+
+    /// The estimate with a provenance no better than that of the match.
+    pub(super) fn qualify(&self, estimate: Estimate) -> Estimate {
+        Estimate {
+            provenance: estimate.provenance.max(self.provenance()),
+            ..estimate
+        }
+    }
+}
+
+/// The measured shape of the same formats that is nearest by head dimension, then by KV heads, then
+/// by query heads of one rank, in logarithms; the first of equals.
+fn nearest(
+    table: &KernelTable<AttentionShape, Grid<'static>>,
+    local: AttentionShape,
+) -> Option<&'static crate::table::Entry<AttentionShape, Grid<'static>>> {
+    let apart = |a: u32, b: u32| (ln(f64::from(a)) - ln(f64::from(b))).abs();
+    let distance = |shape: &AttentionShape| {
+        let other = shape.local();
+        [
+            apart(other.head_dim, local.head_dim),
+            apart(other.kv_heads, local.kv_heads),
+            apart(other.q_heads, local.q_heads),
+        ]
+    };
+    table
+        .entries
+        .iter()
+        .filter(|e| e.shape.dtype == local.dtype && e.shape.kv_dtype == local.kv_dtype)
+        .min_by(|a, b| {
+            let pairs = distance(&a.shape).into_iter().zip(distance(&b.shape));
+            pairs.fold(core::cmp::Ordering::Equal, |order, (x, y)| {
+                order.then(x.total_cmp(&y))
+            })
+        })
+}
+
+/// `exp` of a slowdown that the tables store as a logarithm.
+pub(super) fn slowdown(ln_slowdown: f64) -> f64 {
+    exp(ln_slowdown)
+}

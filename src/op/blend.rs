@@ -1,0 +1,175 @@
+//! A curve for weights that were not measured, made from measured neighbours.
+
+use crate::hardware::GemmShape;
+use crate::math::ln;
+use crate::table::{Axis, Curve, Entry, Provenance};
+
+/// Points that a blend holds: codegen lets no axis be longer.
+const MAX_POINTS: usize = 32;
+/// Measured curves that a blend is made of.
+const MAX_NEIGHBOURS: usize = 4;
+
+/// A measured shape that takes part in an answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighbour<S> {
+    /// What was measured.
+    pub shape: S,
+    /// Its share of the answer; shares add up to 1.
+    pub share: f64,
+}
+
+/// The weighted mean of measured curves, on the axis of the first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blend<'t> {
+    axis: Axis<'t>,
+    ln_slowdown: [f32; MAX_POINTS],
+    neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
+    provenance: Provenance,
+}
+
+type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
+type Weighted<'t> = [Option<(&'t GemmEntry<'t>, f64)>; MAX_NEIGHBOURS];
+
+impl<'t> Blend<'t> {
+    /// The blend for `shape` from measured `entries`; `None` where none has its dtype.
+    pub(crate) fn of_gemms(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Option<Blend<'t>> {
+        let (weighted, provenance) = match rectangle(entries, shape) {
+            Some((corners, true)) => (corners, Provenance::Interpolated),
+            Some((corners, false)) => (corners, Provenance::Transferred),
+            None => (nearest(entries, shape), Provenance::Transferred),
+        };
+        let axis = weighted.iter().flatten().next()?.0.points.axis();
+        let mut ln_slowdown = [0.0_f32; MAX_POINTS];
+        for ((slot, &m), &ln_m) in ln_slowdown
+            .iter_mut()
+            .zip(axis.values())
+            .zip(axis.ln_values())
+        {
+            let parts = weighted.iter().flatten();
+            let mean: f64 = parts
+                .map(|(entry, share)| entry.points.read(f64::from(m), ln_m).ln_slowdown * share)
+                .sum();
+            *slot = mean as f32;
+        }
+        let neighbours = weighted.map(|slot| {
+            slot.map(|(entry, share)| Neighbour {
+                shape: entry.shape,
+                share,
+            })
+        });
+        Some(Blend {
+            axis,
+            ln_slowdown,
+            neighbours,
+            provenance,
+        })
+    }
+
+    /// The blended curve, without latencies: nothing was measured.
+    pub(crate) fn curve(&self) -> Curve<'_> {
+        let points = self.axis.values().len().min(MAX_POINTS);
+        let ln_slowdown = self.ln_slowdown.get(..points).unwrap_or_default();
+        Curve::from_generated(self.axis, &[], ln_slowdown)
+    }
+
+    pub(crate) fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+
+    pub(crate) fn neighbours(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {
+        self.neighbours.iter().flatten().copied()
+    }
+}
+
+/// The corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and
+/// whether it lies inside; outside, each coordinate is clamped to the measured range. `None` where a
+/// corner was not measured.
+fn rectangle<'t>(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Option<(Weighted<'t>, bool)> {
+    let same = || {
+        entries
+            .iter()
+            .filter(|entry| entry.shape.dtype == shape.dtype)
+    };
+    let k = Span::around(shape.k, same().map(|entry| entry.shape.k))?;
+    let n = Span::around(shape.n, same().map(|entry| entry.shape.n))?;
+    let corner = |k: u32, n: u32| same().find(|entry| entry.shape.k == k && entry.shape.n == n);
+    let mut corners = [
+        (corner(k.lo, n.lo)?, (1.0 - k.weight) * (1.0 - n.weight)),
+        (corner(k.lo, n.hi)?, (1.0 - k.weight) * n.weight),
+        (corner(k.hi, n.lo)?, k.weight * (1.0 - n.weight)),
+        (corner(k.hi, n.hi)?, k.weight * n.weight),
+    ]
+    .map(Some);
+    for slot in &mut corners {
+        // On a measured k or n, two corners coincide with the others.
+        slot.take_if(|(_, share)| *share <= 0.0);
+    }
+    Some((corners, k.inside && n.inside))
+}
+
+/// The measured values next to a coordinate.
+struct Span {
+    lo: u32,
+    hi: u32,
+    /// Share of `hi`.
+    weight: f64,
+    inside: bool,
+}
+
+impl Span {
+    fn around(x: u32, values: impl Iterator<Item = u32> + Clone) -> Option<Span> {
+        let below = values.clone().filter(|&value| value <= x).max();
+        let above = values.filter(|&value| value >= x).min();
+        match (below, above) {
+            (Some(lo), Some(hi)) if lo < hi => {
+                let [ln_lo, ln_x, ln_hi] = [lo, x, hi].map(|value| ln(f64::from(value)));
+                Some(Span {
+                    lo,
+                    hi,
+                    weight: (ln_x - ln_lo) / (ln_hi - ln_lo),
+                    inside: true,
+                })
+            }
+            (Some(on), Some(_)) => Some(Span {
+                lo: on,
+                hi: on,
+                weight: 0.0,
+                inside: true,
+            }),
+            (Some(edge), None) | (None, Some(edge)) => Some(Span {
+                lo: edge,
+                hi: edge,
+                weight: 0.0,
+                inside: false,
+            }),
+            (None, None) => None,
+        }
+    }
+}
+
+/// The nearest measured (k, n) in logarithms, weighted by the inverse of the squared distance.
+fn nearest<'t>(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Weighted<'t> {
+    let mut best: Weighted<'t> = [None; MAX_NEIGHBOURS];
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.shape.dtype == shape.dtype)
+    {
+        let dk = ln(f64::from(entry.shape.k)) - ln(f64::from(shape.k));
+        let dn = ln(f64::from(entry.shape.n)) - ln(f64::from(shape.n));
+        let mut candidate = Some((entry, dk * dk + dn * dn));
+        for slot in &mut best {
+            // Insertion into the sorted slots; ties keep the earlier entry.
+            if distance(&candidate) < distance(slot) {
+                core::mem::swap(slot, &mut candidate);
+            }
+        }
+    }
+    let inverse =
+        |slot: &Option<(_, f64)>| slot.map_or(0.0, |(_, squared): (_, f64)| 1.0 / squared);
+    let total: f64 = best.iter().map(inverse).sum();
+    best.map(|slot| slot.map(|(entry, squared)| (entry, 1.0 / (squared * total))))
+}
+
+fn distance(slot: &Option<(&GemmEntry<'_>, f64)>) -> f64 {
+    slot.map_or(f64::INFINITY, |(_, squared)| squared)
+}

@@ -1,0 +1,166 @@
+//! Decode attention: one new token per request over its KV cache.
+
+use super::attention::Found;
+use super::estimate::{Estimate, OpTime};
+use crate::error::ResolveError;
+use crate::hardware::{AttentionShape, Reference};
+use crate::math::{exp, sqrt};
+use crate::table::{Grid, Place, Provenance, TableSet};
+
+/// Decode attention whose shape has been looked up.
+///
+/// ```
+/// use rooflut::hardware::{AttentionShape, Dtype};
+/// use rooflut::op::DecodeAttention;
+/// use rooflut::table::{Provenance, sets};
+///
+/// // Llama-3.1-70B on four GPUs: 64 query and 8 KV heads, 16 and 2 on each.
+/// let shape = AttentionShape {
+///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 64, kv_heads: 8, head_dim: 128, tp: 4,
+/// };
+/// let attention = DecodeAttention::resolve(&sets::H100, shape)?;
+/// // 16 requests with 1,000 tokens each.
+/// let answer = attention.at(16, 16_000);
+/// assert_eq!(answer.provenance, Provenance::Interpolated);
+/// # Ok::<(), rooflut::ResolveError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct DecodeAttention<'t> {
+    found: Found<'t>,
+    /// The reference of a kernel whose KV entries come from memory.
+    cold: Reference,
+}
+
+impl DecodeAttention<'static> {
+    /// Looks the shape up in `set`: as asked (global heads with tp), as one rank computes it, or else
+    /// the nearest measured one by KV heads, then query heads (`Transferred`).
+    ///
+    /// # Errors
+    /// The set has no decode table or none of these formats, a dimension is zero.
+    pub fn resolve(
+        set: &'static TableSet,
+        shape: AttentionShape,
+    ) -> Result<DecodeAttention<'static>, ResolveError> {
+        let found = Found::resolve(set, "decode", set.decode.as_ref(), shape)?;
+        Ok(DecodeAttention::new(found))
+    }
+}
+
+impl<'t> DecodeAttention<'t> {
+    fn new(found: Found<'t>) -> Self {
+        DecodeAttention {
+            found,
+            cold: Reference {
+                hot_read: 1.0,
+                ..found.reference
+            },
+        }
+    }
+
+    /// Attention of `shape` measured on `grid`.
+    pub(crate) fn measured(
+        shape: AttentionShape,
+        reference: Reference,
+        floor_s: f64,
+        grid: &'t Grid<'t>,
+    ) -> Self {
+        DecodeAttention::new(Found {
+            shape,
+            matched: shape,
+            grid,
+            reference,
+            floor_s,
+        })
+    }
+
+    /// Time of one token for each of `requests` whose KV lengths, new tokens included, add up to
+    /// `kv_tokens`, as the benchmark measures it: KV entries that fit the L2 cache are found there.
+    /// 0 requests are read as 1, fewer KV tokens than requests as one each.
+    ///
+    /// Cost follows the sum of the lengths, so their mean stands for all. Above the measured grid the
+    /// efficiency is held; below the shortest length the answer is the geometric mean of that and
+    /// of `floor + (edge - floor) x bytes / bytes at the edge`.
+    pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
+        self.answer(requests, kv_tokens, &self.found.reference)
+    }
+
+    /// The same inside a step, where all KV entries come from memory.
+    pub(crate) fn in_step(&self, requests: u32, kv_tokens: u64) -> OpTime {
+        let estimate = self.answer(requests, kv_tokens, &self.cold);
+        let (requests, kv_tokens) = positive(requests, kv_tokens);
+        let work = self.found.shape.decode_work(requests, kv_tokens);
+        estimate.in_step(&work, &self.cold.rates)
+    }
+
+    fn answer(&self, requests: u32, kv_tokens: u64, reference: &Reference) -> Estimate {
+        let Found { shape, grid, .. } = self.found;
+        let (requests, kv_tokens) = positive(requests, kv_tokens);
+        let kv_len = kv_tokens / requests;
+        let length = grid.length().locate(kv_len);
+        let mut reading = grid.read(grid.batch().locate(requests), length);
+        let hot = reference.hot_read < 1.0 || self.found.reference.hot_read >= 1.0;
+        if !self.found.is_exact() || !hot {
+            reading.latency_us = None;
+        }
+        let slowdown = exp(reading.ln_slowdown);
+        let mut seconds = shape.decode_reference_s(requests, kv_tokens, reference) * slowdown;
+        if length.place == Place::Below {
+            seconds = self.below(requests, kv_tokens, slowdown, seconds, reference);
+        }
+        let work = shape.decode_work(requests, kv_tokens);
+        self.found
+            .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
+    }
+
+    /// Time at lengths shorter than any measured, given the time with the efficiency held.
+    ///
+    /// Source: of holding the efficiency, scaling by bytes above the floor, and their geometric mean,
+    /// the last is never the worst on the sets of `bench_data/` when their first lengths are left out.
+    #[cold]
+    fn below(
+        &self,
+        requests: f64,
+        kv_tokens: f64,
+        slowdown: f64,
+        held: f64,
+        reference: &Reference,
+    ) -> f64 {
+        let Found {
+            shape,
+            grid,
+            floor_s,
+            ..
+        } = self.found;
+        let shortest = grid
+            .length()
+            .range()
+            .map_or(1.0, |(first, _)| f64::from(first));
+        let edge_tokens = requests * shortest;
+        let edge = shape.decode_reference_s(requests, edge_tokens, reference) * slowdown;
+        let floor = floor_s.min(edge);
+        let bytes = shape.decode_work(requests, kv_tokens).bytes;
+        let edge_bytes = shape.decode_work(requests, edge_tokens).bytes;
+        sqrt(held * (floor + (edge - floor) * bytes / edge_bytes)).min(edge)
+    }
+
+    /// The measured shape that answers.
+    pub fn matched(&self) -> AttentionShape {
+        self.found.matched
+    }
+
+    /// The measured points that answer.
+    pub fn grid(&self) -> &'t Grid<'t> {
+        self.found.grid
+    }
+
+    /// The best provenance that an answer can have.
+    pub fn provenance(&self) -> Provenance {
+        self.found.provenance()
+    }
+}
+
+/// At least one request with one token each, as floating point.
+fn positive(requests: u32, kv_tokens: u64) -> (f64, f64) {
+    let requests = f64::from(requests.max(1));
+    (requests, (kv_tokens as f64).max(requests))
+}

@@ -1,0 +1,114 @@
+//! What an operation answers.
+
+use core::fmt;
+
+use crate::hardware::{Rates, Work};
+use crate::table::{Provenance, Reading};
+use crate::units::{Mfu, Seconds};
+
+/// The time of a kernel as the tables know it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// How long it takes.
+    pub time: Seconds,
+    /// FLOPs over time and peak; 0 for a kernel without matrix math.
+    pub mfu: Mfu,
+    /// Where the number comes from.
+    pub provenance: Provenance,
+}
+
+/// The time of a kernel inside an engine step, where its operands come from memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpTime {
+    /// How long it takes.
+    pub time: Seconds,
+    /// What sets its pace.
+    pub binding: Binding,
+    /// Where the number comes from.
+    pub provenance: Provenance,
+}
+
+/// The resource that sets the pace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Binding {
+    /// Matrix math.
+    Compute,
+    /// Device memory bandwidth.
+    Memory,
+    /// Launches, synchronisation and other time that neither FLOPs nor bytes explain.
+    Latency,
+    /// The link between GPUs.
+    Link,
+}
+
+impl Binding {
+    /// All resources.
+    pub const ALL: [Binding; 4] = [
+        Binding::Compute,
+        Binding::Memory,
+        Binding::Latency,
+        Binding::Link,
+    ];
+
+    /// The name used in outputs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Binding::Compute => "compute",
+            Binding::Memory => "memory",
+            Binding::Latency => "latency",
+            Binding::Link => "link",
+        }
+    }
+
+    /// What sets the pace of `work` that takes `time`: the resource with the largest share, or
+    /// latency where more time is left over than any resource needs.
+    pub fn of(work: &Work, rates: &Rates, time: Seconds) -> Binding {
+        let compute = work.flops * rates.s_per_flop;
+        let memory = work.bytes * rates.s_per_byte;
+        let link = work.link_bytes * rates.s_per_link_byte;
+        let most = compute.max(memory).max(link);
+        if time.0 > 2.0 * most {
+            Binding::Latency
+        } else if link >= most {
+            Binding::Link
+        } else if compute >= most {
+            Binding::Compute
+        } else {
+            Binding::Memory
+        }
+    }
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Estimate {
+    /// A table's answer for `work`: the measured latency or else `seconds`, never faster than the
+    /// peak allows.
+    pub(crate) fn new(reading: &Reading, seconds: f64, work: &Work, rates: &Rates) -> Estimate {
+        let time = match reading.latency_us {
+            Some(us) => f64::from(us) * 1e-6,
+            None => seconds,
+        };
+        let at_peak = work.flops * rates.s_per_flop;
+        let time = time.max(at_peak);
+        Estimate {
+            time: Seconds(time),
+            mfu: Mfu(at_peak / time),
+            provenance: reading.provenance,
+        }
+    }
+
+    /// The same inside a step: not faster than FLOPs, memory and link allow.
+    pub(crate) fn in_step(self, work: &Work, rates: &Rates) -> OpTime {
+        let time = Seconds(self.time.0.max(work.bound_s(rates)));
+        OpTime {
+            time,
+            binding: Binding::of(work, rates, time),
+            provenance: self.provenance,
+        }
+    }
+}

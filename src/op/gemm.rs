@@ -1,0 +1,188 @@
+//! Dense matrix multiplication.
+
+use super::Estimate;
+use super::blend::{Blend, Neighbour};
+use super::estimate::OpTime;
+use crate::error::ResolveError;
+use crate::hardware::{Dtype, GemmShape, Reference};
+use crate::math::ln;
+use crate::table::{Bracket, Curve, Place, Provenance, TableSet};
+
+/// A GEMM whose weights have been looked up: asks cost a binary search.
+///
+/// ```
+/// use rooflut::hardware::{Dtype, GemmShape};
+/// use rooflut::op::Gemm;
+/// use rooflut::table::{Provenance, sets};
+///
+/// let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 })?;
+/// assert_eq!(gemm.at(64).provenance, Provenance::Measured);
+/// assert_eq!(gemm.at(100).provenance, Provenance::Interpolated);
+/// // The fused QKV projection of an 8B model was not measured: k is, n lies between two that are.
+/// let qkv = Gemm::resolve(&sets::H100, GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 })?;
+/// assert_eq!(qkv.at(64).provenance, Provenance::Interpolated);
+/// # Ok::<(), rooflut::ResolveError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Gemm<'t> {
+    shape: GemmShape,
+    reference: Reference,
+    points: Points<'t>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Points<'t> {
+    Measured(&'t Curve<'t>),
+    Blended(Blend<'t>),
+}
+
+impl Gemm<'static> {
+    /// Looks the weights up in `set`: one perfect-hash lookup where (k, n) was measured.
+    ///
+    /// An unseen (k, n) takes its efficiency from measured neighbours, once and here: bilinear in the
+    /// logarithms inside a full rectangle of measured pairs (`Interpolated`); with the nearest pair
+    /// of the rectangle outside of it, and the inverse-squared-distance mean of the four nearest
+    /// pairs where they form no rectangle (both `Transferred`).
+    ///
+    /// # Errors
+    /// The set has no GEMM table or none of this dtype, the GPU has no peak for it, k or n is zero.
+    pub fn resolve(
+        set: &'static TableSet,
+        shape: GemmShape,
+    ) -> Result<Gemm<'static>, ResolveError> {
+        let no_table = ResolveError::NoTable {
+            set,
+            operation: "gemm",
+        };
+        let table = set.gemm.as_ref().ok_or(no_table)?;
+        let reference = Reference::new(&set.gpu, shape.dtype, table.t0_us, table.hot_read).ok_or(
+            ResolveError::NoPeak {
+                set,
+                dtype: shape.dtype,
+            },
+        )?;
+        if let Some(entry) = table.find(&shape) {
+            return Ok(Gemm {
+                shape,
+                reference,
+                points: Points::Measured(&entry.points),
+            });
+        }
+        if shape.k == 0 || shape.n == 0 {
+            return Err(ResolveError::ZeroDimension { operation: "gemm" });
+        }
+        let blend = Blend::of_gemms(table.entries, shape)
+            .ok_or(ResolveError::NoGemmDtype { set, shape })?;
+        Ok(Gemm {
+            shape,
+            reference,
+            points: Points::Blended(blend),
+        })
+    }
+}
+
+impl<'t> Gemm<'t> {
+    /// A GEMM of `shape` measured along `curve`.
+    pub(crate) fn measured(shape: GemmShape, reference: Reference, curve: &'t Curve<'t>) -> Self {
+        Gemm {
+            shape,
+            reference,
+            points: Points::Measured(curve),
+        }
+    }
+
+    /// Time at `m` rows (tokens); 0 is read as 1.
+    ///
+    /// Between measured rows the efficiency against the roofline is interpolated in logarithms; 8-bit
+    /// and 4-bit kernels are chosen by m, so there it is held within m <= 64, m <= 128 and above,
+    /// with a step between. Below and above the measured rows the efficiency is held.
+    pub fn at(&self, m: u32) -> Estimate {
+        let m = f64::from(m.max(1));
+        self.at_ln(m, ln(m))
+    }
+
+    /// [`at`](Self::at) for callers that know the logarithm of `m`.
+    pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
+        let (curve, worst) = self.curve();
+        let mut bracket = curve.axis().locate_ln(m, ln_m);
+        if bracket.place == Place::Between && has_tile_steps(self.shape.dtype) {
+            bracket = within_tile_class(bracket, m, curve.axis().values());
+        }
+        let mut reading = curve.read_at(bracket);
+        reading.provenance = reading.provenance.max(worst);
+        let seconds =
+            self.shape.reference_s(m, &self.reference) * crate::math::exp(reading.ln_slowdown);
+        Estimate::new(
+            &reading,
+            seconds,
+            &self.shape.work(m),
+            &self.reference.rates,
+        )
+    }
+
+    /// Time at `m` rows inside a step, where the weights come from memory.
+    pub(crate) fn in_step(&self, m: f64, ln_m: f64) -> OpTime {
+        self.at_ln(m, ln_m)
+            .in_step(&self.shape.work(m), &self.reference.rates)
+    }
+
+    /// The measured (k, n) that answer, with their shares.
+    pub fn matched(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {
+        let (exact, blend) = match &self.points {
+            Points::Measured(_) => (
+                Some(Neighbour {
+                    shape: self.shape,
+                    share: 1.0,
+                }),
+                None,
+            ),
+            Points::Blended(blend) => (None, Some(blend.neighbours())),
+        };
+        exact.into_iter().chain(blend.into_iter().flatten())
+    }
+
+    /// The best provenance that an answer can have.
+    pub fn provenance(&self) -> Provenance {
+        self.curve().1
+    }
+
+    /// The curve that answers; its latencies are empty where it was blended.
+    fn curve(&self) -> (Curve<'_>, Provenance) {
+        match &self.points {
+            Points::Measured(curve) => (**curve, Provenance::Measured),
+            Points::Blended(blend) => (blend.curve(), blend.provenance()),
+        }
+    }
+}
+
+/// Whether kernels of this dtype change their tile with m. Seen in the measurements of the per-tensor
+/// fp8 and the nvfp4 kernels of vLLM, whose latency is flat within a class.
+fn has_tile_steps(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::Fp8 | Dtype::Nvfp4)
+}
+
+/// The last m of the first and second tile class.
+const TILE_EDGES: [u32; 2] = [64, 128];
+
+/// Drops the neighbour that belongs to another tile class than `m`, if one of the two does.
+fn within_tile_class(bracket: Bracket, m: f64, values: &[u32]) -> Bracket {
+    let class = |m: f64| {
+        TILE_EDGES
+            .iter()
+            .filter(|&&edge| m > f64::from(edge))
+            .count()
+    };
+    let class_of = |place: usize| values.get(place).map(|&value| class(f64::from(value)));
+    let own = Some(class(m));
+    match (class_of(bracket.lo) == own, class_of(bracket.hi) == own) {
+        (true, false) => Bracket {
+            weight: 0.0,
+            ..bracket
+        },
+        (false, true) => Bracket {
+            weight: 1.0,
+            ..bracket
+        },
+        _ => bracket,
+    }
+}

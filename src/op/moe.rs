@@ -1,0 +1,151 @@
+//! A fused mixture-of-experts layer.
+
+use super::estimate::{Estimate, OpTime};
+use crate::error::ResolveError;
+use crate::hardware::{MoeShape, Reference};
+use crate::math::{exp, ln};
+use crate::table::{Curve, Entry, KernelTable, Provenance, TableSet};
+
+/// A fused MoE layer whose experts have been looked up.
+///
+/// ```
+/// use rooflut::hardware::{Dtype, MoeShape};
+/// use rooflut::op::Moe;
+/// use rooflut::table::{Provenance, sets};
+///
+/// // Mixtral 8x7B on two GPUs.
+/// let shape = MoeShape {
+///     dtype: Dtype::Bf16, experts: 8, top_k: 2, hidden: 4096, intermediate: 14_336, tp: 2,
+/// };
+/// let moe = Moe::resolve(&sets::H100, shape)?;
+/// assert_eq!(moe.at(64).provenance, Provenance::Measured);
+/// # Ok::<(), rooflut::ResolveError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Moe<'t> {
+    shape: MoeShape,
+    matched: MoeShape,
+    reference: Reference,
+    curve: &'t Curve<'t>,
+}
+
+impl Moe<'static> {
+    /// Looks the experts up in `set`, or takes the efficiency of the nearest measured layer
+    /// (`Transferred`), of the same dtype if there is one.
+    ///
+    /// # Errors
+    /// The set has no MoE table, the GPU no peak for the dtype, a dimension is zero.
+    pub fn resolve(set: &'static TableSet, shape: MoeShape) -> Result<Moe<'static>, ResolveError> {
+        let operation = "moe";
+        let table = set
+            .moe
+            .as_ref()
+            .ok_or(ResolveError::NoTable { set, operation })?;
+        let MoeShape {
+            experts,
+            top_k,
+            hidden,
+            intermediate,
+            tp,
+            dtype,
+        } = shape;
+        if [experts, top_k, hidden, intermediate, tp].contains(&0) {
+            return Err(ResolveError::ZeroDimension { operation });
+        }
+        let reference = Reference::new(&set.gpu, dtype, table.t0_us, table.hot_read)
+            .ok_or(ResolveError::NoPeak { set, dtype })?;
+        let entry = table
+            .find(&shape)
+            .or_else(|| nearest(table, &shape))
+            .ok_or(ResolveError::NoTable { set, operation })?;
+        Ok(Moe {
+            shape,
+            matched: entry.shape,
+            reference,
+            curve: &entry.points,
+        })
+    }
+}
+
+impl<'t> Moe<'t> {
+    /// A layer of `shape` measured along `curve`.
+    pub(crate) fn measured(shape: MoeShape, reference: Reference, curve: &'t Curve<'t>) -> Self {
+        Moe {
+            shape,
+            matched: shape,
+            reference,
+            curve,
+        }
+    }
+
+    /// Time at `tokens` tokens, the routing itself not included; 0 is read as 1.
+    pub fn at(&self, tokens: u32) -> Estimate {
+        let tokens = f64::from(tokens.max(1));
+        self.at_ln(tokens, ln(tokens))
+    }
+
+    fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
+        let mut reading = self.curve.read(tokens, ln_tokens);
+        if self.provenance() > Provenance::Measured {
+            reading.latency_us = None;
+            reading.provenance = reading.provenance.max(self.provenance());
+        }
+        let seconds = self.shape.reference_s(tokens, &self.reference) * exp(reading.ln_slowdown);
+        Estimate::new(
+            &reading,
+            seconds,
+            &self.shape.work(tokens),
+            &self.reference.rates,
+        )
+    }
+
+    /// The same inside a step, where the experts' weights come from memory.
+    pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64) -> OpTime {
+        self.at_ln(tokens, ln_tokens)
+            .in_step(&self.shape.work(tokens), &self.reference.rates)
+    }
+
+    /// The measured layer that answers.
+    pub fn matched(&self) -> MoeShape {
+        self.matched
+    }
+
+    /// The measured points that answer.
+    pub fn curve(&self) -> &'t Curve<'t> {
+        self.curve
+    }
+
+    /// The best provenance that an answer can have.
+    pub fn provenance(&self) -> Provenance {
+        if self.matched == self.shape {
+            Provenance::Measured
+        } else {
+            Provenance::Transferred
+        }
+    }
+}
+
+/// The measured layer nearest in logarithms of experts, experts per token, hidden size and width per
+/// rank; of the same dtype if there is one, the first of equals.
+fn nearest(
+    table: &KernelTable<MoeShape, Curve<'static>>,
+    shape: &MoeShape,
+) -> Option<&'static Entry<MoeShape, Curve<'static>>> {
+    let dimensions = |shape: &MoeShape| {
+        [
+            ln(f64::from(shape.experts)),
+            ln(f64::from(shape.top_k)),
+            ln(f64::from(shape.hidden)),
+            ln(shape.local_intermediate()),
+        ]
+    };
+    let distance = |other: &MoeShape| -> f64 {
+        let pairs = dimensions(other).into_iter().zip(dimensions(shape));
+        pairs.map(|(a, b)| (a - b) * (a - b)).sum()
+    };
+    table.entries.iter().min_by(|a, b| {
+        let other_dtype = |entry: &Entry<MoeShape, _>| entry.shape.dtype != shape.dtype;
+        let by_distance = distance(&a.shape).total_cmp(&distance(&b.shape));
+        other_dtype(a).cmp(&other_dtype(b)).then(by_distance)
+    })
+}

@@ -1,0 +1,238 @@
+//! Prefill attention: new tokens of one or more prompts over themselves and their context.
+
+use super::attention::{Found, slowdown};
+use super::estimate::{Estimate, OpTime};
+use crate::error::ResolveError;
+use crate::hardware::{AttentionShape, Prompts, Reference};
+use crate::math::{exp, ln, sqrt};
+use crate::table::{Grid, Place, Provenance, TableSet};
+
+/// Exponent of time above the launch in prompt length, for prompts shorter than any measured: between
+/// the projections' 1 and attention's 2. Source: fitted on H100 below 1,024 tokens.
+const SHORT_PROMPT_EXPONENT: f64 = 1.3;
+
+/// Prefill attention whose shape has been looked up.
+///
+/// ```
+/// use rooflut::hardware::{AttentionShape, Dtype};
+/// use rooflut::op::{ChunkSums, PrefillAttention};
+/// use rooflut::table::{Provenance, sets};
+///
+/// let shape = AttentionShape {
+///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 1,
+/// };
+/// let attention = PrefillAttention::resolve(&sets::H100, shape)?;
+/// assert_eq!(attention.at(1, 2048).provenance, Provenance::Measured);
+/// // The second half of a prompt, in the same kernel as a short one: not what was measured.
+/// let mut chunks = ChunkSums::default();
+/// chunks.add(1024, 1024);
+/// chunks.add(100, 0);
+/// assert_eq!(attention.at_chunks(&chunks).provenance, Provenance::Transferred);
+/// # Ok::<(), rooflut::ResolveError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct PrefillAttention<'t> {
+    found: Found<'t>,
+}
+
+/// Prompt chunks that run in one kernel, as sums: their order does not matter, to the last bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChunkSums {
+    new: u64,
+    total: u64,
+    /// Sum of n (n + 2 c): the square of the length that a chunk would have as a whole prompt.
+    squares: u128,
+    /// Sum of the cubes of these lengths.
+    cubes: u128,
+    longest: u64,
+    chunks: u64,
+    /// Chunks that are whole prompts of the length of the first chunk.
+    uniform: u64,
+    first: u64,
+}
+
+impl ChunkSums {
+    /// Adds a chunk of `new` tokens after `context` cached ones; an empty one changes nothing.
+    pub fn add(&mut self, new: u32, context: u32) {
+        if new == 0 {
+            return;
+        }
+        let (n, c) = (u64::from(new), u64::from(context));
+        let square = u128::from(n) * u128::from(n + 2 * c);
+        let length = square as f64;
+        let cube = if c == 0 {
+            square * u128::from(n)
+        } else {
+            (length * sqrt(length)) as u128
+        };
+        self.new = self.new.saturating_add(n);
+        self.total = self.total.saturating_add(n + c);
+        self.squares = self.squares.saturating_add(square);
+        self.cubes = self.cubes.saturating_add(cube);
+        self.longest = self.longest.max(n + c);
+        self.chunks += 1;
+        self.first = if self.chunks == 1 { n } else { self.first };
+        self.uniform += u64::from(c == 0 && n == self.first);
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.chunks == 0
+    }
+
+    /// The length of the whole prompts that the chunks are like: the mean weighted by FLOPs.
+    fn length(&self) -> f64 {
+        self.cubes as f64 / self.squares as f64
+    }
+
+    /// How many prompts of that length do as many FLOPs.
+    fn batch(&self) -> f64 {
+        let length = self.length();
+        (self.squares as f64 / (length * length)).max(1.0)
+    }
+
+    /// Whether all chunks are whole prompts of one length, which is what benchmarks measure.
+    fn is_uniform(&self) -> bool {
+        self.uniform == self.chunks
+    }
+
+    fn prompts(&self) -> Prompts {
+        Prompts {
+            new: self.new as f64,
+            total: self.total as f64,
+            squares: self.squares as f64,
+            longest: self.longest as f64,
+        }
+    }
+}
+
+impl PrefillAttention<'static> {
+    /// Looks the shape up in `set`, as [`DecodeAttention::resolve`](super::DecodeAttention::resolve).
+    ///
+    /// # Errors
+    /// The set has no prefill table or none of these formats, a dimension is zero.
+    pub fn resolve(
+        set: &'static TableSet,
+        shape: AttentionShape,
+    ) -> Result<PrefillAttention<'static>, ResolveError> {
+        Ok(PrefillAttention {
+            found: Found::resolve(set, "prefill", set.prefill.as_ref(), shape)?,
+        })
+    }
+}
+
+impl<'t> PrefillAttention<'t> {
+    /// Attention of `shape` measured on `grid`.
+    pub(crate) fn measured(
+        shape: AttentionShape,
+        reference: Reference,
+        floor_s: f64,
+        grid: &'t Grid<'t>,
+    ) -> Self {
+        PrefillAttention {
+            found: Found {
+                shape,
+                matched: shape,
+                grid,
+                reference,
+                floor_s,
+            },
+        }
+    }
+
+    /// Time of `batch` whole prompts of `seq_len` tokens; zeros are read as 1.
+    ///
+    /// Between measured points the efficiency is interpolated in logarithms; above, it is held; below
+    /// the shortest prompt, time above the floor falls with the length to the power of 1.3.
+    pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
+        let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
+        self.answer(batch, length, &Prompts::equal(batch, length))
+    }
+
+    /// Time of chunks that run in one kernel.
+    ///
+    /// A chunk of n tokens after c cached ones has the efficiency of a whole prompt of
+    /// `sqrt(n (n + 2 c))` tokens, which does as many FLOPs; chunks together that of equal prompts of
+    /// their FLOP-weighted mean length. Launch time counts once. No context was measured and no
+    /// mixture, so both are `Transferred`.
+    pub fn at_chunks(&self, chunks: &ChunkSums) -> Estimate {
+        if chunks.is_empty() {
+            return self.at(1, 1);
+        }
+        let estimate = self.answer(chunks.batch(), chunks.length(), &chunks.prompts());
+        if chunks.is_uniform() {
+            return estimate;
+        }
+        Estimate {
+            provenance: estimate.provenance.max(Provenance::Transferred),
+            ..estimate
+        }
+    }
+
+    /// The same inside a step, not faster than FLOPs and bytes allow.
+    pub(crate) fn in_step(&self, chunks: &ChunkSums) -> OpTime {
+        let work = self.found.shape.prefill_work(&chunks.prompts());
+        self.at_chunks(chunks)
+            .in_step(&work, &self.found.reference.rates)
+    }
+
+    fn answer(&self, batch: f64, length: f64, prompts: &Prompts) -> Estimate {
+        let Found {
+            shape,
+            grid,
+            reference,
+            ..
+        } = &self.found;
+        let column = grid.length().locate(length);
+        let mut reading = grid.read(grid.batch().locate(batch), column);
+        if !self.found.is_exact() || *prompts != Prompts::equal(batch, length) {
+            reading.latency_us = None;
+        }
+        let slowdown = slowdown(reading.ln_slowdown);
+        let mut seconds = shape.prefill_reference_s(prompts, reference) * slowdown;
+        if column.place == Place::Below {
+            seconds *= self.below(batch, length, slowdown);
+        }
+        let work = shape.prefill_work(prompts);
+        self.found
+            .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
+    }
+
+    /// The factor on the time with the efficiency held, for prompts shorter than any measured.
+    #[cold]
+    fn below(&self, batch: f64, length: f64, slowdown: f64) -> f64 {
+        let Found {
+            shape,
+            grid,
+            reference,
+            floor_s,
+            ..
+        } = &self.found;
+        let shortest = grid
+            .length()
+            .range()
+            .map_or(1.0, |(first, _)| f64::from(first));
+        let held = |length| {
+            shape.prefill_reference_s(&Prompts::equal(batch, length), reference) * slowdown
+        };
+        let edge = held(shortest);
+        let floor = floor_s.min(edge);
+        let share = exp(SHORT_PROMPT_EXPONENT * ln(length / shortest));
+        (floor + (edge - floor) * share) / held(length)
+    }
+
+    /// The measured shape that answers.
+    pub fn matched(&self) -> AttentionShape {
+        self.found.matched
+    }
+
+    /// The measured points that answer.
+    pub fn grid(&self) -> &'t Grid<'t> {
+        self.found.grid
+    }
+
+    /// The best provenance that an answer can have.
+    pub fn provenance(&self) -> Provenance {
+        self.found.provenance()
+    }
+}

@@ -1,0 +1,210 @@
+//! The limits of the simulated server.
+
+use crate::sim::{Rejection, Request, SimError};
+
+/// Limits and policy of a server; the names are those of vLLM.
+///
+/// ```
+/// use rooflut::sim::SimConfig;
+/// let mut config = SimConfig::new(8_192, 27_000);
+/// config.max_num_seqs = 256;
+/// assert_eq!(config.max_num_batched_tokens, 2_048);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SimConfig {
+    /// Requests that run at the same time.
+    pub max_num_seqs: u32,
+    /// Tokens that one step computes; at least `max_num_seqs`, as vLLM asks.
+    pub max_num_batched_tokens: u32,
+    /// Tokens of prompt and output of one request.
+    pub max_model_len: u32,
+    /// KV blocks that requests can take.
+    pub kv_blocks: u32,
+    /// Tokens of a KV block.
+    pub block_size: u32,
+    /// When the batch of a step is fixed.
+    pub scheduling: Scheduling,
+}
+
+/// When the batch of a step is fixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scheduling {
+    /// When the step before it has ended (vLLM 0.11).
+    ///
+    /// An arrival during step s joins step s+1: a short prompt sees about 1.5 steps until its first
+    /// token.
+    Synchronous,
+    /// When the step before it starts (vLLM 0.15).
+    ///
+    /// An arrival during step s joins step s+2: a short prompt sees about 2.5 steps until its first
+    /// token. A request that finishes in step s is left out of step s+1, for its length is known,
+    /// but holds its slot and its blocks until step s has ended, so that step s+2 is the first that
+    /// can use them. If nothing could be fixed for step s+1, the engine is idle when step s ends and
+    /// starts at once with what has arrived.
+    OneStepAhead,
+}
+
+impl SimConfig {
+    /// A server with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
+    ///
+    /// 128 sequences, 2,048 tokens a step, blocks of 16 tokens, scheduling one step ahead.
+    pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
+        SimConfig {
+            max_num_seqs: 128,
+            max_num_batched_tokens: 2_048,
+            max_model_len,
+            kv_blocks,
+            block_size: 16,
+            scheduling: Scheduling::OneStepAhead,
+        }
+    }
+
+    /// Whether a server with these limits can serve `request`, alone if need be.
+    ///
+    /// # Errors
+    ///
+    /// The first reason in the order of [`Rejection`].
+    pub fn check(&self, request: &Request) -> Result<(), Rejection> {
+        if request.prompt_tokens == 0 {
+            return Err(Rejection::EmptyPrompt);
+        }
+        if request.output_tokens == 0 {
+            return Err(Rejection::EmptyOutput);
+        }
+        if request.tokens() > u64::from(self.max_model_len) {
+            return Err(Rejection::TooLong {
+                tokens: request.tokens(),
+                max_model_len: self.max_model_len,
+            });
+        }
+        // The last token is sampled, never computed.
+        let kv_tokens = request.prompt_tokens + request.output_tokens - 1;
+        let blocks = kv_tokens.div_ceil(self.block_size.max(1));
+        if blocks > self.kv_blocks {
+            return Err(Rejection::TooManyBlocks {
+                blocks,
+                kv_blocks: self.kv_blocks,
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses limits under which no step could run.
+    pub(super) fn validate(&self) -> Result<(), SimError> {
+        let limits = [
+            ("max_num_seqs", self.max_num_seqs),
+            ("max_num_batched_tokens", self.max_num_batched_tokens),
+            ("max_model_len", self.max_model_len),
+            ("kv_blocks", self.kv_blocks),
+            ("block_size", self.block_size),
+        ];
+        for (limit, value) in limits {
+            if value == 0 {
+                return Err(SimError::ZeroLimit { limit });
+            }
+        }
+        if self.max_num_batched_tokens < self.max_num_seqs {
+            return Err(SimError::BudgetBelowSequences {
+                max_num_batched_tokens: self.max_num_batched_tokens,
+                max_num_seqs: self.max_num_seqs,
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(prompt_tokens: u32, output_tokens: u32) -> Request {
+        Request {
+            prompt_tokens,
+            output_tokens,
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn the_largest_request_that_fits_is_accepted() {
+        let config = SimConfig::new(64, 2);
+        // 33 tokens, of which the last is never computed: two blocks of 16.
+        assert_eq!(config.check(&request(32, 1)), Ok(()));
+        assert_eq!(config.check(&request(1, 32)), Ok(()));
+        assert_eq!(
+            config.check(&request(33, 1)),
+            Err(Rejection::TooManyBlocks {
+                blocks: 3,
+                kv_blocks: 2
+            })
+        );
+        assert_eq!(SimConfig::new(64, 4).check(&request(32, 32)), Ok(()));
+        assert_eq!(
+            SimConfig::new(64, 4).check(&request(32, 33)),
+            Err(Rejection::TooLong {
+                tokens: 65,
+                max_model_len: 64
+            })
+        );
+    }
+
+    #[test]
+    fn empty_and_endless_requests_are_rejected() {
+        let config = SimConfig::new(u32::MAX, u32::MAX);
+        assert_eq!(config.check(&request(0, 0)), Err(Rejection::EmptyPrompt));
+        assert_eq!(config.check(&request(1, 0)), Err(Rejection::EmptyOutput));
+        assert_eq!(
+            config.check(&request(u32::MAX, u32::MAX)),
+            Err(Rejection::TooLong {
+                tokens: 8_589_934_590,
+                max_model_len: u32::MAX
+            })
+        );
+    }
+
+    #[test]
+    fn every_zero_limit_is_refused_by_name() {
+        let limits: [fn(&mut SimConfig) -> &mut u32; 5] = [
+            |config| &mut config.max_num_seqs,
+            |config| &mut config.max_num_batched_tokens,
+            |config| &mut config.max_model_len,
+            |config| &mut config.kv_blocks,
+            |config| &mut config.block_size,
+        ];
+        let names = limits.map(|limit| {
+            let mut config = SimConfig::new(64, 4);
+            *limit(&mut config) = 0;
+            match config.validate() {
+                Err(SimError::ZeroLimit { limit }) => limit,
+                other => panic!("{other:?}"),
+            }
+        });
+        assert_eq!(
+            names,
+            [
+                "max_num_seqs",
+                "max_num_batched_tokens",
+                "max_model_len",
+                "kv_blocks",
+                "block_size"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_budget_that_cannot_serve_all_sequences_is_refused() {
+        let mut config = SimConfig::new(64, 4);
+        config.max_num_batched_tokens = config.max_num_seqs;
+        assert_eq!(config.validate(), Ok(()));
+        config.max_num_seqs += 1;
+        assert_eq!(
+            config.validate(),
+            Err(SimError::BudgetBelowSequences {
+                max_num_batched_tokens: 128,
+                max_num_seqs: 129
+            })
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! What the simulator refuses: a server that cannot run, a request that it can never serve.
+
+use core::fmt;
+
+/// A simulation that cannot be set up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum SimError {
+    /// A limit of the server is zero.
+    ZeroLimit {
+        /// The field of [`SimConfig`](crate::sim::SimConfig).
+        limit: &'static str,
+    },
+    /// The token budget of a step is smaller than the number of requests that may decode in it.
+    BudgetBelowSequences {
+        /// Tokens of a step.
+        max_num_batched_tokens: u32,
+        /// Requests of a step.
+        max_num_seqs: u32,
+    },
+    /// An arrival rate that is not a positive, finite number.
+    InvalidRate {
+        /// What was given.
+        requests_per_s: f64,
+    },
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            SimError::ZeroLimit { limit } => {
+                write!(f, "{limit}: expected at least 1, found 0")
+            }
+            SimError::BudgetBelowSequences {
+                max_num_batched_tokens,
+                max_num_seqs,
+            } => write!(
+                f,
+                "max_num_batched_tokens: expected at least max_num_seqs ({max_num_seqs}), found \
+                 {max_num_batched_tokens}: raise it, or lower max_num_seqs"
+            ),
+            SimError::InvalidRate { requests_per_s } => write!(
+                f,
+                "arrival rate: expected a positive, finite number of requests per second, found \
+                 {requests_per_s}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for SimError {}
+
+/// Why a request can never be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// The prompt has no token.
+    EmptyPrompt,
+    /// No output token is asked for.
+    EmptyOutput,
+    /// Prompt and output are longer than the server allows.
+    TooLong {
+        /// Tokens of prompt and output.
+        tokens: u64,
+        /// The limit.
+        max_model_len: u32,
+    },
+    /// Its KV cache is larger than the whole cache.
+    TooManyBlocks {
+        /// Blocks that it needs, those shared with its prefix included.
+        blocks: u32,
+        /// Blocks that exist.
+        kv_blocks: u32,
+    },
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Rejection::EmptyPrompt => write!(f, "the prompt is empty"),
+            Rejection::EmptyOutput => write!(f, "no output token is asked for"),
+            Rejection::TooLong {
+                tokens,
+                max_model_len,
+            } => write!(
+                f,
+                "prompt and output have {tokens} tokens, max_model_len is {max_model_len}"
+            ),
+            Rejection::TooManyBlocks { blocks, kv_blocks } => {
+                write!(f, "it needs {blocks} KV blocks, the cache has {kv_blocks}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Rejection {}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn messages_say_what_was_found_and_what_was_expected() {
+        let error = SimError::BudgetBelowSequences {
+            max_num_batched_tokens: 64,
+            max_num_seqs: 128,
+        };
+        assert_eq!(
+            error.to_string(),
+            "max_num_batched_tokens: expected at least max_num_seqs (128), found 64: raise it, or \
+             lower max_num_seqs"
+        );
+        let rejection = Rejection::TooLong {
+            tokens: 9_000,
+            max_model_len: 8_192,
+        };
+        assert_eq!(
+            rejection.to_string(),
+            "prompt and output have 9000 tokens, max_model_len is 8192"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! A server of one replica, simulated step by step.
+//!
+//! [`Simulator`] takes a [`LatencyModel`](crate::step::LatencyModel), the limits of the server
+//! ([`SimConfig`]) and a list of [`Request`]s, and answers when each request was scheduled, gave its
+//! first token and finished ([`SimReport`]). Time is whole nanoseconds; the same input gives the same
+//! bytes on every platform.
+//!
+//! ```
+//! use rooflut::sim::{Arrivals, Request, SimConfig, Simulator};
+//! use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
+//! use rooflut::table::Provenance;
+//! use rooflut::units::Seconds;
+//!
+//! /// 5 ms a step and 40 us a token, made up.
+//! struct Linear;
+//!
+//! impl LatencyModel for Linear {
+//!     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+//!         let mut time = StepTime::ZERO;
+//!         let seconds = Seconds::from_us(5_000.0 + 40.0 * batch.tokens() as f64);
+//!         time.add(Part::GateUp, seconds, Binding::Memory, Provenance::Bound);
+//!         time
+//!     }
+//! }
+//!
+//! let requests: Vec<Request> = Arrivals::try_poisson(4.0, 42)?
+//!     .take(100)
+//!     .map(|arrival_ns| Request {
+//!         arrival_ns,
+//!         prompt_tokens: 512,
+//!         output_tokens: 128,
+//!         ..Request::default()
+//!     })
+//!     .collect();
+//!
+//! let config = SimConfig::new(8_192, 27_000); // longest request, KV blocks
+//! let report = Simulator::try_new(Linear, config)?.run(&requests);
+//!
+//! assert_eq!(report.summary.completed, 100);
+//! let ttft = report.summary.ttft.expect("requests have completed");
+//! assert!(ttft.p50.ms() > 5.0 && ttft.p50 <= ttft.p99);
+//! # Ok::<(), rooflut::sim::SimError>(())
+//! ```
+//!
+//! # The schedule
+//!
+//! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
+//! order of their admission: a decoding one takes one token, one in prefill as much of its prompt as
+//! the budget leaves. Then waiting requests are admitted, first come first served, while budget,
+//! sequence slots and KV blocks last; the first that does not fit blocks those behind it. The last
+//! chunk of a prompt yields the first token.
+//!
+//! A running request takes a KV block when it grows into it. If none is free, the most recently
+//! admitted running request is preempted: it gives its blocks back, returns to the head of the queue,
+//! and its prompt and output so far are computed again later. A step that preempts admits nobody.
+//!
+//! [`Scheduling`] says how early the batch of a step is fixed, and with it how long an arrival waits.
+//!
+//! Assumes: requests stop at their output length, which the engine knows one step ahead; a prefix
+//! hit is given with the request, never evicted, and takes no block of its own; steps follow each
+//! other without a gap. At the end of a step its results come first, then arrivals up to that
+//! nanosecond, then the schedule.
+//!
+//! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
+
+mod arrivals;
+mod config;
+mod engine;
+mod error;
+mod kv_cache;
+mod metrics;
+mod plan;
+mod random;
+mod record;
+mod report;
+mod request;
+mod scheduler;
+mod sequence;
+
+pub use arrivals::Arrivals;
+pub use config::{Scheduling, SimConfig};
+pub use engine::{Progress, Simulator};
+pub use error::{Rejection, SimError};
+pub use metrics::{KvUse, Stats, Summary, Throughput};
+pub use record::{Outcome, RequestRecord, Timing};
+pub use report::SimReport;
+pub use request::Request;

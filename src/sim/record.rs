@@ -1,0 +1,108 @@
+//! What became of each request.
+
+use crate::sim::{Rejection, Request};
+use crate::units::Seconds;
+
+/// A request and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// The request as it was given.
+    pub request: Request,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was served in full.
+    Completed(Timing),
+    /// It can never be served.
+    Rejected(Rejection),
+}
+
+/// When things happened to a request, in nanoseconds from the start of the simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Timing {
+    /// When a step with its first chunk was fixed (vLLM's "scheduled" event).
+    pub scheduled_ns: u64,
+    /// When the step that yields its first token ended.
+    pub first_token_ns: u64,
+    /// When the step that yields its last token ended.
+    pub finish_ns: u64,
+    /// How often it lost its KV blocks.
+    pub preemptions: u32,
+}
+
+impl RequestRecord {
+    /// When things happened, if it was served.
+    pub fn timing(&self) -> Option<&Timing> {
+        match &self.outcome {
+            Outcome::Completed(timing) => Some(timing),
+            Outcome::Rejected(_) => None,
+        }
+    }
+
+    /// Time to first token, from the arrival.
+    pub fn ttft(&self) -> Option<Seconds> {
+        self.timing()
+            .map(|t| span(self.request.arrival_ns, t.first_token_ns))
+    }
+
+    /// Mean time per output token after the first; none for a single token.
+    pub fn tpot(&self) -> Option<Seconds> {
+        let gaps = self.request.output_tokens.checked_sub(1)?;
+        let timing = self.timing()?;
+        let time = span(timing.first_token_ns, timing.finish_ns);
+        (gaps > 0).then(|| Seconds(time.0 / f64::from(gaps)))
+    }
+
+    /// Time from the arrival to the last token.
+    pub fn e2e(&self) -> Option<Seconds> {
+        self.timing()
+            .map(|t| span(self.request.arrival_ns, t.finish_ns))
+    }
+
+    /// Time from the arrival to the moment when it was first scheduled.
+    pub fn queue(&self) -> Option<Seconds> {
+        self.timing()
+            .map(|t| span(self.request.arrival_ns, t.scheduled_ns))
+    }
+}
+
+/// The time between two points of the integer clock.
+pub(super) fn span(from_ns: u64, to_ns: u64) -> Seconds {
+    Seconds(to_ns.saturating_sub(from_ns) as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_count_from_the_arrival_and_gaps_from_the_first_token() {
+        let mut record = RequestRecord {
+            request: Request {
+                arrival_ns: 1_000_000_000,
+                prompt_tokens: 10,
+                output_tokens: 5,
+                cached_prompt_tokens: 0,
+            },
+            outcome: Outcome::Completed(Timing {
+                scheduled_ns: 1_500_000_000,
+                first_token_ns: 2_000_000_000,
+                finish_ns: 3_000_000_000,
+                preemptions: 0,
+            }),
+        };
+        assert_eq!(record.queue(), Some(Seconds(0.5)));
+        assert_eq!(record.ttft(), Some(Seconds(1.0)));
+        assert_eq!(record.tpot(), Some(Seconds(0.25)));
+        assert_eq!(record.e2e(), Some(Seconds(2.0)));
+
+        record.request.output_tokens = 1;
+        assert_eq!(record.tpot(), None);
+        record.outcome = Outcome::Rejected(Rejection::EmptyPrompt);
+        assert_eq!(record.ttft(), None);
+    }
+}

@@ -1,0 +1,237 @@
+//! Who computes what in the next step: the rules of vLLM V1.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::sim::SimConfig;
+use crate::sim::kv_cache::KvCache;
+use crate::sim::plan::Plan;
+use crate::sim::sequence::Sequence;
+
+/// The queue, the running requests and the KV cache they share.
+#[derive(Debug)]
+pub(super) struct Scheduler {
+    config: SimConfig,
+    kv: KvCache,
+    /// First come first served; preempted requests go to the front.
+    waiting: VecDeque<Sequence>,
+    /// In the order of admission.
+    running: Vec<Sequence>,
+    scheduled_steps: u64,
+}
+
+impl Scheduler {
+    /// An empty server.
+    pub(super) fn new(config: SimConfig) -> Scheduler {
+        Scheduler {
+            config,
+            kv: KvCache::new(config.kv_blocks, config.block_size),
+            waiting: VecDeque::new(),
+            running: Vec::new(),
+            scheduled_steps: 0,
+        }
+    }
+
+    /// Puts a request at the end of the queue. It must pass [`SimConfig::check`].
+    pub(super) fn enqueue(&mut self, sequence: Sequence) {
+        self.waiting.push_back(sequence);
+    }
+
+    /// Fixes the work of the next step.
+    ///
+    /// The step may turn out empty when every running request has its last token scheduled.
+    pub(super) fn plan(&mut self, plan: &mut Plan) {
+        self.scheduled_steps += 1;
+        plan.reset(self.scheduled_steps);
+        let budget = self.serve_running(plan, self.config.max_num_batched_tokens);
+        if plan.preempted.is_empty() {
+            self.admit_waiting(plan, budget);
+        }
+    }
+
+    /// Lets go of the requests that finished in `plan`, which has ended.
+    pub(super) fn retire(&mut self, plan: &Plan) {
+        if plan.finished.is_empty() {
+            return;
+        }
+        let kv = &mut self.kv;
+        self.running.retain(|sequence| {
+            let stays = sequence.last_step != Some(plan.number());
+            if !stays {
+                kv.release(sequence.blocks);
+            }
+            stays
+        });
+    }
+
+    /// Requests in the queue.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Requests that hold a sequence slot.
+    pub(super) fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// The KV cache.
+    pub(super) fn kv(&self) -> &KvCache {
+        &self.kv
+    }
+
+    /// Gives running requests their tokens in the order of admission; returns the budget left.
+    fn serve_running(&mut self, plan: &mut Plan, mut budget: u32) -> u32 {
+        let mut position = 0;
+        // Preemption shortens the list from its end, at the latest until it reaches this request.
+        while let Some(sequence) = self.running.get_mut(position) {
+            let tokens = sequence.pending().min(budget);
+            if tokens == 0 || grow(&mut self.kv, sequence, tokens) {
+                if tokens > 0 {
+                    plan.add(sequence, tokens);
+                    budget -= tokens;
+                }
+                position += 1;
+            } else {
+                self.preempt_last(plan);
+            }
+        }
+        budget
+    }
+
+    /// Takes the blocks of the most recently admitted request and sends it back to the queue.
+    fn preempt_last(&mut self, plan: &mut Plan) {
+        let Some(mut victim) = self.running.pop() else {
+            return;
+        };
+        self.kv.release(victim.blocks);
+        plan.preempted.push(victim.request);
+        // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
+        if !victim.is_complete() {
+            victim.restart();
+            self.waiting.push_front(victim);
+        }
+    }
+
+    /// Admits from the head of the queue while budget, slots and blocks last.
+    fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32) {
+        let slots = self.config.max_num_seqs as usize;
+        while budget > 0
+            && self.running.len() < slots
+            && let Some(sequence) = self.waiting.front_mut()
+        {
+            let tokens = sequence.pending().min(budget);
+            if !grow(&mut self.kv, sequence, tokens) {
+                return;
+            }
+            plan.add(sequence, tokens);
+            plan.admitted.push(sequence.request);
+            budget -= tokens;
+            self.running.extend(self.waiting.pop_front());
+        }
+    }
+}
+
+/// Takes the blocks that `tokens` more need, or none and says so.
+#[must_use]
+fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> bool {
+    let own = kv.blocks_for(sequence.computed() + tokens) - kv.blocks_for(sequence.cached());
+    let missing = own - sequence.blocks;
+    let fits = kv.try_take(missing);
+    if fits {
+        sequence.blocks = own;
+    }
+    fits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Request;
+
+    fn scheduler(max_num_seqs: u32, max_num_batched_tokens: u32, kv_blocks: u32) -> Scheduler {
+        let mut config = SimConfig::new(4_096, kv_blocks);
+        config.max_num_seqs = max_num_seqs;
+        config.max_num_batched_tokens = max_num_batched_tokens;
+        Scheduler::new(config)
+    }
+
+    fn enqueue(scheduler: &mut Scheduler, index: usize, prompt_tokens: u32, output_tokens: u32) {
+        let request = Request {
+            prompt_tokens,
+            output_tokens,
+            ..Request::default()
+        };
+        scheduler.enqueue(Sequence::new(index, &request, 16));
+    }
+
+    #[test]
+    fn a_head_that_does_not_fit_blocks_those_behind_it() {
+        let mut scheduler = scheduler(8, 1_000, 4);
+        enqueue(&mut scheduler, 0, 40, 5);
+        enqueue(&mut scheduler, 1, 40, 5);
+        enqueue(&mut scheduler, 2, 5, 5);
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.admitted, [0]);
+        assert_eq!((scheduler.kv().used(), scheduler.waiting()), (3, 2));
+    }
+
+    #[test]
+    fn slots_and_budget_limit_admission() {
+        let mut slots = scheduler(2, 1_000, 100);
+        let mut budget = scheduler(8, 30, 100);
+        for index in 0..4 {
+            enqueue(&mut slots, index, 20, 5);
+            enqueue(&mut budget, index, 20, 5);
+        }
+        let mut plan = Plan::new();
+        slots.plan(&mut plan);
+        assert_eq!(plan.admitted, [0, 1]);
+        budget.plan(&mut plan);
+        assert_eq!(plan.admitted, [0, 1]);
+        let new: Vec<u32> = plan.batch().prefill.iter().map(|chunk| chunk.new).collect();
+        assert_eq!(new, [20, 10]);
+    }
+
+    #[test]
+    fn the_last_admitted_is_preempted_and_waits_at_the_head() {
+        let mut scheduler = scheduler(8, 1_000, 3);
+        enqueue(&mut scheduler, 0, 16, 5);
+        enqueue(&mut scheduler, 1, 16, 5);
+        enqueue(&mut scheduler, 2, 16, 5);
+        enqueue(&mut scheduler, 3, 1, 1);
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.admitted, [0, 1, 2]);
+
+        // 0 grows into a second block and takes that of 2; then 1 finds none but its own.
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.preempted, [2, 1]);
+        assert_eq!(plan.batch().decode_kv_tokens(), 17);
+        // One block is free and the queue has a request that needs one, but nobody is admitted.
+        assert!(plan.admitted.is_empty());
+        assert_eq!(scheduler.kv().used(), 2);
+        let queue: Vec<usize> = scheduler.waiting.iter().map(|s| s.request).collect();
+        assert_eq!(queue, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_finished_request_holds_its_blocks_until_its_step_has_ended() {
+        let mut scheduler = scheduler(1, 1_000, 4);
+        enqueue(&mut scheduler, 0, 33, 1);
+        enqueue(&mut scheduler, 1, 33, 1);
+        let (mut first, mut second) = (Plan::new(), Plan::new());
+        scheduler.plan(&mut first);
+        assert_eq!(first.finished, [0]);
+        scheduler.plan(&mut second);
+        assert!(second.is_empty());
+        assert_eq!(scheduler.kv().used(), 3);
+        scheduler.retire(&first);
+        assert_eq!((scheduler.kv().used(), scheduler.running()), (0, 0));
+        scheduler.plan(&mut second);
+        assert_eq!(second.admitted, [1]);
+        // The end of another step lets nobody go.
+        scheduler.retire(&first);
+        assert_eq!(scheduler.running(), 1);
+    }
+}
