@@ -1,7 +1,9 @@
-//! Models: dimensions, the list of known ones.
+//! Models: dimensions, the list of known ones, memory.
 
 mod catalog;
+mod memory;
 mod spec;
 
 pub use catalog::{CATALOG, CatalogEntry, find};
+pub use memory::{MemoryError, MemoryLimits, MemoryPlan, kv_bytes_per_token};
 pub use spec::{Ffn, ModelSpec, SpecError};

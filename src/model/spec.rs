@@ -36,7 +36,7 @@ pub struct ModelSpec {
     pub vocab: u32,
     /// The feed-forward part of each layer.
     pub ffn: Ffn,
-    /// Format of attention, router, embedding and lm_head weights, and of dense FFNs.
+    /// Format of attention projections and dense FFNs. Embedding, router and lm_head are 16-bit.
     pub weight_dtype: Dtype,
     /// Longest sequence, prompt and output together.
     pub max_model_len: u32,

@@ -95,7 +95,10 @@ impl<'t> AllReduce<'t> {
 
     /// Time of a message of `bytes` (the whole message, as each rank holds it); 0 is read as 1.
     pub fn at(&self, bytes: u64) -> Estimate {
-        let bytes = (bytes as f64).max(1.0);
+        self.answer((bytes as f64).max(1.0))
+    }
+
+    fn answer(&self, bytes: f64) -> Estimate {
         let mut reading = self.curve.read(bytes, ln(bytes));
         if self.provenance() > Provenance::Measured {
             reading.latency_us = None;
@@ -111,9 +114,9 @@ impl<'t> AllReduce<'t> {
     }
 
     /// The same inside a step.
-    pub(crate) fn in_step(&self, bytes: u64) -> OpTime {
-        self.at(bytes)
-            .in_step(&self.shape.work(bytes as f64), &self.reference.rates)
+    pub(crate) fn in_step(&self, bytes: f64) -> OpTime {
+        self.answer(bytes)
+            .in_step(&self.shape.work(bytes), &self.reference.rates)
     }
 
     /// The measured ranks that answer.

@@ -81,20 +81,24 @@ impl<'t> DecodeAttention<'t> {
     /// efficiency is held; below the shortest length the answer is the geometric mean of that and
     /// of `floor + (edge - floor) x bytes / bytes at the edge`.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
-        self.answer(requests, kv_tokens, &self.found.reference)
+        let requests = f64::from(requests.max(1));
+        self.answer(
+            requests,
+            (kv_tokens as f64).max(requests),
+            &self.found.reference,
+        )
     }
 
     /// The same inside a step, where all KV entries come from memory.
-    pub(crate) fn in_step(&self, requests: u32, kv_tokens: u64) -> OpTime {
+    pub(crate) fn in_step(&self, requests: f64, kv_tokens: f64) -> OpTime {
+        let kv_tokens = kv_tokens.max(requests);
         let estimate = self.answer(requests, kv_tokens, &self.cold);
-        let (requests, kv_tokens) = positive(requests, kv_tokens);
         let work = self.found.shape.decode_work(requests, kv_tokens);
         estimate.in_step(&work, &self.cold.rates)
     }
 
-    fn answer(&self, requests: u32, kv_tokens: u64, reference: &Reference) -> Estimate {
+    fn answer(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> Estimate {
         let Found { shape, grid, .. } = self.found;
-        let (requests, kv_tokens) = positive(requests, kv_tokens);
         let kv_len = kv_tokens / requests;
         let length = grid.length().locate(kv_len);
         let mut reading = grid.read(grid.batch().locate(requests), length);
@@ -157,10 +161,4 @@ impl<'t> DecodeAttention<'t> {
     pub fn provenance(&self) -> Provenance {
         self.found.provenance()
     }
-}
-
-/// At least one request with one token each, as floating point.
-fn positive(requests: u32, kv_tokens: u64) -> (f64, f64) {
-    let requests = f64::from(requests.max(1));
-    (requests, (kv_tokens as f64).max(requests))
 }
