@@ -141,10 +141,12 @@ fn set_literal(set: &TableSet, root: &TokenStream) -> TokenStream {
         /// Nothing was measured here.
         #[allow(dead_code)]
         const HOLE: f32 = f32::NAN;
+        const GPU: #root::hardware::Gpu = #gpu;
         #(#axis_items)*
         #root::table::TableSet {
             name: #name,
-            gpu: #gpu,
+            gpu: GPU,
+            rates: GPU.all_rates(),
             origin: #root::table::Origin {
                 engine: #engine,
                 timing: #timing,
@@ -212,7 +214,9 @@ fn points_literal<O: Operation>(
             .flat_map(|row| columns.iter().map(move |column| [*row, *column]))
     };
     let hot_read = table.timing.hot_read.unwrap_or(1.0);
-    let reference = Reference::new(gpu, O::dtype(shape), table.timing.t0_us, hot_read);
+    let reference = gpu
+        .rates(O::dtype(shape))
+        .map(|rates| Reference::new(gpu, rates, table.timing.t0_us, hot_read));
     let latencies = cells().map(|at| number(points.get(&at).copied()));
     let slowdowns = cells().map(|at| {
         number(points.get(&at).and_then(|latency_us| {
@@ -263,21 +267,24 @@ impl Axes {
 
     fn items(&self, root: &TokenStream) -> Vec<TokenStream> {
         let item = |(place, values): (usize, &Vec<u32>)| {
-            let (axis, array, logs) = (
-                format_ident!("AXIS_{place}"),
-                format_ident!("AXIS_{place}_VALUES"),
-                format_ident!("AXIS_{place}_LN"),
-            );
-            let count = values.len();
+            let name = |suffix: &str| format_ident!("AXIS_{place}{suffix}");
+            let (axis, array) = (name(""), name("_VALUES"));
+            let (logs, inverse) = (name("_LN"), name("_INVERSE_SPAN"));
+            let (count, spans) = (values.len(), values.len().saturating_sub(1));
             let numbers = values.iter().map(|v| Literal::u32_unsuffixed(*v));
-            let ln = values
+            let ln: Vec<f64> = values.iter().map(|v| math::ln(f64::from(*v))).collect();
+            let span = ln
                 .iter()
-                .map(|v| Literal::f64_unsuffixed(math::ln(f64::from(*v))));
+                .zip(ln.iter().skip(1))
+                .map(|(low, high)| 1.0 / (high - low));
+            let span = span.map(Literal::f64_unsuffixed);
+            let ln = ln.iter().copied().map(Literal::f64_unsuffixed);
             quote! {
                 static #array: [u32; #count] = [#(#numbers),*];
                 static #logs: [f64; #count] = [#(#ln),*];
+                static #inverse: [f64; #spans] = [#(#span),*];
                 const #axis: #root::table::Axis<'static> =
-                    #root::table::Axis::from_generated(&#array, &#logs);
+                    #root::table::Axis::from_generated(&#array, &#logs, &#inverse);
             }
         };
         self.0.iter().enumerate().map(item).collect()

@@ -148,7 +148,9 @@ impl Operation for Prefill {
     }
 
     fn work(shape: &AttentionShape, [batch, seq_len]: [u32; 2]) -> Work {
-        shape.prefill_work(&Prompts::equal(f64::from(batch), f64::from(seq_len)))
+        shape
+            .on_rank()
+            .prefill_work(&Prompts::equal(f64::from(batch), f64::from(seq_len)))
     }
 
     fn reference_s(
@@ -157,7 +159,7 @@ impl Operation for Prefill {
         reference: &Reference,
     ) -> f64 {
         let prompts = Prompts::equal(f64::from(batch), f64::from(seq_len));
-        shape.prefill_reference_s(&prompts, reference)
+        shape.on_rank().prefill_reference_s(&prompts, reference)
     }
 
     fn key(shape: &AttentionShape) -> u64 {
@@ -188,7 +190,9 @@ impl Operation for Decode {
     }
 
     fn work(shape: &AttentionShape, [batch, kv_len]: [u32; 2]) -> Work {
-        shape.decode_work(f64::from(batch), f64::from(batch) * f64::from(kv_len))
+        shape
+            .on_rank()
+            .decode_work(f64::from(batch), f64::from(batch) * f64::from(kv_len))
     }
 
     fn reference_s(
@@ -197,7 +201,9 @@ impl Operation for Decode {
         reference: &Reference,
     ) -> f64 {
         let requests = f64::from(batch);
-        shape.decode_reference_s(requests, requests * f64::from(kv_len), reference)
+        shape
+            .on_rank()
+            .decode_reference_s(requests, requests * f64::from(kv_len), reference)
     }
 
     fn key(shape: &AttentionShape) -> u64 {

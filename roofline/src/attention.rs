@@ -77,6 +77,41 @@ impl AttentionShape {
         }
     }
 
+    /// What the kernel of one rank is made of.
+    pub fn on_rank(&self) -> RankAttention {
+        let local = self.local();
+        let head_dim = f64::from(local.head_dim);
+        RankAttention {
+            q_width: f64::from(local.q_heads) * head_dim,
+            kv_bytes: 2.0 * f64::from(local.kv_heads) * head_dim * self.kv_dtype.weight_bytes(),
+            head_dim,
+        }
+    }
+
+    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
+    /// the code generator checks), so whoever looks one up compares the shape too.
+    pub fn key(&self) -> u64 {
+        u64::from(self.q_heads) << 44
+            ^ u64::from(self.kv_heads) << 28
+            ^ u64::from(self.head_dim) << 12
+            ^ u64::from(self.tp) << 4
+            ^ self.dtype.code() << 2
+            ^ self.kv_dtype.code()
+    }
+}
+
+/// An attention kernel on one rank: what its FLOPs and bytes follow from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RankAttention {
+    /// Query heads times head dimension.
+    pub q_width: f64,
+    /// Bytes of K and V of one token in one layer.
+    pub kv_bytes: f64,
+    /// Dimension of a head.
+    pub head_dim: f64,
+}
+
+impl RankAttention {
     /// FLOPs and bytes, on one rank, of causal attention over prompt chunks.
     ///
     /// A chunk of `n` new tokens after `c` cached ones multiplies `n (c + n/2)` pairs: 4 heads
@@ -87,15 +122,14 @@ impl AttentionShape {
     /// let shape = AttentionShape {
     ///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 1,
     /// };
-    /// let work = shape.prefill_work(&Prompts::equal(1.0, 1024.0));
+    /// let work = shape.on_rank().prefill_work(&Prompts::equal(1.0, 1024.0));
     /// assert_eq!(work.flops, 2.0 * 32.0 * 128.0 * 1024.0 * 1024.0);
     /// assert_eq!(work.bytes, 2.0 * 1024.0 * 128.0 * (2.0 * 32.0 + 2.0 * 8.0));
     /// ```
     pub fn prefill_work(&self, prompts: &Prompts) -> Work {
         Work {
-            flops: FLOPS_PER_SQUARE * self.local_q_width() * prompts.squares,
-            bytes: 2.0 * prompts.new * self.local_q_width() * QO_BYTES
-                + prompts.total * self.local_kv_bytes(),
+            flops: FLOPS_PER_SQUARE * self.q_width * prompts.squares,
+            bytes: 2.0 * prompts.new * self.q_width * QO_BYTES + prompts.total * self.kv_bytes,
             link_bytes: 0.0,
         }
     }
@@ -111,8 +145,7 @@ impl AttentionShape {
         let rates = &reference.rates;
         let busy = work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte;
         // One block of queries runs on one SM, at its share of the peak.
-        let block_flops =
-            4.0 * QUERY_BLOCK * f64::from(self.head_dim) * prompts.longest * reference.sms;
+        let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * prompts.longest * reference.sms;
         let critical = block_flops * rates.s_per_flop;
         reference.t0_s + sqrt(busy * busy + critical * critical)
     }
@@ -125,15 +158,14 @@ impl AttentionShape {
     /// let shape = AttentionShape {
     ///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 2,
     /// };
-    /// let work = shape.decode_work(4.0, 4.0 * 1000.0);
+    /// let work = shape.on_rank().decode_work(4.0, 4.0 * 1000.0);
     /// assert_eq!(work.flops, 4.0 * 16.0 * 128.0 * 4000.0);
     /// assert_eq!(work.bytes, 4000.0 * 2.0 * 4.0 * 128.0 * 2.0 + 4.0 * 2.0 * 16.0 * 128.0 * 2.0);
     /// ```
     pub fn decode_work(&self, requests: f64, kv_tokens: f64) -> Work {
         Work {
-            flops: 4.0 * self.local_q_width() * kv_tokens,
-            bytes: 2.0 * requests * self.local_q_width() * QO_BYTES
-                + kv_tokens * self.local_kv_bytes(),
+            flops: 4.0 * self.q_width * kv_tokens,
+            bytes: 2.0 * requests * self.q_width * QO_BYTES + kv_tokens * self.kv_bytes,
             link_bytes: 0.0,
         }
     }
@@ -141,32 +173,10 @@ impl AttentionShape {
     /// Reference time of decode attention: launch time plus traffic, which is faster as far as a
     /// benchmark finds its KV entries in the L2 cache.
     pub fn decode_reference_s(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> f64 {
-        let kv_bytes = kv_tokens * self.local_kv_bytes();
+        let kv_bytes = kv_tokens * self.kv_bytes;
         let from_memory = ((kv_bytes / reference.l2_bytes - L2_HOT) / L2_FADE).clamp(0.0, 1.0);
         let read = from_memory + (1.0 - from_memory) * reference.hot_read;
         let bytes = self.decode_work(requests, kv_tokens).bytes;
         reference.t0_s + bytes * reference.rates.s_per_byte * read
-    }
-
-    /// Bytes of K and V of one token in one layer, on one rank.
-    pub fn local_kv_bytes(&self) -> f64 {
-        let local = self.local();
-        2.0 * f64::from(local.kv_heads) * f64::from(local.head_dim) * self.kv_dtype.weight_bytes()
-    }
-
-    fn local_q_width(&self) -> f64 {
-        let local = self.local();
-        f64::from(local.q_heads) * f64::from(local.head_dim)
-    }
-
-    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
-    /// the code generator checks), so whoever looks one up compares the shape too.
-    pub fn key(&self) -> u64 {
-        u64::from(self.q_heads) << 44
-            ^ u64::from(self.kv_heads) << 28
-            ^ u64::from(self.head_dim) << 12
-            ^ u64::from(self.tp) << 4
-            ^ self.dtype.code() << 2
-            ^ self.kv_dtype.code()
     }
 }

@@ -21,7 +21,7 @@ mod reference;
 mod work;
 
 pub use allreduce::AllReduceShape;
-pub use attention::{AttentionShape, Prompts};
+pub use attention::{AttentionShape, Prompts, RankAttention};
 pub use dtype::Dtype;
 pub use gemm::GemmShape;
 pub use gpu::{Gpu, Rates};

@@ -1,6 +1,6 @@
 //! What measured latencies are compared with.
 
-use crate::{Dtype, Gpu, Rates};
+use crate::{Gpu, Rates};
 
 /// Everything that the reference time of an operation depends on, beside the kernel itself.
 ///
@@ -23,14 +23,14 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The reference of an operation of `dtype` on `gpu`, `None` where the GPU has no peak for it.
-    pub fn new(gpu: &Gpu, dtype: Dtype, t0_us: f64, hot_read: f64) -> Option<Reference> {
-        Some(Reference {
-            rates: gpu.rates(dtype)?,
+    /// The reference of an operation on `gpu` at the `rates` of its dtype.
+    pub fn new(gpu: &Gpu, rates: Rates, t0_us: f64, hot_read: f64) -> Reference {
+        Reference {
+            rates,
             t0_s: t0_us * 1e-6,
             hot_read,
             l2_bytes: gpu.l2_bytes as f64,
             sms: f64::from(gpu.sms),
-        })
+        }
     }
 }

@@ -2,15 +2,17 @@
 
 use super::estimate::Estimate;
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, Reference};
+use crate::hardware::{AttentionShape, RankAttention, Reference};
 use crate::math::{exp, ln};
 use crate::table::{Grid, KernelTable, Provenance, TableSet};
 
 /// A measured attention shape that answers for another or for itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'t> {
-    pub(super) shape: AttentionShape,
     pub(super) matched: AttentionShape,
+    pub(super) kernel: RankAttention,
+    /// Whether the grid was measured on what one rank computes, by whatever tp.
+    pub(super) exact: bool,
     pub(super) grid: &'t Grid<'t>,
     pub(super) reference: Reference,
     pub(super) floor_s: f64,
@@ -29,12 +31,12 @@ impl Found<'static> {
         if [shape.q_heads, shape.kv_heads, shape.head_dim, shape.tp].contains(&0) {
             return Err(ResolveError::ZeroDimension { operation });
         }
-        let reference = Reference::new(&set.gpu, shape.dtype, table.t0_us, table.hot_read).ok_or(
-            ResolveError::NoPeak {
+        let reference = set
+            .reference(shape.dtype, table.t0_us, table.hot_read)
+            .ok_or(ResolveError::NoPeak {
                 set,
                 dtype: shape.dtype,
-            },
-        )?;
+            })?;
         let AttentionShape {
             dtype, kv_dtype, ..
         } = shape;
@@ -48,25 +50,39 @@ impl Found<'static> {
                 dtype,
                 kv_dtype,
             })?;
-        Ok(Found {
+        let floor_s = table.floor_us * 1e-6;
+        Ok(Found::new(
             shape,
-            matched: entry.shape,
-            grid: &entry.points,
+            entry.shape,
+            &entry.points,
             reference,
-            floor_s: table.floor_us * 1e-6,
-        })
+            floor_s,
+        ))
     }
 }
 
-impl Found<'_> {
-    /// Whether the grid was measured on what one rank computes, by whatever tp.
-    pub(super) fn is_exact(&self) -> bool {
-        self.matched.local() == self.shape.local()
+impl<'t> Found<'t> {
+    pub(super) fn new(
+        shape: AttentionShape,
+        matched: AttentionShape,
+        grid: &'t Grid<'t>,
+        reference: Reference,
+        floor_s: f64,
+    ) -> Self {
+        let exact = matched == shape || matched.local() == shape.local();
+        Found {
+            matched,
+            kernel: shape.on_rank(),
+            exact,
+            grid,
+            reference,
+            floor_s,
+        }
     }
 
     /// The best provenance that an answer can have.
     pub(super) fn provenance(&self) -> Provenance {
-        if self.is_exact() {
+        if self.exact {
             Provenance::Measured
         } else {
             Provenance::Transferred
@@ -75,10 +91,7 @@ impl Found<'_> {
 
     /// The estimate with a provenance no better than that of the match.
     pub(super) fn qualify(&self, estimate: Estimate) -> Estimate {
-        Estimate {
-            provenance: estimate.provenance.max(self.provenance()),
-            ..estimate
-        }
+        estimate.at_best(self.provenance())
     }
 }
 

@@ -43,12 +43,12 @@ impl AllReduce<'static> {
         if shape.ranks < 2 {
             return Err(ResolveError::ZeroDimension { operation });
         }
-        let reference = Reference::new(&set.gpu, Dtype::Bf16, table.t0_us, table.hot_read).ok_or(
-            ResolveError::NoPeak {
+        let reference = set
+            .reference(Dtype::Bf16, table.t0_us, table.hot_read)
+            .ok_or(ResolveError::NoPeak {
                 set,
                 dtype: Dtype::Bf16,
-            },
-        )?;
+            })?;
         let larger = || {
             table
                 .entries

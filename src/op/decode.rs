@@ -64,13 +64,7 @@ impl<'t> DecodeAttention<'t> {
         floor_s: f64,
         grid: &'t Grid<'t>,
     ) -> Self {
-        DecodeAttention::new(Found {
-            shape,
-            matched: shape,
-            grid,
-            reference,
-            floor_s,
-        })
+        DecodeAttention::new(Found::new(shape, shape, grid, reference, floor_s))
     }
 
     /// Time of one token for each of `requests` whose KV lengths, new tokens included, add up to
@@ -93,25 +87,25 @@ impl<'t> DecodeAttention<'t> {
     pub(crate) fn in_step(&self, requests: f64, kv_tokens: f64) -> OpTime {
         let kv_tokens = kv_tokens.max(requests);
         let estimate = self.answer(requests, kv_tokens, &self.cold);
-        let work = self.found.shape.decode_work(requests, kv_tokens);
+        let work = self.found.kernel.decode_work(requests, kv_tokens);
         estimate.in_step(&work, &self.cold.rates)
     }
 
     fn answer(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> Estimate {
-        let Found { shape, grid, .. } = self.found;
+        let Found { kernel, grid, .. } = self.found;
         let kv_len = kv_tokens / requests;
         let length = grid.length().locate(kv_len);
         let mut reading = grid.read(grid.batch().locate(requests), length);
         let hot = reference.hot_read < 1.0 || self.found.reference.hot_read >= 1.0;
-        if !self.found.is_exact() || !hot {
+        if !self.found.exact || !hot {
             reading.latency_us = None;
         }
         let slowdown = exp(reading.ln_slowdown);
-        let mut seconds = shape.decode_reference_s(requests, kv_tokens, reference) * slowdown;
+        let mut seconds = kernel.decode_reference_s(requests, kv_tokens, reference) * slowdown;
         if length.place == Place::Below {
             seconds = self.below(requests, kv_tokens, slowdown, seconds, reference);
         }
-        let work = shape.decode_work(requests, kv_tokens);
+        let work = kernel.decode_work(requests, kv_tokens);
         self.found
             .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
     }
@@ -130,7 +124,7 @@ impl<'t> DecodeAttention<'t> {
         reference: &Reference,
     ) -> f64 {
         let Found {
-            shape,
+            kernel,
             grid,
             floor_s,
             ..
@@ -140,10 +134,10 @@ impl<'t> DecodeAttention<'t> {
             .range()
             .map_or(1.0, |(first, _)| f64::from(first));
         let edge_tokens = requests * shortest;
-        let edge = shape.decode_reference_s(requests, edge_tokens, reference) * slowdown;
+        let edge = kernel.decode_reference_s(requests, edge_tokens, reference) * slowdown;
         let floor = floor_s.min(edge);
-        let bytes = shape.decode_work(requests, kv_tokens).bytes;
-        let edge_bytes = shape.decode_work(requests, edge_tokens).bytes;
+        let bytes = kernel.decode_work(requests, kv_tokens).bytes;
+        let edge_bytes = kernel.decode_work(requests, edge_tokens).bytes;
         sqrt(held * (floor + (edge - floor) * bytes / edge_bytes)).min(edge)
     }
 

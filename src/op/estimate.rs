@@ -11,10 +11,10 @@ use crate::units::{Mfu, Seconds};
 pub struct Estimate {
     /// How long it takes.
     pub time: Seconds,
-    /// FLOPs over time and peak; 0 for a kernel without matrix math.
-    pub mfu: Mfu,
     /// Where the number comes from.
     pub provenance: Provenance,
+    /// How long the FLOPs take at the peak, seconds.
+    at_peak: f64,
 }
 
 /// The time of a kernel inside an engine step, where its operands come from memory.
@@ -94,12 +94,23 @@ impl Estimate {
             None => seconds,
         };
         let at_peak = work.flops * rates.s_per_flop;
-        let time = time.max(at_peak);
         Estimate {
-            time: Seconds(time),
-            mfu: Mfu(at_peak / time),
+            time: Seconds(time.max(at_peak)),
             provenance: reading.provenance,
+            at_peak,
         }
+    }
+
+    /// Model FLOPs utilisation: FLOPs over time and peak, never above 1; 0 for a kernel without
+    /// matrix math.
+    pub fn mfu(&self) -> Mfu {
+        Mfu(self.at_peak / self.time.0)
+    }
+
+    /// The same with a provenance no better than `best`.
+    pub(crate) fn at_best(self, best: Provenance) -> Estimate {
+        let provenance = self.provenance.max(best);
+        Estimate { provenance, ..self }
     }
 
     /// The same inside a step: not faster than FLOPs, memory and link allow.

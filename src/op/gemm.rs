@@ -55,12 +55,12 @@ impl Gemm<'static> {
             operation: "gemm",
         };
         let table = set.gemm.as_ref().ok_or(no_table)?;
-        let reference = Reference::new(&set.gpu, shape.dtype, table.t0_us, table.hot_read).ok_or(
-            ResolveError::NoPeak {
+        let reference = set
+            .reference(shape.dtype, table.t0_us, table.hot_read)
+            .ok_or(ResolveError::NoPeak {
                 set,
                 dtype: shape.dtype,
-            },
-        )?;
+            })?;
         if let Some(entry) = table.find(&shape) {
             return Ok(Gemm {
                 shape,

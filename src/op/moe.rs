@@ -52,7 +52,8 @@ impl Moe<'static> {
         if [experts, top_k, hidden, intermediate, tp].contains(&0) {
             return Err(ResolveError::ZeroDimension { operation });
         }
-        let reference = Reference::new(&set.gpu, dtype, table.t0_us, table.hot_read)
+        let reference = set
+            .reference(dtype, table.t0_us, table.hot_read)
             .ok_or(ResolveError::NoPeak { set, dtype })?;
         let entry = table
             .find(&shape)

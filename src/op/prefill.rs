@@ -130,13 +130,7 @@ impl<'t> PrefillAttention<'t> {
         grid: &'t Grid<'t>,
     ) -> Self {
         PrefillAttention {
-            found: Found {
-                shape,
-                matched: shape,
-                grid,
-                reference,
-                floor_s,
-            },
+            found: Found::new(shape, shape, grid, reference, floor_s),
         }
     }
 
@@ -163,37 +157,34 @@ impl<'t> PrefillAttention<'t> {
         if chunks.is_uniform() {
             return estimate;
         }
-        Estimate {
-            provenance: estimate.provenance.max(Provenance::Transferred),
-            ..estimate
-        }
+        estimate.at_best(Provenance::Transferred)
     }
 
     /// The same inside a step, not faster than FLOPs and bytes allow.
     pub(crate) fn in_step(&self, chunks: &ChunkSums) -> OpTime {
-        let work = self.found.shape.prefill_work(&chunks.prompts());
+        let work = self.found.kernel.prefill_work(&chunks.prompts());
         self.at_chunks(chunks)
             .in_step(&work, &self.found.reference.rates)
     }
 
     fn answer(&self, batch: f64, length: f64, prompts: &Prompts) -> Estimate {
         let Found {
-            shape,
+            kernel,
             grid,
             reference,
             ..
         } = &self.found;
         let column = grid.length().locate(length);
         let mut reading = grid.read(grid.batch().locate(batch), column);
-        if !self.found.is_exact() || *prompts != Prompts::equal(batch, length) {
+        if !self.found.exact || *prompts != Prompts::equal(batch, length) {
             reading.latency_us = None;
         }
         let slowdown = slowdown(reading.ln_slowdown);
-        let mut seconds = shape.prefill_reference_s(prompts, reference) * slowdown;
+        let mut seconds = kernel.prefill_reference_s(prompts, reference) * slowdown;
         if column.place == Place::Below {
             seconds *= self.below(batch, length, slowdown);
         }
-        let work = shape.prefill_work(prompts);
+        let work = kernel.prefill_work(prompts);
         self.found
             .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
     }
@@ -202,7 +193,7 @@ impl<'t> PrefillAttention<'t> {
     #[cold]
     fn below(&self, batch: f64, length: f64, slowdown: f64) -> f64 {
         let Found {
-            shape,
+            kernel,
             grid,
             reference,
             floor_s,
@@ -213,7 +204,7 @@ impl<'t> PrefillAttention<'t> {
             .range()
             .map_or(1.0, |(first, _)| f64::from(first));
         let held = |length| {
-            shape.prefill_reference_s(&Prompts::equal(batch, length), reference) * slowdown
+            kernel.prefill_reference_s(&Prompts::equal(batch, length), reference) * slowdown
         };
         let edge = held(shortest);
         let floor = floor_s.min(edge);

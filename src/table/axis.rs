@@ -7,6 +7,8 @@ use crate::math::ln;
 pub struct Axis<'a> {
     values: &'a [u32],
     ln: &'a [f64],
+    /// One over the distance of each point to the next in logarithms; one fewer than points.
+    inverse_span: &'a [f64],
 }
 
 /// Where a coordinate lies on an [`Axis`]: between the points `lo` and `hi`, `weight` of the way in
@@ -37,12 +39,21 @@ pub enum Place {
 }
 
 impl<'a> Axis<'a> {
-    /// An axis of `values` in strictly ascending order, none zero, and their natural logarithms.
+    /// An axis of `values` in strictly ascending order, none zero, their natural logarithms and one
+    /// over the differences of these.
     ///
     /// Generated code calls this; it is not checked again.
     #[doc(hidden)]
-    pub const fn from_generated(values: &'a [u32], ln: &'a [f64]) -> Axis<'a> {
-        Axis { values, ln }
+    pub const fn from_generated(
+        values: &'a [u32],
+        ln: &'a [f64],
+        inverse_span: &'a [f64],
+    ) -> Axis<'a> {
+        Axis {
+            values,
+            ln,
+            inverse_span,
+        }
     }
 
     /// The coordinates.
@@ -60,7 +71,7 @@ impl<'a> Axis<'a> {
         Some((*self.values.first()?, *self.values.last()?))
     }
 
-    /// Finds `x`: a binary search, and one division where `x` lies between two points.
+    /// Finds `x` by binary search.
     pub fn locate(&self, x: f64) -> Bracket {
         self.locate_ln(x, ln(x))
     }
@@ -86,7 +97,7 @@ impl<'a> Axis<'a> {
             };
         }
         let lo = hi.wrapping_sub(1);
-        let (Some(ln_lo), Some(ln_hi)) = (self.ln.get(lo), self.ln.get(hi)) else {
+        let (Some(ln_lo), Some(inverse_span)) = (self.ln.get(lo), self.inverse_span.get(lo)) else {
             return Bracket {
                 lo: hi,
                 hi,
@@ -94,7 +105,7 @@ impl<'a> Axis<'a> {
                 place: Place::Below,
             };
         };
-        let weight = (ln_x - ln_lo) / (ln_hi - ln_lo);
+        let weight = (ln_x - ln_lo) * inverse_span;
         Bracket {
             lo,
             hi,

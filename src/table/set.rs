@@ -1,6 +1,8 @@
 //! A set of tables: everything measured on one GPU with one engine stack.
 
-use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape};
+use rooflut_roofline::{
+    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Rates, Reference,
+};
 
 use super::{Curve, Grid};
 
@@ -14,6 +16,9 @@ pub struct TableSet {
     pub name: &'static str,
     /// The GPU that was measured.
     pub gpu: Gpu,
+    /// The GPU's rates by dtype, so that no lookup divides.
+    #[doc(hidden)]
+    pub rates: [Option<Rates>; Dtype::ALL.len()],
     /// Where the measurements come from.
     pub origin: Origin,
     /// GEMMs by (dtype, k, n) over m.
@@ -26,6 +31,14 @@ pub struct TableSet {
     pub allreduce: Option<KernelTable<AllReduceShape, Curve<'static>>>,
     /// Fused MoE layers by shape over tokens.
     pub moe: Option<KernelTable<MoeShape, Curve<'static>>>,
+}
+
+impl TableSet {
+    /// The reference of an operation of `dtype`, `None` where the GPU has no peak for it.
+    pub(crate) fn reference(&self, dtype: Dtype, t0_us: f64, hot_read: f64) -> Option<Reference> {
+        let rates = self.rates.get(dtype as usize).copied().flatten()?;
+        Some(Reference::new(&self.gpu, rates, t0_us, hot_read))
+    }
 }
 
 /// Who measured a set, how, and under which licence it may be used.

@@ -1,0 +1,77 @@
+//! The step model: one step of a dense 8B model with a mixed batch, beside the same sum the
+//! predecessors' way.
+#![allow(missing_docs)] // criterion's macros
+
+mod support;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use rooflut::model;
+use rooflut::step::{
+    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+};
+use rooflut::table::sets;
+use std::hint::black_box;
+use support::csv_tables::CsvTables;
+
+const MIXED: StepBatch<'static> = StepBatch {
+    prefill: &[Chunk {
+        new: 512,
+        context: 100,
+        samples: 1,
+    }],
+    decode: &[DecodeGroup {
+        requests: 64,
+        kv_tokens: 70_000,
+    }],
+};
+const DECODE: StepBatch<'static> = StepBatch {
+    prefill: &[],
+    decode: &[DecodeGroup {
+        requests: 64,
+        kv_tokens: 70_000,
+    }],
+};
+
+fn step(c: &mut Criterion) {
+    let mut group = c.benchmark_group("step");
+    let load = |name: &str, tp| {
+        let spec = model::find(name).expect("in the catalogue").spec;
+        RooflineModel::try_new(
+            &spec,
+            &sets::H100,
+            Parallelism::tensor(tp),
+            StepOptions::default(),
+        )
+        .expect("in the set")
+    };
+    let dense = load("llama-3.1-8b", 1);
+    let large = load("llama-3.1-70b", 4);
+    let moe = load("mixtral-8x7b", 2);
+    group.bench_function("8B, 64 decode and one chunk", |b| {
+        b.iter(|| dense.step_time(black_box(&MIXED)).total());
+    });
+    group.bench_function("8B, 64 decode", |b| {
+        b.iter(|| dense.step_time(black_box(&DECODE)).total());
+    });
+    group.bench_function("70B tp 4, 64 decode and one chunk", |b| {
+        b.iter(|| large.step_time(black_box(&MIXED)).total());
+    });
+    group.bench_function("8x7B tp 2, 64 decode and one chunk", |b| {
+        b.iter(|| moe.step_time(black_box(&MIXED)).total());
+    });
+    let csv = CsvTables::read();
+    group.bench_function("8B, 64 decode, predecessors' way", |b| {
+        b.iter(|| {
+            let m = black_box(64);
+            let gemms: f64 = [(4096, 4096), (4096, 8192), (4096, 16_384), (8192, 4096)]
+                .into_iter()
+                .map(|(k, n)| csv.gemm_seconds(m, k, n))
+                .sum();
+            32.0 * (gemms + csv.decode_seconds(m, black_box(1093)))
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, step);
+criterion_main!(benches);
