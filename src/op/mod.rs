@@ -6,6 +6,7 @@
 mod attention;
 mod blend;
 mod collective;
+pub mod compat;
 mod decode;
 mod estimate;
 mod gemm;

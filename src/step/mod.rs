@@ -1,6 +1,7 @@
 //! How long an engine step takes.
 
 mod batch;
+pub mod compat;
 mod error;
 mod overheads;
 mod roofline;

@@ -1,0 +1,206 @@
+//! BLIS's lookups: MFU interpolated linearly.
+//!
+//! Source: `compat.md` section 2.
+
+use super::corners::{Corners, place_of};
+use super::gemm_entries::{covering, gemm_entries, no_table};
+use super::nearest_shape::{heads, nearer};
+use super::reading::positive;
+use super::{LookupError, Matched, MfuCell, MfuCurve, MfuGrid, MfuPoint, MfuReading};
+use crate::hardware::{AttentionShape, Dtype};
+use crate::table::{Entry, Grid, Provenance, TableSet};
+use crate::units::Mfu;
+
+/// An interpolated decode MFU below this gives way to the nearest row that is not 0.000.
+const MIN_MFU: f64 = 0.0001;
+
+/// The warm-up cell of [`WARM_UP_SHAPES`] at tp 1. Of the 18 warm-up rows, which the original keeps
+/// and our tables do not, only these three are not 0.000 (a missing corner) once rounded.
+const WARM_UP_CELL: MfuCell = MfuCell {
+    batch: 1,
+    kv_len: 1024,
+    mfu: 0.001,
+};
+
+/// The shapes (q heads, KV heads, head dim) whose warm-up row rounds to 0.001.
+const WARM_UP_SHAPES: [(u32, u32, u32); 3] = [(40, 40, 128), (56, 8, 128), (64, 8, 128)];
+
+/// The MFU at `x`: linear between rows, held beyond the ends.
+///
+/// # Errors
+/// The MFU is 0.000 there; the curve has no row.
+pub fn linear_mfu(curve: &MfuCurve<'_>, x: f64) -> Result<MfuReading, LookupError> {
+    let below = |point: &MfuPoint| f64::from(point.at) <= x;
+    let lower = curve.points().take_while(below).last();
+    let upper = curve.points().find(|point| f64::from(point.at) >= x);
+    let (Some(lo), Some(hi)) = (lower.or(upper), upper.or(lower)) else {
+        return Err(LookupError::NothingPositive {
+            table: curve.table(),
+        });
+    };
+    if lo.at == hi.at {
+        let place = place_of(f64::from(lo.at), x);
+        return MfuReading::of_row(lo.mfu, curve.row(lo), curve.provenance(place));
+    }
+    let (x0, x1) = (f64::from(lo.at), f64::from(hi.at));
+    let mfu = lo.mfu + (hi.mfu - lo.mfu) * (x - x0) / (x1 - x0);
+    positive(mfu, curve.row(lo))?;
+    Ok(MfuReading {
+        mfu: Mfu(mfu),
+        matched: Matched::Between(curve.table()),
+        provenance: curve.provenance(Provenance::Interpolated),
+    })
+}
+
+/// The MFU at (batch, kv): bilinear, clamped to the axes of the whole grid, a missing corner counts
+/// 0; below 0.0001 that of the nearest row that is not 0.000 (Euclidean, from where it was asked; of
+/// several the one with the smallest batch, then the smallest kv).
+///
+/// # Errors
+/// Every MFU of the grid is 0.000.
+pub fn bilinear_mfu(
+    grid: &MfuGrid<'_>,
+    batch: f64,
+    kv_len: f64,
+) -> Result<MfuReading, LookupError> {
+    let (Some(rows), Some(columns)) = (
+        Corners::around(grid.batches(), batch),
+        Corners::around(grid.kv_lens(), kv_len),
+    ) else {
+        return nearest_positive(grid, batch, kv_len);
+    };
+    let at = |row, column| grid.cell(row, column).map_or(0.0, |cell| cell.mfu);
+    let mfu = rows.blend(|row| columns.blend(|column| at(row, column)));
+    if mfu < MIN_MFU {
+        return nearest_positive(grid, batch, kv_len);
+    }
+    Ok(MfuReading {
+        mfu: Mfu(mfu),
+        matched: Matched::Between(grid.table()),
+        provenance: grid.provenance(rows.place.max(columns.place)),
+    })
+}
+
+/// The row nearest to (batch, kv) whose MFU is not 0.000.
+fn nearest_positive(
+    grid: &MfuGrid<'_>,
+    batch: f64,
+    kv_len: f64,
+) -> Result<MfuReading, LookupError> {
+    let distance = |cell: &MfuCell| {
+        let (rows, columns) = (
+            f64::from(cell.batch) - batch,
+            f64::from(cell.kv_len) - kv_len,
+        );
+        rows * rows + columns * columns
+    };
+    // Cells come in ascending order, and `min_by` keeps the first of several.
+    let nearest = grid
+        .cells()
+        .filter(|cell| cell.mfu > 0.0)
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let Some(cell) = nearest else {
+        return Err(LookupError::NothingPositive {
+            table: grid.table(),
+        });
+    };
+    let place = grid.provenance(Provenance::Extrapolated);
+    MfuReading::of_row(cell.mfu, grid.row(cell), place)
+}
+
+/// The nearest measured (k', n') that covers (k, n), however far, else the last of the table.
+///
+/// # Errors
+/// The set has no GEMM table.
+pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve<'static>, LookupError> {
+    let entries = gemm_entries(set)?;
+    let entry = covering(entries.clone(), k, n, u64::MAX).or_else(|| entries.last());
+    let entry = entry.ok_or_else(|| no_table(set))?;
+    let curve = MfuCurve::gemm(entry.shape, entry.points, &set.gpu).ok_or_else(|| no_table(set))?;
+    let transferred = (entry.shape.k, entry.shape.n) != (k, n);
+    Ok(curve.transferred(transferred))
+}
+
+/// Prefill attention of the measured shape nearest to the global heads of `shape` (its tp does not
+/// count).
+///
+/// # Errors
+/// The set has no bf16 prefill attention table with a batch of 1.
+pub fn prefill_curve(
+    set: &TableSet,
+    shape: &AttentionShape,
+) -> Result<MfuCurve<'static>, LookupError> {
+    nearest_prefill(set, shape).map(|(_, curve)| curve)
+}
+
+/// Decode attention of the shape that [`prefill_curve`] chooses: its rows with the tp of `shape` if
+/// present, else those with tp 1.
+///
+/// compat.md is silent on a shape that has prefill but no such decode rows: the nearest shape that
+/// has, by the same rule.
+///
+/// # Errors
+/// The set has no bf16 prefill or decode attention table.
+pub fn decode_grid(
+    set: &TableSet,
+    shape: &AttentionShape,
+) -> Result<MfuGrid<'static>, LookupError> {
+    let (chosen, _) = nearest_prefill(set, shape)?;
+    let all = set.decode.as_ref().map_or(&[][..], |table| table.entries);
+    all.iter()
+        .filter(|entry| is_bf16(entry) && (entry.shape.tp == shape.tp || entry.shape.tp == 1))
+        .min_by(|a, b| {
+            let other_tp = |entry: &AttentionEntry| entry.shape.tp != shape.tp;
+            nearer(&a.shape, &b.shape, &chosen).then(other_tp(a).cmp(&other_tp(b)))
+        })
+        .and_then(|entry| MfuGrid::decode(entry.shape, entry.points, &set.gpu))
+        .map(|grid| {
+            let (found, asked) = (grid.shape(), *shape);
+            let transferred = heads(&found) != heads(&asked) || found.tp != asked.tp;
+            with_warm_up_cell(grid).transferred(transferred)
+        })
+        .ok_or(LookupError::NoTable {
+            set: set.name,
+            operation: "decode attention (bf16)",
+        })
+}
+
+/// The prefill table of the shape nearest to `shape`.
+fn nearest_prefill(
+    set: &TableSet,
+    shape: &AttentionShape,
+) -> Result<(AttentionShape, MfuCurve<'static>), LookupError> {
+    let all = set.prefill.as_ref().map_or(&[][..], |table| table.entries);
+    all.iter()
+        .filter(|entry| is_bf16(entry))
+        .filter_map(|entry| {
+            let curve = MfuCurve::prefill(entry.shape, entry.points, &set.gpu)?;
+            Some((entry.shape, curve))
+        })
+        .min_by(|(a, _), (b, _)| nearer(a, b, shape))
+        .map(|(found, curve)| (found, curve.transferred(heads(&found) != heads(shape))))
+        .ok_or(LookupError::NoTable {
+            set: set.name,
+            operation: "prefill attention (bf16, batch 1)",
+        })
+}
+
+type AttentionEntry = Entry<AttentionShape, Grid<'static>>;
+
+/// The predecessors know no other format.
+fn is_bf16(entry: &AttentionEntry) -> bool {
+    entry.shape.dtype == Dtype::Bf16 && entry.shape.kv_dtype == Dtype::Bf16
+}
+
+/// Puts the cell of 0.001 back into the three published tables that had it.
+fn with_warm_up_cell(grid: MfuGrid<'static>) -> MfuGrid<'static> {
+    let [q_heads, kv_heads, head_dim] = heads(&grid.shape());
+    let published = WARM_UP_SHAPES.contains(&(q_heads, kv_heads, head_dim))
+        && grid.shape().tp == 1
+        && grid.cell(WARM_UP_CELL.batch, WARM_UP_CELL.kv_len).is_none();
+    if published {
+        grid.with_warm_up(WARM_UP_CELL)
+    } else {
+        grid
+    }
+}

@@ -1,0 +1,50 @@
+//! The measured coordinates around a value, for linear interpolation.
+
+use crate::table::Provenance;
+
+/// The two coordinates of an axis around a value; the same one twice on it and beyond the ends.
+pub(super) struct Corners {
+    pub(super) lo: u32,
+    pub(super) hi: u32,
+    /// Share of `hi`.
+    weight: f64,
+    pub(super) place: Provenance,
+}
+
+impl Corners {
+    /// `None` on an empty axis, which need not be sorted.
+    pub(super) fn around(axis: impl Iterator<Item = u32> + Clone, x: f64) -> Option<Corners> {
+        let below = axis.clone().filter(|&value| f64::from(value) <= x).max();
+        let above = axis.filter(|&value| f64::from(value) >= x).min();
+        let (lo, hi) = (below.or(above)?, above.or(below)?);
+        if lo == hi {
+            let place = place_of(f64::from(lo), x);
+            return Some(Corners {
+                lo,
+                hi,
+                weight: 0.0,
+                place,
+            });
+        }
+        Some(Corners {
+            lo,
+            hi,
+            weight: (x - f64::from(lo)) / f64::from(hi - lo),
+            place: Provenance::Interpolated,
+        })
+    }
+
+    /// The mean of the values at the two, by weight.
+    pub(super) fn blend(&self, value: impl Fn(u32) -> f64) -> f64 {
+        value(self.lo) * (1.0 - self.weight) + value(self.hi) * self.weight
+    }
+}
+
+/// The provenance of a row's value for a query at `x`.
+pub(super) fn place_of(row: f64, x: f64) -> Provenance {
+    if (row - x).abs() > 0.0 {
+        Provenance::Extrapolated
+    } else {
+        Provenance::Measured
+    }
+}

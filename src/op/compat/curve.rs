@@ -1,0 +1,118 @@
+//! Points along one axis, as the published MFU column.
+
+use super::reading::published_mfu;
+use super::{Row, TableKey};
+use crate::hardware::{AttentionShape, GemmShape, Gpu, Prompts};
+use crate::table::{Axis, Curve, Grid, Provenance};
+
+/// Measured points of one GEMM over m, or of prefill attention over the prompt length, read as MFU
+/// rounded to three decimals.
+///
+/// FLOPs are `2 m k n` and `2 heads head_dim S^2`; the peak is that of the rows' dtype.
+#[derive(Debug, Clone, Copy)]
+pub struct MfuCurve<'a> {
+    points: Points<'a>,
+    peak_flops_per_s: f64,
+    transferred: bool,
+}
+
+/// A point of an [`MfuCurve`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MfuPoint {
+    /// Rows m of a GEMM, prompt length of prefill.
+    pub at: u32,
+    /// MFU, three decimals.
+    pub mfu: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Points<'a> {
+    Gemm(GemmShape, Curve<'a>),
+    /// The row of the grid where the batch is 1.
+    Prefill(AttentionShape, Grid<'a>, usize),
+}
+
+impl<'a> MfuCurve<'a> {
+    /// The points of a GEMM; `None` where `gpu` has no peak for its dtype.
+    pub fn gemm(shape: GemmShape, curve: Curve<'a>, gpu: &Gpu) -> Option<MfuCurve<'a>> {
+        Some(MfuCurve {
+            points: Points::Gemm(shape, curve),
+            peak_flops_per_s: gpu.peak_flops_per_s(shape.dtype)?,
+            transferred: false,
+        })
+    }
+
+    /// The points of prefill attention with one prompt; `None` where there are none, or `gpu` has
+    /// no peak for the dtype.
+    pub fn prefill(shape: AttentionShape, grid: Grid<'a>, gpu: &Gpu) -> Option<MfuCurve<'a>> {
+        let single = grid.batch().values().iter().position(|&batch| batch == 1)?;
+        Some(MfuCurve {
+            points: Points::Prefill(shape, grid, single),
+            peak_flops_per_s: gpu.peak_flops_per_s(shape.dtype)?,
+            transferred: false,
+        })
+    }
+
+    /// The same curve as the answer for another shape than its own.
+    pub(super) fn transferred(self, transferred: bool) -> MfuCurve<'a> {
+        MfuCurve {
+            transferred,
+            ..self
+        }
+    }
+
+    /// The table.
+    pub fn table(&self) -> TableKey {
+        match self.points {
+            Points::Gemm(shape, _) => TableKey::Gemm(shape),
+            Points::Prefill(shape, ..) => TableKey::Prefill(shape),
+        }
+    }
+
+    /// The points, in ascending order.
+    pub fn points(&self) -> impl Iterator<Item = MfuPoint> + '_ {
+        let places = 0..self.axis().values().len();
+        places.filter_map(|place| self.point(place))
+    }
+
+    /// The row of a point.
+    pub(super) fn row(&self, point: MfuPoint) -> Row {
+        Row {
+            table: self.table(),
+            batch: 1,
+            at: point.at,
+        }
+    }
+
+    /// The provenance of an answer, given that of its place on the curve.
+    pub(super) fn provenance(&self, place: Provenance) -> Provenance {
+        if self.transferred {
+            Provenance::Transferred
+        } else {
+            place
+        }
+    }
+
+    fn axis(&self) -> Axis<'a> {
+        match self.points {
+            Points::Gemm(_, curve) => curve.axis(),
+            Points::Prefill(_, grid, _) => grid.length(),
+        }
+    }
+
+    fn point(&self, place: usize) -> Option<MfuPoint> {
+        let at = *self.axis().values().get(place)?;
+        let x = f64::from(at);
+        let (flops, latency_us) = match self.points {
+            Points::Gemm(shape, curve) => (shape.work(x).flops, *curve.latency_us().get(place)?),
+            Points::Prefill(shape, grid, row) => (
+                shape.on_rank().prefill_work(&Prompts::equal(1.0, x)).flops,
+                grid.latency_us(row, place)?,
+            ),
+        };
+        Some(MfuPoint {
+            at,
+            mfu: published_mfu(flops, latency_us, self.peak_flops_per_s),
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! The measured (k, n) pairs of a set, and the choice among them that both predecessors make.
+
+use super::LookupError;
+use crate::hardware::{Dtype, GemmShape};
+use crate::table::{Curve, Entry, TableSet};
+
+/// The formats of GEMM tables. The first one that a set has is its table: the predecessors have one
+/// GEMM table per GPU, without a dtype.
+const DTYPES: [Dtype; 3] = [Dtype::Bf16, Dtype::Fp8Block, Dtype::Fp8];
+
+pub(super) type GemmEntry = Entry<GemmShape, Curve<'static>>;
+
+/// The GEMM table of a set, in ascending order of (k, n), which is that of the published files.
+pub(super) fn gemm_entries(
+    set: &TableSet,
+) -> Result<impl Iterator<Item = &'static GemmEntry> + Clone, LookupError> {
+    let all: &'static [GemmEntry] = set.gemm.as_ref().map_or(&[], |table| table.entries);
+    let dtype = DTYPES
+        .into_iter()
+        .find(|&dtype| all.iter().any(|entry| entry.shape.dtype == dtype))
+        .ok_or_else(|| no_table(set))?;
+    Ok(all.iter().filter(move |entry| entry.shape.dtype == dtype))
+}
+
+/// The error for a set without a GEMM table.
+pub(super) fn no_table(set: &TableSet) -> LookupError {
+    LookupError::NoTable {
+        set: set.name,
+        operation: "GEMM (bf16, fp8_block or fp8)",
+    }
+}
+
+/// The pair with k' >= k and n' >= n that is nearest by squared distance, below `limit`; the first
+/// of several.
+pub(super) fn covering(
+    entries: impl Iterator<Item = &'static GemmEntry>,
+    k: u32,
+    n: u32,
+    limit: u64,
+) -> Option<&'static GemmEntry> {
+    entries
+        .filter(|entry| entry.shape.k >= k && entry.shape.n >= n)
+        .map(|entry| {
+            let distance =
+                square(entry.shape.k.abs_diff(k)).saturating_add(square(entry.shape.n.abs_diff(n)));
+            (distance, entry)
+        })
+        .filter(|&(distance, _)| distance < limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, entry)| entry)
+}
+
+/// The square of a distance.
+pub(super) fn square(distance: u32) -> u64 {
+    u64::from(distance).saturating_mul(u64::from(distance))
+}

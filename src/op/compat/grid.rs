@@ -1,0 +1,137 @@
+//! Points over batch and KV length, as the published MFU column.
+
+use super::reading::published_mfu;
+use super::{Row, TableKey};
+use crate::hardware::{AttentionShape, Gpu};
+use crate::table::{Grid, Provenance};
+
+/// Measured points of decode attention of one shape, read as MFU rounded to three decimals.
+///
+/// FLOPs are `4 (heads/tp) head_dim batch kv_len`; the peak is that of the rows' dtype.
+#[derive(Debug, Clone, Copy)]
+pub struct MfuGrid<'a> {
+    shape: AttentionShape,
+    grid: Grid<'a>,
+    peak_flops_per_s: f64,
+    warm_up: Option<MfuCell>,
+    transferred: bool,
+}
+
+/// A cell of an [`MfuGrid`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MfuCell {
+    /// Requests.
+    pub batch: u32,
+    /// KV length of each.
+    pub kv_len: u32,
+    /// MFU, three decimals.
+    pub mfu: f64,
+}
+
+impl<'a> MfuGrid<'a> {
+    /// The points of decode attention; `None` where `gpu` has no peak for the dtype.
+    pub fn decode(shape: AttentionShape, grid: Grid<'a>, gpu: &Gpu) -> Option<MfuGrid<'a>> {
+        Some(MfuGrid {
+            shape,
+            grid,
+            peak_flops_per_s: gpu.peak_flops_per_s(shape.dtype)?,
+            warm_up: None,
+            transferred: false,
+        })
+    }
+
+    /// The same grid with the first row of its published file, which timed the warm-up and is not
+    /// in our tables. It has the smallest batch and length of the grid.
+    pub(super) fn with_warm_up(self, cell: MfuCell) -> MfuGrid<'a> {
+        MfuGrid {
+            warm_up: Some(cell),
+            ..self
+        }
+    }
+
+    /// The same grid as the answer for another shape than its own.
+    pub(super) fn transferred(self, transferred: bool) -> MfuGrid<'a> {
+        MfuGrid {
+            transferred,
+            ..self
+        }
+    }
+
+    /// The shape that was measured.
+    pub fn shape(&self) -> AttentionShape {
+        self.shape
+    }
+
+    /// The table.
+    pub fn table(&self) -> TableKey {
+        TableKey::Decode(self.shape)
+    }
+
+    /// The cells that were measured, smaller batches first, then shorter lengths.
+    pub fn cells(&self) -> impl Iterator<Item = MfuCell> + '_ {
+        let measured = self.grid.batch().values().iter().flat_map(move |&batch| {
+            let lengths = self.grid.length().values().iter();
+            lengths.filter_map(move |&kv_len| self.measured(batch, kv_len))
+        });
+        self.warm_up.into_iter().chain(measured)
+    }
+
+    /// The cell at a batch and a length, `None` in a hole.
+    pub fn cell(&self, batch: u32, kv_len: u32) -> Option<MfuCell> {
+        let warm_up = self.warm_up;
+        warm_up
+            .filter(|cell| cell.batch == batch && cell.kv_len == kv_len)
+            .or_else(|| self.measured(batch, kv_len))
+    }
+
+    /// The batches that have cells, in no order.
+    pub(super) fn batches(&self) -> impl Iterator<Item = u32> + Clone + '_ {
+        let warm_up = self.warm_up.map(|cell| cell.batch);
+        warm_up
+            .into_iter()
+            .chain(self.grid.batch().values().iter().copied())
+    }
+
+    /// The KV lengths that have cells, in no order.
+    pub(super) fn kv_lens(&self) -> impl Iterator<Item = u32> + Clone + '_ {
+        let warm_up = self.warm_up.map(|cell| cell.kv_len);
+        warm_up
+            .into_iter()
+            .chain(self.grid.length().values().iter().copied())
+    }
+
+    /// The row of a cell.
+    pub(super) fn row(&self, cell: MfuCell) -> Row {
+        Row {
+            table: self.table(),
+            batch: cell.batch,
+            at: cell.kv_len,
+        }
+    }
+
+    /// The provenance of an answer, given that of its place on the grid.
+    pub(super) fn provenance(&self, place: Provenance) -> Provenance {
+        if self.transferred {
+            Provenance::Transferred
+        } else {
+            place
+        }
+    }
+
+    fn measured(&self, batch: u32, kv_len: u32) -> Option<MfuCell> {
+        let row = self.grid.batch().values().binary_search(&batch).ok()?;
+        let column = self.grid.length().values().binary_search(&kv_len).ok()?;
+        let latency_us = self.grid.latency_us(row, column)?;
+        let requests = f64::from(batch);
+        let flops = self
+            .shape
+            .on_rank()
+            .decode_work(requests, requests * f64::from(kv_len))
+            .flops;
+        Some(MfuCell {
+            batch,
+            kv_len,
+            mfu: published_mfu(flops, latency_us, self.peak_flops_per_s),
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! InferSim's lookups: the row at or below, the nearest cell.
+//!
+//! Source: `compat.md` section 1, "GEMM", "attention tables", "decode core", "prefill core".
+
+use super::gemm_entries::{covering, gemm_entries, no_table};
+use super::{LookupError, MfuCell, MfuCurve, MfuGrid, MfuReading};
+use crate::hardware::{AttentionShape, Dtype};
+use crate::table::{Provenance, TableSet};
+use crate::units::Mfu;
+
+/// A (k', n') has to be nearer than this, squared.
+const MAX_SQUARED_DISTANCE: u64 = 1_000_000_000;
+
+/// The warm-up cell of [`ZERO_SHAPES`], MFU 0.000. Left out, it still draws the queries nearest to
+/// it, so that the original fails for every batch <= 8 with kv <= 768, not only near kv 512.
+const ZERO_CELL: MfuCell = MfuCell {
+    batch: 1,
+    kv_len: 256,
+    mfu: 0.0,
+};
+
+/// The shapes (q heads, KV heads, head dim) whose next cell, batch 1 and kv 512, is 0.000 as well.
+const ZERO_SHAPES: [(u32, u32, u32); 2] = [(28, 4, 128), (32, 32, 128)];
+
+/// The MFU of the last row at or below `x`, `default` below the first.
+///
+/// # Errors
+/// The row's MFU is 0.000.
+pub fn floor_mfu(curve: &MfuCurve<'_>, x: f64, default: Mfu) -> Result<MfuReading, LookupError> {
+    let below = curve.points().take_while(|point| f64::from(point.at) <= x);
+    let Some(point) = below.last() else {
+        return Ok(MfuReading::assumed(default));
+    };
+    let place = if f64::from(point.at) < x {
+        Provenance::Extrapolated
+    } else {
+        Provenance::Measured
+    };
+    MfuReading::of_row(point.mfu, curve.row(point), curve.provenance(place))
+}
+
+/// The MFU of the cell with the smallest |batch' - batch| + |kv' - kv|; of several the one with the
+/// smallest batch, then the smallest kv.
+///
+/// # Errors
+/// The cell's MFU is 0.000; the grid has no cell.
+pub fn nearest_mfu(grid: &MfuGrid<'_>, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
+    let distance = |cell: &MfuCell| {
+        (f64::from(cell.batch) - batch).abs() + (f64::from(cell.kv_len) - kv_len).abs()
+    };
+    // Cells come in ascending order, and `min_by` keeps the first of several.
+    let nearest = grid
+        .cells()
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let Some(cell) = nearest else {
+        return Err(LookupError::NothingPositive {
+            table: grid.table(),
+        });
+    };
+    let place = if distance(&cell) > 0.0 {
+        Provenance::Extrapolated
+    } else {
+        Provenance::Measured
+    };
+    MfuReading::of_row(cell.mfu, grid.row(cell), grid.provenance(place))
+}
+
+/// The nearest measured (k', n') that covers (k, n); `None` if there is none within 31,622.
+///
+/// # Errors
+/// The set has no GEMM table.
+pub fn gemm_curve(
+    set: &TableSet,
+    k: u32,
+    n: u32,
+) -> Result<Option<MfuCurve<'static>>, LookupError> {
+    let Some(entry) = covering(gemm_entries(set)?, k, n, MAX_SQUARED_DISTANCE) else {
+        return Ok(None);
+    };
+    let curve = MfuCurve::gemm(entry.shape, entry.points, &set.gpu).ok_or_else(|| no_table(set))?;
+    let transferred = (entry.shape.k, entry.shape.n) != (k, n);
+    Ok(Some(curve.transferred(transferred)))
+}
+
+/// Prefill attention of exactly the heads that one rank of `shape` has; `None` if not measured.
+///
+/// # Errors
+/// The set has no prefill attention table.
+pub fn prefill_curve(
+    set: &TableSet,
+    shape: &AttentionShape,
+) -> Result<Option<MfuCurve<'static>>, LookupError> {
+    let table = set.prefill.as_ref().ok_or(LookupError::NoTable {
+        set: set.name,
+        operation: "prefill attention (bf16)",
+    })?;
+    let entry = table.find(&per_rank(shape));
+    Ok(entry.and_then(|entry| MfuCurve::prefill(entry.shape, entry.points, &set.gpu)))
+}
+
+/// Decode attention of exactly the heads that one rank of `shape` has, among the rows with tp 1;
+/// `None` if not measured.
+///
+/// # Errors
+/// The set has no decode attention table.
+pub fn decode_grid(
+    set: &TableSet,
+    shape: &AttentionShape,
+) -> Result<Option<MfuGrid<'static>>, LookupError> {
+    let table = set.decode.as_ref().ok_or(LookupError::NoTable {
+        set: set.name,
+        operation: "decode attention (bf16)",
+    })?;
+    let entry = table.find(&per_rank(shape));
+    let grid = entry.and_then(|entry| MfuGrid::decode(entry.shape, entry.points, &set.gpu));
+    Ok(grid.map(with_zero_cell))
+}
+
+/// The bf16 shape of one rank: the predecessors know no other format.
+fn per_rank(shape: &AttentionShape) -> AttentionShape {
+    AttentionShape {
+        dtype: Dtype::Bf16,
+        kv_dtype: Dtype::Bf16,
+        ..shape.local()
+    }
+}
+
+/// Puts the cell of 0.000 back into the two published tables that had it.
+fn with_zero_cell(grid: MfuGrid<'static>) -> MfuGrid<'static> {
+    let AttentionShape {
+        q_heads,
+        kv_heads,
+        head_dim,
+        ..
+    } = grid.shape();
+    let published = ZERO_SHAPES.contains(&(q_heads, kv_heads, head_dim))
+        && grid.cell(ZERO_CELL.batch, ZERO_CELL.kv_len).is_none()
+        && grid.cell(1, 512).is_some_and(|cell| cell.mfu <= 0.0);
+    if published {
+        grid.with_warm_up(ZERO_CELL)
+    } else {
+        grid
+    }
+}

@@ -1,0 +1,38 @@
+//! The lookups of the two predecessors, on the same tables, for cross-checks.
+//!
+//! Both read model FLOPs utilisation (MFU) where this library reads latencies: [`MfuCurve`] and
+//! [`MfuGrid`] show measured points as the `mfu` column that they published, rounded to three
+//! decimals. [`infersim`] takes the row below (or nearest), [`blis`] interpolates linearly; each
+//! also has its own rule for a shape that was not measured. Nothing here is used by the default model.
+//!
+//! A lookup has two parts: choose a table of a set once, or make one of borrowed points; then ask.
+//!
+//! ```
+//! use rooflut::op::compat::{Matched, blis, infersim};
+//! use rooflut::table::{Provenance, sets};
+//! use rooflut::units::Mfu;
+//! // The smallest measured GEMM that covers k 4096, n 6000, at 100 rows.
+//! let curve = blis::gemm_curve(&sets::H100, 4096, 6000)?;
+//! let blend = blis::linear_mfu(&curve, 100.0)?;
+//! let below = infersim::floor_mfu(&curve, 100.0, Mfu(0.35))?;
+//! assert_eq!(blend.matched, Matched::Between(curve.table()));
+//! assert!(matches!(below.matched, Matched::Row(row) if row.at <= 100));
+//! assert_eq!(below.provenance, Provenance::Transferred);
+//! # Ok::<(), rooflut::op::compat::LookupError>(())
+//! ```
+
+pub mod blis;
+pub mod infersim;
+
+mod corners;
+mod curve;
+mod error;
+mod gemm_entries;
+mod grid;
+mod nearest_shape;
+mod reading;
+
+pub use curve::{MfuCurve, MfuPoint};
+pub use error::LookupError;
+pub use grid::{MfuCell, MfuGrid};
+pub use reading::{Matched, MfuReading, Row, TableKey};

@@ -1,0 +1,123 @@
+//! What a lookup answers: an MFU and what it was read from.
+
+use core::fmt;
+
+use super::LookupError;
+use crate::hardware::{AttentionShape, GemmShape};
+use crate::table::Provenance;
+use crate::units::Mfu;
+
+/// An MFU and where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MfuReading {
+    /// The MFU, positive.
+    pub mfu: Mfu,
+    /// What it was read from.
+    pub matched: Matched,
+    /// How far that is from what was asked.
+    pub provenance: Provenance,
+}
+
+/// What an MFU was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Matched {
+    /// A row as published.
+    Row(Row),
+    /// Interpolated in that table.
+    Between(TableKey),
+    /// Nothing: a default of the original.
+    Default,
+}
+
+/// A table of one shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableKey {
+    /// A GEMM over m.
+    Gemm(GemmShape),
+    /// Prefill attention of one prompt over its length.
+    Prefill(AttentionShape),
+    /// Decode attention over batch and KV length.
+    Decode(AttentionShape),
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The table.
+    pub table: TableKey,
+    /// Requests; 1 for tables that have no such column.
+    pub batch: u32,
+    /// Rows m of a GEMM, prompt length of prefill, KV length of decode attention.
+    pub at: u32,
+}
+
+impl MfuReading {
+    /// A default of the original, used where it has no measurement.
+    pub fn assumed(mfu: Mfu) -> MfuReading {
+        MfuReading {
+            mfu,
+            matched: Matched::Default,
+            provenance: Provenance::Bound,
+        }
+    }
+
+    /// The MFU of a row.
+    pub(super) fn of_row(
+        mfu: f64,
+        row: Row,
+        provenance: Provenance,
+    ) -> Result<MfuReading, LookupError> {
+        positive(mfu, row)?;
+        Ok(MfuReading {
+            mfu: Mfu(mfu),
+            matched: Matched::Row(row),
+            provenance,
+        })
+    }
+}
+
+/// Refuses an MFU that the original would divide by.
+pub(super) fn positive(mfu: f64, row: Row) -> Result<(), LookupError> {
+    if mfu > 0.0 {
+        Ok(())
+    } else {
+        Err(LookupError::ZeroMfu { row })
+    }
+}
+
+/// An MFU as published: rounded to three decimals, halves up.
+pub(super) fn published_mfu(flops: f64, latency_us: f32, peak_flops_per_s: f64) -> f64 {
+    let mfu = flops / (f64::from(latency_us) * 1e-6 * peak_flops_per_s);
+    // A cast from float truncates, which rounds after adding a half.
+    (mfu * 1000.0 + 0.5) as u64 as f64 / 1000.0
+}
+
+impl fmt::Display for TableKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operation, shape) = match self {
+            TableKey::Gemm(GemmShape { dtype, k, n }) => {
+                return write!(f, "{dtype} GEMM k {k}, n {n}");
+            }
+            TableKey::Prefill(shape) => ("prefill attention", shape),
+            TableKey::Decode(shape) => ("decode attention", shape),
+        };
+        let (q_heads, kv_heads, head_dim) = (shape.q_heads, shape.kv_heads, shape.head_dim);
+        write!(
+            f,
+            "{operation} {q_heads}-{kv_heads}-{head_dim} tp {}",
+            shape.tp
+        )
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Row { table, batch, at } = self;
+        match table {
+            TableKey::Gemm(_) => write!(f, "{table}, m {at}"),
+            TableKey::Prefill(_) => write!(f, "{table}, seq_len {at}"),
+            TableKey::Decode(_) => write!(f, "{table}, batch {batch}, kv_len {at}"),
+        }
+    }
+}

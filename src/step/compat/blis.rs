@@ -1,0 +1,253 @@
+//! The MFU roofline of BLIS.
+//!
+//! Source: `compat.md` section 2.
+
+use super::dense::{DenseModel, Phase};
+use super::{BlisConstants, CompatError, CompatPart, CompatTime};
+use crate::hardware::{AttentionShape, Dtype, Gpu};
+use crate::model::ModelSpec;
+use crate::op::compat::blis::{bilinear_mfu, decode_grid, gemm_curve, linear_mfu, prefill_curve};
+use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
+use crate::step::StepBatch;
+use crate::table::{Provenance, TableSet};
+
+/// Prefill requests are grouped by the first of these that covers context + new tokens.
+const BUCKETS: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
+
+/// BLIS's roofline over MFU tables.
+///
+/// Assumes: 16-bit weights, one dense FFN, a head dimension of hidden / heads, times that divide by
+/// tp. Does not model: experts, lm_head, all-reduce.
+///
+/// ```
+/// use rooflut::model;
+/// use rooflut::step::compat::{Blis, CompatPart};
+/// use rooflut::step::{DecodeGroup, StepBatch};
+/// use rooflut::table::sets;
+/// let llama = model::find("llama-3.1-8b").unwrap().spec;
+/// let blis = Blis::try_new(&llama, &sets::H100, 1)?;
+/// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000 }];
+/// let time = blis.try_step_time(&StepBatch { prefill: &[], decode: &decode })?;
+/// assert!(time.part(CompatPart::DecodeCompute) > time.part(CompatPart::Overhead));
+/// # Ok::<(), rooflut::step::compat::CompatError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Blis {
+    model: DenseModel,
+    gpu: Gpu,
+    tp: f64,
+    constants: BlisConstants,
+    gemms: LayerGemms,
+    prefill: MfuCurve<'static>,
+    decode: MfuGrid<'static>,
+}
+
+/// A GEMM and the table chosen for it.
+#[derive(Debug, Clone, Copy)]
+struct Gemm {
+    k: f64,
+    n: f64,
+    curve: MfuCurve<'static>,
+}
+
+/// The different GEMMs of a layer, unsharded.
+#[derive(Debug, Clone, Copy)]
+struct LayerGemms {
+    /// Query and output projection.
+    square: Gemm,
+    /// Key and value projection.
+    kv: Gemm,
+    /// Gate and up projection.
+    gate_up: Gemm,
+    down: Gemm,
+}
+
+/// Seconds and the worst provenance behind them.
+type Timed = (f64, Provenance);
+
+impl Blis {
+    /// BLIS's roofline with its published constants, the peaks of the set's GPU and its tables; any
+    /// positive `tp` divides.
+    ///
+    /// # Errors
+    /// Dimensions that cannot be; a `tp` of 0; a set without a GEMM, prefill or decode attention
+    /// table.
+    pub fn try_new(
+        model: &ModelSpec,
+        set: &'static TableSet,
+        tp: u32,
+    ) -> Result<Blis, CompatError> {
+        let model = DenseModel::try_new(model, tp)?;
+        let shape = AttentionShape {
+            dtype: Dtype::Bf16,
+            kv_dtype: Dtype::Bf16,
+            q_heads: model.q_heads,
+            kv_heads: model.kv_heads,
+            head_dim: model.head_dim,
+            tp,
+        };
+        Ok(Blis {
+            gemms: LayerGemms::try_new(&model, set)?,
+            prefill: prefill_curve(set, &shape)?,
+            decode: decode_grid(set, &shape)?,
+            model,
+            gpu: set.gpu,
+            tp: f64::from(tp),
+            constants: BlisConstants::H100,
+        })
+    }
+
+    /// The same model with other constants.
+    ///
+    /// # Errors
+    /// A constant that is not a positive number (a time may be 0).
+    pub fn try_with_constants(self, constants: BlisConstants) -> Result<Blis, CompatError> {
+        constants.check()?;
+        Ok(Blis { constants, ..self })
+    }
+
+    /// Time of one step, in whole microseconds: the longer phase plus the CPU overhead; an empty
+    /// step takes none.
+    ///
+    /// # Errors
+    /// An MFU of 0.000 in the tables.
+    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
+        let mut time = CompatTime::ZERO;
+        if batch.is_empty() {
+            return Ok(time);
+        }
+        let prefill_s = self.add_phase(&mut time, Phase::Prefill, batch)?;
+        let decode_s = self.add_phase(&mut time, Phase::Decode, batch)?;
+        let overhead_us = self.constants.layer_overhead_us * self.model.layers / self.tp;
+        let overhead_s = overhead_us * 1e-6;
+        time.add(CompatPart::Overhead, overhead_s, Provenance::Measured);
+        Ok(time.rounded(prefill_s.max(decode_s) * 1e6 + overhead_us))
+    }
+
+    /// Adds the parts of a phase, all layers on one rank, and returns the larger: compute or memory.
+    fn add_phase(
+        &self,
+        time: &mut CompatTime,
+        phase: Phase,
+        batch: &StepBatch<'_>,
+    ) -> Result<f64, LookupError> {
+        if phase.count(batch) <= 0.0 {
+            return Ok(0.0);
+        }
+        let (layer_s, provenance) = match phase {
+            Phase::Prefill => self.prefill_compute(batch)?,
+            Phase::Decode => self.decode_compute(batch)?,
+        };
+        let bytes_per_param = self.constants.bytes_per_param;
+        let bytes = self.model.phase_bytes(phase, batch, bytes_per_param);
+        let compute_s = self.model.layers * (layer_s / self.tp);
+        let memory_s = self.model.layers * (bytes / self.tp / self.bytes_per_s());
+        let (compute, memory) = phase.parts();
+        time.add(compute, compute_s, provenance);
+        time.add(memory, memory_s, provenance);
+        Ok(compute_s.max(memory_s))
+    }
+
+    /// One layer of prefill: per bucket the GEMMs over its tokens and its attention; they add up.
+    fn prefill_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
+        let mut sum = (0.0, Provenance::Measured);
+        for bucket in BUCKETS {
+            let requests = || {
+                let all = Phase::Prefill.requests(batch);
+                all.filter(move |r| bucket_of(r.context + r.new) == bucket)
+            };
+            let tokens: f64 = requests().map(|r| r.new).sum();
+            if tokens <= 0.0 {
+                continue;
+            }
+            // No causal half: the divisor stands for it.
+            let pairs: f64 = requests().map(|r| r.new * (r.context + r.new)).sum();
+            let flops = 4.0 * self.model.q_width() * pairs;
+            let mfu = linear_mfu(&self.prefill, f64::from(bucket))?;
+            let attention_s = flops / self.constants.causal_divisor / self.flops_per_s(mfu.mfu.0);
+            sum = add(sum, self.layer_gemms(tokens)?);
+            sum = add(sum, (attention_s, mfu.provenance));
+        }
+        Ok(sum)
+    }
+
+    /// One layer of decode: GEMMs over the requests, and attention at the FLOP-weighted mean of the
+    /// requests' MFU.
+    fn decode_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
+        let count = Phase::Decode.count(batch);
+        let (mut flops, mut weighted) = (0.0, 0.0);
+        let mut provenance = Provenance::Measured;
+        for requests in Phase::Decode.requests(batch) {
+            let mfu = bilinear_mfu(&self.decode, count, requests.context)?;
+            let share = requests.count * 4.0 * self.model.q_width() * requests.context;
+            flops += share;
+            weighted += share * mfu.mfu.0;
+            provenance = provenance.max(mfu.provenance);
+        }
+        let attention_s = if flops > 0.0 {
+            flops / self.flops_per_s(weighted / flops)
+        } else {
+            0.0
+        };
+        Ok(add(self.layer_gemms(count)?, (attention_s, provenance)))
+    }
+
+    /// q, k, v, o, gate, up and down over `m` tokens.
+    fn layer_gemms(&self, m: f64) -> Result<Timed, LookupError> {
+        let LayerGemms {
+            square,
+            kv,
+            gate_up,
+            down,
+        } = &self.gemms;
+        let mut sum = (0.0, Provenance::Measured);
+        for gemm in [square, kv, kv, square, gate_up, gate_up, down] {
+            sum = add(sum, self.gemm(gemm, m)?);
+        }
+        Ok(sum)
+    }
+
+    /// max(2mkn / (P x MFU), k n b / (W e)).
+    fn gemm(&self, gemm: &Gemm, m: f64) -> Result<Timed, LookupError> {
+        let mfu = linear_mfu(&gemm.curve, m)?;
+        let compute_s = 2.0 * m * gemm.k * gemm.n / self.flops_per_s(mfu.mfu.0);
+        let load_s = gemm.k * gemm.n * self.constants.bytes_per_param / self.bytes_per_s();
+        Ok((compute_s.max(load_s), mfu.provenance))
+    }
+
+    /// P x MFU; the bf16 peak, whatever the dtype of the table.
+    fn flops_per_s(&self, mfu: f64) -> f64 {
+        self.gpu.bf16_flops_per_s * mfu
+    }
+
+    /// W e.
+    fn bytes_per_s(&self) -> f64 {
+        self.gpu.mem_bw_bytes_per_s * self.constants.bandwidth_efficiency
+    }
+}
+
+impl LayerGemms {
+    fn try_new(model: &DenseModel, set: &TableSet) -> Result<LayerGemms, LookupError> {
+        let gemm = |k, n| {
+            let curve = gemm_curve(set, k, n)?;
+            let (k, n) = (f64::from(k), f64::from(n));
+            Ok(Gemm { k, n, curve })
+        };
+        Ok(LayerGemms {
+            square: gemm(model.hidden, model.hidden)?,
+            kv: gemm(model.hidden, model.kv_heads * model.head_dim)?,
+            gate_up: gemm(model.hidden, model.intermediate)?,
+            down: gemm(model.intermediate, model.hidden)?,
+        })
+    }
+}
+
+/// The power of two, 512 to 65,536, that covers `tokens`; the last beyond it.
+fn bucket_of(tokens: f64) -> u32 {
+    let covering = BUCKETS.into_iter().find(|&b| f64::from(b) >= tokens);
+    covering.unwrap_or(65_536)
+}
+
+fn add(a: Timed, b: Timed) -> Timed {
+    (a.0 + b.0, a.1.max(b.1))
+}

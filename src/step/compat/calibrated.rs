@@ -1,0 +1,180 @@
+//! The calibrated roofline: fitted constants, no tables.
+//!
+//! Source: `compat.md` section 3.
+
+use super::dense::{DenseModel, Phase};
+use super::{CalibratedConstants, CompatError, CompatPart, CompatTime};
+use crate::hardware::Gpu;
+use crate::math::{exp, ln};
+use crate::model::ModelSpec;
+use crate::step::StepBatch;
+use crate::table::Provenance;
+
+/// The older roofline of BLIS, calibrated on A100 and H100.
+///
+/// Assumes: 16-bit weights, one dense FFN, a head dimension of hidden / heads.
+///
+/// ```
+/// use rooflut::hardware::gpus;
+/// use rooflut::model;
+/// use rooflut::step::compat::Calibrated;
+/// use rooflut::step::{Chunk, StepBatch};
+/// let llama = model::find("llama-2-7b").unwrap().spec;
+/// let calibrated = Calibrated::try_new(&llama, &gpus::H100, 1)?;
+/// let prompt = [Chunk { new: 1024, context: 0, samples: 1 }];
+/// let time = calibrated.try_step_time(&StepBatch { prefill: &prompt, decode: &[] })?;
+/// assert_eq!(time.total().us().round(), 13_170.0);
+/// # Ok::<(), rooflut::step::compat::CompatError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Calibrated {
+    model: DenseModel,
+    gpu: Gpu,
+    tp: f64,
+    constants: CalibratedConstants,
+}
+
+impl Calibrated {
+    /// The calibrated roofline with its published constants; any positive `tp` divides.
+    ///
+    /// # Errors
+    /// Dimensions that cannot be; a `tp` of 0.
+    pub fn try_new(model: &ModelSpec, gpu: &Gpu, tp: u32) -> Result<Calibrated, CompatError> {
+        Ok(Calibrated {
+            model: DenseModel::try_new(model, tp)?,
+            gpu: *gpu,
+            tp: f64::from(tp),
+            constants: CalibratedConstants::H100,
+        })
+    }
+
+    /// The same model with other constants.
+    ///
+    /// # Errors
+    /// A constant that is not a positive number (a time may be 0).
+    pub fn try_with_constants(
+        self,
+        constants: CalibratedConstants,
+    ) -> Result<Calibrated, CompatError> {
+        constants.check()?;
+        Ok(Calibrated { constants, ..self })
+    }
+
+    /// Time of one step, in whole microseconds; an empty one takes none.
+    ///
+    /// # Errors
+    /// None: without tables nothing can be missing. The signature is that of the other two models.
+    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
+        if batch.is_empty() {
+            return Ok(CompatTime::ZERO);
+        }
+        let mut time = CompatTime::ZERO;
+        let prefill_s = self.add_phase(&mut time, Phase::Prefill, batch);
+        let decode_s = self.add_phase(&mut time, Phase::Decode, batch);
+        let mixed_s = mix(
+            (prefill_s, Phase::Prefill.tokens(batch)),
+            (decode_s, Phase::Decode.tokens(batch)),
+        );
+        let mut total_us = mixed_s * 1e6;
+        if self.tp > 1.0 {
+            // Two all-reduces per layer.
+            let all_reduce_us = 2.0 * self.model.layers * self.constants.all_reduce_us;
+            time.add(
+                CompatPart::AllReduce,
+                all_reduce_us * 1e-6,
+                Provenance::Bound,
+            );
+            total_us += all_reduce_us;
+        }
+        let overhead_us = self.overhead_us(batch);
+        time.add(CompatPart::Overhead, overhead_us * 1e-6, Provenance::Bound);
+        Ok(time.rounded(total_us + overhead_us))
+    }
+
+    /// Adds the parts of a phase and returns the larger: compute or memory.
+    ///
+    /// Compute: GEMM FLOPs at the phase's MFU plus vector FLOPs at the vector peak, divided by tp (to
+    /// a small power in prefill). Memory: bytes at the phase's bandwidth.
+    fn add_phase(&self, time: &mut CompatTime, phase: Phase, batch: &StepBatch<'_>) -> f64 {
+        if phase.count(batch) <= 0.0 {
+            return 0.0;
+        }
+        let c = &self.constants;
+        let (shards, mfu, bandwidth) = match phase {
+            Phase::Prefill => (
+                exp(c.prefill_tp_exponent * ln(self.tp)),
+                c.prefill_mfu * c.prefill_multiplier,
+                c.prefill_bandwidth,
+            ),
+            Phase::Decode => (
+                self.tp,
+                c.decode_mfu * c.decode_multiplier,
+                c.decode_bandwidth,
+            ),
+        };
+        let (gemm, vector) = self.layer_flops(phase, batch);
+        let (layers, peak) = (self.model.layers, self.gpu.bf16_flops_per_s);
+        let bytes = layers * self.model.phase_bytes(phase, batch, c.bytes_per_param);
+        let bytes_per_s = self.gpu.mem_bw_bytes_per_s * c.bandwidth_efficiency * bandwidth;
+        let compute_s = layers * gemm / shards / (peak * mfu)
+            + layers * vector / shards / (c.vector_share * peak);
+        let memory_s = bytes / self.tp / bytes_per_s;
+        let (compute, memory) = phase.parts();
+        time.add(compute, compute_s, Provenance::Bound);
+        time.add(memory, memory_s, Provenance::Bound);
+        compute_s.max(memory_s)
+    }
+
+    /// FLOPs per layer: GEMMs 2n x weights, vector 4 a n c' (d + 1), where c' is the mean context of
+    /// the new tokens.
+    fn layer_flops(&self, phase: Phase, batch: &StepBatch<'_>) -> (f64, f64) {
+        let (q_width, q_heads) = (self.model.q_width(), f64::from(self.model.q_heads));
+        let all = phase.requests(batch);
+        all.fold((0.0, 0.0), |(gemm, vector), requests| {
+            let new = requests.new;
+            let context = requests.context + (new - 1.0) / 2.0;
+            (
+                gemm + requests.count * 2.0 * new * self.model.layer_params(),
+                vector + requests.count * 4.0 * new * context * (q_width + q_heads),
+            )
+        })
+    }
+
+    /// T, more of it for more than two requests, and CPU time per prefill request.
+    fn overhead_us(&self, batch: &StepBatch<'_>) -> f64 {
+        let c = &self.constants;
+        let prefill = Phase::Prefill.count(batch);
+        let decode = Phase::Decode.count(batch);
+        let requests = prefill + decode;
+        let growth = if requests > 2.0 {
+            0.15 * log2(requests / 2.0) * (0.3 + 2.0 * decode / requests)
+        } else {
+            0.0
+        };
+        let per_prefill_us = if decode > 0.0 {
+            c.per_mixed_prefill_us
+        } else {
+            c.per_prefill_us
+        };
+        c.overhead_us * (1.0 + growth) + prefill * per_prefill_us
+    }
+}
+
+/// The phases of a step together: weighted by fixed shares if one has far more tokens, else by
+/// tokens. Each is (seconds, tokens).
+fn mix((prefill_s, prefill): (f64, f64), (decode_s, decode): (f64, f64)) -> f64 {
+    if prefill <= 0.0 || decode <= 0.0 {
+        // The other one is zero.
+        prefill_s + decode_s
+    } else if prefill > 4.0 * decode && prefill > 100.0 {
+        0.75 * prefill_s + 0.25 * decode_s
+    } else if decode > 2.0 * prefill && decode > 50.0 {
+        0.35 * prefill_s + 0.65 * decode_s
+    } else {
+        (prefill_s * prefill + decode_s * decode) / (prefill + decode)
+    }
+}
+
+fn log2(x: f64) -> f64 {
+    ln(x) / core::f64::consts::LN_2
+}

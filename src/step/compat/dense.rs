@@ -1,0 +1,165 @@
+//! The model and the step as BLIS and the calibrated roofline see them: one dense FFN, a head
+//! dimension of hidden / heads, lists of requests.
+//!
+//! Source: `compat.md` section 2.
+
+use super::{CompatError, CompatPart};
+use crate::model::{Ffn, ModelSpec};
+use crate::step::StepBatch;
+
+/// Shares of the KV reads and of the activations that reach the memory: prefill, decode.
+const PREFILL_SHARES: (f64, f64) = (0.92, 0.85);
+const DECODE_SHARES: (f64, f64) = (0.80, 0.75);
+
+/// One of the two phases of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Prefill,
+    Decode,
+}
+
+/// Requests that are alike.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Requests {
+    /// How many.
+    pub(super) count: f64,
+    /// New tokens of each.
+    pub(super) new: f64,
+    /// Tokens of each in the KV cache: for decode the whole KV length, as in the originals.
+    pub(super) context: f64,
+}
+
+impl Phase {
+    /// The requests of this phase.
+    pub(super) fn requests<'a>(
+        self,
+        batch: &'a StepBatch<'_>,
+    ) -> impl Iterator<Item = Requests> + 'a {
+        let (prefill, decode) = match self {
+            Phase::Prefill => (batch.prefill, &[][..]),
+            Phase::Decode => (&[][..], batch.decode),
+        };
+        let chunks = prefill.iter().map(|chunk| Requests {
+            count: 1.0,
+            new: f64::from(chunk.new),
+            context: f64::from(chunk.context),
+        });
+        let groups = decode.iter().map(|group| Requests {
+            count: f64::from(group.requests),
+            new: 1.0,
+            context: group.kv_tokens as f64 / f64::from(group.requests),
+        });
+        let all = chunks.chain(groups);
+        all.filter(|requests| requests.count > 0.0 && requests.new > 0.0)
+    }
+
+    /// Compute and memory of this phase.
+    pub(super) fn parts(self) -> (CompatPart, CompatPart) {
+        match self {
+            Phase::Prefill => (CompatPart::PrefillCompute, CompatPart::PrefillMemory),
+            Phase::Decode => (CompatPart::DecodeCompute, CompatPart::DecodeMemory),
+        }
+    }
+
+    /// How many requests this phase has.
+    pub(super) fn count(self, batch: &StepBatch<'_>) -> f64 {
+        self.requests(batch).map(|requests| requests.count).sum()
+    }
+
+    /// New tokens of this phase.
+    pub(super) fn tokens(self, batch: &StepBatch<'_>) -> f64 {
+        self.requests(batch)
+            .map(|requests| requests.count * requests.new)
+            .sum()
+    }
+}
+
+/// Dimensions of a model, all experts replaced by one FFN.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DenseModel {
+    pub(super) layers: f64,
+    pub(super) hidden: u32,
+    pub(super) q_heads: u32,
+    pub(super) kv_heads: u32,
+    /// hidden / q_heads, an integer division as in the originals.
+    pub(super) head_dim: u32,
+    pub(super) intermediate: u32,
+}
+
+impl DenseModel {
+    /// The dense view of `model`; these two divide times by any tp, so only 0 is refused.
+    pub(super) fn try_new(model: &ModelSpec, tp: u32) -> Result<DenseModel, CompatError> {
+        model.check()?;
+        if tp == 0 {
+            return Err(CompatError::Ranks {
+                tp,
+                world: tp,
+                max_tp: u32::MAX,
+            });
+        }
+        Ok(DenseModel {
+            layers: f64::from(model.layers),
+            hidden: model.hidden,
+            q_heads: model.q_heads,
+            kv_heads: model.kv_heads,
+            head_dim: model.hidden / model.q_heads,
+            intermediate: intermediate_size(model),
+        })
+    }
+
+    /// H as a float.
+    pub(super) fn h(&self) -> f64 {
+        f64::from(self.hidden)
+    }
+
+    /// Width of the keys, v d.
+    pub(super) fn kv_width(&self) -> f64 {
+        f64::from(self.kv_heads) * f64::from(self.head_dim)
+    }
+
+    /// Width of the queries, a d (less than H where the division leaves a remainder).
+    pub(super) fn q_width(&self) -> f64 {
+        f64::from(self.q_heads) * f64::from(self.head_dim)
+    }
+
+    /// Weights of one layer: H (H + 2 v d) + H^2 + 3 H I.
+    pub(super) fn layer_params(&self) -> f64 {
+        let h = self.h();
+        h * (h + 2.0 * self.kv_width()) + h * h + 3.0 * h * f64::from(self.intermediate)
+    }
+
+    /// Bytes of one phase in one layer, before any division by tp: weights once, KV written, KV read
+    /// of the context, activations. A prefill chunk of one token takes the decode shares.
+    pub(super) fn phase_bytes(
+        &self,
+        phase: Phase,
+        batch: &StepBatch<'_>,
+        bytes_per_param: f64,
+    ) -> f64 {
+        let kv_token = 2.0 * self.kv_width() * bytes_per_param;
+        let weights = self.layer_params() * bytes_per_param;
+        phase.requests(batch).fold(weights, |sum, requests| {
+            let one_token = requests.new <= 1.0;
+            let (kv_share, activation_share) = match phase {
+                Phase::Prefill if !one_token => PREFILL_SHARES,
+                _ => DECODE_SHARES,
+            };
+            let written = kv_token * requests.new;
+            let read = kv_token * requests.context * kv_share;
+            let activations = self.h() * bytes_per_param * requests.new * activation_share;
+            sum + requests.count * (written + read + activations)
+        })
+    }
+}
+
+/// `intermediate_size` of the model's `config.json`.
+fn intermediate_size(model: &ModelSpec) -> u32 {
+    match model.ffn {
+        Ffn::Dense { intermediate } => intermediate,
+        Ffn::Moe {
+            intermediate,
+            dense_intermediate,
+            ..
+        } => dense_intermediate.unwrap_or(intermediate),
+    }
+}

@@ -1,0 +1,71 @@
+//! Why a predecessor's model has no answer.
+
+use core::fmt;
+
+use crate::model::SpecError;
+use crate::op::compat::LookupError;
+
+/// Why a predecessor's model cannot be built, or has no answer for a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum CompatError {
+    /// The model's dimensions cannot be.
+    Spec(SpecError),
+    /// A table is missing, or its MFU is 0.000.
+    Lookup(LookupError),
+    /// The model cannot be divided so.
+    Ranks {
+        /// Ranks of tensor parallelism.
+        tp: u32,
+        /// All ranks.
+        world: u32,
+        /// The largest tp of this model.
+        max_tp: u32,
+    },
+    /// A constant is out of range or not a number.
+    Constant {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        found: f64,
+        /// The least accepted.
+        least: f64,
+        /// The most accepted.
+        most: f64,
+    },
+}
+
+impl fmt::Display for CompatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompatError::Spec(error) => write!(f, "model: {error}"),
+            CompatError::Lookup(error) => error.fmt(f),
+            CompatError::Ranks { tp, world, max_tp } => write!(
+                f,
+                "tp {tp}, world {world}: expected a tp of 1 to {max_tp} and a world of at least tp"
+            ),
+            CompatError::Constant {
+                name,
+                found,
+                least,
+                most,
+            } => {
+                write!(f, "{name}: expected {least:e} to {most:e}, found {found}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for CompatError {}
+
+impl From<SpecError> for CompatError {
+    fn from(error: SpecError) -> CompatError {
+        CompatError::Spec(error)
+    }
+}
+
+impl From<LookupError> for CompatError {
+    fn from(error: LookupError) -> CompatError {
+        CompatError::Lookup(error)
+    }
+}

@@ -1,0 +1,286 @@
+//! The step model of InferSim.
+//!
+//! Source: `compat.md` section 1.
+
+use super::infersim_tables::{Tables, known_experts};
+use super::{CompatError, CompatPart, CompatTime, InferSimConstants};
+use crate::hardware::Gpu;
+use crate::model::ModelSpec;
+use crate::op::compat::infersim::{floor_mfu, nearest_mfu};
+use crate::op::compat::{LookupError, MfuCurve, MfuReading};
+use crate::step::StepBatch;
+use crate::table::{Provenance, TableSet};
+use crate::units::Mfu;
+
+/// Bytes of the GB that the original divides traffic by.
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// InferSim: point estimates for one prefill or one decode step.
+///
+/// Assumes: 16-bit weights. Mixtral's experts (no `dense_intermediate` in the spec) are read as one
+/// dense FFN. Does not model: lm_head, small kernels, mixed steps.
+///
+/// ```
+/// use rooflut::model;
+/// use rooflut::step::compat::InferSim;
+/// use rooflut::table::sets;
+/// let llama = model::find("llama-3.1-8b").unwrap().spec;
+/// let infersim = InferSim::try_new(&llama, &sets::H100, 1, 1)?;
+/// // Never below what it takes for scheduling.
+/// assert!(infersim.try_prefill(1024)?.total().ms() > 30.0);
+/// assert!(infersim.try_decode(64, 1024)?.total().ms() > 5.0);
+/// # Ok::<(), rooflut::step::compat::CompatError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct InferSim {
+    model: ModelSpec,
+    gpu: Gpu,
+    tp: u32,
+    world: u32,
+    constants: InferSimConstants,
+    tables: Tables,
+}
+
+impl InferSim {
+    /// InferSim with its published constants, the peaks of the set's GPU and its tables, for `tp`
+    /// ranks of tensor parallelism among `world` ranks. As in the original, a `tp` or `world` that
+    /// does not divide truncates.
+    ///
+    /// # Errors
+    /// Dimensions that cannot be; a `tp` of 0 or beyond the KV heads; a `world` below `tp`; a set
+    /// without a GEMM, prefill or decode attention table.
+    pub fn try_new(
+        model: &ModelSpec,
+        set: &'static TableSet,
+        tp: u32,
+        world: u32,
+    ) -> Result<InferSim, CompatError> {
+        model.check()?;
+        if tp == 0 || tp > model.kv_heads || world < tp {
+            return Err(CompatError::Ranks {
+                tp,
+                world,
+                max_tp: model.kv_heads,
+            });
+        }
+        Ok(InferSim {
+            model: *model,
+            gpu: set.gpu,
+            tp,
+            world,
+            constants: InferSimConstants::H100,
+            tables: Tables::try_new(model, set, tp, world)?,
+        })
+    }
+
+    /// The same model with other constants.
+    ///
+    /// # Errors
+    /// A constant that is not a positive number (a time may be 0).
+    pub fn try_with_constants(self, constants: InferSimConstants) -> Result<InferSim, CompatError> {
+        constants.check()?;
+        Ok(InferSim { constants, ..self })
+    }
+
+    /// Time to prefill one whole prompt; none for an empty one.
+    ///
+    /// # Errors
+    /// An MFU of 0.000 in the tables.
+    pub fn try_prefill(&self, prompt_tokens: u64) -> Result<CompatTime, CompatError> {
+        let mut time = CompatTime::ZERO;
+        self.add_prefill(&mut time, prompt_tokens, prompt_tokens)?;
+        Ok(time.summed())
+    }
+
+    /// Time of one decode step of `batch` requests with a KV length of `kv_len` each; none without
+    /// requests.
+    ///
+    /// # Errors
+    /// An MFU of 0.000 in the tables.
+    pub fn try_decode(&self, batch: u64, kv_len: u64) -> Result<CompatTime, CompatError> {
+        let mut time = CompatTime::ZERO;
+        self.add_decode(&mut time, batch, kv_len as f64)?;
+        Ok(time.summed())
+    }
+
+    /// Time of one step, as far as the original has a word for it.
+    ///
+    /// Prefill is one prefill of all new tokens with the longest context + new as prompt length, so
+    /// that equal whole prompts are what the original computes. Decode is one decode step of all
+    /// requests at their mean KV length. The original never mixes: a step with both is the sum of
+    /// the two, both scheduling times included.
+    ///
+    /// # Errors
+    /// An MFU of 0.000 in the tables.
+    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
+        let mut time = CompatTime::ZERO;
+        let chunks = batch.prefill.iter().filter(|chunk| chunk.new > 0);
+        let longest = chunks
+            .map(|chunk| u64::from(chunk.context) + u64::from(chunk.new))
+            .max();
+        self.add_prefill(&mut time, longest.unwrap_or(0), batch.prefill_tokens())?;
+        let requests = batch.decode_requests();
+        let groups = batch.decode.iter().filter(|group| group.requests > 0);
+        let kv_tokens: u64 = groups.map(|group| group.kv_tokens).sum();
+        let mean_kv = kv_tokens as f64 / requests.max(1) as f64;
+        self.add_decode(&mut time, requests, mean_kv)?;
+        Ok(time.summed())
+    }
+
+    /// A prefill of `tokens` tokens in prompts of `prompt_len`.
+    fn add_prefill(
+        &self,
+        time: &mut CompatTime,
+        prompt_len: u64,
+        tokens: u64,
+    ) -> Result<(), LookupError> {
+        if prompt_len == 0 || tokens == 0 {
+            return Ok(());
+        }
+        let prompts = tokens.div_ceil(prompt_len) as f64;
+        let (core_s, provenance) = self.prefill_core(prompt_len as f64)?;
+        self.add_layers(
+            time,
+            CompatPart::PrefillAttention,
+            (core_s * prompts, provenance),
+        );
+        self.add_tokens(time, tokens as f64)?;
+        let schedule_s = self.constants.prefill_schedule_us * 1e-6;
+        time.add(CompatPart::Overhead, schedule_s, Provenance::Measured);
+        Ok(())
+    }
+
+    /// A decode step.
+    fn add_decode(
+        &self,
+        time: &mut CompatTime,
+        batch: u64,
+        kv_len: f64,
+    ) -> Result<(), LookupError> {
+        if batch == 0 {
+            return Ok(());
+        }
+        let core = self.decode_core(batch as f64, kv_len)?;
+        self.add_layers(time, CompatPart::DecodeAttention, core);
+        self.add_tokens(time, batch as f64)?;
+        let schedule_s = self.constants.decode_schedule_us * 1e-6;
+        time.add(CompatPart::Overhead, schedule_s, Provenance::Measured);
+        Ok(())
+    }
+
+    /// What prefill and decode share: everything that only sees `m` tokens.
+    fn add_tokens(&self, time: &mut CompatTime, m: f64) -> Result<(), LookupError> {
+        self.add_layers(time, CompatPart::Projections, self.projections(m)?);
+        self.add_layers(time, CompatPart::Ffn, self.ffn(m)?);
+        if self.world > 1 {
+            let communication = (self.communication(m), Provenance::Measured);
+            self.add_layers(time, CompatPart::Communication, communication);
+        }
+        Ok(())
+    }
+
+    /// All layers of a part, from the time of one.
+    fn add_layers(&self, time: &mut CompatTime, part: CompatPart, layer: (f64, Provenance)) {
+        time.add(part, layer.0 * f64::from(self.model.layers), layer.1);
+    }
+
+    /// Decode core of a layer: batch x 4 (a/tp) d kv FLOPs, or the load of batch x kv tokens.
+    fn decode_core(&self, batch: f64, kv_len: f64) -> Result<(f64, Provenance), LookupError> {
+        let mfu = match &self.tables.decode {
+            Some(grid) => nearest_mfu(grid, batch, kv_len)?,
+            None => MfuReading::assumed(self.constants.decode_mfu),
+        };
+        let compute_s = self.math_s(batch * 4.0 * self.rank_q_width() * kv_len, mfu.mfu);
+        let load_s = self.load_s(batch * kv_len * self.kv_token_bytes());
+        Ok((compute_s.max(load_s), mfu.provenance))
+    }
+
+    /// Prefill core of a layer, one prompt: S x 4 (a/tp) d S / 1.8 FLOPs, or the load of S tokens.
+    fn prefill_core(&self, s: f64) -> Result<(f64, Provenance), LookupError> {
+        let mfu = match &self.tables.prefill {
+            Some(curve) => floor_mfu(curve, s, self.constants.short_prefill_mfu)?,
+            None => MfuReading::assumed(self.constants.prefill_mfu),
+        };
+        let square = s * 4.0 * self.rank_q_width() * s;
+        let compute_s = self.math_s(square, mfu.mfu) / self.constants.causal_divisor;
+        let load_s = self.load_s(s * self.kv_token_bytes());
+        Ok((compute_s.max(load_s), mfu.provenance))
+    }
+
+    /// Projections of a layer: GEMM(m, H, (a + 2v)/tp d) + GEMM(m, (a/tp) d, H).
+    fn projections(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
+        let (mut sum_s, mut worst) = (0.0, Provenance::Measured);
+        for gemm in [&self.tables.qkv, &self.tables.output] {
+            let mfu = self.gemm_mfu(gemm.curve.as_ref(), m)?;
+            sum_s += self.math_s(2.0 * m * f64::from(gemm.k) * f64::from(gemm.n), mfu.mfu);
+            worst = worst.max(mfu.provenance);
+        }
+        Ok((sum_s, worst))
+    }
+
+    /// FFN of a layer: m x 3 x 2 H (I/tp) FLOPs at the MFU of GEMM(m, H, 2I/world), or the weight
+    /// load 3 H (I/tp) bytes / (world/tp); experts multiply FLOPs by top_k and the load by their
+    /// number.
+    fn ffn(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
+        let c = &self.constants;
+        let hidden = f64::from(self.model.hidden);
+        let (intermediate, experts) = known_experts(&self.model);
+        let width = f64::from(intermediate / self.tp);
+        let flops = m * 3.0 * 2.0 * hidden * width;
+        let weights = 3.0 * hidden * width * c.bytes_per_element;
+        let (flops, weights, mfu) = match experts {
+            Some((experts, top_k)) => (
+                flops * f64::from(top_k),
+                weights * f64::from(experts),
+                MfuReading::assumed(c.moe_mfu),
+            ),
+            None => {
+                let curve = self.tables.gate_up.curve.as_ref();
+                (flops, weights, self.gemm_mfu(curve, m)?)
+            }
+        };
+        let load_s = self.load_s(weights) / f64::from(self.world / self.tp);
+        Ok((self.math_s(flops, mfu.mfu).max(load_s), mfu.provenance))
+    }
+
+    /// Communication of a layer: the ring all-reduce of tensor parallelism, and two exchanges of
+    /// m x world x H elements (the original counts both).
+    fn communication(&self, m: f64) -> f64 {
+        let (tp, world) = (f64::from(self.tp), f64::from(self.world));
+        let bytes = m * f64::from(self.model.hidden) * self.constants.bytes_per_element;
+        let link = self.gpu.link_bytes_per_s / 1e9 * self.constants.link_share;
+        let ring_s = bytes * 2.0 * (tp - 1.0) / tp / GIB / link;
+        let exchange_s = bytes * world / GIB / link;
+        ring_s + 2.0 * exchange_s
+    }
+
+    fn gemm_mfu(&self, curve: Option<&MfuCurve<'_>>, m: f64) -> Result<MfuReading, LookupError> {
+        let default = self.constants.gemm_mfu;
+        curve.map_or(Ok(MfuReading::assumed(default)), |curve| {
+            floor_mfu(curve, m, default)
+        })
+    }
+
+    /// FLOPs / 1e9 / (TFLOPs x 1024 x MFU), with the bf16 TFLOPs even where the MFU is an FP8 one.
+    fn math_s(&self, flops: f64, mfu: Mfu) -> f64 {
+        let tflops = self.gpu.bf16_flops_per_s / 1e12;
+        flops / 1e9 / (tflops * self.constants.gflops_per_tflops * mfu.0)
+    }
+
+    /// Bytes / 1024^3 / the reached GB/s of the memory.
+    fn load_s(&self, bytes: f64) -> f64 {
+        let gb_per_s = self.gpu.mem_bw_bytes_per_s / 1e9 * self.constants.memory_share;
+        bytes / GIB / gb_per_s
+    }
+
+    /// K and V bytes of one token in one layer on one rank.
+    fn kv_token_bytes(&self) -> f64 {
+        let kv_heads = f64::from(self.model.kv_heads / self.tp);
+        2.0 * kv_heads * f64::from(self.model.head_dim) * self.constants.bytes_per_element
+    }
+
+    /// (a/tp) d.
+    fn rank_q_width(&self) -> f64 {
+        f64::from(self.model.q_heads / self.tp) * f64::from(self.model.head_dim)
+    }
+}

@@ -1,0 +1,78 @@
+//! The tables that InferSim uses for a model, chosen once.
+
+use crate::hardware::{AttentionShape, Dtype};
+use crate::model::{Ffn, ModelSpec};
+use crate::op::compat::infersim::{decode_grid, gemm_curve, prefill_curve};
+use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
+use crate::table::TableSet;
+
+/// Tables for the shapes of one rank; `None` where a default MFU stands in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tables {
+    /// Prefill attention.
+    pub(super) prefill: Option<MfuCurve<'static>>,
+    /// Decode attention.
+    pub(super) decode: Option<MfuGrid<'static>>,
+    /// Query, key and value projection.
+    pub(super) qkv: Gemm,
+    /// Output projection.
+    pub(super) output: Gemm,
+    /// Gate and up projection.
+    pub(super) gate_up: Gemm,
+}
+
+/// A GEMM and the table chosen for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gemm {
+    pub(super) k: u32,
+    pub(super) n: u32,
+    pub(super) curve: Option<MfuCurve<'static>>,
+}
+
+impl Tables {
+    /// All divisions are integer ones.
+    pub(super) fn try_new(
+        model: &ModelSpec,
+        set: &TableSet,
+        tp: u32,
+        world: u32,
+    ) -> Result<Tables, LookupError> {
+        let shape = AttentionShape {
+            dtype: Dtype::Bf16,
+            kv_dtype: Dtype::Bf16,
+            q_heads: model.q_heads,
+            kv_heads: model.kv_heads,
+            head_dim: model.head_dim,
+            tp,
+        };
+        let gemm = |k, n| {
+            let curve = gemm_curve(set, k, n)?;
+            Ok(Gemm { k, n, curve })
+        };
+        let hidden = model.hidden;
+        let qkv_width = (model.q_heads + 2 * model.kv_heads) / tp * model.head_dim;
+        let (intermediate, _) = known_experts(model);
+        Ok(Tables {
+            prefill: prefill_curve(set, &shape)?,
+            decode: decode_grid(set, &shape)?,
+            qkv: gemm(hidden, qkv_width)?,
+            output: gemm(model.q_heads / tp * model.head_dim, hidden)?,
+            gate_up: gemm(hidden, 2 * intermediate / world)?,
+        })
+    }
+}
+
+/// The intermediate size and (experts, top_k) that the original reads from a `config.json`: experts
+/// only from `num_experts`, which comes with an `intermediate_size` beside that of the experts.
+pub(super) fn known_experts(model: &ModelSpec) -> (u32, Option<(u32, u32)>) {
+    match model.ffn {
+        Ffn::Dense { intermediate } => (intermediate, None),
+        Ffn::Moe {
+            experts,
+            top_k,
+            intermediate,
+            dense_intermediate,
+            ..
+        } => (intermediate, dense_intermediate.map(|_| (experts, top_k))),
+    }
+}

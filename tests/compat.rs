@@ -1,0 +1,389 @@
+//! The predecessors' models give the numbers of their originals.
+//!
+//! Reference values without another source: `shared/compat.md`, made with the originals' own code.
+#![cfg(all(feature = "h100", feature = "h100-infersim"))]
+// Helpers outside of test functions may fail a test, and some values are exact.
+#![allow(clippy::unwrap_used, clippy::float_cmp)]
+
+use rooflut::hardware::gpus;
+use rooflut::model::{self, ModelSpec};
+use rooflut::op::compat::LookupError;
+use rooflut::step::compat::{
+    Blis, BlisConstants, Calibrated, CalibratedConstants, CompatError, CompatPart, CompatTime,
+    InferSim, InferSimConstants,
+};
+use rooflut::step::{Chunk, DecodeGroup, StepBatch};
+use rooflut::table::Provenance;
+use rooflut::table::sets::{H100, H100_INFERSIM};
+use rooflut::units::{Mfu, Seconds};
+
+/// The tables of compat.md have two decimals of milliseconds.
+const INFERSIM_TOLERANCE: f64 = 1e-3;
+
+fn spec(name: &str) -> ModelSpec {
+    model::find(name).unwrap().spec
+}
+
+fn chunk(new: u32, context: u32) -> Chunk {
+    Chunk {
+        new,
+        context,
+        samples: 1,
+    }
+}
+
+fn group(requests: u32, kv_len: u64) -> DecodeGroup {
+    DecodeGroup {
+        requests,
+        kv_tokens: u64::from(requests) * kv_len,
+    }
+}
+
+fn infersim(name: &str, tp: u32, world: u32) -> InferSim {
+    InferSim::try_new(&spec(name), &H100_INFERSIM, tp, world).unwrap()
+}
+
+fn us(time: CompatTime) -> f64 {
+    (time.total().us() * 1e3).round() / 1e3
+}
+
+fn assert_ms(what: &str, found: CompatTime, expected: f64) {
+    let found = found.total().ms();
+    assert!(
+        (found / expected - 1.0).abs() < INFERSIM_TOLERANCE,
+        "{what}: expected {expected} ms, found {found}"
+    );
+}
+
+#[test]
+fn infersim_gives_the_reference_values() {
+    for (name, ranks, [prefill_1024, prefill_4096, decode_16, decode_64]) in [
+        ("llama-2-7b", 1, [67.47, 181.73, 20.75, 21.16]),
+        ("llama-2-70b", 1, [402.55, 1523.42, 62.79, 63.31]),
+        ("yi-34b", 2, [132.66, 438.31, 21.55, 21.87]),
+        ("llama-2-70b", 4, [156.02, 533.86, 20.51, 22.06]),
+    ] {
+        let model = infersim(name, ranks, ranks);
+        assert_ms(name, model.try_prefill(1024).unwrap(), prefill_1024);
+        assert_ms(name, model.try_prefill(4096).unwrap(), prefill_4096);
+        assert_ms(name, model.try_decode(16, 4096).unwrap(), decode_16);
+        assert_ms(name, model.try_decode(64, 1024).unwrap(), decode_64);
+    }
+}
+
+/// A row of the second table of compat.md.
+type Reference<'a> = (&'a str, u32, &'a [Chunk], &'a [DecodeGroup], f64, f64);
+
+#[test]
+fn blis_and_calibrated_give_the_reference_microseconds() {
+    let long_and_short = [group(2, 1000), group(1, 16_000)];
+    let references: [Reference<'_>; 6] = [
+        ("llama-2-7b", 1, &[chunk(1024, 0)], &[], 28_380.0, 13_170.0),
+        ("llama-3.1-8b", 1, &[], &long_and_short, 9671.0, 7742.0),
+        (
+            "llama-2-70b",
+            4,
+            &[],
+            &[group(200, 20_000)],
+            138_040.0,
+            138_433.0,
+        ),
+        (
+            "llama-2-7b",
+            2,
+            &[chunk(512, 2048), chunk(600, 0)],
+            &[group(32, 2000)],
+            16_055.0,
+            16_942.0,
+        ),
+        (
+            "qwen3-14b",
+            2,
+            &[chunk(20, 0)],
+            &[group(96, 3000)],
+            20_068.0,
+            15_170.0,
+        ),
+        (
+            "mistral-nemo",
+            1,
+            &[chunk(64, 1000)],
+            &[group(24, 3000)],
+            20_837.0,
+            14_797.0,
+        ),
+    ];
+    for (name, tp, prefill, decode, blis_us, calibrated_us) in references {
+        let batch = StepBatch { prefill, decode };
+        let blis = Blis::try_new(&spec(name), &H100_INFERSIM, tp).unwrap();
+        assert_eq!(us(blis.try_step_time(&batch).unwrap()), blis_us, "{name}");
+        let calibrated = Calibrated::try_new(&spec(name), &gpus::H100, tp).unwrap();
+        let time = calibrated.try_step_time(&batch).unwrap();
+        assert_eq!(us(time), calibrated_us, "{name}");
+    }
+}
+
+#[test]
+fn single_requests_and_their_group_take_the_same_time() {
+    let model = spec("llama-2-70b");
+    let blis = Blis::try_new(&model, &H100_INFERSIM, 4).unwrap();
+    let calibrated = Calibrated::try_new(&model, &gpus::H100, 4).unwrap();
+    let (singles, together) = ([group(1, 3000); 40], [group(40, 3000)]);
+    let batch = |decode| StepBatch {
+        prefill: &[],
+        decode,
+    };
+    let one_by_one = blis.try_step_time(&batch(&singles)).unwrap();
+    let grouped = blis.try_step_time(&batch(&together)).unwrap();
+    assert_eq!(one_by_one.total(), grouped.total());
+    assert_eq!(
+        calibrated.try_step_time(&batch(&singles)).unwrap().total(),
+        calibrated.try_step_time(&batch(&together)).unwrap().total()
+    );
+}
+
+#[test]
+fn infersim_refuses_an_mfu_of_zero_for_small_batches_at_short_contexts() {
+    for name in ["qwen2.5-7b", "llama-2-7b"] {
+        let model = infersim(name, 1, 1);
+        for (batch, kv_len) in [(1, 1), (1, 300), (8, 1), (8, 384), (1, 512), (8, 768)] {
+            let error = model.try_decode(batch, kv_len).unwrap_err();
+            let zero = matches!(error, CompatError::Lookup(LookupError::ZeroMfu { .. }));
+            assert!(zero, "{name} {batch} x {kv_len}: {error}");
+        }
+        for (batch, kv_len) in [(9, 300), (9, 768), (1, 769), (8, 769)] {
+            assert!(model.try_decode(batch, kv_len).is_ok(), "{batch} {kv_len}");
+        }
+    }
+    let error = infersim("qwen2.5-7b", 1, 1).try_decode(1, 512).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "decode attention 28-4-128 tp 1, batch 1, kv_len 512: expected a positive MFU, found 0.000 \
+         (rounded as published), by which the original divides: ask for a larger step or use the \
+         default model"
+    );
+}
+
+#[test]
+fn infersim_says_where_a_default_stands_in() {
+    // 16-2-128 has no tables.
+    let sharded = infersim("llama-2-70b", 4, 4).try_prefill(4096).unwrap();
+    assert_eq!(sharded.provenance(), Provenance::Bound);
+}
+
+#[test]
+fn infersim_sums_prefill_and_decode_of_a_mixed_step() {
+    let model = infersim("llama-3.1-8b", 1, 1);
+    let (prefill, decode) = ([chunk(1024, 0); 3], [group(4, 2000), group(4, 4000)]);
+    let mixed = StepBatch {
+        prefill: &prefill,
+        decode: &decode,
+    };
+    let mixed = model.try_step_time(&mixed).unwrap();
+    let prompts = StepBatch {
+        prefill: &prefill,
+        decode: &[],
+    };
+    let prompts = model.try_step_time(&prompts).unwrap();
+    let decode = model.try_decode(8, 3000).unwrap();
+    let sum = prompts.total() + decode.total();
+    assert!((mixed.total().0 / sum.0 - 1.0).abs() < 1e-12);
+    assert!((mixed.part(CompatPart::Overhead).ms() - 35.0).abs() < 1e-9);
+    // Three prompts: three times the attention of one, and the GEMMs of all tokens.
+    let one = model.try_prefill(1024).unwrap();
+    let attention = |time: CompatTime| time.part(CompatPart::PrefillAttention).0;
+    assert!((attention(prompts) / attention(one) - 3.0).abs() < 1e-12);
+    let parts: Seconds = mixed.parts().map(|(_, time)| time).sum();
+    assert_eq!(parts, mixed.total());
+}
+
+#[test]
+fn experts_count_in_infersim_where_the_config_calls_them_num_experts() {
+    // Expected: the verified prototype in Python.
+    let qwen = infersim("qwen3-30b-a3b", 1, 1);
+    assert_ms(
+        "prefill",
+        qwen.try_prefill(4096).unwrap(),
+        92.172_016_765_064_42,
+    );
+    assert_ms(
+        "decode",
+        qwen.try_decode(64, 4096).unwrap(),
+        35.259_135_947_401_71,
+    );
+    let more_ranks = infersim("qwen3-30b-a3b", 2, 4);
+    assert_ms(
+        "world",
+        more_ranks.try_decode(64, 4096).unwrap(),
+        15.423_205_472_952_581,
+    );
+    let mixtral = infersim("mixtral-8x7b", 1, 1);
+    assert_ms(
+        "prefill",
+        mixtral.try_prefill(4096).unwrap(),
+        185.277_767_130_378,
+    );
+    assert_ms(
+        "decode",
+        mixtral.try_decode(64, 4096).unwrap(),
+        22.428_139_148_175_802,
+    );
+    // BLIS and calibrated take the dense size beside that of the experts.
+    let decode = [group(64, 4096)];
+    let batch = StepBatch {
+        prefill: &[],
+        decode: &decode,
+    };
+    let blis = Blis::try_new(&spec("qwen3-30b-a3b"), &H100_INFERSIM, 1).unwrap();
+    assert_eq!(us(blis.try_step_time(&batch).unwrap()), 12_706.0);
+    let calibrated = Calibrated::try_new(&spec("qwen3-30b-a3b"), &gpus::H100, 1).unwrap();
+    assert_eq!(us(calibrated.try_step_time(&batch).unwrap()), 8055.0);
+}
+
+#[test]
+fn a_tp_that_does_not_divide_truncates() {
+    // Expected: the verified prototype in Python.
+    let model = infersim("llama-3.1-8b", 3, 3);
+    assert_ms(
+        "prefill",
+        model.try_prefill(1024).unwrap(),
+        43.853_969_376_412_66,
+    );
+    assert_ms(
+        "decode",
+        model.try_decode(16, 4096).unwrap(),
+        8.360_109_110_850_459,
+    );
+    let decode = [group(16, 4096)];
+    let batch = StepBatch {
+        prefill: &[],
+        decode: &decode,
+    };
+    let blis = Blis::try_new(&spec("llama-3.1-8b"), &H100_INFERSIM, 3).unwrap();
+    assert_eq!(us(blis.try_step_time(&batch).unwrap()), 4412.0);
+}
+
+#[test]
+fn ranks_that_cannot_be_are_refused() {
+    let model = spec("llama-3.1-8b");
+    for (tp, world) in [(0, 1), (16, 16), (2, 1)] {
+        let error = InferSim::try_new(&model, &H100_INFERSIM, tp, world).unwrap_err();
+        assert!(matches!(error, CompatError::Ranks { .. }), "{error}");
+    }
+    assert!(Blis::try_new(&model, &H100_INFERSIM, 0).is_err());
+    assert!(Calibrated::try_new(&model, &gpus::H100, 0).is_err());
+    let nothing = ModelSpec { hidden: 0, ..model };
+    let error = Blis::try_new(&nothing, &H100_INFERSIM, 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "model: hidden: expected a positive number, found 0"
+    );
+}
+
+#[test]
+fn constants_can_be_changed_within_reason() {
+    let model = spec("llama-3.1-8b");
+    let decode = [group(16, 4096)];
+    let batch = StepBatch {
+        prefill: &[],
+        decode: &decode,
+    };
+    let blis = Blis::try_new(&model, &H100_INFERSIM, 1).unwrap();
+    let no_overhead = BlisConstants {
+        layer_overhead_us: 0.0,
+        ..BlisConstants::H100
+    };
+    let gpu_only = blis.try_with_constants(no_overhead).unwrap();
+    let (all, gpu_only) = (blis.try_step_time(&batch), gpu_only.try_step_time(&batch));
+    assert_eq!(us(all.unwrap()) - us(gpu_only.unwrap()), 3200.0);
+    let nothing = BlisConstants {
+        bandwidth_efficiency: 0.0,
+        ..BlisConstants::H100
+    };
+    let error = blis.try_with_constants(nothing).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "bandwidth_efficiency: expected 1e-9 to 1e9, found 0"
+    );
+    let calibrated = Calibrated::try_new(&model, &gpus::H100, 1).unwrap();
+    let not_a_number = CalibratedConstants {
+        overhead_us: f64::NAN,
+        ..CalibratedConstants::H100
+    };
+    assert!(calibrated.try_with_constants(not_a_number).is_err());
+    let no_mfu = InferSimConstants {
+        gemm_mfu: Mfu(0.0),
+        ..InferSimConstants::H100
+    };
+    let infersim = infersim("llama-3.1-8b", 1, 1);
+    assert!(infersim.try_with_constants(no_mfu).is_err());
+}
+
+#[test]
+fn nothing_to_do_takes_no_time() {
+    let model = spec("llama-3.1-8b");
+    let blis = Blis::try_new(&model, &H100_INFERSIM, 1).unwrap();
+    let calibrated = Calibrated::try_new(&model, &gpus::H100, 1).unwrap();
+    let infersim = infersim("llama-3.1-8b", 1, 1);
+    let nothing = [chunk(0, 100)];
+    let nobody = [group(0, 100)];
+    let idle = StepBatch {
+        prefill: &nothing,
+        decode: &nobody,
+    };
+    for batch in [StepBatch::default(), idle] {
+        assert_eq!(blis.try_step_time(&batch).unwrap().total(), Seconds::ZERO);
+        assert_eq!(
+            calibrated.try_step_time(&batch).unwrap().total(),
+            Seconds::ZERO
+        );
+        assert_eq!(
+            infersim.try_step_time(&batch).unwrap().total(),
+            Seconds::ZERO
+        );
+    }
+}
+
+#[test]
+fn the_h100_set_answers_too() {
+    // Expected: the verified prototype in Python, on the same set.
+    for (name, prefill_ms, decode_ms, blis_us) in [
+        (
+            "llama-2-7b",
+            162.794_696_106_783_93,
+            57.535_206_491_376_57,
+            22_983.0,
+        ),
+        (
+            "llama-3.1-8b",
+            182.312_746_989_446_02,
+            21.925_120_698_597_33,
+            24_481.0,
+        ),
+        (
+            "llama-2-70b",
+            753.395_362_177_844_6,
+            82.636_275_606_903_73,
+            201_838.0,
+        ),
+        (
+            "qwen3-14b",
+            174.713_254_795_727_52,
+            29.096_126_418_552_744,
+            42_726.0,
+        ),
+    ] {
+        let infersim = InferSim::try_new(&spec(name), &H100, 1, 1).unwrap();
+        assert_ms(name, infersim.try_prefill(4096).unwrap(), prefill_ms);
+        assert_ms(name, infersim.try_decode(64, 4096).unwrap(), decode_ms);
+        let batch = StepBatch {
+            prefill: &[chunk(512, 2048), chunk(600, 0)],
+            decode: &[group(32, 2000)],
+        };
+        let blis = Blis::try_new(&spec(name), &H100, 1).unwrap();
+        assert_eq!(us(blis.try_step_time(&batch).unwrap()), blis_us, "{name}");
+    }
+    // The finer set starts at lengths whose MFU rounds to 0.000.
+    let llama = InferSim::try_new(&spec("llama-3.1-8b"), &H100, 1, 1).unwrap();
+    assert!(llama.try_decode(1, 200).is_err());
+}
