@@ -270,19 +270,19 @@ impl Axes {
             let name = |suffix: &str| format_ident!("AXIS_{place}{suffix}");
             let (axis, array) = (name(""), name("_VALUES"));
             let (logs, inverse) = (name("_LN"), name("_INVERSE_SPAN"));
-            let (count, spans) = (values.len(), values.len().saturating_sub(1));
+            let count = values.len();
             let numbers = values.iter().map(|v| Literal::u32_unsuffixed(*v));
             let ln: Vec<f64> = values.iter().map(|v| math::ln(f64::from(*v))).collect();
             let span = ln
                 .iter()
                 .zip(ln.iter().skip(1))
                 .map(|(low, high)| 1.0 / (high - low));
-            let span = span.map(Literal::f64_unsuffixed);
+            let span = span.chain([0.0]).map(Literal::f64_unsuffixed);
             let ln = ln.iter().copied().map(Literal::f64_unsuffixed);
             quote! {
                 static #array: [u32; #count] = [#(#numbers),*];
                 static #logs: [f64; #count] = [#(#ln),*];
-                static #inverse: [f64; #spans] = [#(#span),*];
+                static #inverse: [f64; #count] = [#(#span),*];
                 const #axis: #root::table::Axis<'static> =
                     #root::table::Axis::from_generated(&#array, &#logs, &#inverse);
             }

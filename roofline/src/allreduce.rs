@@ -12,6 +12,7 @@ pub struct AllReduceShape {
 impl AllReduceShape {
     /// Link traffic of a message of `bytes`: each rank sends it once. A ring needs
     /// `2 (ranks - 1) / ranks` of it, but switches that reduce in flight beat that.
+    #[inline]
     pub fn work(&self, bytes: f64) -> Work {
         Work {
             flops: 0.0,
@@ -21,11 +22,13 @@ impl AllReduceShape {
     }
 
     /// Reference time of a message of `bytes`: launch time plus the bound.
+    #[inline]
     pub fn reference_s(&self, bytes: f64, reference: &Reference) -> f64 {
         reference.t0_s + self.work(bytes).bound_s(&reference.rates)
     }
 
     /// The shape as one integer, for perfect hashing.
+    #[inline]
     pub fn key(&self) -> u64 {
         u64::from(self.ranks)
     }

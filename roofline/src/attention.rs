@@ -34,6 +34,7 @@ pub struct Prompts {
 
 impl Prompts {
     /// `batch` whole prompts of `seq_len` tokens.
+    #[inline]
     pub fn equal(batch: f64, seq_len: f64) -> Prompts {
         let tokens = batch * seq_len;
         Prompts {
@@ -67,8 +68,12 @@ pub struct AttentionShape {
 
 impl AttentionShape {
     /// The shape that one rank computes: heads divided by `tp`, at least one KV head, `tp` 1.
+    #[inline]
     pub fn local(&self) -> AttentionShape {
-        let tp = self.tp.max(1);
+        if self.tp <= 1 {
+            return AttentionShape { tp: 1, ..*self };
+        }
+        let tp = self.tp;
         AttentionShape {
             q_heads: (self.q_heads / tp).max(1),
             kv_heads: (self.kv_heads / tp).max(1),
@@ -78,6 +83,7 @@ impl AttentionShape {
     }
 
     /// What the kernel of one rank is made of.
+    #[inline]
     pub fn on_rank(&self) -> RankAttention {
         let local = self.local();
         let head_dim = f64::from(local.head_dim);
@@ -90,6 +96,7 @@ impl AttentionShape {
 
     /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
     /// the code generator checks), so whoever looks one up compares the shape too.
+    #[inline]
     pub fn key(&self) -> u64 {
         u64::from(self.q_heads) << 44
             ^ u64::from(self.kv_heads) << 28
@@ -126,6 +133,7 @@ impl RankAttention {
     /// assert_eq!(work.flops, 2.0 * 32.0 * 128.0 * 1024.0 * 1024.0);
     /// assert_eq!(work.bytes, 2.0 * 1024.0 * 128.0 * (2.0 * 32.0 + 2.0 * 8.0));
     /// ```
+    #[inline]
     pub fn prefill_work(&self, prompts: &Prompts) -> Work {
         Work {
             flops: FLOPS_PER_SQUARE * self.q_width * prompts.squares,
@@ -140,6 +148,7 @@ impl RankAttention {
     ///
     /// Source: this form has the smallest leave-one-out error on the sets of `bench_data/`, see
     /// `bench_data/README.md`.
+    #[inline]
     pub fn prefill_reference_s(&self, prompts: &Prompts, reference: &Reference) -> f64 {
         let work = self.prefill_work(prompts);
         let rates = &reference.rates;
@@ -162,6 +171,7 @@ impl RankAttention {
     /// assert_eq!(work.flops, 4.0 * 16.0 * 128.0 * 4000.0);
     /// assert_eq!(work.bytes, 4000.0 * 2.0 * 4.0 * 128.0 * 2.0 + 4.0 * 2.0 * 16.0 * 128.0 * 2.0);
     /// ```
+    #[inline]
     pub fn decode_work(&self, requests: f64, kv_tokens: f64) -> Work {
         Work {
             flops: 4.0 * self.q_width * kv_tokens,
@@ -172,9 +182,11 @@ impl RankAttention {
 
     /// Reference time of decode attention: launch time plus traffic, which is faster as far as a
     /// benchmark finds its KV entries in the L2 cache.
+    #[inline]
     pub fn decode_reference_s(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> f64 {
         let kv_bytes = kv_tokens * self.kv_bytes;
-        let from_memory = ((kv_bytes / reference.l2_bytes - L2_HOT) / L2_FADE).clamp(0.0, 1.0);
+        let share = kv_bytes * reference.per_l2_byte;
+        let from_memory = ((share - L2_HOT) * (1.0 / L2_FADE)).clamp(0.0, 1.0);
         let read = from_memory + (1.0 - from_memory) * reference.hot_read;
         let bytes = self.decode_work(requests, kv_tokens).bytes;
         reference.t0_s + bytes * reference.rates.s_per_byte * read

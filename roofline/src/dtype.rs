@@ -42,6 +42,7 @@ impl Dtype {
     }
 
     /// Bytes of one stored weight (or KV entry), scales included.
+    #[inline]
     pub const fn weight_bytes(self) -> f64 {
         match self {
             Dtype::Bf16 => 2.0,
@@ -52,6 +53,7 @@ impl Dtype {
     }
 
     /// Bytes of one activation that enters a GEMM of this format, scales included.
+    #[inline]
     pub const fn activation_bytes(self) -> f64 {
         match self {
             Dtype::Bf16 => 2.0,
@@ -62,6 +64,7 @@ impl Dtype {
     }
 
     /// A number for packed keys.
+    #[inline]
     pub(crate) const fn code(self) -> u64 {
         match self {
             Dtype::Bf16 => 0,

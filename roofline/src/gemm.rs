@@ -25,6 +25,7 @@ impl GemmShape {
     /// assert_eq!(work.flops, 2.0 * 8.0 * 4096.0 * 6144.0);
     /// assert_eq!(work.bytes, 2.0 * (8.0 * 4096.0 + 4096.0 * 6144.0 + 8.0 * 6144.0));
     /// ```
+    #[inline]
     pub fn work(&self, m: f64) -> Work {
         let (k, n) = (f64::from(self.k), f64::from(self.n));
         Work {
@@ -37,17 +38,20 @@ impl GemmShape {
     }
 
     /// Reference time at `m` rows: launch time plus the bound.
+    #[inline]
     pub fn reference_s(&self, m: f64, reference: &Reference) -> f64 {
         reference.t0_s + self.work(m).bound_s(&reference.rates)
     }
 
     /// Bytes of the weights.
+    #[inline]
     pub fn weight_bytes(&self) -> f64 {
         f64::from(self.k) * f64::from(self.n) * self.dtype.weight_bytes()
     }
 
     /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
     /// the code generator checks), so whoever looks one up compares the shape too.
+    #[inline]
     pub fn key(&self) -> u64 {
         u64::from(self.k) << 32 ^ u64::from(self.n) << 2 ^ self.dtype.code()
     }

@@ -1,21 +1,40 @@
 //! The only place of rooflut with transcendental functions.
 //!
 //! `core` has none, and those of `std` differ in the last bits from platform to platform. These use
-//! nothing but IEEE additions, multiplications, divisions and bit operations in a fixed order, so the
-//! same input gives the same bytes everywhere; and they are faster than libm's, because they leave out
-//! what tables never ask for (the last bit, subnormal numbers). Arguments outside the fast range go
-//! to libm.
+//! nothing but IEEE additions, multiplications and bit operations in a fixed order, so the same input
+//! gives the same bytes everywhere; and they are faster than libm's, because they leave out what
+//! tables never ask for (the last bit, subnormal numbers). Arguments outside the fast range go to
+//! libm.
+//!
+//! Both reduce their argument to a small rest with a table of [`STEPS`] entries, which the compiler
+//! computes from the plain series.
+
+/// Entries of the tables.
+const STEPS: usize = 64;
+/// log2 of [`STEPS`].
+const STEP_BITS: u32 = STEPS.trailing_zeros();
+/// Bits of the fraction of an f64.
+const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+/// The bits of 1.0, which are also those of an exponent of 0.
+const ONE: u64 = 1.0_f64.to_bits();
 
 /// ln 2 in two parts: the first has trailing zeros, so that its products with small integers are
 /// exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
+/// For each of [`STEPS`] equal parts of 1 to 2: a short number near the reciprocal of the part's
+/// middle, and minus its logarithm.
+static RECIPROCALS: [(f64, f64); STEPS] = reciprocals();
+
+/// 2 to the power of i / [`STEPS`].
+static POWERS: [f64; STEPS] = powers();
+
 /// Natural logarithm, within 1e-15 of the exact one, relative or absolute.
 ///
-/// With x = 2^e m, m between 1/sqrt 2 and sqrt 2, and s = (m - 1) / (m + 1): ln x = e ln 2 + ln m and
-/// ln m = 2 s (1 + z/3 + z^2/5 + ...), z = s^2 <= 0.02944. The series ends after z^8/17; the rest is
-/// below z^9 / 19 / (1 - z) < 1e-15 of ln m.
+/// With x = 2^e m, 1 <= m < 2, and c the tabled reciprocal: ln x = e ln 2 - ln c + ln(1 + r), where
+/// r = m c - 1 and |r| < 1/64. The series of ln(1 + r) ends after r^7/7; the rest is below
+/// |r|^8 / 8 / (1 - |r|) < 1e-15.
 ///
 /// ```
 /// use rooflut_roofline::math::ln;
@@ -23,30 +42,29 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// assert!((ln(10.0) - core::f64::consts::LN_10).abs() < 1e-15);
 /// assert!(ln(-1.0).is_nan());
 /// ```
+#[inline]
 pub fn ln(x: f64) -> f64 {
     if !(f64::MIN_POSITIVE..=f64::MAX).contains(&x) {
         return libm::log(x);
     }
-    // Move the exponent so that it counts from 1/sqrt 2.
-    const SQRT_HALF_BITS: u64 = 0x3FE6_A09E_667F_3BCD;
-    let shifted = x.to_bits().wrapping_sub(SQRT_HALF_BITS);
-    let exponent = (shifted as i64) >> 52;
+    let bits = x.to_bits();
+    let exponent = (bits >> FRACTION_BITS) as i64 - (ONE >> FRACTION_BITS) as i64;
     let e = exponent as f64;
-    let m = f64::from_bits(x.to_bits().wrapping_sub((exponent as u64) << 52));
-    let s = (m - 1.0) / (m + 1.0);
-    let z = s * s;
-    let z2 = z * z;
-    let z4 = z2 * z2;
-    let low = (1.0 / 3.0 + z * (1.0 / 5.0)) + z2 * (1.0 / 7.0 + z * (1.0 / 9.0));
-    let high = (1.0 / 11.0 + z * (1.0 / 13.0)) + z2 * (1.0 / 15.0 + z * (1.0 / 17.0));
-    let series = z * (low + z4 * high);
-    e * LN_2_HIGH + (2.0 * s + (2.0 * s * series + e * LN_2_LOW))
+    let part = (bits >> (FRACTION_BITS - STEP_BITS)) as usize % STEPS;
+    let m = f64::from_bits(bits & ((1 << FRACTION_BITS) - 1) | ONE);
+    let (reciprocal, minus_ln) = RECIPROCALS.get(part).copied().unwrap_or((1.0, 0.0));
+    let r = m * reciprocal - 1.0;
+    let r2 = r * r;
+    let low = -1.0 / 2.0 + r * (1.0 / 3.0);
+    let high = (-1.0 / 4.0 + r * (1.0 / 5.0)) + r2 * (-1.0 / 6.0 + r * (1.0 / 7.0));
+    (e * LN_2_HIGH + minus_ln) + (r + (r2 * (low + r2 * high) + e * LN_2_LOW))
 }
 
 /// Exponential, within 1e-15 of the exact one, relative.
 ///
-/// With x = n ln 2 + r, |r| <= ln 2 / 2: e^x = 2^n e^r, and the Taylor series of e^r ends after
-/// r^12/12!; the rest is below 0.3466^13 / 13! < 2e-16.
+/// With x = n (ln 2)/64 + r, |r| <= (ln 2)/128: e^x = 2^(n/64) e^r, where 2 to the power of
+/// (n modulo 64)/64 is tabled, and the Taylor series of e^r ends after r^5/5!; the rest is below
+/// 0.00542^6 / 6! < 1e-16.
 ///
 /// ```
 /// use rooflut_roofline::math::exp;
@@ -54,28 +72,75 @@ pub fn ln(x: f64) -> f64 {
 /// assert!((exp(1.0) / core::f64::consts::E - 1.0).abs() < 1e-15);
 /// assert_eq!(exp(-1e9), 0.0);
 /// ```
+#[inline]
 pub fn exp(x: f64) -> f64 {
     if !(-700.0..=700.0).contains(&x) {
         return libm::exp(x);
     }
     // Adding 1.5 x 2^52 rounds to the nearest integer, which then stands in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    let shifted = x * core::f64::consts::LOG2_E + ROUND;
+    const PER_STEP: f64 = STEPS as f64;
+    let shifted = x * (core::f64::consts::LOG2_E * PER_STEP) + ROUND;
     let n = shifted - ROUND;
-    let r = (x - n * LN_2_HIGH) - n * LN_2_LOW;
+    let r = (x - n * (LN_2_HIGH / PER_STEP)) - n * (LN_2_LOW / PER_STEP);
     let r2 = r * r;
-    let r4 = r2 * r2;
-    let a = (1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
-    let b = (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40_320.0 + r * (1.0 / 362_880.0));
-    let c = (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0)) + r2 * (1.0 / 479_001_600.0);
-    let fraction = 1.0 + (r + r2 * (a + r4 * (b + r4 * c)));
-    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1.0_f64.to_bits()));
-    fraction * power
+    let series = r + r2 * ((1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0)));
+    let whole = shifted.to_bits();
+    let tabled = POWERS.get(whole as usize % STEPS).copied().unwrap_or(1.0);
+    let power = f64::from_bits(((whole >> STEP_BITS) << FRACTION_BITS).wrapping_add(ONE));
+    (tabled + tabled * series) * power
 }
 
 /// Square root, exact to the last bit.
+#[inline]
 pub fn sqrt(x: f64) -> f64 {
     libm::sqrt(x)
+}
+
+#[allow(clippy::indexing_slicing)] // Runs in the compiler only, where iterators cannot.
+const fn reciprocals() -> [(f64, f64); STEPS] {
+    let mut table = [(1.0, 0.0); STEPS];
+    let mut part = 0;
+    while part < STEPS {
+        let middle = 1.0 + (part as f64 + 0.5) / STEPS as f64;
+        // Short enough for exact products with most arguments, and exactly 1 at m = 1.
+        let short = ((256.0 / middle + 0.5) as u32) as f64 / 256.0;
+        let reciprocal = if part == 0 { 1.0 } else { short };
+        table[part] = (reciprocal, -ln_series(reciprocal));
+        part += 1;
+    }
+    table
+}
+
+/// ln x for x from 1/2 to 1: 2 (s + s^3/3 + s^5/5 + ...), s = (x - 1) / (x + 1).
+const fn ln_series(x: f64) -> f64 {
+    let s = (x - 1.0) / (x + 1.0);
+    let mut sum = 0.0;
+    let mut odd = 41;
+    while odd > 0 {
+        sum = sum * (s * s) + 1.0 / odd as f64;
+        odd -= 2;
+    }
+    2.0 * s * sum
+}
+
+#[allow(clippy::indexing_slicing)] // Runs in the compiler only, where iterators cannot.
+const fn powers() -> [f64; STEPS] {
+    let mut table = [1.0; STEPS];
+    let mut step = 0;
+    while step < STEPS {
+        let x = step as f64 * core::f64::consts::LN_2 / STEPS as f64;
+        // Taylor's series from its end: 1 + x (1 + x/2 (1 + x/3 (...))).
+        let mut sum = 1.0;
+        let mut term = 24;
+        while term > 0 {
+            sum = 1.0 + sum * x / term as f64;
+            term -= 1;
+        }
+        table[step] = sum;
+        step += 1;
+    }
+    table
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub struct MoeShape {
 impl MoeShape {
     /// FLOPs (3 projections, 2 hidden intermediate/tp each, `top_k` experts per token) and bytes of
     /// activations and of `experts_read` experts' weights, on one rank.
+    #[inline]
     fn work_reading(&self, tokens: f64, experts_read: f64) -> Work {
         let weights = 3.0 * f64::from(self.hidden) * self.local_intermediate();
         let activations = tokens * f64::from(self.hidden) * (self.dtype.activation_bytes() + 2.0);
@@ -34,12 +35,14 @@ impl MoeShape {
     }
 
     /// Work that cannot be avoided: all tokens may choose the same `top_k` experts.
+    #[inline]
     pub fn work(&self, tokens: f64) -> Work {
         self.work_reading(tokens, f64::from(self.top_k))
     }
 
     /// Work if routing is uniform: `experts (1 - (1 - top_k/experts)^tokens)` experts are reached on
     /// average. An estimate, not a bound.
+    #[inline]
     pub fn expected_work(&self, tokens: f64) -> Work {
         let (experts, top_k) = (f64::from(self.experts), f64::from(self.top_k));
         let missed = if top_k < experts {
@@ -52,6 +55,7 @@ impl MoeShape {
 
     /// Reference time of `tokens` tokens: launch time, matrix math and the reads of the experts reached
     /// on average, one after the other (few tokens per expert leave little to overlap).
+    #[inline]
     pub fn reference_s(&self, tokens: f64, reference: &Reference) -> f64 {
         let work = self.expected_work(tokens);
         let rates = &reference.rates;
@@ -67,12 +71,14 @@ impl MoeShape {
     }
 
     /// Intermediate size on one rank.
+    #[inline]
     pub fn local_intermediate(&self) -> f64 {
         f64::from(self.intermediate) / f64::from(self.tp.max(1))
     }
 
     /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
     /// the code generator checks), so whoever looks one up compares the shape too.
+    #[inline]
     pub fn key(&self) -> u64 {
         let mix =
             |seed: u64, value: u32| (seed ^ u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -16,20 +16,21 @@ pub struct Reference {
     /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it: 1
     /// where the caches were cold or the timing does not show it.
     pub hot_read: f64,
-    /// Second-level cache, bytes.
-    pub l2_bytes: f64,
+    /// One over the bytes of the second-level cache.
+    pub per_l2_byte: f64,
     /// Streaming multiprocessors.
     pub sms: f64,
 }
 
 impl Reference {
     /// The reference of an operation on `gpu` at the `rates` of its dtype.
+    #[inline]
     pub fn new(gpu: &Gpu, rates: Rates, t0_us: f64, hot_read: f64) -> Reference {
         Reference {
             rates,
             t0_s: t0_us * 1e-6,
             hot_read,
-            l2_bytes: gpu.l2_bytes as f64,
+            per_l2_byte: 1.0 / gpu.l2_bytes as f64,
             sms: f64::from(gpu.sms),
         }
     }

@@ -27,6 +27,7 @@ impl Work {
     /// let work = Work { flops: 1e12, bytes: 1e9, link_bytes: 0.0 };
     /// assert_eq!(work.bound_s(&rates), 2e-3);
     /// ```
+    #[inline]
     pub fn bound_s(&self, rates: &Rates) -> f64 {
         (self.flops * rates.s_per_flop)
             .max(self.bytes * rates.s_per_byte)
@@ -37,6 +38,7 @@ impl Work {
 impl Add for Work {
     type Output = Work;
 
+    #[inline]
     fn add(self, other: Work) -> Work {
         Work {
             flops: self.flops + other.flops,
@@ -47,6 +49,7 @@ impl Add for Work {
 }
 
 impl AddAssign for Work {
+    #[inline]
     fn add_assign(&mut self, other: Work) {
         *self = *self + other;
     }

@@ -89,10 +89,12 @@ impl Estimate {
     /// A table's answer for `work`: the measured latency or else `seconds`, never faster than the
     /// peak allows.
     pub(crate) fn new(reading: &Reading, seconds: f64, work: &Work, rates: &Rates) -> Estimate {
-        let time = match reading.latency_us {
-            Some(us) => f64::from(us) * 1e-6,
-            None => seconds,
-        };
+        let measured = reading.latency_us.unwrap_or_default();
+        let time = core::hint::select_unpredictable(
+            reading.latency_us.is_some(),
+            f64::from(measured) * 1e-6,
+            seconds,
+        );
         let at_peak = work.flops * rates.s_per_flop;
         Estimate {
             time: Seconds(time.max(at_peak)),

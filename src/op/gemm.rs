@@ -27,6 +27,8 @@ use crate::table::{Bracket, Curve, Place, Provenance, TableSet};
 pub struct Gemm<'t> {
     shape: GemmShape,
     reference: Reference,
+    /// Whether the kernel is chosen by m, see [`within_tile_class`].
+    tile_steps: bool,
     points: Points<'t>,
 }
 
@@ -62,33 +64,31 @@ impl Gemm<'static> {
                 dtype: shape.dtype,
             })?;
         if let Some(entry) = table.find(&shape) {
-            return Ok(Gemm {
-                shape,
-                reference,
-                points: Points::Measured(&entry.points),
-            });
+            return Ok(Gemm::new(shape, reference, Points::Measured(&entry.points)));
         }
         if shape.k == 0 || shape.n == 0 {
             return Err(ResolveError::ZeroDimension { operation: "gemm" });
         }
         let blend = Blend::of_gemms(table.entries, shape)
             .ok_or(ResolveError::NoGemmDtype { set, shape })?;
-        Ok(Gemm {
-            shape,
-            reference,
-            points: Points::Blended(blend),
-        })
+        Ok(Gemm::new(shape, reference, Points::Blended(blend)))
     }
 }
 
 impl<'t> Gemm<'t> {
-    /// A GEMM of `shape` measured along `curve`.
-    pub(crate) fn measured(shape: GemmShape, reference: Reference, curve: &'t Curve<'t>) -> Self {
+    fn new(shape: GemmShape, reference: Reference, points: Points<'t>) -> Self {
+        let tile_steps = has_tile_steps(shape.dtype);
         Gemm {
             shape,
             reference,
-            points: Points::Measured(curve),
+            tile_steps,
+            points,
         }
+    }
+
+    /// A GEMM of `shape` measured along `curve`.
+    pub(crate) fn measured(shape: GemmShape, reference: Reference, curve: &'t Curve<'t>) -> Self {
+        Gemm::new(shape, reference, Points::Measured(curve))
     }
 
     /// Time at `m` rows (tokens); 0 is read as 1.
@@ -105,7 +105,7 @@ impl<'t> Gemm<'t> {
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
         let (curve, worst) = self.curve();
         let mut bracket = curve.axis().locate_ln(m, ln_m);
-        if bracket.place == Place::Between && has_tile_steps(self.shape.dtype) {
+        if self.tile_steps && bracket.place == Place::Between {
             bracket = within_tile_class(bracket, m, curve.axis().values());
         }
         let mut reading = curve.read_at(bracket);

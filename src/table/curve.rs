@@ -55,14 +55,22 @@ impl<'a> Curve<'a> {
     }
 
     /// The slowdown at a place on the axis.
+    #[inline]
     pub fn read_at(&self, at: Bracket) -> Reading {
-        let lo = self.ln_slowdown.get(at.lo).map_or(0.0, |&s| f64::from(s));
-        let hi = self.ln_slowdown.get(at.hi).map_or(0.0, |&s| f64::from(s));
+        let lo = self
+            .ln_slowdown
+            .get(at.lo)
+            .map_or(0.0, |&value| f64::from(value));
+        let hi = self
+            .ln_slowdown
+            .get(at.hi)
+            .map_or(0.0, |&value| f64::from(value));
         Reading {
-            latency_us: match at.place {
-                Place::On => self.latency_us.get(at.lo).copied(),
-                _ => None,
-            },
+            latency_us: self
+                .latency_us
+                .get(at.lo)
+                .copied()
+                .filter(|_| at.place == Place::On),
             ln_slowdown: lo + (hi - lo) * at.weight,
             provenance: at.place.provenance(),
         }
