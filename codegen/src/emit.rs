@@ -146,7 +146,6 @@ fn set_literal(set: &TableSet, root: &TokenStream) -> TokenStream {
         #root::table::TableSet {
             name: #name,
             gpu: GPU,
-            rates: GPU.all_rates(),
             origin: #root::table::Origin {
                 engine: #engine,
                 timing: #timing,
@@ -194,6 +193,7 @@ fn table_literal<O: Operation>(
             t0_us: #t0_us,
             floor_us: #floor_us,
             hot_read: #hot_read,
+            references: #root::hardware::Reference::by_dtype(&GPU, #t0_us, #hot_read),
             entries: &[#(#entries),*],
             index: #index,
         })

@@ -201,9 +201,12 @@ impl Operation for Decode {
         reference: &Reference,
     ) -> f64 {
         let requests = f64::from(batch);
-        shape
-            .on_rank()
-            .decode_reference_s(requests, requests * f64::from(kv_len), reference)
+        shape.on_rank().decode_reference_s(
+            requests,
+            requests * f64::from(kv_len),
+            reference.hot_read,
+            reference,
+        )
     }
 
     fn key(shape: &AttentionShape) -> u64 {

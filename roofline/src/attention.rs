@@ -180,14 +180,21 @@ impl RankAttention {
         }
     }
 
-    /// Reference time of decode attention: launch time plus traffic, which is faster as far as a
-    /// benchmark finds its KV entries in the L2 cache.
+    /// Reference time of decode attention: launch time plus traffic. `hot_read` is the time of a byte
+    /// found in the L2 cache relative to one from memory: that of the reference as the benchmark saw
+    /// it, 1 where the cache is cold.
     #[inline]
-    pub fn decode_reference_s(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> f64 {
+    pub fn decode_reference_s(
+        &self,
+        requests: f64,
+        kv_tokens: f64,
+        hot_read: f64,
+        reference: &Reference,
+    ) -> f64 {
         let kv_bytes = kv_tokens * self.kv_bytes;
         let share = kv_bytes * reference.per_l2_byte;
         let from_memory = ((share - L2_HOT) * (1.0 / L2_FADE)).clamp(0.0, 1.0);
-        let read = from_memory + (1.0 - from_memory) * reference.hot_read;
+        let read = from_memory + (1.0 - from_memory) * hot_read;
         let bytes = self.decode_work(requests, kv_tokens).bytes;
         reference.t0_s + bytes * reference.rates.s_per_byte * read
     }

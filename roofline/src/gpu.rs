@@ -53,18 +53,6 @@ impl Gpu {
     }
 }
 
-impl Gpu {
-    /// The rates for kernels of each dtype, in the order of [`Dtype::ALL`].
-    pub const fn all_rates(&self) -> [Option<Rates>; Dtype::ALL.len()] {
-        [
-            self.rates(Dtype::Bf16),
-            self.rates(Dtype::Fp8),
-            self.rates(Dtype::Fp8Block),
-            self.rates(Dtype::Nvfp4),
-        ]
-    }
-}
-
 /// A GPU's rates for one dtype, as reciprocals: a bound is then a multiplication.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {

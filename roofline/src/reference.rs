@@ -1,6 +1,6 @@
 //! What measured latencies are compared with.
 
-use crate::{Gpu, Rates};
+use crate::{Dtype, Gpu, Rates};
 
 /// Everything that the reference time of an operation depends on, beside the kernel itself.
 ///
@@ -24,14 +24,32 @@ pub struct Reference {
 
 impl Reference {
     /// The reference of an operation on `gpu` at the `rates` of its dtype.
-    #[inline]
-    pub fn new(gpu: &Gpu, rates: Rates, t0_us: f64, hot_read: f64) -> Reference {
+    pub const fn new(gpu: &Gpu, rates: Rates, t0_us: f64, hot_read: f64) -> Reference {
         Reference {
             rates,
             t0_s: t0_us * 1e-6,
             hot_read,
             per_l2_byte: 1.0 / gpu.l2_bytes as f64,
-            sms: f64::from(gpu.sms),
+            sms: gpu.sms as f64,
         }
+    }
+
+    /// The references of an operation by dtype, in the order of [`Dtype::ALL`]; `None` where the GPU
+    /// has no peak.
+    pub const fn by_dtype(
+        gpu: &Gpu,
+        t0_us: f64,
+        hot_read: f64,
+    ) -> [Option<Reference>; Dtype::ALL.len()] {
+        let mut references = [None; Dtype::ALL.len()];
+        let mut place = 0;
+        while place < Dtype::ALL.len() {
+            #[allow(clippy::indexing_slicing)] // Within bounds; constants have no iterators.
+            if let Some(rates) = gpu.rates(Dtype::ALL[place]) {
+                references[place] = Some(Reference::new(gpu, rates, t0_us, hot_read));
+            }
+            place += 1;
+        }
+        references
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Found<'t> {
     /// Whether the grid was measured on what one rank computes, by whatever tp.
     pub(super) exact: bool,
     pub(super) grid: &'t Grid<'t>,
-    pub(super) reference: Reference,
+    pub(super) reference: &'t Reference,
     pub(super) floor_s: f64,
 }
 
@@ -31,12 +31,10 @@ impl Found<'static> {
         if [shape.q_heads, shape.kv_heads, shape.head_dim, shape.tp].contains(&0) {
             return Err(ResolveError::ZeroDimension { operation });
         }
-        let reference = set
-            .reference(shape.dtype, table.t0_us, table.hot_read)
-            .ok_or(ResolveError::NoPeak {
-                set,
-                dtype: shape.dtype,
-            })?;
+        let reference = table.reference(shape.dtype).ok_or(ResolveError::NoPeak {
+            set,
+            dtype: shape.dtype,
+        })?;
         let AttentionShape {
             dtype, kv_dtype, ..
         } = shape;
@@ -66,7 +64,7 @@ impl<'t> Found<'t> {
         shape: AttentionShape,
         matched: AttentionShape,
         grid: &'t Grid<'t>,
-        reference: Reference,
+        reference: &'t Reference,
         floor_s: f64,
     ) -> Self {
         let exact = matched == shape || matched.local() == shape.local();

@@ -21,7 +21,7 @@ use crate::table::{Curve, Provenance, TableSet};
 pub struct AllReduce<'t> {
     shape: AllReduceShape,
     matched: AllReduceShape,
-    reference: Reference,
+    reference: &'t Reference,
     curve: &'t Curve<'t>,
 }
 
@@ -43,12 +43,10 @@ impl AllReduce<'static> {
         if shape.ranks < 2 {
             return Err(ResolveError::ZeroDimension { operation });
         }
-        let reference = set
-            .reference(Dtype::Bf16, table.t0_us, table.hot_read)
-            .ok_or(ResolveError::NoPeak {
-                set,
-                dtype: Dtype::Bf16,
-            })?;
+        let reference = table.reference(Dtype::Bf16).ok_or(ResolveError::NoPeak {
+            set,
+            dtype: Dtype::Bf16,
+        })?;
         let larger = || {
             table
                 .entries
@@ -82,7 +80,7 @@ impl<'t> AllReduce<'t> {
     /// An all-reduce of `shape` measured along `curve`.
     pub(crate) fn measured(
         shape: AllReduceShape,
-        reference: Reference,
+        reference: &'t Reference,
         curve: &'t Curve<'t>,
     ) -> Self {
         AllReduce {
@@ -104,7 +102,7 @@ impl<'t> AllReduce<'t> {
             reading.latency_us = None;
             reading.provenance = reading.provenance.max(self.provenance());
         }
-        let seconds = self.shape.reference_s(bytes, &self.reference) * exp(reading.ln_slowdown);
+        let seconds = self.shape.reference_s(bytes, self.reference) * exp(reading.ln_slowdown);
         Estimate::new(
             &reading,
             seconds,

@@ -27,8 +27,15 @@ use crate::table::{Grid, Place, Provenance, TableSet};
 #[derive(Debug, Clone, Copy)]
 pub struct DecodeAttention<'t> {
     found: Found<'t>,
-    /// The reference of a kernel whose KV entries come from memory.
-    cold: Reference,
+}
+
+/// Where a kernel finds the KV entries that fit the L2 cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caches {
+    /// As the benchmark found them.
+    AsMeasured,
+    /// In memory: between two decode kernels of a layer all other layers ran.
+    Cold,
 }
 
 impl DecodeAttention<'static> {
@@ -41,30 +48,23 @@ impl DecodeAttention<'static> {
         set: &'static TableSet,
         shape: AttentionShape,
     ) -> Result<DecodeAttention<'static>, ResolveError> {
-        let found = Found::resolve(set, "decode", set.decode.as_ref(), shape)?;
-        Ok(DecodeAttention::new(found))
+        Ok(DecodeAttention {
+            found: Found::resolve(set, "decode", set.decode.as_ref(), shape)?,
+        })
     }
 }
 
 impl<'t> DecodeAttention<'t> {
-    fn new(found: Found<'t>) -> Self {
-        DecodeAttention {
-            found,
-            cold: Reference {
-                hot_read: 1.0,
-                ..found.reference
-            },
-        }
-    }
-
     /// Attention of `shape` measured on `grid`.
     pub(crate) fn measured(
         shape: AttentionShape,
-        reference: Reference,
+        reference: &'t Reference,
         floor_s: f64,
         grid: &'t Grid<'t>,
     ) -> Self {
-        DecodeAttention::new(Found::new(shape, shape, grid, reference, floor_s))
+        DecodeAttention {
+            found: Found::new(shape, shape, grid, reference, floor_s),
+        }
     }
 
     /// Time of one token for each of `requests` whose KV lengths, new tokens included, add up to
@@ -76,69 +76,62 @@ impl<'t> DecodeAttention<'t> {
     /// of `floor + (edge - floor) x bytes / bytes at the edge`.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));
-        self.answer(
-            requests,
-            (kv_tokens as f64).max(requests),
-            &self.found.reference,
-        )
+        let kv_tokens = (kv_tokens as f64).max(requests);
+        self.answer(requests, kv_tokens, Caches::AsMeasured)
     }
 
     /// The same inside a step, where all KV entries come from memory.
     pub(crate) fn in_step(&self, requests: f64, kv_tokens: f64) -> OpTime {
         let kv_tokens = kv_tokens.max(requests);
-        let estimate = self.answer(requests, kv_tokens, &self.cold);
+        let estimate = self.answer(requests, kv_tokens, Caches::Cold);
         let work = self.found.kernel.decode_work(requests, kv_tokens);
-        estimate.in_step(&work, &self.cold.rates)
+        estimate.in_step(&work, &self.found.reference.rates)
     }
 
-    fn answer(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> Estimate {
-        let Found { kernel, grid, .. } = self.found;
-        let kv_len = kv_tokens / requests;
-        let length = grid.length().locate(kv_len);
+    fn answer(&self, requests: f64, kv_tokens: f64, caches: Caches) -> Estimate {
+        let Found {
+            kernel,
+            grid,
+            reference,
+            ..
+        } = self.found;
+        let measured_read = reference.hot_read;
+        let hot_read = match caches {
+            Caches::AsMeasured => measured_read,
+            Caches::Cold => 1.0,
+        };
+        let length = grid.length().locate(kv_tokens / requests);
         let mut reading = grid.read(grid.batch().locate(requests), length);
-        let hot = reference.hot_read < 1.0 || self.found.reference.hot_read >= 1.0;
-        if !self.found.exact || !hot {
+        if !self.found.exact || hot_read > measured_read {
             reading.latency_us = None;
         }
         let slowdown = exp(reading.ln_slowdown);
-        let mut seconds = kernel.decode_reference_s(requests, kv_tokens, reference) * slowdown;
+        let held = |kv_tokens| {
+            kernel.decode_reference_s(requests, kv_tokens, hot_read, reference) * slowdown
+        };
+        let mut seconds = held(kv_tokens);
         if length.place == Place::Below {
-            seconds = self.below(requests, kv_tokens, slowdown, seconds, reference);
+            seconds = self.below(requests, kv_tokens, held);
         }
         let work = kernel.decode_work(requests, kv_tokens);
         self.found
             .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
     }
 
-    /// Time at lengths shorter than any measured, given the time with the efficiency held.
+    /// Time at lengths shorter than any measured, given the time with the efficiency held as a
+    /// function of the KV tokens.
     ///
     /// Source: of holding the efficiency, scaling by bytes above the floor, and their geometric mean,
     /// the last is never the worst on the sets of `bench_data/` when their first lengths are left out.
     #[cold]
-    fn below(
-        &self,
-        requests: f64,
-        kv_tokens: f64,
-        slowdown: f64,
-        held: f64,
-        reference: &Reference,
-    ) -> f64 {
-        let Found {
-            kernel,
-            grid,
-            floor_s,
-            ..
-        } = self.found;
-        let shortest = grid
-            .length()
-            .range()
-            .map_or(1.0, |(first, _)| f64::from(first));
-        let edge_tokens = requests * shortest;
-        let edge = kernel.decode_reference_s(requests, edge_tokens, reference) * slowdown;
-        let floor = floor_s.min(edge);
-        let bytes = kernel.decode_work(requests, kv_tokens).bytes;
-        let edge_bytes = kernel.decode_work(requests, edge_tokens).bytes;
-        sqrt(held * (floor + (edge - floor) * bytes / edge_bytes)).min(edge)
+    fn below(&self, requests: f64, kv_tokens: f64, held: impl Fn(f64) -> f64) -> f64 {
+        let (shortest, _) = self.found.grid.length().range().unwrap_or((1, 1));
+        let edge_tokens = requests * f64::from(shortest);
+        let edge = held(edge_tokens);
+        let floor = self.found.floor_s.min(edge);
+        let bytes = |kv_tokens| self.found.kernel.decode_work(requests, kv_tokens).bytes;
+        let share = bytes(kv_tokens) / bytes(edge_tokens);
+        sqrt(held(kv_tokens) * (floor + (edge - floor) * share)).min(edge)
     }
 
     /// The measured shape that answers.

@@ -26,7 +26,7 @@ use crate::table::{Bracket, Curve, Place, Provenance, TableSet};
 #[derive(Debug, Clone, Copy)]
 pub struct Gemm<'t> {
     shape: GemmShape,
-    reference: Reference,
+    reference: &'t Reference,
     /// Whether the kernel is chosen by m, see [`within_tile_class`].
     tile_steps: bool,
     points: Points<'t>,
@@ -57,12 +57,10 @@ impl Gemm<'static> {
             operation: "gemm",
         };
         let table = set.gemm.as_ref().ok_or(no_table)?;
-        let reference = set
-            .reference(shape.dtype, table.t0_us, table.hot_read)
-            .ok_or(ResolveError::NoPeak {
-                set,
-                dtype: shape.dtype,
-            })?;
+        let reference = table.reference(shape.dtype).ok_or(ResolveError::NoPeak {
+            set,
+            dtype: shape.dtype,
+        })?;
         if let Some(entry) = table.find(&shape) {
             return Ok(Gemm::new(shape, reference, Points::Measured(&entry.points)));
         }
@@ -76,7 +74,7 @@ impl Gemm<'static> {
 }
 
 impl<'t> Gemm<'t> {
-    fn new(shape: GemmShape, reference: Reference, points: Points<'t>) -> Self {
+    fn new(shape: GemmShape, reference: &'t Reference, points: Points<'t>) -> Self {
         let tile_steps = has_tile_steps(shape.dtype);
         Gemm {
             shape,
@@ -87,7 +85,11 @@ impl<'t> Gemm<'t> {
     }
 
     /// A GEMM of `shape` measured along `curve`.
-    pub(crate) fn measured(shape: GemmShape, reference: Reference, curve: &'t Curve<'t>) -> Self {
+    pub(crate) fn measured(
+        shape: GemmShape,
+        reference: &'t Reference,
+        curve: &'t Curve<'t>,
+    ) -> Self {
         Gemm::new(shape, reference, Points::Measured(curve))
     }
 
@@ -111,7 +113,7 @@ impl<'t> Gemm<'t> {
         let mut reading = curve.read_at(bracket);
         reading.provenance = reading.provenance.max(worst);
         let seconds =
-            self.shape.reference_s(m, &self.reference) * crate::math::exp(reading.ln_slowdown);
+            self.shape.reference_s(m, self.reference) * crate::math::exp(reading.ln_slowdown);
         Estimate::new(
             &reading,
             seconds,

@@ -25,7 +25,7 @@ use crate::table::{Curve, Entry, KernelTable, Provenance, TableSet};
 pub struct Moe<'t> {
     shape: MoeShape,
     matched: MoeShape,
-    reference: Reference,
+    reference: &'t Reference,
     curve: &'t Curve<'t>,
 }
 
@@ -52,8 +52,8 @@ impl Moe<'static> {
         if [experts, top_k, hidden, intermediate, tp].contains(&0) {
             return Err(ResolveError::ZeroDimension { operation });
         }
-        let reference = set
-            .reference(dtype, table.t0_us, table.hot_read)
+        let reference = table
+            .reference(dtype)
             .ok_or(ResolveError::NoPeak { set, dtype })?;
         let entry = table
             .find(&shape)
@@ -70,7 +70,11 @@ impl Moe<'static> {
 
 impl<'t> Moe<'t> {
     /// A layer of `shape` measured along `curve`.
-    pub(crate) fn measured(shape: MoeShape, reference: Reference, curve: &'t Curve<'t>) -> Self {
+    pub(crate) fn measured(
+        shape: MoeShape,
+        reference: &'t Reference,
+        curve: &'t Curve<'t>,
+    ) -> Self {
         Moe {
             shape,
             matched: shape,
@@ -91,7 +95,7 @@ impl<'t> Moe<'t> {
             reading.latency_us = None;
             reading.provenance = reading.provenance.max(self.provenance());
         }
-        let seconds = self.shape.reference_s(tokens, &self.reference) * exp(reading.ln_slowdown);
+        let seconds = self.shape.reference_s(tokens, self.reference) * exp(reading.ln_slowdown);
         Estimate::new(
             &reading,
             seconds,

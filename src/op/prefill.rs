@@ -125,7 +125,7 @@ impl<'t> PrefillAttention<'t> {
     /// Attention of `shape` measured on `grid`.
     pub(crate) fn measured(
         shape: AttentionShape,
-        reference: Reference,
+        reference: &'t Reference,
         floor_s: f64,
         grid: &'t Grid<'t>,
     ) -> Self {
@@ -173,7 +173,7 @@ impl<'t> PrefillAttention<'t> {
             grid,
             reference,
             ..
-        } = &self.found;
+        } = self.found;
         let column = grid.length().locate(length);
         let mut reading = grid.read(grid.batch().locate(batch), column);
         if !self.found.exact || *prompts != Prompts::equal(batch, length) {
@@ -198,7 +198,7 @@ impl<'t> PrefillAttention<'t> {
             reference,
             floor_s,
             ..
-        } = &self.found;
+        } = self.found;
         let shortest = grid
             .length()
             .range()

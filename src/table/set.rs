@@ -1,7 +1,7 @@
 //! A set of tables: everything measured on one GPU with one engine stack.
 
 use rooflut_roofline::{
-    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Rates, Reference,
+    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Reference,
 };
 
 use super::{Curve, Grid};
@@ -16,9 +16,6 @@ pub struct TableSet {
     pub name: &'static str,
     /// The GPU that was measured.
     pub gpu: Gpu,
-    /// The GPU's rates by dtype, so that no lookup divides.
-    #[doc(hidden)]
-    pub rates: [Option<Rates>; Dtype::ALL.len()],
     /// Where the measurements come from.
     pub origin: Origin,
     /// GEMMs by (dtype, k, n) over m.
@@ -31,14 +28,6 @@ pub struct TableSet {
     pub allreduce: Option<KernelTable<AllReduceShape, Curve<'static>>>,
     /// Fused MoE layers by shape over tokens.
     pub moe: Option<KernelTable<MoeShape, Curve<'static>>>,
-}
-
-impl TableSet {
-    /// The reference of an operation of `dtype`, `None` where the GPU has no peak for it.
-    pub(crate) fn reference(&self, dtype: Dtype, t0_us: f64, hot_read: f64) -> Option<Reference> {
-        let rates = self.rates.get(dtype as usize).copied().flatten()?;
-        Some(Reference::new(&self.gpu, rates, t0_us, hot_read))
-    }
 }
 
 /// Who measured a set, how, and under which licence it may be used.
@@ -64,6 +53,9 @@ pub struct KernelTable<S: 'static, P: 'static> {
     pub floor_us: f64,
     /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it.
     pub hot_read: f64,
+    /// Reference of the operation by dtype.
+    #[doc(hidden)]
+    pub references: [Option<Reference>; Dtype::ALL.len()],
     /// Measured points by shape, in ascending order of the shape.
     pub entries: &'static [Entry<S, P>],
     /// Key of a shape to its place in `entries`.
@@ -98,6 +90,11 @@ macro_rules! shapes {
 shapes!(GemmShape, AttentionShape, AllReduceShape, MoeShape);
 
 impl<S: Shape, P> KernelTable<S, P> {
+    /// The reference of a kernel of `dtype`, `None` where the GPU has no peak for it.
+    pub(crate) fn reference(&self, dtype: Dtype) -> Option<&Reference> {
+        self.references.get(dtype as usize)?.as_ref()
+    }
+
     /// The measured points of exactly this shape: one perfect-hash lookup.
     pub fn find(&self, shape: &S) -> Option<&'static Entry<S, P>> {
         let &place = self.index.get(&shape.key())?;
