@@ -176,7 +176,6 @@ fn a_set_without_tables_says_which() {
     let bare = TableSet {
         name: "bare",
         gpu: gpus::H100,
-        rates: gpus::H100.all_rates(),
         origin: H100.origin,
         gemm: None,
         prefill: None,

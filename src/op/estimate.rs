@@ -103,6 +103,16 @@ impl Estimate {
         }
     }
 
+    /// FLOPs that take `at_peak` seconds at the peak, at a given MFU.
+    pub(crate) fn at_mfu(at_peak: f64, mfu: Mfu, provenance: Provenance) -> Estimate {
+        let time = Seconds(at_peak / mfu.0);
+        Estimate {
+            time,
+            provenance,
+            at_peak,
+        }
+    }
+
     /// Model FLOPs utilisation: FLOPs over time and peak, never above 1; 0 for a kernel without
     /// matrix math.
     pub fn mfu(&self) -> Mfu {

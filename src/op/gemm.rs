@@ -6,7 +6,7 @@ use super::estimate::OpTime;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, Reference};
 use crate::math::ln;
-use crate::table::{Bracket, Curve, Place, Provenance, TableSet};
+use crate::table::{Bracket, Curve, Entry, Place, Provenance, TableSet};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
 ///
@@ -82,6 +82,16 @@ impl<'t> Gemm<'t> {
             tile_steps,
             points,
         }
+    }
+
+    /// A GEMM of `shape` blended from `entries`; `None` where none has its dtype.
+    pub(crate) fn blended(
+        shape: GemmShape,
+        reference: &'t Reference,
+        entries: &'t [Entry<GemmShape, Curve<'t>>],
+    ) -> Option<Self> {
+        let blend = Blend::of_gemms(entries, shape)?;
+        Some(Gemm::new(shape, reference, Points::Blended(blend)))
     }
 
     /// A GEMM of `shape` measured along `curve`.

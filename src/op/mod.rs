@@ -10,7 +10,10 @@ pub mod compat;
 mod decode;
 mod estimate;
 mod gemm;
+#[cfg(feature = "alloc")]
+pub mod leave_one_out;
 mod moe;
+mod policy;
 mod prefill;
 
 pub use blend::Neighbour;
@@ -19,4 +22,5 @@ pub use decode::DecodeAttention;
 pub use estimate::{Binding, Estimate, OpTime};
 pub use gemm::Gemm;
 pub use moe::Moe;
+pub use policy::{Policy, PolicyError};
 pub use prefill::{ChunkSums, PrefillAttention};

@@ -49,6 +49,11 @@ impl<'a> Curve<'a> {
         self.latency_us
     }
 
+    /// The logarithms of latency over reference time.
+    pub(crate) const fn ln_slowdown(&self) -> &'a [f32] {
+        self.ln_slowdown
+    }
+
     /// The slowdown at `x`: linear in logarithms between rows, held beyond the ends.
     pub(crate) fn read(&self, x: f64, ln_x: f64) -> Reading {
         self.read_at(self.axis.locate_ln(x, ln_x))

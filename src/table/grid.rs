@@ -47,6 +47,11 @@ impl<'a> Grid<'a> {
         measured(self.latency_us, self.index(batch, length)?)
     }
 
+    /// Latencies and slowdowns, row by row, NaN in holes.
+    pub(crate) const fn arrays(&self) -> (&'a [f32], &'a [f32]) {
+        (self.latency_us, self.ln_slowdown)
+    }
+
     /// How many points were measured.
     pub fn measured_points(&self) -> usize {
         self.latency_us

@@ -61,6 +61,11 @@ impl<'a> MfuCurve<'a> {
         }
     }
 
+    /// The peak that the MFU relates to, FLOP/s.
+    pub(crate) fn peak_flops_per_s(&self) -> f64 {
+        self.peak_flops_per_s
+    }
+
     /// The table.
     pub fn table(&self) -> TableKey {
         match self.points {

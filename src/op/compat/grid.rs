@@ -62,6 +62,11 @@ impl<'a> MfuGrid<'a> {
         self.shape
     }
 
+    /// The peak that the MFU relates to, FLOP/s.
+    pub(crate) fn peak_flops_per_s(&self) -> f64 {
+        self.peak_flops_per_s
+    }
+
     /// The table.
     pub fn table(&self) -> TableKey {
         TableKey::Decode(self.shape)

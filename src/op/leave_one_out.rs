@@ -1,0 +1,325 @@
+//! How well lookups predict rows that they do not see.
+//!
+//! Each interior point of a table (one with a neighbour on both sides of each axis) is predicted with
+//! its own row and column left out, by the very code that answers queries, and compared with what was
+//! measured.
+
+use alloc::vec::Vec;
+
+use super::compat::{MfuCurve, MfuGrid};
+use super::{AllReduce, DecodeAttention, Gemm, Moe, Policy, PrefillAttention};
+use crate::hardware::{AttentionShape, Dtype, GemmShape, Prompts, Reference};
+use crate::math::ln;
+use crate::table::{Axis, Curve, Entry, Grid, KernelTable, TableSet};
+
+/// Errors of predictions of left-out points: |predicted / measured - 1|.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LeftOut {
+    /// Points between measured neighbours on all sides (two on a curve, four corners in a grid).
+    pub full: Vec<f64>,
+    /// Points of ragged grids, of whose corners one to three were measured.
+    pub ragged: Vec<f64>,
+    /// Points for which the policy had no answer.
+    pub unanswered: usize,
+}
+
+impl LeftOut {
+    fn add(&mut self, corners: usize, predicted: Option<f64>, measured_us: f32) {
+        let Some(seconds) = predicted else {
+            self.unanswered += 1;
+            return;
+        };
+        let error = (seconds / (f64::from(measured_us) * 1e-6) - 1.0).abs();
+        let full = corners >= 4;
+        if full {
+            &mut self.full
+        } else {
+            &mut self.ragged
+        }
+        .push(error);
+    }
+
+    /// The error that the share `q` of `errors` does not exceed (linear between ranks); `None` of an
+    /// empty list.
+    pub fn quantile(errors: &[f64], q: f64) -> Option<f64> {
+        let mut sorted = errors.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let rank = q.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+        let low = rank as usize;
+        let (at, next) = (sorted.get(low)?, sorted.get(low + 1).or(sorted.get(low))?);
+        Some(at + (next - at) * (rank - low as f64))
+    }
+}
+
+/// GEMMs of `dtype`, along m.
+pub fn gemm(set: &'static TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
+    let mut result = LeftOut::default();
+    let entries = entries(&set.gemm).iter();
+    for Entry { shape, points } in entries.filter(|entry| entry.shape.dtype == dtype) {
+        for_each_left_out(points, |rest, m, measured| {
+            let work = shape.work(f64::from(m));
+            let time = match policy {
+                Policy::Efficiency => reference(&set.gemm, dtype)
+                    .map(|reference| Gemm::measured(*shape, reference, rest).at(m)),
+                _ => MfuCurve::gemm(*shape, *rest, &set.gpu)
+                    .and_then(|curve| policy.on_curve(&curve, work, m).ok()),
+            };
+            result.add(4, time.map(|t| t.time.0), measured);
+        });
+    }
+    result
+}
+
+/// GEMMs of `dtype` whose (k, n) lies between measured pairs: all rows of its k and of its n are left
+/// out. Only rooflut's own policy has an answer that is worth a figure.
+pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
+    let mut result = LeftOut::default();
+    let same = || {
+        let entries = entries(&set.gemm).iter();
+        entries.filter(|entry| entry.shape.dtype == dtype)
+    };
+    let interior = |value: u32, pick: fn(&GemmShape) -> u32| {
+        let least = same().map(|e| pick(&e.shape)).min();
+        let most = same().map(|e| pick(&e.shape)).max();
+        least < Some(value) && Some(value) < most
+    };
+    for Entry { shape, points } in same() {
+        if !interior(shape.k, |s| s.k) || !interior(shape.n, |s| s.n) {
+            continue;
+        }
+        let rest: Vec<_> = same()
+            .filter(|entry| entry.shape.k != shape.k && entry.shape.n != shape.n)
+            .copied()
+            .collect();
+        let Some(reference) = reference(&set.gemm, dtype) else {
+            continue;
+        };
+        let blended = Gemm::blended(*shape, reference, &rest);
+        for (&m, &measured) in points.axis().values().iter().zip(points.latency_us()) {
+            let time = blended.as_ref().map(|gemm| gemm.at(m).time.0);
+            result.add(4, time, measured);
+        }
+    }
+    result
+}
+
+/// Prefill attention, along the prompt length; each batch by itself.
+pub fn prefill(set: &'static TableSet, policy: Policy) -> LeftOut {
+    let mut result = LeftOut::default();
+    for Entry { shape, points } in entries(&set.prefill) {
+        for (row, &batch) in points.batch().values().iter().enumerate() {
+            let single = Subset::of(points, |b| b == row, |_| true);
+            let lengths = single.grid().length().values().len();
+            for column in 1..lengths.saturating_sub(1) {
+                let Some(measured) = single.grid().latency_us(0, column) else {
+                    continue;
+                };
+                let Some(&length) = single.lengths.values.get(column) else {
+                    continue;
+                };
+                let rest = Subset::of(points, |b| b == row, |c| c != column);
+                let neighbours = [column - 1, column + 1];
+                if neighbours
+                    .iter()
+                    .any(|&c| single.grid().latency_us(0, c).is_none())
+                {
+                    continue;
+                }
+                let work = shape
+                    .on_rank()
+                    .prefill_work(&Prompts::equal(1.0, f64::from(length)));
+                let time = match policy {
+                    Policy::Efficiency => reference(&set.prefill, shape.dtype).map(|reference| {
+                        let floor_s = set.prefill.as_ref().map_or(0.0, |t| t.floor_us * 1e-6);
+                        let grid = rest.grid();
+                        PrefillAttention::measured(*shape, reference, floor_s, &grid)
+                            .at(batch, length)
+                    }),
+                    // The predecessors know one prompt only.
+                    _ if batch > 1 => continue,
+                    _ => MfuCurve::prefill(*shape, rest.grid(), &set.gpu)
+                        .and_then(|curve| policy.on_curve(&curve, work, length).ok()),
+                };
+                result.add(4, time.map(|t| t.time.0), measured);
+            }
+        }
+    }
+    result
+}
+
+/// Decode attention, over batch and KV length.
+pub fn decode(set: &'static TableSet, policy: Policy) -> LeftOut {
+    let mut result = LeftOut::default();
+    for Entry { shape, points } in entries(&set.decode) {
+        let (rows, columns) = (
+            points.batch().values().len(),
+            points.length().values().len(),
+        );
+        for row in 1..rows.saturating_sub(1) {
+            for column in 1..columns.saturating_sub(1) {
+                let Some(measured) = points.latency_us(row, column) else {
+                    continue;
+                };
+                let corners = [row - 1, row + 1]
+                    .into_iter()
+                    .flat_map(|r| [(r, column - 1), (r, column + 1)])
+                    .filter(|&(r, c)| points.latency_us(r, c).is_some())
+                    .count();
+                if corners > 0 {
+                    let time = decode_without(set, *shape, points, (row, column), policy);
+                    result.add(corners, time, measured);
+                }
+            }
+        }
+    }
+    result
+}
+
+/// The prediction of one decode point without its row and column.
+fn decode_without(
+    set: &'static TableSet,
+    shape: AttentionShape,
+    points: &Grid<'_>,
+    (row, column): (usize, usize),
+    policy: Policy,
+) -> Option<f64> {
+    let batch = *points.batch().values().get(row)?;
+    let kv_len = *points.length().values().get(column)?;
+    let rest = Subset::of(points, |b| b != row, |c| c != column);
+    let grid = rest.grid();
+    let kv_tokens = u64::from(batch) * u64::from(kv_len);
+    let estimate = if policy == Policy::Efficiency {
+        let floor_s = set.decode.as_ref()?.floor_us * 1e-6;
+        let reference = reference(&set.decode, shape.dtype)?;
+        DecodeAttention::measured(shape, reference, floor_s, &grid).at(batch, kv_tokens)
+    } else {
+        let work = shape
+            .on_rank()
+            .decode_work(f64::from(batch), kv_tokens as f64);
+        let grid = MfuGrid::decode(shape, grid, &set.gpu)?;
+        policy.on_grid(&grid, work, batch, kv_len).ok()?
+    };
+    Some(estimate.time.0)
+}
+
+/// All-reduces, along the message size.
+pub fn allreduce(set: &'static TableSet) -> LeftOut {
+    let mut result = LeftOut::default();
+    for Entry { shape, points } in entries(&set.allreduce) {
+        for_each_left_out(points, |rest, bytes, measured| {
+            let time = reference(&set.allreduce, Dtype::Bf16)
+                .map(|reference| AllReduce::measured(*shape, reference, rest).at(u64::from(bytes)));
+            result.add(4, time.map(|t| t.time.0), measured);
+        });
+    }
+    result
+}
+
+/// Fused MoE layers, along the tokens.
+pub fn moe(set: &'static TableSet) -> LeftOut {
+    let mut result = LeftOut::default();
+    for Entry { shape, points } in entries(&set.moe) {
+        for_each_left_out(points, |rest, tokens, measured| {
+            let time = reference(&set.moe, shape.dtype)
+                .map(|reference| Moe::measured(*shape, reference, rest).at(tokens));
+            result.add(4, time.map(|t| t.time.0), measured);
+        });
+    }
+    result
+}
+
+fn entries<S, P>(table: &Option<KernelTable<S, P>>) -> &'static [Entry<S, P>] {
+    table.as_ref().map_or(&[], |table| table.entries)
+}
+
+fn reference<S: crate::table::Shape, P>(
+    table: &'static Option<KernelTable<S, P>>,
+    dtype: Dtype,
+) -> Option<&'static Reference> {
+    table.as_ref()?.reference(dtype)
+}
+
+/// Calls `ask` with the curve without each interior point, the coordinate and the latency of that.
+fn for_each_left_out(curve: &Curve<'_>, mut ask: impl FnMut(&Curve<'_>, u32, f32)) {
+    let values = curve.axis().values();
+    for place in 1..values.len().saturating_sub(1) {
+        let axis = OwnedAxis::without(values, |other| other != place);
+        let latencies = keep(curve.latency_us(), |other| other != place);
+        let slowdowns = keep(curve.ln_slowdown(), |other| other != place);
+        let rest = Curve::from_generated(axis.axis(), &latencies, &slowdowns);
+        if let (Some(&x), Some(&measured)) = (values.get(place), curve.latency_us().get(place)) {
+            ask(&rest, x, measured);
+        }
+    }
+}
+
+fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
+    let places = values.iter().enumerate();
+    places
+        .filter(|(place, _)| wanted(*place))
+        .map(|(_, value)| *value)
+        .collect()
+}
+
+/// An axis with points left out.
+struct OwnedAxis {
+    values: Vec<u32>,
+    ln: Vec<f64>,
+    inverse_span: Vec<f64>,
+}
+
+impl OwnedAxis {
+    fn without(values: &[u32], wanted: impl Fn(usize) -> bool) -> OwnedAxis {
+        let values = keep(values, wanted);
+        let ln: Vec<f64> = values.iter().map(|&value| ln(f64::from(value))).collect();
+        let spans = ln.iter().zip(ln.iter().skip(1));
+        let inverse_span = spans
+            .map(|(low, high)| 1.0 / (high - low))
+            .chain([0.0])
+            .collect();
+        OwnedAxis {
+            values,
+            ln,
+            inverse_span,
+        }
+    }
+
+    fn axis(&self) -> Axis<'_> {
+        Axis::from_generated(&self.values, &self.ln, &self.inverse_span)
+    }
+}
+
+/// A grid with rows and columns left out.
+struct Subset {
+    batches: OwnedAxis,
+    lengths: OwnedAxis,
+    latency_us: Vec<f32>,
+    ln_slowdown: Vec<f32>,
+}
+
+impl Subset {
+    fn of(
+        grid: &Grid<'_>,
+        rows: impl Fn(usize) -> bool,
+        columns: impl Fn(usize) -> bool,
+    ) -> Subset {
+        let width = grid.length().values().len();
+        let cell = |place: usize| rows(place / width) && columns(place % width);
+        let (latency_us, ln_slowdown) = grid.arrays();
+        Subset {
+            latency_us: keep(latency_us, cell),
+            ln_slowdown: keep(ln_slowdown, cell),
+            batches: OwnedAxis::without(grid.batch().values(), &rows),
+            lengths: OwnedAxis::without(grid.length().values(), &columns),
+        }
+    }
+
+    fn grid(&self) -> Grid<'_> {
+        Grid::from_generated(
+            self.batches.axis(),
+            self.lengths.axis(),
+            &self.latency_us,
+            &self.ln_slowdown,
+        )
+    }
+}

@@ -1,0 +1,211 @@
+//! How a lookup answers between measured rows: rooflut's way or a predecessor's.
+
+use core::fmt;
+
+use super::compat::{LookupError, MfuCurve, MfuGrid, blis, infersim};
+use super::{DecodeAttention, Estimate, Gemm, PrefillAttention};
+use crate::error::ResolveError;
+use crate::hardware::{AttentionShape, GemmShape, Gpu, Prompts, Work};
+use crate::table::{Provenance, TableSet};
+use crate::units::Mfu;
+
+/// The method of a lookup, for cross-checks with the predecessors on the same tables.
+///
+/// ```
+/// use rooflut::hardware::{Dtype, GemmShape};
+/// use rooflut::op::Policy;
+/// use rooflut::table::sets;
+///
+/// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
+/// let ours = Policy::Efficiency.gemm(&sets::H100, shape, 100)?;
+/// let theirs = Policy::InferSim.gemm(&sets::H100, shape, 100)?;
+/// // InferSim takes the MFU of 96 rows, which is that of more padding.
+/// assert!(theirs.time > ours.time);
+/// # Ok::<(), rooflut::op::PolicyError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Policy {
+    /// Efficiency against the roofline, interpolated in logarithms: rooflut's own.
+    #[default]
+    Efficiency,
+    /// InferSim: the MFU of the next smaller (GEMM, prefill) or the nearest (decode) row.
+    InferSim,
+    /// BLIS: MFU interpolated linearly.
+    Blis,
+}
+
+/// Default MFU of InferSim's GEMMs and decode attention on H100.
+const INFERSIM_MFU: Mfu = Mfu(0.35);
+/// Its MFU of prefill attention where the shape has no table.
+const INFERSIM_PREFILL_MFU: Mfu = Mfu(0.9);
+
+impl Policy {
+    /// All policies.
+    pub const ALL: [Policy; 3] = [Policy::Efficiency, Policy::InferSim, Policy::Blis];
+
+    /// The name used in outputs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Policy::Efficiency => "efficiency",
+            Policy::InferSim => "infersim",
+            Policy::Blis => "blis",
+        }
+    }
+
+    /// Time of a GEMM at `m` rows. The predecessors know no dtype: theirs is the bf16 table if the set
+    /// has one, else an 8-bit one, whatever `shape` says.
+    ///
+    /// # Errors
+    /// What the policy's lookup refuses.
+    pub fn gemm(
+        self,
+        set: &'static TableSet,
+        shape: GemmShape,
+        m: u32,
+    ) -> Result<Estimate, PolicyError> {
+        let curve = match self {
+            Policy::Efficiency => return Ok(Gemm::resolve(set, shape)?.at(m)),
+            Policy::InferSim => infersim::gemm_curve(set, shape.k, shape.n)?,
+            Policy::Blis => Some(blis::gemm_curve(set, shape.k, shape.n)?),
+        };
+        match curve {
+            Some(curve) => self.on_curve(&curve, shape.work(f64::from(m)), m),
+            None => Ok(without_table(
+                &set.gpu,
+                &shape.work(f64::from(m)),
+                INFERSIM_MFU,
+            )),
+        }
+    }
+
+    /// Time of prefill attention of one prompt of `seq_len` tokens.
+    ///
+    /// # Errors
+    /// What the policy's lookup refuses.
+    pub fn prefill(
+        self,
+        set: &'static TableSet,
+        shape: AttentionShape,
+        seq_len: u32,
+    ) -> Result<Estimate, PolicyError> {
+        let curve = match self {
+            Policy::Efficiency => {
+                return Ok(PrefillAttention::resolve(set, shape)?.at(1, seq_len));
+            }
+            Policy::InferSim => infersim::prefill_curve(set, &shape)?,
+            Policy::Blis => Some(blis::prefill_curve(set, &shape)?),
+        };
+        let work = shape
+            .on_rank()
+            .prefill_work(&Prompts::equal(1.0, f64::from(seq_len)));
+        match curve {
+            Some(curve) => self.on_curve(&curve, work, seq_len),
+            None => Ok(without_table(&set.gpu, &work, INFERSIM_PREFILL_MFU)),
+        }
+    }
+
+    /// Time of decode attention of `batch` requests with `kv_len` tokens each.
+    ///
+    /// # Errors
+    /// What the policy's lookup refuses.
+    pub fn decode(
+        self,
+        set: &'static TableSet,
+        shape: AttentionShape,
+        batch: u32,
+        kv_len: u32,
+    ) -> Result<Estimate, PolicyError> {
+        let kv_tokens = u64::from(batch) * u64::from(kv_len);
+        let grid = match self {
+            Policy::Efficiency => {
+                return Ok(DecodeAttention::resolve(set, shape)?.at(batch, kv_tokens));
+            }
+            Policy::InferSim => infersim::decode_grid(set, &shape)?,
+            Policy::Blis => Some(blis::decode_grid(set, &shape)?),
+        };
+        let work = shape
+            .on_rank()
+            .decode_work(f64::from(batch), kv_tokens as f64);
+        match grid {
+            Some(grid) => self.on_grid(&grid, work, batch, kv_len),
+            None => Ok(without_table(&set.gpu, &work, INFERSIM_MFU)),
+        }
+    }
+
+    /// A predecessor's time of `work` at `x` on a curve.
+    pub(super) fn on_curve(
+        self,
+        curve: &MfuCurve<'_>,
+        work: Work,
+        x: u32,
+    ) -> Result<Estimate, PolicyError> {
+        let reading = match self {
+            Policy::InferSim => infersim::floor_mfu(curve, f64::from(x), INFERSIM_MFU)?,
+            _ => blis::linear_mfu(curve, f64::from(x))?,
+        };
+        let at_peak = work.flops / curve.peak_flops_per_s();
+        Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))
+    }
+
+    /// A predecessor's time of decode `work` on a grid.
+    pub(super) fn on_grid(
+        self,
+        grid: &MfuGrid<'_>,
+        work: Work,
+        batch: u32,
+        kv_len: u32,
+    ) -> Result<Estimate, PolicyError> {
+        let (batch, kv_len) = (f64::from(batch), f64::from(kv_len));
+        let reading = match self {
+            Policy::InferSim => infersim::nearest_mfu(grid, batch, kv_len)?,
+            _ => blis::bilinear_mfu(grid, batch, kv_len)?,
+        };
+        let at_peak = work.flops / grid.peak_flops_per_s();
+        Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))
+    }
+}
+
+/// InferSim's answer for a shape that has no table.
+fn without_table(gpu: &Gpu, work: &Work, mfu: Mfu) -> Estimate {
+    Estimate::at_mfu(work.flops / gpu.bf16_flops_per_s, mfu, Provenance::Bound)
+}
+
+/// Why a policy has no answer.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The set cannot answer for the kernel.
+    Resolve(ResolveError),
+    /// The predecessor's lookup has no answer.
+    Lookup(LookupError),
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PolicyError::Resolve(error) => error.fmt(f),
+            PolicyError::Lookup(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for PolicyError {}
+
+impl From<ResolveError> for PolicyError {
+    fn from(error: ResolveError) -> PolicyError {
+        PolicyError::Resolve(error)
+    }
+}
+
+impl From<LookupError> for PolicyError {
+    fn from(error: LookupError) -> PolicyError {
+        PolicyError::Lookup(error)
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
