@@ -90,15 +90,36 @@ impl CsvTables {
         2.0 * f64::from(m) * f64::from(k) * f64::from(n) / (PEAK * mfu)
     }
 
-    /// Seconds of decode attention of 32 query and 8 KV heads by the MFU of the nearest row.
-    pub fn decode_seconds(&self, batch: u32, kv_len: u64) -> f64 {
+    /// Seconds of decode attention of one request of a batch, 32 query and 8 KV heads, by MFU that is
+    /// bilinear in (batch, KV length): axes collected and sorted, corners searched row by row.
+    pub fn decode_seconds(&self, batch: u32, kv_len: u32) -> f64 {
         let key = format!("{}-{}-{}", 32, 8, 128);
-        let mut rows = self.decode.get(&key).expect("measured").clone();
-        rows.sort_by_key(|row| (row.x, row.y));
-        let distance =
-            |row: &&Row| row.x.abs_diff(batch) as u64 + u64::from(row.y).abs_diff(kv_len);
-        let row = rows.iter().min_by_key(distance).expect("rows");
-        decode_flops(32, batch, kv_len as f64) / (PEAK * row.mfu)
+        let rows = self.decode.get(&key).expect("measured");
+        let axis = |pick: fn(&Row) -> u32| {
+            let mut values: Vec<u32> = rows.iter().map(pick).collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        let around = |axis: &[u32], at: u32| {
+            let low = *axis.iter().rev().find(|&&v| v <= at).unwrap_or(&axis[0]);
+            let high = *axis
+                .iter()
+                .find(|&&v| v >= at)
+                .unwrap_or(&axis[axis.len() - 1]);
+            let span = f64::from(high.abs_diff(low)).max(1.0);
+            (low, high, f64::from(at.abs_diff(low)) / span)
+        };
+        let (x0, x1, u) = around(&axis(|row| row.x), batch);
+        let (y0, y1, v) = around(&axis(|row| row.y), kv_len);
+        let corner = |x, y| {
+            let row = rows.iter().find(|row| row.x == x && row.y == y);
+            row.map_or(0.0, |row| row.mfu)
+        };
+        let low = corner(x0, y0) * (1.0 - v) + corner(x0, y1) * v;
+        let high = corner(x1, y0) * (1.0 - v) + corner(x1, y1) * v;
+        let mfu = (low * (1.0 - u) + high * u).max(1e-4);
+        decode_flops(32, 1, f64::from(kv_len)) / (PEAK * mfu)
     }
 }
 

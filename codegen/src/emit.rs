@@ -281,7 +281,9 @@ impl Axes {
             let ln = ln.iter().copied().map(Literal::f64_unsuffixed);
             quote! {
                 static #array: [u32; #count] = [#(#numbers),*];
+                #[allow(clippy::approx_constant)] // ln 2 is one of them.
                 static #logs: [f64; #count] = [#(#ln),*];
+                #[allow(clippy::approx_constant)]
                 static #inverse: [f64; #count] = [#(#span),*];
                 const #axis: #root::table::Axis<'static> =
                     #root::table::Axis::from_generated(&#array, &#logs, &#inverse);

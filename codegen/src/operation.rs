@@ -99,12 +99,12 @@ fn attention_shape(row: &Row<'_>) -> Result<AttentionShape, Error> {
             1
         },
     };
-    if shape.q_heads % shape.tp != 0 {
+    if !shape.q_heads.is_multiple_of(shape.tp) {
         let text = row.text("tp").unwrap_or_default();
         let expected = format!("a divisor of the {} q_heads", shape.q_heads);
         return Err(row.refuse("tp", text, &expected));
     }
-    if shape.q_heads % shape.kv_heads != 0 {
+    if !shape.q_heads.is_multiple_of(shape.kv_heads) {
         let text = row.text("kv_heads").unwrap_or_default();
         let expected = format!("a divisor of the {} q_heads", shape.q_heads);
         return Err(row.refuse("kv_heads", text, &expected));

@@ -33,6 +33,7 @@ pub struct Gemm<'t> {
 }
 
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::large_enum_variant)] // No box: the handle owns its blend, without allocation.
 enum Points<'t> {
     Measured(&'t Curve<'t>),
     Blended(Blend<'t>),

@@ -106,6 +106,7 @@ pub struct RooflineModel {
 
 /// The kernels of the feed-forward part.
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
 enum FfnOps {
     Dense(GatedOps),
     Moe {

@@ -93,7 +93,8 @@ impl<'a> Axis<'a> {
         let inverse_span = self.inverse_span.get(lo).copied().unwrap_or(0.0);
         // Below the axis the difference is negative, after the last point the inverse span is 0.
         let weight = ((ln_x - ln_lo) * inverse_span).max(0.0);
-        let on = point >= x && point <= x;
+        #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
+        let on = point == x;
         Bracket {
             lo,
             hi: if on { lo } else { next },
