@@ -28,4 +28,6 @@ pub use rooflut_macros::tables;
 #[doc(hidden)]
 pub mod __private {
     pub use phf;
+    #[cfg(feature = "macros")]
+    pub use rooflut_macros::tables_with_gpus;
 }

@@ -6,6 +6,9 @@ use crate::Error;
 use crate::operation::Operation;
 use crate::rows::Row;
 
+/// The error of f64 itself: a row may stand exactly on a limit.
+const ROUNDING: f64 = 1e-12;
+
 /// Checks one row against peak, bandwidth and link of `gpu`, and its `mfu` against its latency.
 ///
 /// # Errors
@@ -22,43 +25,45 @@ pub(crate) fn row<O: Operation>(
     let dtype = O::dtype(shape);
     let Some(peak) = gpu.peak_flops_per_s(dtype) else {
         let expected = format!("a dtype that {} has a peak for", gpu.name);
-        return Err(row.refuse("dtype", dtype.name(), &expected));
+        let hint = "check the dtype, or give the peak in the GPU's data sheet";
+        return Err(row.refuse("dtype", dtype.name(), &expected, hint));
     };
     let work = O::work(shape, point);
     let latency_s = latency_us * 1e-6;
     let impossible = |found: String, limit: String, hint: &str| Error::Impossible {
         file: file.to_owned(),
         line: row.line(),
-        found,
+        found: format!("{latency_us}, which is {found}"),
         limit,
         hint: hint.to_owned(),
     };
+    let exceeds = |rate: f64, limit: f64| rate > limit * (1.0 + ROUNDING);
     let flops_per_s = work.flops / latency_s;
-    if flops_per_s > peak {
+    if exceeds(flops_per_s, peak) {
         return Err(impossible(
-            format!("{:.1} TFLOP/s", flops_per_s * 1e-12),
+            format!("{:.2} TFLOP/s", flops_per_s * 1e-12),
             format!(
-                "the {dtype} peak of {} ({:.1} TFLOP/s)",
+                "the {dtype} peak of {} ({:.2} TFLOP/s)",
                 gpu.name,
                 peak * 1e-12
             ),
-            "check the dtype and the unit of the latency",
+            "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit",
         ));
     }
     let bytes_per_s = work.bytes / latency_s;
-    if work.bytes > gpu.l2_bytes as f64 && bytes_per_s > gpu.mem_bw_bytes_per_s {
+    if work.bytes > gpu.l2_bytes as f64 && exceeds(bytes_per_s, gpu.mem_bw_bytes_per_s) {
         return Err(impossible(
-            format!("{:.2} TB/s of compulsory traffic", bytes_per_s * 1e-12),
+            format!("{:.3} TB/s of compulsory traffic", bytes_per_s * 1e-12),
             format!(
-                "the bandwidth of {} ({:.2} TB/s)",
+                "the bandwidth of {} ({:.3} TB/s)",
                 gpu.name,
                 gpu.mem_bw_bytes_per_s * 1e-12
             ),
-            "check the dtype (an 8-bit table read as 16-bit looks like this) and the shape",
+            "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit",
         ));
     }
     let link_bytes_per_s = work.link_bytes / latency_s;
-    if link_bytes_per_s > gpu.link_bytes_per_s {
+    if exceeds(link_bytes_per_s, gpu.link_bytes_per_s) {
         return Err(impossible(
             format!("{:.1} GB/s per rank", link_bytes_per_s * 1e-9),
             format!(
@@ -66,38 +71,54 @@ pub(crate) fn row<O: Operation>(
                 gpu.name,
                 gpu.link_bytes_per_s * 1e-9
             ),
-            "check bytes (of the whole message) and latency",
+            "bytes are those of one rank's message: check them and the unit",
         ));
     }
-    mfu(file, row, work.flops / (latency_s * peak), latency_us)
+    mfu(file, row, work.flops * 1e6 / peak, latency_us)
 }
 
-/// Compares an `mfu` column with the value that follows from the latency, within the rounding of both.
-fn mfu(file: &str, row: &Row<'_>, expected: f64, latency_us: f64) -> Result<(), Error> {
+/// Compares an `mfu` column with `bound_us / latency_us`, within the rounding of both columns.
+fn mfu(file: &str, row: &Row<'_>, bound_us: f64, latency_us: f64) -> Result<(), Error> {
     let Some(text) = row.text("mfu") else {
         return Ok(());
     };
-    let disagrees = || Error::MfuDisagrees {
+    let rounding = half_unit(text);
+    let latency_rounding = half_unit(row.text("latency_us").unwrap_or_default());
+    let smallest = bound_us / (latency_us + latency_rounding);
+    let largest = if latency_rounding < latency_us {
+        bound_us / (latency_us - latency_rounding)
+    } else {
+        f64::INFINITY
+    };
+    let slack = ROUNDING * (1.0 + bound_us / latency_us);
+    let agrees = |found: f64| {
+        found.is_finite()
+            && found + rounding + slack >= smallest
+            && found - rounding - slack <= largest
+    };
+    if text.parse().is_ok_and(agrees) {
+        return Ok(());
+    }
+    let decimals = usize::try_from(decimals(text)).unwrap_or(0).clamp(3, 15) + 1;
+    Err(Error::MfuDisagrees {
         file: file.to_owned(),
         line: row.line(),
         found: text.to_owned(),
-        expected: format!("{expected:.4}"),
-    };
-    let found: f64 = text.parse().map_err(|_| disagrees())?;
-    let latency_text = row.text("latency_us").unwrap_or_default();
-    let tolerance = rounding(text) + expected * rounding(latency_text) / latency_us;
-    // The last term is the error of f64 itself; a NaN fails the comparison.
-    if (found - expected).abs() <= tolerance + 1e-12 {
-        Ok(())
-    } else {
-        Err(disagrees())
-    }
+        expected: format!("{:.decimals$}", bound_us / latency_us),
+    })
 }
 
-/// Half a unit of the last decimal of a number as written.
-fn rounding(text: &str) -> f64 {
-    let decimals = text
-        .split_once('.')
-        .map_or(0, |(_, fraction)| fraction.len());
-    0.5 * 0.1_f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX))
+/// Half a unit of the last place of a number as written.
+fn half_unit(text: &str) -> f64 {
+    0.5 * 0.1_f64.powi(decimals(text))
+}
+
+/// The decimal place of the last digit of a number as written: 3 for `1.234` and for `1.2e-2`.
+fn decimals(text: &str) -> i32 {
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let fraction = digits.split_once('.').map_or("", |(_, fraction)| fraction);
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    i32::try_from(fraction.len())
+        .unwrap_or(i32::MAX)
+        .saturating_sub(exponent)
 }

@@ -16,31 +16,56 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is no such folder.
+    NoFolder {
+        /// The path that should be one.
+        dir: PathBuf,
+    },
     /// A folder without its `set.toml`.
     NoSetToml {
         /// The folder.
         dir: PathBuf,
     },
-    /// A TOML file that does not parse, or lacks a key, or has one too many.
+    /// A TOML file that does not parse, lacks a key, has one too many, or one that makes no sense.
     Toml {
         /// The file.
         file: String,
-        /// Parser's message, with line and column.
+        /// Its line.
+        line: u64,
+        /// What was expected and found.
         message: String,
+    },
+    /// Two sets of one name in one module.
+    SameName {
+        /// The name.
+        name: String,
+        /// The folder that came first.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
     },
     /// A set names a GPU that is not in `gpus.toml` and does not define one.
     UnknownGpu {
         /// The `set.toml`.
         file: String,
+        /// Its line.
+        line: u64,
         /// The name found.
         found: String,
         /// The names that exist.
         known: Vec<String>,
     },
-    /// A set has no table at all, or a table no rows.
+    /// A table has no rows.
     Empty {
-        /// Folder or file.
+        /// The CSV.
         file: String,
+    },
+    /// A set has no table at all.
+    NoTable {
+        /// The folder.
+        file: String,
+        /// The file names of tables.
+        expected: Vec<&'static str>,
     },
     /// A set has a table but its `set.toml` no section for the operation.
     NoTiming {
@@ -60,6 +85,8 @@ pub enum Error {
     MissingColumn {
         /// The CSV.
         file: String,
+        /// The line of the header.
+        line: u64,
         /// The missing column.
         column: &'static str,
         /// The header found.
@@ -69,6 +96,8 @@ pub enum Error {
     UnknownColumn {
         /// The CSV.
         file: String,
+        /// The line of the header.
+        line: u64,
         /// The column found.
         found: String,
         /// The columns a table of this kind may have.
@@ -81,11 +110,13 @@ pub enum Error {
         /// Its line.
         line: u64,
         /// The column.
-        column: String,
+        column: &'static str,
         /// The text found.
         found: String,
         /// What was expected.
         expected: String,
+        /// What to do about it.
+        hint: &'static str,
     },
     /// Two rows with one key.
     Duplicate {
@@ -104,7 +135,7 @@ pub enum Error {
         file: String,
         /// Its line.
         line: u64,
-        /// What the row's latency implies, with its unit.
+        /// The latency and the rate that it implies, with its unit.
         found: String,
         /// The limit that it exceeds, with its unit.
         limit: String,
@@ -126,11 +157,22 @@ pub enum Error {
     TooManyPoints {
         /// The CSV.
         file: String,
-        /// The key whose axis is too long.
+        /// The column of the axis.
+        axis: &'static str,
+        /// The shape whose axis is too long.
         key: String,
         /// Points found.
         found: usize,
         /// Points at most.
+        limit: usize,
+    },
+    /// More shapes than an index can number.
+    TooManyShapes {
+        /// The CSV.
+        file: String,
+        /// Shapes found.
+        found: usize,
+        /// Shapes at most.
         limit: usize,
     },
     /// Two shapes that hash to one key (practically impossible; leave one out).
@@ -145,52 +187,94 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Error::Io { path, source } => write!(
+                f,
+                "{}: {source}; check that the file is there and readable",
+                path.display()
+            ),
+            Error::NoFolder { dir } => write!(
+                f,
+                "{}: expected the folder of a table set, found none; check the path",
+                dir.display()
+            ),
             Error::NoSetToml { dir } => write!(
                 f,
                 "{}: expected a set.toml beside the tables (GPU, engine stack, timing, t0, source, \
                  licence, date), found none; bench_data/README.md shows one",
                 dir.display()
             ),
-            Error::Toml { file, message } => write!(f, "{file}: {}", message.trim_end()),
-            Error::UnknownGpu { file, found, known } => write!(
+            Error::Toml {
+                file,
+                line,
+                message,
+            } => write!(f, "{file}:{line}: {message}"),
+            Error::SameName {
+                name,
+                first,
+                second,
+            } => write!(
                 f,
-                "{file}: gpu: expected one of {}, found \"{found}\"; for another GPU give its data \
+                "{}: name: expected another name than \"{name}\", which {} has; rename one of the \
+                 two sets",
+                second.display(),
+                first.display()
+            ),
+            Error::UnknownGpu {
+                file,
+                line,
+                found,
+                known,
+            } => write!(
+                f,
+                "{file}:{line}: gpu: expected one of {}, found {}; for another GPU give its data \
                  sheet in a [gpu] table",
-                known.join(", ")
+                known.join(", "),
+                Quoted(found)
             ),
             Error::Empty { file } => write!(
                 f,
                 "{file}: expected at least one row of measurements, found none; leave the file out \
                  or fill it"
             ),
+            Error::NoTable { file, expected } => write!(
+                f,
+                "{file}: expected at least one table beside set.toml ({}), found none; add one",
+                expected.join(", ")
+            ),
             Error::NoTiming { file, operation } => write!(
                 f,
                 "{file}: expected a section [{operation}] with t0_us (the operation's launch time in \
-                 microseconds; its smallest measured latency is a good start), found none"
+                 microseconds; its smallest measured latency is a good start), found none; add it"
             ),
             Error::UnknownFile { file, expected } => write!(
                 f,
-                "{file}: not a file of a table set; expected {}",
+                "{file}: expected one of {}, found another CSV file; rename it or move it away",
                 expected.join(", ")
             ),
             Error::MissingColumn {
                 file,
+                line,
                 column,
                 found,
             } => write!(
                 f,
-                "{file}:1: expected a column {column}, found {}; rename or add it",
-                found.join(", ")
+                "{file}:{line}: {column}: expected a column of that name, found {}; {}",
+                Quoted(&found.join(",")),
+                match found.as_slice() {
+                    [one] if one.contains([';', '\t']) => "separate the columns by commas",
+                    _ => "add it, or rename the column that is meant",
+                }
             ),
             Error::UnknownColumn {
                 file,
+                line,
                 found,
                 expected,
             } => write!(
                 f,
-                "{file}:1: expected the columns {} once each, found \"{found}\"; rename or remove it",
-                expected.join(", ")
+                "{file}:{line}: expected the columns {} once each, found {}; rename or remove it",
+                expected.join(","),
+                Quoted(found)
             ),
             Error::Value {
                 file,
@@ -198,12 +282,12 @@ impl fmt::Display for Error {
                 column,
                 found,
                 expected,
-            } => {
-                write!(
-                    f,
-                    "{file}:{line}: {column}: expected {expected}, found \"{found}\""
-                )
-            }
+                hint,
+            } => write!(
+                f,
+                "{file}:{line}: {column}: expected {expected}, found {}; {hint}",
+                Quoted(found)
+            ),
             Error::Duplicate {
                 file,
                 line,
@@ -220,12 +304,10 @@ impl fmt::Display for Error {
                 found,
                 limit,
                 hint,
-            } => {
-                write!(
-                    f,
-                    "{file}:{line}: latency_us: implies {found}, above {limit}; {hint}"
-                )
-            }
+            } => write!(
+                f,
+                "{file}:{line}: latency_us: expected at most {limit}, found {found}; {hint}"
+            ),
             Error::MfuDisagrees {
                 file,
                 line,
@@ -234,25 +316,49 @@ impl fmt::Display for Error {
             } => write!(
                 f,
                 "{file}:{line}: mfu: expected {expected} (from latency_us, FLOPs and peak), found \
-                 \"{found}\"; check dtype, peak and FLOP formula"
+                 {}; check dtype, peak and FLOP formula, or remove the column",
+                Quoted(found)
             ),
             Error::TooManyPoints {
                 file,
+                axis,
                 key,
                 found,
                 limit,
             } => write!(
                 f,
-                "{file}: expected at most {limit} points on an axis, found {found} for {key}; thin \
-                 them out"
+                "{file}: {axis}: expected at most {limit} different values, found {found} for \
+                 {key}; thin them out"
             ),
-            Error::KeyCollision { file, key } => {
-                write!(
-                    f,
-                    "{file}: {key} shares its hash key with another shape; leave one out"
-                )
+            Error::TooManyShapes { file, found, limit } => write!(
+                f,
+                "{file}: expected at most {limit} different shapes, found {found}; split the set"
+            ),
+            Error::KeyCollision { file, key } => write!(
+                f,
+                "{file}: expected different hash keys, found that of another shape for {key}; leave \
+                 one of the two out"
+            ),
+        }
+    }
+}
+
+/// Text from a file on one line, in quotes and not too long: build scripts report single lines.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 80;
+        f.write_str("\"")?;
+        for character in self.0.chars().take(LONGEST) {
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())?;
+            } else {
+                write!(f, "{character}")?;
             }
         }
+        let cut = self.0.chars().nth(LONGEST).is_some();
+        f.write_str(if cut { "...\"" } else { "\"" })
     }
 }
 

@@ -67,6 +67,34 @@ pub fn fingerprints(dir: &Path, gpus_toml: &str) -> Result<Vec<Fingerprint>, Err
     .collect())
 }
 
+/// `bench_data/fingerprints.csv` as it should be: the fingerprints of all sets in the folder `data`,
+/// which has their `gpus.toml`, in order of the folders' names.
+///
+/// # Errors
+/// As [`crate::read_set`]; a folder without a `set.toml` is an error too.
+pub fn fingerprints_csv(data: &Path) -> Result<String, Error> {
+    let io = |path: &Path, source| Error::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let gpus_toml = data.join("gpus.toml");
+    let gpus = std::fs::read_to_string(&gpus_toml).map_err(|e| io(&gpus_toml, e))?;
+    let mut dirs = std::fs::read_dir(data)
+        .and_then(|entries| {
+            entries
+                .map(|entry| entry.map(|e| e.path()))
+                .collect::<Result<Vec<_>, _>>()
+        })
+        .map_err(|e| io(data, e))?;
+    dirs.retain(|path| path.is_dir());
+    dirs.sort();
+    let mut lines = vec![Fingerprint::HEADER.to_owned()];
+    for dir in dirs {
+        lines.extend(fingerprints(&dir, &gpus)?.iter().map(ToString::to_string));
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
 fn of_table<O: Operation>(set: &str, table: &Option<Table<O>>) -> Option<Fingerprint> {
     let table = table.as_ref()?;
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

@@ -1,17 +1,20 @@
 //! `gpus.toml`: data sheets by name.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rooflut_roofline::Gpu;
 use serde::Deserialize;
+use toml::Spanned;
 
 use crate::Error;
+use crate::toml_file::TomlFile;
 
 /// A GPU as a file describes it: units as in data sheets.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GpuSheet {
+    /// In a set's own sheet only: in `gpus.toml` the key is the name.
+    name: Option<String>,
     description: String,
     bf16_tflops: f64,
     fp8_tflops: Option<f64>,
@@ -26,33 +29,51 @@ pub(crate) struct GpuSheet {
 }
 
 impl GpuSheet {
-    /// The data sheet in SI units.
+    /// The GPU of a set's own `[gpu]` table, which begins at `place`.
     ///
     /// # Errors
-    /// [`Error::Toml`] where a number is not positive and finite.
-    pub(crate) fn to_gpu(&self, name: &str, file: &str) -> Result<Gpu, Error> {
-        let positive = |key: &str, value: f64| {
-            if value > 0.0 && value.is_finite() {
-                return Ok(value);
+    /// [`Error::Toml`] where the name is missing or bad or a number not positive and finite.
+    pub(crate) fn to_own_gpu(&self, file: &TomlFile<'_>, place: usize) -> Result<Gpu, Error> {
+        match &self.name {
+            Some(name) => self.to_gpu("gpu", name, file, place),
+            None => {
+                let message = "gpu: expected a name, found none; add name = \"…\" to [gpu]";
+                Err(file.error(place, message.to_owned()))
             }
-            Err(Error::Toml {
-                file: file.to_owned(),
-                message: format!("{name}: {key}: expected a positive number, found {value}"),
-            })
+        }
+    }
+
+    /// The data sheet in SI units; `table` is its key in the file.
+    fn to_gpu(
+        &self,
+        table: &str,
+        name: &str,
+        file: &TomlFile<'_>,
+        place: usize,
+    ) -> Result<Gpu, Error> {
+        file.simple_name(&format!("{table}.name"), name, place)?;
+        let scaled = |key: &str, value: f64, unit: f64| {
+            let key = format!("{table}.{key}");
+            file.positive(&key, value, place)?;
+            // A number of 1e300 teraflop/s is finite, in FLOP/s it is not.
+            file.positive(&key, value * unit, place)
         };
-        let tera = |key: &str, value: f64| Ok(positive(key, value)? * 1e12);
+        let peak = |key: &str, value: Option<f64>| value.map(|v| scaled(key, v, 1e12)).transpose();
+        scaled("mem_bytes", self.mem_bytes as f64, 1.0)?;
+        scaled("l2_bytes", self.l2_bytes as f64, 1.0)?;
+        scaled("sms", f64::from(self.sms), 1.0)?;
         Ok(Gpu {
             // A generator runs once and ends; names live as long as it does.
             name: Box::leak(name.to_owned().into_boxed_str()),
             description: Box::leak(self.description.clone().into_boxed_str()),
-            bf16_flops_per_s: tera("bf16_tflops", self.bf16_tflops)?,
-            fp8_flops_per_s: self.fp8_tflops.map(|v| tera("fp8_tflops", v)).transpose()?,
-            fp4_flops_per_s: self.fp4_tflops.map(|v| tera("fp4_tflops", v)).transpose()?,
-            mem_bytes: positive("mem_bytes", self.mem_bytes as f64).map(|_| self.mem_bytes)?,
-            mem_bw_bytes_per_s: positive("mem_bw_gb_per_s", self.mem_bw_gb_per_s)? * 1e9,
-            l2_bytes: positive("l2_bytes", self.l2_bytes as f64).map(|_| self.l2_bytes)?,
-            sms: positive("sms", f64::from(self.sms)).map(|_| self.sms)?,
-            link_bytes_per_s: positive("link_gb_per_s", self.link_gb_per_s)? * 1e9,
+            bf16_flops_per_s: scaled("bf16_tflops", self.bf16_tflops, 1e12)?,
+            fp8_flops_per_s: peak("fp8_tflops", self.fp8_tflops)?,
+            fp4_flops_per_s: peak("fp4_tflops", self.fp4_tflops)?,
+            mem_bytes: self.mem_bytes,
+            mem_bw_bytes_per_s: scaled("mem_bw_gb_per_s", self.mem_bw_gb_per_s, 1e9)?,
+            l2_bytes: self.l2_bytes,
+            sms: self.sms,
+            link_bytes_per_s: scaled("link_gb_per_s", self.link_gb_per_s, 1e9)?,
         })
     }
 }
@@ -65,19 +86,22 @@ impl Gpus {
     /// Reads the text of a `gpus.toml`.
     ///
     /// # Errors
-    /// [`Error::Toml`] with line and column.
-    pub(crate) fn parse(path: &Path, text: &str) -> Result<Gpus, Error> {
-        let file = path.display().to_string();
-        let sheets: BTreeMap<String, GpuSheet> =
-            toml::from_str(text).map_err(|error| Error::Toml {
-                file: file.clone(),
-                message: error.to_string(),
-            })?;
-        let gpus = sheets
-            .iter()
-            .map(|(name, sheet)| Ok((name.clone(), sheet.to_gpu(name, &file)?)))
-            .collect::<Result<_, Error>>()?;
-        Ok(Gpus(gpus))
+    /// [`Error::Toml`] with the line.
+    pub(crate) fn parse(text: &str) -> Result<Gpus, Error> {
+        let file = TomlFile::new("gpus.toml", text);
+        let sheets: BTreeMap<String, Spanned<GpuSheet>> = file.parse("bench_data/gpus.toml")?;
+        let gpu = |(name, sheet): (&String, &Spanned<GpuSheet>)| {
+            let place = sheet.span().start;
+            let sheet = sheet.as_ref();
+            if sheet.name.is_some() {
+                let message = format!(
+                    "{name}: expected no key name ([{name}] is the name), found one; remove it"
+                );
+                return Err(file.error(place, message));
+            }
+            Ok((name.clone(), sheet.to_gpu(name, name, &file, place)?))
+        };
+        Ok(Gpus(sheets.iter().map(gpu).collect::<Result<_, Error>>()?))
     }
 
     /// The GPU of that name.

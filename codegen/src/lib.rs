@@ -20,42 +20,60 @@ mod emit;
 mod error;
 mod fingerprint;
 mod gpus;
+mod header;
 mod operation;
 mod rows;
 mod set;
 mod table;
+mod toml_file;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 pub use error::Error;
-pub use fingerprint::{Fingerprint, fingerprints};
-pub use set::TableSet;
+pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
+pub use set::{FILES, TableSet};
 
 /// Reads and checks the set in `dir`, whose GPU is one of `gpus_toml` or defined by the set itself.
 ///
 /// # Errors
 /// The first thing in the files that is missing, malformed or impossible; see [`Error`].
 pub fn read_set(dir: &Path, gpus_toml: &str) -> Result<TableSet, Error> {
-    TableSet::read(dir, &gpus::Gpus::parse(Path::new("gpus.toml"), gpus_toml)?)
+    TableSet::read(dir, &gpus::Gpus::parse(gpus_toml)?)
 }
 
-/// The Rust source of a module with every GPU of `gpus_toml` and the sets in `dirs`.
+/// The Rust source of a module with every GPU of `gpus_toml` and the sets in `dirs`, in order of
+/// their names, for rooflut itself.
 ///
 /// Deterministic: the same files give the same bytes.
 ///
 /// # Errors
-/// As [`read_set`].
+/// As [`read_set`]; two sets of one name.
 pub fn generate_builtin(gpus_toml: &Path, dirs: &[&Path]) -> Result<String, Error> {
     let text = std::fs::read_to_string(gpus_toml).map_err(|source| Error::Io {
         path: gpus_toml.to_owned(),
         source,
     })?;
-    let gpus = gpus::Gpus::parse(gpus_toml, &text)?;
-    let sets = dirs
-        .iter()
-        .map(|dir| TableSet::read(dir, &gpus))
-        .collect::<Result<Vec<_>, _>>()?;
-    emit::module(&gpus, &sets)
+    let gpus = gpus::Gpus::parse(&text)?;
+    let mut sets = BTreeMap::<String, (&Path, TableSet)>::new();
+    for dir in dirs {
+        let set = TableSet::read(dir, &gpus)?;
+        match sets.entry(set.name().to_owned()) {
+            Entry::Vacant(place) => {
+                place.insert((dir, set));
+            }
+            Entry::Occupied(first) => {
+                return Err(Error::SameName {
+                    name: first.key().clone(),
+                    first: first.get().0.to_owned(),
+                    second: dir.to_path_buf(),
+                });
+            }
+        }
+    }
+    let sets: Vec<_> = sets.into_values().map(|(_, set)| set).collect();
+    Ok(emit::module(&gpus, &text, &sets))
 }
 
 /// A Rust block expression of type `&'static rooflut::table::TableSet` for the set in `dir`; the set
@@ -64,5 +82,5 @@ pub fn generate_builtin(gpus_toml: &Path, dirs: &[&Path]) -> Result<String, Erro
 /// # Errors
 /// As [`read_set`].
 pub fn generate_expression(dir: &Path, gpus_toml: &str) -> Result<proc_macro2::TokenStream, Error> {
-    emit::expression(&read_set(dir, gpus_toml)?)
+    Ok(emit::expression(&read_set(dir, gpus_toml)?))
 }

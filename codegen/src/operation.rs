@@ -21,7 +21,9 @@ pub(crate) trait Operation {
     const KEY_COLUMNS: &'static [&'static str];
     /// The measured axes: one (a curve) or two (a grid).
     const AXES: &'static [&'static str];
-    /// Columns that a file may have.
+    /// The columns of the shape that a file may have.
+    const OPTIONAL_KEY: &'static [&'static str] = &[];
+    /// All columns that a file may have beside those it must.
     const OPTIONAL: &'static [&'static str] = &["mfu"];
 
     /// The shape that a row measures.
@@ -99,15 +101,32 @@ fn attention_shape(row: &Row<'_>) -> Result<AttentionShape, Error> {
             1
         },
     };
-    if !shape.q_heads.is_multiple_of(shape.tp) {
-        let text = row.text("tp").unwrap_or_default();
-        let expected = format!("a divisor of the {} q_heads", shape.q_heads);
-        return Err(row.refuse("tp", text, &expected));
+    let refuse = |column: &'static str, expected: &str, hint: &'static str| {
+        let text = row.text(column).unwrap_or_default();
+        Err(row.refuse(column, text, expected, hint))
+    };
+    let AttentionShape {
+        q_heads,
+        kv_heads,
+        tp,
+        ..
+    } = shape;
+    if !q_heads.is_multiple_of(kv_heads) {
+        return refuse(
+            "kv_heads",
+            &format!("a divisor of the {q_heads} q_heads"),
+            "every KV head serves equally many query heads: check both counts",
+        );
     }
-    if !shape.q_heads.is_multiple_of(shape.kv_heads) {
-        let text = row.text("kv_heads").unwrap_or_default();
-        let expected = format!("a divisor of the {} q_heads", shape.q_heads);
-        return Err(row.refuse("kv_heads", text, &expected));
+    let global = "heads are counted over all ranks, before tp divides them: check both counts";
+    if !q_heads.is_multiple_of(tp) {
+        let expected = format!("a divisor of the {q_heads} q_heads");
+        return refuse("tp", &expected, global);
+    }
+    // More ranks than KV heads: each rank has a copy of one.
+    if !kv_heads.is_multiple_of(tp) && !tp.is_multiple_of(kv_heads) {
+        let expected = format!("a divisor or a multiple of the {kv_heads} kv_heads");
+        return refuse("tp", &expected, global);
     }
     Ok(shape)
 }
@@ -137,6 +156,7 @@ impl Operation for Prefill {
     const KEY_COLUMNS: &'static [&'static str] =
         &["dtype", "kv_dtype", "q_heads", "kv_heads", "head_dim"];
     const AXES: &'static [&'static str] = &["batch", "seq_len"];
+    const OPTIONAL_KEY: &'static [&'static str] = &["tp"];
     const OPTIONAL: &'static [&'static str] = &["tp", "mfu"];
 
     fn shape(row: &Row<'_>) -> Result<AttentionShape, Error> {
@@ -230,7 +250,12 @@ impl Operation for AllReduce {
 
     fn shape(row: &Row<'_>) -> Result<AllReduceShape, Error> {
         match row.count("ranks")? {
-            1 => Err(row.refuse("ranks", "1", "at least 2")),
+            1 => Err(row.refuse(
+                "ranks",
+                "1",
+                "at least 2",
+                "one GPU has nothing to reduce: leave the row out",
+            )),
             ranks => Ok(AllReduceShape { ranks }),
         }
     }
@@ -276,10 +301,25 @@ impl Operation for Moe {
             intermediate: row.count("intermediate")?,
             tp: row.count("tp")?,
         };
+        let refuse = |column: &'static str, expected: &str, hint: &'static str| {
+            let text = row.text(column).unwrap_or_default();
+            Err(row.refuse(column, text, expected, hint))
+        };
         if shape.top_k > shape.experts {
-            let text = row.text("top_k").unwrap_or_default();
             let expected = format!("at most the {} experts", shape.experts);
-            return Err(row.refuse("top_k", text, &expected));
+            return refuse(
+                "top_k",
+                &expected,
+                "check that the two columns are not swapped",
+            );
+        }
+        if !shape.intermediate.is_multiple_of(shape.tp) {
+            let expected = format!("a divisor of the intermediate size {}", shape.intermediate);
+            return refuse(
+                "tp",
+                &expected,
+                "the size is that of a whole expert, before tp divides it: check both",
+            );
         }
         Ok(shape)
     }

@@ -11,12 +11,13 @@ pub(crate) struct Rows {
     /// The file as messages call it.
     file: String,
     header: Vec<String>,
-    records: Vec<csv::StringRecord>,
+    records: Vec<(u64, csv::StringRecord)>,
 }
 
 /// One row of [`Rows`].
 pub(crate) struct Row<'a> {
     rows: &'a Rows,
+    line: u64,
     record: &'a csv::StringRecord,
 }
 
@@ -24,57 +25,55 @@ impl Rows {
     /// Reads a CSV that must have the columns `required` and may have those in `optional`.
     ///
     /// # Errors
-    /// A file that cannot be read, a missing, unknown or repeated column, a row of another length.
+    /// A file that cannot be read, a missing, unknown or repeated column, a row of another length,
+    /// no row at all.
     pub(crate) fn read(
         path: &Path,
         file: &str,
         required: &[&'static str],
         optional: &[&'static str],
     ) -> Result<Rows, Error> {
-        let io = |source| Error::Io {
+        let bytes = std::fs::read(path).map_err(|source| Error::Io {
             path: path.to_owned(),
             source,
-        };
-        let bytes = std::fs::read(path).map_err(io)?;
+        })?;
+        let text = utf8(file, &bytes)?;
         let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
             .flexible(true)
             .trim(csv::Trim::All)
-            .from_reader(bytes.as_slice());
-        let malformed = |error: csv::Error| Error::Value {
+            .from_reader(text.as_bytes());
+        let mut lines = Lines::of(text);
+        let mut records = Vec::new();
+        for record in reader.records() {
+            // Neither input nor encoding can fail here; the reader's type does not know.
+            let record = record.map_err(|error| Error::Io {
+                path: path.to_owned(),
+                source: error.into(),
+            })?;
+            let byte = record.position().map_or(0, csv::Position::byte);
+            records.push((lines.line_of(byte), record));
+        }
+        let mut records = records.into_iter();
+        let empty = || Error::Empty {
             file: file.to_owned(),
-            line: error.position().map_or(1, csv::Position::line),
-            column: "row".to_owned(),
-            found: error.to_string(),
-            expected: "UTF-8 text".to_owned(),
         };
-        let header: Vec<String> = reader
-            .headers()
-            .map_err(malformed)?
-            .iter()
-            .map(str::to_owned)
-            .collect();
-        check_header(file, &header, required, optional)?;
-        let records = reader
-            .records()
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(malformed)?;
+        let (header_line, header) = records.next().ok_or_else(empty)?;
+        let header: Vec<String> = header.iter().map(str::to_owned).collect();
+        check_header(file, header_line, &header, required, optional)?;
         let rows = Rows {
             file: file.to_owned(),
             header,
-            records,
+            records: records.collect(),
         };
         if rows.records.is_empty() {
-            return Err(Error::Empty {
-                file: file.to_owned(),
-            });
+            return Err(empty());
         }
         for row in rows.iter() {
             if row.record.len() != rows.header.len() {
-                return Err(row.refuse(
-                    "row",
-                    &row.record.iter().collect::<Vec<_>>().join(","),
-                    &format!("{} fields", rows.header.len()),
-                ));
+                let expected = format!("{} fields ({})", rows.header.len(), rows.header.join(","));
+                let found = row.record.iter().collect::<Vec<_>>().join(",");
+                return Err(row.refuse("row", &found, &expected, "mend or remove the row"));
             }
         }
         Ok(rows)
@@ -82,12 +81,67 @@ impl Rows {
 
     /// The rows in the order of the file.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Row<'_>> {
-        self.records.iter().map(|record| Row { rows: self, record })
+        self.records.iter().map(|(line, record)| Row {
+            rows: self,
+            line: *line,
+            record,
+        })
+    }
+}
+
+fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Error> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let (valid, rest) = bytes.split_at(error.valid_up_to());
+        let newlines = valid.iter().filter(|byte| **byte == b'\n').count();
+        let before = valid.rsplit(|byte| *byte == b'\n').next();
+        let after = rest.split(|byte| *byte == b'\n').next();
+        let found = [before.unwrap_or_default(), after.unwrap_or_default()].concat();
+        Error::Value {
+            file: file.to_owned(),
+            line: newlines as u64 + 1,
+            column: "row",
+            found: String::from_utf8_lossy(&found).trim_end().to_owned(),
+            expected: "UTF-8 text".to_owned(),
+            hint: "save the file as UTF-8",
+        }
+    })
+}
+
+/// Line numbers of ascending byte positions. (The csv crate's own are those of the previous line's
+/// end: too small after `\r\n` and blank lines.)
+struct Lines<'a> {
+    rest: std::iter::Peekable<std::iter::Enumerate<std::slice::Iter<'a, u8>>>,
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Lines<'a> {
+        Lines {
+            rest: text.as_bytes().iter().enumerate().peekable(),
+            line: 1,
+        }
+    }
+
+    /// The line of the first byte at or after `position` that ends no line.
+    fn line_of(&mut self, position: u64) -> u64 {
+        let passed = |(place, byte): &(usize, &u8)| {
+            (*place as u64) < position || matches!(byte, b'\r' | b'\n')
+        };
+        while let Some((_, byte)) = self.rest.next_if(passed) {
+            let newline = match byte {
+                b'\n' => true,
+                b'\r' => self.rest.peek().is_none_or(|(_, next)| **next != b'\n'),
+                _ => false,
+            };
+            self.line += u64::from(newline);
+        }
+        self.line
     }
 }
 
 fn check_header(
     file: &str,
+    line: u64,
     header: &[String],
     required: &[&'static str],
     optional: &[&'static str],
@@ -99,6 +153,7 @@ fn check_header(
     {
         return Err(Error::MissingColumn {
             file: file.to_owned(),
+            line,
             column,
             found: header.to_vec(),
         });
@@ -110,6 +165,7 @@ fn check_header(
     match unknown {
         Some((_, name)) => Err(Error::UnknownColumn {
             file: file.to_owned(),
+            line,
             found: name.clone(),
             expected: expected().collect(),
         }),
@@ -117,10 +173,13 @@ fn check_header(
     }
 }
 
+/// What to do about a value that is not a number of the kind expected.
+const CORRECT: &str = "correct it or leave the row out";
+
 impl Row<'_> {
     /// The line in the file.
     pub(crate) fn line(&self) -> u64 {
-        self.record.position().map_or(0, csv::Position::line)
+        self.line
     }
 
     /// The text in `column`, `None` where the table has no such column.
@@ -129,41 +188,76 @@ impl Row<'_> {
         self.record.get(place)
     }
 
+    /// The values of those of `columns` that the table has, as messages call a key:
+    /// `dtype bf16, k 512, n 512`.
+    pub(crate) fn key(&self, columns: &[&str]) -> String {
+        let named = |column: &&str| Some(format!("{column} {}", self.text(column)?));
+        columns
+            .iter()
+            .filter_map(named)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
     /// A positive whole number.
-    pub(crate) fn count(&self, column: &str) -> Result<u32, Error> {
+    pub(crate) fn count(&self, column: &'static str) -> Result<u32, Error> {
         let text = self.text(column).unwrap_or_default();
         match text.parse() {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(self.refuse(column, text, "a positive whole number below 2^32")),
+            _ => {
+                let expected = "a positive whole number below 2^32";
+                let whole = text.parse().is_ok_and(|value: f64| {
+                    value >= 1.0 && value <= f64::from(u32::MAX) && value.fract() <= 0.0
+                });
+                let hint = if whole {
+                    "write it in plain digits"
+                } else {
+                    CORRECT
+                };
+                Err(self.refuse(column, text, expected, hint))
+            }
         }
     }
 
-    /// A positive, finite number.
-    pub(crate) fn positive(&self, column: &str) -> Result<f64, Error> {
+    /// A positive, finite number that is neither 0 nor infinite as f32 either.
+    pub(crate) fn positive(&self, column: &'static str) -> Result<f64, Error> {
         let text = self.text(column).unwrap_or_default();
         match text.parse::<f64>() {
-            Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-            _ => Err(self.refuse(column, text, "a positive number")),
+            Ok(number) if (number as f32).is_normal() && number > 0.0 => Ok(number),
+            Ok(number) if number > 0.0 && number.is_finite() => Err(self.refuse(
+                column,
+                text,
+                "a positive number between 1.2e-38 and 3.4e38",
+                CORRECT,
+            )),
+            _ => Err(self.refuse(column, text, "a positive number", CORRECT)),
         }
     }
 
     /// A dtype by name.
-    pub(crate) fn dtype(&self, column: &str) -> Result<Dtype, Error> {
+    pub(crate) fn dtype(&self, column: &'static str) -> Result<Dtype, Error> {
         let text = self.text(column).unwrap_or_default();
         Dtype::from_name(text).ok_or_else(|| {
-            let names = Dtype::ALL.map(Dtype::name).join(", ");
-            self.refuse(column, text, &format!("one of {names}"))
+            let expected = format!("one of {}", Dtype::ALL.map(Dtype::name).join(", "));
+            self.refuse(column, text, &expected, "rename it or leave the row out")
         })
     }
 
     /// The error for a value in `column` of this row.
-    pub(crate) fn refuse(&self, column: &str, found: &str, expected: &str) -> Error {
+    pub(crate) fn refuse(
+        &self,
+        column: &'static str,
+        found: &str,
+        expected: &str,
+        hint: &'static str,
+    ) -> Error {
         Error::Value {
             file: self.rows.file.clone(),
             line: self.line(),
-            column: column.to_owned(),
+            column,
             found: found.to_owned(),
             expected: expected.to_owned(),
+            hint,
         }
     }
 }

@@ -1,18 +1,21 @@
 //! One CSV as sorted points by shape.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rooflut_roofline::Gpu;
 
 use crate::Error;
 use crate::check;
+use crate::header::Timing;
 use crate::operation::Operation;
 use crate::rows::{Row, Rows};
-use crate::set::Timing;
 
 /// Points on an axis that a resolved handle can hold.
 pub(crate) const MAX_POINTS: usize = 32;
+
+/// Shapes that an index of 16 bits can number.
+const MAX_SHAPES: usize = 1 << 16;
 
 /// A checked table: measured points by shape, both in ascending order.
 pub(crate) struct Table<O: Operation> {
@@ -34,7 +37,8 @@ impl<O: Operation> Table<O> {
         timing: Option<Timing>,
     ) -> Result<Option<Table<O>>, Error> {
         let path = dir.join(O::FILE);
-        if !path.exists() {
+        // Whatever else keeps the file from being read is an error, not a missing table.
+        if matches!(path.try_exists(), Ok(false)) {
             return Ok(None);
         }
         let file = format!("{set}/{}", O::FILE);
@@ -49,7 +53,14 @@ impl<O: Operation> Table<O> {
             .chain(["latency_us"])
             .collect();
         let rows = Rows::read(&path, &file, &required, O::OPTIONAL)?;
+        let key_columns: Vec<_> = O::KEY_COLUMNS
+            .iter()
+            .chain(O::OPTIONAL_KEY)
+            .copied()
+            .collect();
+        let point_columns: Vec<_> = key_columns.iter().chain(O::AXES).copied().collect();
         let mut lines = BTreeMap::new();
+        let mut names = BTreeMap::new();
         let mut shapes = BTreeMap::<O::Shape, BTreeMap<[u32; 2], f32>>::new();
         for row in rows.iter() {
             let shape = O::shape(&row)?;
@@ -57,22 +68,22 @@ impl<O: Operation> Table<O> {
             let latency_us = row.positive("latency_us")?;
             check::row::<O>(&file, &row, gpu, &shape, point, latency_us)?;
             if let Some(first) = lines.insert((shape, point), row.line()) {
-                let key = describe::<O>(&shape, Some(point));
                 return Err(Error::Duplicate {
                     file,
                     line: row.line(),
                     first,
-                    key,
+                    key: row.key(&point_columns),
                 });
             }
+            names.entry(shape).or_insert_with(|| row.key(&key_columns));
             shapes
                 .entry(shape)
                 .or_default()
                 .insert(point, latency_us as f32);
         }
         let table = Table { timing, shapes };
-        table.check_axes(&file)?;
-        table.check_keys(&file)?;
+        table.check_axes(&file, &names)?;
+        table.check_keys(&file, &names)?;
         Ok(Some(table))
     }
 
@@ -99,30 +110,37 @@ impl<O: Operation> Table<O> {
         self.timing.floor_us.unwrap_or(smallest)
     }
 
-    fn check_axes(&self, file: &str) -> Result<(), Error> {
+    fn check_axes(&self, file: &str, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
         for (shape, points) in &self.shapes {
-            let found = Self::axes(points).iter().map(Vec::len).max().unwrap_or(0);
-            if found > MAX_POINTS {
-                let key = describe::<O>(shape, None);
-                return Err(Error::TooManyPoints {
-                    file: file.to_owned(),
-                    key,
-                    found,
-                    limit: MAX_POINTS,
-                });
+            for (axis, values) in O::AXES.iter().zip(Self::axes(points)) {
+                if values.len() > MAX_POINTS {
+                    return Err(Error::TooManyPoints {
+                        file: file.to_owned(),
+                        axis,
+                        key: names.get(shape).cloned().unwrap_or_default(),
+                        found: values.len(),
+                        limit: MAX_POINTS,
+                    });
+                }
             }
         }
         Ok(())
     }
 
-    fn check_keys(&self, file: &str) -> Result<(), Error> {
-        let mut seen = BTreeMap::new();
+    fn check_keys(&self, file: &str, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
+        if self.shapes.len() > MAX_SHAPES {
+            return Err(Error::TooManyShapes {
+                file: file.to_owned(),
+                found: self.shapes.len(),
+                limit: MAX_SHAPES,
+            });
+        }
+        let mut seen = BTreeSet::new();
         for shape in self.shapes.keys() {
-            if seen.insert(O::key(shape), shape).is_some() {
-                let key = describe::<O>(shape, None);
+            if !seen.insert(O::key(shape)) {
                 return Err(Error::KeyCollision {
                     file: file.to_owned(),
-                    key,
+                    key: names.get(shape).cloned().unwrap_or_default(),
                 });
             }
         }
@@ -136,13 +154,4 @@ fn point<O: Operation>(row: &Row<'_>) -> Result<[u32; 2], Error> {
         [only, ..] => Ok([row.count(only)?, 1]),
         [] => Ok([1, 1]),
     }
-}
-
-/// A shape, or a row's key, as messages call it: `GemmShape { dtype: Bf16, k: 512, n: 512 }, m 8`.
-fn describe<O: Operation>(shape: &O::Shape, point: Option<[u32; 2]>) -> String {
-    let mut text = format!("{shape:?}");
-    for (axis, value) in O::AXES.iter().zip(point.into_iter().flatten()) {
-        text += &format!(", {axis} {value}");
-    }
-    text
 }

@@ -1,1 +1,50 @@
-fn _x() {}
+//! The macro behind `rooflut::tables!`; use it through rooflut's feature `macros`.
+//!
+//! The data sheets that a set may name (`bench_data/gpus.toml`) belong to the package rooflut, which
+//! depends on this one. So expansion takes two steps: [`tables!`] hands its argument to a
+//! `macro_rules` macro that rooflut's build script writes, and that one adds the text of the data
+//! sheets and calls [`tables_with_gpus!`], which does the work.
+
+use proc_macro::TokenStream;
+use quote::quote;
+
+mod expand;
+
+/// Compiles the table set in a folder into this crate: an expression of type
+/// `&'static rooflut::table::TableSet`.
+///
+/// The path is relative to the folder of this crate's `Cargo.toml`. The folder has a `set.toml` (the
+/// GPU, by the name of a built-in data sheet or with a `[gpu]` table of its own; who measured what and
+/// how; a section per operation) and one CSV per operation, as the folders of rooflut's `bench_data/`,
+/// whose README describes them.
+///
+/// ```text
+/// static MY_GPU: &rooflut::table::TableSet = rooflut::tables!("measurements/my-gpu");
+/// ```
+///
+/// Everything is checked while this crate compiles; what is missing, misspelt or faster than the GPU
+/// can be is a compile error that names file, line and column. A change of one of the files recompiles
+/// the crate; a file that is *added* to the folder is seen at the next change of one of the others, or
+/// of the code.
+///
+/// The dependency must be called `rooflut` in `Cargo.toml`: the expansion names it.
+#[proc_macro]
+pub fn tables(input: TokenStream) -> TokenStream {
+    match syn::parse2::<expand::Call>(input.into()) {
+        Ok(expand::Call { dir }) => quote!(::rooflut::__tables_with_gpus!(#dir)).into(),
+        Err(error) => error.into_compile_error().into(),
+    }
+}
+
+/// The second step of [`tables!`]: the folder, and the text of rooflut's data sheets.
+#[doc(hidden)]
+#[proc_macro]
+pub fn tables_with_gpus(input: TokenStream) -> TokenStream {
+    let expression = syn::parse2(input.into()).and_then(|call| {
+        let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+        expand::expand(&call, manifest_dir.as_ref())
+    });
+    expression
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}

@@ -1,0 +1,196 @@
+//! What codegen accepts, and that what it emits depends on the data only.
+#![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
+
+mod support;
+
+use rooflut_codegen::{fingerprints, generate_builtin};
+use support::{DECODE, Fixture, GEMM, GPUS, SET_TOML, bench_data};
+
+const ROWS: [&str; 4] = [
+    "bf16,512,512,16,10",
+    "bf16,512,512,128,11.5",
+    "bf16,512,1024,16,12",
+    "fp8,512,512,16,9",
+];
+
+/// What the set with this `gemm.csv` becomes.
+fn emitted(gemm: &str) -> String {
+    Fixture::new().file("gemm.csv", gemm).expression()
+}
+
+fn csv(rows: &[&str]) -> String {
+    format!("{GEMM}{}\n", rows.join("\n"))
+}
+
+#[test]
+fn the_order_of_rows_does_not_matter() {
+    let [a, b, c, d] = ROWS;
+    let sorted = emitted(&csv(&ROWS));
+    for order in [[d, c, b, a], [b, d, a, c], [c, a, d, b]] {
+        assert_eq!(emitted(&csv(&order)), sorted);
+    }
+}
+
+#[test]
+fn the_order_of_columns_does_not_matter() {
+    assert_eq!(
+        emitted("latency_us,m,dtype,n,k\n11.5,16,bf16,1024,512\n"),
+        emitted(&csv(&["bf16,512,1024,16,11.5"]))
+    );
+}
+
+#[test]
+fn spellings_of_csv_do_not_matter() {
+    let plain = csv(&ROWS);
+    let expected = emitted(&plain);
+    for other in [
+        plain.replace('\n', "\r\n"),
+        plain.replace('\n', "\r"),
+        plain.replace('\n', "\n\n"),
+        plain.replace(',', " , "),
+        plain.replace("bf16", "\"bf16\"").replace("512", "\"512\""),
+        plain.trim_end().to_owned(),
+        format!("\u{feff}{plain}"),
+        format!("\n{plain}\r\n\r\n"),
+    ] {
+        assert_eq!(emitted(&other), expected, "{other:?}");
+    }
+}
+
+#[test]
+fn spellings_of_toml_do_not_matter() {
+    let expected = emitted(&csv(&ROWS));
+    for toml in [
+        SET_TOML.replace('\n', "\r\n"),
+        format!("\u{feff}# A comment\n{SET_TOML}"),
+        SET_TOML.replace("t0_us = 5.0", "t0_us = 5"),
+    ] {
+        let fixture = Fixture::gemm(&ROWS.join("\n")).file("set.toml", &toml);
+        assert_eq!(fixture.expression(), expected, "{toml}");
+    }
+}
+
+#[test]
+fn a_ragged_grid_has_holes() {
+    let csv = format!("{DECODE}bf16,bf16,8,8,64,1,1,64,50\nbf16,bf16,8,8,64,1,2,128,51\n");
+    let source = Fixture::new()
+        .file("attention_decode.csv", csv)
+        .expression();
+    // Two rows on a grid of two by two, latencies and slowdowns.
+    assert_eq!(source.matches("50.0 , HOLE , HOLE , 51.0").count(), 1);
+    assert_eq!(source.matches("HOLE ,").count(), 4);
+}
+
+#[test]
+fn extreme_values_are_emitted_as_numbers() {
+    let source = emitted(&csv(&[
+        "bf16,1,1,1,3e38",
+        "bf16,4294967295,4294967295,4294967295,3e38",
+    ]));
+    assert!(
+        source.contains("300000000000000000000000000000000000000"),
+        "{source}"
+    );
+    syn::parse_str::<syn::Expr>(&source).unwrap();
+}
+
+#[test]
+fn a_set_may_define_its_gpu() {
+    let sheet = GPUS.replace("[toy]", "[gpu]\nname = \"mine\"");
+    let toml = SET_TOML.replace("gpu = \"toy\"\n", "") + &sheet;
+    let source = Fixture::gemm(&ROWS.join("\n"))
+        .file("set.toml", toml)
+        .expression();
+    assert!(source.contains("name : \"mine\""));
+    assert_eq!(source.replace("\"mine\"", "\"toy\""), emitted(&csv(&ROWS)));
+}
+
+#[test]
+fn the_built_in_sets_pass_with_all_their_rows() {
+    let data = bench_data();
+    let gpus = std::fs::read_to_string(data.join("gpus.toml")).unwrap();
+    let mut sets = 0;
+    for entry in std::fs::read_dir(&data).unwrap() {
+        let dir = entry.unwrap().path();
+        if !dir.is_dir() {
+            continue;
+        }
+        sets += 1;
+        for fingerprint in fingerprints(&dir, &gpus).unwrap() {
+            let csv = std::fs::read_to_string(dir.join(fingerprint.table)).unwrap();
+            let rows = csv.lines().filter(|line| !line.trim().is_empty()).count() - 1;
+            assert_eq!(fingerprint.rows, rows, "{}", fingerprint.table);
+        }
+    }
+    assert!(sets >= 2);
+}
+
+/// The source of rooflut's own tables, sets given in this order.
+fn builtin(sets: [&str; 2]) -> String {
+    let data = bench_data();
+    let [first, second] = sets.map(|set| data.join(set));
+    generate_builtin(&data.join("gpus.toml"), &[&first, &second]).unwrap()
+}
+
+#[test]
+fn generating_twice_gives_the_same_bytes() {
+    let source = builtin(["h100", "h100-infersim"]);
+    assert_eq!(builtin(["h100", "h100-infersim"]), source);
+    assert_eq!(builtin(["h100-infersim", "h100"]), source);
+}
+
+#[test]
+fn the_emitted_module_is_documented_rust_without_paths_of_this_machine() {
+    let source = builtin(["h100", "h100-infersim"]);
+    let file = syn::parse_file(&source).unwrap();
+    let modules: Vec<_> = file
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            syn::Item::Mod(module) => Some(module),
+            _ => None,
+        })
+        .collect();
+    let names: Vec<_> = modules
+        .iter()
+        .map(|module| module.ident.to_string())
+        .collect();
+    assert_eq!(names, ["gpus", "sets"]);
+    for module in modules {
+        assert!(is_documented(&module.attrs));
+        for item in &module.content.as_ref().unwrap().1 {
+            let attributes = match item {
+                syn::Item::Const(item) => &item.attrs,
+                syn::Item::Static(item) => &item.attrs,
+                _ => panic!("neither a constant nor a static"),
+            };
+            assert!(is_documented(attributes));
+        }
+    }
+    let here = std::env::current_dir().unwrap();
+    let repository = here.parent().unwrap().display().to_string();
+    assert!(!source.contains(&repository));
+    for path in ["/home/", "/root/", "/tmp/", "C:\\", "../"] {
+        assert!(!source.contains(path), "{path}");
+    }
+    assert!(source.lines().count() > 1000, "one line is not readable");
+}
+
+fn is_documented(attributes: &[syn::Attribute]) -> bool {
+    attributes
+        .iter()
+        .any(|attribute| attribute.path().is_ident("doc"))
+}
+
+#[test]
+fn an_emitted_expression_is_rust_without_paths_of_this_machine() {
+    let fixture = Fixture::gemm(&ROWS.join("\n"));
+    let source = fixture.expression();
+    assert!(matches!(
+        syn::parse_str(&source).unwrap(),
+        syn::Expr::Block(_)
+    ));
+    let temporary = fixture.dir().parent().unwrap().display().to_string();
+    assert!(!source.contains(&temporary));
+    assert_eq!(fixture.expression(), source);
+}

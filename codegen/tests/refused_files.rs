@@ -1,0 +1,307 @@
+//! Files and folders that codegen refuses, each with its message.
+
+mod support;
+
+use rooflut_codegen::{generate_builtin, read_set};
+use support::{Fixture, GEMM, GPUS, SET_TOML};
+
+const ROW: &str = "bf16,512,512,16,10\n";
+
+#[test]
+fn a_folder_without_set_toml_is_refused() {
+    assert_eq!(
+        Fixture::gemm(ROW).without("set.toml").refusal(),
+        "set: expected a set.toml beside the tables (GPU, engine stack, timing, t0, source, licence, \
+         date), found none; bench_data/README.md shows one"
+    );
+}
+
+#[test]
+fn a_folder_that_does_not_exist_is_refused() {
+    let fixture = Fixture::new();
+    for missing in ["sett", "set/set.toml"] {
+        let dir = fixture.dir().join("..").join(missing);
+        let message = read_set(&dir, GPUS).err().unwrap().to_string();
+        assert_eq!(
+            message,
+            format!(
+                "{}: expected the folder of a table set, found none; check the path",
+                dir.display()
+            )
+        );
+    }
+}
+
+#[test]
+fn a_set_without_tables_is_refused() {
+    assert_eq!(
+        Fixture::new().refusal(),
+        "set: expected at least one table beside set.toml (gemm.csv, attention_prefill.csv, \
+         attention_decode.csv, allreduce.csv, moe.csv), found none; add one"
+    );
+}
+
+#[test]
+fn a_csv_that_no_operation_reads_is_refused() {
+    for name in ["gem.csv", "GEMM.CSV", "attention-decode.csv"] {
+        assert_eq!(
+            Fixture::gemm(ROW).file(name, "").refusal(),
+            format!(
+                "set/{name}: expected one of gemm.csv, attention_prefill.csv, attention_decode.csv, \
+                 allreduce.csv, moe.csv, found another CSV file; rename it or move it away"
+            )
+        );
+    }
+    let notes = Fixture::gemm(ROW)
+        .file("README.md", "")
+        .file("._gemm.csv", "");
+    assert!(notes.read().is_ok());
+}
+
+#[test]
+fn a_table_without_rows_is_refused() {
+    for csv in ["", "\n\n", "\u{feff}", GEMM, &format!("{GEMM}\n\r\n")] {
+        assert_eq!(
+            Fixture::new().file("gemm.csv", csv).refusal(),
+            "set/gemm.csv: expected at least one row of measurements, found none; leave the file out \
+             or fill it",
+            "{csv:?}"
+        );
+    }
+}
+
+#[test]
+fn a_table_that_is_a_folder_is_refused() {
+    let fixture = Fixture::new();
+    std::fs::create_dir(fixture.dir().join("gemm.csv")).unwrap();
+    let message = fixture.refusal();
+    assert!(message.starts_with("set/gemm.csv: "), "{message}");
+    assert!(
+        message.ends_with("; check that the file is there and readable"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_operation_without_its_section_is_refused() {
+    assert_eq!(
+        Fixture::gemm(ROW)
+            .set_toml("[gemm]\nt0_us = 5.0\n", "")
+            .refusal(),
+        "set/set.toml: expected a section [gemm] with t0_us (the operation's launch time in \
+         microseconds; its smallest measured latency is a good start), found none; add it"
+    );
+}
+
+/// The refusal of [`SET_TOML`] with one text replaced.
+fn toml_refusal(from: &str, to: &str) -> String {
+    Fixture::gemm(ROW).set_toml(from, to).refusal()
+}
+
+#[test]
+fn a_key_too_many_is_named() {
+    assert_eq!(
+        toml_refusal("engine = \"none\"\n", "engine = \"none\"\nvendor = \"x\"\n"),
+        "set/set.toml:4: unknown field `vendor`, expected one of `name`, `gpu`, `engine`, `timing`, \
+         `source`, `license`, `date`, `gemm`, `prefill`, `decode`, `allreduce`, `moe`; \
+         bench_data/README.md shows how it should be"
+    );
+    assert_eq!(
+        toml_refusal("[gemm]\nt0_us = 5.0", "[gemm]\nt0_us = 5.0\nt1_us = 3.0"),
+        "set/set.toml:10: unknown field `t1_us`, expected one of `t0_us`, `floor_us`, `hot_read`; \
+         bench_data/README.md shows how it should be"
+    );
+}
+
+#[test]
+fn a_missing_key_is_named() {
+    assert_eq!(
+        toml_refusal("engine = \"none\"\n", ""),
+        "set/set.toml:1: missing field `engine`; bench_data/README.md shows how it should be"
+    );
+    assert_eq!(
+        toml_refusal("[moe]\nt0_us = 5.0\n", "[moe]\n"),
+        "set/set.toml:16: missing field `t0_us`; bench_data/README.md shows how it should be"
+    );
+}
+
+#[test]
+fn toml_that_does_not_parse_is_refused_on_one_line() {
+    let message = toml_refusal("engine = \"none\"", "engine = none");
+    assert!(message.starts_with("set/set.toml:3: "), "{message}");
+    assert_eq!(
+        toml_refusal("engine = \"none\"", "engine = 3"),
+        "set/set.toml:3: invalid type: integer `3`, expected a string; bench_data/README.md shows \
+         how it should be"
+    );
+}
+
+#[test]
+fn names_are_simple() {
+    for name in [
+        "", "H100", "h_100", "1h100", "h100 ", "-h", "all", "h\u{e9}",
+    ] {
+        assert_eq!(
+            toml_refusal("name = \"set\"", &format!("name = \"{name}\"")),
+            format!(
+                "set/set.toml:1: name: expected lower-case letters, digits and hyphens, starting \
+                 with a letter (and not \"all\"), found \"{name}\"; rename it"
+            )
+        );
+    }
+}
+
+#[test]
+fn an_unknown_gpu_is_refused_with_those_that_exist() {
+    assert_eq!(
+        toml_refusal("gpu = \"toy\"", "gpu = \"h1000\""),
+        "set/set.toml:2: gpu: expected one of toy, found \"h1000\"; for another GPU give its data \
+         sheet in a [gpu] table"
+    );
+    assert_eq!(
+        toml_refusal("gpu = \"toy\"", "gpu = 100"),
+        "set/set.toml:2: invalid type: integer `100`, expected the name of a GPU or a [gpu] table; \
+         bench_data/README.md shows how it should be"
+    );
+}
+
+#[test]
+fn timings_are_positive_numbers() {
+    for (value, shown) in [("0", "0"), ("-1.5", "-1.5"), ("nan", "NaN"), ("inf", "inf")] {
+        assert_eq!(
+            toml_refusal(
+                "[decode]\nt0_us = 5.0",
+                &format!("[decode]\nt0_us = {value}")
+            ),
+            format!(
+                "set/set.toml:13: decode.t0_us: expected a positive number, found {shown}; correct it"
+            )
+        );
+    }
+    assert_eq!(
+        toml_refusal("[moe]\nt0_us = 5.0", "[moe]\nt0_us = 5.0\nfloor_us = 0.0"),
+        "set/set.toml:18: moe.floor_us: expected a positive number, found 0; correct it"
+    );
+    assert_eq!(
+        toml_refusal("[moe]\nt0_us = 5.0", "[moe]\nt0_us = 5.0\nhot_read = 1.5"),
+        "set/set.toml:18: moe.hot_read: expected at most 1 (a byte from the L2 cache takes no longer \
+         than one from memory), found 1.5; correct it"
+    );
+}
+
+#[test]
+fn origins_are_not_empty_and_dates_are_days() {
+    assert_eq!(
+        toml_refusal("license = \"MIT\"", "license = \" \""),
+        "set/set.toml:6: license: expected some text, found none; fill it in"
+    );
+    for date in [
+        "yesterday",
+        "2026-1-31",
+        "31-01-2026",
+        "2026-00-31",
+        "2026-01-31-1",
+    ] {
+        assert_eq!(
+            toml_refusal("2026-01-31", date),
+            format!(
+                "set/set.toml:7: date: expected a day like \"2026-01-31\", found \"{date}\"; correct it"
+            )
+        );
+    }
+}
+
+const OWN_GPU: &str = r#"
+[gpu]
+name = "mine"
+description = "A GPU of my own"
+bf16_tflops = 100.0
+mem_bytes = 17179869184
+mem_bw_gb_per_s = 1000.0
+l2_bytes = 10000000
+sms = 40
+link_gb_per_s = 50.0
+source = "made up"
+"#;
+
+/// The refusal of a set with [`OWN_GPU`] in which one text is replaced.
+fn gpu_refusal(from: &str, to: &str) -> String {
+    assert!(OWN_GPU.contains(from), "{from}");
+    let toml = SET_TOML.replace("gpu = \"toy\"\n", "") + &OWN_GPU.replace(from, to);
+    Fixture::gemm(ROW).file("set.toml", toml).refusal()
+}
+
+#[test]
+fn a_data_sheet_of_its_own_is_checked() {
+    assert_eq!(
+        gpu_refusal("sms = 40\n", ""),
+        "set/set.toml:18: missing field `sms`; bench_data/README.md shows how it should be"
+    );
+    let message = gpu_refusal("sms = 40\n", "sms = 40\nprice = 3\n");
+    assert!(
+        message.starts_with("set/set.toml:26: unknown field `price`, expected one of `name`, "),
+        "{message}"
+    );
+    assert_eq!(
+        gpu_refusal("name = \"mine\"\n", ""),
+        "set/set.toml:18: gpu: expected a name, found none; add name = \"…\" to [gpu]"
+    );
+    assert_eq!(
+        gpu_refusal("name = \"mine\"", "name = \"My GPU\""),
+        "set/set.toml:18: gpu.name: expected lower-case letters, digits and hyphens, starting with a \
+         letter (and not \"all\"), found \"My GPU\"; rename it"
+    );
+    for (key, value, shown) in [
+        ("bf16_tflops = 100.0", "bf16_tflops = -1.0", "-1"),
+        ("bf16_tflops = 100.0", "bf16_tflops = 1e300", "inf"),
+        ("mem_bw_gb_per_s = 1000.0", "mem_bw_gb_per_s = nan", "NaN"),
+        ("mem_bytes = 17179869184", "mem_bytes = 0", "0"),
+        ("sms = 40", "sms = 0", "0"),
+    ] {
+        let name = key.split(' ').next().unwrap();
+        assert_eq!(
+            gpu_refusal(key, value),
+            format!(
+                "set/set.toml:18: gpu.{name}: expected a positive number, found {shown}; correct it"
+            )
+        );
+    }
+}
+
+#[test]
+fn bad_data_sheets_are_refused() {
+    let refusal = |gpus: &str| {
+        let fixture = Fixture::gemm(ROW);
+        read_set(&fixture.dir(), gpus).err().unwrap().to_string()
+    };
+    assert_eq!(
+        refusal(&GPUS.replace("[toy]", "[Toy]")),
+        "gpus.toml:2: Toy.name: expected lower-case letters, digits and hyphens, starting with a \
+         letter (and not \"all\"), found \"Toy\"; rename it"
+    );
+    assert_eq!(
+        refusal(&GPUS.replace("[toy]", "[toy]\nname = \"toy\"")),
+        "gpus.toml:2: toy: expected no key name ([toy] is the name), found one; remove it"
+    );
+    assert_eq!(
+        refusal(&GPUS.replace("sms = 40\n", "")),
+        "gpus.toml:2: missing field `sms`; bench_data/gpus.toml shows how it should be"
+    );
+}
+
+#[test]
+fn two_sets_of_one_name_are_refused() {
+    let fixture = Fixture::gemm(ROW);
+    let gpus = fixture.dir().join("gpus.toml");
+    std::fs::write(&gpus, GPUS).unwrap();
+    let (first, second) = (fixture.dir(), fixture.dir().join("."));
+    let error = generate_builtin(&gpus, &[&first, &second]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{}: name: expected another name than \"set\", which {} has; rename one of the two sets",
+            second.display(),
+            first.display()
+        )
+    );
+}

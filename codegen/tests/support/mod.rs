@@ -1,0 +1,112 @@
+//! Made-up table sets in temporary folders.
+#![allow(dead_code)] // Each test file uses its part.
+#![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
+
+use std::path::{Path, PathBuf};
+
+use rooflut_codegen::{Error, TableSet, generate_expression, read_set};
+use tempfile::TempDir;
+
+/// A GPU with round numbers: 100 TFLOP/s at 16 bits, 200 at 8 bits, 1 TB/s, 10 MB L2, 50 GB/s link.
+pub(crate) const GPUS: &str = r#"
+[toy]
+description = "A GPU that does not exist"
+bf16_tflops = 100.0
+fp8_tflops = 200.0
+mem_bytes = 17179869184
+mem_bw_gb_per_s = 1000.0
+l2_bytes = 10000000
+sms = 40
+link_gb_per_s = 50.0
+source = "made up"
+"#;
+
+/// A `set.toml` with all operations.
+pub(crate) const SET_TOML: &str = r#"name = "set"
+gpu = "toy"
+engine = "none"
+timing = "made up"
+source = "a test"
+license = "MIT"
+date = "2026-01-31"
+[gemm]
+t0_us = 5.0
+[prefill]
+t0_us = 5.0
+[decode]
+t0_us = 5.0
+[allreduce]
+t0_us = 5.0
+[moe]
+t0_us = 5.0
+"#;
+
+pub(crate) const GEMM: &str = "dtype,k,n,m,latency_us\n";
+pub(crate) const PREFILL: &str =
+    "dtype,kv_dtype,q_heads,kv_heads,head_dim,batch,seq_len,latency_us\n";
+pub(crate) const DECODE: &str =
+    "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,kv_len,latency_us\n";
+pub(crate) const ALLREDUCE: &str = "ranks,bytes,latency_us\n";
+pub(crate) const MOE: &str = "dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us\n";
+
+/// A folder called `set` that starts with [`SET_TOML`] only.
+pub(crate) struct Fixture {
+    temp: TempDir,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Fixture {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("set")).unwrap();
+        Fixture { temp }.file("set.toml", SET_TOML)
+    }
+
+    /// A fixture with one GEMM table.
+    pub(crate) fn gemm(rows: &str) -> Fixture {
+        Fixture::new().file("gemm.csv", format!("{GEMM}{rows}"))
+    }
+
+    pub(crate) fn file(self, name: &str, contents: impl AsRef<[u8]>) -> Fixture {
+        std::fs::write(self.dir().join(name), contents).unwrap();
+        self
+    }
+
+    pub(crate) fn without(self, name: &str) -> Fixture {
+        std::fs::remove_file(self.dir().join(name)).unwrap();
+        self
+    }
+
+    /// [`SET_TOML`] with one text replaced.
+    pub(crate) fn set_toml(self, from: &str, to: &str) -> Fixture {
+        assert!(SET_TOML.contains(from), "{from}");
+        self.file("set.toml", SET_TOML.replace(from, to))
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.temp.path().join("set")
+    }
+
+    pub(crate) fn read(&self) -> Result<TableSet, Error> {
+        read_set(&self.dir(), GPUS)
+    }
+
+    /// The message of the refusal, the temporary folder's path cut off.
+    pub(crate) fn refusal(&self) -> String {
+        let Err(error) = self.read() else {
+            panic!("the set was accepted");
+        };
+        let message = error.to_string();
+        assert!(!message.contains('\n'), "more than a line: {message}");
+        message.replace(&format!("{}/", self.temp.path().display()), "")
+    }
+
+    /// What the set becomes.
+    pub(crate) fn expression(&self) -> String {
+        generate_expression(&self.dir(), GPUS).unwrap().to_string()
+    }
+}
+
+/// The repository's data.
+pub(crate) fn bench_data() -> PathBuf {
+    Path::new("..").join("bench_data")
+}

@@ -1,0 +1,96 @@
+//! From a path to an expression: what the procedural macros do, in types that tests can use.
+
+use std::path::Path;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use rooflut_codegen::Error;
+use syn::parse::{Parse, ParseStream};
+use syn::{LitStr, Token};
+
+/// The argument of `tables!`.
+pub(crate) struct Call {
+    /// The folder of the set.
+    pub(crate) dir: LitStr,
+}
+
+/// The arguments of `tables_with_gpus!`.
+pub(crate) struct CallWithGpus {
+    dir: LitStr,
+    /// The text of `gpus.toml`.
+    gpus: LitStr,
+}
+
+impl Parse for Call {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Call> {
+        let expected = "expected the folder of a table set as one string, \
+                        rooflut::tables!(\"measurements/my-gpu\")";
+        let explain = |error: syn::Error| {
+            let found = if input.is_empty() {
+                "nothing"
+            } else {
+                "something else"
+            };
+            syn::Error::new(error.span(), format!("{expected}, found {found}"))
+        };
+        let dir = input.parse().map_err(explain)?;
+        input.parse::<Option<Token![,]>>()?;
+        if input.is_empty() {
+            Ok(Call { dir })
+        } else {
+            Err(input.error(format!("{expected}, found more")))
+        }
+    }
+}
+
+impl Parse for CallWithGpus {
+    fn parse(input: ParseStream<'_>) -> syn::Result<CallWithGpus> {
+        let dir = input.parse()?;
+        input.parse::<Token![,]>()?;
+        let gpus = input.parse()?;
+        Ok(CallWithGpus { dir, gpus })
+    }
+}
+
+/// The set as an expression.
+///
+/// # Errors
+/// What codegen refuses, at the literal.
+pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<TokenStream> {
+    let path = call.dir.value();
+    let dir = manifest_dir.join(&path);
+    let set = rooflut_codegen::generate_expression(&dir, &call.gpus.value())
+        .map_err(|error| syn::Error::new(call.dir.span(), message(error, &path)))?;
+    // Cargo does not know that a procedural macro reads files; that `include_bytes!` does, it knows.
+    let files = rooflut_codegen::FILES
+        .iter()
+        .filter(|file| dir.join(file).exists());
+    let includes = files.map(|file| {
+        if Path::new(&path).is_absolute() {
+            let file = format!("{path}/{file}");
+            quote!(::core::include_bytes!(#file))
+        } else {
+            let file = format!("/{path}/{file}");
+            quote!(::core::include_bytes!(::core::concat!(
+                ::core::env!("CARGO_MANIFEST_DIR"),
+                #file
+            )))
+        }
+    });
+    Ok(quote! {{
+        #(const _: &[u8] = #includes;)*
+        #set
+    }})
+}
+
+/// The message for the user, who knows the folder by the path in the call.
+fn message(error: Error, path: &str) -> String {
+    let start = "paths start at the folder of this crate's Cargo.toml";
+    match error {
+        Error::NoFolder { .. } => {
+            format!("{}; {start}", Error::NoFolder { dir: path.into() })
+        }
+        Error::NoSetToml { .. } => Error::NoSetToml { dir: path.into() }.to_string(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,116 @@
+//! `rooflut::tables!` compiles a folder of made-up measurements into this test.
+#![cfg(feature = "macros")]
+#![allow(clippy::float_cmp)] // What stands in set.toml is taken over as it is.
+
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape, gpus};
+use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use rooflut::table::{Provenance, TableSet};
+
+static TINY: &TableSet = rooflut::tables!("tests/fixtures/tiny-set");
+static OWN_GPU: &TableSet = rooflut::tables!("tests/fixtures/own-gpu");
+
+/// An answer that has to be a row of the table.
+fn assert_row(estimate: Estimate, latency_us: f64) {
+    assert_eq!(estimate.provenance, Provenance::Measured);
+    let found = estimate.time.us();
+    assert!(
+        (found / latency_us - 1.0).abs() < 1e-7,
+        "{found} {latency_us}"
+    );
+}
+
+#[test]
+fn a_set_has_the_name_the_gpu_and_the_origin_of_its_set_toml() {
+    assert_eq!(TINY.name, "tiny");
+    assert_eq!(TINY.gpu, gpus::H100);
+    assert_eq!(TINY.origin.source, "tests/fixtures");
+    assert_eq!(TINY.origin.date, "2026-01-31");
+    let decode = TINY.decode.as_ref().unwrap();
+    assert_eq!(
+        (decode.t0_us, decode.floor_us, decode.hot_read),
+        (5.0, 11.0, 0.5)
+    );
+    let moe = TINY.moe.as_ref().unwrap();
+    assert_eq!((moe.t0_us, moe.floor_us, moe.hot_read), (8.0, 9.0, 1.0));
+}
+
+#[test]
+fn a_set_may_bring_its_gpu() {
+    assert_eq!(OWN_GPU.gpu.name, "toy");
+    assert_eq!(OWN_GPU.gpu.bf16_flops_per_s, 100e12);
+    assert_eq!(OWN_GPU.gpu.fp8_flops_per_s, None);
+    assert_eq!(OWN_GPU.gpu.mem_bw_bytes_per_s, 1e12);
+    let shape = GemmShape {
+        dtype: Dtype::Bf16,
+        k: 1024,
+        n: 1024,
+    };
+    assert_row(Gemm::resolve(OWN_GPU, shape).unwrap().at(16), 12.5);
+    assert!(OWN_GPU.prefill.is_none() && OWN_GPU.moe.is_none());
+}
+
+#[test]
+fn gemm_answers_are_rows() {
+    let gemm = |dtype, n| Gemm::resolve(TINY, GemmShape { dtype, k: 1024, n }).unwrap();
+    assert_row(gemm(Dtype::Bf16, 1024).at(16), 6.25);
+    assert_row(gemm(Dtype::Bf16, 1024).at(256), 7.5);
+    assert_row(gemm(Dtype::Fp8, 2048).at(16), 5.5);
+    let between = gemm(Dtype::Bf16, 1024).at(64);
+    assert_eq!(between.provenance, Provenance::Interpolated);
+    assert!((6.25..7.5).contains(&between.time.us()));
+}
+
+#[test]
+fn attention_answers_are_rows() {
+    let shape = AttentionShape {
+        dtype: Dtype::Bf16,
+        kv_dtype: Dtype::Bf16,
+        q_heads: 8,
+        kv_heads: 2,
+        head_dim: 128,
+        tp: 1,
+    };
+    let prefill = PrefillAttention::resolve(TINY, shape).unwrap();
+    assert_row(prefill.at(1, 1024), 20.5);
+    assert_row(prefill.at(1, 4096), 100.25);
+    assert_row(prefill.at(4, 1024), 40.0);
+    let shape = AttentionShape {
+        kv_dtype: Dtype::Fp8,
+        tp: 2,
+        ..shape
+    };
+    let decode = DecodeAttention::resolve(TINY, shape).unwrap();
+    assert_row(decode.at(1, 1024), 11.0);
+    assert_row(decode.at(1, 4096), 11.5);
+    assert_row(decode.at(8, 8 * 1024), 12.5);
+    // A hole of the ragged grid.
+    assert_ne!(decode.at(8, 8 * 4096).provenance, Provenance::Measured);
+}
+
+#[test]
+fn all_reduce_and_moe_answers_are_rows() {
+    let allreduce = AllReduce::resolve(TINY, AllReduceShape { ranks: 2 }).unwrap();
+    assert_row(allreduce.at(1024), 4.5);
+    assert_row(allreduce.at(1 << 20), 9.75);
+    let shape = MoeShape {
+        dtype: Dtype::Bf16,
+        experts: 8,
+        top_k: 2,
+        hidden: 1024,
+        intermediate: 2048,
+        tp: 2,
+    };
+    let moe = Moe::resolve(TINY, shape).unwrap();
+    assert_row(moe.at(1), 20.5);
+    assert_row(moe.at(64), 60.75);
+}
+
+#[test]
+fn the_macro_is_an_expression_in_any_place() {
+    let here = rooflut::tables!("tests/fixtures/tiny-set",);
+    assert_eq!(here.name, TINY.name);
+    const fn name(set: &TableSet) -> &str {
+        set.name
+    }
+    assert_eq!(name(rooflut::tables!("tests/fixtures/own-gpu")), "own-gpu");
+}
