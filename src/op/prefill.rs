@@ -42,7 +42,7 @@ pub struct ChunkSums {
     total: u64,
     /// Sum of n (n + 2 c): the square of the length that a chunk would have as a whole prompt.
     squares: u128,
-    /// Sum of the cubes of these lengths.
+    /// Sum of the cubes of these lengths, in units of `1 / CUBE_UNIT`: they are no whole numbers.
     cubes: u128,
     longest: u64,
     chunks: u64,
@@ -50,6 +50,9 @@ pub struct ChunkSums {
     uniform: u64,
     first: u64,
 }
+
+/// Resolution of the cubes: a sum of integers has no order, one of `f64` has.
+const CUBE_UNIT: u128 = 1 << 20;
 
 impl ChunkSums {
     /// Adds a chunk of `new` tokens after `context` cached ones; an empty one changes nothing.
@@ -61,9 +64,9 @@ impl ChunkSums {
         let square = u128::from(n) * u128::from(n + 2 * c);
         let length = square as f64;
         let cube = if c == 0 {
-            square * u128::from(n)
+            square * u128::from(n) * CUBE_UNIT
         } else {
-            (length * sqrt(length)) as u128
+            (length * sqrt(length) * CUBE_UNIT as f64) as u128
         };
         self.new = self.new.saturating_add(n);
         self.total = self.total.saturating_add(n + c);
@@ -82,7 +85,7 @@ impl ChunkSums {
 
     /// The length of the whole prompts that the chunks are like: the mean weighted by FLOPs.
     fn length(&self) -> f64 {
-        self.cubes as f64 / self.squares as f64
+        self.cubes as f64 / CUBE_UNIT as f64 / self.squares as f64
     }
 
     /// How many prompts of that length do as many FLOPs.
