@@ -44,11 +44,10 @@ pub struct ChunkSums {
     squares: u128,
     /// Sum of the cubes of these lengths, in units of `1 / CUBE_UNIT`: they are no whole numbers.
     cubes: u128,
+    /// Largest c + n.
     longest: u64,
-    chunks: u64,
-    /// Chunks that are whole prompts of the length of the first chunk.
-    uniform: u64,
-    first: u64,
+    /// Smallest n, 0 before the first chunk.
+    shortest: u64,
 }
 
 /// Resolution of the cubes: a sum of integers has no order, one of `f64` has.
@@ -73,14 +72,15 @@ impl ChunkSums {
         self.squares = self.squares.saturating_add(square);
         self.cubes = self.cubes.saturating_add(cube);
         self.longest = self.longest.max(n + c);
-        self.chunks += 1;
-        self.first = if self.chunks == 1 { n } else { self.first };
-        self.uniform += u64::from(c == 0 && n == self.first);
+        self.shortest = match self.shortest {
+            0 => n,
+            shortest => shortest.min(n),
+        };
     }
 
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
-        self.chunks == 0
+        self.shortest == 0
     }
 
     /// The length of the whole prompts that the chunks are like: the mean weighted by FLOPs.
@@ -96,7 +96,7 @@ impl ChunkSums {
 
     /// Whether all chunks are whole prompts of one length, which is what benchmarks measure.
     fn is_uniform(&self) -> bool {
-        self.uniform == self.chunks
+        self.new == self.total && self.shortest == self.longest
     }
 
     fn prompts(&self) -> Prompts {
