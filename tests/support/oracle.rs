@@ -401,7 +401,7 @@ fn decode_reference(tables: &Tables, shape: AttentionShape, requests: f64, kv_to
     let kv_bytes = 2.0 * kv * f64::from(shape.head_dim) * weight_bytes(shape.kv_dtype) * kv_tokens;
     // Up to 70 % of the L2 cache all KV entries are found there, above 105 % none.
     let cold = ((kv_bytes / tables.gpu.l2 - 0.70) / 0.35).clamp(0.0, 1.0);
-    let read = cold + (1.0 - cold) * tables.hot_read("decode");
+    let read = cold + (1.0 - cold) * hot_read;
     let (_, bytes) = decode_work(shape, requests, kv_tokens);
     tables.t0("decode") + bytes / tables.gpu.bandwidth * read
 }
@@ -412,6 +412,33 @@ pub(crate) fn decode(
     requests: u32,
     kv_tokens: u64,
 ) -> Answer {
+    decode_reading(
+        tables,
+        shape,
+        requests,
+        kv_tokens,
+        tables.hot_read("decode"),
+    )
+}
+
+/// The same if the kernel finds its KV entries in memory, as in a step.
+pub(crate) fn cold_decode(
+    tables: &Tables,
+    shape: AttentionShape,
+    requests: u32,
+    kv_tokens: u64,
+) -> Answer {
+    decode_reading(tables, shape, requests, kv_tokens, 1.0)
+}
+
+fn decode_reading(
+    tables: &Tables,
+    shape: AttentionShape,
+    requests: u32,
+    kv_tokens: u64,
+    hot_read: f64,
+) -> Answer {
+    let measured_hot_read = tables.hot_read("decode");
     let requests = f64::from(requests.max(1));
     let kv_tokens = (kv_tokens as f64).max(requests);
     let length = kv_tokens / requests;
@@ -425,11 +452,12 @@ pub(crate) fn decode(
             ..shape
         };
         let batch = f64::from(row.batch);
-        (row.us * 1e-6 / decode_reference(tables, row_shape, batch, batch * f64::from(row.length)))
-            .ln()
+        let kv_tokens = batch * f64::from(row.length);
+        let reference = decode_reference(tables, row_shape, batch, kv_tokens, measured_hot_read);
+        (row.us * 1e-6 / reference).ln()
     });
     let slowdown = found.ln_slowdown.exp();
-    let held = |tokens: f64| decode_reference(tables, shape, requests, tokens) * slowdown;
+    let held = |tokens: f64| decode_reference(tables, shape, requests, tokens, hot_read) * slowdown;
     let mut seconds = held(kv_tokens);
     if found.below {
         let edge_tokens = requests * found.shortest;
@@ -444,7 +472,9 @@ pub(crate) fn decode(
     let mut provenance = found.provenance;
     if !same_on_a_rank(matched, shape) {
         provenance = provenance.max(Provenance::Transferred);
-    } else if let Some(row_s) = found.row_s {
+    } else if let Some(row_s) = found.row_s
+        && hot_read <= measured_hot_read
+    {
         seconds = row_s;
     }
     let at_peak = decode_work(shape, requests, kv_tokens).0 / tables.peak(shape.dtype);
