@@ -42,11 +42,11 @@ const LN_2: f64 = core::f64::consts::LN_2;
 const HOLE: f32 = f32::NAN;
 
 const AXIS_16_64: Axis<'static> =
-    Axis::from_generated(&[16, 64], &[4.0 * LN_2, 6.0 * LN_2], &[0.5 / LN_2]);
+    Axis::from_generated(&[16, 64], &[4.0 * LN_2, 6.0 * LN_2], &[0.5 / LN_2, 0.0]);
 const AXIS_64_256: Axis<'static> =
-    Axis::from_generated(&[64, 256], &[6.0 * LN_2, 8.0 * LN_2], &[0.5 / LN_2]);
+    Axis::from_generated(&[64, 256], &[6.0 * LN_2, 8.0 * LN_2], &[0.5 / LN_2, 0.0]);
 const AXIS_16_256: Axis<'static> =
-    Axis::from_generated(&[16, 256], &[4.0 * LN_2, 8.0 * LN_2], &[0.25 / LN_2]);
+    Axis::from_generated(&[16, 256], &[4.0 * LN_2, 8.0 * LN_2], &[0.25 / LN_2, 0.0]);
 
 const fn gemm_entry(
     dtype: Dtype,

@@ -14,6 +14,7 @@
 pub(crate) mod made_up;
 pub(crate) mod oracle;
 pub(crate) mod random;
+pub(crate) mod steps;
 pub(crate) mod tables;
 pub(crate) mod tolerances;
 

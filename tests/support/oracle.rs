@@ -396,7 +396,14 @@ pub(crate) fn decode_work(shape: AttentionShape, requests: f64, kv_tokens: f64) 
     (flops, kv_bytes + 2.0 * requests * q * head_dim * 2.0)
 }
 
-fn decode_reference(tables: &Tables, shape: AttentionShape, requests: f64, kv_tokens: f64) -> f64 {
+/// `hot_read`: time of a byte in the L2 cache relative to one in memory.
+fn decode_reference(
+    tables: &Tables,
+    shape: AttentionShape,
+    requests: f64,
+    kv_tokens: f64,
+    hot_read: f64,
+) -> f64 {
     let (_, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
     let kv_bytes = 2.0 * kv * f64::from(shape.head_dim) * weight_bytes(shape.kv_dtype) * kv_tokens;
     // Up to 70 % of the L2 cache all KV entries are found there, above 105 % none.
