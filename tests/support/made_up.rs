@@ -5,7 +5,9 @@
 //! answer; ask for shapes that are not listed.
 
 use rooflut::__private::phf;
-use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, gpus};
+use rooflut::hardware::{
+    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Reference, gpus,
+};
 use rooflut::table::{Axis, Curve, Entry, Grid, KernelTable, Origin, TableSet};
 
 const ORIGIN: Origin = Origin {
@@ -22,7 +24,6 @@ pub(crate) static EMPTY: TableSet = NOTHING;
 const NOTHING: TableSet = TableSet {
     name: "empty",
     gpu: gpus::H100,
-    rates: gpus::H100.all_rates(),
     origin: ORIGIN,
     gemm: None,
     prefill: None,
@@ -48,6 +49,18 @@ const AXIS_64_256: Axis<'static> =
 const AXIS_16_256: Axis<'static> =
     Axis::from_generated(&[16, 256], &[4.0 * LN_2, 8.0 * LN_2], &[0.25 / LN_2, 0.0]);
 
+/// No launch time, a floor of 1 us, caches that do not show, nothing in the index.
+const fn table<S, P>(gpu: &Gpu, entries: &'static [Entry<S, P>]) -> KernelTable<S, P> {
+    KernelTable {
+        t0_us: 0.0,
+        floor_us: 1.0,
+        hot_read: 1.0,
+        references: Reference::by_dtype(gpu, 0.0, 1.0),
+        entries,
+        index: phf::Map::new(),
+    }
+}
+
 const fn gemm_entry(
     dtype: Dtype,
     k: u32,
@@ -71,11 +84,9 @@ macro_rules! flat {
 /// curve that skips the second tile class.
 pub(crate) static RAGGED: TableSet = TableSet {
     name: "ragged",
-    gemm: Some(KernelTable {
-        t0_us: 0.0,
-        floor_us: 1.0,
-        hot_read: 1.0,
-        entries: &[
+    gemm: Some(table(
+        &gpus::H100,
+        &[
             gemm_entry(Dtype::Bf16, 1024, 1024, flat!(AXIS_16_64, 0.0)),
             gemm_entry(Dtype::Bf16, 1024, 4096, flat!(AXIS_64_256, 1.0)),
             gemm_entry(Dtype::Bf16, 4096, 1024, flat!(AXIS_16_64, 2.0)),
@@ -87,13 +98,10 @@ pub(crate) static RAGGED: TableSet = TableSet {
                 Curve::from_generated(AXIS_16_256, &[1.0, 1.0], &[0.0, 1.0]),
             ),
         ],
-        index: phf::Map::new(),
-    }),
-    decode: Some(KernelTable {
-        t0_us: 0.0,
-        floor_us: 1.0,
-        hot_read: 1.0,
-        entries: &[Entry {
+    )),
+    decode: Some(table(
+        &gpus::H100,
+        &[Entry {
             shape: AttentionShape {
                 dtype: Dtype::Bf16,
                 kv_dtype: Dtype::Bf16,
@@ -110,23 +118,17 @@ pub(crate) static RAGGED: TableSet = TableSet {
                 &[1.0, HOLE, HOLE, 2.0],
             ),
         }],
-        index: phf::Map::new(),
-    }),
-    allreduce: Some(KernelTable {
-        t0_us: 0.0,
-        floor_us: 1.0,
-        hot_read: 1.0,
-        entries: &[Entry {
+    )),
+    allreduce: Some(table(
+        &gpus::H100,
+        &[Entry {
             shape: AllReduceShape { ranks: 8 },
             points: flat!(AXIS_16_64, 1.0),
         }],
-        index: phf::Map::new(),
-    }),
-    moe: Some(KernelTable {
-        t0_us: 0.0,
-        floor_us: 1.0,
-        hot_read: 1.0,
-        entries: &[Entry {
+    )),
+    moe: Some(table(
+        &gpus::H100,
+        &[Entry {
             shape: MoeShape {
                 dtype: Dtype::Bf16,
                 experts: 8,
@@ -137,8 +139,7 @@ pub(crate) static RAGGED: TableSet = TableSet {
             },
             points: flat!(AXIS_16_64, 1.0),
         }],
-        index: phf::Map::new(),
-    }),
+    )),
     ..NOTHING
 };
 
@@ -146,13 +147,9 @@ pub(crate) static RAGGED: TableSet = TableSet {
 pub(crate) static RAGGED_NO_FP8: TableSet = TableSet {
     name: "ragged-no-fp8",
     gpu: NO_FP8,
-    rates: NO_FP8.all_rates(),
-    gemm: Some(KernelTable {
-        t0_us: 0.0,
-        floor_us: 1.0,
-        hot_read: 1.0,
-        entries: &[gemm_entry(Dtype::Bf16, 1024, 1024, flat!(AXIS_16_64, 0.0))],
-        index: phf::Map::new(),
-    }),
+    gemm: Some(table(
+        &NO_FP8,
+        &[gemm_entry(Dtype::Bf16, 1024, 1024, flat!(AXIS_16_64, 0.0))],
+    )),
     ..NOTHING
 };
