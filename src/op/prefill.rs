@@ -42,14 +42,16 @@ pub struct ChunkSums {
     total: u64,
     /// Sum of n (n + 2 c): the square of the length that a chunk would have as a whole prompt.
     squares: u128,
-    /// Sum of the cubes of these lengths.
+    /// Sum of the cubes of these lengths, in units of `1 / CUBE_UNIT`: they are no whole numbers.
     cubes: u128,
+    /// Largest c + n.
     longest: u64,
-    chunks: u64,
-    /// Chunks that are whole prompts of the length of the first chunk.
-    uniform: u64,
-    first: u64,
+    /// Smallest n, 0 before the first chunk.
+    shortest: u64,
 }
+
+/// Resolution of the cubes: a sum of integers has no order, one of `f64` has.
+const CUBE_UNIT: u128 = 1 << 20;
 
 impl ChunkSums {
     /// Adds a chunk of `new` tokens after `context` cached ones; an empty one changes nothing.
@@ -61,28 +63,29 @@ impl ChunkSums {
         let square = u128::from(n) * u128::from(n + 2 * c);
         let length = square as f64;
         let cube = if c == 0 {
-            square * u128::from(n)
+            square * u128::from(n) * CUBE_UNIT
         } else {
-            (length * sqrt(length)) as u128
+            (length * sqrt(length) * CUBE_UNIT as f64) as u128
         };
         self.new = self.new.saturating_add(n);
         self.total = self.total.saturating_add(n + c);
         self.squares = self.squares.saturating_add(square);
         self.cubes = self.cubes.saturating_add(cube);
         self.longest = self.longest.max(n + c);
-        self.chunks += 1;
-        self.first = if self.chunks == 1 { n } else { self.first };
-        self.uniform += u64::from(c == 0 && n == self.first);
+        self.shortest = match self.shortest {
+            0 => n,
+            shortest => shortest.min(n),
+        };
     }
 
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
-        self.chunks == 0
+        self.shortest == 0
     }
 
     /// The length of the whole prompts that the chunks are like: the mean weighted by FLOPs.
     fn length(&self) -> f64 {
-        self.cubes as f64 / self.squares as f64
+        self.cubes as f64 / CUBE_UNIT as f64 / self.squares as f64
     }
 
     /// How many prompts of that length do as many FLOPs.
@@ -93,7 +96,7 @@ impl ChunkSums {
 
     /// Whether all chunks are whole prompts of one length, which is what benchmarks measure.
     fn is_uniform(&self) -> bool {
-        self.uniform == self.chunks
+        self.new == self.total && self.shortest == self.longest
     }
 
     fn prompts(&self) -> Prompts {

@@ -62,9 +62,10 @@ impl StepBatch<'_> {
             .sum()
     }
 
-    /// Sum of the KV lengths of the requests that decode.
+    /// Sum of the KV lengths of the requests that decode, at most `u64::MAX`.
     pub fn decode_kv_tokens(&self) -> u64 {
-        self.decode.iter().map(|group| group.kv_tokens).sum()
+        let groups = self.decode.iter();
+        groups.fold(0, |sum, group| sum.saturating_add(group.kv_tokens))
     }
 
     /// Rows of the step that pass through the lm_head and the sampler.

@@ -1,0 +1,155 @@
+//! Small made-up table sets with what the built-in ones do not have: missing operations, (k, n) that
+//! form no rectangle, axes that differ, holes in every place.
+//!
+//! Their perfect-hash index is empty, so every shape counts as unseen and its measured neighbours
+//! answer; ask for shapes that are not listed.
+
+use rooflut::__private::phf;
+use rooflut::hardware::{
+    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Reference, gpus,
+};
+use rooflut::table::{Axis, Curve, Entry, Grid, KernelTable, Origin, TableSet};
+
+const ORIGIN: Origin = Origin {
+    engine: "made up",
+    timing: "made up",
+    source: "tests/support/made_up.rs",
+    license: "MIT OR Apache-2.0",
+    date: "2026-01-01",
+};
+
+/// A set without a single table.
+pub(crate) static EMPTY: TableSet = NOTHING;
+
+const NOTHING: TableSet = TableSet {
+    name: "empty",
+    gpu: gpus::H100,
+    origin: ORIGIN,
+    gemm: None,
+    prefill: None,
+    decode: None,
+    allreduce: None,
+    moe: None,
+};
+
+/// A GPU without 8-bit math.
+pub(crate) const NO_FP8: Gpu = Gpu {
+    name: "no-fp8",
+    fp8_flops_per_s: None,
+    ..gpus::H100
+};
+
+const LN_2: f64 = core::f64::consts::LN_2;
+const HOLE: f32 = f32::NAN;
+
+const AXIS_16_64: Axis<'static> =
+    Axis::from_generated(&[16, 64], &[4.0 * LN_2, 6.0 * LN_2], &[0.5 / LN_2, 0.0]);
+const AXIS_64_256: Axis<'static> =
+    Axis::from_generated(&[64, 256], &[6.0 * LN_2, 8.0 * LN_2], &[0.5 / LN_2, 0.0]);
+const AXIS_16_256: Axis<'static> =
+    Axis::from_generated(&[16, 256], &[4.0 * LN_2, 8.0 * LN_2], &[0.25 / LN_2, 0.0]);
+
+/// No launch time, a floor of 1 us, caches that do not show, nothing in the index.
+const fn table<S, P>(gpu: &Gpu, entries: &'static [Entry<S, P>]) -> KernelTable<S, P> {
+    KernelTable {
+        t0_us: 0.0,
+        floor_us: 1.0,
+        hot_read: 1.0,
+        references: Reference::by_dtype(gpu, 0.0, 1.0),
+        entries,
+        index: phf::Map::new(),
+    }
+}
+
+const fn gemm_entry(
+    dtype: Dtype,
+    k: u32,
+    n: u32,
+    points: Curve<'static>,
+) -> Entry<GemmShape, Curve<'static>> {
+    Entry {
+        shape: GemmShape { dtype, k, n },
+        points,
+    }
+}
+
+/// The slowdown is the same everywhere on a curve: `exp(ln_slowdown)`.
+macro_rules! flat {
+    ($axis:expr, $ln_slowdown:expr) => {
+        Curve::from_generated($axis, &[1.0, 1.0], &[$ln_slowdown, $ln_slowdown])
+    };
+}
+
+/// bf16: four pairs, the corner (4096, 4096) is missing, slowdowns e^0, e^1, e^2 and e^4. fp8: one
+/// curve that skips the second tile class.
+pub(crate) static RAGGED: TableSet = TableSet {
+    name: "ragged",
+    gemm: Some(table(
+        &gpus::H100,
+        &[
+            gemm_entry(Dtype::Bf16, 1024, 1024, flat!(AXIS_16_64, 0.0)),
+            gemm_entry(Dtype::Bf16, 1024, 4096, flat!(AXIS_64_256, 1.0)),
+            gemm_entry(Dtype::Bf16, 4096, 1024, flat!(AXIS_16_64, 2.0)),
+            gemm_entry(Dtype::Bf16, 65_536, 65_536, flat!(AXIS_16_64, 4.0)),
+            gemm_entry(
+                Dtype::Fp8,
+                1024,
+                1024,
+                Curve::from_generated(AXIS_16_256, &[1.0, 1.0], &[0.0, 1.0]),
+            ),
+        ],
+    )),
+    decode: Some(table(
+        &gpus::H100,
+        &[Entry {
+            shape: AttentionShape {
+                dtype: Dtype::Bf16,
+                kv_dtype: Dtype::Bf16,
+                q_heads: 8,
+                kv_heads: 8,
+                head_dim: 128,
+                tp: 1,
+            },
+            // Only the corners (16, 64) and (64, 256) exist.
+            points: Grid::from_generated(
+                AXIS_16_64,
+                AXIS_64_256,
+                &[1.0, HOLE, HOLE, 1.0],
+                &[1.0, HOLE, HOLE, 2.0],
+            ),
+        }],
+    )),
+    allreduce: Some(table(
+        &gpus::H100,
+        &[Entry {
+            shape: AllReduceShape { ranks: 8 },
+            points: flat!(AXIS_16_64, 1.0),
+        }],
+    )),
+    moe: Some(table(
+        &gpus::H100,
+        &[Entry {
+            shape: MoeShape {
+                dtype: Dtype::Bf16,
+                experts: 8,
+                top_k: 2,
+                hidden: 4096,
+                intermediate: 14_336,
+                tp: 1,
+            },
+            points: flat!(AXIS_16_64, 1.0),
+        }],
+    )),
+    ..NOTHING
+};
+
+/// The GEMM table of [`RAGGED`] on a GPU without 8-bit math.
+pub(crate) static RAGGED_NO_FP8: TableSet = TableSet {
+    name: "ragged-no-fp8",
+    gpu: NO_FP8,
+    gemm: Some(table(
+        &NO_FP8,
+        &[gemm_entry(Dtype::Bf16, 1024, 1024, flat!(AXIS_16_64, 0.0))],
+    )),
+    ..NOTHING
+};

@@ -1,0 +1,53 @@
+//! What the tests of lookups and of the step model share.
+//!
+//! Nothing here uses `rooflut::op`, `rooflut::step` or the formulas of `rooflut_roofline`: the oracle
+//! reads the CSV files and writes every formula of the documentation out again.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "each test crate uses a part of it; test code outside of test functions"
+)]
+
+pub(crate) mod made_up;
+pub(crate) mod oracle;
+pub(crate) mod random;
+pub(crate) mod steps;
+pub(crate) mod tables;
+pub(crate) mod tolerances;
+
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape, MoeShape};
+
+pub(crate) fn gemm(dtype: Dtype, k: u32, n: u32) -> GemmShape {
+    GemmShape { dtype, k, n }
+}
+
+/// 16-bit math on 128-dimensional heads.
+pub(crate) fn attention(kv_dtype: Dtype, q_heads: u32, kv_heads: u32, tp: u32) -> AttentionShape {
+    AttentionShape {
+        dtype: Dtype::Bf16,
+        kv_dtype,
+        q_heads,
+        kv_heads,
+        head_dim: 128,
+        tp,
+    }
+}
+
+pub(crate) fn mixtral_layer(tp: u32) -> MoeShape {
+    MoeShape {
+        dtype: Dtype::Bf16,
+        experts: 8,
+        top_k: 2,
+        hidden: 4096,
+        intermediate: 14_336,
+        tp,
+    }
+}
+
+/// Distance of two positive numbers relative to the second.
+pub(crate) fn apart(found: f64, expected: f64) -> f64 {
+    (found / expected - 1.0).abs()
+}
