@@ -106,7 +106,7 @@ fn a_tile_class_without_rows_is_interpolated_across() {
 
 #[test]
 fn holes_take_the_next_smaller_batch_then_the_next_larger() {
-    // Measured: batch 16 at length 64 (e^1) and batch 64 at length 256 (e^2).
+    // Measured: batches 16 and 256 at length 64 (e^1, e^3), batch 64 at length 256 (e^2).
     let shape = attention(Dtype::Bf16, 16, 16, 2);
     let decode = DecodeAttention::resolve(&RAGGED, shape).unwrap();
     let rates = RAGGED.gpu.rates(Dtype::Bf16).unwrap();
@@ -125,6 +125,7 @@ fn holes_take_the_next_smaller_batch_then_the_next_larger() {
     let (larger, provenance) = ln_slowdown(16, 256);
     assert!((larger - 2.0).abs() < 1e-6, "{larger}");
     assert_eq!(provenance, Provenance::Extrapolated);
+    // Both the next smaller and the next larger batch were measured: the smaller answers.
     let (smaller, provenance) = ln_slowdown(64, 64);
     assert!((smaller - 1.0).abs() < 1e-6, "{smaller}");
     assert_eq!(provenance, Provenance::Extrapolated);

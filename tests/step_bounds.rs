@@ -3,7 +3,7 @@
 mod support;
 
 use rooflut::hardware::Dtype;
-use rooflut::model::CATALOG;
+use rooflut::model::{CATALOG, Ffn};
 use rooflut::op::{AllReduce, DecodeAttention, Gemm, Moe};
 use rooflut::step::{
     Chunk, DecodeGroup, LatencyModel, Overheads, Parallelism, Part, RooflineModel, StepBatch,
@@ -11,6 +11,7 @@ use rooflut::step::{
 };
 use rooflut::table::{Provenance, sets};
 use rooflut::units::Seconds;
+use support::made_up::TOO_FAST;
 use support::random::Random;
 use support::steps::{self, Batch, Sharded};
 use support::tolerances::{ROUNDING, STORED_LN_F32};
@@ -92,6 +93,34 @@ fn no_step_of_100_000_is_faster_than_compute_memory_or_link() {
         }
         assert!(time.part(Part::AllReduce).0 >= link * (1.0 - ROUNDING));
         assert_eq!(time.part(Part::AllReduce).0 > 0.0, sharded.tp > 1);
+    }
+}
+
+#[test]
+fn tables_that_beat_physics_are_held_to_the_bound_part_by_part() {
+    let mut random = Random(6);
+    for sharded in steps::all()
+        .iter()
+        .filter(|sharded| sharded.kv_dtype == Dtype::Bf16)
+    {
+        let mut options = StepOptions::default();
+        options.overheads = Overheads::NONE;
+        let parallelism = Parallelism::tensor(sharded.tp);
+        let mut spec = sharded.spec;
+        if let Ffn::Moe { expert_dtype, .. } = &mut spec.ffn {
+            *expert_dtype = Dtype::Bf16;
+        }
+        let sharded = Sharded { spec, ..*sharded };
+        let model = RooflineModel::try_new(&spec, &TOO_FAST, parallelism, options).unwrap();
+        for _ in 0..20 {
+            let batch = Batch::random(&mut random);
+            let time = model.step_time(&batch.as_step());
+            for (part, bound) in sharded.part_bounds(tables::h100(), &batch) {
+                let found = time.part(part).0;
+                let held = apart(found, bound) < ROUNDING;
+                assert!(held, "{sharded:?} {batch:?}: {part}: {found} of {bound}");
+            }
+        }
     }
 }
 

@@ -49,11 +49,17 @@ const AXIS_64_256: Axis<'static> =
 const AXIS_16_256: Axis<'static> =
     Axis::from_generated(&[16, 256], &[4.0 * LN_2, 8.0 * LN_2], &[0.25 / LN_2, 0.0]);
 
-/// No launch time, a floor of 1 us, caches that do not show, nothing in the index.
+const AXIS_16_64_256: Axis<'static> = Axis::from_generated(
+    &[16, 64, 256],
+    &[4.0 * LN_2, 6.0 * LN_2, 8.0 * LN_2],
+    &[0.5 / LN_2, 0.5 / LN_2, 0.0],
+);
+
+/// No launch time, no floor, caches that do not show, nothing in the index.
 const fn table<S, P>(gpu: &Gpu, entries: &'static [Entry<S, P>]) -> KernelTable<S, P> {
     KernelTable {
         t0_us: 0.0,
-        floor_us: 1.0,
+        floor_us: 0.0,
         hot_read: 1.0,
         references: Reference::by_dtype(gpu, 0.0, 1.0),
         entries,
@@ -110,12 +116,12 @@ pub(crate) static RAGGED: TableSet = TableSet {
                 head_dim: 128,
                 tp: 1,
             },
-            // Only the corners (16, 64) and (64, 256) exist.
+            // Batches 16, 64, 256 at lengths 64, 256.
             points: Grid::from_generated(
-                AXIS_16_64,
+                AXIS_16_64_256,
                 AXIS_64_256,
-                &[1.0, HOLE, HOLE, 1.0],
-                &[1.0, HOLE, HOLE, 2.0],
+                &[1.0, HOLE, HOLE, 1.0, 1.0, HOLE],
+                &[1.0, HOLE, HOLE, 2.0, 3.0, HOLE],
             ),
         }],
     )),
@@ -142,6 +148,61 @@ pub(crate) static RAGGED: TableSet = TableSet {
     )),
     ..NOTHING
 };
+
+/// Kernels that take next to no time, faster than any GPU: no step may be.
+pub(crate) static TOO_FAST: TableSet = TableSet {
+    name: "too-fast",
+    gemm: Some(table(
+        &gpus::H100,
+        &[gemm_entry(
+            Dtype::Bf16,
+            1,
+            1,
+            flat!(AXIS_16_64, LN_TOO_FAST),
+        )],
+    )),
+    prefill: TOO_FAST_ATTENTION,
+    decode: TOO_FAST_ATTENTION,
+    allreduce: Some(table(
+        &gpus::H100,
+        &[Entry {
+            shape: AllReduceShape { ranks: 64 },
+            points: flat!(AXIS_16_64, LN_TOO_FAST),
+        }],
+    )),
+    moe: Some(table(
+        &gpus::H100,
+        &[Entry {
+            shape: MoeShape {
+                dtype: Dtype::Bf16,
+                experts: 1,
+                top_k: 1,
+                hidden: 1,
+                intermediate: 1,
+                tp: 1,
+            },
+            points: flat!(AXIS_16_64, LN_TOO_FAST),
+        }],
+    )),
+    ..NOTHING
+};
+
+const LN_TOO_FAST: f32 = -30.0;
+
+const TOO_FAST_ATTENTION: Option<KernelTable<AttentionShape, Grid<'static>>> = Some(table(
+    &gpus::H100,
+    &[Entry {
+        shape: AttentionShape {
+            dtype: Dtype::Bf16,
+            kv_dtype: Dtype::Bf16,
+            q_heads: 1,
+            kv_heads: 1,
+            head_dim: 1,
+            tp: 1,
+        },
+        points: Grid::from_generated(AXIS_16_64, AXIS_64_256, &[1.0; 4], &[LN_TOO_FAST; 4]),
+    }],
+));
 
 /// The GEMM table of [`RAGGED`] on a GPU without 8-bit math.
 pub(crate) static RAGGED_NO_FP8: TableSet = TableSet {

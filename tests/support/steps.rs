@@ -2,10 +2,10 @@
 
 use rooflut::hardware::{Dtype, GemmShape, MoeShape};
 use rooflut::model::{CATALOG, Ffn, ModelSpec};
-use rooflut::step::{Chunk, DecodeGroup, StepBatch};
+use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch};
 
 use super::attention;
-use super::oracle::{decode_work, prefill_work, weight_bytes};
+use super::oracle::{activation_bytes, decode_work, prefill_work, weight_bytes};
 use super::random::Random;
 use super::tables::Tables;
 
@@ -247,5 +247,64 @@ impl Sharded {
         let messages = if self.tp > 1 { 2.0 * layers } else { 0.0 };
         let link = messages * m as f64 * f64::from(self.spec.hidden) * 2.0 / tables.gpu.link;
         [compute, bytes / tables.gpu.bandwidth, link]
+    }
+
+    /// Seconds below which one rank cannot do each part that is measured: the larger of its FLOPs at
+    /// the peak, its bytes (weights, activations, KV entries) at the memory bandwidth and its
+    /// messages over the link.
+    pub(crate) fn part_bounds(&self, tables: &Tables, batch: &Batch) -> Vec<(Part, f64)> {
+        let step = batch.as_step();
+        let (m, rows) = (step.tokens(), step.sampled_tokens());
+        let layers = f64::from(self.spec.layers);
+        let bound = |flops: f64, bytes: f64, dtype| {
+            (flops / tables.peak(dtype)).max(bytes / tables.gpu.bandwidth)
+        };
+        let mut bounds: Vec<(Part, f64)> = Vec::new();
+        let mut router = 0.0;
+        for call in self.gemms(m, rows) {
+            let GemmShape { dtype, k, n } = call.shape;
+            let (tokens, k, n) = (call.rows as f64, f64::from(k), f64::from(n));
+            let operands = tokens * k * activation_bytes(dtype) + k * n * weight_bytes(dtype);
+            let bytes = operands + tokens * n * 2.0;
+            let seconds = call.times * bound(2.0 * tokens * k * n, bytes, dtype);
+            match Part::ALL.into_iter().find(|part| part.name() == call.part) {
+                Some(Part::Moe) => router = seconds,
+                Some(part) => bounds.push((part, seconds)),
+                None => panic!("{}", call.part),
+            }
+        }
+        if let Some(experts) = self.experts() {
+            let (hidden, top_k) = (f64::from(experts.hidden), f64::from(experts.top_k));
+            let weights = top_k * 3.0 * hidden * f64::from(experts.intermediate / self.tp);
+            let activations = m as f64 * hidden * (activation_bytes(experts.dtype) + 2.0);
+            let bytes = weights * weight_bytes(experts.dtype) + activations;
+            let seconds = layers * bound(2.0 * m as f64 * weights, bytes, experts.dtype);
+            bounds.push((Part::Moe, router + seconds));
+        }
+        let attention = self.attention_shape(Dtype::Bf16);
+        let chunks: Vec<_> = (batch.prefill.iter())
+            .map(|chunk| (chunk.new, chunk.context))
+            .collect();
+        let works = [
+            (Part::PrefillAttention, prefill_work(attention, &chunks)),
+            (
+                Part::DecodeAttention,
+                decode_work(
+                    self.attention_shape(self.kv_dtype),
+                    step.decode_requests() as f64,
+                    step.decode_kv_tokens() as f64,
+                ),
+            ),
+        ];
+        for (part, (flops, bytes)) in works {
+            if bytes > 0.0 {
+                bounds.push((part, layers * bound(flops, bytes, Dtype::Bf16)));
+            }
+        }
+        if self.tp > 1 {
+            let message = m as f64 * f64::from(self.spec.hidden) * 2.0;
+            bounds.push((Part::AllReduce, 2.0 * layers * message / tables.gpu.link));
+        }
+        bounds
     }
 }
