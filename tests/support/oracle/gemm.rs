@@ -1,0 +1,95 @@
+//! Dense matrix multiplication.
+
+use rooflut::hardware::{Dtype, GemmShape};
+use rooflut::table::Provenance;
+
+use super::{Answer, activation_bytes, axis, neighbours, weight_bytes};
+use crate::support::tables::{GemmRow, Tables};
+
+fn gemm_flops(shape: GemmShape, m: f64) -> f64 {
+    2.0 * m * f64::from(shape.k) * f64::from(shape.n)
+}
+
+fn gemm_reference(tables: &Tables, shape: GemmShape, m: f64) -> f64 {
+    let (k, n) = (f64::from(shape.k), f64::from(shape.n));
+    let bytes =
+        m * k * activation_bytes(shape.dtype) + k * n * weight_bytes(shape.dtype) + 2.0 * m * n;
+    let compute = gemm_flops(shape, m) / tables.peak(shape.dtype);
+    tables.t0("gemm") + compute.max(bytes / tables.gpu.bandwidth)
+}
+
+/// Kernels of per-tensor fp8 and nvfp4 change at m = 64 and 128.
+pub(crate) fn tile_class(dtype: Dtype, m: f64) -> u32 {
+    match dtype {
+        Dtype::Fp8 | Dtype::Nvfp4 if m > 128.0 => 2,
+        Dtype::Fp8 | Dtype::Nvfp4 if m > 64.0 => 1,
+        _ => 0,
+    }
+}
+
+/// Logarithm of the slowdown of a measured (k, n) at any m.
+fn gemm_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenance) {
+    let of_shape =
+        |row: &&GemmRow| row.dtype == shape.dtype && row.k == shape.k && row.n == shape.n;
+    let ln_slowdown = |m: f64| {
+        let row = tables
+            .gemm
+            .iter()
+            .filter(of_shape)
+            .find(|row| f64::from(row.m) == m);
+        (row.unwrap().us * 1e-6 / gemm_reference(tables, shape, m)).ln()
+    };
+    let axis = axis(tables.gemm.iter().filter(of_shape).map(|row| row.m));
+    let (lower, upper, mut share, provenance) = neighbours(&axis, m);
+    let own = tile_class(shape.dtype, m);
+    if lower < upper {
+        let classes = (
+            tile_class(shape.dtype, lower),
+            tile_class(shape.dtype, upper),
+        );
+        if classes.0 == own && classes.1 != own {
+            share = 0.0;
+        } else if classes.0 != own && classes.1 == own {
+            share = 1.0;
+        }
+    }
+    let mean = (1.0 - share) * ln_slowdown(lower) + share * ln_slowdown(upper);
+    (mean, provenance)
+}
+
+/// Requires that every dtype of the set covers a full rectangle of (k, n), as the built-in ones do.
+pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
+    let m = f64::from(m.max(1));
+    let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
+    let at_peak = gemm_flops(shape, m) / tables.peak(shape.dtype);
+    let exact = same().find(|row| row.k == shape.k && row.n == shape.n && f64::from(row.m) == m);
+    if let Some(row) = exact {
+        return Answer::new(row.us * 1e-6, Provenance::Measured, at_peak);
+    }
+    let (k_lo, k_hi, k_share, k_place) =
+        neighbours(&axis(same().map(|row| row.k)), f64::from(shape.k));
+    let (n_lo, n_hi, n_share, n_place) =
+        neighbours(&axis(same().map(|row| row.n)), f64::from(shape.n));
+    let corner = |k: f64, n: f64| {
+        let corner = GemmShape {
+            k: k as u32,
+            n: n as u32,
+            ..shape
+        };
+        gemm_ln_slowdown(tables, corner, m)
+    };
+    let (_, along_m) = corner(k_lo, n_lo);
+    let ln_slowdown = (1.0 - k_share) * (1.0 - n_share) * corner(k_lo, n_lo).0
+        + (1.0 - k_share) * n_share * corner(k_lo, n_hi).0
+        + k_share * (1.0 - n_share) * corner(k_hi, n_lo).0
+        + k_share * n_share * corner(k_hi, n_hi).0;
+    let pair = match k_place.max(n_place) {
+        Provenance::Extrapolated => Provenance::Transferred,
+        other => other,
+    };
+    Answer::new(
+        gemm_reference(tables, shape, m) * ln_slowdown.exp(),
+        along_m.max(pair),
+        at_peak,
+    )
+}

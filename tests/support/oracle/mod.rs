@@ -1,0 +1,86 @@
+//! Every lookup, written out from the documentation in the most naive way: linear scans over the rows
+//! of the files, `f64`, the mathematics of `std`.
+
+mod attention;
+mod collective;
+mod gemm;
+mod moe;
+
+pub(crate) use attention::{cold_decode, decode, decode_work, prefill, prefill_work};
+pub(crate) use collective::allreduce;
+pub(crate) use gemm::{gemm, tile_class};
+pub(crate) use moe::moe;
+
+use rooflut::hardware::Dtype;
+use rooflut::table::Provenance;
+
+/// What a lookup should answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answer {
+    pub(crate) seconds: f64,
+    pub(crate) provenance: Provenance,
+    /// Seconds that the FLOPs take at the peak.
+    pub(crate) at_peak: f64,
+}
+
+impl Answer {
+    fn new(seconds: f64, provenance: Provenance, at_peak: f64) -> Answer {
+        Answer {
+            seconds: seconds.max(at_peak),
+            provenance,
+            at_peak,
+        }
+    }
+}
+
+/// Bytes of a stored weight or KV entry, scales included.
+pub(crate) fn weight_bytes(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Bf16 => 2.0,
+        Dtype::Fp8 => 1.0,
+        Dtype::Fp8Block => 1.0 + 4.0 / 16_384.0,
+        Dtype::Nvfp4 => 0.5625,
+        other => panic!("{other}"),
+    }
+}
+
+/// Bytes of an activation that enters a GEMM, scales included.
+pub(crate) fn activation_bytes(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Fp8Block => 1.0 + 4.0 / 128.0,
+        other => weight_bytes(other),
+    }
+}
+
+/// Neighbours on a sorted axis: (lower, upper, share of upper, where `x` lies).
+fn neighbours(axis: &[f64], x: f64) -> (f64, f64, f64, Provenance) {
+    let (first, last) = (axis[0], axis[axis.len() - 1]);
+    if x < first {
+        return (first, first, 0.0, Provenance::Extrapolated);
+    }
+    if x > last {
+        return (last, last, 0.0, Provenance::Extrapolated);
+    }
+    let mut lower = first;
+    for &value in axis {
+        if value <= x {
+            lower = value;
+        }
+        if value >= x {
+            if value <= lower {
+                return (value, value, 0.0, Provenance::Measured);
+            }
+            let share = (x / lower).ln() / (value / lower).ln();
+            return (lower, value, share, Provenance::Interpolated);
+        }
+    }
+    unreachable!()
+}
+
+/// The distinct values in ascending order.
+fn axis(values: impl Iterator<Item = u32>) -> Vec<f64> {
+    let mut axis: Vec<u32> = values.collect();
+    axis.sort_unstable();
+    axis.dedup();
+    axis.into_iter().map(f64::from).collect()
+}

@@ -1,0 +1,70 @@
+//! Fused mixture-of-experts layers.
+
+use rooflut::hardware::MoeShape;
+use rooflut::table::Provenance;
+
+use super::{Answer, activation_bytes, axis, neighbours, weight_bytes};
+use crate::support::tables::{MoeRow, Tables};
+
+fn moe_flops(shape: MoeShape, tokens: f64) -> f64 {
+    let width = f64::from(shape.intermediate) / f64::from(shape.tp);
+    2.0 * tokens * f64::from(shape.top_k) * 3.0 * f64::from(shape.hidden) * width
+}
+
+fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
+    let (experts, top_k) = (f64::from(shape.experts), f64::from(shape.top_k));
+    let width = f64::from(shape.intermediate) / f64::from(shape.tp);
+    let reached = (experts * (1.0 - (1.0 - top_k / experts).powf(tokens))).max(top_k);
+    let weights = reached * 3.0 * f64::from(shape.hidden) * width * weight_bytes(shape.dtype);
+    let activations = tokens * f64::from(shape.hidden) * (activation_bytes(shape.dtype) + 2.0);
+    let compute = moe_flops(shape, tokens) / tables.peak(shape.dtype);
+    tables.t0("moe") + compute + (weights + activations) / tables.gpu.bandwidth
+}
+
+/// An unseen layer has the slowdown of the nearest measured one.
+pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
+    let tokens = f64::from(tokens.max(1));
+    let row_shape = |row: &MoeRow| MoeShape {
+        dtype: row.dtype,
+        experts: row.experts,
+        top_k: row.top_k,
+        hidden: row.hidden,
+        intermediate: row.intermediate,
+        tp: row.tp,
+    };
+    let distance = |other: &MoeShape| {
+        let square = |a: f64, b: f64| (a / b).ln() * (a / b).ln();
+        let width = |s: &MoeShape| f64::from(s.intermediate) / f64::from(s.tp);
+        square(f64::from(other.experts), f64::from(shape.experts))
+            + square(f64::from(other.top_k), f64::from(shape.top_k))
+            + square(f64::from(other.hidden), f64::from(shape.hidden))
+            + square(width(other), width(&shape))
+    };
+    let mut shapes: Vec<MoeShape> = tables.moe.iter().map(row_shape).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let any_of_dtype = shapes.iter().any(|other| other.dtype == shape.dtype);
+    shapes.retain(|other| !any_of_dtype || other.dtype == shape.dtype);
+    let mut matched = shapes[0];
+    for other in shapes {
+        if other == shape || (matched != shape && distance(&other) < distance(&matched)) {
+            matched = other;
+        }
+    }
+    let of_shape = || tables.moe.iter().filter(|row| row_shape(row) == matched);
+    let row = |tokens: f64| of_shape().find(|row| f64::from(row.tokens) == tokens);
+    let ln_slowdown = |tokens: f64| {
+        (row(tokens).unwrap().us * 1e-6 / moe_reference(tables, matched, tokens)).ln()
+    };
+    let (lower, upper, share, place) = neighbours(&axis(of_shape().map(|row| row.tokens)), tokens);
+    let ln_slowdown = (1.0 - share) * ln_slowdown(lower) + share * ln_slowdown(upper);
+    let mut seconds = moe_reference(tables, shape, tokens) * ln_slowdown.exp();
+    let mut provenance = place;
+    if matched != shape {
+        provenance = provenance.max(Provenance::Transferred);
+    } else if let Some(row) = row(tokens) {
+        seconds = row.us * 1e-6;
+    }
+    let at_peak = moe_flops(shape, tokens) / tables.peak(shape.dtype);
+    Answer::new(seconds, provenance, at_peak)
+}
