@@ -1,4 +1,8 @@
 //! Imports inside `src/` point one way: each layer uses those before it and itself.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -5,6 +5,10 @@
 //! the reference do. So one step off a measured point moves the answer by at most
 //! `(2 x reference slope + |ln(end / point)| / ln(x end / x point)) x ln((x + 1) / x)`: 0.3 % at 1,024
 //! for a flat bracket. A jump does not fit in there.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Where answers say they come from, and how lookups refuse.
+#![allow(clippy::panic, reason = "test code outside of test functions")]
 
 mod support;
 

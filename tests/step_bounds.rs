@@ -1,4 +1,10 @@
 //! What holds for every step of every model: physics, and what a step does not depend on.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
 
 mod support;
 

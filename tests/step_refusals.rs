@@ -1,4 +1,9 @@
 //! What a step model refuses, and how it says so.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
 
 mod support;
 

@@ -1,14 +1,17 @@
 //! What the tests of lookups and of the step model share.
 //!
-//! Nothing here uses `rooflut::op`, `rooflut::step` or the formulas of `rooflut_roofline`: the oracle
+//! Nothing here asks `rooflut::op`, `rooflut::step` or the formulas of `rooflut_roofline`: the oracle
 //! reads the CSV files and writes every formula of the documentation out again.
 #![allow(
     dead_code,
+    unused_imports,
+    clippy::float_cmp,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "each test crate uses a part of it; test code outside of test functions"
+    reason = "each test crate uses a part of it; rows are found by exact whole numbers; test code \
+              outside of test functions"
 )]
 
 pub(crate) mod made_up;

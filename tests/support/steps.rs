@@ -41,16 +41,16 @@ pub(crate) fn all() -> Vec<Sharded> {
 
 fn divides(spec: &ModelSpec, tp: u32) -> bool {
     let ffn = match spec.ffn {
-        Ffn::Dense { intermediate } => intermediate % tp == 0,
+        Ffn::Dense { intermediate } => intermediate.is_multiple_of(tp),
         Ffn::Moe {
             intermediate,
             shared_intermediate,
             ..
-        } => intermediate % tp == 0 && shared_intermediate % tp == 0,
+        } => intermediate.is_multiple_of(tp) && shared_intermediate.is_multiple_of(tp),
         _ => false,
     };
-    let kv = spec.kv_heads % tp == 0 || tp % spec.kv_heads == 0;
-    ffn && kv && spec.q_heads % tp == 0
+    let kv = spec.kv_heads.is_multiple_of(tp) || tp.is_multiple_of(spec.kv_heads);
+    ffn && kv && spec.q_heads.is_multiple_of(tp)
 }
 
 /// A batch that owns its parts.
