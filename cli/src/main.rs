@@ -1,1 +1,61 @@
-fn main() {}
+//! `rooflut`: what latency and throughput a model on a GPU would serve, from measured kernel tables.
+//!
+//! This crate has the files, arguments, tables and progress bars; every number comes from the library
+//! of the same name.
+
+mod args;
+mod config_json;
+mod error;
+mod lookup;
+mod lookup_output;
+mod model_source;
+mod models;
+mod origins;
+mod output;
+mod progress;
+mod quantization;
+mod requests_out;
+mod run;
+mod run_json;
+mod run_output;
+mod server;
+mod step;
+mod suggest;
+mod table_set;
+mod tables;
+mod trace;
+mod value;
+
+use std::process::ExitCode;
+
+use args::{Command, Invocation};
+use error::Error;
+
+/// The exit code of every error; success is 0.
+const FAILURE: u8 = 2;
+
+fn main() -> ExitCode {
+    let outcome = match args::parse() {
+        Ok(Invocation::Command(command)) => dispatch(&command),
+        Ok(Invocation::Text(text)) => output::print(&text),
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(FAILURE)
+        }
+    }
+}
+
+fn dispatch(command: &Command) -> Result<(), Error> {
+    let text = match command {
+        Command::Run(args) => run::run(args)?,
+        Command::Step(args) => step::run(args)?,
+        Command::Lookup(args) => lookup::run(args)?,
+        Command::Tables(args) => tables::run(args)?,
+        Command::Models(args) => models::run(args)?,
+    };
+    output::print(&text)
+}

@@ -82,6 +82,11 @@ impl Part {
             Part::Sampling => "sampling",
         }
     }
+
+    /// Whether tables hold its time; else it is made of [`Overheads`](super::Overheads) and traffic.
+    pub const fn is_looked_up(self) -> bool {
+        !matches!(self, Part::SmallKernels | Part::Sampling)
+    }
 }
 
 impl fmt::Display for Part {
@@ -99,12 +104,15 @@ pub struct PartTime {
     pub time: Seconds,
     /// What sets its pace.
     pub binding: Binding,
+    /// The worst origin of its kernels' times; says nothing where the part is not looked up
+    /// ([`Part::is_looked_up`]).
+    pub provenance: Provenance,
 }
 
 /// The time of one step and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTime {
-    parts: [Option<(Seconds, Binding)>; Part::COUNT],
+    parts: [Option<(Seconds, Binding, Provenance)>; Part::COUNT],
     total: Seconds,
     provenance: Provenance,
 }
@@ -121,9 +129,11 @@ impl StepTime {
     pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, provenance: Provenance) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
             *slot = Some(match *slot {
-                Some((old, old_binding)) if old >= time => (old + time, old_binding),
-                Some((old, _)) => (old + time, binding),
-                None => (time, binding),
+                Some((old, old_binding, worst)) if old >= time => {
+                    (old + time, old_binding, worst.max(provenance))
+                }
+                Some((old, _, worst)) => (old + time, binding, worst.max(provenance)),
+                None => (time, binding, provenance),
             });
         }
         self.total += time;
@@ -141,10 +151,11 @@ impl StepTime {
             .into_iter()
             .zip(self.parts)
             .filter_map(|(part, slot)| {
-                slot.map(|(time, binding)| PartTime {
+                slot.map(|(time, binding, provenance)| PartTime {
                     part,
                     time,
                     binding,
+                    provenance,
                 })
             })
     }
@@ -180,5 +191,33 @@ impl StepTime {
     /// The worst provenance of any part.
     pub fn provenance(&self) -> Provenance {
         self.provenance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_the_binding_of_its_longest_share_and_the_worst_provenance() {
+        let mut time = StepTime::ZERO;
+        for (us, binding, provenance) in [
+            (2.0, Binding::Memory, Provenance::Measured),
+            (1.0, Binding::Latency, Provenance::Transferred),
+        ] {
+            time.add(Part::Moe, Seconds::from_us(us), binding, provenance);
+        }
+        time.add(
+            Part::Qkv,
+            Seconds::from_us(4.0),
+            Binding::Compute,
+            Provenance::Interpolated,
+        );
+        let parts: std::vec::Vec<PartTime> = time.parts().collect();
+        assert_eq!(parts[0].provenance, Provenance::Interpolated);
+        assert_eq!(parts[1].part, Part::Moe);
+        assert_eq!(parts[1].binding, Binding::Memory);
+        assert_eq!(parts[1].provenance, Provenance::Transferred);
+        assert_eq!(time.provenance(), Provenance::Transferred);
     }
 }

@@ -1,0 +1,121 @@
+//! Arguments of `rooflut lookup`.
+
+use clap::{Args, Subcommand};
+use rooflut::hardware::Dtype;
+use rooflut::table::Provenance;
+
+use crate::value;
+
+/// Arguments of `rooflut lookup`.
+#[derive(Args)]
+pub(crate) struct LookupArgs {
+    #[command(subcommand)]
+    pub(crate) kernel: Kernel,
+    /// Table set (`rooflut tables` lists them).
+    #[arg(long, global = true, default_value = "h100")]
+    pub(crate) gpu: String,
+    /// Refuse a worse origin: measured, interpolated, extrapolated, transferred, bound.
+    #[arg(long, global = true, value_name = "ORIGIN", value_parser = value::provenance)]
+    pub(crate) strict: Option<Provenance>,
+    /// Write JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// A kernel and what to ask it.
+#[derive(Subcommand)]
+pub(crate) enum Kernel {
+    /// Matrix multiplication of m rows with k x n weights.
+    Gemm {
+        /// Width of the input.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        k: u32,
+        /// Width of the output.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        n: u32,
+        /// Rows (tokens).
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        m: u32,
+        /// Format of the math.
+        #[arg(long, default_value = "bf16", value_parser = value::dtype)]
+        dtype: Dtype,
+    },
+    /// Causal attention over whole prompts of one length.
+    Prefill {
+        #[command(flatten)]
+        shape: AttentionArgs,
+        /// Prompts.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        batch: u32,
+        /// Tokens of each prompt.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        seq_len: u32,
+    },
+    /// Attention of one new token per request over its KV cache.
+    Decode {
+        #[command(flatten)]
+        shape: AttentionArgs,
+        /// Requests.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        batch: u32,
+        /// KV length of each request, its new token included.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        kv_len: u32,
+    },
+    /// All-reduce of one message over the GPUs of a node.
+    Allreduce {
+        /// GPUs.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
+        ranks: u32,
+        /// Size of the message, as each GPU holds it.
+        #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+        bytes: u64,
+    },
+    /// Fused mixture-of-experts layer, without its router.
+    Moe {
+        /// Experts.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        experts: u32,
+        /// Experts that each token visits.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        top_k: u32,
+        /// Hidden size.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        hidden: u32,
+        /// Intermediate size of one expert, before tp divides it.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        intermediate: u32,
+        /// Tensor parallelism.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        tp: u32,
+        /// Tokens.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        tokens: u32,
+        /// Format of the math.
+        #[arg(long, default_value = "bf16", value_parser = value::dtype)]
+        dtype: Dtype,
+    },
+}
+
+/// The shape of an attention kernel.
+#[derive(Args)]
+pub(crate) struct AttentionArgs {
+    /// Query heads, over all ranks.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) q_heads: u32,
+    /// KV heads, over all ranks.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) kv_heads: u32,
+    /// Dimension of a head.
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) head_dim: u32,
+    /// Tensor parallelism.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) tp: u32,
+    /// Format of the math.
+    #[arg(long, default_value = "bf16", value_parser = value::dtype)]
+    pub(crate) dtype: Dtype,
+    /// Format of the KV cache.
+    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::dtype)]
+    pub(crate) kv_dtype: Dtype,
+}

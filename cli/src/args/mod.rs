@@ -1,0 +1,142 @@
+//! The arguments.
+
+mod lookup;
+mod run;
+mod step;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use rooflut::hardware::Dtype;
+
+pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
+pub(crate) use run::{Arrival, RunArgs, SchedulingName, ServerArgs, SyntheticArgs};
+pub(crate) use step::{LatencyModelName, StepArgs};
+
+use crate::error::Error;
+use crate::value;
+
+/// The model where none is named.
+const MODEL: &str = "llama-3.1-8b";
+
+/// What latency and throughput a model on a GPU would serve, from measured kernel tables.
+///
+/// Alone it simulates a default scenario: `rooflut run` with its defaults.
+#[derive(Parser)]
+#[command(name = "rooflut", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// The command line without a command.
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Simulate a server: TTFT, TPOT, end-to-end latency, throughput.
+    Run(Box<RunArgs>),
+    /// Time one engine step, part by part.
+    Step(StepArgs),
+    /// Look up one kernel in the tables.
+    #[command(arg_required_else_help = false)]
+    Lookup(LookupArgs),
+    /// List the compiled-in tables: operations, shapes, ranges, sources.
+    Tables(ListArgs),
+    /// List the models known by name.
+    Models(ListArgs),
+}
+
+/// The model and the GPUs that it runs on.
+#[derive(Args)]
+pub(crate) struct Target {
+    /// Built-in name, Hugging Face id, or path of a config.json.
+    #[arg(long, default_value = MODEL)]
+    pub(crate) model: String,
+    /// Table set (`rooflut tables` lists them).
+    #[arg(long, default_value = "h100")]
+    pub(crate) gpu: String,
+    /// Tensor parallelism: GPUs that share each layer.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) tp: u32,
+    /// Format of the KV cache: bf16 or fp8.
+    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::dtype)]
+    pub(crate) kv_dtype: Dtype,
+}
+
+/// Arguments of the commands that list something.
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    /// Write JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a command line asks for.
+pub(crate) enum Invocation {
+    /// To run a command.
+    Command(Command),
+    /// To print help or the version.
+    Text(String),
+}
+
+/// Reads the command line.
+pub(crate) fn parse() -> Result<Invocation, Error> {
+    let parsed = Cli::try_parse().and_then(|cli| match cli.command {
+        Some(command) => Ok(command),
+        None => default_scenario(),
+    });
+    match parsed {
+        Ok(command) => Ok(Invocation::Command(command)),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                Ok(Invocation::Text(error.render().to_string()))
+            }
+            _ => Err(Error::Arguments(one_line(&error.render().to_string()))),
+        },
+    }
+}
+
+/// `rooflut run` with its defaults.
+fn default_scenario() -> Result<Command, clap::Error> {
+    let mut run = Alone::try_parse_from(["rooflut"])?.run;
+    run.alone = true;
+    Ok(Command::Run(Box::new(run)))
+}
+
+/// What clap says over several lines, without its label and usage.
+fn one_line(message: &str) -> String {
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let cause: Vec<&str> = message
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    format!("{}; see --help", cause.join(" ").replace(" tip: ", "; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn called_alone_it_runs_the_defaults() {
+        let Ok(Command::Run(args)) = default_scenario() else {
+            panic!("not a run");
+        };
+        assert!(args.alone);
+        assert_eq!(args.target.model, MODEL);
+    }
+}

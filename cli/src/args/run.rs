@@ -1,0 +1,131 @@
+//! Arguments of `rooflut run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Target;
+use crate::value::{self, Condition};
+
+/// Arguments of `rooflut run`.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) synthetic: SyntheticArgs,
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Write JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Also write one line per request to this CSV file.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) requests_out: Option<PathBuf>,
+    /// Whether `rooflut` was called alone, by somebody who may not know what it can do.
+    #[arg(skip)]
+    pub(crate) alone: bool,
+}
+
+/// A load of requests that are all alike.
+#[derive(Args)]
+#[command(next_help_heading = "Synthetic load")]
+pub(crate) struct SyntheticArgs {
+    /// Requests per second.
+    #[arg(long, value_name = "REQUESTS_PER_S", default_value = "18", value_parser = value::rate,
+          allow_negative_numbers = true)]
+    pub(crate) rate: f64,
+    /// Distribution of the arrivals: poisson or constant.
+    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Arrival::Poisson)]
+    pub(crate) arrival: Arrival,
+    /// Prompt tokens of each request.
+    #[arg(long, value_name = "TOKENS", default_value_t = 512,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) prompt: u32,
+    /// Output tokens of each request.
+    #[arg(long, value_name = "TOKENS", default_value_t = 256,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) output: u32,
+    /// Requests.
+    #[arg(long, value_name = "COUNT", default_value_t = 1000,
+          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) requests: u32,
+    /// Leading prompt tokens that are in the prefix cache.
+    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    pub(crate) cached_prompt: u32,
+    /// Seed of the arrivals.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// A load that is read from a file.
+#[derive(Args)]
+#[command(next_help_heading = "Trace")]
+pub(crate) struct TraceArgs {
+    /// CSV with the columns arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens].
+    #[arg(long, value_name = "FILE", conflicts_with_all =
+          ["rate", "arrival", "prompt", "output", "requests", "cached_prompt", "seed"])]
+    pub(crate) trace: Option<PathBuf>,
+    /// Only the rows with this value in this column (repeatable).
+    #[arg(long = "where", value_name = "COLUMN=VALUE", requires = "trace",
+          value_parser = value::condition)]
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// Limits of the server, with the names and defaults of vLLM.
+#[derive(Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerArgs {
+    /// Requests that run at the same time.
+    #[arg(long, value_name = "COUNT", default_value_t = 128,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_num_seqs: u32,
+    /// Tokens that one step computes.
+    #[arg(long, value_name = "TOKENS", default_value_t = 2048,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_num_batched_tokens: u32,
+    /// Longest request, prompt and output together [default: the model's].
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_model_len: Option<u32>,
+    /// Share of each GPU's memory that the server uses.
+    #[arg(long, value_name = "SHARE", default_value = "0.9", value_parser = value::utilization,
+          allow_negative_numbers = true)]
+    pub(crate) gpu_memory_utilization: f64,
+    /// KV blocks of 16 tokens [default: what the memory leaves].
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) kv_blocks: Option<u32>,
+    /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11.
+    #[arg(long, value_name = "KIND", value_enum, hide_possible_values = true,
+          default_value_t = SchedulingName::Async)]
+    pub(crate) scheduling: SchedulingName,
+}
+
+/// Distribution of the arrivals. (Documented variants would make the help twice as long.)
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Arrival {
+    // Exponential gaps.
+    Poisson,
+    // Equal gaps.
+    Constant,
+}
+
+/// When the batch of a step is fixed.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SchedulingName {
+    // When the step before it starts (vLLM 0.15).
+    Async,
+    // When the step before it has ended (vLLM 0.11).
+    Sync,
+}
+
+impl SchedulingName {
+    /// The name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            SchedulingName::Async => "async",
+            SchedulingName::Sync => "sync",
+        }
+    }
+}

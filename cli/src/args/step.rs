@@ -1,0 +1,54 @@
+//! Arguments of `rooflut step`.
+
+use clap::{Args, ValueEnum};
+use rooflut::step::{Chunk, DecodeGroup};
+use rooflut::table::Provenance;
+
+use super::Target;
+use crate::value;
+
+/// Arguments of `rooflut step`.
+#[derive(Args)]
+pub(crate) struct StepArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// A prompt chunk: new tokens, after tokens that are cached (repeatable).
+    #[arg(long, value_name = "NEW[@CONTEXT]", value_parser = value::chunk)]
+    pub(crate) prefill: Vec<Chunk>,
+    /// Requests that decode, and their KV length with the new token (repeatable).
+    #[arg(long, value_name = "REQUESTSxKV", value_parser = value::decode_group)]
+    pub(crate) decode: Vec<DecodeGroup>,
+    /// Model of the step: roofline, or for comparison infersim, blis, calibrated.
+    #[arg(long, value_name = "NAME", value_enum, hide_possible_values = true,
+          default_value_t = LatencyModelName::Roofline)]
+    pub(crate) latency_model: LatencyModelName,
+    /// Refuse a worse origin: measured, interpolated, extrapolated, transferred, bound.
+    #[arg(long, value_name = "ORIGIN", value_parser = value::provenance)]
+    pub(crate) strict: Option<Provenance>,
+    /// Write JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A step model.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LatencyModelName {
+    // Rooflut's own.
+    Roofline,
+    // Those of the predecessors.
+    Infersim,
+    Blis,
+    Calibrated,
+}
+
+impl LatencyModelName {
+    /// The name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            LatencyModelName::Roofline => "roofline",
+            LatencyModelName::Infersim => "infersim",
+            LatencyModelName::Blis => "blis",
+            LatencyModelName::Calibrated => "calibrated",
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Every way in which a command fails: one line, cause and next step.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use rooflut::ResolveError;
+use rooflut::hardware::Dtype;
+use rooflut::model::{MemoryError, SpecError};
+use rooflut::sim::SimError;
+use rooflut::step::ModelError;
+use rooflut::step::compat::CompatError;
+use rooflut::table::Provenance;
+
+use crate::config_json::ConfigError;
+use crate::trace::TraceError;
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// The command line cannot be read.
+    Arguments(String),
+    /// No built-in model has this name, and no file.
+    UnknownModel {
+        name: String,
+        nearest: Vec<&'static str>,
+    },
+    /// A `config.json` does not give a model.
+    Config { path: PathBuf, error: ConfigError },
+    /// No compiled-in table set has this name.
+    UnknownSet {
+        name: String,
+        nearest: Vec<&'static str>,
+        known: Vec<&'static str>,
+    },
+    /// The ranks cannot share the model.
+    Tp {
+        model: String,
+        error: SpecError,
+        possible: Vec<u32>,
+    },
+    /// The set cannot answer for the model.
+    Step {
+        model: String,
+        error: ModelError,
+        other_sets: Vec<&'static str>,
+    },
+    /// A predecessor's model has no answer.
+    Compat {
+        model: String,
+        latency_model: &'static str,
+        error: CompatError,
+    },
+    /// Only the roofline model knows formats of the KV cache.
+    KvDtype {
+        latency_model: &'static str,
+        found: Dtype,
+    },
+    /// Weights and overheads alone need more memory than there is.
+    DoesNotFit {
+        model: String,
+        gpu: &'static str,
+        tp: u32,
+        utilization: f64,
+        needed_bytes: f64,
+        usable_bytes: f64,
+        /// The smallest tensor parallelism that would do, and its KV blocks.
+        fitting: Option<(u32, u32)>,
+    },
+    /// A memory limit makes no sense.
+    Memory(MemoryError),
+    /// The server cannot run.
+    Sim(SimError),
+    /// A kernel cannot be looked up.
+    Lookup(ResolveError),
+    /// The answer is less certain than `--strict` accepts.
+    TooUncertain {
+        found: Provenance,
+        accepted: Provenance,
+    },
+    /// A file cannot be read.
+    Read { path: PathBuf, error: io::Error },
+    /// A trace is not what it should be.
+    Trace { path: PathBuf, error: TraceError },
+    /// A file cannot be written.
+    Write { path: PathBuf, error: io::Error },
+    /// A file that would be replaced should not be.
+    NotReplaceable { path: PathBuf, why: &'static str },
+    /// Standard output cannot be written.
+    Output(io::Error),
+    /// An answer cannot be written as JSON.
+    Json(serde_json::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Arguments(message) => f.write_str(message),
+            Error::UnknownModel { name, nearest } => {
+                write!(f, "unknown model \"{name}\"")?;
+                write_nearest(f, nearest)?;
+                write!(
+                    f,
+                    "; `rooflut models` lists all, or give the path of a config.json"
+                )
+            }
+            Error::Config { path, error } => write!(f, "{}: {error}", path.display()),
+            Error::UnknownSet {
+                name,
+                nearest,
+                known,
+            } => {
+                write!(f, "unknown table set \"{name}\"")?;
+                write_nearest(f, nearest)?;
+                write!(f, "; use --gpu {}", either(known))
+            }
+            Error::Tp {
+                model,
+                error,
+                possible,
+            } => {
+                let possible: Vec<String> = possible.iter().map(u32::to_string).collect();
+                write!(f, "{model}: {error}; use --tp {}", either(&possible))
+            }
+            Error::Step {
+                model,
+                error,
+                other_sets,
+            } => {
+                write!(f, "{model}: {error}")?;
+                if other_sets.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, ": --gpu {}", either(other_sets))
+                }
+            }
+            Error::Compat {
+                model,
+                latency_model,
+                error,
+            } => write!(f, "{model}, {latency_model} model: {error}"),
+            Error::KvDtype {
+                latency_model,
+                found,
+            } => write!(
+                f,
+                "--kv-dtype: the {latency_model} model knows only bf16, found {found}; use \
+                 --latency-model roofline"
+            ),
+            Error::DoesNotFit {
+                model,
+                gpu,
+                tp,
+                utilization,
+                needed_bytes,
+                usable_bytes,
+                fitting,
+            } => {
+                write!(
+                    f,
+                    "{model} does not fit {gpu} with --tp {tp}: each GPU needs {:.1} GiB for weights, \
+                     activations and one KV block and has {:.1} GiB at \
+                     --gpu-memory-utilization {utilization}, {:.1} GiB too little; ",
+                    needed_bytes / GIB,
+                    usable_bytes / GIB,
+                    (needed_bytes - usable_bytes) / GIB
+                )?;
+                match fitting {
+                    Some((tp, kv_blocks)) => {
+                        write!(f, "use --tp {tp}, which leaves {kv_blocks} KV blocks")
+                    }
+                    None => write!(f, "no --tp would do: use a smaller model or a larger GPU"),
+                }
+            }
+            Error::Memory(error) => error.fmt(f),
+            Error::Sim(error) => error.fmt(f),
+            Error::Lookup(error) => error.fmt(f),
+            Error::TooUncertain { found, accepted } => write!(
+                f,
+                "expected {accepted} or better, found {found}; accept it with --strict {found}"
+            ),
+            Error::Read { path, error } => {
+                write!(f, "cannot read {}: {error}; check the path", path.display())
+            }
+            Error::Trace { path, error } => write!(f, "{}{error}", path.display()),
+            Error::Write { path, error } => write!(
+                f,
+                "cannot write {}: {error}; check the folder and its permissions",
+                path.display()
+            ),
+            Error::NotReplaceable { path, why } => {
+                write!(f, "{} {why}; name another file", path.display())
+            }
+            Error::Output(error) => write!(f, "cannot write the answer: {error}; try again"),
+            Error::Json(error) => write!(f, "cannot write the answer as JSON: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+fn write_nearest(f: &mut fmt::Formatter<'_>, nearest: &[&str]) -> fmt::Result {
+    if nearest.is_empty() {
+        return Ok(());
+    }
+    write!(f, " (nearest: {})", nearest.join(", "))
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn either<S: AsRef<str>>(names: &[S]) -> String {
+    let mut text = String::new();
+    for (index, name) in names.iter().enumerate() {
+        let last = index + 1 == names.len();
+        text.push_str(match index {
+            0 => "",
+            _ if last => " or ",
+            _ => ", ",
+        });
+        text.push_str(name.as_ref());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_as_one_says_it() {
+        assert_eq!(either(&["a"]), "a");
+        assert_eq!(either(&["a", "b"]), "a or b");
+        assert_eq!(either(&["a", "b", "c"]), "a, b or c");
+    }
+
+    #[test]
+    fn an_unknown_name_without_neighbours_still_has_a_next_step() {
+        let error = Error::UnknownModel {
+            name: "zzz".into(),
+            nearest: vec![],
+        };
+        assert_eq!(
+            error.to_string(),
+            "unknown model \"zzz\"; `rooflut models` lists all, or give the path of a config.json"
+        );
+    }
+}

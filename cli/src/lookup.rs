@@ -1,0 +1,293 @@
+//! `rooflut lookup`: one kernel in the tables.
+
+use std::collections::BTreeSet;
+
+use rooflut::ResolveError;
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
+use rooflut::table::{Axis, Curve, Grid, Strictness, TableSet};
+
+use crate::args::{AttentionArgs, Kernel, LookupArgs};
+use crate::error::Error;
+use crate::lookup_output::{Answer, Fields, Matched, Neighbour, Value};
+use crate::table_set;
+
+/// Looks the kernel up and answers with the text to print.
+pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
+    let set = table_set::find(&args.gpu)?;
+    check(&args.kernel).map_err(Error::Arguments)?;
+    let answer = ask(&args.kernel, set).map_err(Error::Lookup)?;
+    let strictness = args.strict.map_or(Strictness::ANY, Strictness::at_worst);
+    if !strictness.accepts(answer.estimate.provenance) {
+        return Err(Error::TooUncertain {
+            found: answer.estimate.provenance,
+            accepted: strictness.worst(),
+        });
+    }
+    if args.json {
+        answer.json()
+    } else {
+        Ok(answer.text())
+    }
+}
+
+/// Refuses shapes that cannot be.
+fn check(kernel: &Kernel) -> Result<(), String> {
+    let divides = |name: &str, value: u32, by: &str, divisor: u32| match value % divisor {
+        0 => Ok(()),
+        _ => Err(format!(
+            "{name}: expected a multiple of {by} {divisor}, found {value}"
+        )),
+    };
+    match *kernel {
+        Kernel::Prefill { ref shape, .. } | Kernel::Decode { ref shape, .. } => {
+            divides("--q-heads", shape.q_heads, "--kv-heads", shape.kv_heads)?;
+            divides("--q-heads", shape.q_heads, "--tp", shape.tp)?;
+            if shape.tp > shape.kv_heads {
+                divides("--tp", shape.tp, "--kv-heads", shape.kv_heads)
+            } else {
+                divides("--kv-heads", shape.kv_heads, "--tp", shape.tp)
+            }
+        }
+        Kernel::Moe { experts, top_k, .. } if top_k > experts => Err(format!(
+            "--top-k: expected at most --experts {experts}, found {top_k}"
+        )),
+        Kernel::Moe {
+            intermediate, tp, ..
+        } => divides("--intermediate", intermediate, "--tp", tp),
+        Kernel::Gemm { .. } | Kernel::Allreduce { .. } => Ok(()),
+    }
+}
+
+fn ask(kernel: &Kernel, set: &'static TableSet) -> Result<Answer, ResolveError> {
+    match *kernel {
+        Kernel::Gemm { k, n, m, dtype } => gemm(set, GemmShape { dtype, k, n }, m),
+        Kernel::Prefill {
+            ref shape,
+            batch,
+            seq_len,
+        } => prefill(set, shape.into(), batch, seq_len),
+        Kernel::Decode {
+            ref shape,
+            batch,
+            kv_len,
+        } => decode(set, shape.into(), batch, kv_len),
+        Kernel::Allreduce { ranks, bytes } => allreduce(set, AllReduceShape { ranks }, bytes),
+        Kernel::Moe {
+            experts,
+            top_k,
+            hidden,
+            intermediate,
+            tp,
+            tokens,
+            dtype,
+        } => {
+            let shape = MoeShape {
+                dtype,
+                experts,
+                top_k,
+                hidden,
+                intermediate,
+                tp,
+            };
+            moe(set, shape, tokens)
+        }
+    }
+}
+
+fn gemm(set: &'static TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError> {
+    let gemm = Gemm::resolve(set, shape)?;
+    let neighbours = gemm.matched().flat_map(|matched| {
+        let entry = set
+            .gemm
+            .as_ref()
+            .and_then(|table| table.find(&matched.shape));
+        let key = gemm_key(matched.shape);
+        entry
+            .into_iter()
+            .flat_map(move |entry| on_curve(&key, "m", &entry.points, m.into()))
+    });
+    Ok(Answer {
+        operation: "gemm",
+        set,
+        query: gemm_key(shape).and("m", m),
+        estimate: gemm.at(m),
+        matched: gemm
+            .matched()
+            .map(|matched| Matched {
+                key: gemm_key(matched.shape),
+                share: matched.share,
+            })
+            .collect(),
+        neighbours: neighbours.collect(),
+    })
+}
+
+fn prefill(
+    set: &'static TableSet,
+    shape: AttentionShape,
+    batch: u32,
+    seq_len: u32,
+) -> Result<Answer, ResolveError> {
+    let attention = PrefillAttention::resolve(set, shape)?;
+    let key = attention_key(attention.matched());
+    Ok(Answer {
+        operation: "prefill",
+        set,
+        query: attention_key(shape)
+            .and("batch", batch)
+            .and("seq_len", seq_len),
+        estimate: attention.at(batch, seq_len),
+        neighbours: on_grid(&key, "seq_len", attention.grid(), [batch, seq_len]),
+        matched: vec![Matched { key, share: 1.0 }],
+    })
+}
+
+fn decode(
+    set: &'static TableSet,
+    shape: AttentionShape,
+    batch: u32,
+    kv_len: u32,
+) -> Result<Answer, ResolveError> {
+    let attention = DecodeAttention::resolve(set, shape)?;
+    let key = attention_key(attention.matched());
+    Ok(Answer {
+        operation: "decode",
+        set,
+        query: attention_key(shape)
+            .and("batch", batch)
+            .and("kv_len", kv_len),
+        estimate: attention.at(batch, u64::from(batch) * u64::from(kv_len)),
+        neighbours: on_grid(&key, "kv_len", attention.grid(), [batch, kv_len]),
+        matched: vec![Matched { key, share: 1.0 }],
+    })
+}
+
+fn allreduce(
+    set: &'static TableSet,
+    shape: AllReduceShape,
+    bytes: u64,
+) -> Result<Answer, ResolveError> {
+    let all_reduce = AllReduce::resolve(set, shape)?;
+    let key = Fields::default().and("ranks", all_reduce.matched().ranks);
+    Ok(Answer {
+        operation: "allreduce",
+        set,
+        query: Fields::default()
+            .and("ranks", shape.ranks)
+            .and("bytes", bytes),
+        estimate: all_reduce.at(bytes),
+        neighbours: on_curve(&key, "bytes", all_reduce.curve(), bytes).collect(),
+        matched: vec![Matched { key, share: 1.0 }],
+    })
+}
+
+fn moe(set: &'static TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveError> {
+    let moe = Moe::resolve(set, shape)?;
+    let key = moe_key(moe.matched());
+    Ok(Answer {
+        operation: "moe",
+        set,
+        query: moe_key(shape).and("tokens", tokens),
+        estimate: moe.at(tokens),
+        neighbours: on_curve(&key, "tokens", moe.curve(), tokens.into()).collect(),
+        matched: vec![Matched { key, share: 1.0 }],
+    })
+}
+
+/// The measured points next to `x`: those between which it lies; a point that it lies on, or the end
+/// that it lies beyond, with the points beside that.
+fn on_curve<'c>(
+    key: &Fields,
+    axis: &'static str,
+    curve: &'c Curve<'c>,
+    x: u64,
+) -> impl Iterator<Item = Neighbour> + use<'c> {
+    let at = curve.axis().locate(x as f64);
+    let (first, last) = match at.lo == at.hi {
+        true => (at.lo.saturating_sub(1), at.hi + 1),
+        false => (at.lo, at.hi),
+    };
+    let points = curve.axis().values().iter().zip(curve.latency_us());
+    let key = key.clone();
+    let near = points.skip(first).take(last - first + 1);
+    near.map(move |(&value, &latency_us)| Neighbour {
+        point: key.clone().and(axis, value),
+        latency_us,
+    })
+}
+
+/// The corners of the cell around (batch, length); in place of a hole the next smaller batch that was
+/// measured at that length, which answers for it.
+fn on_grid(
+    key: &Fields,
+    length_name: &'static str,
+    grid: &Grid<'_>,
+    [batch, length]: [u32; 2],
+) -> Vec<Neighbour> {
+    let place = |axis: Axis<'_>, x: u32| {
+        let at = axis.locate(f64::from(x));
+        at.lo..=at.hi
+    };
+    let measured = |row: usize, column: usize| {
+        let rows = (0..=row).rev();
+        rows.map(|row| (row, column))
+            .find(|&(row, column)| grid.latency_us(row, column).is_some())
+    };
+    let columns = place(grid.length(), length);
+    let cells = place(grid.batch(), batch).flat_map(|row| {
+        columns
+            .clone()
+            .filter_map(move |column| measured(row, column))
+    });
+    let value = |axis: Axis<'_>, place: usize| axis.values().get(place).copied().unwrap_or(0);
+    let neighbour = |(row, column): (usize, usize)| {
+        let point = key.clone().and("batch", value(grid.batch(), row));
+        Some(Neighbour {
+            point: point.and(length_name, value(grid.length(), column)),
+            latency_us: grid.latency_us(row, column)?,
+        })
+    };
+    // Two holes may have one stand-in.
+    let cells: BTreeSet<(usize, usize)> = cells.collect();
+    cells.into_iter().filter_map(neighbour).collect()
+}
+
+fn gemm_key(shape: GemmShape) -> Fields {
+    formats(shape.dtype).and("k", shape.k).and("n", shape.n)
+}
+
+fn attention_key(shape: AttentionShape) -> Fields {
+    formats(shape.dtype)
+        .and("kv_dtype", Value::Name(shape.kv_dtype.name()))
+        .and("q_heads", shape.q_heads)
+        .and("kv_heads", shape.kv_heads)
+        .and("head_dim", shape.head_dim)
+        .and("tp", shape.tp)
+}
+
+fn moe_key(shape: MoeShape) -> Fields {
+    formats(shape.dtype)
+        .and("experts", shape.experts)
+        .and("top_k", shape.top_k)
+        .and("hidden", shape.hidden)
+        .and("intermediate", shape.intermediate)
+        .and("tp", shape.tp)
+}
+
+fn formats(dtype: Dtype) -> Fields {
+    Fields::default().and("dtype", Value::Name(dtype.name()))
+}
+
+impl From<&AttentionArgs> for AttentionShape {
+    fn from(args: &AttentionArgs) -> AttentionShape {
+        AttentionShape {
+            dtype: args.dtype,
+            kv_dtype: args.kv_dtype,
+            q_heads: args.q_heads,
+            kv_heads: args.kv_heads,
+            head_dim: args.head_dim,
+            tp: args.tp,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What `rooflut lookup` prints.
+
+use std::fmt::{self, Write};
+
+use rooflut::op::Estimate;
+use rooflut::table::TableSet;
+use serde::{Serialize, Serializer};
+
+use crate::error::Error;
+use crate::output::{Align, Grid, json, number, percent, wrapped};
+
+/// Names and values, in order: a shape, a point.
+#[derive(Clone, Default)]
+pub(crate) struct Fields(Vec<(&'static str, Value)>);
+
+/// A value of a field.
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Value {
+    /// A dimension or a coordinate.
+    Number(u64),
+    /// The name of a format.
+    Name(&'static str),
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Number(number.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+impl Fields {
+    /// The same and one more.
+    pub(crate) fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
+        self.0.push((name, value.into()));
+        self
+    }
+}
+
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, value)) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{name} {value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// A measured shape that answers.
+#[derive(Serialize)]
+pub(crate) struct Matched {
+    #[serde(flatten)]
+    pub(crate) key: Fields,
+    /// Its share of the answer; shares add up to 1.
+    pub(crate) share: f64,
+}
+
+/// A point of the tables.
+#[derive(Serialize)]
+pub(crate) struct Neighbour {
+    #[serde(flatten)]
+    pub(crate) point: Fields,
+    pub(crate) latency_us: f32,
+}
+
+/// What the tables know about a kernel.
+pub(crate) struct Answer {
+    pub(crate) operation: &'static str,
+    pub(crate) set: &'static TableSet,
+    pub(crate) query: Fields,
+    pub(crate) estimate: Estimate,
+    pub(crate) matched: Vec<Matched>,
+    pub(crate) neighbours: Vec<Neighbour>,
+}
+
+impl Answer {
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, text: &mut String) -> fmt::Result {
+        writeln!(text, "{} on {}\n", self.operation, self.set.name)?;
+        text.push_str(&wrapped("query", &self.query.to_string()));
+        let latency = number(self.estimate.time.us(), 2);
+        text.push_str(&wrapped("latency", &format!("{latency} us")));
+        if let Some(mfu) = self.mfu() {
+            text.push_str(&wrapped("MFU", &format!("{mfu:.3}")));
+        }
+        text.push_str(&wrapped("origin", self.estimate.provenance.name()));
+        for (index, matched) in self.matched.iter().enumerate() {
+            let label = if index == 0 { "matched" } else { "" };
+            let share = match self.matched.len() {
+                1 => String::new(),
+                _ => format!(" ({})", percent(100.0 * matched.share)),
+            };
+            text.push_str(&wrapped(label, &format!("{}{share}", matched.key)));
+        }
+        writeln!(text, "\n  measured around it:\n")?;
+        text.write_str(&self.grid().render(2))
+    }
+
+    /// None where there is no matrix math.
+    fn mfu(&self) -> Option<f64> {
+        Some(self.estimate.mfu().0).filter(|&mfu| mfu > 0.0)
+    }
+
+    fn grid(&self) -> Grid {
+        // What all points have in common stands above the table.
+        let coordinates = |point: &Fields| -> Vec<(&'static str, Value)> {
+            let fields = point.0.iter().copied();
+            match self.matched.as_slice() {
+                [only] => fields.skip(only.key.0.len()).collect(),
+                _ => fields.skip_while(|(name, _)| *name == "dtype").collect(),
+            }
+        };
+        let points: Vec<_> = self
+            .neighbours
+            .iter()
+            .map(|n| coordinates(&n.point))
+            .collect();
+        let names = points.first().into_iter().flatten().map(|(name, _)| *name);
+        let columns = names.chain(["latency us"]).map(|name| (name, Align::Right));
+        let mut grid = Grid::new(&columns.collect::<Vec<_>>());
+        for (point, neighbour) in points.iter().zip(&self.neighbours) {
+            let latency = number(neighbour.latency_us.into(), 2);
+            let cells = point.iter().map(|(_, value)| value.to_string());
+            grid.row(cells.chain([latency]).collect());
+        }
+        grid
+    }
+
+    /// For programs.
+    pub(crate) fn json(&self) -> Result<String, Error> {
+        json(&AnswerJson {
+            operation: self.operation,
+            gpu: self.set.name,
+            query: &self.query,
+            latency_us: self.estimate.time.us(),
+            mfu: self.mfu(),
+            provenance: self.estimate.provenance.name(),
+            matched: &self.matched,
+            neighbours: &self.neighbours,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct AnswerJson<'a> {
+    operation: &'static str,
+    gpu: &'static str,
+    query: &'a Fields,
+    latency_us: f64,
+    mfu: Option<f64>,
+    provenance: &'static str,
+    matched: &'a [Matched],
+    neighbours: &'a [Neighbour],
+}

@@ -1,0 +1,60 @@
+//! The model that `--model` names.
+
+use std::fs;
+use std::path::Path;
+
+use rooflut::model::{self, CATALOG, ModelSpec};
+
+use crate::config_json;
+use crate::error::Error;
+use crate::suggest::nearest;
+
+/// A model and how it is called.
+pub(crate) struct NamedModel {
+    /// Its short name, or the path of its file.
+    pub(crate) name: String,
+    /// Its dimensions.
+    pub(crate) spec: ModelSpec,
+}
+
+/// The model of that built-in name or Hugging Face id, or of that `config.json` (or the folder that
+/// has one).
+pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
+    if let Some(entry) = model::find(name) {
+        return Ok(NamedModel {
+            name: entry.name.to_owned(),
+            spec: entry.spec,
+        });
+    }
+    let mut path = Path::new(name).to_path_buf();
+    if path.is_dir() {
+        path.push("config.json");
+    }
+    if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
+        return Err(unknown(name));
+    }
+    let text = fs::read_to_string(&path).map_err(|error| Error::Read {
+        path: path.clone(),
+        error,
+    })?;
+    let spec = config_json::read(&text).map_err(|error| Error::Config { path, error })?;
+    Ok(NamedModel {
+        name: name.to_owned(),
+        spec,
+    })
+}
+
+fn unknown(name: &str) -> Error {
+    let known = CATALOG.iter().flat_map(|entry| {
+        let ids = entry
+            .aliases
+            .iter()
+            .filter(|id| name.contains('/') == id.contains('/'));
+        let own = (!name.contains('/')).then_some(&entry.name);
+        ids.chain(own).copied()
+    });
+    Error::UnknownModel {
+        name: name.to_owned(),
+        nearest: nearest(name, known),
+    }
+}

@@ -1,0 +1,216 @@
+//! What the commands share when they write: tables, numbers, JSON, standard output.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use rooflut::sim::Stats;
+use rooflut::units::Seconds;
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// Writes `text` to standard output. A reader that went away (`rooflut tables | head -1`) is fine.
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        _ => Ok(()),
+    }
+}
+
+/// `value` as indented JSON, with its keys in the order of its fields.
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
+    let mut text = serde_json::to_string_pretty(value).map_err(Error::Json)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// How a column is aligned.
+#[derive(Clone, Copy)]
+pub(crate) enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Rows under a header, aligned, each line without trailing space.
+pub(crate) struct Grid {
+    table: Table,
+}
+
+impl Grid {
+    /// An empty table with these columns.
+    pub(crate) fn new(columns: &[(&str, Align)]) -> Grid {
+        let mut table = Table::new();
+        table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-')));
+        table.set_header(columns.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        for (column, (_, align)) in table.column_iter_mut().zip(columns) {
+            column.set_padding((0, 2));
+            column.set_cell_alignment(match align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            });
+        }
+        if let Some(last) = table.column_iter_mut().last() {
+            last.set_padding((0, 0));
+        }
+        Grid { table }
+    }
+
+    /// Adds a row, one cell for each column.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.table.add_row(cells);
+    }
+
+    /// The table, each line indented by `indent` spaces.
+    pub(crate) fn render(&self, indent: usize) -> String {
+        let indent = " ".repeat(indent);
+        let lines = self.table.lines();
+        lines
+            .map(|line| format!("{indent}{}\n", line.trim_end()))
+            .collect()
+    }
+}
+
+/// Width at which text is wrapped.
+const WIDTH: usize = 96;
+/// Where text begins after its label.
+const INDENT: usize = 11;
+
+/// `label` and `text` in two columns, over as many lines as it takes.
+pub(crate) fn wrapped(label: &str, text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = format!("  {label:<width$}", width = INDENT - 2);
+    for (index, word) in text.split(' ').enumerate() {
+        if index > 0 && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push_str(line.trim_end());
+            lines.push('\n');
+            line = " ".repeat(INDENT);
+        } else if index > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push_str(line.trim_end());
+    lines.push('\n');
+    lines
+}
+
+/// A count with thousands separators: `1,234,567`.
+pub(crate) fn count(value: u64) -> String {
+    group(&value.to_string())
+}
+
+/// A number of `decimals` decimals with thousands separators: `1,234.57`.
+pub(crate) fn number(value: f64, decimals: usize) -> String {
+    group(&format!("{value:.decimals$}"))
+}
+
+/// Milliseconds, two decimals, for a column of times.
+pub(crate) fn ms(time: Seconds) -> String {
+    number(time.ms(), 2)
+}
+
+/// A share in percent, with a decimal where it is small.
+pub(crate) fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.05 {
+        return "<0.1 %".to_owned();
+    }
+    let decimals = if share > 0.0 && share < 9.95 { 1 } else { 0 };
+    format!("{share:.decimals$} %")
+}
+
+/// A number of things: `1 step`, `2 steps`.
+pub(crate) fn plural(n: u64, noun: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", count(n))
+}
+
+fn group(digits: &str) -> String {
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (digits, None),
+    };
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in whole.chars().enumerate() {
+        let left = whole.len() - index;
+        if index > 0 && left.is_multiple_of(3) && !text.ends_with('-') {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    text
+}
+
+/// Mean and percentiles in milliseconds, as JSON has them.
+#[derive(Serialize)]
+pub(crate) struct StatsMs {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p99: Option<f64>,
+}
+
+impl From<Option<Stats>> for StatsMs {
+    fn from(stats: Option<Stats>) -> StatsMs {
+        StatsMs {
+            mean: stats.map(|s| s.mean.ms()),
+            p50: stats.map(|s| s.p50.ms()),
+            p90: stats.map(|s| s.p90.ms()),
+            p99: stats.map(|s| s.p99.ms()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(number(-1234.5, 2), "-1,234.50");
+        assert_eq!(number(-123.0, 0), "-123");
+    }
+
+    #[test]
+    fn long_text_is_wrapped_under_its_label() {
+        assert_eq!(wrapped("load", "one two"), "  load     one two\n");
+        let long = wrapped("source", &"word ".repeat(40));
+        assert!(
+            long.lines()
+                .all(|line| line.len() <= WIDTH && !line.ends_with(' '))
+        );
+        assert!(
+            long.lines()
+                .skip(1)
+                .all(|line| line.starts_with("           word"))
+        );
+        assert_eq!(long.matches("word").count(), 40);
+    }
+
+    #[test]
+    fn a_table_has_no_trailing_space() {
+        let mut grid = Grid::new(&[("name", Align::Left), ("ms", Align::Right)]);
+        grid.row(vec!["a".into(), "1.0".into()]);
+        grid.row(vec!["long name".into(), "12.0".into()]);
+        let text = grid.render(2);
+        let expected = [
+            "  name         ms",
+            "  ---------------",
+            "  a           1.0",
+            "  long name  12.0",
+        ];
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+}

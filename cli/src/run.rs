@@ -1,0 +1,98 @@
+//! `rooflut run`: a server under load.
+
+use std::cell::Cell;
+
+use rooflut::sim::{Arrivals, Request, SimReport, Simulator};
+use rooflut::step::{LatencyModel, RooflineModel, StepBatch, StepTime};
+use rooflut::table::Strictness;
+
+use crate::args::{Arrival, RunArgs, SyntheticArgs};
+use crate::error::Error;
+use crate::origins::Origins;
+use crate::progress::Bar;
+use crate::requests_out::PendingFile;
+use crate::run_output::Outcome;
+use crate::server::Placement;
+use crate::trace;
+
+/// Simulates and answers with the text to print.
+pub(crate) fn run(args: &RunArgs) -> Result<String, Error> {
+    let placement = Placement::find(&args.target)?;
+    let config = placement.config(&args.server)?;
+    let model = Observed::new(placement.roofline(Strictness::ANY)?);
+    let trace_path = args.trace.trace.as_deref();
+    let requests = match trace_path {
+        Some(path) => trace::read(path, &args.trace.conditions)?,
+        None => synthetic(&args.synthetic)?,
+    };
+    let simulator = Simulator::try_new(&model, config).map_err(Error::Sim)?;
+    let out = args.requests_out.as_deref();
+    let pending = out.map(|path| PendingFile::create(path, trace_path));
+    let pending = pending.transpose()?;
+    let report = simulate(&simulator, &requests);
+    let outcome = Outcome {
+        args,
+        placement: &placement,
+        config: simulator.config(),
+        report: &report,
+        origins: model.origins(),
+    };
+    let text = if args.json {
+        outcome.json()?
+    } else {
+        outcome.text()
+    };
+    if let Some(file) = pending {
+        file.finish(&report.records)?;
+    }
+    Ok(text)
+}
+
+fn simulate(simulator: &Simulator<&Observed>, requests: &[Request]) -> SimReport {
+    let mut bar = Bar::new();
+    simulator.run_observed(requests, |progress| bar.observe(progress))
+}
+
+fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {
+    let arrivals = match args.arrival {
+        Arrival::Poisson => Arrivals::try_poisson(args.rate, args.seed),
+        Arrival::Constant => Arrivals::try_constant(args.rate),
+    };
+    let request = |arrival_ns| Request {
+        arrival_ns,
+        prompt_tokens: args.prompt,
+        output_tokens: args.output,
+        cached_prompt_tokens: args.cached_prompt,
+    };
+    let arrivals = arrivals.map_err(Error::Sim)?;
+    Ok(arrivals.take(args.requests as usize).map(request).collect())
+}
+
+/// The step model, and where its answers came from.
+struct Observed {
+    model: RooflineModel,
+    origins: Cell<Origins>,
+}
+
+impl Observed {
+    fn new(model: RooflineModel) -> Observed {
+        Observed {
+            model,
+            origins: Cell::default(),
+        }
+    }
+
+    fn origins(&self) -> Origins {
+        self.origins.get()
+    }
+}
+
+impl LatencyModel for Observed {
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        let time = self.model.step_time(batch);
+        let mut origins = self.origins.get();
+        origins.add(&time);
+        self.origins.set(origins);
+        time
+    }
+}

@@ -1,0 +1,103 @@
+//! The JSON of `rooflut run`.
+
+use serde::Serialize;
+
+use crate::origins::OriginsJson;
+use crate::output::StatsMs;
+
+/// A run, as JSON has it.
+#[derive(Serialize)]
+pub(crate) struct RunJson<'r> {
+    pub(crate) model: &'r str,
+    pub(crate) gpu: &'static str,
+    pub(crate) tp: u32,
+    pub(crate) load: LoadJson,
+    pub(crate) seed: Option<u64>,
+    pub(crate) ttft_ms: StatsMs,
+    pub(crate) tpot_ms: StatsMs,
+    pub(crate) e2e_ms: StatsMs,
+    pub(crate) queue_ms: StatsMs,
+    pub(crate) throughput: ThroughputJson,
+    pub(crate) requests: u64,
+    pub(crate) completed: u64,
+    pub(crate) rejected: u64,
+    pub(crate) rejected_by_reason: Rejections,
+    pub(crate) preemptions: u64,
+    pub(crate) steps: u64,
+    pub(crate) makespan_s: f64,
+    pub(crate) kv_blocks: u32,
+    pub(crate) kv_blocks_peak: u32,
+    pub(crate) kv_blocks_mean: f64,
+    pub(crate) block_size: u32,
+    pub(crate) max_num_seqs: u32,
+    pub(crate) max_num_batched_tokens: u32,
+    pub(crate) max_model_len: u32,
+    pub(crate) scheduling: &'static str,
+    pub(crate) kv_dtype: &'static str,
+    pub(crate) provenance: Option<&'static str>,
+    pub(crate) time_share_by_origin: OriginsJson,
+    pub(crate) table_engine: &'static str,
+    pub(crate) table_source: &'static str,
+}
+
+/// What was served.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum LoadJson {
+    Poisson(Lengths),
+    Constant(Lengths),
+    Trace {
+        path: String,
+        #[serde(rename = "where")]
+        conditions: Vec<String>,
+    },
+}
+
+/// A synthetic load.
+#[derive(Serialize)]
+pub(crate) struct Lengths {
+    pub(crate) requests_per_s: f64,
+    pub(crate) prompt_tokens: u32,
+    pub(crate) cached_prompt_tokens: u32,
+    pub(crate) output_tokens: u32,
+}
+
+/// Served work per second.
+#[derive(Serialize)]
+pub(crate) struct ThroughputJson {
+    pub(crate) requests_per_s: f64,
+    pub(crate) output_tokens_per_s: f64,
+    pub(crate) total_tokens_per_s: f64,
+}
+
+/// Rejected requests by reason.
+#[derive(Default, Serialize)]
+pub(crate) struct Rejections {
+    empty_prompt: u64,
+    empty_output: u64,
+    too_long: u64,
+    too_many_kv_blocks: u64,
+    other: u64,
+}
+
+impl Rejections {
+    pub(crate) fn count(&mut self, reason: &str) {
+        *match reason {
+            "empty_prompt" => &mut self.empty_prompt,
+            "empty_output" => &mut self.empty_output,
+            "too_long" => &mut self.too_long,
+            "too_many_kv_blocks" => &mut self.too_many_kv_blocks,
+            _ => &mut self.other,
+        } += 1;
+    }
+
+    pub(crate) fn named(&self) -> [(&'static str, u64); 5] {
+        [
+            ("empty_prompt", self.empty_prompt),
+            ("empty_output", self.empty_output),
+            ("too_long", self.too_long),
+            ("too_many_kv_blocks", self.too_many_kv_blocks),
+            ("other", self.other),
+        ]
+    }
+}

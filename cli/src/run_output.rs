@@ -1,0 +1,262 @@
+//! What `rooflut run` prints.
+
+use std::fmt::Write;
+
+use rooflut::sim::{Outcome as Fate, SimConfig, SimReport, Stats};
+use rooflut::table::{Origin, Provenance};
+
+use crate::args::{Arrival, RunArgs};
+use crate::error::Error;
+use crate::origins::Origins;
+use crate::output::{Align, Grid, count, json, ms, number, percent, plural, wrapped};
+use crate::requests_out::reason_name;
+
+use crate::run_json::{Lengths, LoadJson, Rejections, RunJson, ThroughputJson};
+use crate::server::Placement;
+
+/// A run and what it was a run of.
+pub(crate) struct Outcome<'r> {
+    pub(crate) args: &'r RunArgs,
+    pub(crate) placement: &'r Placement,
+    pub(crate) config: &'r SimConfig,
+    pub(crate) report: &'r SimReport,
+    pub(crate) origins: Origins,
+}
+
+impl Outcome<'_> {
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, text: &mut String) -> std::fmt::Result {
+        self.write_setup(text)?;
+        self.write_latencies(text)?;
+        self.write_totals(text)?;
+        if self.args.alone {
+            writeln!(
+                text,
+                "\nTry next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_setup(&self, text: &mut String) -> std::fmt::Result {
+        let set = self.placement.set;
+        writeln!(text, "{}, simulated as vLLM serves it\n", self.placement)?;
+        let config = self.config;
+        let server = format!(
+            "{} sequences, {} tokens a step, at most {} a request, {} scheduling",
+            count(config.max_num_seqs.into()),
+            count(config.max_num_batched_tokens.into()),
+            count(config.max_model_len.into()),
+            self.args.server.scheduling.name(),
+        );
+        let Origin {
+            engine,
+            source,
+            license,
+            ..
+        } = set.origin;
+        text.push_str(&wrapped("load", &self.load()));
+        text.push_str(&wrapped("server", &server));
+        text.push_str(&wrapped("tables", &format!("{}: {engine}", set.name)));
+        text.push_str(&wrapped("source", &format!("{source} ({license})")));
+        text.push_str(&wrapped("origin", &self.origins.describe()));
+        text.push('\n');
+        Ok(())
+    }
+
+    fn load(&self) -> String {
+        let requests = count(self.report.records.len() as u64);
+        if let Some(path) = &self.args.trace.trace {
+            let conditions = &self.args.trace.conditions;
+            let conditions = conditions
+                .iter()
+                .map(|c| format!(", {}={}", c.column, c.value));
+            let conditions: String = conditions.collect();
+            return format!("{requests} requests of {}{conditions}", path.display());
+        }
+        let load = &self.args.synthetic;
+        let (arrival, seed) = match load.arrival {
+            Arrival::Poisson => ("Poisson", format!(" (seed {})", load.seed)),
+            Arrival::Constant => ("equal gaps", String::new()),
+        };
+        let cached = match load.cached_prompt {
+            0 => String::new(),
+            cached => format!(" ({} cached)", count(cached.into())),
+        };
+        format!(
+            "{requests} requests, {} per second, {arrival}{seed}; {} prompt{cached} + {} output tokens",
+            load.rate,
+            count(load.prompt.into()),
+            count(load.output.into()),
+        )
+    }
+
+    fn write_latencies(&self, text: &mut String) -> std::fmt::Result {
+        let mut grid = Grid::new(&[
+            ("latency", Align::Left),
+            ("mean ms", Align::Right),
+            ("p50 ms", Align::Right),
+            ("p90 ms", Align::Right),
+            ("p99 ms", Align::Right),
+        ]);
+        let summary = &self.report.summary;
+        for (name, stats) in [
+            ("TTFT   time to first token", summary.ttft),
+            ("TPOT   time per output token", summary.tpot),
+            ("E2E    arrival to last token", summary.e2e),
+            ("queue  arrival to first step", summary.queue),
+        ] {
+            let cell = |of: fn(&Stats) -> _| stats.as_ref().map_or("-".to_owned(), |s| ms(of(s)));
+            grid.row(vec![
+                name.to_owned(),
+                cell(|s| s.mean),
+                cell(|s| s.p50),
+                cell(|s| s.p90),
+                cell(|s| s.p99),
+            ]);
+        }
+        text.write_str(&grid.render(2))
+    }
+
+    fn write_totals(&self, text: &mut String) -> std::fmt::Result {
+        let summary = &self.report.summary;
+        let throughput = &summary.throughput;
+        writeln!(
+            text,
+            "\n  throughput   {} requests/s, {} output tokens/s, {} tokens/s with prompts",
+            number(throughput.requests_per_s, 2),
+            number(throughput.output_tokens_per_s, 0),
+            number(throughput.total_tokens_per_s, 0),
+        )?;
+        writeln!(
+            text,
+            "  completed    {} of {} requests in {} simulated s, {} steps, {}",
+            count(summary.completed),
+            count(self.report.records.len() as u64),
+            number(summary.makespan.0, 2),
+            count(summary.steps),
+            plural(summary.preemptions, "preemption"),
+        )?;
+        for (reason, n) in self.rejections().named() {
+            if n > 0 {
+                writeln!(
+                    text,
+                    "  rejected     {}: {}",
+                    count(n),
+                    explain(reason, self.config)
+                )?;
+            }
+        }
+        let kv = &summary.kv;
+        writeln!(
+            text,
+            "  KV cache     {} of {} blocks of {} tokens at the peak ({})",
+            count(kv.peak_blocks.into()),
+            count(kv.blocks.into()),
+            self.config.block_size,
+            percent(100.0 * f64::from(kv.peak_blocks) / f64::from(kv.blocks)),
+        )
+    }
+
+    fn rejections(&self) -> Rejections {
+        let mut rejections = Rejections::default();
+        for record in &self.report.records {
+            if let Fate::Rejected(reason) = &record.outcome {
+                rejections.count(reason_name(reason));
+            }
+        }
+        rejections
+    }
+
+    /// For programs.
+    pub(crate) fn json(&self) -> Result<String, Error> {
+        let summary = &self.report.summary;
+        let throughput = &summary.throughput;
+        let Placement { model, set, tp, .. } = self.placement;
+        json(&RunJson {
+            model: &model.name,
+            gpu: set.name,
+            tp: *tp,
+            load: self.load_json(),
+            seed: match self.args.trace.trace {
+                Some(_) => None,
+                None => Some(self.args.synthetic.seed),
+            },
+            ttft_ms: summary.ttft.into(),
+            tpot_ms: summary.tpot.into(),
+            e2e_ms: summary.e2e.into(),
+            queue_ms: summary.queue.into(),
+            throughput: ThroughputJson {
+                requests_per_s: throughput.requests_per_s,
+                output_tokens_per_s: throughput.output_tokens_per_s,
+                total_tokens_per_s: throughput.total_tokens_per_s,
+            },
+            requests: self.report.records.len() as u64,
+            completed: summary.completed,
+            rejected: summary.rejected,
+            rejected_by_reason: self.rejections(),
+            preemptions: summary.preemptions,
+            steps: summary.steps,
+            makespan_s: summary.makespan.0,
+            kv_blocks: summary.kv.blocks,
+            kv_blocks_peak: summary.kv.peak_blocks,
+            kv_blocks_mean: summary.kv.mean_blocks,
+            block_size: self.config.block_size,
+            max_num_seqs: self.config.max_num_seqs,
+            max_num_batched_tokens: self.config.max_num_batched_tokens,
+            max_model_len: self.config.max_model_len,
+            scheduling: self.args.server.scheduling.name(),
+            kv_dtype: self.placement.kv_dtype.name(),
+            provenance: self.origins.worst().map(Provenance::name),
+            time_share_by_origin: self.origins.json(),
+            table_engine: set.origin.engine,
+            table_source: set.origin.source,
+        })
+    }
+
+    fn load_json(&self) -> LoadJson {
+        if let Some(path) = &self.args.trace.trace {
+            let conditions = self.args.trace.conditions.iter();
+            return LoadJson::Trace {
+                path: path.display().to_string(),
+                conditions: conditions
+                    .map(|c| format!("{}={}", c.column, c.value))
+                    .collect(),
+            };
+        }
+        let load = &self.args.synthetic;
+        let lengths = Lengths {
+            requests_per_s: load.rate,
+            prompt_tokens: load.prompt,
+            cached_prompt_tokens: load.cached_prompt,
+            output_tokens: load.output,
+        };
+        match load.arrival {
+            Arrival::Poisson => LoadJson::Poisson(lengths),
+            Arrival::Constant => LoadJson::Constant(lengths),
+        }
+    }
+}
+
+fn explain(reason: &str, config: &SimConfig) -> String {
+    match reason {
+        "empty_prompt" => "the prompt is empty".to_owned(),
+        "empty_output" => "no output token is asked for".to_owned(),
+        "too_long" => format!(
+            "prompt and output exceed --max-model-len {}",
+            config.max_model_len
+        ),
+        "too_many_kv_blocks" => format!(
+            "one request needs more than the {} KV blocks",
+            count(config.kv_blocks.into())
+        ),
+        _ => "the server cannot serve them".to_owned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! The simulated server: a model on GPUs, its step model and its limits.
+
+use std::fmt;
+
+use rooflut::hardware::Dtype;
+use rooflut::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::sim::{Scheduling, SimConfig};
+use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
+use rooflut::table::{Strictness, TableSet, sets};
+
+use crate::args::{SchedulingName, ServerArgs, Target};
+use crate::error::Error;
+use crate::model_source::{self, NamedModel};
+use crate::table_set;
+
+/// Ranks that are tried where a set has no all-reduce.
+const MOST_RANKS: u32 = 8;
+
+/// A model, and the tables of the GPUs that it runs on.
+pub(crate) struct Placement {
+    pub(crate) model: NamedModel,
+    pub(crate) set: &'static TableSet,
+    pub(crate) tp: u32,
+    pub(crate) kv_dtype: Dtype,
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gpus = if self.tp == 1 { "" } else { "s" };
+        let (model, gpu) = (&self.model.name, self.set.gpu.name);
+        write!(f, "{model} on {} {gpu} GPU{gpus}", self.tp)
+    }
+}
+
+impl Placement {
+    /// Finds model and table set, and checks that the ranks can share the model.
+    pub(crate) fn find(target: &Target) -> Result<Placement, Error> {
+        let set = table_set::find(&target.gpu)?;
+        let model = model_source::find(&target.model)?;
+        let placement = Placement {
+            model,
+            set,
+            tp: target.tp,
+            kv_dtype: target.kv_dtype,
+        };
+        let spec = &placement.model.spec;
+        spec.check_tp(target.tp).map_err(|error| Error::Tp {
+            model: placement.model.name.clone(),
+            error,
+            possible: placement.possible_tp().collect(),
+        })?;
+        Ok(placement)
+    }
+
+    /// The step model.
+    pub(crate) fn roofline(&self, strictness: Strictness) -> Result<RooflineModel, Error> {
+        self.roofline_on(self.set, strictness)
+            .map_err(|error| Error::Step {
+                model: self.model.name.clone(),
+                error,
+                other_sets: self.other_sets(strictness),
+            })
+    }
+
+    fn roofline_on(
+        &self,
+        set: &'static TableSet,
+        strictness: Strictness,
+    ) -> Result<RooflineModel, ModelError> {
+        let mut options = StepOptions::default();
+        options.kv_dtype = self.kv_dtype;
+        options.strictness = strictness;
+        let parallelism = Parallelism::tensor(self.tp);
+        RooflineModel::try_new(&self.model.spec, set, parallelism, options)
+    }
+
+    /// The sets on which the step model can be made.
+    fn other_sets(&self, strictness: Strictness) -> Vec<&'static str> {
+        let works = |set: &&'static TableSet| self.roofline_on(set, strictness).is_ok();
+        sets::ALL
+            .into_iter()
+            .filter(works)
+            .map(|set| set.name)
+            .collect()
+    }
+
+    /// The limits of the server, KV blocks included.
+    pub(crate) fn config(&self, args: &ServerArgs) -> Result<SimConfig, Error> {
+        let spec = &self.model.spec;
+        let max_model_len = args.max_model_len.unwrap_or(spec.max_model_len);
+        let kv_blocks = match args.kv_blocks {
+            Some(blocks) => blocks,
+            None => self.kv_blocks(args)?,
+        };
+        let mut config = SimConfig::new(max_model_len, kv_blocks);
+        config.max_num_seqs = args.max_num_seqs;
+        config.max_num_batched_tokens = args.max_num_batched_tokens;
+        config.scheduling = match args.scheduling {
+            SchedulingName::Async => Scheduling::OneStepAhead,
+            SchedulingName::Sync => Scheduling::Synchronous,
+        };
+        Ok(config)
+    }
+
+    fn kv_blocks(&self, args: &ServerArgs) -> Result<u32, Error> {
+        let limits = MemoryLimits {
+            gpu_memory_utilization: args.gpu_memory_utilization,
+            max_num_batched_tokens: args.max_num_batched_tokens,
+            kv_dtype: self.kv_dtype,
+            ..MemoryLimits::default()
+        };
+        let plan = |tp| MemoryPlan::try_new(&self.model.spec, &self.set.gpu, tp, limits);
+        match plan(self.tp) {
+            Ok(plan) => Ok(plan.kv_blocks),
+            Err(MemoryError::DoesNotFit {
+                needed_bytes,
+                usable_bytes,
+            }) => {
+                let mut larger = self.possible_tp().filter(|&tp| tp > self.tp);
+                Err(Error::DoesNotFit {
+                    model: self.model.name.clone(),
+                    gpu: self.set.gpu.name,
+                    tp: self.tp,
+                    utilization: args.gpu_memory_utilization,
+                    needed_bytes,
+                    usable_bytes,
+                    fitting: larger.find_map(|tp| Some((tp, plan(tp).ok()?.kv_blocks))),
+                })
+            }
+            Err(error) => Err(Error::Memory(error)),
+        }
+    }
+
+    /// The tensor parallelisms that divide the model and that the set can reduce over, ascending.
+    fn possible_tp(&self) -> impl Iterator<Item = u32> {
+        let spec: ModelSpec = self.model.spec;
+        let ranks = self.set.allreduce.iter().flat_map(|table| table.entries);
+        let most = ranks.map(|entry| entry.shape.ranks).max();
+        (1..=most.unwrap_or(MOST_RANKS)).filter(move |&tp| spec.check_tp(tp).is_ok())
+    }
+}

@@ -1,0 +1,287 @@
+//! `rooflut step`: one engine step, part by part.
+
+use std::fmt::Write;
+
+use rooflut::step::compat::{Blis, Calibrated, CompatError, CompatPart, CompatTime, InferSim};
+use rooflut::step::{Binding, LatencyModel, PartTime, StepBatch, StepTime};
+use rooflut::table::{Provenance, Strictness};
+use rooflut::units::Seconds;
+use serde::{Serialize, Serializer};
+
+use crate::args::{LatencyModelName, StepArgs};
+use crate::error::Error;
+use crate::origins::FITTED;
+use crate::output::{Align, Grid, count, json, number, plural, wrapped};
+use crate::server::Placement;
+
+/// Times the step and answers with the text to print.
+pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
+    if args.prefill.is_empty() && args.decode.is_empty() {
+        let message =
+            "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
+        return Err(Error::Arguments(message.to_owned()));
+    }
+    let placement = Placement::find(&args.target)?;
+    let strictness = args.strict.map_or(Strictness::ANY, Strictness::at_worst);
+    let batch = StepBatch {
+        prefill: &args.prefill,
+        decode: &args.decode,
+    };
+    let answer = ask(args.latency_model, &placement, strictness, &batch)?;
+    if !strictness.accepts(answer.provenance) {
+        return Err(Error::TooUncertain {
+            found: answer.provenance,
+            accepted: strictness.worst(),
+        });
+    }
+    let step = Step {
+        model: args.latency_model,
+        placement: &placement,
+        batch,
+        answer,
+    };
+    if args.json {
+        step.json()
+    } else {
+        Ok(step.text())
+    }
+}
+
+fn ask(
+    model: LatencyModelName,
+    placement: &Placement,
+    strictness: Strictness,
+    batch: &StepBatch<'_>,
+) -> Result<Answer, Error> {
+    let Placement { set, tp, .. } = *placement;
+    let spec = &placement.model.spec;
+    let compat = match model {
+        LatencyModelName::Roofline => {
+            return Ok(placement.roofline(strictness)?.step_time(batch).into());
+        }
+        _ if placement.kv_dtype.name() != "bf16" => {
+            return Err(Error::KvDtype {
+                latency_model: model.name(),
+                found: placement.kv_dtype,
+            });
+        }
+        LatencyModelName::Infersim => {
+            InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(batch))
+        }
+        LatencyModelName::Blis => {
+            Blis::try_new(spec, set, tp).and_then(|model| model.try_step_time(batch))
+        }
+        LatencyModelName::Calibrated => {
+            Calibrated::try_new(spec, &set.gpu, tp).and_then(|model| model.try_step_time(batch))
+        }
+    };
+    let refused = |error: CompatError| Error::Compat {
+        model: placement.model.name.clone(),
+        latency_model: model.name(),
+        error,
+    };
+    Ok(compat.map_err(refused)?.into())
+}
+
+/// A step's time, whichever model gave it.
+struct Answer {
+    total: Seconds,
+    parts: Vec<Part>,
+    /// What sets the pace of the step, where the model says so.
+    binding: Option<Binding>,
+    provenance: Provenance,
+}
+
+struct Part {
+    name: &'static str,
+    time: Seconds,
+    binding: Option<Binding>,
+    /// Where it comes from, where the model says so.
+    origin: Option<&'static str>,
+}
+
+impl From<StepTime> for Answer {
+    fn from(time: StepTime) -> Answer {
+        let part = |part: PartTime| Part {
+            name: part.part.name(),
+            time: part.time,
+            binding: Some(part.binding),
+            origin: Some(match part.part.is_looked_up() {
+                true => part.provenance.name(),
+                false => FITTED,
+            }),
+        };
+        Answer {
+            total: time.total(),
+            parts: time.parts().map(part).collect(),
+            binding: Some(time.binding()),
+            provenance: time.provenance(),
+        }
+    }
+}
+
+impl From<CompatTime> for Answer {
+    fn from(time: CompatTime) -> Answer {
+        let part = |(part, time): (CompatPart, _)| Part {
+            name: part.name(),
+            time,
+            binding: None,
+            origin: None,
+        };
+        Answer {
+            total: time.total(),
+            parts: time.parts().map(part).collect(),
+            binding: None,
+            provenance: time.provenance(),
+        }
+    }
+}
+
+/// A step and how long it takes.
+struct Step<'s> {
+    model: LatencyModelName,
+    placement: &'s Placement,
+    batch: StepBatch<'s>,
+    answer: Answer,
+}
+
+impl Step<'_> {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, text: &mut String) -> std::fmt::Result {
+        let name = self.model.name();
+        writeln!(text, "One step of {}, {name} model\n", self.placement)?;
+        text.push_str(&wrapped("batch", &self.describe_batch()));
+        text.push_str(&wrapped("tables", &self.tables()));
+        text.push('\n');
+        text.write_str(&self.grid().render(2))?;
+        match self.is_sum() {
+            true => Ok(()),
+            false => writeln!(
+                text,
+                "\n  The total is no sum: {name} takes the longer of compute and memory."
+            ),
+        }
+    }
+
+    /// Whether the parts add up to the total.
+    fn is_sum(&self) -> bool {
+        matches!(
+            self.model,
+            LatencyModelName::Roofline | LatencyModelName::Infersim
+        )
+    }
+
+    fn tables(&self) -> String {
+        let set = self.placement.set;
+        match self.model {
+            LatencyModelName::Calibrated => format!("none: fitted constants of {}", set.gpu.name),
+            _ => format!("{}: {}", set.name, set.origin.engine),
+        }
+    }
+
+    fn describe_batch(&self) -> String {
+        let batch = &self.batch;
+        let mut parts = Vec::new();
+        if !batch.prefill.is_empty() {
+            let context: u64 = batch.prefill.iter().map(|c| u64::from(c.context)).sum();
+            let context = match context {
+                0 => String::new(),
+                context => format!(" after {} cached", count(context)),
+            };
+            let chunks = plural(batch.prefill.len() as u64, "prefill chunk");
+            let new = count(batch.prefill_tokens());
+            parts.push(format!("{chunks} of {new} tokens{context}"));
+        }
+        if !batch.decode.is_empty() {
+            let requests = plural(batch.decode_requests(), "decode request");
+            let kv_tokens = count(batch.decode_kv_tokens());
+            parts.push(format!("{requests} over {kv_tokens} KV tokens"));
+        }
+        parts.join(", ")
+    }
+
+    fn grid(&self) -> Grid {
+        let Answer {
+            total,
+            parts,
+            binding,
+            provenance,
+        } = &self.answer;
+        let mut grid = Grid::new(&[
+            ("part", Align::Left),
+            ("ms", Align::Right),
+            ("share", Align::Right),
+            ("bound by", Align::Left),
+            ("origin", Align::Left),
+        ]);
+        let named = |binding: &Option<Binding>| binding.map_or("-", Binding::name).to_owned();
+        for part in parts {
+            grid.row(vec![
+                part.name.to_owned(),
+                number(part.time.ms(), 3),
+                match self.is_sum() {
+                    true => format!("{:.1} %", 100.0 * part.time.0 / total.0),
+                    false => "-".to_owned(),
+                },
+                named(&part.binding),
+                part.origin.unwrap_or("-").to_owned(),
+            ]);
+        }
+        grid.row(vec![
+            "total".to_owned(),
+            number(total.ms(), 3),
+            String::new(),
+            named(binding),
+            provenance.name().to_owned(),
+        ]);
+        grid
+    }
+
+    fn json(&self) -> Result<String, Error> {
+        let Answer {
+            total,
+            parts,
+            binding,
+            provenance,
+        } = &self.answer;
+        json(&StepJson {
+            model: &self.placement.model.name,
+            gpu: self.placement.set.name,
+            tp: self.placement.tp,
+            latency_model: self.model.name(),
+            prefill_tokens: self.batch.prefill_tokens(),
+            decode_requests: self.batch.decode_requests(),
+            decode_kv_tokens: self.batch.decode_kv_tokens(),
+            total_ms: total.ms(),
+            parts,
+            binding: binding.map(Binding::name),
+            provenance: provenance.name(),
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct StepJson<'s> {
+    model: &'s str,
+    gpu: &'static str,
+    tp: u32,
+    latency_model: &'static str,
+    prefill_tokens: u64,
+    decode_requests: u64,
+    decode_kv_tokens: u64,
+    total_ms: f64,
+    #[serde(serialize_with = "as_map")]
+    parts: &'s [Part],
+    binding: Option<&'static str>,
+    provenance: &'static str,
+}
+
+fn as_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(parts.iter().map(|part| (part.name, part.time.ms())))
+}

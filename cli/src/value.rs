@@ -1,0 +1,131 @@
+//! Values of arguments: what they look like and what is refused.
+
+use rooflut::hardware::Dtype;
+use rooflut::step::{Chunk, DecodeGroup};
+use rooflut::table::Provenance;
+
+/// A dtype by its name.
+pub(crate) fn dtype(text: &str) -> Result<Dtype, String> {
+    Dtype::from_name(text).ok_or_else(|| format!("expected one of {}", names(&Dtype::ALL)))
+}
+
+fn names(dtypes: &[Dtype]) -> String {
+    let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
+    names.join(", ")
+}
+
+/// A provenance by its name.
+pub(crate) fn provenance(text: &str) -> Result<Provenance, String> {
+    const ALL: [Provenance; 5] = [
+        Provenance::Measured,
+        Provenance::Interpolated,
+        Provenance::Extrapolated,
+        Provenance::Transferred,
+        Provenance::Bound,
+    ];
+    ALL.into_iter()
+        .find(|provenance| provenance.name() == text)
+        .ok_or_else(|| format!("expected one of {}", ALL.map(Provenance::name).join(", ")))
+}
+
+/// Requests per second.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
+        _ => Err("expected a positive, finite number of requests per second".to_owned()),
+    }
+}
+
+/// The share of a GPU's memory.
+pub(crate) fn utilization(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("expected a number above 0 and at most 1".to_owned()),
+    }
+}
+
+/// `NEW[@CONTEXT]`, a prompt chunk whose last row is sampled.
+pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
+    let (new, context) = match text.split_once('@') {
+        Some((new, context)) => (positive(new), context.parse().ok()),
+        None => (positive(text), Some(0)),
+    };
+    match (new, context) {
+        (Some(new), Some(context)) => Ok(Chunk {
+            new,
+            context,
+            samples: 1,
+        }),
+        _ => Err(
+            "expected NEW[@CONTEXT], new tokens (at least 1) and tokens already cached, as in 512 \
+             or 512@2048"
+                .to_owned(),
+        ),
+    }
+}
+
+/// `REQUESTSxKV`: requests of one KV length.
+pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
+    text.split_once(['x', 'X'])
+        .and_then(|(requests, kv_len)| Some((positive(requests)?, positive(kv_len)?)))
+        .map(|(requests, kv_len)| DecodeGroup {
+            requests,
+            kv_tokens: u64::from(requests) * u64::from(kv_len),
+        })
+        .ok_or_else(|| {
+            "expected REQUESTSxKV, both at least 1: requests and the KV length of each with its new \
+             token, as in 64x1000"
+                .to_owned()
+        })
+}
+
+fn positive(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|&value| value > 0)
+}
+
+/// `COLUMN=VALUE`, a condition on the rows of a trace.
+pub(crate) fn condition(text: &str) -> Result<Condition, String> {
+    match text.split_once('=') {
+        Some((column, value)) if !column.is_empty() => Ok(Condition {
+            column: column.to_owned(),
+            value: value.to_owned(),
+        }),
+        _ => Err("expected COLUMN=VALUE, as in experiment=first".to_owned()),
+    }
+}
+
+/// A condition on the rows of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Condition {
+    /// Name of the column.
+    pub(crate) column: String,
+    /// What it has to contain.
+    pub(crate) value: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_and_groups_are_read_as_documented() {
+        let whole = chunk("512").unwrap();
+        assert_eq!((whole.new, whole.context, whole.samples), (512, 0, 1));
+        assert_eq!(chunk("64@1000").unwrap().context, 1000);
+        assert_eq!(decode_group("64x1000").unwrap().kv_tokens, 64_000);
+        for wrong in ["", "0", "-1", "5@", "@5", "5@-1", "1.5"] {
+            assert!(chunk(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "64", "0x5", "5x0", "x", "5x-1", "5x5x5"] {
+            assert!(decode_group(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rates_that_mean_nothing_are_refused() {
+        for wrong in ["0", "-1", "NaN", "inf", "fast", ""] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+        assert!(rate("0.5").is_ok());
+    }
+}

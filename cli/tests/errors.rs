@@ -1,0 +1,147 @@
+//! What is refused, in one line each.
+
+mod support;
+
+use support::failure;
+
+#[test]
+fn unknown_names_come_with_the_nearest_ones() {
+    let message = failure(&["run", "--model", "lama-3.1-8b"]);
+    assert!(message.contains("(nearest: llama-3.1-8b"), "{message}");
+    assert!(message.contains("`rooflut models`"), "{message}");
+    let message = failure(&["step", "--decode", "1x1", "--model", "Qwen/Qwen3-14"]);
+    assert!(message.contains("(nearest: Qwen/Qwen3-14B"), "{message}");
+    let message = failure(&["run", "--gpu", "h10"]);
+    assert!(
+        message.contains("use --gpu h100 or h100-infersim"),
+        "{message}"
+    );
+    assert!(failure(&["rum"]).contains("run"));
+}
+
+#[test]
+fn a_model_that_does_not_fit_says_by_how_much_and_what_would() {
+    let message = failure(&["run", "--model", "llama-3.1-70b"]);
+    assert!(message.contains("GiB too little"), "{message}");
+    assert!(message.contains("use --tp 2, which leaves"), "{message}");
+    // What it names works.
+    support::json(&[
+        "run",
+        "--model",
+        "llama-3.1-70b",
+        "--tp",
+        "2",
+        "--requests",
+        "3",
+    ]);
+    let message = failure(&[
+        "run",
+        "--model",
+        "mixtral-8x22b",
+        "--tp",
+        "8",
+        "--gpu-memory-utilization",
+        "0.3",
+    ]);
+    assert!(message.contains("no --tp would do"), "{message}");
+}
+
+#[test]
+fn a_tp_that_does_not_divide_names_those_that_do() {
+    let message = failure(&["run", "--tp", "3"]);
+    assert!(
+        message.contains("multiple of tp (3), found 32; use --tp 1, 2, 4 or 8"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_set_without_the_kernels_is_refused_and_another_named() {
+    for command in [&["run"][..], &["step", "--decode", "4x100"]] {
+        let message = failure(&[command, &["--gpu", "h100-infersim"]].concat());
+        assert!(message.contains("h100-infersim: gemm: expected one of fp8_block, found bf16"));
+        assert!(message.ends_with("--gpu h100"), "{message}");
+    }
+}
+
+#[test]
+fn numbers_that_mean_nothing_are_refused() {
+    for (flag, values) in [
+        ("--rate", &["0", "-1", "NaN", "inf", "fast"][..]),
+        ("--requests", &["0", "-1", "1e3"]),
+        ("--prompt", &["0", "4294967296"]),
+        ("--output", &["0"]),
+        ("--tp", &["0"]),
+        ("--gpu-memory-utilization", &["0", "1.1", "NaN", "-0.5"]),
+        ("--kv-blocks", &["0"]),
+        ("--kv-dtype", &["int4"]),
+        ("--arrival", &["bursty"]),
+    ] {
+        for value in values {
+            let message = failure(&["run", flag, value]);
+            assert!(
+                message.contains(flag) || message.contains("unexpected"),
+                "{message}"
+            );
+        }
+    }
+    let message = failure(&["run", "--max-num-batched-tokens", "64"]);
+    assert!(
+        message.contains("at least max_num_seqs (128), found 64"),
+        "{message}"
+    );
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_refused() {
+    let message = failure(&["run", "--requests-out", "no/such/folder/out.csv"]);
+    assert!(
+        message.starts_with("cannot write no/such/folder/out.csv"),
+        "{message}"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    assert!(failure(&["run", "--requests-out", path]).contains("is not a regular file"));
+}
+
+#[test]
+fn a_config_that_cannot_be_modelled_is_refused_by_its_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config.json");
+    let path = path.to_str().expect("UTF-8");
+    for (text, words) in [
+        (
+            r#"{"hidden_size": 4096, "kv_lora_rank": 512}"#,
+            "kv_lora_rank: multi-head latent",
+        ),
+        (
+            r#"{"hidden_size": 4096}"#,
+            "num_attention_heads: expected a number",
+        ),
+        (r#"{"hidden_size": "4096"}"#, "expected u32"),
+        ("no JSON", "config.json"),
+    ] {
+        std::fs::write(path, text).expect("a file");
+        let message = failure(&["run", "--model", path]);
+        assert!(message.contains(words), "{message}");
+    }
+    assert!(failure(&["run", "--model", "no/config.json"]).starts_with("cannot read"));
+}
+
+#[test]
+fn a_failed_run_leaves_an_old_output_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("out.csv");
+    std::fs::write(&path, "old").expect("a file");
+    let path = path.to_str().expect("UTF-8");
+    failure(&[
+        "run",
+        "--requests-out",
+        path,
+        "--max-num-batched-tokens",
+        "64",
+    ]);
+    failure(&["run", "--requests-out", path, "--trace", "no/such.csv"]);
+    assert_eq!(std::fs::read_to_string(path).expect("a file"), "old");
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+}

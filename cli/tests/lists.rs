@@ -1,0 +1,58 @@
+//! `rooflut tables` and `rooflut models`.
+
+mod support;
+
+use support::{json, list, number, success, text};
+
+#[test]
+fn tables_lists_every_set_with_its_source_and_ranges() {
+    let sets = json(&["tables"]);
+    let names: Vec<&str> = list(&sets, "")
+        .iter()
+        .map(|set| text(set, "/name"))
+        .collect();
+    assert_eq!(names, ["h100", "h100-infersim"]);
+    for set in list(&sets, "") {
+        assert!(!text(set, "/source").is_empty() && !text(set, "/license").is_empty());
+        for operation in list(set, "/operations") {
+            assert!(
+                number(operation, "/rows") >= number(operation, "/shapes"),
+                "{operation}"
+            );
+            for axis in list(operation, "/axes") {
+                assert!(number(axis, "/min") <= number(axis, "/max"));
+            }
+        }
+    }
+    let people = success(&["tables"]);
+    for word in [
+        "h100-infersim",
+        "gemm",
+        "seq_len",
+        "aiconfigurator",
+        "Apache-2.0",
+        "fp8_block",
+    ] {
+        assert!(people.contains(word), "no {word} in\n{people}");
+    }
+    assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+}
+
+#[test]
+fn models_lists_every_name_that_run_takes() {
+    let models = json(&["models"]);
+    assert!(list(&models, "").len() >= 14);
+    let people = success(&["models"]);
+    for model in list(&models, "") {
+        assert!(people.contains(text(model, "/name")));
+        assert!(!list(model, "/aliases").is_empty());
+    }
+    assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    assert!(success(&["--help"]).contains("Usage: rooflut"));
+    assert!(success(&["--version"]).starts_with("rooflut "));
+    assert!(success(&["run", "--help"]).contains("--max-num-batched-tokens"));
+}

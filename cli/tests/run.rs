@@ -1,0 +1,168 @@
+//! `rooflut` and `rooflut run`.
+
+mod support;
+
+use serde_json::Value;
+use support::{json, number, rooflut, success, text};
+
+#[test]
+fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
+    let text = success(&[]);
+    assert!(text.lines().count() <= 25, "{text}");
+    assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+    for word in [
+        "llama-3.1-8b",
+        "h100",
+        "TTFT",
+        "TPOT",
+        "E2E",
+        "queue",
+        "p99 ms",
+        "requests/s",
+        "KV cache",
+        "preemptions",
+        "aiconfigurator",
+        "interpolated",
+        "Try next",
+    ] {
+        assert!(text.contains(word), "no {word} in\n{text}");
+    }
+    // The same as `rooflut run`, but for the hint.
+    assert!(text.starts_with(&success(&["run"])));
+}
+
+#[test]
+fn the_answer_is_consistent() {
+    let answer = json(&["run", "--requests", "300"]);
+    for name in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {
+        let at = |key: &str| number(&answer, &format!("/{name}/{key}"));
+        assert!(at("p50") <= at("p90") && at("p90") <= at("p99"), "{answer}");
+        assert!(at("mean") > 0.0 && at("mean") <= at("p99"), "{answer}");
+    }
+    assert!(number(&answer, "/ttft_ms/p50") <= number(&answer, "/e2e_ms/p50"));
+    assert_eq!(answer["completed"], 300);
+    assert_eq!(answer["rejected"], 0);
+    assert_eq!(answer["preemptions"], 0);
+    assert!(number(&answer, "/kv_blocks_peak") <= number(&answer, "/kv_blocks"));
+    // 256 output tokens of each 768.
+    let rates = number(&answer, "/throughput/total_tokens_per_s")
+        / number(&answer, "/throughput/output_tokens_per_s");
+    assert!((rates - 3.0).abs() < 1e-9);
+    let per_second = number(&answer, "/throughput/requests_per_s");
+    assert!((per_second * number(&answer, "/makespan_s") - 300.0).abs() < 1e-6);
+    let shares: f64 = answer["time_share_by_origin"]
+        .as_object()
+        .expect("shares")
+        .values()
+        .filter_map(Value::as_f64)
+        .sum();
+    assert!((shares - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_seed_fixes_every_byte_and_another_changes_them() {
+    let run = |seed| success(&["run", "--requests", "100", "--json", "--seed", seed]);
+    assert_eq!(run("7"), run("7"));
+    assert_ne!(run("7").replace("\"seed\": 7", "\"seed\": 8"), run("8"));
+}
+
+#[test]
+fn options_reach_the_simulator() {
+    let base = ["run", "--requests", "200", "--arrival", "constant"];
+    let with = |more: &[&str]| json(&[&base[..], more].concat());
+    let ttft = |answer: &Value| number(answer, "/ttft_ms/mean");
+    let plain = with(&[]);
+    assert!(ttft(&with(&["--cached-prompt", "500"])) < ttft(&plain));
+    assert!(ttft(&with(&["--scheduling", "sync"])) < ttft(&plain));
+    let blocks = number(&plain, "/kv_blocks");
+    assert!(number(&with(&["--gpu-memory-utilization", "0.5"]), "/kv_blocks") < blocks);
+    // 8-bit KV entries take half of the memory.
+    let fp8 = number(&with(&["--kv-dtype", "fp8"]), "/kv_blocks");
+    assert!((fp8 / blocks - 2.0).abs() < 1e-3);
+    assert_eq!(with(&["--kv-blocks", "500"])["kv_blocks"], 500);
+    assert!(number(&with(&["--kv-blocks", "200"]), "/preemptions") > 0.0);
+    let two = with(&["--tp", "2"]);
+    assert!(number(&two, "/tpot_ms/mean") < number(&plain, "/tpot_ms/mean"));
+    let one_slot = with(&["--max-num-seqs", "1"]);
+    assert!(ttft(&one_slot) > 10.0 * ttft(&plain));
+}
+
+#[test]
+fn requests_that_cannot_fit_are_counted_with_their_reason() {
+    let base = ["run", "--requests", "5", "--prompt", "600"];
+    let long = json(&[&base[..], &["--max-model-len", "512"]].concat());
+    assert_eq!(long["rejected"], 5);
+    assert_eq!(long["rejected_by_reason"]["too_long"], 5);
+    assert_eq!(long["completed"], 0);
+    assert_eq!(long["ttft_ms"]["p50"], Value::Null);
+    assert!(number(&long, "/throughput/requests_per_s").abs() < f64::EPSILON);
+    let large = success(&[&base[..], &["--kv-blocks", "10"]].concat());
+    assert!(
+        large.contains("rejected     5: one request needs more than the 10 KV blocks"),
+        "{large}"
+    );
+}
+
+#[test]
+fn requests_out_has_a_line_per_request_and_can_be_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("requests.csv");
+    let path = path.to_str().expect("UTF-8");
+    let arguments = ["run", "--requests", "50", "--requests-out", path];
+    let answer = json(&arguments);
+    let mut reader = csv::Reader::from_path(path).expect("a file");
+    let header = reader.headers().expect("a header").clone();
+    let column = |name: &str| {
+        header
+            .iter()
+            .position(|found| found == name)
+            .expect("a column")
+    };
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), 50);
+    let ttft: f64 = rows
+        .iter()
+        .map(|row| row[column("ttft_ms")].parse::<f64>().expect("ms"))
+        .sum();
+    assert!((ttft / 50.0 - number(&answer, "/ttft_ms/mean")).abs() < 1e-6);
+    assert!(
+        rows.iter()
+            .all(|row| &row[column("outcome")] == "completed")
+    );
+    // Nothing but the file: no temporary one.
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+
+    let replayed = json(&["run", "--trace", path]);
+    assert_eq!(replayed["e2e_ms"], answer["e2e_ms"]);
+    assert_eq!(text(&replayed, "/load/kind"), "trace");
+    assert_eq!(replayed["seed"], Value::Null);
+}
+
+#[test]
+fn a_model_can_be_named_by_its_id_or_its_config() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = r#"{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+        "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16"}"#;
+    std::fs::write(folder.path().join("config.json"), config).expect("a file");
+    let run = |model: &str| json(&["run", "--requests", "20", "--model", model]);
+    let built_in = run("llama-3.1-8b");
+    let folder_name = folder.path().to_str().expect("UTF-8");
+    let file = format!("{folder_name}/config.json");
+    for name in ["meta-llama/llama-3.1-8b-instruct", folder_name, &file] {
+        assert_eq!(run(name)["e2e_ms"], built_in["e2e_ms"], "{name}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = rooflut(&["tables"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+}

@@ -1,0 +1,168 @@
+//! `rooflut step`.
+#![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
+
+mod support;
+
+use serde_json::Value;
+use support::{failure, json, number, success, text};
+
+fn sum_of_parts(answer: &Value) -> f64 {
+    let parts = answer["parts"].as_object().expect("parts");
+    parts.values().filter_map(Value::as_f64).sum()
+}
+
+#[test]
+fn parts_add_up_to_the_total() {
+    for arguments in [
+        &["--decode", "64x1000"][..],
+        &["--prefill", "2048"],
+        &[
+            "--prefill",
+            "512@1000",
+            "--prefill",
+            "20",
+            "--decode",
+            "8x100",
+            "--decode",
+            "1x9000",
+        ],
+        &["--model", "mixtral-8x7b", "--tp", "2", "--decode", "32x500"],
+        &["--kv-dtype", "fp8", "--decode", "64x1000"],
+        &[
+            "--latency-model",
+            "infersim",
+            "--gpu",
+            "h100-infersim",
+            "--prefill",
+            "1024",
+        ],
+    ] {
+        let answer = json(&[&["step"][..], arguments].concat());
+        let total = number(&answer, "/total_ms");
+        assert!(total > 0.0);
+        assert!(
+            (sum_of_parts(&answer) / total - 1.0).abs() < 1e-9,
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn the_answer_names_what_binds_and_where_it_comes_from() {
+    let decode = json(&["step", "--decode", "8x1000"]);
+    assert_eq!(text(&decode, "/binding"), "memory");
+    let prefill = json(&["step", "--prefill", "8192"]);
+    assert_eq!(text(&prefill, "/binding"), "compute");
+    assert_eq!(text(&prefill, "/latency_model"), "roofline");
+    let provenance = text(&prefill, "/provenance");
+    assert!(["interpolated", "extrapolated", "transferred"].contains(&provenance));
+    assert_eq!(prefill["prefill_tokens"], 8192);
+    assert_eq!(decode["decode_kv_tokens"], 8000);
+    let people = success(&["step", "--decode", "8x1000"]);
+    for word in [
+        "decode_attention",
+        "bound by",
+        "memory",
+        "fitted",
+        "total",
+        "8,000 KV tokens",
+    ] {
+        assert!(people.contains(word), "no {word} in\n{people}");
+    }
+}
+
+/// Values that the originals gave (milliseconds).
+#[test]
+fn the_predecessors_models_give_their_published_values() {
+    for (model, arguments, expected) in [
+        (
+            "infersim",
+            &["--model", "llama-2-7b", "--prefill", "1024"][..],
+            67.47,
+        ),
+        (
+            "infersim",
+            &["--model", "yi-34b", "--tp", "2", "--decode", "16x4096"],
+            21.55,
+        ),
+        (
+            "blis",
+            &["--model", "llama-2-7b", "--prefill", "1024"],
+            28.380,
+        ),
+        (
+            "calibrated",
+            &["--model", "llama-2-7b", "--prefill", "1024"],
+            13.170,
+        ),
+        (
+            "calibrated",
+            &[
+                "--model",
+                "qwen3-14b",
+                "--tp",
+                "2",
+                "--prefill",
+                "20",
+                "--decode",
+                "96x3000",
+            ],
+            15.170,
+        ),
+    ] {
+        let base = ["step", "--gpu", "h100-infersim", "--latency-model", model];
+        let answer = json(&[&base[..], arguments].concat());
+        let total = number(&answer, "/total_ms");
+        assert!(
+            (total / expected - 1.0).abs() < 1e-3,
+            "{model}: {total} for {expected}"
+        );
+        assert_eq!(answer["binding"], Value::Null);
+    }
+}
+
+#[test]
+fn strictness_refuses_what_is_worse() {
+    let step = ["step", "--decode", "8x1000", "--strict"];
+    let message = failure(&[&step[..], &["measured"]].concat());
+    assert!(message.contains("expected measured or better"), "{message}");
+    success(&[&step[..], &["bound"]].concat());
+    assert!(failure(&[&step[..], &["perhaps"]].concat()).contains("expected one of measured"));
+}
+
+#[test]
+fn steps_that_mean_nothing_are_refused() {
+    assert!(failure(&["step"]).contains("--prefill NEW[@CONTEXT] or --decode REQUESTSxKV"));
+    for (flag, value) in [
+        ("--prefill", "0"),
+        ("--prefill", "5@"),
+        ("--decode", "64"),
+        ("--decode", "0x10"),
+        ("--decode", "10x0"),
+    ] {
+        let message = failure(&["step", flag, value]);
+        assert!(message.contains(flag), "{message}");
+    }
+    let zero_mfu = [
+        "step",
+        "--gpu",
+        "h100-infersim",
+        "--latency-model",
+        "infersim",
+        "--model",
+        "llama-2-7b",
+        "--decode",
+        "4x600",
+    ];
+    assert!(failure(&zero_mfu).contains("MFU"));
+    let fp8 = [
+        "step",
+        "--latency-model",
+        "blis",
+        "--kv-dtype",
+        "fp8",
+        "--decode",
+        "4x600",
+    ];
+    assert!(failure(&fp8).contains("--latency-model roofline"));
+}
