@@ -43,6 +43,11 @@ pub enum ResolveError {
         /// The most that was measured.
         most: u32,
     },
+    /// An all-reduce needs at least two ranks.
+    TooFewRanks {
+        /// What was asked for.
+        ranks: u32,
+    },
     /// The GPU cannot multiply this dtype.
     NoPeak {
         /// The set.
@@ -73,7 +78,7 @@ impl fmt::Display for ResolveError {
         match self {
             ResolveError::NoTable { set, operation } => write!(
                 f,
-                "table set {}: expected a {operation} table, it has none; use a set that does \
+                "table set {}: expected a table for {operation}, found none; use a set that has one \
                  (`rooflut tables` lists them)",
                 set.name
             ),
@@ -103,6 +108,10 @@ impl fmt::Display for ResolveError {
                 "table set {}: allreduce: expected at most {most} ranks, found {ranks}; use a \
                  smaller tensor parallelism",
                 set.name
+            ),
+            ResolveError::TooFewRanks { ranks } => write!(
+                f,
+                "allreduce: expected at least 2 ranks, found {ranks}; one GPU has nothing to reduce"
             ),
             ResolveError::NoPeak { set, dtype } => write!(
                 f,

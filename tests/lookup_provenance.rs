@@ -323,7 +323,7 @@ fn a_set_without_the_operation_is_refused_by_name() {
         };
         assert_eq!((set.name, operation), ("empty", expected));
         let message = format!(
-            "table set empty: expected a {expected} table, it has none; use a set that does \
+            "table set empty: expected a table for {expected}, found none; use a set that has one \
              (`rooflut tables` lists them)"
         );
         assert_eq!(error.to_string(), message);

@@ -118,11 +118,11 @@ fn a_dimension_beyond_any_model_is_named_with_its_limit() {
         );
         assert_eq!(message(&model, 1), expected);
     };
-    too_large(|m| m.hidden = u32::MAX, "hidden", 1 << 24);
-    too_large(|m| m.layers = u32::MAX, "layers", 1 << 14);
-    too_large(|m| m.q_heads = u32::MAX, "q_heads", 1 << 14);
-    too_large(|m| m.kv_heads = u32::MAX, "kv_heads", 1 << 14);
-    too_large(|m| m.head_dim = u32::MAX, "head_dim", 1 << 14);
+    too_large(|m| m.hidden = u32::MAX, "hidden", 1 << 18);
+    too_large(|m| m.layers = u32::MAX, "layers", 1 << 12);
+    too_large(|m| m.q_heads = u32::MAX, "q_heads", 1 << 12);
+    too_large(|m| m.kv_heads = u32::MAX, "kv_heads", 1 << 12);
+    too_large(|m| m.head_dim = u32::MAX, "head_dim", 1 << 12);
     too_large(|m| m.vocab = u32::MAX, "vocab", 1 << 24);
     too_large(
         |m| {
@@ -131,38 +131,39 @@ fn a_dimension_beyond_any_model_is_named_with_its_limit() {
             }
         },
         "intermediate",
-        1 << 24,
+        1 << 18,
     );
-    too_large(|m| m.ffn = moe(u32::MAX, 1, 64, 0), "experts", 1 << 14);
-    too_large(|m| m.ffn = moe(8, u32::MAX, 64, 0), "top_k", 1 << 14);
-    too_large(|m| m.ffn = moe(8, 2, u32::MAX, 0), "intermediate", 1 << 24);
+    too_large(|m| m.ffn = moe(u32::MAX, 1, 64, 0), "experts", 1 << 12);
+    too_large(|m| m.ffn = moe(8, u32::MAX, 64, 0), "top_k", 1 << 12);
+    too_large(|m| m.ffn = moe(8, 2, u32::MAX, 0), "intermediate", 1 << 18);
     too_large(
         |m| m.ffn = moe(8, 2, 64, u32::MAX),
         "shared_intermediate",
-        1 << 24,
+        1 << 18,
     );
 }
 
 #[test]
 fn the_largest_model_that_passes_the_check_can_be_stepped() {
     let largest = ModelSpec {
-        hidden: 1 << 24,
-        layers: 1 << 14,
-        q_heads: 1 << 14,
-        kv_heads: 1 << 14,
-        head_dim: 1 << 14,
+        hidden: 1 << 18,
+        layers: 1 << 12,
+        q_heads: 1 << 12,
+        kv_heads: 1 << 12,
+        head_dim: 1 << 12,
         vocab: 1 << 24,
         ffn: Ffn::Dense {
-            intermediate: 1 << 24,
+            intermediate: 1 << 18,
         },
         weight_dtype: Dtype::Bf16,
         max_model_len: u32::MAX,
     };
     let experts = ModelSpec {
-        ffn: moe(1 << 14, 1 << 14, 1 << 24, 1 << 24),
+        ffn: moe(1 << 12, 1 << 12, 1 << 18, 1 << 18),
         ..largest
     };
     for spec in [largest, experts] {
+        assert!(spec.weight_params() < u64::MAX);
         let model = try_new(&spec, &sets::H100, 1, StepOptions::default()).unwrap();
         let prefill = [Chunk {
             new: u32::MAX,
@@ -294,7 +295,7 @@ fn a_set_that_lacks_a_kernel_is_refused_by_name() {
         })
     ));
     assert!(
-        text.starts_with("table set empty: expected a gemm table"),
+        text.starts_with("table set empty: expected a table for gemm"),
         "{text}"
     );
     assert_eq!(error.source().map(ToString::to_string), Some(text));

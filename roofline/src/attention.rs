@@ -28,7 +28,7 @@ pub struct Prompts {
     pub total: f64,
     /// Sum of n (n + 2 c): twice the pairs of query and key.
     pub squares: f64,
-    /// Largest c + n.
+    /// Largest sqrt(n (n + 2 c)): the length of a whole prompt with as many FLOPs as the largest chunk.
     pub longest: f64,
 }
 

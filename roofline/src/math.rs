@@ -6,7 +6,7 @@
 //! tables never ask for (the last bit, subnormal numbers). Arguments outside the fast range go to
 //! libm.
 //!
-//! Both reduce their argument to a small rest with a table of [`STEPS`] entries, which the compiler
+//! Both reduce their argument to a small rest with a table of 64 entries, which the compiler
 //! computes from the plain series.
 
 /// Entries of the tables.

@@ -62,6 +62,18 @@ impl MoeShape {
         reference.t0_s + work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte
     }
 
+    /// The shape that one rank computes: the intermediate size divided by `tp`, `tp` 1. `None` where it
+    /// does not divide.
+    pub fn local(&self) -> Option<MoeShape> {
+        let intermediate = self.intermediate.checked_div(self.tp)?;
+        let even = intermediate * self.tp == self.intermediate;
+        even.then_some(MoeShape {
+            intermediate,
+            tp: 1,
+            ..*self
+        })
+    }
+
     /// Bytes of all experts' weights on one rank.
     pub fn weight_bytes(&self) -> f64 {
         3.0 * f64::from(self.hidden)

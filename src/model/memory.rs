@@ -177,8 +177,9 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
         Ffn::Moe { expert_dtype, .. } => model.expert_params() as f64 * expert_dtype.weight_bytes(),
         Ffn::Dense { .. } => 0.0,
     };
-    let linear = (model.attention_params() + model.ffn_params() - model.expert_params()) as f64
-        * model.weight_dtype.weight_bytes();
+    let other = model.ffn_params().saturating_sub(model.expert_params());
+    let linear =
+        model.attention_params().saturating_add(other) as f64 * model.weight_dtype.weight_bytes();
     let layers = f64::from(model.layers) * (linear + experts);
     // Embedding and lm_head stay 16-bit; norms are too small to count.
     let vocabulary = 2.0 * f64::from(model.vocab) * f64::from(model.hidden) * 2.0;

@@ -142,10 +142,13 @@ impl fmt::Display for SpecError {
 
 impl core::error::Error for SpecError {}
 
-/// Largest accepted width (hidden, intermediate, vocabulary): 2^24, so that no product overflows.
-const MAX_WIDTH: u32 = 1 << 24;
+/// Largest accepted hidden and intermediate size: with [`MAX_COUNT`], no number of weights reaches
+/// 2^64.
+const MAX_WIDTH: u32 = 1 << 18;
 /// Largest accepted number of layers, heads, experts, and dimension of a head.
-const MAX_COUNT: u32 = 1 << 14;
+const MAX_COUNT: u32 = 1 << 12;
+/// Largest accepted vocabulary.
+const MAX_VOCAB: u32 = 1 << 24;
 
 impl ModelSpec {
     /// Checks the dimensions by themselves.
@@ -159,7 +162,7 @@ impl ModelSpec {
         within("q_heads", self.q_heads, MAX_COUNT)?;
         within("kv_heads", self.kv_heads, MAX_COUNT)?;
         within("head_dim", self.head_dim, MAX_COUNT)?;
-        within("vocab", self.vocab, MAX_WIDTH)?;
+        within("vocab", self.vocab, MAX_VOCAB)?;
         within("max_model_len", self.max_model_len, u32::MAX)?;
         divides("q_heads", self.q_heads, "kv_heads", self.kv_heads)?;
         match self.ffn {
@@ -183,8 +186,8 @@ impl ModelSpec {
         }
     }
 
-    /// Checks that `tp` ranks can share the model: query heads, FFN and vocabulary divide evenly; KV
-    /// heads divide, or each is replicated on `tp / kv_heads` ranks.
+    /// Checks that `tp` ranks can share the model: query heads and FFN divide evenly; KV heads divide, or
+    /// each is replicated on `tp / kv_heads` ranks. (The vocabulary is padded.)
     ///
     /// # Errors
     /// The first dimension that does not divide.
@@ -211,16 +214,19 @@ impl ModelSpec {
 
     /// Weights of one layer's attention: Q, K, V and output projections.
     pub fn attention_params(&self) -> u64 {
-        let width = u64::from(self.q_heads + 2 * self.kv_heads) + u64::from(self.q_heads);
-        u64::from(self.hidden) * width * u64::from(self.head_dim)
+        let heads = 2 * u64::from(self.q_heads) + 2 * u64::from(self.kv_heads);
+        product([u64::from(self.hidden), heads, u64::from(self.head_dim)])
     }
 
     /// Weights of one layer's FFN, all experts and router included.
     pub fn ffn_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
         match self.ffn {
-            Ffn::Dense { intermediate } => 3 * hidden * u64::from(intermediate),
-            Ffn::Moe { experts, .. } => self.expert_params() + hidden * u64::from(experts),
+            Ffn::Dense { intermediate } => product([3, hidden, u64::from(intermediate)]),
+            Ffn::Moe { experts, .. } => {
+                let router = product([hidden, u64::from(experts)]);
+                self.expert_params().saturating_add(router)
+            }
         }
     }
 
@@ -234,19 +240,30 @@ impl ModelSpec {
                 shared_intermediate,
                 ..
             } => {
-                let widths =
-                    u64::from(experts) * u64::from(intermediate) + u64::from(shared_intermediate);
-                3 * u64::from(self.hidden) * widths
+                let routed = product([u64::from(experts), u64::from(intermediate)]);
+                let width = routed.saturating_add(u64::from(shared_intermediate));
+                product([3, u64::from(self.hidden), width])
             }
         }
     }
 
-    /// All weights: layers, norms, embedding and lm_head (not tied).
+    /// All weights: layers, norms, embedding and lm_head (not tied); at most `u64::MAX`, which no
+    /// checked model reaches.
     pub fn weight_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
-        let layer = self.attention_params() + self.ffn_params() + 2 * hidden;
-        u64::from(self.layers) * layer + 2 * u64::from(self.vocab) * hidden + hidden
+        let layer = self
+            .attention_params()
+            .saturating_add(self.ffn_params())
+            .saturating_add(2 * hidden);
+        let vocabulary = product([2, u64::from(self.vocab), hidden]);
+        product([u64::from(self.layers), layer])
+            .saturating_add(vocabulary)
+            .saturating_add(hidden)
     }
+}
+
+fn product<const N: usize>(factors: [u64; N]) -> u64 {
+    factors.into_iter().fold(1, u64::saturating_mul)
 }
 
 fn within(field: &'static str, found: u32, limit: u32) -> Result<(), SpecError> {

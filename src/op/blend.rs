@@ -1,5 +1,6 @@
 //! A curve for weights that were not measured, made from measured neighbours.
 
+use super::gemm::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
 use crate::math::ln;
 use crate::table::{Axis, Curve, Entry, Provenance};
@@ -39,6 +40,7 @@ impl<'t> Blend<'t> {
             None => (nearest(entries, shape), Provenance::Transferred),
         };
         let axis = weighted.iter().flatten().next()?.0.points.axis();
+        let tile_steps = has_tile_steps(shape.dtype);
         let mut ln_slowdown = [0.0_f32; MAX_POINTS];
         for ((slot, &m), &ln_m) in ln_slowdown
             .iter_mut()
@@ -47,7 +49,9 @@ impl<'t> Blend<'t> {
         {
             let parts = weighted.iter().flatten();
             let mean: f64 = parts
-                .map(|(entry, share)| entry.points.read(f64::from(m), ln_m).ln_slowdown * share)
+                .map(|(entry, share)| {
+                    read_gemm(&entry.points, tile_steps, f64::from(m), ln_m).ln_slowdown * share
+                })
                 .sum();
             *slot = mean as f32;
         }

@@ -41,7 +41,7 @@ impl AllReduce<'static> {
             .as_ref()
             .ok_or(ResolveError::NoTable { set, operation })?;
         if shape.ranks < 2 {
-            return Err(ResolveError::ZeroDimension { operation });
+            return Err(ResolveError::TooFewRanks { ranks: shape.ranks });
         }
         let reference = table.reference(Dtype::Bf16).ok_or(ResolveError::NoPeak {
             set,

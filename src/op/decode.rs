@@ -104,6 +104,8 @@ impl<'t> DecodeAttention<'t> {
         let mut reading = grid.read(grid.batch().locate(requests), length);
         if !self.found.exact || hot_read > measured_read {
             reading.latency_us = None;
+            // Colder than the row: no longer what was measured.
+            reading.provenance = reading.provenance.max(Provenance::Interpolated);
         }
         let slowdown = exp(reading.ln_slowdown);
         let held = |kv_tokens| {

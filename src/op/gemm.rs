@@ -6,7 +6,7 @@ use super::estimate::OpTime;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, Reference};
 use crate::math::ln;
-use crate::table::{Bracket, Curve, Entry, Place, Provenance, TableSet};
+use crate::table::{Bracket, Curve, Entry, Place, Provenance, Reading, TableSet};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
 ///
@@ -117,11 +117,7 @@ impl<'t> Gemm<'t> {
     /// [`at`](Self::at) for callers that know the logarithm of `m`.
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
         let (curve, worst) = self.curve();
-        let mut bracket = curve.axis().locate_ln(m, ln_m);
-        if self.tile_steps && bracket.place == Place::Between {
-            bracket = within_tile_class(bracket, m, curve.axis().values());
-        }
-        let mut reading = curve.read_at(bracket);
+        let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
         reading.provenance = reading.provenance.max(worst);
         let seconds =
             self.shape.reference_s(m, self.reference) * crate::math::exp(reading.ln_slowdown);
@@ -168,9 +164,19 @@ impl<'t> Gemm<'t> {
     }
 }
 
+/// Reads a GEMM's curve at `m` rows, within a tile class where there are such.
+#[inline]
+pub(super) fn read_gemm(curve: &Curve<'_>, tile_steps: bool, m: f64, ln_m: f64) -> Reading {
+    let mut bracket = curve.axis().locate_ln(m, ln_m);
+    if tile_steps && bracket.place == Place::Between {
+        bracket = within_tile_class(bracket, m, curve.axis().values());
+    }
+    curve.read_at(bracket)
+}
+
 /// Whether kernels of this dtype change their tile with m. Seen in the measurements of the per-tensor
 /// fp8 and the nvfp4 kernels of vLLM, whose latency is flat within a class.
-fn has_tile_steps(dtype: Dtype) -> bool {
+pub(super) fn has_tile_steps(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::Fp8 | Dtype::Nvfp4)
 }
 

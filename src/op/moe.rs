@@ -57,6 +57,7 @@ impl Moe<'static> {
             .ok_or(ResolveError::NoPeak { set, dtype })?;
         let entry = table
             .find(&shape)
+            .or_else(|| table.find(&shape.local()?))
             .or_else(|| nearest(table, &shape))
             .ok_or(ResolveError::NoTable { set, operation })?;
         Ok(Moe {
@@ -122,7 +123,7 @@ impl<'t> Moe<'t> {
 
     /// The best provenance that an answer can have.
     pub fn provenance(&self) -> Provenance {
-        if self.matched == self.shape {
+        if self.matched == self.shape || Some(self.matched) == self.shape.local() {
             Provenance::Measured
         } else {
             Provenance::Transferred

@@ -44,8 +44,8 @@ pub struct ChunkSums {
     squares: u128,
     /// Sum of the cubes of these lengths, in units of `1 / CUBE_UNIT`: they are no whole numbers.
     cubes: u128,
-    /// Largest c + n.
-    longest: u64,
+    /// Largest n (n + 2 c).
+    largest_square: u128,
     /// Smallest n, 0 before the first chunk.
     shortest: u64,
 }
@@ -71,7 +71,7 @@ impl ChunkSums {
         self.total = self.total.saturating_add(n + c);
         self.squares = self.squares.saturating_add(square);
         self.cubes = self.cubes.saturating_add(cube);
-        self.longest = self.longest.max(n + c);
+        self.largest_square = self.largest_square.max(square);
         self.shortest = match self.shortest {
             0 => n,
             shortest => shortest.min(n),
@@ -96,8 +96,8 @@ impl ChunkSums {
 
     /// Whether all chunks are whole prompts of one length, which is what benchmarks measure.
     fn is_uniform(&self) -> bool {
-        // Context makes the longest longer than any number of new tokens.
-        self.shortest == self.longest
+        // Context makes the largest larger than any square of new tokens.
+        self.largest_square == u128::from(self.shortest).pow(2)
     }
 
     fn prompts(&self) -> Prompts {
@@ -105,7 +105,7 @@ impl ChunkSums {
             new: self.new as f64,
             total: self.total as f64,
             squares: self.squares as f64,
-            longest: self.longest as f64,
+            longest: sqrt(self.largest_square as f64),
         }
     }
 }

@@ -68,13 +68,11 @@ impl StepBatch<'_> {
         groups.fold(0, |sum, group| sum.saturating_add(group.kv_tokens))
     }
 
-    /// Rows of the step that pass through the lm_head and the sampler.
+    /// Rows of the step that pass through the lm_head and the sampler; a chunk without new tokens
+    /// counts none.
     pub fn sampled_tokens(&self) -> u64 {
-        let prefill: u64 = self
-            .prefill
-            .iter()
-            .map(|chunk| u64::from(chunk.samples))
-            .sum();
+        let chunks = self.prefill.iter().filter(|chunk| chunk.new > 0);
+        let prefill: u64 = chunks.map(|chunk| u64::from(chunk.samples)).sum();
         prefill + self.decode_requests()
     }
 

@@ -35,7 +35,8 @@ impl Parallelism {
 pub struct StepOptions {
     /// Format of the KV entries.
     pub kv_dtype: Dtype,
-    /// The worst origin of a kernel's time that is accepted.
+    /// The worst that a kernel may resolve to: what its answers are at best. A step beyond the measured
+    /// ranges can still be worse; [`StepTime::provenance`] tells.
     pub strictness: Strictness,
     /// Time that no table holds.
     pub overheads: Overheads,

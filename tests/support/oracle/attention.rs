@@ -158,9 +158,9 @@ fn prefill_reference(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) -
     let busy = flops / peak + bytes / tables.gpu.bandwidth;
     let longest = chunks
         .iter()
-        .map(|&(n, c)| f64::from(n) + f64::from(c))
+        .map(|&(n, c)| (f64::from(n) * (f64::from(n) + 2.0 * f64::from(c))).sqrt())
         .fold(0.0, f64::max);
-    // 128 queries against the longest prompt on one of the SMs.
+    // 128 queries against the longest equivalent prompt on one of the SMs.
     let critical = 4.0 * 128.0 * f64::from(shape.head_dim) * longest / (peak / tables.gpu.sms);
     tables.t0("prefill") + busy.hypot(critical)
 }
