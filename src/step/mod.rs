@@ -3,6 +3,8 @@
 mod batch;
 pub mod compat;
 mod error;
+mod kernels;
+mod options;
 mod overheads;
 mod roofline;
 mod time;
@@ -10,6 +12,7 @@ mod time;
 pub use crate::op::Binding;
 pub use batch::{Chunk, DecodeGroup, StepBatch};
 pub use error::ModelError;
+pub use options::{Parallelism, StepOptions};
 pub use overheads::Overheads;
-pub use roofline::{Parallelism, RooflineModel, StepOptions};
+pub use roofline::RooflineModel;
 pub use time::{LatencyModel, Part, PartTime, StepTime};

@@ -1,0 +1,199 @@
+//! The kernels of a model's layer, looked up in a table set.
+
+use super::StepOptions;
+use crate::error::ResolveError;
+use crate::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use crate::model::{Ffn, ModelSpec};
+use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
+use crate::table::{Provenance, Strictness, TableSet};
+
+/// All kernels of a step, on one rank.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kernels {
+    pub(super) qkv: Gemm<'static>,
+    pub(super) prefill: PrefillAttention<'static>,
+    pub(super) decode: DecodeAttention<'static>,
+    pub(super) o_proj: Gemm<'static>,
+    pub(super) ffn: FfnOps,
+    /// `None` on a single GPU.
+    pub(super) all_reduce: Option<AllReduce<'static>>,
+    pub(super) lm_head: Gemm<'static>,
+}
+
+/// The kernels of the feed-forward part.
+#[derive(Debug, Clone, Copy)]
+#[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
+pub(super) enum FfnOps {
+    Dense(GatedOps),
+    Moe {
+        router: Gemm<'static>,
+        experts: Moe<'static>,
+        shared: Option<GatedOps>,
+    },
+}
+
+/// Fused gate and up projection, and down projection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GatedOps {
+    pub(super) gate_up: Gemm<'static>,
+    pub(super) down: Gemm<'static>,
+}
+
+impl Kernels {
+    /// Looks every kernel of `model` up in `set`; the model divides over `tp` ranks.
+    ///
+    /// # Errors
+    /// An operation, dtype or number of ranks that the set lacks, a kernel that is worse than
+    /// `options` accept.
+    pub(super) fn resolve(
+        model: &ModelSpec,
+        set: &'static TableSet,
+        tp: u32,
+        options: &StepOptions,
+    ) -> Result<Kernels, ResolveError> {
+        let find = Finder {
+            set,
+            model,
+            tp,
+            strictness: options.strictness,
+        };
+        let attention = find.attention_shape(options.kv_dtype);
+        let local = attention.local();
+        let q_width = local.q_heads * local.head_dim;
+        let kv_width = local.kv_heads * local.head_dim;
+        let (hidden, dtype) = (model.hidden, model.weight_dtype);
+        Ok(Kernels {
+            qkv: find.gemm(dtype, hidden, q_width + 2 * kv_width)?,
+            prefill: find.prefill(attention)?,
+            decode: find.decode(attention)?,
+            o_proj: find.gemm(dtype, q_width, hidden)?,
+            ffn: find.ffn()?,
+            all_reduce: find.all_reduce()?,
+            lm_head: find.gemm(Dtype::Bf16, hidden, model.vocab.div_ceil(tp))?,
+        })
+    }
+}
+
+/// Looks kernels of one model up in one set.
+struct Finder<'m> {
+    set: &'static TableSet,
+    model: &'m ModelSpec,
+    tp: u32,
+    strictness: Strictness,
+}
+
+impl Finder<'_> {
+    fn attention_shape(&self, kv_dtype: Dtype) -> AttentionShape {
+        let ModelSpec {
+            q_heads,
+            kv_heads,
+            head_dim,
+            ..
+        } = *self.model;
+        // Attention math stays 16-bit whatever the weights are.
+        AttentionShape {
+            dtype: Dtype::Bf16,
+            kv_dtype,
+            q_heads,
+            kv_heads,
+            head_dim,
+            tp: self.tp,
+        }
+    }
+
+    fn gemm(&self, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ResolveError> {
+        let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n })?;
+        self.accept("gemm", gemm, gemm.provenance())
+    }
+
+    fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ResolveError> {
+        // Prefill kernels read 16-bit K and V as they were just computed.
+        let shape = AttentionShape {
+            kv_dtype: shape.dtype,
+            ..shape
+        };
+        let prefill = PrefillAttention::resolve(self.set, shape)?;
+        self.accept("prefill", prefill, prefill.provenance())
+    }
+
+    fn decode(&self, shape: AttentionShape) -> Result<DecodeAttention<'static>, ResolveError> {
+        let decode = DecodeAttention::resolve(self.set, shape)?;
+        self.accept("decode", decode, decode.provenance())
+    }
+
+    fn all_reduce(&self) -> Result<Option<AllReduce<'static>>, ResolveError> {
+        if self.tp < 2 {
+            return Ok(None);
+        }
+        let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: self.tp })?;
+        self.accept("allreduce", Some(all_reduce), all_reduce.provenance())
+    }
+
+    fn gated(&self, dtype: Dtype, intermediate: u32) -> Result<GatedOps, ResolveError> {
+        let (hidden, local) = (self.model.hidden, intermediate / self.tp);
+        Ok(GatedOps {
+            gate_up: self.gemm(dtype, hidden, 2 * local)?,
+            down: self.gemm(dtype, local, hidden)?,
+        })
+    }
+
+    fn ffn(&self) -> Result<FfnOps, ResolveError> {
+        let ModelSpec {
+            hidden,
+            weight_dtype,
+            ..
+        } = *self.model;
+        match self.model.ffn {
+            Ffn::Dense { intermediate } => {
+                Ok(FfnOps::Dense(self.gated(weight_dtype, intermediate)?))
+            }
+            Ffn::Moe {
+                experts,
+                top_k,
+                intermediate,
+                shared_intermediate,
+                expert_dtype,
+                ..
+            } => {
+                let dtype = expert_dtype;
+                let tp = self.tp;
+                let shape = MoeShape {
+                    dtype,
+                    experts,
+                    top_k,
+                    hidden,
+                    intermediate,
+                    tp,
+                };
+                let layer = Moe::resolve(self.set, shape)?;
+                let shared = match shared_intermediate {
+                    0 => None,
+                    width => Some(self.gated(expert_dtype, width)?),
+                };
+                Ok(FfnOps::Moe {
+                    router: self.gemm(Dtype::Bf16, hidden, experts)?,
+                    experts: self.accept("moe", layer, layer.provenance())?,
+                    shared,
+                })
+            }
+        }
+    }
+
+    fn accept<T>(
+        &self,
+        operation: &'static str,
+        kernel: T,
+        found: Provenance,
+    ) -> Result<T, ResolveError> {
+        if self.strictness.accepts(found) {
+            return Ok(kernel);
+        }
+        let (set, accepted) = (self.set, self.strictness.worst());
+        Err(ResolveError::TooUncertain {
+            set,
+            operation,
+            found,
+            accepted,
+        })
+    }
+}

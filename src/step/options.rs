@@ -1,0 +1,47 @@
+//! What a step model is told beside the model and the tables.
+
+use super::Overheads;
+use crate::hardware::Dtype;
+use crate::table::Strictness;
+
+/// How a model is divided over GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parallelism {
+    /// Tensor parallelism: GPUs of one node that share each layer.
+    pub tp: u32,
+}
+
+impl Parallelism {
+    /// One GPU.
+    pub const SINGLE: Parallelism = Parallelism { tp: 1 };
+
+    /// `tp` GPUs that share each layer.
+    pub const fn tensor(tp: u32) -> Parallelism {
+        Parallelism { tp }
+    }
+}
+
+/// What a step model may be told beside model, tables and parallelism.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct StepOptions {
+    /// Format of the KV entries.
+    pub kv_dtype: Dtype,
+    /// The worst that a kernel may resolve to: what its answers are at best. A step beyond the measured
+    /// ranges can still be worse; [`StepTime::provenance`](super::StepTime::provenance) tells.
+    pub strictness: Strictness,
+    /// Time that no table holds.
+    pub overheads: Overheads,
+}
+
+impl Default for StepOptions {
+    /// 16-bit KV entries, any provenance, the overheads of vLLM.
+    fn default() -> StepOptions {
+        StepOptions {
+            kv_dtype: Dtype::Bf16,
+            strictness: Strictness::ANY,
+            overheads: Overheads::default(),
+        }
+    }
+}
