@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::hardware::{Dtype, GemmShape};
-use crate::table::{Provenance, TableSet};
+use crate::table::TableSet;
 
 /// Why a table set cannot answer for a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -60,16 +60,16 @@ pub enum ResolveError {
         /// The operation.
         operation: &'static str,
     },
-    /// The answer is less certain than the caller accepts.
-    TooUncertain {
-        /// The set.
-        set: &'static TableSet,
+    /// Heads that do not divide among each other or among the ranks.
+    UnevenHeads {
         /// The operation.
         operation: &'static str,
-        /// What the answer would be.
-        found: Provenance,
-        /// The worst that is accepted.
-        accepted: Provenance,
+        /// Query heads.
+        q_heads: u32,
+        /// KV heads.
+        kv_heads: u32,
+        /// Tensor parallelism.
+        tp: u32,
     },
 }
 
@@ -121,16 +121,15 @@ impl fmt::Display for ResolveError {
             ResolveError::ZeroDimension { operation } => {
                 write!(f, "{operation}: expected positive dimensions, found 0")
             }
-            ResolveError::TooUncertain {
-                set,
+            ResolveError::UnevenHeads {
                 operation,
-                found,
-                accepted,
+                q_heads,
+                kv_heads,
+                tp,
             } => write!(
                 f,
-                "table set {}: {operation}: expected {accepted} or better, found {found}; accept \
-                 it or measure this shape",
-                set.name
+                "{operation}: expected {q_heads} query heads to divide by {kv_heads} KV heads and by \
+                 tp {tp}, and one of KV heads and tp by the other; use another tp"
             ),
         }
     }

@@ -3,7 +3,7 @@
 use crate::math::sqrt;
 use crate::{Dtype, Reference, Work};
 
-/// Bytes of one element of Q and of the output, which stay 16-bit.
+/// Bytes of one element of Q, of the output, and of K and V as just computed: 16-bit.
 const QO_BYTES: f64 = 2.0;
 
 /// Causal prefill attention does `2 heads head_dim S^2` FLOPs: QK and PV are `4 heads head_dim S^2`,
@@ -24,8 +24,8 @@ const L2_FADE: f64 = 0.35;
 pub struct Prompts {
     /// Sum of n.
     pub new: f64,
-    /// Sum of c + n.
-    pub total: f64,
+    /// Sum of c.
+    pub context: f64,
     /// Sum of n (n + 2 c): twice the pairs of query and key.
     pub squares: f64,
     /// Largest sqrt(n (n + 2 c)): the length of a whole prompt with as many FLOPs as the largest chunk.
@@ -39,7 +39,7 @@ impl Prompts {
         let tokens = batch * seq_len;
         Prompts {
             new: tokens,
-            total: tokens,
+            context: 0.0,
             squares: tokens * seq_len,
             longest: seq_len,
         }
@@ -87,9 +87,11 @@ impl AttentionShape {
     pub fn on_rank(&self) -> RankAttention {
         let local = self.local();
         let head_dim = f64::from(local.head_dim);
+        let kv_width = 2.0 * f64::from(local.kv_heads) * head_dim;
         RankAttention {
             q_width: f64::from(local.q_heads) * head_dim,
-            kv_bytes: 2.0 * f64::from(local.kv_heads) * head_dim * self.kv_dtype.weight_bytes(),
+            kv_bytes: kv_width * self.kv_dtype.weight_bytes(),
+            new_kv_bytes: kv_width * QO_BYTES,
             head_dim,
         }
     }
@@ -112,8 +114,10 @@ impl AttentionShape {
 pub struct RankAttention {
     /// Query heads times head dimension.
     pub q_width: f64,
-    /// Bytes of K and V of one token in one layer.
+    /// Bytes of K and V of one token in one layer, as stored.
     pub kv_bytes: f64,
+    /// Bytes of K and V of one token in one layer as just computed: 16-bit.
+    pub new_kv_bytes: f64,
     /// Dimension of a head.
     pub head_dim: f64,
 }
@@ -122,7 +126,8 @@ impl RankAttention {
     /// FLOPs and bytes, on one rank, of causal attention over prompt chunks.
     ///
     /// A chunk of `n` new tokens after `c` cached ones multiplies `n (c + n/2)` pairs: 4 heads
-    /// head_dim FLOPs each. Q is read and the output written for new tokens, K and V are read for all.
+    /// head_dim FLOPs each. Q, K and V of new tokens are read and their output written, 16-bit; K and V
+    /// of the context are read as stored.
     ///
     /// ```
     /// use rooflut_roofline::{AttentionShape, Dtype, Prompts};
@@ -137,7 +142,8 @@ impl RankAttention {
     pub fn prefill_work(&self, prompts: &Prompts) -> Work {
         Work {
             flops: FLOPS_PER_SQUARE * self.q_width * prompts.squares,
-            bytes: 2.0 * prompts.new * self.q_width * QO_BYTES + prompts.total * self.kv_bytes,
+            bytes: prompts.new * (2.0 * self.q_width * QO_BYTES + self.new_kv_bytes)
+                + prompts.context * self.kv_bytes,
             link_bytes: 0.0,
         }
     }

@@ -3,7 +3,7 @@
 use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, RankAttention, Reference};
-use crate::math::{exp, ln};
+use crate::math::ln;
 use crate::table::{Grid, KernelTable, Provenance, TableSet};
 
 /// A measured attention shape that answers for another or for itself.
@@ -28,26 +28,26 @@ impl Found<'static> {
         shape: AttentionShape,
     ) -> Result<Found<'static>, ResolveError> {
         let table = table.ok_or(ResolveError::NoTable { set, operation })?;
-        if [shape.q_heads, shape.kv_heads, shape.head_dim, shape.tp].contains(&0) {
-            return Err(ResolveError::ZeroDimension { operation });
-        }
-        let reference = table.reference(shape.dtype).ok_or(ResolveError::NoPeak {
-            set,
-            dtype: shape.dtype,
-        })?;
         let AttentionShape {
             dtype, kv_dtype, ..
         } = shape;
-        let entry = table
-            .find(&shape)
-            .or_else(|| table.find(&shape.local()))
-            .or_else(|| nearest(table, shape.local()))
-            .ok_or(ResolveError::NoAttentionDtype {
-                set,
-                operation,
-                dtype,
-                kv_dtype,
-            })?;
+        let entry = match table.find(&shape) {
+            Some(entry) => entry,
+            None => {
+                check(operation, &shape)?;
+                let local = shape.local();
+                table.find(&local).or_else(|| nearest(table, local)).ok_or(
+                    ResolveError::NoAttentionDtype {
+                        set,
+                        operation,
+                        dtype,
+                        kv_dtype,
+                    },
+                )?
+            }
+        };
+        let no_peak = ResolveError::NoPeak { set, dtype };
+        let reference = table.reference(dtype).ok_or(no_peak)?;
         let floor_s = table.floor_us * 1e-6;
         Ok(Found::new(
             shape,
@@ -93,6 +93,33 @@ impl<'t> Found<'t> {
     }
 }
 
+/// Refuses heads that cannot be, or cannot be divided so.
+fn check(operation: &'static str, shape: &AttentionShape) -> Result<(), ResolveError> {
+    let AttentionShape {
+        q_heads,
+        kv_heads,
+        head_dim,
+        tp,
+        ..
+    } = *shape;
+    if [q_heads, kv_heads, head_dim, tp].contains(&0) {
+        return Err(ResolveError::ZeroDimension { operation });
+    }
+    let replicated = tp.is_multiple_of(kv_heads);
+    let divides = q_heads.is_multiple_of(kv_heads)
+        && q_heads.is_multiple_of(tp)
+        && (replicated || kv_heads.is_multiple_of(tp));
+    if divides {
+        return Ok(());
+    }
+    Err(ResolveError::UnevenHeads {
+        operation,
+        q_heads,
+        kv_heads,
+        tp,
+    })
+}
+
 /// The measured shape of the same formats that is nearest by head dimension, then by KV heads, then
 /// by query heads of one rank, in logarithms; the first of equals.
 fn nearest(
@@ -118,9 +145,4 @@ fn nearest(
                 order.then(x.total_cmp(&y))
             })
         })
-}
-
-/// `exp` of a slowdown that the tables store as a logarithm.
-pub(super) fn slowdown(ln_slowdown: f64) -> f64 {
-    exp(ln_slowdown)
 }

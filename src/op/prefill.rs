@@ -1,6 +1,6 @@
 //! Prefill attention: new tokens of one or more prompts over themselves and their context.
 
-use super::attention::{Found, slowdown};
+use super::attention::Found;
 use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, Prompts, Reference};
@@ -39,7 +39,7 @@ pub struct PrefillAttention<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChunkSums {
     new: u64,
-    total: u64,
+    context: u64,
     /// Sum of n (n + 2 c): the square of the length that a chunk would have as a whole prompt.
     squares: u128,
     /// Sum of the cubes of these lengths, in units of `1 / CUBE_UNIT`: they are no whole numbers.
@@ -68,7 +68,7 @@ impl ChunkSums {
             (length * sqrt(length) * CUBE_UNIT as f64) as u128
         };
         self.new = self.new.saturating_add(n);
-        self.total = self.total.saturating_add(n + c);
+        self.context = self.context.saturating_add(c);
         self.squares = self.squares.saturating_add(square);
         self.cubes = self.cubes.saturating_add(cube);
         self.largest_square = self.largest_square.max(square);
@@ -103,7 +103,7 @@ impl ChunkSums {
     fn prompts(&self) -> Prompts {
         Prompts {
             new: self.new as f64,
-            total: self.total as f64,
+            context: self.context as f64,
             squares: self.squares as f64,
             longest: sqrt(self.largest_square as f64),
         }
@@ -113,15 +113,28 @@ impl ChunkSums {
 impl PrefillAttention<'static> {
     /// Looks the shape up in `set`, as [`DecodeAttention::resolve`](super::DecodeAttention::resolve).
     ///
+    /// Where a set has no rows of the KV format, those with KV entries in the format of the math
+    /// answer: K and V of new tokens are that in any case, and only the context is read as stored.
+    ///
     /// # Errors
-    /// The set has no prefill table or none of these formats, a dimension is zero.
+    /// The set has no prefill table or none of the format of the math, a dimension is zero, heads do
+    /// not divide.
     pub fn resolve(
         set: &'static TableSet,
         shape: AttentionShape,
     ) -> Result<PrefillAttention<'static>, ResolveError> {
-        Ok(PrefillAttention {
-            found: Found::resolve(set, "prefill", set.prefill.as_ref(), shape)?,
-        })
+        let table = set.prefill.as_ref();
+        let find = |shape| Found::resolve(set, "prefill", table, shape);
+        let found = find(shape).or_else(|error| match error {
+            ResolveError::NoAttentionDtype { .. } => {
+                let kv_dtype = shape.dtype;
+                let found = find(AttentionShape { kv_dtype, ..shape })?;
+                let kernel = shape.on_rank();
+                Ok(Found { kernel, ..found })
+            }
+            other => Err(other),
+        })?;
+        Ok(PrefillAttention { found })
     }
 }
 
@@ -183,7 +196,7 @@ impl<'t> PrefillAttention<'t> {
         if !self.found.exact || *prompts != Prompts::equal(batch, length) {
             reading.latency_us = None;
         }
-        let slowdown = slowdown(reading.ln_slowdown);
+        let slowdown = exp(reading.ln_slowdown);
         let mut seconds = kernel.prefill_reference_s(prompts, reference) * slowdown;
         if column.place == Place::Below {
             seconds *= self.below(batch, length, slowdown);

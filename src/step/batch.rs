@@ -62,17 +62,21 @@ impl StepBatch<'_> {
             .sum()
     }
 
-    /// Sum of the KV lengths of the requests that decode, at most `u64::MAX`.
+    /// Sum of the KV lengths of the requests that decode, at most `u64::MAX`; a group without
+    /// requests counts nothing.
     pub fn decode_kv_tokens(&self) -> u64 {
-        let groups = self.decode.iter();
+        let groups = self.decode.iter().filter(|group| group.requests > 0);
         groups.fold(0, |sum, group| sum.saturating_add(group.kv_tokens))
     }
 
-    /// Rows of the step that pass through the lm_head and the sampler; a chunk without new tokens
-    /// counts none.
+    /// Rows of the step that pass through the lm_head and the sampler; no chunk samples more
+    /// rows than it has new tokens.
     pub fn sampled_tokens(&self) -> u64 {
-        let chunks = self.prefill.iter().filter(|chunk| chunk.new > 0);
-        let prefill: u64 = chunks.map(|chunk| u64::from(chunk.samples)).sum();
+        let prefill: u64 = self
+            .prefill
+            .iter()
+            .map(|chunk| u64::from(chunk.samples.min(chunk.new)))
+            .sum();
         prefill + self.decode_requests()
     }
 

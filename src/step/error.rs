@@ -2,8 +2,11 @@
 
 use core::fmt;
 
+use super::Part;
 use crate::error::ResolveError;
+use crate::hardware::Dtype;
 use crate::model::SpecError;
+use crate::table::Provenance;
 
 /// Why a [`RooflineModel`](super::RooflineModel) cannot be made.
 #[derive(Debug, Clone, Copy)]
@@ -11,15 +14,54 @@ use crate::model::SpecError;
 pub enum ModelError {
     /// The dimensions cannot be, or cannot be divided so.
     Spec(SpecError),
-    /// The table set cannot answer for one of the kernels.
-    Resolve(ResolveError),
+    /// The GPU cannot multiply a dtype that every model needs.
+    NoPeak {
+        /// The GPU.
+        gpu: &'static str,
+        /// The dtype.
+        dtype: Dtype,
+    },
+    /// The table set cannot answer for a kernel.
+    Kernel {
+        /// What the kernel is for.
+        part: Part,
+        /// Why it cannot.
+        error: ResolveError,
+    },
+    /// A kernel's answers are less certain than the caller accepts.
+    TooUncertain {
+        /// What the kernel is for.
+        part: Part,
+        /// The set.
+        set: &'static str,
+        /// What the answers would be at best.
+        found: Provenance,
+        /// The worst that is accepted.
+        accepted: Provenance,
+    },
 }
 
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ModelError::Spec(error) => write!(f, "model: {error}"),
-            ModelError::Resolve(error) => error.fmt(f),
+            ModelError::NoPeak { gpu, dtype } => {
+                write!(
+                    f,
+                    "GPU {gpu}: expected a peak for {dtype} in its data sheet, found none"
+                )
+            }
+            ModelError::Kernel { part, error } => write!(f, "{part}: {error}"),
+            ModelError::TooUncertain {
+                part,
+                set,
+                found,
+                accepted,
+            } => write!(
+                f,
+                "{part}: table set {set}: expected {accepted} or better, found {found}; accept it, \
+                 or add measurements of this shape"
+            ),
         }
     }
 }
@@ -28,7 +70,8 @@ impl core::error::Error for ModelError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             ModelError::Spec(error) => Some(error),
-            ModelError::Resolve(error) => Some(error),
+            ModelError::Kernel { error, .. } => Some(error),
+            ModelError::NoPeak { .. } | ModelError::TooUncertain { .. } => None,
         }
     }
 }
@@ -36,11 +79,5 @@ impl core::error::Error for ModelError {
 impl From<SpecError> for ModelError {
     fn from(error: SpecError) -> ModelError {
         ModelError::Spec(error)
-    }
-}
-
-impl From<ResolveError> for ModelError {
-    fn from(error: ResolveError) -> ModelError {
-        ModelError::Resolve(error)
     }
 }

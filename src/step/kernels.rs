@@ -1,6 +1,6 @@
 //! The kernels of a model's layer, looked up in a table set.
 
-use super::StepOptions;
+use super::{ModelError, Part, StepOptions};
 use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use crate::model::{Ffn, ModelSpec};
@@ -50,7 +50,7 @@ impl Kernels {
         set: &'static TableSet,
         tp: u32,
         options: &StepOptions,
-    ) -> Result<Kernels, ResolveError> {
+    ) -> Result<Kernels, ModelError> {
         let find = Finder {
             set,
             model,
@@ -63,13 +63,13 @@ impl Kernels {
         let kv_width = local.kv_heads * local.head_dim;
         let (hidden, dtype) = (model.hidden, model.weight_dtype);
         Ok(Kernels {
-            qkv: find.gemm(dtype, hidden, q_width + 2 * kv_width)?,
+            qkv: find.gemm(Part::Qkv, dtype, hidden, q_width + 2 * kv_width)?,
             prefill: find.prefill(attention)?,
             decode: find.decode(attention)?,
-            o_proj: find.gemm(dtype, q_width, hidden)?,
+            o_proj: find.gemm(Part::OProj, dtype, q_width, hidden)?,
             ffn: find.ffn()?,
             all_reduce: find.all_reduce()?,
-            lm_head: find.gemm(Dtype::Bf16, hidden, model.vocab.div_ceil(tp))?,
+            lm_head: find.gemm(Part::LmHead, Dtype::Bf16, hidden, model.vocab.div_ceil(tp))?,
         })
     }
 }
@@ -101,43 +101,43 @@ impl Finder<'_> {
         }
     }
 
-    fn gemm(&self, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ResolveError> {
-        let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n })?;
-        self.accept("gemm", gemm, gemm.provenance())
+    fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ModelError> {
+        let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
+        self.accept(part, gemm, Gemm::provenance)
     }
 
-    fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ResolveError> {
-        // Prefill kernels read 16-bit K and V as they were just computed.
-        let shape = AttentionShape {
-            kv_dtype: shape.dtype,
-            ..shape
-        };
-        let prefill = PrefillAttention::resolve(self.set, shape)?;
-        self.accept("prefill", prefill, prefill.provenance())
+    fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ModelError> {
+        let prefill = PrefillAttention::resolve(self.set, shape);
+        self.accept(
+            Part::PrefillAttention,
+            prefill,
+            PrefillAttention::provenance,
+        )
     }
 
-    fn decode(&self, shape: AttentionShape) -> Result<DecodeAttention<'static>, ResolveError> {
-        let decode = DecodeAttention::resolve(self.set, shape)?;
-        self.accept("decode", decode, decode.provenance())
+    fn decode(&self, shape: AttentionShape) -> Result<DecodeAttention<'static>, ModelError> {
+        let decode = DecodeAttention::resolve(self.set, shape);
+        self.accept(Part::DecodeAttention, decode, DecodeAttention::provenance)
     }
 
-    fn all_reduce(&self) -> Result<Option<AllReduce<'static>>, ResolveError> {
+    fn all_reduce(&self) -> Result<Option<AllReduce<'static>>, ModelError> {
         if self.tp < 2 {
             return Ok(None);
         }
-        let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: self.tp })?;
-        self.accept("allreduce", Some(all_reduce), all_reduce.provenance())
+        let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: self.tp });
+        self.accept(Part::AllReduce, all_reduce, AllReduce::provenance)
+            .map(Some)
     }
 
-    fn gated(&self, dtype: Dtype, intermediate: u32) -> Result<GatedOps, ResolveError> {
+    fn gated(&self, dtype: Dtype, intermediate: u32) -> Result<GatedOps, ModelError> {
         let (hidden, local) = (self.model.hidden, intermediate / self.tp);
         Ok(GatedOps {
-            gate_up: self.gemm(dtype, hidden, 2 * local)?,
-            down: self.gemm(dtype, local, hidden)?,
+            gate_up: self.gemm(Part::GateUp, dtype, hidden, 2 * local)?,
+            down: self.gemm(Part::Down, dtype, local, hidden)?,
         })
     }
 
-    fn ffn(&self) -> Result<FfnOps, ResolveError> {
+    fn ffn(&self) -> Result<FfnOps, ModelError> {
         let ModelSpec {
             hidden,
             weight_dtype,
@@ -152,48 +152,47 @@ impl Finder<'_> {
                 top_k,
                 intermediate,
                 shared_intermediate,
-                expert_dtype,
+                expert_dtype: dtype,
                 ..
             } => {
-                let dtype = expert_dtype;
-                let tp = self.tp;
-                let shape = MoeShape {
+                let layer = MoeShape {
                     dtype,
                     experts,
                     top_k,
                     hidden,
                     intermediate,
-                    tp,
+                    tp: self.tp,
                 };
-                let layer = Moe::resolve(self.set, shape)?;
                 let shared = match shared_intermediate {
                     0 => None,
-                    width => Some(self.gated(expert_dtype, width)?),
+                    width => Some(self.gated(dtype, width)?),
                 };
+                let layer = Moe::resolve(self.set, layer);
                 Ok(FfnOps::Moe {
-                    router: self.gemm(Dtype::Bf16, hidden, experts)?,
-                    experts: self.accept("moe", layer, layer.provenance())?,
+                    router: self.gemm(Part::Moe, Dtype::Bf16, hidden, experts)?,
+                    experts: self.accept(Part::Moe, layer, Moe::provenance)?,
                     shared,
                 })
             }
         }
     }
 
-    fn accept<T>(
+    fn accept<K>(
         &self,
-        operation: &'static str,
-        kernel: T,
-        found: Provenance,
-    ) -> Result<T, ResolveError> {
+        part: Part,
+        kernel: Result<K, ResolveError>,
+        provenance: fn(&K) -> Provenance,
+    ) -> Result<K, ModelError> {
+        let kernel = kernel.map_err(|error| ModelError::Kernel { part, error })?;
+        let found = provenance(&kernel);
         if self.strictness.accepts(found) {
             return Ok(kernel);
         }
-        let (set, accepted) = (self.set, self.strictness.worst());
-        Err(ResolveError::TooUncertain {
-            set,
-            operation,
+        Err(ModelError::TooUncertain {
+            part,
+            set: self.set.name,
             found,
-            accepted,
+            accepted: self.strictness.worst(),
         })
     }
 }

@@ -4,7 +4,6 @@ use super::kernels::{FfnOps, GatedOps, Kernels};
 use super::{
     LatencyModel, ModelError, Overheads, Parallelism, Part, StepBatch, StepOptions, StepTime,
 };
-use crate::error::ResolveError;
 use crate::hardware::{Dtype, Rates, Work};
 use crate::math::ln;
 use crate::model::{Ffn, ModelSpec};
@@ -72,14 +71,18 @@ impl RooflineModel {
         model.check()?;
         model.check_tp(tp)?;
         let dtype = Dtype::Bf16;
-        let no_peak = ResolveError::NoPeak { set, dtype };
+        let gpu = &set.gpu;
+        let no_peak = ModelError::NoPeak {
+            gpu: gpu.name,
+            dtype,
+        };
         Ok(RooflineModel {
             layers: f64::from(model.layers),
             hidden: f64::from(model.hidden),
             vocab: f64::from(model.vocab),
             kernels: Kernels::resolve(model, set, tp, &options)?,
             small_bytes_per_token: small_bytes_per_token(model, tp),
-            rates: set.gpu.rates(dtype).ok_or(no_peak)?,
+            rates: gpu.rates(dtype).ok_or(no_peak)?,
             overheads: options.overheads,
         })
     }

@@ -147,7 +147,8 @@ pub(crate) fn prefill_work(shape: AttentionShape, chunks: &[Chunk]) -> (f64, f64
         let (n, c) = (f64::from(new), f64::from(context));
         flops += 4.0 * q * head_dim * n * (c + n / 2.0);
         bytes += 2.0 * n * q * head_dim * 2.0;
-        bytes += 2.0 * (c + n) * kv * head_dim * weight_bytes(shape.kv_dtype);
+        bytes += 2.0 * n * kv * head_dim * 2.0;
+        bytes += 2.0 * c * kv * head_dim * weight_bytes(shape.kv_dtype);
     }
     (flops, bytes)
 }
