@@ -1,7 +1,6 @@
 //! Prints how well lookups predict rows that they do not see, per table and policy.
 //!
 //! `cargo run --release -p rooflut --features h100-infersim --example leave_one_out`
-#![allow(clippy::unwrap_used)]
 
 use rooflut::hardware::Dtype;
 use rooflut::op::Policy;
@@ -25,12 +24,14 @@ fn main() {
             print("decode", policy.name(), &leave_one_out::decode(set, policy));
         }
         for dtype in Dtype::ALL {
-            let errors = leave_one_out::gemm_shapes(set, dtype);
-            print(
-                &format!("gemm {dtype}, unseen (k, n)"),
-                "efficiency",
-                &errors,
-            );
+            let LeftOut {
+                full: inside,
+                ragged: outside,
+                ..
+            } = leave_one_out::gemm_shapes(set, dtype);
+            let name = format!("gemm {dtype}, unseen (k, n)");
+            print_errors(&format!("{name} inside"), "efficiency", &inside);
+            print_errors(&format!("{name} outside"), "efficiency", &outside);
         }
         print("allreduce", "efficiency", &leave_one_out::allreduce(set));
         print("moe", "efficiency", &leave_one_out::moe(set));
@@ -38,20 +39,18 @@ fn main() {
 }
 
 fn print(table: &str, policy: &str, left_out: &LeftOut) {
-    let LeftOut {
-        full,
-        ragged,
-        unanswered,
-    } = left_out;
-    for (kind, errors) in [("", full), (", ragged cells", ragged)] {
-        if !errors.is_empty() {
-            let percent = |q| LeftOut::quantile(errors, q).unwrap() * 100.0;
-            let (median, p95, points) = (percent(0.5), percent(0.95), errors.len());
-            let name = format!("{table}{kind}");
-            println!("  {name:<32} {policy:<11} {median:5.1} / {p95:5.1}  ({points})");
-        }
+    print_errors(table, policy, &left_out.full);
+    print_errors(&format!("{table}, ragged cells"), policy, &left_out.ragged);
+    if left_out.unanswered > 0 {
+        let points = left_out.unanswered;
+        println!("  {table:<36} {policy:<11} no answer for {points} points");
     }
-    if *unanswered > 0 {
-        println!("  {table:<32} {policy:<11} no answer for {unanswered} points");
+}
+
+fn print_errors(name: &str, policy: &str, errors: &[f64]) {
+    let percent = |q| LeftOut::quantile(errors, q).map(|error| error * 100.0);
+    if let (Some(median), Some(p95)) = (percent(0.5), percent(0.95)) {
+        let points = errors.len();
+        println!("  {name:<36} {policy:<11} {median:5.1} / {p95:5.1}  ({points})");
     }
 }

@@ -11,7 +11,7 @@ use support::oracle::{decode_work, prefill_work};
 use support::random::Random;
 use support::tables::Tables;
 use support::tolerances::ROUNDING;
-use support::{gemm, mixtral_layer, tables};
+use support::{divisible, gemm, mixtral_layer, tables};
 
 const QUERIES: u32 = 20_000;
 
@@ -51,14 +51,14 @@ fn any_gemm(set: &Tables, random: &mut Random) -> GemmShape {
 
 fn any_attention(set: &Tables, random: &mut Random) -> AttentionShape {
     let row = random.pick(&set.decode);
-    AttentionShape {
+    divisible(AttentionShape {
         dtype: row.dtype,
         kv_dtype: row.kv_dtype,
         q_heads: any_dimension(random),
         kv_heads: any_dimension(random),
         head_dim: any_dimension(random),
         tp: any_dimension(random),
-    }
+    })
 }
 
 #[test]

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use support::oracle::{self, Answer};
-use support::{apart, tables, tolerances};
+use support::{apart, divisible, tables, tolerances};
 
 /// Whole numbers from 1 to `high`, every order of magnitude as likely.
 fn log_uniform(high: f64) -> impl Strategy<Value = u32> {
@@ -52,16 +52,16 @@ fn attention(kv_dtypes: &'static [Dtype]) -> impl Strategy<Value = AttentionShap
         prop::sample::select(&[64_u32, 128, 128, 128, 192][..]),
         prop::sample::select(&[1_u32, 1, 2, 4, 8, 16][..]),
     )
-        .prop_map(
-            |(kv_dtype, kv_heads, q_heads, head_dim, tp)| AttentionShape {
+        .prop_map(|(kv_dtype, kv_heads, q_heads, head_dim, tp)| {
+            divisible(AttentionShape {
                 dtype: Dtype::Bf16,
                 kv_dtype,
                 q_heads: q_heads.max(kv_heads),
                 kv_heads,
                 head_dim,
                 tp,
-            },
-        )
+            })
+        })
 }
 
 proptest! {

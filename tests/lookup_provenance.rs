@@ -361,13 +361,10 @@ fn an_attention_dtype_that_was_not_measured_is_refused() {
         "table set h100: decode: no rows of fp8 with fp8 KV; use another dtype or another set \
          (`rooflut tables` lists what each has)"
     );
-    let error = refusal(PrefillAttention::resolve(
-        h100(),
-        attention(Dtype::Fp8, 32, 8, 1),
-    ));
+    let error = refusal(PrefillAttention::resolve(h100(), eight_bit));
     assert_eq!(
         error.to_string(),
-        "table set h100: prefill: no rows of bf16 with fp8 KV; use another dtype or another set \
+        "table set h100: prefill: no rows of fp8 with fp8 KV; use another dtype or another set \
          (`rooflut tables` lists what each has)"
     );
 }

@@ -289,23 +289,30 @@ fn a_set_that_lacks_a_kernel_is_refused_by_name() {
     let (error, text) = refused(&llama(), &EMPTY, 1, options());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoTable {
-            operation: "gemm",
+        ModelError::Kernel {
+            error: ResolveError::NoTable {
+                operation: "gemm",
+                ..
+            },
             ..
-        })
+        }
     ));
     assert!(
-        text.starts_with("table set empty: expected a table for gemm"),
+        text.starts_with("qkv: table set empty: expected a table for gemm"),
         "{text}"
     );
-    assert_eq!(error.source().map(ToString::to_string), Some(text));
+    let source = error.source().map(ToString::to_string);
+    assert_eq!(source.map(|source| format!("qkv: {source}")), Some(text));
     let (error, _) = refused(&llama(), &RAGGED, 1, options());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoTable {
-            operation: "prefill",
+        ModelError::Kernel {
+            error: ResolveError::NoTable {
+                operation: "prefill",
+                ..
+            },
             ..
-        })
+        }
     ));
 }
 
@@ -318,10 +325,13 @@ fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
     let (error, _) = refused(&four_bit, &sets::H100, 1, StepOptions::default());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoPeak {
-            dtype: Dtype::Nvfp4,
+        ModelError::Kernel {
+            error: ResolveError::NoPeak {
+                dtype: Dtype::Nvfp4,
+                ..
+            },
             ..
-        })
+        }
     ));
     let blocks = ModelSpec {
         weight_dtype: Dtype::Fp8Block,
@@ -330,17 +340,23 @@ fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
     let (error, _) = refused(&blocks, &sets::H100, 1, StepOptions::default());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoGemmDtype { .. })
+        ModelError::Kernel {
+            error: ResolveError::NoGemmDtype { .. },
+            ..
+        }
     ));
     let mut options = StepOptions::default();
     options.kv_dtype = Dtype::Nvfp4;
     let (error, _) = refused(&llama(), &sets::H100, 1, options);
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoAttentionDtype {
-            operation: "decode",
+        ModelError::Kernel {
+            error: ResolveError::NoAttentionDtype {
+                operation: "decode",
+                ..
+            },
             ..
-        })
+        }
     ));
 }
 
@@ -349,7 +365,10 @@ fn more_ranks_than_measured_are_refused() {
     let (error, text) = refused(&spec("llama-2-7b"), &sets::H100, 16, StepOptions::default());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::TooManyRanks { ranks: 16, .. })
+        ModelError::Kernel {
+            error: ResolveError::TooManyRanks { ranks: 16, .. },
+            ..
+        }
     ));
     assert!(
         text.contains("expected at most 8 ranks, found 16"),
@@ -389,21 +408,21 @@ fn all_known() -> ModelSpec {
 fn strictness_refuses_the_first_kernel_that_is_worse_by_name() {
     let refusal = |spec: &ModelSpec, tp, worst, expected: &str, found: Provenance| {
         let (error, text) = refused(spec, &sets::H100, tp, strictly(worst));
-        let ModelError::Resolve(ResolveError::TooUncertain { operation, .. }) = error else {
+        let ModelError::TooUncertain { part, .. } = error else {
             panic!("{text}");
         };
-        assert_eq!(operation, expected);
+        assert_eq!(part.name(), expected);
         assert_eq!(
             text,
             format!(
-                "table set h100: {expected}: expected {worst} or better, found {found}; accept it \
-                 or measure this shape"
+                "{expected}: table set h100: expected {worst} or better, found {found}; accept it, \
+                 or add measurements of this shape"
             )
         );
     };
     use Provenance::{Interpolated, Measured, Transferred};
     let known = all_known();
-    refusal(&known, 1, Measured, "gemm", Interpolated);
+    refusal(&known, 1, Measured, "qkv", Interpolated);
     // 20 query heads were measured in neither table, 16 and 16 in prefill only.
     refusal(
         &ModelSpec {
@@ -412,7 +431,7 @@ fn strictness_refuses_the_first_kernel_that_is_worse_by_name() {
         },
         1,
         Interpolated,
-        "prefill",
+        "prefill_attention",
         Transferred,
     );
     let multi_head = ModelSpec {
@@ -420,8 +439,14 @@ fn strictness_refuses_the_first_kernel_that_is_worse_by_name() {
         kv_heads: 16,
         ..known
     };
-    refusal(&multi_head, 1, Interpolated, "decode", Transferred);
-    refusal(&six_ranks(), 6, Interpolated, "allreduce", Transferred);
+    refusal(
+        &multi_head,
+        1,
+        Interpolated,
+        "decode_attention",
+        Transferred,
+    );
+    refusal(&six_ranks(), 6, Interpolated, "all_reduce", Transferred);
     let unseen_experts = ModelSpec {
         ffn: moe(1024, 8, 768, 0),
         ..known
@@ -475,7 +500,7 @@ fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
     let (_, text) = refused(&llama(), set, 1, StepOptions::default());
     assert_eq!(
         text,
-        "table set h100-infersim: gemm: expected one of fp8_block, found bf16; use one of these or \
+        "qkv: table set h100-infersim: gemm: expected one of fp8_block, found bf16; use one of these or \
          another set"
     );
     // 8-bit layers are there, but not the 16-bit lm_head that all models have.
@@ -486,15 +511,18 @@ fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
     let (error, _) = refused(&eight_bit, set, 1, StepOptions::default());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoGemmDtype { shape, .. }) if shape.n == 128_256
+        ModelError::Kernel { error: ResolveError::NoGemmDtype { shape, .. }, .. } if shape.n == 128_256
     ));
     let (error, _) = refused(&eight_bit, set, 2, StepOptions::default());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoTable {
-            operation: "allreduce",
+        ModelError::Kernel {
+            error: ResolveError::NoTable {
+                operation: "allreduce",
+                ..
+            },
             ..
-        })
+        }
     ));
     let mixtral = ModelSpec {
         weight_dtype: Dtype::Fp8Block,
@@ -503,9 +531,12 @@ fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
     let (error, _) = refused(&mixtral, set, 1, StepOptions::default());
     assert!(matches!(
         error,
-        ModelError::Resolve(ResolveError::NoTable {
-            operation: "moe",
+        ModelError::Kernel {
+            error: ResolveError::NoTable {
+                operation: "moe",
+                ..
+            },
             ..
-        })
+        }
     ));
 }

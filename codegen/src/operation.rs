@@ -178,8 +178,10 @@ impl Operation for Prefill {
         [batch, seq_len]: [u32; 2],
         reference: &Reference,
     ) -> f64 {
-        let prompts = Prompts::equal(f64::from(batch), f64::from(seq_len));
-        shape.on_rank().prefill_reference_s(&prompts, reference)
+        let (batch, seq_len) = (f64::from(batch), f64::from(seq_len));
+        shape
+            .on_rank()
+            .prefill_reference_s(batch, seq_len, reference)
     }
 
     fn key(shape: &AttentionShape) -> u64 {

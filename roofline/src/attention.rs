@@ -28,8 +28,6 @@ pub struct Prompts {
     pub context: f64,
     /// Sum of n (n + 2 c): twice the pairs of query and key.
     pub squares: f64,
-    /// Largest sqrt(n (n + 2 c)): the length of a whole prompt with as many FLOPs as the largest chunk.
-    pub longest: f64,
 }
 
 impl Prompts {
@@ -41,7 +39,6 @@ impl Prompts {
             new: tokens,
             context: 0.0,
             squares: tokens * seq_len,
-            longest: seq_len,
         }
     }
 }
@@ -148,19 +145,19 @@ impl RankAttention {
         }
     }
 
-    /// Reference time of prefill attention: launch time plus math and traffic, which hardly overlap,
-    /// and the critical path of the last query block over the longest prompt, as the square root of
-    /// the sum of squares.
+    /// Reference time of `batch` whole prompts of `seq_len` tokens: launch time plus math and traffic,
+    /// which hardly overlap, and the critical path of the last query block over its prompt, as the
+    /// square root of the sum of squares.
     ///
     /// Source: this form has the smallest leave-one-out error on the sets of `bench_data/`, see
     /// `bench_data/README.md`.
     #[inline]
-    pub fn prefill_reference_s(&self, prompts: &Prompts, reference: &Reference) -> f64 {
-        let work = self.prefill_work(prompts);
+    pub fn prefill_reference_s(&self, batch: f64, seq_len: f64, reference: &Reference) -> f64 {
+        let work = self.prefill_work(&Prompts::equal(batch, seq_len));
         let rates = &reference.rates;
         let busy = work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte;
         // One block of queries runs on one SM, at its share of the peak.
-        let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * prompts.longest * reference.sms;
+        let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * seq_len * reference.sms;
         let critical = block_flops * rates.s_per_flop;
         reference.t0_s + sqrt(busy * busy + critical * critical)
     }

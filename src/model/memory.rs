@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Ffn, ModelSpec};
+use super::{Ffn, ModelSpec, SpecError};
 use crate::hardware::{Dtype, Gpu};
 
 /// What the engine is told about memory.
@@ -58,6 +58,8 @@ pub enum MemoryError {
         /// Bytes that the engine may use.
         usable_bytes: f64,
     },
+    /// The model cannot be, or cannot be divided so.
+    Spec(SpecError),
     /// The share of memory is not above 0 and at most 1.
     Utilization {
         /// What was found.
@@ -81,6 +83,7 @@ impl fmt::Display for MemoryError {
                 needed_bytes / GIB,
                 (needed_bytes - usable_bytes) / GIB
             ),
+            MemoryError::Spec(error) => write!(f, "model: {error}"),
             MemoryError::Utilization { found } => write!(
                 f,
                 "gpu_memory_utilization: expected a number above 0 and at most 1, found {found}"
@@ -121,8 +124,7 @@ impl MemoryPlan {
     /// ```
     ///
     /// # Errors
-    /// The model leaves no room for a block, or a limit makes no sense. `tp` has to divide the model
-    /// ([`ModelSpec::check_tp`]).
+    /// The model leaves no room for a block, cannot be or be divided so, or a limit makes no sense.
     pub fn try_new(
         model: &ModelSpec,
         gpu: &Gpu,
@@ -136,7 +138,8 @@ impl MemoryPlan {
         if limits.block_size == 0 {
             return Err(MemoryError::ZeroBlock);
         }
-        let tp = tp.max(1);
+        model.check().map_err(MemoryError::Spec)?;
+        model.check_tp(tp).map_err(MemoryError::Spec)?;
         let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * utilization;
         let weight_bytes = weight_bytes(model, tp);
         let tokens = f64::from(limits.max_num_batched_tokens);
@@ -171,19 +174,25 @@ pub fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     values * f64::from(model.layers) * kv_dtype.weight_bytes()
 }
 
-/// Bytes of the weights of one of `tp` ranks.
+/// Bytes of the weights of one of `tp` ranks. Linear layers are divided, but for KV heads that are
+/// replicated; embedding and lm_head (16-bit) are divided too; norms and routers are too small to count.
 fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
-    let experts = match model.ffn {
-        Ffn::Moe { expert_dtype, .. } => model.expert_params() as f64 * expert_dtype.weight_bytes(),
-        Ffn::Dense { .. } => 0.0,
+    let hidden = f64::from(model.hidden);
+    let head_dim = f64::from(model.head_dim);
+    let q_heads = f64::from(model.q_heads) / f64::from(tp);
+    let kv_heads = f64::from((model.kv_heads / tp).max(1));
+    let attention = hidden * (2.0 * q_heads + 2.0 * kv_heads) * head_dim;
+    let (ffn, ffn_dtype) = match model.ffn {
+        Ffn::Dense { intermediate } => {
+            let params = 3.0 * hidden * f64::from(intermediate);
+            (params, model.weight_dtype)
+        }
+        Ffn::Moe { expert_dtype, .. } => (model.expert_params() as f64, expert_dtype),
     };
-    let other = model.ffn_params().saturating_sub(model.expert_params());
-    let linear =
-        model.attention_params().saturating_add(other) as f64 * model.weight_dtype.weight_bytes();
-    let layers = f64::from(model.layers) * (linear + experts);
-    // Embedding and lm_head stay 16-bit; norms are too small to count.
-    let vocabulary = 2.0 * f64::from(model.vocab) * f64::from(model.hidden) * 2.0;
-    (layers + vocabulary) / f64::from(tp)
+    let layer = attention * model.weight_dtype.weight_bytes()
+        + ffn / f64::from(tp) * ffn_dtype.weight_bytes();
+    let vocabulary = 2.0 * f64::from(model.vocab) * hidden / f64::from(tp);
+    f64::from(model.layers) * layer + vocabulary * Dtype::Bf16.weight_bytes()
 }
 
 /// Bytes that live at once for each token of a step, at the peak in the FFN: gate, up and their

@@ -78,6 +78,7 @@ impl AllReduce<'static> {
 
 impl<'t> AllReduce<'t> {
     /// An all-reduce of `shape` measured along `curve`.
+    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
         shape: AllReduceShape,
         reference: &'t Reference,

@@ -56,6 +56,7 @@ impl DecodeAttention<'static> {
 
 impl<'t> DecodeAttention<'t> {
     /// Attention of `shape` measured on `grid`.
+    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
         shape: AttentionShape,
         reference: &'t Reference,

@@ -119,6 +119,12 @@ impl Estimate {
         Mfu(self.at_peak / self.time.0)
     }
 
+    /// The same with `seconds` more.
+    pub(crate) fn longer_by(self, seconds: f64) -> Estimate {
+        let time = Seconds(self.time.0 + seconds);
+        Estimate { time, ..self }
+    }
+
     /// The same with a provenance no better than `best`.
     pub(crate) fn at_best(self, best: Provenance) -> Estimate {
         let provenance = self.provenance.max(best);

@@ -86,6 +86,7 @@ impl<'t> Gemm<'t> {
     }
 
     /// A GEMM of `shape` blended from `entries`; `None` where none has its dtype.
+    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn blended(
         shape: GemmShape,
         reference: &'t Reference,
@@ -96,6 +97,7 @@ impl<'t> Gemm<'t> {
     }
 
     /// A GEMM of `shape` measured along `curve`.
+    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
         shape: GemmShape,
         reference: &'t Reference,

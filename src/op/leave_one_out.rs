@@ -70,34 +70,35 @@ pub fn gemm(set: &'static TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
     result
 }
 
-/// GEMMs of `dtype` whose (k, n) lies between measured pairs: all rows of its k and of its n are left
-/// out. Only rooflut's own policy has an answer that is worth a figure.
+/// GEMMs of `dtype` with a (k, n) that was not measured: all rows of its k and of its n are left out.
+/// `full` holds the pairs that lie between measured ones, `ragged` those outside of them. Only
+/// rooflut's own policy has an answer that is worth a figure.
 pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
     let mut result = LeftOut::default();
     let same = || {
         let entries = entries(&set.gemm).iter();
         entries.filter(|entry| entry.shape.dtype == dtype)
     };
-    let interior = |value: u32, pick: fn(&GemmShape) -> u32| {
-        let least = same().map(|e| pick(&e.shape)).min();
-        let most = same().map(|e| pick(&e.shape)).max();
+    let inside = |value: u32, pick: fn(&GemmShape) -> u32| {
+        let least = same().map(|entry| pick(&entry.shape)).min();
+        let most = same().map(|entry| pick(&entry.shape)).max();
         least < Some(value) && Some(value) < most
     };
     for Entry { shape, points } in same() {
-        if !interior(shape.k, |s| s.k) || !interior(shape.n, |s| s.n) {
-            continue;
-        }
+        let corners = if inside(shape.k, |s| s.k) && inside(shape.n, |s| s.n) {
+            4
+        } else {
+            1
+        };
         let rest: Vec<_> = same()
             .filter(|entry| entry.shape.k != shape.k && entry.shape.n != shape.n)
             .copied()
             .collect();
-        let Some(reference) = reference(&set.gemm, dtype) else {
-            continue;
-        };
-        let blended = Gemm::blended(*shape, reference, &rest);
+        let blended = reference(&set.gemm, dtype)
+            .and_then(|reference| Gemm::blended(*shape, reference, &rest));
         for (&m, &measured) in points.axis().values().iter().zip(points.latency_us()) {
             let time = blended.as_ref().map(|gemm| gemm.at(m).time.0);
-            result.add(4, time, measured);
+            result.add(corners, time, measured);
         }
     }
     result

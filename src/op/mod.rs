@@ -12,6 +12,7 @@ mod estimate;
 mod gemm;
 #[cfg(feature = "alloc")]
 pub mod leave_one_out;
+mod mfu;
 mod moe;
 mod policy;
 mod prefill;
@@ -21,6 +22,7 @@ pub use collective::AllReduce;
 pub use decode::DecodeAttention;
 pub use estimate::{Binding, Estimate, OpTime};
 pub use gemm::Gemm;
+pub use mfu::{mfu_decode, mfu_gemm, mfu_prefill};
 pub use moe::Moe;
 pub use policy::{Policy, PolicyError};
 pub use prefill::{ChunkSums, PrefillAttention};

@@ -71,6 +71,7 @@ impl Moe<'static> {
 
 impl<'t> Moe<'t> {
     /// A layer of `shape` measured along `curve`.
+    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
         shape: MoeShape,
         reference: &'t Reference,

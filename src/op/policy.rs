@@ -64,6 +64,8 @@ impl Policy {
         shape: GemmShape,
         m: u32,
     ) -> Result<Estimate, PolicyError> {
+        let m = m.max(1);
+        refuse_zero("gemm", [shape.k, shape.n])?;
         let curve = match self {
             Policy::Efficiency => return Ok(Gemm::resolve(set, shape)?.at(m)),
             Policy::InferSim => infersim::gemm_curve(set, shape.k, shape.n)?,
@@ -89,6 +91,8 @@ impl Policy {
         shape: AttentionShape,
         seq_len: u32,
     ) -> Result<Estimate, PolicyError> {
+        let seq_len = seq_len.max(1);
+        refuse_zero("prefill", attention_dimensions(&shape))?;
         let curve = match self {
             Policy::Efficiency => {
                 return Ok(PrefillAttention::resolve(set, shape)?.at(1, seq_len));
@@ -116,6 +120,8 @@ impl Policy {
         batch: u32,
         kv_len: u32,
     ) -> Result<Estimate, PolicyError> {
+        let (batch, kv_len) = (batch.max(1), kv_len.max(1));
+        refuse_zero("decode", attention_dimensions(&shape))?;
         let kv_tokens = u64::from(batch) * u64::from(kv_len);
         let grid = match self {
             Policy::Efficiency => {
@@ -164,6 +170,20 @@ impl Policy {
         let at_peak = work.flops / grid.peak_flops_per_s();
         Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))
     }
+}
+
+fn attention_dimensions(shape: &AttentionShape) -> [u32; 4] {
+    [shape.q_heads, shape.kv_heads, shape.head_dim, shape.tp]
+}
+
+fn refuse_zero<const N: usize>(
+    operation: &'static str,
+    dimensions: [u32; N],
+) -> Result<(), ResolveError> {
+    if dimensions.contains(&0) {
+        return Err(ResolveError::ZeroDimension { operation });
+    }
+    Ok(())
 }
 
 /// InferSim's answer for a shape that has no table.

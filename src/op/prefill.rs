@@ -11,6 +11,10 @@ use crate::table::{Grid, Place, Provenance, TableSet};
 /// the projections' 1 and attention's 2. Source: fitted on H100 below 1,024 tokens.
 const SHORT_PROMPT_EXPONENT: f64 = 1.3;
 
+/// Share of the memory bandwidth at which context is read. Source: what decode kernels reach on caches
+/// too large for the L2.
+const CONTEXT_READ_SHARE: f64 = 0.88;
+
 /// Prefill attention whose shape has been looked up.
 ///
 /// ```
@@ -105,7 +109,6 @@ impl ChunkSums {
             new: self.new as f64,
             context: self.context as f64,
             squares: self.squares as f64,
-            longest: sqrt(self.largest_square as f64),
         }
     }
 }
@@ -140,6 +143,7 @@ impl PrefillAttention<'static> {
 
 impl<'t> PrefillAttention<'t> {
     /// Attention of `shape` measured on `grid`.
+    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
         shape: AttentionShape,
         reference: &'t Reference,
@@ -156,25 +160,31 @@ impl<'t> PrefillAttention<'t> {
     /// Between measured points the efficiency is interpolated in logarithms; above, it is held; below
     /// the shortest prompt, time above the floor falls with the length to the power of 1.3.
     pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
-        let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
-        self.answer(batch, length, &Prompts::equal(batch, length))
+        self.whole(f64::from(batch.max(1)), f64::from(seq_len.max(1)))
     }
 
     /// Time of chunks that run in one kernel.
     ///
-    /// A chunk of n tokens after c cached ones has the efficiency of a whole prompt of
-    /// `sqrt(n (n + 2 c))` tokens, which does as many FLOPs; chunks together that of equal prompts of
-    /// their FLOP-weighted mean length. Launch time counts once. No context was measured and no
-    /// mixture, so both are `Transferred`.
+    /// A chunk of n tokens after c cached ones is like a whole prompt of `sqrt(n (n + 2 c))` tokens,
+    /// which does as many FLOPs; chunks together like equal prompts of their FLOP-weighted mean length.
+    /// Bytes that the chunks move beyond those of these prompts (context, above all) come on top.
+    /// Launch time counts once. No context was measured and no mixture, so both are `Transferred`.
     pub fn at_chunks(&self, chunks: &ChunkSums) -> Estimate {
         if chunks.is_empty() {
             return self.at(1, 1);
         }
-        let estimate = self.answer(chunks.batch(), chunks.length(), &chunks.prompts());
+        let (batch, length) = (chunks.batch(), chunks.length());
+        let whole = self.whole(batch, length);
         if chunks.is_uniform() {
-            return estimate;
+            return whole;
         }
-        estimate.at_best(Provenance::Transferred)
+        let Found {
+            kernel, reference, ..
+        } = self.found;
+        let bytes = |prompts| kernel.prefill_work(prompts).bytes;
+        let more = bytes(&chunks.prompts()) - bytes(&Prompts::equal(batch, length));
+        let reads = more.max(0.0) * reference.rates.s_per_byte / CONTEXT_READ_SHARE;
+        whole.longer_by(reads).at_best(Provenance::Transferred)
     }
 
     /// The same inside a step, not faster than FLOPs and bytes allow.
@@ -184,7 +194,8 @@ impl<'t> PrefillAttention<'t> {
             .in_step(&work, &self.found.reference.rates)
     }
 
-    fn answer(&self, batch: f64, length: f64, prompts: &Prompts) -> Estimate {
+    /// Time of whole prompts.
+    fn whole(&self, batch: f64, length: f64) -> Estimate {
         let Found {
             kernel,
             grid,
@@ -193,40 +204,30 @@ impl<'t> PrefillAttention<'t> {
         } = self.found;
         let column = grid.length().locate(length);
         let mut reading = grid.read(grid.batch().locate(batch), column);
-        if !self.found.exact || *prompts != Prompts::equal(batch, length) {
+        if !self.found.exact {
             reading.latency_us = None;
         }
         let slowdown = exp(reading.ln_slowdown);
-        let mut seconds = kernel.prefill_reference_s(prompts, reference) * slowdown;
-        if column.place == Place::Below {
-            seconds *= self.below(batch, length, slowdown);
-        }
-        let work = kernel.prefill_work(prompts);
+        let held = |length| kernel.prefill_reference_s(batch, length, reference) * slowdown;
+        let seconds = if column.place == Place::Below {
+            self.below(length, held)
+        } else {
+            held(length)
+        };
+        let work = kernel.prefill_work(&Prompts::equal(batch, length));
         self.found
             .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
     }
 
-    /// The factor on the time with the efficiency held, for prompts shorter than any measured.
+    /// Time of prompts shorter than any measured, given the time with the efficiency held as a function
+    /// of the length.
     #[cold]
-    fn below(&self, batch: f64, length: f64, slowdown: f64) -> f64 {
-        let Found {
-            kernel,
-            grid,
-            reference,
-            floor_s,
-            ..
-        } = self.found;
-        let shortest = grid
-            .length()
-            .range()
-            .map_or(1.0, |(first, _)| f64::from(first));
-        let held = |length| {
-            kernel.prefill_reference_s(&Prompts::equal(batch, length), reference) * slowdown
-        };
+    fn below(&self, length: f64, held: impl Fn(f64) -> f64) -> f64 {
+        let (shortest, _) = self.found.grid.length().range().unwrap_or((1, 1));
+        let shortest = f64::from(shortest);
         let edge = held(shortest);
-        let floor = floor_s.min(edge);
-        let share = exp(SHORT_PROMPT_EXPONENT * ln(length / shortest));
-        (floor + (edge - floor) * share) / held(length)
+        let floor = self.found.floor_s.min(edge);
+        floor + (edge - floor) * exp(SHORT_PROMPT_EXPONENT * ln(length / shortest))
     }
 
     /// The measured shape that answers.

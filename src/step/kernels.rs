@@ -169,8 +169,8 @@ impl Finder<'_> {
                 };
                 let layer = Moe::resolve(self.set, layer);
                 Ok(FfnOps::Moe {
-                    router: self.gemm(Part::Moe, Dtype::Bf16, hidden, experts)?,
                     experts: self.accept(Part::Moe, layer, Moe::provenance)?,
+                    router: self.gemm(Part::Moe, Dtype::Bf16, hidden, experts)?,
                     shared,
                 })
             }

@@ -48,6 +48,7 @@ impl<'a> Grid<'a> {
     }
 
     /// Latencies and slowdowns, row by row, NaN in holes.
+    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) const fn arrays(&self) -> (&'a [f32], &'a [f32]) {
         (self.latency_us, self.ln_slowdown)
     }

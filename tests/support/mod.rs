@@ -54,3 +54,26 @@ pub(crate) fn mixtral_layer(tp: u32) -> MoeShape {
 pub(crate) fn apart(found: f64, expected: f64) -> f64 {
     (found / expected - 1.0).abs()
 }
+
+/// The shape with query heads rounded down to a multiple of its KV heads, and tp to what divides both.
+#[allow(dead_code)]
+pub(crate) fn divisible(shape: AttentionShape) -> AttentionShape {
+    let gcd = |mut a: u32, mut b: u32| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let q_heads = shape.kv_heads * (shape.q_heads / shape.kv_heads).max(1);
+    let replicated = shape.tp.is_multiple_of(shape.kv_heads) && q_heads.is_multiple_of(shape.tp);
+    let tp = if replicated {
+        shape.tp
+    } else {
+        gcd(shape.tp, shape.kv_heads)
+    };
+    AttentionShape {
+        q_heads,
+        tp,
+        ..shape
+    }
+}

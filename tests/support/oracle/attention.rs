@@ -153,16 +153,16 @@ pub(crate) fn prefill_work(shape: AttentionShape, chunks: &[Chunk]) -> (f64, f64
     (flops, bytes)
 }
 
-fn prefill_reference(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) -> f64 {
-    let (flops, bytes) = prefill_work(shape, chunks);
+/// Reference time of equal whole prompts.
+fn prefill_reference(tables: &Tables, shape: AttentionShape, batch: f64, length: f64) -> f64 {
+    let (q, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
+    let head_dim = f64::from(shape.head_dim);
+    let flops = 2.0 * q * head_dim * batch * length * length;
+    let bytes = batch * length * head_dim * (4.0 * q + 4.0 * kv);
     let peak = tables.peak(shape.dtype);
     let busy = flops / peak + bytes / tables.gpu.bandwidth;
-    let longest = chunks
-        .iter()
-        .map(|&(n, c)| (f64::from(n) * (f64::from(n) + 2.0 * f64::from(c))).sqrt())
-        .fold(0.0, f64::max);
-    // 128 queries against the longest equivalent prompt on one of the SMs.
-    let critical = 4.0 * 128.0 * f64::from(shape.head_dim) * longest / (peak / tables.gpu.sms);
+    // 128 queries against the whole prompt on one of the SMs.
+    let critical = 4.0 * 128.0 * head_dim * length / (peak / tables.gpu.sms);
     tables.t0("prefill") + busy.hypot(critical)
 }
 
@@ -182,7 +182,12 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
         let length = cubes / squares;
         ((squares / (length * length)).max(1.0), length)
     };
-    let matched = matching(&tables.prefill, shape);
+    // Rows have K and V in 16 bits, as just computed; context is read as stored.
+    let in_16_bits = AttentionShape {
+        kv_dtype: Dtype::Bf16,
+        ..shape
+    };
+    let matched = matching(&tables.prefill, in_16_bits);
     let found = grid(&tables.prefill, matched, batch, length, |row| {
         let local = AttentionShape {
             q_heads: row.q_heads,
@@ -191,19 +196,24 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
             tp: row.tp,
             ..shape
         };
-        let prompts = vec![(row.length, 0); row.batch as usize];
-        (row.us * 1e-6 / prefill_reference(tables, local, &prompts)).ln()
+        let (batch, length) = (f64::from(row.batch), f64::from(row.length));
+        (row.us * 1e-6 / prefill_reference(tables, local, batch, length)).ln()
     });
     let slowdown = found.ln_slowdown.exp();
-    let mut seconds = prefill_reference(tables, shape, chunks) * slowdown;
+    let held = |length: f64| prefill_reference(tables, shape, batch, length) * slowdown;
+    let mut seconds = held(length);
     if found.below {
-        // Time above the floor falls with the length to the power of 1.3; as a factor on the time with
-        // the efficiency held.
-        let held = |length: f64| equal_prompts_reference(tables, shape, batch, length) * slowdown;
+        // Time above the floor falls with the length to the power of 1.3.
         let edge = held(found.shortest);
         let floor = tables.floor("prefill", &tables.prefill).min(edge);
-        let below = floor + (edge - floor) * (length / found.shortest).powf(1.3);
-        seconds *= below / held(length);
+        seconds = floor + (edge - floor) * (length / found.shortest).powf(1.3);
+    }
+    // What the chunks move beyond equal prompts of as many FLOPs, at 0.88 of the bandwidth.
+    let (q, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
+    let whole = batch * length * f64::from(shape.head_dim) * (4.0 * q + 4.0 * kv);
+    let more = prefill_work(shape, chunks).1 - whole;
+    if !uniform {
+        seconds += more.max(0.0) / tables.gpu.bandwidth / 0.88;
     }
     let exact = same_on_a_rank(matched, shape);
     let mut provenance = found.provenance;
@@ -214,18 +224,6 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
     }
     let at_peak = prefill_work(shape, chunks).0 / tables.peak(shape.dtype);
     Answer::new(seconds, provenance, at_peak)
-}
-
-/// [`prefill_reference`] of a number of whole prompts that need not be whole.
-fn equal_prompts_reference(tables: &Tables, shape: AttentionShape, batch: f64, length: f64) -> f64 {
-    let (q, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
-    let head_dim = f64::from(shape.head_dim);
-    let peak = tables.peak(shape.dtype);
-    let flops = 2.0 * q * head_dim * length * length * batch;
-    let bytes = batch * length * head_dim * (4.0 * q + 2.0 * kv * weight_bytes(shape.kv_dtype));
-    let busy = flops / peak + bytes / tables.gpu.bandwidth;
-    let critical = 4.0 * 128.0 * head_dim * length * tables.gpu.sms / peak;
-    tables.t0("prefill") + busy.hypot(critical)
 }
 
 /// FLOPs and bytes of decode attention on one rank.
