@@ -3,7 +3,7 @@
 use super::attention::Found;
 use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, Reference};
+use crate::hardware::AttentionShape;
 use crate::math::{exp, sqrt};
 use crate::table::{Grid, Place, Provenance, TableSet};
 
@@ -59,7 +59,7 @@ impl<'t> DecodeAttention<'t> {
     #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
         shape: AttentionShape,
-        reference: &'t Reference,
+        reference: &'t crate::hardware::Reference,
         floor_s: f64,
         grid: &'t Grid<'t>,
     ) -> Self {

@@ -6,7 +6,7 @@ use super::estimate::OpTime;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, Reference};
 use crate::math::ln;
-use crate::table::{Bracket, Curve, Entry, Place, Provenance, Reading, TableSet};
+use crate::table::{Bracket, Curve, Place, Provenance, Reading, TableSet};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
 ///
@@ -90,7 +90,7 @@ impl<'t> Gemm<'t> {
     pub(crate) fn blended(
         shape: GemmShape,
         reference: &'t Reference,
-        entries: &'t [Entry<GemmShape, Curve<'t>>],
+        entries: &'t [crate::table::Entry<GemmShape, Curve<'t>>],
     ) -> Option<Self> {
         let blend = Blend::of_gemms(entries, shape)?;
         Some(Gemm::new(shape, reference, Points::Blended(blend)))

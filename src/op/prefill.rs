@@ -3,7 +3,7 @@
 use super::attention::Found;
 use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, Prompts, Reference};
+use crate::hardware::{AttentionShape, Prompts};
 use crate::math::{exp, ln, sqrt};
 use crate::table::{Grid, Place, Provenance, TableSet};
 
@@ -146,7 +146,7 @@ impl<'t> PrefillAttention<'t> {
     #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
         shape: AttentionShape,
-        reference: &'t Reference,
+        reference: &'t crate::hardware::Reference,
         floor_s: f64,
         grid: &'t Grid<'t>,
     ) -> Self {
