@@ -122,6 +122,7 @@ pub(crate) fn reason_name(reason: &Rejection) -> &'static str {
     match reason {
         Rejection::EmptyPrompt => "empty_prompt",
         Rejection::EmptyOutput => "empty_output",
+        Rejection::TooLate { .. } => "too_late",
         Rejection::TooLong { .. } => "too_long",
         Rejection::TooManyBlocks { .. } => "too_many_kv_blocks",
         _ => "other",

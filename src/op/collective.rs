@@ -115,7 +115,7 @@ impl<'t> AllReduce<'t> {
     /// The same inside a step.
     pub(crate) fn in_step(&self, bytes: f64) -> OpTime {
         self.answer(bytes)
-            .in_step(&self.shape.work(bytes), &self.reference.rates)
+            .in_step(&self.shape.work(bytes), self.reference)
     }
 
     /// The measured ranks that answer.

@@ -86,7 +86,7 @@ impl<'t> DecodeAttention<'t> {
         let kv_tokens = kv_tokens.max(requests);
         let estimate = self.answer(requests, kv_tokens, Caches::Cold);
         let work = self.found.kernel.decode_work(requests, kv_tokens);
-        estimate.in_step(&work, &self.found.reference.rates)
+        estimate.in_step(&work, self.found.reference)
     }
 
     fn answer(&self, requests: f64, kv_tokens: f64, caches: Caches) -> Estimate {

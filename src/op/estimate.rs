@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::hardware::{Rates, Work};
+use crate::hardware::{Rates, Reference, Work};
 use crate::table::{Provenance, Reading};
 use crate::units::{Mfu, Seconds};
 
@@ -60,22 +60,20 @@ impl Binding {
         }
     }
 
-    /// What sets the pace of `work` that takes `time`: the resource with the largest share, or
-    /// latency where more time is left over than any resource needs.
-    pub fn of(work: &Work, rates: &Rates, time: Seconds) -> Binding {
-        let compute = work.flops * rates.s_per_flop;
-        let memory = work.bytes * rates.s_per_byte;
-        let link = work.link_bytes * rates.s_per_link_byte;
-        let most = compute.max(memory).max(link);
-        if time.0 > 2.0 * most {
-            Binding::Latency
-        } else if link >= most {
-            Binding::Link
-        } else if compute >= most {
-            Binding::Compute
-        } else {
-            Binding::Memory
-        }
+    /// What sets the pace of `work` with `latency_s` of launches and waiting: the largest of the four
+    /// times.
+    pub fn of(work: &Work, rates: &Rates, latency_s: f64) -> Binding {
+        let times = [
+            (Binding::Compute, work.flops * rates.s_per_flop),
+            (Binding::Memory, work.bytes * rates.s_per_byte),
+            (Binding::Latency, latency_s),
+            (Binding::Link, work.link_bytes * rates.s_per_link_byte),
+        ];
+        let first = (Binding::Compute, 0.0);
+        let longest = |best: (Binding, f64), next: (Binding, f64)| {
+            if next.1 > best.1 { next } else { best }
+        };
+        times.into_iter().fold(first, longest).0
     }
 }
 
@@ -132,11 +130,11 @@ impl Estimate {
     }
 
     /// The same inside a step: not faster than FLOPs, memory and link allow.
-    pub(crate) fn in_step(self, work: &Work, rates: &Rates) -> OpTime {
-        let time = Seconds(self.time.0.max(work.bound_s(rates)));
+    pub(crate) fn in_step(self, work: &Work, reference: &Reference) -> OpTime {
+        let rates = &reference.rates;
         OpTime {
-            time,
-            binding: Binding::of(work, rates, time),
+            time: Seconds(self.time.0.max(work.bound_s(rates))),
+            binding: Binding::of(work, rates, reference.t0_s),
             provenance: self.provenance,
         }
     }

@@ -134,7 +134,7 @@ impl<'t> Gemm<'t> {
     /// Time at `m` rows inside a step, where the weights come from memory.
     pub(crate) fn in_step(&self, m: f64, ln_m: f64) -> OpTime {
         self.at_ln(m, ln_m)
-            .in_step(&self.shape.work(m), &self.reference.rates)
+            .in_step(&self.shape.work(m), self.reference)
     }
 
     /// The measured (k, n) that answer, with their shares.

@@ -1,6 +1,6 @@
 //! A fused mixture-of-experts layer.
 
-use super::estimate::{Estimate, OpTime};
+use super::estimate::{Binding, Estimate, OpTime};
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, Reference};
 use crate::math::{exp, ln};
@@ -106,10 +106,17 @@ impl<'t> Moe<'t> {
         )
     }
 
-    /// The same inside a step, where the experts' weights come from memory.
+    /// The same inside a step, where the experts' weights come from memory. What sets the pace is asked
+    /// of the experts reached on average.
     pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64) -> OpTime {
-        self.at_ln(tokens, ln_tokens)
-            .in_step(&self.shape.work(tokens), &self.reference.rates)
+        let Reference { rates, t0_s, .. } = self.reference;
+        let expected = self.shape.expected_work(tokens);
+        OpTime {
+            binding: Binding::of(&expected, rates, *t0_s),
+            ..self
+                .at_ln(tokens, ln_tokens)
+                .in_step(&self.shape.work(tokens), self.reference)
+        }
     }
 
     /// The measured layer that answers.

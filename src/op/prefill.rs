@@ -190,8 +190,7 @@ impl<'t> PrefillAttention<'t> {
     /// The same inside a step, not faster than FLOPs and bytes allow.
     pub(crate) fn in_step(&self, chunks: &ChunkSums) -> OpTime {
         let work = self.found.kernel.prefill_work(&chunks.prompts());
-        self.at_chunks(chunks)
-            .in_step(&work, &self.found.reference.rates)
+        self.at_chunks(chunks).in_step(&work, self.found.reference)
     }
 
     /// Time of whole prompts.

@@ -25,6 +25,22 @@ pub struct SimConfig {
     pub block_size: u32,
     /// When the batch of a step is fixed.
     pub scheduling: Scheduling,
+    /// Whether freed blocks keep their contents until they are taken.
+    pub prefix_caching: PrefixCaching,
+}
+
+/// Whether freed KV blocks keep their contents until they are taken.
+///
+/// Prefix hits between requests are given per request, whatever this says; this is about what a
+/// preempted request finds when it is admitted again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PrefixCaching {
+    /// A preempted request finds its full blocks again, but for those that others took in the meantime:
+    /// of the request preempted first and, within it, from its end. Freed blocks of preempted requests
+    /// are taken before others.
+    Enabled,
+    /// A preempted request computes everything again.
+    Disabled,
 }
 
 /// When the batch of a step is fixed.
@@ -46,10 +62,15 @@ pub enum Scheduling {
     OneStepAhead,
 }
 
+/// The last arrival that is served, 292 years after the start: half of what the clock can count, so that
+/// it never runs over.
+pub(super) const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
+
 impl SimConfig {
     /// A server with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///
-    /// 128 sequences, 2,048 tokens a step, blocks of 16 tokens, scheduling one step ahead.
+    /// 128 sequences, 2,048 tokens a step, blocks of 16 tokens, scheduling one step ahead,
+    /// prefix caching.
     pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
         SimConfig {
             max_num_seqs: 128,
@@ -58,6 +79,7 @@ impl SimConfig {
             kv_blocks,
             block_size: 16,
             scheduling: Scheduling::OneStepAhead,
+            prefix_caching: PrefixCaching::Enabled,
         }
     }
 
@@ -78,6 +100,10 @@ impl SimConfig {
                 tokens: request.tokens(),
                 max_model_len: self.max_model_len,
             });
+        }
+        if request.arrival_ns > LAST_ARRIVAL_NS {
+            let arrival_ns = request.arrival_ns;
+            return Err(Rejection::TooLate { arrival_ns });
         }
         // The last token is sampled, never computed.
         let kv_tokens = request.prompt_tokens + request.output_tokens - 1;
@@ -162,6 +188,19 @@ mod tests {
                 max_model_len: u32::MAX
             })
         );
+    }
+
+    #[test]
+    fn arrivals_at_the_end_of_the_clock_are_rejected() {
+        let config = SimConfig::new(64, 4);
+        let at = |arrival_ns| Request {
+            arrival_ns,
+            ..request(1, 1)
+        };
+        assert_eq!(config.check(&at(LAST_ARRIVAL_NS)), Ok(()));
+        let arrival_ns = LAST_ARRIVAL_NS + 1;
+        let rejection = Rejection::TooLate { arrival_ns };
+        assert_eq!(config.check(&at(arrival_ns)), Err(rejection));
     }
 
     #[test]

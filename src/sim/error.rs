@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::sim::config::LAST_ARRIVAL_NS;
+
 /// A simulation that cannot be set up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -58,6 +60,11 @@ pub enum Rejection {
     EmptyPrompt,
     /// No output token is asked for.
     EmptyOutput,
+    /// It arrives later than the clock can serve.
+    TooLate {
+        /// Its arrival, nanoseconds.
+        arrival_ns: u64,
+    },
     /// Prompt and output are longer than the server allows.
     TooLong {
         /// Tokens of prompt and output.
@@ -79,6 +86,10 @@ impl fmt::Display for Rejection {
         match *self {
             Rejection::EmptyPrompt => write!(f, "the prompt is empty"),
             Rejection::EmptyOutput => write!(f, "no output token is asked for"),
+            Rejection::TooLate { arrival_ns } => write!(
+                f,
+                "it arrives at {arrival_ns} ns, the clock serves arrivals up to {LAST_ARRIVAL_NS} ns"
+            ),
             Rejection::TooLong {
                 tokens,
                 max_model_len,

@@ -78,7 +78,7 @@ mod scheduler;
 mod sequence;
 
 pub use arrivals::Arrivals;
-pub use config::{Scheduling, SimConfig};
+pub use config::{PrefixCaching, Scheduling, SimConfig};
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};
 pub use metrics::{KvUse, Stats, Summary, Throughput};

@@ -15,6 +15,8 @@ pub(super) struct Scheduler {
     kv: KvCache,
     /// First come first served; preempted requests go to the front.
     waiting: VecDeque<Sequence>,
+    /// Requests at the front of the queue that were preempted.
+    preempted: usize,
     /// In the order of admission.
     running: Vec<Sequence>,
     scheduled_steps: u64,
@@ -27,6 +29,7 @@ impl Scheduler {
             config,
             kv: KvCache::new(config.kv_blocks, config.block_size),
             waiting: VecDeque::new(),
+            preempted: 0,
             running: Vec::new(),
             scheduled_steps: 0,
         }
@@ -85,15 +88,16 @@ impl Scheduler {
         // Preemption shortens the list from its end, at the latest until it reaches this request.
         while let Some(sequence) = self.running.get_mut(position) {
             let tokens = sequence.pending().min(budget);
-            if tokens == 0 || grow(&mut self.kv, sequence, tokens) {
-                if tokens > 0 {
-                    plan.add(sequence, tokens);
-                    budget -= tokens;
-                }
-                position += 1;
-            } else {
+            let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
                 self.preempt_last(plan);
+                continue;
+            };
+            if tokens > 0 {
+                plan.add(sequence, tokens);
+                budget -= tokens;
             }
+            self.overwrite(taken);
+            position += 1;
         }
         budget
     }
@@ -107,8 +111,23 @@ impl Scheduler {
         plan.preempted.push(victim.request);
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
         if !victim.is_complete() {
-            victim.restart();
+            victim.restart(self.config.prefix_caching, self.config.block_size);
             self.waiting.push_front(victim);
+            self.preempted += 1;
+        }
+    }
+
+    /// Overwrites `blocks` of those that preempted requests would find again: of the one preempted
+    /// first, from its end.
+    fn overwrite(&mut self, mut blocks: u32) {
+        let block_size = self.config.block_size;
+        for sequence in self.waiting.iter_mut().take(self.preempted).rev() {
+            if blocks == 0 {
+                return;
+            }
+            let lost = blocks.min(sequence.kept() / block_size);
+            sequence.lose(lost * block_size);
+            blocks -= lost;
         }
     }
 
@@ -120,33 +139,35 @@ impl Scheduler {
             && let Some(sequence) = self.waiting.front_mut()
         {
             let tokens = sequence.pending().min(budget);
-            if !grow(&mut self.kv, sequence, tokens) {
+            let found_again = sequence.kept() / self.config.block_size;
+            let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
                 return;
-            }
+            };
             plan.add(sequence, tokens);
             plan.admitted.push(sequence.request);
             budget -= tokens;
             self.running.extend(self.waiting.pop_front());
+            self.preempted = self.preempted.saturating_sub(1);
+            self.overwrite(taken.saturating_sub(found_again));
         }
     }
 }
 
-/// Takes the blocks that `tokens` more need, or none and says so.
-#[must_use]
-fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> bool {
+/// Takes the blocks that `tokens` more need and says how many; `None` if not all are free.
+fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> Option<u32> {
     let own = kv.blocks_for(sequence.computed() + tokens) - kv.blocks_for(sequence.cached());
     let missing = own - sequence.blocks;
-    let fits = kv.try_take(missing);
-    if fits {
-        sequence.blocks = own;
+    if !kv.try_take(missing) {
+        return None;
     }
-    fits
+    sequence.blocks = own;
+    Some(missing)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::Request;
+    use crate::sim::{PrefixCaching, Request};
 
     fn scheduler(max_num_seqs: u32, max_num_batched_tokens: u32, kv_blocks: u32) -> Scheduler {
         let mut config = SimConfig::new(4_096, kv_blocks);
@@ -233,5 +254,51 @@ mod tests {
         // The end of another step lets nobody go.
         scheduler.retire(&first);
         assert_eq!(scheduler.running(), 1);
+    }
+
+    /// The second request prefills in two steps and finds no block for the second; who is admitted then?
+    fn admitted_after_a_failed_prefill(prefix_caching: PrefixCaching) -> Vec<usize> {
+        let mut scheduler = scheduler(8, 64, 10);
+        scheduler.config.prefix_caching = prefix_caching;
+        enqueue(&mut scheduler, 0, 64, 50);
+        enqueue(&mut scheduler, 1, 96, 5);
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        scheduler.plan(&mut plan);
+        assert_eq!(
+            (plan.admitted.as_slice(), scheduler.kv().used()),
+            (&[1][..], 9)
+        );
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.preempted, [1]);
+        scheduler.plan(&mut plan);
+        plan.admitted
+    }
+
+    #[test]
+    fn a_preempted_request_waits_until_it_can_go_beyond_the_blocks_it_finds_again() {
+        // It finds 3 blocks again and needs 6 for its next chunk; 5 are free.
+        let found_again = admitted_after_a_failed_prefill(PrefixCaching::Enabled);
+        assert!(found_again.is_empty());
+        // Without them its first chunk fits, and it will fail at the second again.
+        assert_eq!(
+            admitted_after_a_failed_prefill(PrefixCaching::Disabled),
+            [1]
+        );
+    }
+
+    #[test]
+    fn others_take_the_blocks_of_the_request_that_was_preempted_first_from_its_end() {
+        let mut scheduler = scheduler(8, 1_000, 9);
+        for index in 0..3 {
+            enqueue(&mut scheduler, index, 48, 50);
+        }
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        // 0 needs a fourth block and takes one of 2; 1 then needs one and takes another of these.
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.preempted, [2]);
+        let kept: Vec<u32> = scheduler.waiting.iter().map(Sequence::kept).collect();
+        assert_eq!(kept, [16]);
     }
 }

@@ -1,6 +1,6 @@
 //! A request inside the engine.
 
-use crate::sim::Request;
+use crate::sim::{PrefixCaching, Request};
 
 /// How far the steps scheduled so far bring a request.
 ///
@@ -16,7 +16,8 @@ pub(super) struct Sequence {
     cached: u32,
     /// Output tokens sampled.
     generated: u32,
-    /// Tokens in the KV cache, the prefix hit included.
+    /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
+    /// freed blocks nobody has taken yet.
     computed: u32,
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
@@ -107,11 +108,29 @@ impl Sequence {
         }
     }
 
-    /// Loses its KV cache: prompt and output so far are to be computed again, but for the prefix hit.
-    pub(super) fn restart(&mut self) {
-        self.computed = self.cached;
+    /// Gives its blocks up: prompt and output so far are to be computed again, but for the prefix hit
+    /// and, if freed blocks are `kept` until somebody takes them, its own full blocks.
+    pub(super) fn restart(&mut self, kept: PrefixCaching, block_size: u32) {
         self.prefill = self.prompt_tokens + self.generated;
         self.blocks = 0;
+        self.computed = match kept {
+            PrefixCaching::Disabled => self.cached,
+            // Never the last token: it yields the next one.
+            PrefixCaching::Enabled => {
+                let reusable = self.computed.min(self.prefill.saturating_sub(1));
+                reusable - reusable % block_size
+            }
+        };
+    }
+
+    /// Tokens that it finds in freed blocks, beyond its prefix hit, if it is admitted now.
+    pub(super) fn kept(&self) -> u32 {
+        self.computed.saturating_sub(self.cached)
+    }
+
+    /// Loses `tokens` of those that it would have found in freed blocks.
+    pub(super) fn lose(&mut self, tokens: u32) {
+        self.computed = self.computed.saturating_sub(tokens).max(self.cached);
     }
 }
 
@@ -160,7 +179,7 @@ mod tests {
         let mut sequence = sequence(20, 9, 16);
         sequence.advance(4);
         sequence.advance(1);
-        sequence.restart();
+        sequence.restart(PrefixCaching::Disabled, 16);
         // 20 of the prompt and 2 of the output, less the prefix hit.
         assert_eq!(sequence.pending(), 6);
         let all = Work::Chunk {
@@ -170,5 +189,21 @@ mod tests {
         };
         assert_eq!(sequence.advance(6), all);
         assert_eq!(sequence.advance(1), Work::Decode { kv_tokens: 23 });
+    }
+
+    #[test]
+    fn a_restart_finds_its_full_blocks_as_long_as_nobody_took_them() {
+        let mut sequence = sequence(100, 9, 16);
+        sequence.advance(84);
+        for _ in 0..5 {
+            sequence.advance(1);
+        }
+        sequence.restart(PrefixCaching::Enabled, 16);
+        // 105 tokens were computed, 106 are to be: 96 of them in full blocks, 16 in the prefix hit.
+        assert_eq!((sequence.kept(), sequence.pending()), (80, 10));
+        sequence.lose(32);
+        assert_eq!((sequence.kept(), sequence.pending()), (48, 42));
+        sequence.lose(1000);
+        assert_eq!((sequence.kept(), sequence.pending()), (0, 90));
     }
 }

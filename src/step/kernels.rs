@@ -170,7 +170,7 @@ impl Finder<'_> {
                 let layer = Moe::resolve(self.set, layer);
                 Ok(FfnOps::Moe {
                     experts: self.accept(Part::Moe, layer, Moe::provenance)?,
-                    router: self.gemm(Part::Moe, Dtype::Bf16, hidden, experts)?,
+                    router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,
                     shared,
                 })
             }

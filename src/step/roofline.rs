@@ -135,7 +135,7 @@ impl RooflineModel {
                 if let Some(ops) = shared {
                     gated(ops);
                 }
-                self.add(step, Part::Moe, router.in_step(m, ln_m));
+                self.add(step, Part::Router, router.in_step(m, ln_m));
                 self.add(step, Part::Moe, experts.in_step(m, ln_m));
             }
         }
@@ -163,7 +163,7 @@ impl RooflineModel {
         let time = constant + Seconds(work.bound_s(&self.rates));
         OpTime {
             time,
-            binding: Binding::of(&work, &self.rates, time),
+            binding: Binding::of(&work, &self.rates, constant.0),
             // Not looked up: the origin of the step's time is that of its kernels.
             provenance: Provenance::Measured,
         }

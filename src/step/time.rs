@@ -35,7 +35,9 @@ pub enum Part {
     GateUp,
     /// Down projection of the FFN (dense layers and shared experts).
     Down,
-    /// Router and experts of mixture-of-experts layers.
+    /// Router of mixture-of-experts layers.
+    Router,
+    /// Experts of mixture-of-experts layers.
     Moe,
     /// All-reduces of tensor parallelism.
     AllReduce,
@@ -49,7 +51,7 @@ pub enum Part {
 
 impl Part {
     /// How many parts there are.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
 
     /// All parts, in the order of a layer.
     pub const ALL: [Part; Part::COUNT] = [
@@ -59,6 +61,7 @@ impl Part {
         Part::OProj,
         Part::GateUp,
         Part::Down,
+        Part::Router,
         Part::Moe,
         Part::AllReduce,
         Part::SmallKernels,
@@ -75,6 +78,7 @@ impl Part {
             Part::OProj => "o_proj",
             Part::GateUp => "gate_up",
             Part::Down => "down",
+            Part::Router => "router",
             Part::Moe => "moe",
             Part::AllReduce => "all_reduce",
             Part::SmallKernels => "small_kernels",

@@ -154,7 +154,7 @@ impl Sharded {
                 expert_dtype,
                 ..
             } => {
-                call("moe", Dtype::Bf16, hidden, experts, m, layers);
+                call("router", Dtype::Bf16, hidden, experts, m, layers);
                 (shared_intermediate, expert_dtype)
             }
             other => panic!("{other:?}"),
@@ -260,7 +260,6 @@ impl Sharded {
             (flops / tables.peak(dtype)).max(bytes / tables.gpu.bandwidth)
         };
         let mut bounds: Vec<(Part, f64)> = Vec::new();
-        let mut router = 0.0;
         for call in self.gemms(m, rows) {
             let GemmShape { dtype, k, n } = call.shape;
             let (tokens, k, n) = (call.rows as f64, f64::from(k), f64::from(n));
@@ -268,7 +267,6 @@ impl Sharded {
             let bytes = operands + tokens * n * 2.0;
             let seconds = call.times * bound(2.0 * tokens * k * n, bytes, dtype);
             match Part::ALL.into_iter().find(|part| part.name() == call.part) {
-                Some(Part::Moe) => router = seconds,
                 Some(part) => bounds.push((part, seconds)),
                 None => panic!("{}", call.part),
             }
@@ -279,7 +277,7 @@ impl Sharded {
             let activations = m as f64 * hidden * (activation_bytes(experts.dtype) + 2.0);
             let bytes = weights * weight_bytes(experts.dtype) + activations;
             let seconds = layers * bound(2.0 * m as f64 * weights, bytes, experts.dtype);
-            bounds.push((Part::Moe, router + seconds));
+            bounds.push((Part::Moe, seconds));
         }
         let attention = self.attention_shape(Dtype::Bf16);
         let chunks: Vec<_> = (batch.prefill.iter())
