@@ -4,16 +4,18 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, RankAttention, Reference};
 use crate::math::ln;
-use crate::table::{Grid, KernelTable, Provenance, TableSet};
+use crate::table::{Entry, Grid, KernelTable, Provenance, TableSet};
+
+pub(super) type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
+type AttentionTable = KernelTable<AttentionShape, Grid<'static>>;
 
 /// A measured attention shape that answers for another or for itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'t> {
-    pub(super) matched: AttentionShape,
+    pub(super) entry: &'t AttentionEntry<'t>,
     pub(super) kernel: RankAttention,
     /// Whether the grid was measured on what one rank computes, by whatever tp.
     pub(super) exact: bool,
-    pub(super) grid: &'t Grid<'t>,
     pub(super) reference: &'t Reference,
     pub(super) floor_s: f64,
 }
@@ -24,55 +26,40 @@ impl Found<'static> {
     pub(super) fn resolve(
         set: &'static TableSet,
         operation: &'static str,
-        table: Option<&'static KernelTable<AttentionShape, Grid<'static>>>,
+        table: Option<&'static AttentionTable>,
         shape: AttentionShape,
     ) -> Result<Found<'static>, ResolveError> {
         let table = table.ok_or(ResolveError::NoTable { set, operation })?;
-        let AttentionShape {
-            dtype, kv_dtype, ..
-        } = shape;
-        let entry = match table.find(&shape) {
-            Some(entry) => entry,
-            None => {
-                check(operation, &shape)?;
-                let local = shape.local();
-                table.find(&local).or_else(|| nearest(table, local)).ok_or(
-                    ResolveError::NoAttentionDtype {
-                        set,
-                        operation,
-                        dtype,
-                        kv_dtype,
-                    },
-                )?
-            }
+        let (entry, exact) = match table.find(&shape) {
+            Some(entry) => (entry, true),
+            None => find_other(set, operation, table, &shape)?,
         };
+        let dtype = shape.dtype;
         let no_peak = ResolveError::NoPeak { set, dtype };
         let reference = table.reference(dtype).ok_or(no_peak)?;
         let floor_s = table.floor_us * 1e-6;
-        Ok(Found::new(
-            shape,
-            entry.shape,
-            &entry.points,
+        Ok(Found {
+            entry,
+            exact,
+            kernel: shape.on_rank(),
             reference,
             floor_s,
-        ))
+        })
     }
 }
 
 impl<'t> Found<'t> {
-    pub(super) fn new(
-        shape: AttentionShape,
-        matched: AttentionShape,
-        grid: &'t Grid<'t>,
+    /// What was measured as in `entry`.
+    #[cfg(feature = "alloc")] // leave_one_out
+    pub(super) fn measured(
+        entry: &'t AttentionEntry<'t>,
         reference: &'t Reference,
         floor_s: f64,
     ) -> Self {
-        let exact = matched == shape || matched.local() == shape.local();
         Found {
-            matched,
-            kernel: shape.on_rank(),
-            exact,
-            grid,
+            entry,
+            exact: true,
+            kernel: entry.shape.on_rank(),
             reference,
             floor_s,
         }
@@ -91,6 +78,27 @@ impl<'t> Found<'t> {
     pub(super) fn qualify(&self, estimate: Estimate) -> Estimate {
         estimate.at_best(self.provenance())
     }
+}
+
+/// What one rank computes, or the nearest measured shape; and whether it is the first.
+#[cold]
+fn find_other(
+    set: &'static TableSet,
+    operation: &'static str,
+    table: &'static AttentionTable,
+    shape: &AttentionShape,
+) -> Result<(&'static AttentionEntry<'static>, bool), ResolveError> {
+    check(operation, shape)?;
+    let local = shape.local();
+    let entry = table.find(&local).or_else(|| nearest(table, local)).ok_or(
+        ResolveError::NoAttentionDtype {
+            set,
+            operation,
+            dtype: shape.dtype,
+            kv_dtype: shape.kv_dtype,
+        },
+    )?;
+    Ok((entry, entry.shape.local() == local))
 }
 
 /// Refuses heads that cannot be, or cannot be divided so.
@@ -123,9 +131,9 @@ fn check(operation: &'static str, shape: &AttentionShape) -> Result<(), ResolveE
 /// The measured shape of the same formats that is nearest by head dimension, then by KV heads, then
 /// by query heads of one rank, in logarithms; the first of equals.
 fn nearest(
-    table: &KernelTable<AttentionShape, Grid<'static>>,
+    table: &AttentionTable,
     local: AttentionShape,
-) -> Option<&'static crate::table::Entry<AttentionShape, Grid<'static>>> {
+) -> Option<&'static AttentionEntry<'static>> {
     let apart = |a: u32, b: u32| (ln(f64::from(a)) - ln(f64::from(b))).abs();
     let distance = |shape: &AttentionShape| {
         let other = shape.local();

@@ -55,17 +55,15 @@ impl DecodeAttention<'static> {
 }
 
 impl<'t> DecodeAttention<'t> {
-    /// Attention of `shape` measured on `grid`.
+    /// Attention measured as in `entry`.
     #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
-        shape: AttentionShape,
+        entry: &'t super::attention::AttentionEntry<'t>,
         reference: &'t crate::hardware::Reference,
         floor_s: f64,
-        grid: &'t Grid<'t>,
     ) -> Self {
-        DecodeAttention {
-            found: Found::new(shape, shape, grid, reference, floor_s),
-        }
+        let found = Found::measured(entry, reference, floor_s);
+        DecodeAttention { found }
     }
 
     /// Time of one token for each of `requests` whose KV lengths, new tokens included, add up to
@@ -92,10 +90,11 @@ impl<'t> DecodeAttention<'t> {
     fn answer(&self, requests: f64, kv_tokens: f64, caches: Caches) -> Estimate {
         let Found {
             kernel,
-            grid,
+            entry,
             reference,
             ..
         } = self.found;
+        let grid = &entry.points;
         let measured_read = reference.hot_read;
         let hot_read = match caches {
             Caches::AsMeasured => measured_read,
@@ -128,7 +127,7 @@ impl<'t> DecodeAttention<'t> {
     /// the last is never the worst on the sets of `bench_data/` when their first lengths are left out.
     #[cold]
     fn below(&self, requests: f64, kv_tokens: f64, held: impl Fn(f64) -> f64) -> f64 {
-        let (shortest, _) = self.found.grid.length().range().unwrap_or((1, 1));
+        let (shortest, _) = self.found.entry.points.length().range().unwrap_or((1, 1));
         let edge_tokens = requests * f64::from(shortest);
         let edge = held(edge_tokens);
         let floor = self.found.floor_s.min(edge);
@@ -139,12 +138,12 @@ impl<'t> DecodeAttention<'t> {
 
     /// The measured shape that answers.
     pub fn matched(&self) -> AttentionShape {
-        self.found.matched
+        self.found.entry.shape
     }
 
     /// The measured points that answer.
     pub fn grid(&self) -> &'t Grid<'t> {
-        self.found.grid
+        &self.found.entry.points
     }
 
     /// The best provenance that an answer can have.

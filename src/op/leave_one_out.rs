@@ -132,9 +132,11 @@ pub fn prefill(set: &'static TableSet, policy: Policy) -> LeftOut {
                 let time = match policy {
                     Policy::Efficiency => reference(&set.prefill, shape.dtype).map(|reference| {
                         let floor_s = set.prefill.as_ref().map_or(0.0, |t| t.floor_us * 1e-6);
-                        let grid = rest.grid();
-                        PrefillAttention::measured(*shape, reference, floor_s, &grid)
-                            .at(batch, length)
+                        let entry = Entry {
+                            shape: *shape,
+                            points: rest.grid(),
+                        };
+                        PrefillAttention::measured(&entry, reference, floor_s).at(batch, length)
                     }),
                     // The predecessors know one prompt only.
                     _ if batch > 1 => continue,
@@ -192,7 +194,11 @@ fn decode_without(
     let estimate = if policy == Policy::Efficiency {
         let floor_s = set.decode.as_ref()?.floor_us * 1e-6;
         let reference = reference(&set.decode, shape.dtype)?;
-        DecodeAttention::measured(shape, reference, floor_s, &grid).at(batch, kv_tokens)
+        let entry = Entry {
+            shape,
+            points: grid,
+        };
+        DecodeAttention::measured(&entry, reference, floor_s).at(batch, kv_tokens)
     } else {
         let work = shape
             .on_rank()

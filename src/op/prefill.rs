@@ -142,17 +142,15 @@ impl PrefillAttention<'static> {
 }
 
 impl<'t> PrefillAttention<'t> {
-    /// Attention of `shape` measured on `grid`.
+    /// Attention measured as in `entry`.
     #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) fn measured(
-        shape: AttentionShape,
+        entry: &'t super::attention::AttentionEntry<'t>,
         reference: &'t crate::hardware::Reference,
         floor_s: f64,
-        grid: &'t Grid<'t>,
     ) -> Self {
-        PrefillAttention {
-            found: Found::new(shape, shape, grid, reference, floor_s),
-        }
+        let found = Found::measured(entry, reference, floor_s);
+        PrefillAttention { found }
     }
 
     /// Time of `batch` whole prompts of `seq_len` tokens; zeros are read as 1.
@@ -197,10 +195,11 @@ impl<'t> PrefillAttention<'t> {
     fn whole(&self, batch: f64, length: f64) -> Estimate {
         let Found {
             kernel,
-            grid,
+            entry,
             reference,
             ..
         } = self.found;
+        let grid = &entry.points;
         let column = grid.length().locate(length);
         let mut reading = grid.read(grid.batch().locate(batch), column);
         if !self.found.exact {
@@ -222,7 +221,7 @@ impl<'t> PrefillAttention<'t> {
     /// of the length.
     #[cold]
     fn below(&self, length: f64, held: impl Fn(f64) -> f64) -> f64 {
-        let (shortest, _) = self.found.grid.length().range().unwrap_or((1, 1));
+        let (shortest, _) = self.found.entry.points.length().range().unwrap_or((1, 1));
         let shortest = f64::from(shortest);
         let edge = held(shortest);
         let floor = self.found.floor_s.min(edge);
@@ -231,12 +230,12 @@ impl<'t> PrefillAttention<'t> {
 
     /// The measured shape that answers.
     pub fn matched(&self) -> AttentionShape {
-        self.found.matched
+        self.found.entry.shape
     }
 
     /// The measured points that answer.
     pub fn grid(&self) -> &'t Grid<'t> {
-        self.found.grid
+        &self.found.entry.points
     }
 
     /// The best provenance that an answer can have.
