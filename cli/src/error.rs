@@ -12,7 +12,7 @@ use rooflut::step::compat::CompatError;
 use rooflut::table::Provenance;
 
 use crate::config_json::ConfigError;
-use crate::trace::TraceError;
+use crate::trace_error::TraceError;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 

@@ -4,6 +4,7 @@
 //! of the same name.
 
 mod args;
+mod clock;
 mod config_json;
 mod error;
 mod lookup;
@@ -24,6 +25,7 @@ mod suggest;
 mod table_set;
 mod tables;
 mod trace;
+mod trace_error;
 mod value;
 
 use std::process::ExitCode;

@@ -1,88 +1,16 @@
 //! Requests from a CSV file.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use rooflut::sim::Request;
 use rooflut::units::Seconds;
 
+use crate::clock::{LATEST_ARRIVAL_MS, LATEST_ARRIVAL_NS};
 use crate::error::Error;
-use crate::suggest::nearest;
+use crate::trace_error::{EXPERIMENT, TraceError};
 use crate::value::Condition;
-
-/// The column that tells the runs of a file apart.
-const EXPERIMENT: &str = "experiment";
-/// The most values that a message lists.
-const MOST_VALUES: usize = 8;
-
-/// Why a trace cannot be replayed. Messages follow the name of the file.
-#[derive(Debug)]
-pub(crate) enum TraceError {
-    /// A line is not what it should be.
-    Line { line: u64, what: String },
-    /// It is not CSV.
-    Csv(csv::Error),
-    /// A column is missing.
-    NoColumn { column: String, found: Vec<String> },
-    /// The file has several experiments.
-    SeveralExperiments { values: BTreeSet<String> },
-    /// No row fulfils the conditions.
-    NoMatch {
-        column: String,
-        values: BTreeSet<String>,
-    },
-    /// The file has no rows.
-    Empty,
-}
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TraceError::Line { line, what } => write!(f, ":{line}: {what}; correct this line"),
-            TraceError::Csv(error) => write!(f, ": {error}; expected comma-separated UTF-8"),
-            TraceError::NoColumn { column, found } => {
-                let found_names = found.iter().map(String::as_str);
-                match nearest(column, found_names).first() {
-                    Some(near) => write!(f, ":1: no column {column}; rename {near}?"),
-                    None => write!(
-                        f,
-                        ":1: no column {column}, found {}; expected arrival_ms, prompt_tokens, \
-                         output_tokens[, cached_prompt_tokens]",
-                        found.join(", ")
-                    ),
-                }
-            }
-            TraceError::SeveralExperiments { values } => write!(
-                f,
-                ": column {EXPERIMENT} has {} values ({}); pick one with --where {EXPERIMENT}=NAME",
-                values.len(),
-                list(values)
-            ),
-            TraceError::NoMatch { column, values } => write!(
-                f,
-                ": no row fulfils every --where; column {column} has {}",
-                list(values)
-            ),
-            TraceError::Empty => write!(f, ": no rows; expected one line per request"),
-        }
-    }
-}
-
-fn list(values: &BTreeSet<String>) -> String {
-    let first: Vec<&str> = values
-        .iter()
-        .take(MOST_VALUES)
-        .map(String::as_str)
-        .collect();
-    let more = if values.len() > MOST_VALUES {
-        ", ..."
-    } else {
-        ""
-    };
-    first.join(", ") + more
-}
 
 /// The requests of the rows that fulfil all `conditions`, in the order of the file.
 pub(crate) fn read(path: &Path, conditions: &[Condition]) -> Result<Vec<Request>, Error> {
@@ -98,14 +26,18 @@ pub(crate) fn read(path: &Path, conditions: &[Condition]) -> Result<Vec<Request>
 
 fn parse(bytes: &[u8], conditions: &[Condition]) -> Result<Vec<Request>, TraceError> {
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(bytes);
-    let header = reader.headers().map_err(line_of)?.clone();
-    let columns = Columns::find(&header, conditions)?;
+    let refused = |error| from_csv(bytes, error);
+    let header = reader.headers().map_err(refused)?.clone();
+    if header.is_empty() || bytes.trim_ascii().is_empty() {
+        return Err(TraceError::EmptyFile);
+    }
+    let columns = Columns::find(&header, line_of(bytes, header.position()), conditions)?;
     let mut requests = Vec::new();
     let mut experiments = BTreeSet::new();
     // The values of the first condition's column, to say what there is if nothing fulfils it.
     let mut values = BTreeSet::new();
     let mut record = StringRecord::new();
-    while reader.read_record(&mut record).map_err(line_of)? {
+    while reader.read_record(&mut record).map_err(refused)? {
         if let Some((column, _)) = columns.conditions.first() {
             remember(&mut values, field(&record, *column));
         }
@@ -116,7 +48,11 @@ fn parse(bytes: &[u8], conditions: &[Condition]) -> Result<Vec<Request>, TraceEr
         if let Some(column) = columns.experiment {
             remember(&mut experiments, field(&record, column));
         }
-        requests.push(columns.request(&record)?);
+        let request = columns.request(&record).map_err(|what| TraceError::Line {
+            line: line_of(bytes, record.position()),
+            what,
+        })?;
+        requests.push(request);
     }
     if experiments.len() > 1 {
         return Err(TraceError::SeveralExperiments {
@@ -129,7 +65,7 @@ fn parse(bytes: &[u8], conditions: &[Condition]) -> Result<Vec<Request>, TraceEr
             column: condition.column.clone(),
             values,
         }),
-        (true, _) => Err(TraceError::Empty),
+        (true, _) => Err(TraceError::NoRows),
     }
 }
 
@@ -150,33 +86,51 @@ struct Columns<'c> {
 }
 
 impl<'c> Columns<'c> {
-    fn find(header: &StringRecord, conditions: &'c [Condition]) -> Result<Columns<'c>, TraceError> {
+    /// The columns of `header`, which is on `line`.
+    fn find(
+        header: &StringRecord,
+        line: u64,
+        conditions: &'c [Condition],
+    ) -> Result<Columns<'c>, TraceError> {
+        let mut names = BTreeSet::new();
+        // Several columns without a name, as trailing commas make them, do no harm.
+        let mut twice = header
+            .iter()
+            .filter(|name| !name.is_empty() && !names.insert(*name));
+        if let Some(column) = twice.next() {
+            return Err(TraceError::SeveralColumns {
+                line,
+                column: column.to_owned(),
+            });
+        }
         let place = |name: &str| header.iter().position(|column| column == name);
-        let required = |name: &str| {
-            place(name).ok_or_else(|| TraceError::NoColumn {
-                column: name.to_owned(),
-                found: header.iter().map(str::to_owned).collect(),
-            })
-        };
-        let conditions = conditions.iter().map(|condition| {
-            let column = required(&condition.column)?;
-            Ok((column, condition.value.as_str()))
-        });
-        Ok(Columns {
+        let required = |name| place(name).ok_or_else(|| TraceError::no_column(line, name, header));
+        let columns = Columns {
             arrival_ms: required("arrival_ms")?,
             prompt_tokens: required("prompt_tokens")?,
             output_tokens: required("output_tokens")?,
             cached_prompt_tokens: place("cached_prompt_tokens"),
             experiment: place(EXPERIMENT),
+            conditions: Vec::new(),
+        };
+        let conditions = conditions.iter().map(|condition| {
+            let column = place(&condition.column);
+            let column = column.ok_or_else(|| TraceError::NoConditionColumn {
+                column: condition.column.clone(),
+                found: header.iter().map(str::to_owned).collect(),
+            })?;
+            Ok((column, condition.value.as_str()))
+        });
+        Ok(Columns {
             conditions: conditions.collect::<Result<_, _>>()?,
+            ..columns
         })
     }
 
-    fn request(&self, record: &StringRecord) -> Result<Request, TraceError> {
-        let line = record.position().map_or(0, csv::Position::line);
-        let bad = |column: &str, expected: &str, found: &str| TraceError::Line {
-            line,
-            what: format!("{column}: expected {expected}, found \"{found}\""),
+    /// The request of a row, or what is wrong with the row.
+    fn request(&self, record: &StringRecord) -> Result<Request, String> {
+        let bad = |column: &str, expected: &str, found: &str| {
+            format!("{column}: expected {expected}, found \"{found}\"")
         };
         let tokens = |name: &str, column: usize| {
             let text = field(record, column);
@@ -188,14 +142,26 @@ impl<'c> Columns<'c> {
         let arrival_ms = arrival_ms
             .filter(|ms| *ms >= 0.0 && ms.is_finite())
             .ok_or_else(|| bad("arrival_ms", "milliseconds, 0 or more", arrival))?;
+        let arrival_ns = Seconds::from_us(arrival_ms * 1e3).to_nanos();
+        if arrival_ns > LATEST_ARRIVAL_NS {
+            let expected = format!("at most {LATEST_ARRIVAL_MS} milliseconds");
+            return Err(bad("arrival_ms", &expected, arrival));
+        }
+        let prompt_tokens = tokens("prompt_tokens", self.prompt_tokens)?;
+        let cached_prompt_tokens = match self.cached_prompt_tokens {
+            Some(column) => tokens("cached_prompt_tokens", column)?,
+            None => 0,
+        };
+        if cached_prompt_tokens > prompt_tokens {
+            let expected = format!("at most prompt_tokens ({prompt_tokens})");
+            let found = cached_prompt_tokens.to_string();
+            return Err(bad("cached_prompt_tokens", &expected, &found));
+        }
         Ok(Request {
-            arrival_ns: Seconds::from_us(arrival_ms * 1e3).to_nanos(),
-            prompt_tokens: tokens("prompt_tokens", self.prompt_tokens)?,
+            arrival_ns,
+            prompt_tokens,
             output_tokens: tokens("output_tokens", self.output_tokens)?,
-            cached_prompt_tokens: match self.cached_prompt_tokens {
-                Some(column) => tokens("cached_prompt_tokens", column)?,
-                None => 0,
-            },
+            cached_prompt_tokens,
         })
     }
 }
@@ -205,20 +171,32 @@ fn field(record: &StringRecord, column: usize) -> &str {
 }
 
 /// An error of the reader, with its line where it has one.
-fn line_of(error: csv::Error) -> TraceError {
-    let Some(line) = error.position().map(csv::Position::line) else {
-        return TraceError::Csv(error);
-    };
+fn from_csv(bytes: &[u8], error: csv::Error) -> TraceError {
     let what = match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
-        } => {
-            format!("expected {expected_len} fields, found {len}")
-        }
+        } => format!("expected {expected_len} fields, found {len}"),
         csv::ErrorKind::Utf8 { .. } => "expected UTF-8 text, found other bytes".to_owned(),
         _ => return TraceError::Csv(error),
     };
-    TraceError::Line { line, what }
+    TraceError::Line {
+        line: line_of(bytes, error.position()),
+        what,
+    }
+}
+
+/// The line on which the record at `position` begins.
+///
+/// The position is that of the blank lines before the record, so its own line number is too small.
+fn line_of(bytes: &[u8], position: Option<&csv::Position>) -> u64 {
+    let start = position.map_or(0, |position| position.byte() as usize);
+    let blank = bytes.iter().skip(start);
+    let blank = blank.take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    let before = bytes.get(..start + blank.count()).unwrap_or(bytes);
+    let after = before.iter().skip(1).chain([&0]);
+    let ends = before.iter().zip(after);
+    let ends = ends.filter(|&(&byte, &next)| byte == b'\n' || byte == b'\r' && next != b'\n');
+    1 + ends.count() as u64
 }
 
 #[cfg(test)]
@@ -273,18 +251,94 @@ mod tests {
         let message = requests(text, &["experiment=c"]).unwrap_err();
         assert!(message.ends_with("column experiment has a, b"), "{message}");
         let message = requests(text, &["experment=a"]).unwrap_err();
-        assert!(message.contains("rename experiment?"), "{message}");
+        assert!(
+            message.ends_with(
+                "no column experment (nearest: experiment); use one of experiment, arrival_ms, \
+                 prompt_tokens, output_tokens"
+            ),
+            "{message}"
+        );
+    }
+
+    const HEADER: &str = "arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens";
+
+    #[test]
+    fn blank_lines_count_in_line_numbers() {
+        for [end, line] in [["\n", "5"], ["\r\n", "5"], ["\r", "5"]] {
+            for row in ["10,100", "10,x,5,0"] {
+                let lines = [HEADER, "0,100,5,0", "", "", row];
+                let message = requests(&lines.join(end), &[]).unwrap_err();
+                assert!(message.starts_with(&format!(":{line}: ")), "{message}");
+            }
+        }
+        let message = requests("\n\nfirst,second\n1,2\n", &[]).unwrap_err();
+        assert!(message.starts_with(":3: no column"), "{message}");
+        let quoted = "note,arrival_ms,prompt_tokens,output_tokens\n\"a\nb\",0,1,1\n\nc,0,x,1\n";
+        let message = requests(quoted, &[]).unwrap_err();
+        assert!(message.starts_with(":5: prompt_tokens"), "{message}");
     }
 
     #[test]
-    fn a_missing_column_and_an_empty_file_are_refused() {
+    fn a_missing_column_is_not_one_that_is_needed_for_something_else() {
         let message = requests("arrival_ms,prompt_tokens\n0,1\n", &[]).unwrap_err();
+        assert_eq!(
+            message,
+            ":1: no column output_tokens, found arrival_ms, prompt_tokens; expected arrival_ms, \
+             prompt_tokens, output_tokens[, cached_prompt_tokens]"
+        );
+        let message = requests("arrival_ms,prompt_tokens,output\n0,1,1\n", &[]).unwrap_err();
+        assert_eq!(message, ":1: no column output_tokens; rename output?");
+    }
+
+    #[test]
+    fn a_file_without_a_header_or_rows_is_refused() {
+        let rowless = format!("{HEADER}\n");
+        assert!(requests(&rowless, &[]).unwrap_err().contains("no rows"));
+        for empty in ["", "\n\r\n", " \n", "\u{feff}"] {
+            let message = requests(empty, &[]).unwrap_err();
+            assert!(message.starts_with(": the file is empty"), "{message}");
+        }
+    }
+
+    #[test]
+    fn other_separators_are_named() {
+        for (separator, name) in [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")] {
+            let text = format!("{HEADER}\n0,1,1,0\n").replace(',', separator);
+            let message = requests(&text, &[]).unwrap_err();
+            let expected = format!(":1: expected columns separated by commas, found {name}");
+            assert!(message.starts_with(&expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_column_that_occurs_twice_is_refused() {
+        let message = requests(&format!("{HEADER},arrival_ms\n0,1,1,0,5\n"), &[]).unwrap_err();
         assert!(
-            message.starts_with(":1: no column output_tokens"),
+            message.starts_with(":1: expected one column arrival_ms, found several"),
             "{message}"
         );
-        let header = "arrival_ms,prompt_tokens,output_tokens\n";
-        assert!(requests(header, &[]).unwrap_err().contains("no rows"));
-        assert!(requests("", &[]).is_err());
+        let nameless = requests(&format!("{HEADER},,\n0,1,1,0,,\n"), &[]);
+        assert_eq!(nameless.map(|requests| requests.len()), Ok(1));
+    }
+
+    #[test]
+    fn more_cached_than_there_is_and_arrivals_beyond_the_clock_are_refused() {
+        let message = |row: &str| requests(&format!("{HEADER}\n{row}\n"), &[]).unwrap_err();
+        assert_eq!(
+            message("0,100,5,101"),
+            ":2: cached_prompt_tokens: expected at most prompt_tokens (100), found \"101\"; correct \
+             this line"
+        );
+        for arrival in ["9223372036855", "1e300"] {
+            assert_eq!(
+                message(&format!("{arrival},100,5,0")),
+                format!(
+                    ":2: arrival_ms: expected at most 9223372036854 milliseconds, found \
+                     \"{arrival}\"; correct this line"
+                )
+            );
+        }
+        let most = format!("{HEADER}\n9223372036854,100,5,100\n");
+        assert!(requests(&most, &[]).is_ok());
     }
 }

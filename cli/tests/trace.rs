@@ -49,7 +49,10 @@ fn one_of_several_experiments_has_to_be_picked() {
         "{message}"
     );
     let message = failure(&["run", "--trace", &path, "--where", "experment=first"]);
-    assert!(message.contains("rename experiment?"), "{message}");
+    assert!(
+        message.contains("(nearest: experiment); use one of experiment, user, arrival_ms"),
+        "{message}"
+    );
 }
 
 #[test]
