@@ -11,7 +11,9 @@ use rooflut::step::ModelError;
 use rooflut::step::compat::CompatError;
 use rooflut::table::Provenance;
 
+use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_json::ConfigError;
+use crate::output::scientific;
 use crate::trace_error::TraceError;
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -56,6 +58,15 @@ pub(crate) enum Error {
     KvDtype {
         latency_model: &'static str,
         found: Dtype,
+    },
+    /// More of the prompt is cached than there is.
+    CachedPrompt { cached: u32, prompt: u32 },
+    /// A rate at which requests arrive later than the clock can tell.
+    LateArrival {
+        /// Requests per second.
+        rate: f64,
+        /// The first request that is too late, from 1.
+        request: usize,
     },
     /// Weights and overheads alone need more memory than there is.
     DoesNotFit {
@@ -128,7 +139,19 @@ impl fmt::Display for Error {
                 error,
                 other_sets,
             } => {
-                write!(f, "{model}: {error}")?;
+                write!(f, "{model}: ")?;
+                match error {
+                    ModelError::TooUncertain {
+                        part,
+                        set,
+                        found,
+                        accepted,
+                    } => {
+                        write!(f, "{part}: table set {set}: ")?;
+                        write_too_uncertain(f, *found, *accepted)?;
+                    }
+                    _ => error.fmt(f)?,
+                }
                 if other_sets.is_empty() {
                     Ok(())
                 } else {
@@ -147,6 +170,17 @@ impl fmt::Display for Error {
                 f,
                 "--kv-dtype: the {latency_model} model knows only bf16, found {found}; use \
                  --latency-model roofline"
+            ),
+            Error::CachedPrompt { cached, prompt } => write!(
+                f,
+                "--cached-prompt: expected at most --prompt {prompt}, found {cached}"
+            ),
+            Error::LateArrival { rate, request } => write!(
+                f,
+                "--rate: expected arrivals within {} years, found {} requests per second, at which \
+                 request {request} comes later; use a higher --rate or fewer --requests",
+                LATEST_ARRIVAL_NS / NANOS_PER_YEAR,
+                scientific(*rate)
             ),
             Error::DoesNotFit {
                 model,
@@ -176,10 +210,7 @@ impl fmt::Display for Error {
             Error::Memory(error) => error.fmt(f),
             Error::Sim(error) => error.fmt(f),
             Error::Lookup(error) => error.fmt(f),
-            Error::TooUncertain { found, accepted } => write!(
-                f,
-                "expected {accepted} or better, found {found}; accept it with --strict {found}"
-            ),
+            Error::TooUncertain { found, accepted } => write_too_uncertain(f, *found, *accepted),
             Error::Read { path, error } => {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
@@ -205,6 +236,21 @@ fn write_nearest(f: &mut fmt::Formatter<'_>, nearest: &[&str]) -> fmt::Result {
         return Ok(());
     }
     write!(f, " (nearest: {})", nearest.join(", "))
+}
+
+fn write_too_uncertain(
+    f: &mut fmt::Formatter<'_>,
+    found: Provenance,
+    accepted: Provenance,
+) -> fmt::Result {
+    let or_better = match accepted {
+        Provenance::Measured => "",
+        _ => " or better",
+    };
+    write!(
+        f,
+        "expected {accepted}{or_better}, found {found}; accept it with --strict {found}"
+    )
 }
 
 /// `a`, `a or b`, `a, b or c`.

@@ -105,8 +105,25 @@ pub(crate) fn count(value: u64) -> String {
     group(&value.to_string())
 }
 
-/// A number of `decimals` decimals with thousands separators: `1,234.57`.
+/// Numbers from here on are written in scientific form.
+const LARGE: f64 = 1e12;
+/// Numbers below this, too.
+const SMALL: f64 = 1e-4;
+
+/// A number with as many digits as it needs, in scientific form where there would be many.
+pub(crate) fn scientific(value: f64) -> String {
+    match value.abs() {
+        size if size > 0.0 && !(SMALL..LARGE).contains(&size) => format!("{value:e}"),
+        _ => value.to_string(),
+    }
+}
+
+/// A number of `decimals` decimals with thousands separators (`1,234.57`), in scientific form where it
+/// is large.
 pub(crate) fn number(value: f64, decimals: usize) -> String {
+    if value.abs() >= LARGE {
+        return format!("{value:.2e}");
+    }
     group(&format!("{value:.decimals$}"))
 }
 
@@ -181,6 +198,16 @@ mod tests {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(number(-1234.5, 2), "-1,234.50");
         assert_eq!(number(-123.0, 0), "-123");
+    }
+
+    #[test]
+    fn numbers_of_many_digits_are_in_scientific_form() {
+        assert_eq!(number(123_456_789.0, 0), "123,456,789");
+        assert_eq!(number(1.2345e15, 2), "1.23e15");
+        assert_eq!(scientific(18.0), "18");
+        assert_eq!(scientific(0.05), "0.05");
+        assert_eq!(scientific(1e300), "1e300");
+        assert_eq!(scientific(2.5e-9), "2.5e-9");
     }
 
     #[test]

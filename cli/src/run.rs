@@ -7,6 +7,7 @@ use rooflut::step::{LatencyModel, RooflineModel, StepBatch, StepTime};
 use rooflut::table::Strictness;
 
 use crate::args::{Arrival, RunArgs, SyntheticArgs};
+use crate::clock::LATEST_ARRIVAL_NS;
 use crate::error::Error;
 use crate::origins::Origins;
 use crate::progress::Bar;
@@ -54,6 +55,12 @@ fn simulate(simulator: &Simulator<&Observed>, requests: &[Request]) -> SimReport
 }
 
 fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {
+    if args.cached_prompt > args.prompt {
+        return Err(Error::CachedPrompt {
+            cached: args.cached_prompt,
+            prompt: args.prompt,
+        });
+    }
     let arrivals = match args.arrival {
         Arrival::Poisson => Arrivals::try_poisson(args.rate, args.seed),
         Arrival::Constant => Arrivals::try_constant(args.rate),
@@ -65,7 +72,16 @@ fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {
         cached_prompt_tokens: args.cached_prompt,
     };
     let arrivals = arrivals.map_err(Error::Sim)?;
-    Ok(arrivals.take(args.requests as usize).map(request).collect())
+    let requests: Vec<Request> = arrivals.take(args.requests as usize).map(request).collect();
+    // They ascend.
+    let in_time = requests.partition_point(|request| request.arrival_ns <= LATEST_ARRIVAL_NS);
+    if in_time < requests.len() {
+        return Err(Error::LateArrival {
+            rate: args.rate,
+            request: in_time + 1,
+        });
+    }
+    Ok(requests)
 }
 
 /// The step model, and where its answers came from.

@@ -8,7 +8,7 @@ use rooflut::table::{Origin, Provenance};
 use crate::args::{Arrival, RunArgs};
 use crate::error::Error;
 use crate::origins::Origins;
-use crate::output::{Align, Grid, count, json, ms, number, percent, plural, wrapped};
+use crate::output::{Align, Grid, count, json, ms, number, percent, plural, scientific, wrapped};
 use crate::requests_out::reason_name;
 
 use crate::run_json::{Lengths, LoadJson, Rejections, RunJson, ThroughputJson};
@@ -50,9 +50,9 @@ impl Outcome<'_> {
         writeln!(text, "{}, simulated as vLLM serves it\n", self.placement)?;
         let config = self.config;
         let server = format!(
-            "{} sequences, {} tokens a step, at most {} a request, {} scheduling",
-            count(config.max_num_seqs.into()),
-            count(config.max_num_batched_tokens.into()),
+            "{}, {} a step, at most {} a request, {} scheduling",
+            plural(config.max_num_seqs.into(), "sequence"),
+            plural(config.max_num_batched_tokens.into(), "token"),
             count(config.max_model_len.into()),
             self.args.server.scheduling.name(),
         );
@@ -72,14 +72,14 @@ impl Outcome<'_> {
     }
 
     fn load(&self) -> String {
-        let requests = count(self.report.records.len() as u64);
+        let requests = plural(self.report.records.len() as u64, "request");
         if let Some(path) = &self.args.trace.trace {
             let conditions = &self.args.trace.conditions;
             let conditions = conditions
                 .iter()
                 .map(|c| format!(", {}={}", c.column, c.value));
             let conditions: String = conditions.collect();
-            return format!("{requests} requests of {}{conditions}", path.display());
+            return format!("{requests} of {}{conditions}", path.display());
         }
         let load = &self.args.synthetic;
         let (arrival, seed) = match load.arrival {
@@ -91,8 +91,8 @@ impl Outcome<'_> {
             cached => format!(" ({} cached)", count(cached.into())),
         };
         format!(
-            "{requests} requests, {} per second, {arrival}{seed}; {} prompt{cached} + {} output tokens",
-            load.rate,
+            "{requests}, {} per second, {arrival}{seed}; {} prompt{cached} + {} output tokens",
+            scientific(load.rate),
             count(load.prompt.into()),
             count(load.output.into()),
         )
@@ -111,7 +111,7 @@ impl Outcome<'_> {
             ("TTFT   time to first token", summary.ttft),
             ("TPOT   time per output token", summary.tpot),
             ("E2E    arrival to last token", summary.e2e),
-            ("queue  arrival to first step", summary.queue),
+            ("queue  arrival to scheduling", summary.queue),
         ] {
             let cell = |of: fn(&Stats) -> _| stats.as_ref().map_or("-".to_owned(), |s| ms(of(s)));
             grid.row(vec![
@@ -137,11 +137,11 @@ impl Outcome<'_> {
         )?;
         writeln!(
             text,
-            "  completed    {} of {} requests in {} simulated s, {} steps, {}",
+            "  completed    {} of {} in {} simulated s, {}, {}",
             count(summary.completed),
-            count(self.report.records.len() as u64),
+            plural(self.report.records.len() as u64, "request"),
             number(summary.makespan.0, 2),
-            count(summary.steps),
+            plural(summary.steps, "step"),
             plural(summary.preemptions, "preemption"),
         )?;
         for (reason, n) in self.rejections().named() {

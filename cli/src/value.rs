@@ -14,6 +14,16 @@ fn names(dtypes: &[Dtype]) -> String {
     names.join(", ")
 }
 
+/// The formats that a KV cache can have.
+const KV_DTYPES: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
+
+/// A dtype of the KV cache by its name.
+pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
+    Dtype::from_name(text)
+        .filter(|dtype| KV_DTYPES.contains(dtype))
+        .ok_or_else(|| format!("expected one of {}", names(&KV_DTYPES)))
+}
+
 /// A provenance by its name.
 pub(crate) fn provenance(text: &str) -> Result<Provenance, String> {
     const ALL: [Provenance; 5] = [
@@ -118,6 +128,14 @@ mod tests {
         }
         for wrong in ["", "64", "0x5", "5x0", "x", "5x-1", "5x5x5"] {
             assert!(decode_group(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_kv_cache_is_bf16_or_fp8() {
+        assert_eq!(kv_dtype("fp8"), Ok(Dtype::Fp8));
+        for wrong in ["int8", "fp8_block", "nvfp4", ""] {
+            assert_eq!(kv_dtype(wrong), Err("expected one of bf16, fp8".to_owned()));
         }
     }
 

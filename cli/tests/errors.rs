@@ -74,13 +74,13 @@ fn numbers_that_mean_nothing_are_refused() {
         ("--tp", &["0"]),
         ("--gpu-memory-utilization", &["0", "1.1", "NaN", "-0.5"]),
         ("--kv-blocks", &["0"]),
-        ("--kv-dtype", &["int4"]),
+        ("--kv-dtype", &["int4", "int8", "fp8_block"]),
         ("--arrival", &["bursty"]),
     ] {
         for value in values {
             let message = failure(&["run", flag, value]);
             assert!(
-                message.contains(flag) || message.contains("unexpected"),
+                message.contains(flag) && !message.contains("unexpected"),
                 "{message}"
             );
         }
@@ -90,6 +90,46 @@ fn numbers_that_mean_nothing_are_refused() {
         message.contains("at least max_num_seqs (128), found 64"),
         "{message}"
     );
+}
+
+#[test]
+fn more_of_a_prompt_cached_than_there_is_is_refused() {
+    let base = [
+        "run",
+        "--requests",
+        "3",
+        "--prompt",
+        "512",
+        "--cached-prompt",
+    ];
+    assert_eq!(
+        failure(&[&base[..], &["600"]].concat()),
+        "--cached-prompt: expected at most --prompt 512, found 600"
+    );
+    support::success(&[&base[..], &["512"]].concat());
+}
+
+#[test]
+fn a_rate_that_the_clock_cannot_hold_is_refused() {
+    for arrival in ["poisson", "constant"] {
+        let message = failure(&["run", "--rate", "1e-300", "--arrival", arrival]);
+        assert!(
+            message.starts_with(
+                "--rate: expected arrivals within 292 years, found 1e-300 requests per second"
+            ),
+            "{message}"
+        );
+    }
+    let slow = [
+        "run",
+        "--rate",
+        "1e-9",
+        "--arrival",
+        "constant",
+        "--requests",
+    ];
+    assert!(failure(&[&slow[..], &["12"]].concat()).contains("request 11 comes later"));
+    support::success(&[&slow[..], &["10"]].concat());
 }
 
 #[test]

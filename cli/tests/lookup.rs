@@ -137,7 +137,18 @@ fn what_is_too_uncertain_or_impossible_is_refused() {
         message.contains("expected interpolated or better, found extrapolated"),
         "{message}"
     );
-    assert!(failure(&[&GEMM[..], &["--m", "0"]].concat()).contains("--m"));
+    for m in ["0", "-1"] {
+        let message = failure(&[&GEMM[..], &["--m", m]].concat());
+        assert!(
+            message.contains(&format!("invalid value '{m}' for '--m <M>'")),
+            "{message}"
+        );
+    }
+    let message = failure(&[&GEMM[..], &["--m", "100", "--strict", "measured"]].concat());
+    assert!(
+        message.contains("expected measured, found interpolated; accept it with --strict"),
+        "{message}"
+    );
     assert!(failure(&[&GEMM[..], &["--m", "1", "--dtype", "nvfp4"]].concat()).contains("nvfp4"));
     assert!(failure(&["lookup"]).contains("gemm, prefill, decode, allreduce, moe"));
     let heads = [

@@ -104,6 +104,15 @@ fn requests_that_cannot_fit_are_counted_with_their_reason() {
 }
 
 #[test]
+fn numbers_are_written_as_one_reads_them() {
+    let text = success(&["run", "--rate", "1e300", "--requests", "1"]);
+    assert!(text.contains("1 request, 1e300 per second"), "{text}");
+    assert!(text.contains("1 of 1 request in"), "{text}");
+    assert!(text.contains("queue  arrival to scheduling"), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+}
+
+#[test]
 fn requests_out_has_a_line_per_request_and_can_be_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("requests.csv");

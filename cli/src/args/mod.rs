@@ -5,7 +5,7 @@ mod run;
 mod step;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rooflut::hardware::Dtype;
 
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
@@ -64,7 +64,7 @@ pub(crate) struct Target {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tp: u32,
     /// Format of the KV cache: bf16 or fp8.
-    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::dtype)]
+    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
 }
 
@@ -86,7 +86,12 @@ pub(crate) enum Invocation {
 
 /// Reads the command line.
 pub(crate) fn parse() -> Result<Invocation, Error> {
-    let parsed = Cli::try_parse().and_then(|cli| match cli.command {
+    let mut command = negative_values(Cli::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let cli = matches.and_then(|matches| {
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    });
+    let parsed = cli.and_then(|cli| match cli.command {
         Some(command) => Ok(command),
         None => default_scenario(),
     });
@@ -99,6 +104,21 @@ pub(crate) fn parse() -> Result<Invocation, Error> {
             _ => Err(Error::Arguments(one_line(&error.render().to_string()))),
         },
     }
+}
+
+/// Takes `-1` for a value wherever one is due, so that the argument's own range refuses it.
+fn negative_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|subcommand| subcommand.get_name().to_owned())
+        .collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, negative_values)
+    })
 }
 
 /// `rooflut run` with its defaults.
@@ -122,13 +142,11 @@ fn one_line(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_arguments_do_not_contradict_each_other() {
-        Cli::command().debug_assert();
+        negative_values(Cli::command()).debug_assert();
     }
 
     #[test]

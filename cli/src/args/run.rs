@@ -34,8 +34,7 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Synthetic load")]
 pub(crate) struct SyntheticArgs {
     /// Requests per second.
-    #[arg(long, value_name = "REQUESTS_PER_S", default_value = "18", value_parser = value::rate,
-          allow_negative_numbers = true)]
+    #[arg(long, value_name = "REQUESTS_PER_S", default_value = "18", value_parser = value::rate)]
     pub(crate) rate: f64,
     /// Distribution of the arrivals: poisson or constant.
     #[arg(long, value_enum, hide_possible_values = true, default_value_t = Arrival::Poisson)]
@@ -90,8 +89,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_model_len: Option<u32>,
     /// Share of each GPU's memory that the server uses.
-    #[arg(long, value_name = "SHARE", default_value = "0.9", value_parser = value::utilization,
-          allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", default_value = "0.9", value_parser = value::utilization)]
     pub(crate) gpu_memory_utilization: f64,
     /// KV blocks of 16 tokens [default: what the memory leaves].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
