@@ -160,21 +160,44 @@ impl Step<'_> {
         text.push_str(&wrapped("tables", &self.tables()));
         text.push('\n');
         text.write_str(&self.grid().render(2))?;
-        match self.is_sum() {
-            true => Ok(()),
-            false => writeln!(
-                text,
-                "\n  The total is no sum: {name} takes the longer of compute and memory."
-            ),
+        match self.rule() {
+            None => Ok(()),
+            Some(rule) => write!(text, "\n{}", wrapped("total", &rule)),
         }
     }
 
-    /// Whether the parts add up to the total.
-    fn is_sum(&self) -> bool {
-        matches!(
-            self.model,
-            LatencyModelName::Roofline | LatencyModelName::Infersim
-        )
+    /// How the total follows from the parts, where it is not their sum.
+    ///
+    /// Source: `rooflut::step::compat`, whose models these are.
+    fn rule(&self) -> Option<String> {
+        let (has_prefill, has_decode) = (
+            !self.batch.prefill.is_empty(),
+            !self.batch.decode.is_empty(),
+        );
+        let phase = |name: &str| format!("the longer of {name}_compute and {name}_memory");
+        let phases = match (self.model, has_prefill, has_decode) {
+            (LatencyModelName::Roofline | LatencyModelName::Infersim, ..) => return None,
+            (_, true, false) => phase("prefill"),
+            (_, false, _) => phase("decode"),
+            (LatencyModelName::Blis, true, true) => {
+                "the longest of prefill_compute, prefill_memory, decode_compute and decode_memory"
+                    .to_owned()
+            }
+            (LatencyModelName::Calibrated, true, true) => format!(
+                "the mean of prefill ({}) and decode ({}), weighted by their tokens, or by fixed \
+                 shares where one has far more",
+                phase("prefill"),
+                phase("decode")
+            ),
+        };
+        let has = |name| self.answer.parts.iter().any(|part| part.name == name);
+        let all_reduce = match has(CompatPart::AllReduce.name()) {
+            true => ", plus all_reduce",
+            false => "",
+        };
+        Some(format!(
+            "{phases}{all_reduce}, plus overhead; in whole microseconds"
+        ))
     }
 
     fn tables(&self) -> String {
@@ -225,7 +248,7 @@ impl Step<'_> {
             grid.row(vec![
                 part.name.to_owned(),
                 number(part.time.ms(), 3),
-                match self.is_sum() {
+                match self.rule().is_none() {
                     true => format!("{:.1} %", 100.0 * part.time.0 / total.0),
                     false => "-".to_owned(),
                 },
@@ -260,6 +283,7 @@ impl Step<'_> {
             decode_kv_tokens: self.batch.decode_kv_tokens(),
             total_ms: total.ms(),
             parts,
+            part_details: parts,
             binding: binding.map(Binding::name),
             provenance: provenance.name(),
         })
@@ -276,12 +300,34 @@ struct StepJson<'s> {
     decode_requests: u64,
     decode_kv_tokens: u64,
     total_ms: f64,
+    /// Milliseconds.
     #[serde(serialize_with = "as_map")]
     parts: &'s [Part],
+    #[serde(serialize_with = "as_detailed_map")]
+    part_details: &'s [Part],
     binding: Option<&'static str>,
     provenance: &'static str,
 }
 
 fn as_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(parts.iter().map(|part| (part.name, part.time.ms())))
+}
+
+/// A part, as JSON has it.
+#[derive(Serialize)]
+struct PartJson {
+    ms: f64,
+    /// None where the model does not say.
+    binding: Option<&'static str>,
+    /// None where the model does not say.
+    provenance: Option<&'static str>,
+}
+
+fn as_detailed_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
+    let detailed = |part: &Part| PartJson {
+        ms: part.time.ms(),
+        binding: part.binding.map(Binding::name),
+        provenance: part.origin,
+    };
+    serializer.collect_map(parts.iter().map(|part| (part.name, detailed(part))))
 }

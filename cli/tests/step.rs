@@ -122,6 +122,77 @@ fn the_predecessors_models_give_their_published_values() {
 }
 
 #[test]
+fn parts_are_told_in_detail_beside_their_times() {
+    let answer = json(&["step", "--prefill", "512", "--decode", "8x1000"]);
+    let parts = answer["parts"].as_object().expect("parts");
+    let details = answer["part_details"].as_object().expect("details");
+    assert!(parts.keys().eq(details.keys()), "{answer}");
+    for (name, ms) in parts {
+        assert_eq!(&details[name]["ms"], ms);
+        assert!(
+            ["compute", "memory", "latency", "link"].contains(&text(&details[name], "/binding")),
+            "{answer}"
+        );
+    }
+    assert_eq!(details["sampling"]["provenance"], "fitted");
+    assert_ne!(details["qkv"]["provenance"], "fitted");
+    let model = ["--latency-model", "calibrated", "--model", "llama-2-7b"];
+    let compat = json(&[&["step", "--decode", "8x1000"][..], &model].concat());
+    let overhead = &compat["part_details"]["overhead"];
+    assert!(number(overhead, "/ms") > 0.0);
+    assert_eq!(overhead["binding"], Value::Null);
+}
+
+/// The note under the table, worked out with the table's own numbers.
+#[test]
+fn a_total_that_is_no_sum_says_how_it_follows() {
+    let both = ["--prefill", "300", "--decode", "64x1000"];
+    for (model, batch, words) in [
+        (
+            "blis",
+            &both[..],
+            "the longest of prefill_compute, prefill_memory, decode_compute and",
+        ),
+        (
+            "blis",
+            &both[2..],
+            "the longer of decode_compute and decode_memory, plus overhead",
+        ),
+        (
+            "calibrated",
+            &both[..2],
+            "the longer of prefill_compute and prefill_memory, plus overhead",
+        ),
+        (
+            "calibrated",
+            &both[..],
+            "the mean of prefill (the longer of prefill_compute and",
+        ),
+    ] {
+        let arguments = ["step", "--model", "llama-2-7b", "--latency-model", model];
+        let arguments = [&arguments[..], batch].concat();
+        let people = success(&arguments);
+        assert!(people.contains(words), "{people}");
+        let answer = json(&arguments);
+        let part = |name: &str| answer["parts"][name].as_f64().unwrap_or(0.0);
+        let phase =
+            |name: &str| part(&format!("{name}_compute")).max(part(&format!("{name}_memory")));
+        let (prefill, decode) = (phase("prefill"), phase("decode"));
+        let phases = match (model, batch.len()) {
+            ("calibrated", 4) => {
+                // 300 of 364 tokens, and more than 100: the fixed shares.
+                0.75 * prefill + 0.25 * decode
+            }
+            _ => prefill.max(decode),
+        };
+        let apart = number(&answer, "/total_ms") - phases - part("overhead");
+        assert!(apart.abs() <= 0.00051, "{answer}");
+    }
+    let sum = success(&["step", "--decode", "8x1000"]);
+    assert!(!sum.contains("whole microseconds"), "{sum}");
+}
+
+#[test]
 fn strictness_refuses_what_is_worse() {
     let step = ["step", "--decode", "8x1000", "--strict"];
     let message = failure(&[&step[..], &["measured"]].concat());
