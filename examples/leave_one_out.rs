@@ -2,26 +2,45 @@
 //!
 //! `cargo run --release -p rooflut --features h100-infersim --example leave_one_out`
 
+use std::io::{self, StdoutLock, Write};
+
 use rooflut::hardware::Dtype;
 use rooflut::op::Policy;
 use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::sets;
 
-fn main() {
-    println!("Absolute error of left-out rows, %: median / p95 (points)");
+fn main() -> io::Result<()> {
+    match print_all(&mut io::stdout().lock()) {
+        // The reader has seen enough (`| head`).
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
+    writeln!(
+        out,
+        "Absolute error of left-out rows, %: median / p95 (points)"
+    )?;
     for set in sets::ALL {
-        println!("\n{} ({})", set.name, set.origin.engine);
+        writeln!(out, "\n{} ({})", set.name, set.origin.engine)?;
         for policy in Policy::ALL {
             for dtype in Dtype::ALL {
                 let errors = leave_one_out::gemm(set, dtype, policy);
-                print(&format!("gemm {dtype}"), policy.name(), &errors);
+                print(out, &format!("gemm {dtype}"), policy.name(), &errors)?;
             }
             print(
+                out,
                 "prefill",
                 policy.name(),
                 &leave_one_out::prefill(set, policy),
-            );
-            print("decode", policy.name(), &leave_one_out::decode(set, policy));
+            )?;
+            print(
+                out,
+                "decode",
+                policy.name(),
+                &leave_one_out::decode(set, policy),
+            )?;
         }
         for dtype in Dtype::ALL {
             let LeftOut {
@@ -30,27 +49,56 @@ fn main() {
                 ..
             } = leave_one_out::gemm_shapes(set, dtype);
             let name = format!("gemm {dtype}, unseen (k, n)");
-            print_errors(&format!("{name} inside"), "efficiency", &inside);
-            print_errors(&format!("{name} outside"), "efficiency", &outside);
+            print_errors(out, &format!("{name} inside"), "efficiency", &inside)?;
+            print_errors(out, &format!("{name} outside"), "efficiency", &outside)?;
         }
-        print("allreduce", "efficiency", &leave_one_out::allreduce(set));
-        print("moe", "efficiency", &leave_one_out::moe(set));
+        print(
+            out,
+            "allreduce",
+            "efficiency",
+            &leave_one_out::allreduce(set),
+        )?;
+        print(out, "moe", "efficiency", &leave_one_out::moe(set))?;
     }
+    out.flush()
 }
 
-fn print(table: &str, policy: &str, left_out: &LeftOut) {
-    print_errors(table, policy, &left_out.full);
-    print_errors(&format!("{table}, ragged cells"), policy, &left_out.ragged);
+fn print(
+    out: &mut StdoutLock<'_>,
+    table: &str,
+    policy: &str,
+    left_out: &LeftOut,
+) -> io::Result<()> {
+    print_errors(out, table, policy, &left_out.full)?;
+    print_errors(
+        out,
+        &format!("{table}, ragged cells"),
+        policy,
+        &left_out.ragged,
+    )?;
     if left_out.unanswered > 0 {
         let points = left_out.unanswered;
-        println!("  {table:<36} {policy:<11} no answer for {points} points");
+        writeln!(
+            out,
+            "  {table:<36} {policy:<11} no answer for {points} points"
+        )?;
     }
+    Ok(())
 }
 
-fn print_errors(name: &str, policy: &str, errors: &[f64]) {
+fn print_errors(
+    out: &mut StdoutLock<'_>,
+    name: &str,
+    policy: &str,
+    errors: &[f64],
+) -> io::Result<()> {
     let percent = |q| LeftOut::quantile(errors, q).map(|error| error * 100.0);
     if let (Some(median), Some(p95)) = (percent(0.5), percent(0.95)) {
         let points = errors.len();
-        println!("  {name:<36} {policy:<11} {median:5.1} / {p95:5.1}  ({points})");
+        writeln!(
+            out,
+            "  {name:<36} {policy:<11} {median:5.1} / {p95:5.1}  ({points})"
+        )?;
     }
+    Ok(())
 }
