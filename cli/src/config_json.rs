@@ -1,59 +1,38 @@
 //! The dimensions of a model from a Hugging Face `config.json`.
 
-use std::fmt;
-
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec, SpecError};
+use rooflut::model::{Ffn, ModelSpec};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
+use crate::config_error::ConfigError;
+use crate::config_keys::{Keys, TOP_K};
 use crate::quantization::{Formats, QuantizationConfig};
 
-/// Why a `config.json` does not give a model.
-#[derive(Debug)]
-pub(crate) enum ConfigError {
-    /// It is not JSON, or a field has another type.
-    Json(serde_json::Error),
-    /// A field is missing.
-    Missing(&'static str),
-    /// It describes something that the step model does not know.
-    Unsupported {
-        /// The field that says so.
-        field: &'static str,
-        /// What that means.
-        what: String,
-    },
-    /// The dimensions cannot be.
-    Spec(SpecError),
+/// What a `config.json` says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConfigModel {
+    /// The dimensions. Where there is a window, the longest sequence is that.
+    pub(crate) spec: ModelSpec,
+    /// What confines attention.
+    pub(crate) window: Option<Window>,
+    /// What the file calls the dimensions.
+    pub(crate) keys: Keys,
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConfigError::Json(error) => {
-                write!(
-                    f,
-                    "{error}; expected the config.json of a Hugging Face model"
-                )
-            }
-            ConfigError::Missing(field) => write!(
-                f,
-                "{field}: expected a number, found none; add it, or use the config.json of a \
-                 decoder-only transformer"
-            ),
-            ConfigError::Unsupported { field, what } => write!(
-                f,
-                "{field}: {what} cannot be modelled; use a model of full attention, gated FFNs or \
-                 experts, and layers that are all alike"
-            ),
-            ConfigError::Spec(error) => write!(f, "{error}; correct the file"),
-        }
-    }
+/// A limit of attention, up to which it is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// The key of the file.
+    pub(crate) key: &'static str,
+    /// Its width.
+    pub(crate) tokens: u32,
 }
 
 /// The fields that matter.
 #[derive(Deserialize)]
 struct Config {
-    text_config: Option<Box<Config>>,
     model_type: Option<String>,
     hidden_size: Option<u32>,
     num_hidden_layers: Option<u32>,
@@ -63,8 +42,9 @@ struct Config {
     intermediate_size: Option<u32>,
     vocab_size: Option<u32>,
     max_position_embeddings: Option<u32>,
-    #[serde(alias = "num_experts", alias = "n_routed_experts")]
     num_local_experts: Option<u32>,
+    num_experts: Option<u32>,
+    n_routed_experts: Option<u32>,
     num_experts_per_tok: Option<u32>,
     moe_intermediate_size: Option<u32>,
     shared_expert_intermediate_size: Option<u32>,
@@ -78,8 +58,38 @@ struct Config {
     sliding_window: Option<u32>,
     use_sliding_window: Option<bool>,
     attention_chunk_size: Option<u32>,
+    /// Read apart from the others.
+    #[serde(skip)]
     quantization_config: Option<QuantizationConfig>,
 }
+
+/// The model types with layers that have no attention, apart from those whose names say so.
+const STATE_SPACE_TYPES: [&str; 12] = [
+    "bamba",
+    "falcon_h1",
+    "granitemoehybrid",
+    "jamba",
+    "lfm2",
+    "lfm2_moe",
+    "nemotron_h",
+    "plamo2",
+    "recurrent_gemma",
+    "xlstm",
+    "zamba",
+    "zamba2",
+];
+/// What the names of others contain.
+const STATE_SPACE_NAMES: [&str; 2] = ["mamba", "rwkv"];
+/// Keys that only such models have.
+const STATE_SPACE_KEYS: [&str; 7] = [
+    "hybrid_override_pattern",
+    "linear_conv_kernel_dim",
+    "mamba_d_ssm",
+    "mamba_d_state",
+    "ssm_cfg",
+    "ssm_state_size",
+    "state_size",
+];
 
 /// The model types whose FFN has no gate.
 const UNGATED: [&str; 10] = [
@@ -99,17 +109,85 @@ const UNGATED: [&str; 10] = [
 ///
 /// Where attention slides over a window, or is confined to chunks, the longest sequence is that
 /// window: up to there it is full attention.
-pub(crate) fn read(text: &str) -> Result<ModelSpec, ConfigError> {
-    let mut config: Config = serde_json::from_str(text).map_err(ConfigError::Json)?;
-    if let Some(mut text_config) = config.text_config.take() {
-        let quantization = config.quantization_config.take();
-        text_config.quantization_config = text_config.quantization_config.or(quantization);
-        config = *text_config;
+pub(crate) fn read(text: &str) -> Result<ConfigModel, ConfigError> {
+    let outer: Map<String, Value> = serde_json::from_str(text).map_err(ConfigError::Json)?;
+    let nested = child("", &outer, "text_config")?;
+    let (prefix, object) = match &nested {
+        Some(nested) => ("text_config.", nested),
+        None => ("", &outer),
+    };
+    refuse_state_space(&outer)?;
+    refuse_state_space(object)?;
+    let mut config: Config = typed(prefix, object)?;
+    for (prefix, object) in [("", &outer), (prefix, object)] {
+        if let Some(quantization) = child(prefix, object, QUANTIZATION)? {
+            let prefix = format!("{prefix}{QUANTIZATION}.");
+            config.quantization_config = Some(typed(&prefix, &quantization)?);
+        }
     }
     config.refuse_unsupported()?;
     let spec = config.spec()?;
-    spec.check().map_err(ConfigError::Spec)?;
-    Ok(spec)
+    let keys = config.keys();
+    let checked = spec.check();
+    checked.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    Ok(ConfigModel {
+        spec,
+        window: config.window(),
+        keys,
+    })
+}
+
+/// The key of the formats.
+const QUANTIZATION: &str = "quantization_config";
+
+/// The object of that key, if it is there.
+fn child(
+    prefix: &str,
+    object: &Map<String, Value>,
+    key: &str,
+) -> Result<Option<Map<String, Value>>, ConfigError> {
+    let value = object.get(key).cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| ConfigError::WrongType {
+        key: format!("{prefix}{key}"),
+        error,
+    })
+}
+
+/// Reads an object all of whose fields are optional; an error names the key below `prefix`.
+fn typed<T: DeserializeOwned>(prefix: &str, object: &Map<String, Value>) -> Result<T, ConfigError> {
+    let read = |object| serde_json::from_value::<T>(Value::Object(object));
+    read(object.clone()).map_err(|error| {
+        // The reader does not say which one it was: the one that alone fails, too.
+        let alone = |(key, value): (&String, &Value)| {
+            let error = read(Map::from_iter([(key.clone(), value.clone())])).err()?;
+            Some((format!("{prefix}{key}"), error))
+        };
+        match object.iter().find_map(alone) {
+            Some((key, error)) => ConfigError::WrongType { key, error },
+            None => ConfigError::Json(error),
+        }
+    })
+}
+
+fn refuse_state_space(object: &Map<String, Value>) -> Result<(), ConfigError> {
+    let kind = object.get("model_type").and_then(Value::as_str);
+    let is_state_space = |kind: &&str| {
+        STATE_SPACE_TYPES.contains(kind) || STATE_SPACE_NAMES.iter().any(|name| kind.contains(name))
+    };
+    if let Some(kind) = kind.filter(is_state_space) {
+        return Err(ConfigError::Architecture {
+            key: "model_type",
+            name: kind.to_owned(),
+        });
+    }
+    let present = |key: &&str| object.get(*key).is_some_and(|value| !value.is_null());
+    match STATE_SPACE_KEYS.into_iter().find(present) {
+        Some(key) => Err(ConfigError::Architecture {
+            key,
+            name: kind.unwrap_or("of a state-space model").to_owned(),
+        }),
+        None => Ok(()),
+    }
 }
 
 impl Config {
@@ -165,7 +243,7 @@ impl Config {
             None => Ok(Formats::all(Dtype::Bf16)),
         };
         let formats = formats.map_err(|what| ConfigError::Unsupported {
-            field: "quantization_config",
+            field: QUANTIZATION,
             what,
         })?;
         Ok(ModelSpec {
@@ -181,13 +259,45 @@ impl Config {
         })
     }
 
-    /// The experts, where there are several.
-    fn experts(&self) -> Option<u32> {
-        self.num_local_experts.filter(|&experts| experts > 1)
+    /// The experts, where there are several, under one of their names.
+    fn experts(&self) -> Option<(&'static str, u32)> {
+        [
+            ("num_local_experts", self.num_local_experts),
+            ("num_experts", self.num_experts),
+            ("n_routed_experts", self.n_routed_experts),
+        ]
+        .into_iter()
+        .find_map(|(key, experts)| Some((key, experts.filter(|&experts| experts > 1)?)))
+    }
+
+    fn keys(&self) -> Keys {
+        let experts = self.experts();
+        Keys {
+            kv_heads: match self.num_key_value_heads {
+                Some(_) => "num_key_value_heads",
+                None => "num_attention_heads",
+            },
+            head_dim: match self.head_dim {
+                Some(_) => "head_dim",
+                None => "hidden_size / num_attention_heads",
+            },
+            intermediate: match self.moe_intermediate_size.and(experts) {
+                Some(_) => "moe_intermediate_size",
+                None => "intermediate_size",
+            },
+            experts: experts.map_or("num_local_experts", |(key, _)| key),
+            shared_intermediate: match self.shared_expert_intermediate_size {
+                Some(_) => "shared_expert_intermediate_size",
+                None => "n_shared_experts",
+            },
+            max_model_len: self
+                .window()
+                .map_or("max_position_embeddings", |window| window.key),
+        }
     }
 
     fn ffn(&self, expert_dtype: Dtype) -> Result<Ffn, ConfigError> {
-        let Some(experts) = self.experts() else {
+        let Some((_, experts)) = self.experts() else {
             let intermediate = required("intermediate_size", self.intermediate_size)?;
             return Ok(Ffn::Dense { intermediate });
         };
@@ -205,7 +315,7 @@ impl Config {
             };
         Ok(Ffn::Moe {
             experts,
-            top_k: required("num_experts_per_tok", self.num_experts_per_tok)?,
+            top_k: required(TOP_K, self.num_experts_per_tok)?,
             intermediate,
             shared_intermediate,
             dense_intermediate: self.moe_intermediate_size.and(self.intermediate_size),
@@ -220,10 +330,28 @@ impl Config {
 
     fn max_model_len(&self) -> Result<u32, ConfigError> {
         let longest = required("max_position_embeddings", self.max_position_embeddings)?;
+        Ok(self.window().map_or(longest, |window| window.tokens))
+    }
+
+    /// The narrowest window that is shorter than the longest sequence.
+    fn window(&self) -> Option<Window> {
         let slides = self.use_sliding_window != Some(false);
-        let window = self.sliding_window.filter(|_| slides);
-        let limits = [window, self.attention_chunk_size];
-        Ok(limits.into_iter().flatten().fold(longest, u32::min))
+        let sliding = self.sliding_window.filter(|_| slides);
+        let longest = self.max_position_embeddings.unwrap_or(u32::MAX);
+        let windows = [
+            ("sliding_window", sliding),
+            ("attention_chunk_size", self.attention_chunk_size),
+        ];
+        windows
+            .into_iter()
+            .filter_map(|(key, tokens)| {
+                Some(Window {
+                    key,
+                    tokens: tokens?,
+                })
+            })
+            .filter(|window| window.tokens < longest)
+            .min_by_key(|window| window.tokens)
     }
 }
 
@@ -239,17 +367,21 @@ mod tests {
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
         "vocab_size": 128256, "max_position_embeddings": 131072, "sliding_window": null}"#;
 
+    fn read_spec(text: &str) -> Result<ModelSpec, ConfigError> {
+        read(text).map(|model| model.spec)
+    }
+
     fn with(fields: &str) -> Result<ModelSpec, ConfigError> {
         let opened = LLAMA.strip_suffix('}').unwrap();
-        read(&format!("{opened}, {fields}}}"))
+        read_spec(&format!("{opened}, {fields}}}"))
     }
 
     #[test]
     fn a_dense_model_equals_the_built_in_one() {
         let built_in = rooflut::model::find("llama-3.1-8b").unwrap().spec;
-        assert_eq!(read(LLAMA).unwrap(), built_in);
+        assert_eq!(read_spec(LLAMA).unwrap(), built_in);
         let nested = format!(r#"{{"model_type": "multimodal", "text_config": {LLAMA}}}"#);
-        assert_eq!(read(&nested).unwrap(), built_in);
+        assert_eq!(read_spec(&nested).unwrap(), built_in);
     }
 
     #[test]
@@ -276,9 +408,16 @@ mod tests {
         let length = |fields| with(fields).unwrap().max_model_len;
         assert_eq!(length(r#""attention_chunk_size": 8192"#), 8192);
         let off = LLAMA.replace("null", r#"4096, "use_sliding_window": false"#);
-        assert_eq!(read(&off).unwrap().max_model_len, 131_072);
+        let read = |text: &str| read(text).map(|model| (model.spec.max_model_len, model.window));
+        assert_eq!(read(&off).unwrap(), (131_072, None));
         let on = LLAMA.replace("null", "4096");
-        assert_eq!(read(&on).unwrap().max_model_len, 4096);
+        let window = Window {
+            key: "sliding_window",
+            tokens: 4096,
+        };
+        assert_eq!(read(&on).unwrap(), (4096, Some(window)));
+        let wide = LLAMA.replace("null", "131072");
+        assert_eq!(read(&wide).unwrap(), (131_072, None));
     }
 
     #[test]
@@ -306,5 +445,107 @@ mod tests {
             "{message}"
         );
         assert!(read("[]").is_err());
+    }
+
+    #[test]
+    fn messages_name_the_keys_of_the_file() {
+        for (from, to, expected) in [
+            (
+                "num_key_value_heads\": 8",
+                "num_key_value_heads\": 7",
+                "num_attention_heads: expected a multiple of num_key_value_heads (7), found 32",
+            ),
+            (
+                "num_hidden_layers\": 32",
+                "num_hidden_layers\": 0",
+                "num_hidden_layers: expected a positive number, found 0",
+            ),
+            (
+                "hidden_size\": 4096",
+                "hidden_size\": 4096000",
+                "hidden_size: expected at most",
+            ),
+            (
+                "vocab_size\": 128256",
+                "vocab_size\": 0",
+                "vocab_size: expected a positive",
+            ),
+            ("null", "0", "sliding_window: expected a positive"),
+            (
+                "null}",
+                "null, \"num_experts\": 5000, \"num_experts_per_tok\": 2}",
+                "num_experts: expected at most",
+            ),
+            (
+                "null}",
+                "null, \"num_experts\": 8, \"num_experts_per_tok\": 9}",
+                "num_experts_per_tok: expected at most the 8 experts, found 9",
+            ),
+            (
+                "null}",
+                "null, \"num_experts\": 8, \"num_experts_per_tok\": 2, \
+             \"moe_intermediate_size\": 0}",
+                "moe_intermediate_size: expected a positive",
+            ),
+        ] {
+            let message = read(&LLAMA.replace(from, to)).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_named_by_its_key() {
+        for (fields, expected) in [
+            (
+                r#""head_dim": "128""#,
+                "head_dim: invalid type: string \"128\", expected a whole number; correct the file",
+            ),
+            (
+                r#""moe_intermediate_size": -1"#,
+                "moe_intermediate_size: invalid value",
+            ),
+            (r#""text_config": []"#, "text_config: invalid type"),
+            (
+                r#""quantization_config": "fp8""#,
+                "quantization_config: invalid type",
+            ),
+            (r#""layer_types": 5"#, "layer_types: invalid type"),
+            (
+                r#""quantization_config": {"ignore": 3}"#,
+                "quantization_config.ignore: invalid type",
+            ),
+            (
+                r#""text_config": {"hidden_size": 1.5}"#,
+                "text_config.hidden_size: invalid type",
+            ),
+        ] {
+            let message = with(fields).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn state_space_architectures_are_not_modelled() {
+        for (text, expected) in [
+            (
+                r#"{"model_type": "mamba2", "hidden_size": 2560, "state_size": 128}"#,
+                "model_type: the architecture mamba2 is not modelled",
+            ),
+            (
+                r#"{"model_type": "jamba"}"#,
+                "model_type: the architecture jamba is not modelled",
+            ),
+            (
+                r#"{"d_model": 2560, "ssm_cfg": {}}"#,
+                "ssm_cfg: the architecture of a state-space",
+            ),
+            (
+                r#"{"text_config": {"model_type": "falcon_mamba"}}"#,
+                "model_type: the architecture",
+            ),
+        ] {
+            let message = read(text).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
     }
 }

@@ -12,8 +12,9 @@ use rooflut::step::compat::CompatError;
 use rooflut::table::Provenance;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
-use crate::config_json::ConfigError;
-use crate::output::scientific;
+use crate::config_error::ConfigError;
+use crate::output::{count, scientific};
+use crate::rejections::Rejected;
 use crate::trace_error::TraceError;
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -83,6 +84,8 @@ pub(crate) enum Error {
     Memory(MemoryError),
     /// The server cannot run.
     Sim(SimError),
+    /// No request can be served.
+    AllRejected(Vec<Rejected>),
     /// A kernel cannot be looked up.
     Lookup(ResolveError),
     /// The answer is less certain than `--strict` accepts.
@@ -209,6 +212,7 @@ impl fmt::Display for Error {
             }
             Error::Memory(error) => error.fmt(f),
             Error::Sim(error) => error.fmt(f),
+            Error::AllRejected(rejected) => write_all_rejected(f, rejected),
             Error::Lookup(error) => error.fmt(f),
             Error::TooUncertain { found, accepted } => write_too_uncertain(f, *found, *accepted),
             Error::Read { path, error } => {
@@ -236,6 +240,23 @@ fn write_nearest(f: &mut fmt::Formatter<'_>, nearest: &[&str]) -> fmt::Result {
         return Ok(());
     }
     write!(f, " (nearest: {})", nearest.join(", "))
+}
+
+fn write_all_rejected(f: &mut fmt::Formatter<'_>, rejected: &[Rejected]) -> fmt::Result {
+    write!(f, "all requests were rejected")?;
+    for (
+        index,
+        Rejected {
+            requests, cause, ..
+        },
+    ) in rejected.iter().enumerate()
+    {
+        let separator = if index == 0 { ":" } else { "," };
+        write!(f, "{separator} {} because {cause}", count(*requests))?;
+    }
+    let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step.as_str()).collect();
+    next_steps.dedup();
+    write!(f, "; {}", next_steps.join(", "))
 }
 
 fn write_too_uncertain(

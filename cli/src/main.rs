@@ -5,7 +5,9 @@
 
 mod args;
 mod clock;
+mod config_error;
 mod config_json;
+mod config_keys;
 mod error;
 mod lookup;
 mod lookup_output;
@@ -15,6 +17,8 @@ mod origins;
 mod output;
 mod progress;
 mod quantization;
+mod queue_growth;
+mod rejections;
 mod requests_out;
 mod run;
 mod run_json;
@@ -52,12 +56,13 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(command: &Command) -> Result<(), Error> {
-    let text = match command {
+    let answered = match command {
         Command::Run(args) => run::run(args)?,
-        Command::Step(args) => step::run(args)?,
-        Command::Lookup(args) => lookup::run(args)?,
-        Command::Tables(args) => tables::run(args)?,
-        Command::Models(args) => models::run(args)?,
+        Command::Step(args) => step::run(args)?.into(),
+        Command::Lookup(args) => lookup::run(args)?.into(),
+        Command::Tables(args) => tables::run(args)?.into(),
+        Command::Models(args) => models::run(args)?.into(),
     };
-    output::print(&text)
+    output::print(&answered.text)?;
+    answered.failure.map_or(Ok(()), Err)
 }

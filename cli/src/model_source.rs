@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rooflut::model::{self, CATALOG, ModelSpec};
 
-use crate::config_json;
+use crate::config_json::{self, Window};
+use crate::config_keys::Keys;
 use crate::error::Error;
 use crate::suggest::nearest;
 
@@ -15,6 +16,10 @@ pub(crate) struct NamedModel {
     pub(crate) name: String,
     /// Its dimensions.
     pub(crate) spec: ModelSpec,
+    /// What confines its attention, which is not modelled.
+    pub(crate) window: Option<Window>,
+    /// What its file calls the dimensions.
+    pub(crate) keys: Option<Keys>,
 }
 
 /// The model of that built-in name or Hugging Face id, or of that `config.json` (or the folder that
@@ -24,6 +29,8 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         return Ok(NamedModel {
             name: entry.name.to_owned(),
             spec: entry.spec,
+            window: None,
+            keys: None,
         });
     }
     let mut path = Path::new(name).to_path_buf();
@@ -37,10 +44,12 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         path: path.clone(),
         error,
     })?;
-    let spec = config_json::read(&text).map_err(|error| Error::Config { path, error })?;
+    let config = config_json::read(&text).map_err(|error| Error::Config { path, error })?;
     Ok(NamedModel {
         name: name.to_owned(),
-        spec,
+        spec: config.spec,
+        window: config.window,
+        keys: Some(config.keys),
     })
 }
 

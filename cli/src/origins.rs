@@ -47,6 +47,11 @@ impl Origins {
         self.worst
     }
 
+    /// The time of all steps.
+    pub(crate) fn total(&self) -> Seconds {
+        self.total
+    }
+
     /// For people: the origins that occur, with their shares.
     pub(crate) fn describe(&self) -> String {
         let named = PROVENANCES.iter().map(|provenance| provenance.name());

@@ -9,6 +9,23 @@ use serde::Serialize;
 
 use crate::error::Error;
 
+/// What a command answers.
+pub(crate) struct Answered {
+    /// For standard output.
+    pub(crate) text: String,
+    /// An error that the answer shows but that is none of answering.
+    pub(crate) failure: Option<Error>,
+}
+
+impl From<String> for Answered {
+    fn from(text: String) -> Answered {
+        Answered {
+            text,
+            failure: None,
+        }
+    }
+}
+
 /// Writes `text` to standard output. A reader that went away (`rooflut tables | head -1`) is fine.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();

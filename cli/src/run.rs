@@ -10,14 +10,15 @@ use crate::args::{Arrival, RunArgs, SyntheticArgs};
 use crate::clock::LATEST_ARRIVAL_NS;
 use crate::error::Error;
 use crate::origins::Origins;
+use crate::output::Answered;
 use crate::progress::Bar;
 use crate::requests_out::PendingFile;
 use crate::run_output::Outcome;
 use crate::server::Placement;
 use crate::trace;
 
-/// Simulates and answers with the text to print.
-pub(crate) fn run(args: &RunArgs) -> Result<String, Error> {
+/// Simulates and answers with the text to print, and with an error if no request was served.
+pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let placement = Placement::find(&args.target)?;
     let config = placement.config(&args.server)?;
     let model = Observed::new(placement.roofline(Strictness::ANY)?);
@@ -46,7 +47,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<String, Error> {
     if let Some(file) = pending {
         file.finish(&report.records)?;
     }
-    Ok(text)
+    Ok(Answered {
+        text,
+        failure: outcome.failure(),
+    })
 }
 
 fn simulate(simulator: &Simulator<&Observed>, requests: &[Request]) -> SimReport {

@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use crate::origins::OriginsJson;
 use crate::output::StatsMs;
+use crate::queue_growth::QueueGrowthJson;
+use crate::rejections::Rejections;
 
 /// A run, as JSON has it.
 #[derive(Serialize)]
@@ -17,6 +19,7 @@ pub(crate) struct RunJson<'r> {
     pub(crate) tpot_ms: StatsMs,
     pub(crate) e2e_ms: StatsMs,
     pub(crate) queue_ms: StatsMs,
+    pub(crate) queue_growth: Option<QueueGrowthJson>,
     pub(crate) throughput: ThroughputJson,
     pub(crate) requests: u64,
     pub(crate) completed: u64,
@@ -68,36 +71,4 @@ pub(crate) struct ThroughputJson {
     pub(crate) requests_per_s: f64,
     pub(crate) output_tokens_per_s: f64,
     pub(crate) total_tokens_per_s: f64,
-}
-
-/// Rejected requests by reason.
-#[derive(Default, Serialize)]
-pub(crate) struct Rejections {
-    empty_prompt: u64,
-    empty_output: u64,
-    too_long: u64,
-    too_many_kv_blocks: u64,
-    other: u64,
-}
-
-impl Rejections {
-    pub(crate) fn count(&mut self, reason: &str) {
-        *match reason {
-            "empty_prompt" => &mut self.empty_prompt,
-            "empty_output" => &mut self.empty_output,
-            "too_long" => &mut self.too_long,
-            "too_many_kv_blocks" => &mut self.too_many_kv_blocks,
-            _ => &mut self.other,
-        } += 1;
-    }
-
-    pub(crate) fn named(&self) -> [(&'static str, u64); 5] {
-        [
-            ("empty_prompt", self.empty_prompt),
-            ("empty_output", self.empty_output),
-            ("too_long", self.too_long),
-            ("too_many_kv_blocks", self.too_many_kv_blocks),
-            ("other", self.other),
-        ]
-    }
 }

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use rooflut::sim::{Outcome as Fate, SimConfig, SimReport, Stats};
+use rooflut::sim::{SimConfig, SimReport, Stats};
 use rooflut::table::{Origin, Provenance};
 
 use crate::args::{Arrival, RunArgs};
 use crate::error::Error;
 use crate::origins::Origins;
 use crate::output::{Align, Grid, count, json, ms, number, percent, plural, scientific, wrapped};
-use crate::requests_out::reason_name;
-
-use crate::run_json::{Lengths, LoadJson, Rejections, RunJson, ThroughputJson};
+use crate::queue_growth::QueueGrowth;
+use crate::rejections::{LengthLimit, Rejected, Rejections};
+use crate::run_json::{Lengths, LoadJson, RunJson, ThroughputJson};
 use crate::server::Placement;
 
 /// A run and what it was a run of.
@@ -36,6 +36,7 @@ impl Outcome<'_> {
         self.write_setup(text)?;
         self.write_latencies(text)?;
         self.write_totals(text)?;
+        self.write_overload(text)?;
         if self.args.alone {
             writeln!(
                 text,
@@ -50,10 +51,11 @@ impl Outcome<'_> {
         writeln!(text, "{}, simulated as vLLM serves it\n", self.placement)?;
         let config = self.config;
         let server = format!(
-            "{}, {} a step, at most {} a request, {} scheduling",
+            "{}, {} a step, at most {} a request{}, {} scheduling",
             plural(config.max_num_seqs.into(), "sequence"),
             plural(config.max_num_batched_tokens.into(), "token"),
             count(config.max_model_len.into()),
+            self.length_limit().remark(),
             self.args.server.scheduling.name(),
         );
         let Origin {
@@ -144,15 +146,9 @@ impl Outcome<'_> {
             plural(summary.steps, "step"),
             plural(summary.preemptions, "preemption"),
         )?;
-        for (reason, n) in self.rejections().named() {
-            if n > 0 {
-                writeln!(
-                    text,
-                    "  rejected     {}: {}",
-                    count(n),
-                    explain(reason, self.config)
-                )?;
-            }
+        for rejected in self.rejected() {
+            let requests = count(rejected.requests);
+            writeln!(text, "  rejected     {requests}: {}", rejected.cause)?;
         }
         let kv = &summary.kv;
         writeln!(
@@ -165,14 +161,35 @@ impl Outcome<'_> {
         )
     }
 
-    fn rejections(&self) -> Rejections {
-        let mut rejections = Rejections::default();
-        for record in &self.report.records {
-            if let Fate::Rejected(reason) = &record.outcome {
-                rejections.count(reason_name(reason));
-            }
-        }
-        rejections
+    /// Says so where the queue grows all the time.
+    fn write_overload(&self, text: &mut String) -> std::fmt::Result {
+        let summary = &self.report.summary;
+        let mean_step = self.origins.total() * (1.0 / summary.steps.max(1) as f64);
+        let growth = QueueGrowth::of(&self.report.records);
+        let Some(growth) = growth.filter(|growth| growth.is_overload(mean_step)) else {
+            return Ok(());
+        };
+        writeln!(
+            text,
+            "\n  the server does not keep up with this rate: the mean queue time grows from {} ms in the\n  \
+             first quarter of the requests to {} ms in the last",
+            ms(growth.first_quarter),
+            ms(growth.last_quarter),
+        )
+    }
+
+    fn length_limit(&self) -> LengthLimit {
+        let flag = self.args.server.max_model_len;
+        LengthLimit::of(flag, self.placement.model.window)
+    }
+
+    fn rejected(&self) -> Vec<Rejected> {
+        Rejections::of(&self.report.records).explain(self.config, self.length_limit())
+    }
+
+    /// The error of a run that has served nothing.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        (self.report.summary.completed == 0).then(|| Error::AllRejected(self.rejected()))
     }
 
     /// For programs.
@@ -193,6 +210,7 @@ impl Outcome<'_> {
             tpot_ms: summary.tpot.into(),
             e2e_ms: summary.e2e.into(),
             queue_ms: summary.queue.into(),
+            queue_growth: QueueGrowth::of(&self.report.records).map(Into::into),
             throughput: ThroughputJson {
                 requests_per_s: throughput.requests_per_s,
                 output_tokens_per_s: throughput.output_tokens_per_s,
@@ -201,7 +219,7 @@ impl Outcome<'_> {
             requests: self.report.records.len() as u64,
             completed: summary.completed,
             rejected: summary.rejected,
-            rejected_by_reason: self.rejections(),
+            rejected_by_reason: Rejections::of(&self.report.records),
             preemptions: summary.preemptions,
             steps: summary.steps,
             makespan_s: summary.makespan.0,
@@ -242,21 +260,5 @@ impl Outcome<'_> {
             Arrival::Poisson => LoadJson::Poisson(lengths),
             Arrival::Constant => LoadJson::Constant(lengths),
         }
-    }
-}
-
-fn explain(reason: &str, config: &SimConfig) -> String {
-    match reason {
-        "empty_prompt" => "the prompt is empty".to_owned(),
-        "empty_output" => "no output token is asked for".to_owned(),
-        "too_long" => format!(
-            "prompt and output exceed --max-model-len {}",
-            config.max_model_len
-        ),
-        "too_many_kv_blocks" => format!(
-            "one request needs more than the {} KV blocks",
-            count(config.kv_blocks.into())
-        ),
-        _ => "the server cannot serve them".to_owned(),
     }
 }

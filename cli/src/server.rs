@@ -46,7 +46,10 @@ impl Placement {
         let spec = &placement.model.spec;
         spec.check_tp(target.tp).map_err(|error| Error::Tp {
             model: placement.model.name.clone(),
-            error,
+            error: match &placement.model.keys {
+                Some(keys) => keys.rename(error),
+                None => error,
+            },
             possible: placement.possible_tp().collect(),
         })?;
         Ok(placement)

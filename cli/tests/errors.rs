@@ -158,7 +158,14 @@ fn a_config_that_cannot_be_modelled_is_refused_by_its_field() {
             r#"{"hidden_size": 4096}"#,
             "num_attention_heads: expected a number",
         ),
-        (r#"{"hidden_size": "4096"}"#, "expected u32"),
+        (
+            r#"{"hidden_size": "4096"}"#,
+            "hidden_size: invalid type: string \"4096\", expected a whole number",
+        ),
+        (
+            r#"{"model_type": "mamba", "hidden_size": 768}"#,
+            "the architecture mamba is not modelled",
+        ),
         ("no JSON", "config.json"),
     ] {
         std::fs::write(path, text).expect("a file");

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{json, number, rooflut, success, text};
+use support::{failure_with_answer, json, number, rooflut, success, text};
 
 #[test]
 fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
@@ -90,17 +90,107 @@ fn options_reach_the_simulator() {
 #[test]
 fn requests_that_cannot_fit_are_counted_with_their_reason() {
     let base = ["run", "--requests", "5", "--prompt", "600"];
-    let long = json(&[&base[..], &["--max-model-len", "512"]].concat());
+    let long = [&base[..], &["--max-model-len", "512", "--json"]].concat();
+    let (answer, message) = failure_with_answer(&long);
+    assert_eq!(
+        message,
+        "all requests were rejected: 5 because prompt and output exceed --max-model-len 512; use \
+         shorter requests or a larger --max-model-len"
+    );
+    let long: Value = serde_json::from_str(&answer).expect("JSON");
     assert_eq!(long["rejected"], 5);
     assert_eq!(long["rejected_by_reason"]["too_long"], 5);
     assert_eq!(long["completed"], 0);
     assert_eq!(long["ttft_ms"]["p50"], Value::Null);
+    assert_eq!(long["queue_growth"], Value::Null);
     assert!(number(&long, "/throughput/requests_per_s").abs() < f64::EPSILON);
-    let large = success(&[&base[..], &["--kv-blocks", "10"]].concat());
+    let (large, message) = failure_with_answer(&[&base[..], &["--kv-blocks", "10"]].concat());
     assert!(
         large.contains("rejected     5: one request needs more than the 10 KV blocks"),
         "{large}"
     );
+    assert!(message.contains("more KV blocks (--kv-blocks"), "{message}");
+    // The limit of the model is not the user's flag.
+    let (_, message) = failure_with_answer(&["run", "--requests", "5", "--prompt", "200000"]);
+    assert!(
+        message.contains("exceed the model's limit of 131072 tokens") && !message.contains("--max"),
+        "{message}"
+    );
+}
+
+#[test]
+fn one_request_that_is_served_is_no_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.csv");
+    let rows = "arrival_ms,prompt_tokens,output_tokens\n0,5,5\n0,0,5\n0,5,0\n";
+    std::fs::write(&path, rows).expect("a file");
+    let path = path.to_str().expect("UTF-8");
+    let answer = json(&["run", "--trace", path]);
+    assert_eq!(
+        (&answer["completed"], &answer["rejected"]),
+        (&1.into(), &2.into())
+    );
+    std::fs::write(path, rows.replace("0,5,5\n", "")).expect("a file");
+    let (_, message) = failure_with_answer(&["run", "--trace", path]);
+    assert_eq!(
+        message,
+        "all requests were rejected: 1 because the prompt is empty, 1 because no output token is \
+         asked for; correct the trace"
+    );
+}
+
+#[test]
+fn a_window_that_limits_requests_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config.json");
+    let config = r#"{"model_type": "gemma3_text", "hidden_size": 4096, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+        "vocab_size": 128256, "max_position_embeddings": 131072, "sliding_window": 512}"#;
+    std::fs::write(&path, config).expect("a file");
+    let base = [
+        "run",
+        "--requests",
+        "5",
+        "--model",
+        path.to_str().expect("UTF-8"),
+    ];
+    let (people, message) = failure_with_answer(&base);
+    assert!(
+        people.contains("at most 512 a request (sliding_window, as windows"),
+        "{people}"
+    );
+    assert_eq!(
+        message,
+        "all requests were rejected: 5 because prompt and output exceed sliding_window 512 \
+         (windows are not modelled); use shorter requests, or give --max-model-len to have \
+         full attention beyond the window"
+    );
+    // What it names works.
+    let beyond = success(&[&base[..], &["--max-model-len", "1024"]].concat());
+    assert!(
+        beyond.contains("1,024 a request (beyond sliding_window"),
+        "{beyond}"
+    );
+    assert!(beyond.contains("5 of 5 requests"), "{beyond}");
+}
+
+#[test]
+fn a_server_that_does_not_keep_up_is_told() {
+    const OVERLOAD: &str = "the server does not keep up with this rate: ";
+    let run = |rate: &str| {
+        let arguments = ["run", "--rate", rate];
+        let answer = json(&arguments);
+        let quarter = |name| number(&answer, &format!("/queue_growth/{name}_quarter_ms"));
+        (success(&arguments), quarter("first"), quarter("last"))
+    };
+    let (people, first, last) = run("2");
+    assert!(!people.contains(OVERLOAD), "{people}");
+    assert!(last < 2.0 * first, "{first} {last}");
+    let (people, first, last) = run("100");
+    assert!(people.contains(OVERLOAD), "{people}");
+    assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+    assert!(last > 3.0 * first, "{first} {last}");
+    assert!(!success(&["run"]).contains(OVERLOAD));
 }
 
 #[test]

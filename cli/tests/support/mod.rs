@@ -44,13 +44,20 @@ pub(crate) fn json(arguments: &[&str]) -> Value {
 
 /// The one line of a command that fails, without `error: `; checks exit code and standard output.
 pub(crate) fn failure(arguments: &[&str]) -> String {
+    let (text, message) = failure_with_answer(arguments);
+    assert_eq!(text, "", "{arguments:?}");
+    message
+}
+
+/// Standard output of a command that answers and fails, and its one line as `failure` has it.
+pub(crate) fn failure_with_answer(arguments: &[&str]) -> (String, String) {
     let output = output(arguments);
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-    assert!(output.stdout.is_empty(), "{arguments:?}");
     assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
     let message = stderr.trim_end().strip_prefix("error: ");
-    message.expect("an error").to_owned()
+    let message = message.expect("an error").to_owned();
+    (String::from_utf8(output.stdout).expect("UTF-8"), message)
 }
 
 /// A number of an answer, by its JSON pointer.

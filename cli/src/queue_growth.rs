@@ -1,0 +1,100 @@
+//! Whether a server keeps up with its load.
+
+use rooflut::sim::RequestRecord;
+use rooflut::units::Seconds;
+use serde::Serialize;
+
+/// How long requests queue at the beginning and at the end of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct QueueGrowth {
+    /// Mean over the first quarter of the served requests, by arrival.
+    pub(crate) first_quarter: Seconds,
+    /// Mean over the last quarter.
+    pub(crate) last_quarter: Seconds,
+}
+
+impl QueueGrowth {
+    /// That of a run, none where fewer than four requests were served.
+    pub(crate) fn of(records: &[RequestRecord]) -> Option<QueueGrowth> {
+        let served = records
+            .iter()
+            .filter_map(|record| Some((record.request.arrival_ns, record.queue()?)));
+        let mut served: Vec<(u64, Seconds)> = served.collect();
+        // Stable: requests that arrive together queue in the order in which they are given.
+        served.sort_by_key(|(arrival_ns, _)| *arrival_ns);
+        let quarter = served.len() / 4;
+        let first = served.get(..quarter)?;
+        let last = served.get(served.len() - quarter..)?;
+        (quarter > 0).then(|| QueueGrowth {
+            first_quarter: mean(first),
+            last_quarter: mean(last),
+        })
+    }
+
+    /// Whether the queue grows as it does where requests come faster than they are served.
+    ///
+    /// Twice the time of the first quarter, and ten mean steps, allow for the run-up of an empty
+    /// server and for chance.
+    pub(crate) fn is_overload(&self, mean_step: Seconds) -> bool {
+        self.last_quarter > self.first_quarter * 2.0 + mean_step * 10.0
+    }
+}
+
+fn mean(served: &[(u64, Seconds)]) -> Seconds {
+    let sum: Seconds = served.iter().map(|(_, queue)| *queue).sum();
+    sum * (1.0 / served.len() as f64)
+}
+
+/// The same, as JSON has it.
+#[derive(Serialize)]
+pub(crate) struct QueueGrowthJson {
+    first_quarter_ms: f64,
+    last_quarter_ms: f64,
+}
+
+impl From<QueueGrowth> for QueueGrowthJson {
+    fn from(growth: QueueGrowth) -> QueueGrowthJson {
+        QueueGrowthJson {
+            first_quarter_ms: growth.first_quarter.ms(),
+            last_quarter_ms: growth.last_quarter.ms(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflut::sim::{Outcome, Rejection, Request, Timing};
+
+    use super::*;
+
+    /// A request that arrives at and queues for so many milliseconds.
+    fn served(arrival_ms: u64, queue_ms: u64) -> RequestRecord {
+        RequestRecord {
+            request: Request {
+                arrival_ns: arrival_ms * 1_000_000,
+                ..Request::default()
+            },
+            outcome: Outcome::Completed(Timing {
+                scheduled_ns: (arrival_ms + queue_ms) * 1_000_000,
+                ..Timing::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn quarters_are_those_of_served_requests_by_arrival() {
+        let mut records: Vec<_> = (0..9).rev().map(|i| served(i, 10 * i)).collect();
+        records.push(RequestRecord {
+            request: Request::default(),
+            outcome: Outcome::Rejected(Rejection::EmptyPrompt),
+        });
+        let growth = QueueGrowth::of(&records).unwrap();
+        assert!((growth.first_quarter.ms() - 5.0).abs() < 1e-9);
+        assert!((growth.last_quarter.ms() - 75.0).abs() < 1e-9);
+        // 75 ms against 2 x 5 ms + 10 steps.
+        assert!(growth.is_overload(Seconds(0.006)));
+        assert!(!growth.is_overload(Seconds(0.007)));
+        assert!(QueueGrowth::of(&records[..3]).is_none());
+        assert!(QueueGrowth::of(&[]).is_none());
+    }
+}

@@ -1,0 +1,152 @@
+//! Why requests were rejected, and what would help.
+
+use rooflut::sim::{Outcome, RequestRecord, SimConfig};
+use serde::Serialize;
+
+use crate::config_json::Window;
+use crate::output::count;
+use crate::requests_out::reason_name;
+
+/// Rejected requests by reason.
+#[derive(Default, Serialize)]
+pub(crate) struct Rejections {
+    empty_prompt: u64,
+    empty_output: u64,
+    too_long: u64,
+    too_many_kv_blocks: u64,
+    other: u64,
+}
+
+/// Requests that were rejected for one reason.
+#[derive(Debug)]
+pub(crate) struct Rejected {
+    /// How many.
+    pub(crate) requests: u64,
+    /// Why.
+    pub(crate) cause: String,
+    /// What to do.
+    pub(crate) next_step: String,
+}
+
+/// Where the longest request comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum LengthLimit {
+    /// `--max-model-len`, and the window that it exceeds, if it does.
+    Flag(Option<Window>),
+    /// A window, which is not modelled.
+    Window(Window),
+    /// The model.
+    Model,
+}
+
+impl LengthLimit {
+    /// The limit of a server with that flag and of a model with that window.
+    pub(crate) fn of(flag: Option<u32>, window: Option<Window>) -> LengthLimit {
+        match (flag, window) {
+            (Some(flag), window) => LengthLimit::Flag(window.filter(|window| flag > window.tokens)),
+            (None, Some(window)) => LengthLimit::Window(window),
+            (None, None) => LengthLimit::Model,
+        }
+    }
+
+    /// What is to be said of it beside its number.
+    pub(crate) fn remark(self) -> String {
+        match self {
+            LengthLimit::Flag(Some(Window { key, tokens })) => {
+                format!(
+                    " (beyond {key} {}, as windows are not modelled)",
+                    count(tokens.into())
+                )
+            }
+            LengthLimit::Window(Window { key, .. }) => {
+                format!(" ({key}, as windows are not modelled)")
+            }
+            LengthLimit::Flag(None) | LengthLimit::Model => String::new(),
+        }
+    }
+
+    fn cause(self, tokens: u32) -> String {
+        match self {
+            LengthLimit::Flag(_) => format!("prompt and output exceed --max-model-len {tokens}"),
+            LengthLimit::Window(Window { key, .. }) => {
+                format!("prompt and output exceed {key} {tokens} (windows are not modelled)")
+            }
+            LengthLimit::Model => {
+                format!("prompt and output exceed the model's limit of {tokens} tokens")
+            }
+        }
+    }
+
+    fn next_step(self) -> &'static str {
+        match self {
+            LengthLimit::Flag(_) => "use shorter requests or a larger --max-model-len",
+            LengthLimit::Window(_) => {
+                "use shorter requests, or give --max-model-len to have full attention beyond the \
+                 window"
+            }
+            LengthLimit::Model => "use shorter requests or another model",
+        }
+    }
+}
+
+impl Rejections {
+    /// Counts those of a run.
+    pub(crate) fn of(records: &[RequestRecord]) -> Rejections {
+        let mut rejections = Rejections::default();
+        for record in records {
+            if let Outcome::Rejected(reason) = &record.outcome {
+                rejections.count(reason_name(reason));
+            }
+        }
+        rejections
+    }
+
+    fn count(&mut self, reason: &str) {
+        *match reason {
+            "empty_prompt" => &mut self.empty_prompt,
+            "empty_output" => &mut self.empty_output,
+            "too_long" => &mut self.too_long,
+            "too_many_kv_blocks" => &mut self.too_many_kv_blocks,
+            _ => &mut self.other,
+        } += 1;
+    }
+
+    /// The reasons that occurred.
+    pub(crate) fn explain(&self, config: &SimConfig, limit: LengthLimit) -> Vec<Rejected> {
+        const CORRECT: &str = "correct the trace";
+        let rejected = |requests, cause: String, next_step: &str| Rejected {
+            requests,
+            cause,
+            next_step: next_step.to_owned(),
+        };
+        let all = [
+            rejected(self.empty_prompt, "the prompt is empty".to_owned(), CORRECT),
+            rejected(
+                self.empty_output,
+                "no output token is asked for".to_owned(),
+                CORRECT,
+            ),
+            rejected(
+                self.too_long,
+                limit.cause(config.max_model_len),
+                limit.next_step(),
+            ),
+            rejected(
+                self.too_many_kv_blocks,
+                format!(
+                    "one request needs more than the {} KV blocks",
+                    count(config.kv_blocks.into())
+                ),
+                "use shorter requests, or more KV blocks (--kv-blocks, --tp, \
+                 --gpu-memory-utilization)",
+            ),
+            rejected(
+                self.other,
+                "the server cannot serve them".to_owned(),
+                "use other requests",
+            ),
+        ];
+        let occurred = all.into_iter().filter(|rejected| rejected.requests > 0);
+        occurred.collect()
+    }
+}
