@@ -3,11 +3,12 @@
 use rooflut::hardware::Dtype;
 use rooflut::model::{Ffn, ModelSpec};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::config_architecture::refuse_state_space;
 use crate::config_error::ConfigError;
 use crate::config_keys::{Keys, TOP_K};
+use crate::config_object::{child, typed};
 use crate::quantization::{Formats, QuantizationConfig};
 
 /// What a `config.json` says.
@@ -63,34 +64,6 @@ struct Config {
     quantization_config: Option<QuantizationConfig>,
 }
 
-/// The model types with layers that have no attention, apart from those whose names say so.
-const STATE_SPACE_TYPES: [&str; 12] = [
-    "bamba",
-    "falcon_h1",
-    "granitemoehybrid",
-    "jamba",
-    "lfm2",
-    "lfm2_moe",
-    "nemotron_h",
-    "plamo2",
-    "recurrent_gemma",
-    "xlstm",
-    "zamba",
-    "zamba2",
-];
-/// What the names of others contain.
-const STATE_SPACE_NAMES: [&str; 2] = ["mamba", "rwkv"];
-/// Keys that only such models have.
-const STATE_SPACE_KEYS: [&str; 7] = [
-    "hybrid_override_pattern",
-    "linear_conv_kernel_dim",
-    "mamba_d_ssm",
-    "mamba_d_state",
-    "ssm_cfg",
-    "ssm_state_size",
-    "state_size",
-];
-
 /// The model types whose FFN has no gate.
 const UNGATED: [&str; 10] = [
     "bloom",
@@ -139,56 +112,6 @@ pub(crate) fn read(text: &str) -> Result<ConfigModel, ConfigError> {
 
 /// The key of the formats.
 const QUANTIZATION: &str = "quantization_config";
-
-/// The object of that key, if it is there.
-fn child(
-    prefix: &str,
-    object: &Map<String, Value>,
-    key: &str,
-) -> Result<Option<Map<String, Value>>, ConfigError> {
-    let value = object.get(key).cloned().unwrap_or_default();
-    serde_json::from_value(value).map_err(|error| ConfigError::WrongType {
-        key: format!("{prefix}{key}"),
-        error,
-    })
-}
-
-/// Reads an object all of whose fields are optional; an error names the key below `prefix`.
-fn typed<T: DeserializeOwned>(prefix: &str, object: &Map<String, Value>) -> Result<T, ConfigError> {
-    let read = |object| serde_json::from_value::<T>(Value::Object(object));
-    read(object.clone()).map_err(|error| {
-        // The reader does not say which one it was: the one that alone fails, too.
-        let alone = |(key, value): (&String, &Value)| {
-            let error = read(Map::from_iter([(key.clone(), value.clone())])).err()?;
-            Some((format!("{prefix}{key}"), error))
-        };
-        match object.iter().find_map(alone) {
-            Some((key, error)) => ConfigError::WrongType { key, error },
-            None => ConfigError::Json(error),
-        }
-    })
-}
-
-fn refuse_state_space(object: &Map<String, Value>) -> Result<(), ConfigError> {
-    let kind = object.get("model_type").and_then(Value::as_str);
-    let is_state_space = |kind: &&str| {
-        STATE_SPACE_TYPES.contains(kind) || STATE_SPACE_NAMES.iter().any(|name| kind.contains(name))
-    };
-    if let Some(kind) = kind.filter(is_state_space) {
-        return Err(ConfigError::Architecture {
-            key: "model_type",
-            name: kind.to_owned(),
-        });
-    }
-    let present = |key: &&str| object.get(*key).is_some_and(|value| !value.is_null());
-    match STATE_SPACE_KEYS.into_iter().find(present) {
-        Some(key) => Err(ConfigError::Architecture {
-            key,
-            name: kind.unwrap_or("of a state-space model").to_owned(),
-        }),
-        None => Ok(()),
-    }
-}
 
 impl Config {
     fn refuse_unsupported(&self) -> Result<(), ConfigError> {
@@ -520,31 +443,6 @@ mod tests {
             ),
         ] {
             let message = with(fields).unwrap_err().to_string();
-            assert!(message.starts_with(expected), "{message}");
-        }
-    }
-
-    #[test]
-    fn state_space_architectures_are_not_modelled() {
-        for (text, expected) in [
-            (
-                r#"{"model_type": "mamba2", "hidden_size": 2560, "state_size": 128}"#,
-                "model_type: the architecture mamba2 is not modelled",
-            ),
-            (
-                r#"{"model_type": "jamba"}"#,
-                "model_type: the architecture jamba is not modelled",
-            ),
-            (
-                r#"{"d_model": 2560, "ssm_cfg": {}}"#,
-                "ssm_cfg: the architecture of a state-space",
-            ),
-            (
-                r#"{"text_config": {"model_type": "falcon_mamba"}}"#,
-                "model_type: the architecture",
-            ),
-        ] {
-            let message = read(text).unwrap_err().to_string();
             assert!(message.starts_with(expected), "{message}");
         }
     }

@@ -155,10 +155,12 @@ impl fmt::Display for Error {
                     }
                     _ => error.fmt(f)?,
                 }
-                if other_sets.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, ": --gpu {}", either(other_sets))
+                match (error, other_sets.is_empty()) {
+                    (_, true) => Ok(()),
+                    (ModelError::TooUncertain { .. }, false) => {
+                        write!(f, " or use --gpu {}", either(other_sets))
+                    }
+                    _ => write!(f, ": --gpu {}", either(other_sets)),
                 }
             }
             Error::Compat {

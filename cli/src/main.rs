@@ -5,9 +5,11 @@
 
 mod args;
 mod clock;
+mod config_architecture;
 mod config_error;
 mod config_json;
 mod config_keys;
+mod config_object;
 mod error;
 mod lookup;
 mod lookup_output;

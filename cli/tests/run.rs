@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{failure_with_answer, json, number, rooflut, success, text};
+use support::{failure, failure_with_answer, json, number, rooflut, success, text};
 
 #[test]
 fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
@@ -251,6 +251,11 @@ fn a_model_can_be_named_by_its_id_or_its_config() {
     for name in ["meta-llama/llama-3.1-8b-instruct", folder_name, &file] {
         assert_eq!(run(name)["e2e_ms"], built_in["e2e_ms"], "{name}");
     }
+    let message = failure(&["run", "--tp", "3", "--model", &file]);
+    assert!(
+        message.contains("num_attention_heads: expected a multiple of tp (3)"),
+        "{message}"
+    );
 }
 
 #[test]
