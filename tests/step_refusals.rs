@@ -415,7 +415,7 @@ fn strictness_refuses_the_first_kernel_that_is_worse_by_name() {
         assert_eq!(
             text,
             format!(
-                "{expected}: table set h100: expected {worst} or better, found {found}; accept it, \
+                "{expected}: table set h100: expected at worst {worst}, found {found}; accept it, \
                  or add measurements of this shape"
             )
         );

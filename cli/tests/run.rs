@@ -32,6 +32,21 @@ fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
 }
 
 #[test]
+fn the_readme_shows_what_it_prints() {
+    let readme = include_str!("../../README.md");
+    let shown = readme
+        .split("```text\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let shown = shown.expect("a block of output");
+    assert_eq!(
+        shown,
+        success(&[]),
+        "replace the block in README.md by the output of `rooflut`"
+    );
+}
+
+#[test]
 fn the_answer_is_consistent() {
     let answer = json(&["run", "--requests", "300"]);
     for name in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {

@@ -59,7 +59,7 @@ impl fmt::Display for ModelError {
                 accepted,
             } => write!(
                 f,
-                "{part}: table set {set}: expected {accepted} or better, found {found}; accept it, \
+                "{part}: table set {set}: expected at worst {accepted}, found {found}; accept it, \
                  or add measurements of this shape"
             ),
         }
