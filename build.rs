@@ -4,9 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-const SETS: [(&str, &str); 2] = [
+const SETS: [(&str, &str); 6] = [
+    ("CARGO_FEATURE_A100", "a100"),
+    ("CARGO_FEATURE_B200", "b200"),
     ("CARGO_FEATURE_H100", "h100"),
     ("CARGO_FEATURE_H100_INFERSIM", "h100-infersim"),
+    ("CARGO_FEATURE_H200", "h200"),
+    ("CARGO_FEATURE_L40S", "l40s"),
 ];
 
 fn main() {

@@ -23,6 +23,7 @@ pub(crate) struct Tables {
 pub(crate) struct Sheet {
     pub(crate) bf16: f64,
     pub(crate) fp8: Option<f64>,
+    pub(crate) fp4: Option<f64>,
     pub(crate) bandwidth: f64,
     pub(crate) l2: f64,
     pub(crate) sms: f64,
@@ -94,6 +95,7 @@ impl Tables {
             gpu: Sheet {
                 bf16: tera("bf16_tflops").unwrap(),
                 fp8: tera("fp8_tflops"),
+                fp4: tera("fp4_tflops"),
                 bandwidth: giga("mem_bw_gb_per_s"),
                 l2: sheet("l2_bytes").unwrap(),
                 sms: sheet("sms").unwrap(),
@@ -151,6 +153,7 @@ impl Tables {
         match dtype {
             Dtype::Bf16 => self.gpu.bf16,
             Dtype::Fp8 | Dtype::Fp8Block => self.gpu.fp8.unwrap(),
+            Dtype::Nvfp4 => self.gpu.fp4.unwrap(),
             other => panic!("no peak for {other}"),
         }
     }
