@@ -32,6 +32,7 @@ pub(crate) fn module(gpus: &Gpus, gpus_toml: &str, sets: &[TableSet]) -> String 
         let value = set_literal(set, &root);
         quote! {
             #[doc = #doc]
+            #[allow(clippy::approx_constant)] // Measured numbers may look like one.
             pub static #ident: #root::table::TableSet = #value;
         }
     });
@@ -72,6 +73,7 @@ pub(crate) fn expression(set: &TableSet) -> TokenStream {
     let value = set_literal(set, &root);
     quote! {{
         #[allow(clippy::unreadable_literal, clippy::excessive_precision)]
+        #[allow(clippy::approx_constant)] // Measured numbers may look like one.
         static SET: #root::table::TableSet = #value;
         &SET
     }}
@@ -291,9 +293,7 @@ impl Axes {
             let ln = ln.iter().copied().map(Literal::f64_unsuffixed);
             quote! {
                 static #array: [u32; #count] = [#(#numbers),*];
-                #[allow(clippy::approx_constant)] // ln 2 is one of them.
                 static #logs: [f64; #count] = [#(#ln),*];
-                #[allow(clippy::approx_constant)]
                 static #inverse: [f64; #count] = [#(#span),*];
                 const #axis: #root::table::Axis<'static> =
                     #root::table::Axis::from_generated(&#array, &#logs, &#inverse);
