@@ -1,6 +1,6 @@
 //! The predecessors' models give the numbers of their originals.
 //!
-//! Reference values without another source: `shared/compat.md`, made with the originals' own code.
+//! Reference values: made with the originals' own code on the h100-infersim tables.
 #![cfg(all(feature = "h100", feature = "h100-infersim"))]
 // Helpers outside of test functions may fail a test, and some values are exact.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
@@ -17,7 +17,7 @@ use rooflut::table::Provenance;
 use rooflut::table::sets::{H100, H100_INFERSIM};
 use rooflut::units::{Mfu, Seconds};
 
-/// The tables of compat.md have two decimals of milliseconds.
+/// InferSim's reference values have two decimals of milliseconds.
 const INFERSIM_TOLERANCE: f64 = 1e-3;
 
 fn spec(name: &str) -> ModelSpec {
@@ -71,7 +71,7 @@ fn infersim_gives_the_reference_values() {
     }
 }
 
-/// A row of the second table of compat.md.
+/// A step with its reference values by BLIS and the calibrated model, microseconds.
 type Reference<'a> = (&'a str, u32, &'a [Chunk], &'a [DecodeGroup], f64, f64);
 
 #[test]

@@ -1,6 +1,6 @@
 //! The predecessors' lookups choose the rows that their originals choose.
 //!
-//! Rules: `shared/compat.md`.
+//! Rules: those of the originals, as documented with each function.
 #![cfg(all(feature = "h100", feature = "h100-infersim"))]
 
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, gpus};

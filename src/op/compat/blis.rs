@@ -1,6 +1,6 @@
 //! BLIS's lookups: MFU interpolated linearly.
 //!
-//! Source: `compat.md` section 2.
+//! Source: BLIS, the Go port of InferSim's method; each rule stands with its function.
 
 use super::corners::{Corners, place_of};
 use super::gemm_entries::{covering, gemm_entries, no_table};
@@ -136,7 +136,7 @@ pub fn prefill_curve(
 /// Decode attention of the shape that [`prefill_curve`] chooses: its rows with the tp of `shape` if
 /// present, else those with tp 1.
 ///
-/// compat.md is silent on a shape that has prefill but no such decode rows: the nearest shape that
+/// The original does not say what happens to a shape with prefill but no such decode rows: the nearest shape that
 /// has, by the same rule.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! InferSim's lookups: the row at or below, the nearest cell.
 //!
-//! Source: `compat.md` section 1, "GEMM", "attention tables", "decode core", "prefill core".
+//! Source: InferSim's published code; each rule stands with its function.
 
 use super::gemm_entries::{covering, gemm_entries, no_table};
 use super::{LookupError, MfuCell, MfuCurve, MfuGrid, MfuReading};

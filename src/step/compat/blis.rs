@@ -1,6 +1,6 @@
 //! The MFU roofline of BLIS.
 //!
-//! Source: `compat.md` section 2.
+//! Source: BLIS's MFU roofline; each formula stands with its function.
 
 use super::dense::{DenseModel, Phase};
 use super::{BlisConstants, CompatError, CompatPart, CompatTime};

@@ -1,6 +1,6 @@
 //! The calibrated roofline: fitted constants, no tables.
 //!
-//! Source: `compat.md` section 3.
+//! Source: the calibrated roofline that came before BLIS's MFU tables; each formula stands with its function.
 
 use super::dense::{DenseModel, Phase};
 use super::{CalibratedConstants, CompatError, CompatPart, CompatTime};

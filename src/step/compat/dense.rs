@@ -1,7 +1,7 @@
 //! The model and the step as BLIS and the calibrated roofline see them: one dense FFN, a head
 //! dimension of hidden / heads, lists of requests.
 //!
-//! Source: `compat.md` section 2.
+//! Source: BLIS and the calibrated model before it, which share them.
 
 use super::{CompatError, CompatPart};
 use crate::model::{Ffn, ModelSpec};

@@ -1,6 +1,6 @@
 //! The step model of InferSim.
 //!
-//! Source: `compat.md` section 1.
+//! Source: InferSim's published code; each formula stands with its function.
 
 use super::infersim_tables::{Tables, known_experts};
 use super::{CompatError, CompatPart, CompatTime, InferSimConstants};
