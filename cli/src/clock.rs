@@ -1,8 +1,9 @@
 //! What the clock of the simulation can hold.
 
-/// The latest arrival: half of what 64 bits of nanoseconds can count (292 years), so that the time that
-/// the requests take fits behind it.
-pub(crate) const LATEST_ARRIVAL_NS: u64 = u64::MAX / 2;
+use rooflut::sim::SimConfig;
+
+/// The latest arrival that the simulator serves.
+pub(crate) const LATEST_ARRIVAL_NS: u64 = SimConfig::LAST_ARRIVAL_NS;
 /// The same in milliseconds, rounded down.
 pub(crate) const LATEST_ARRIVAL_MS: u64 = LATEST_ARRIVAL_NS / 1_000_000;
 /// Of 365 days.

@@ -13,20 +13,11 @@ pub(crate) const FITTED: &str = "fitted";
 /// Time of steps by origin.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Origins {
-    by_provenance: [Seconds; PROVENANCES.len()],
+    by_provenance: [Seconds; Provenance::ALL.len()],
     fitted: Seconds,
     total: Seconds,
     worst: Option<Provenance>,
 }
-
-/// From best to worst.
-const PROVENANCES: [Provenance; 5] = [
-    Provenance::Measured,
-    Provenance::Interpolated,
-    Provenance::Extrapolated,
-    Provenance::Transferred,
-    Provenance::Bound,
-];
 
 impl Origins {
     /// Counts one more step.
@@ -54,7 +45,7 @@ impl Origins {
 
     /// For people: the origins that occur, with their shares.
     pub(crate) fn describe(&self) -> String {
-        let named = PROVENANCES.iter().map(|provenance| provenance.name());
+        let named = Provenance::ALL.iter().map(|provenance| provenance.name());
         let named = named.zip(self.by_provenance).chain([(FITTED, self.fitted)]);
         let shares: Vec<String> = named
             .filter(|(_, time)| *time > Seconds::ZERO)

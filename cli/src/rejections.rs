@@ -1,11 +1,10 @@
 //! Why requests were rejected, and what would help.
 
-use rooflut::sim::{Outcome, RequestRecord, SimConfig};
+use rooflut::sim::{Outcome, Rejection, RequestRecord, SimConfig};
 use serde::Serialize;
 
 use crate::config_json::Window;
 use crate::output::count;
-use crate::requests_out::reason_name;
 
 /// Rejected requests by reason.
 #[derive(Default, Serialize)]
@@ -95,18 +94,18 @@ impl Rejections {
         let mut rejections = Rejections::default();
         for record in records {
             if let Outcome::Rejected(reason) = &record.outcome {
-                rejections.count(reason_name(reason));
+                rejections.count(reason);
             }
         }
         rejections
     }
 
-    fn count(&mut self, reason: &str) {
+    fn count(&mut self, reason: &Rejection) {
         *match reason {
-            "empty_prompt" => &mut self.empty_prompt,
-            "empty_output" => &mut self.empty_output,
-            "too_long" => &mut self.too_long,
-            "too_many_kv_blocks" => &mut self.too_many_kv_blocks,
+            Rejection::EmptyPrompt => &mut self.empty_prompt,
+            Rejection::EmptyOutput => &mut self.empty_output,
+            Rejection::TooLong { .. } => &mut self.too_long,
+            Rejection::TooManyBlocks { .. } => &mut self.too_many_kv_blocks,
             _ => &mut self.other,
         } += 1;
     }

@@ -26,16 +26,15 @@ pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
 
 /// A provenance by its name.
 pub(crate) fn provenance(text: &str) -> Result<Provenance, String> {
-    const ALL: [Provenance; 5] = [
-        Provenance::Measured,
-        Provenance::Interpolated,
-        Provenance::Extrapolated,
-        Provenance::Transferred,
-        Provenance::Bound,
-    ];
-    ALL.into_iter()
+    Provenance::ALL
+        .into_iter()
         .find(|provenance| provenance.name() == text)
-        .ok_or_else(|| format!("expected one of {}", ALL.map(Provenance::name).join(", ")))
+        .ok_or_else(|| {
+            format!(
+                "expected one of {}",
+                Provenance::ALL.map(Provenance::name).join(", ")
+            )
+        })
 }
 
 /// Requests per second.

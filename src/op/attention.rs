@@ -22,7 +22,7 @@ pub(super) struct Found<'t> {
 
 impl Found<'static> {
     /// Tries the shape as asked (global heads with tp), what one rank computes at tp 1, and the
-    /// nearest measured shape by KV heads, then query heads of one rank.
+    /// nearest measured shape by head dimension, then KV heads, then query heads of one rank.
     pub(super) fn resolve(
         set: &'static TableSet,
         operation: &'static str,

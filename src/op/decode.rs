@@ -40,7 +40,7 @@ enum Caches {
 
 impl DecodeAttention<'static> {
     /// Looks the shape up in `set`: as asked (global heads with tp), as one rank computes it, or else
-    /// the nearest measured one by KV heads, then query heads (`Transferred`).
+    /// the nearest measured one by head dimension, then KV heads, then query heads (`Transferred`).
     ///
     /// # Errors
     /// The set has no decode table or none of these formats, a dimension is zero.

@@ -148,7 +148,8 @@ impl Policy {
     ) -> Result<Estimate, PolicyError> {
         let reading = match self {
             Policy::InferSim => infersim::floor_mfu(curve, f64::from(x), INFERSIM_MFU)?,
-            _ => blis::linear_mfu(curve, f64::from(x))?,
+            // Rooflut's own policy does not come here: it has no MFU to interpolate.
+            Policy::Blis | Policy::Efficiency => blis::linear_mfu(curve, f64::from(x))?,
         };
         let at_peak = work.flops / curve.peak_flops_per_s();
         Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))
@@ -165,7 +166,8 @@ impl Policy {
         let (batch, kv_len) = (f64::from(batch), f64::from(kv_len));
         let reading = match self {
             Policy::InferSim => infersim::nearest_mfu(grid, batch, kv_len)?,
-            _ => blis::bilinear_mfu(grid, batch, kv_len)?,
+            // Rooflut's own policy does not come here: it has no MFU to interpolate.
+            Policy::Blis | Policy::Efficiency => blis::bilinear_mfu(grid, batch, kv_len)?,
         };
         let at_peak = work.flops / grid.peak_flops_per_s();
         Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))

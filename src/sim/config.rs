@@ -62,11 +62,11 @@ pub enum Scheduling {
     OneStepAhead,
 }
 
-/// The last arrival that is served, 292 years after the start: half of what the clock can count, so that
-/// it never runs over.
-pub(super) const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
-
 impl SimConfig {
+    /// The last arrival that is served, 292 years after the start: half of what the clock can count, so
+    /// that it never runs over.
+    pub const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
+
     /// A server with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///
     /// 128 sequences, 2,048 tokens a step, blocks of 16 tokens, scheduling one step ahead,
@@ -101,7 +101,7 @@ impl SimConfig {
                 max_model_len: self.max_model_len,
             });
         }
-        if request.arrival_ns > LAST_ARRIVAL_NS {
+        if request.arrival_ns > Self::LAST_ARRIVAL_NS {
             let arrival_ns = request.arrival_ns;
             return Err(Rejection::TooLate { arrival_ns });
         }
@@ -197,8 +197,8 @@ mod tests {
             arrival_ns,
             ..request(1, 1)
         };
-        assert_eq!(config.check(&at(LAST_ARRIVAL_NS)), Ok(()));
-        let arrival_ns = LAST_ARRIVAL_NS + 1;
+        assert_eq!(config.check(&at(SimConfig::LAST_ARRIVAL_NS)), Ok(()));
+        let arrival_ns = SimConfig::LAST_ARRIVAL_NS + 1;
         let rejection = Rejection::TooLate { arrival_ns };
         assert_eq!(config.check(&at(arrival_ns)), Err(rejection));
     }

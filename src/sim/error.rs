@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::sim::config::LAST_ARRIVAL_NS;
+use crate::sim::SimConfig;
 
 /// A simulation that cannot be set up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,7 +88,8 @@ impl fmt::Display for Rejection {
             Rejection::EmptyOutput => write!(f, "no output token is asked for"),
             Rejection::TooLate { arrival_ns } => write!(
                 f,
-                "it arrives at {arrival_ns} ns, the clock serves arrivals up to {LAST_ARRIVAL_NS} ns"
+                "it arrives at {arrival_ns} ns, the clock serves arrivals up to {} ns",
+                SimConfig::LAST_ARRIVAL_NS
             ),
             Rejection::TooLong {
                 tokens,

@@ -125,9 +125,7 @@ impl Scheduler {
             if blocks == 0 {
                 return;
             }
-            let lost = blocks.min(sequence.kept() / block_size);
-            sequence.lose(lost * block_size);
-            blocks -= lost;
+            blocks -= sequence.lose(blocks, block_size);
         }
     }
 
@@ -139,10 +137,10 @@ impl Scheduler {
             && let Some(sequence) = self.waiting.front_mut()
         {
             let tokens = sequence.pending().min(budget);
-            let found_again = sequence.kept() / self.config.block_size;
             let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
                 return;
             };
+            let found_again = sequence.find_again();
             plan.add(sequence, tokens);
             plan.admitted.push(sequence.request);
             budget -= tokens;

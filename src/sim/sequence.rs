@@ -24,6 +24,8 @@ pub(super) struct Sequence {
     prefill: u32,
     /// KV blocks that it holds, the shared ones of its prefix hit left out.
     pub(super) blocks: u32,
+    /// While it waits after a preemption: blocks that it gave up and nobody has taken yet.
+    freed: u32,
     /// The step that yields its last token, once that step is scheduled.
     pub(super) last_step: Option<u64>,
 }
@@ -53,6 +55,7 @@ impl Sequence {
             computed: cached,
             prefill: request.prompt_tokens,
             blocks: 0,
+            freed: 0,
             last_step: None,
         }
     }
@@ -109,28 +112,42 @@ impl Sequence {
     }
 
     /// Gives its blocks up: prompt and output so far are to be computed again, but for the prefix hit
-    /// and, if freed blocks are `kept` until somebody takes them, its own full blocks.
+    /// and, with prefix caching, its own full blocks as long as nobody takes them.
     pub(super) fn restart(&mut self, kept: PrefixCaching, block_size: u32) {
         self.prefill = self.prompt_tokens + self.generated;
-        self.blocks = 0;
-        self.computed = match kept {
-            PrefixCaching::Disabled => self.cached,
-            // Never the last token: it yields the next one.
-            PrefixCaching::Enabled => {
-                let reusable = self.computed.min(self.prefill.saturating_sub(1));
-                reusable - reusable % block_size
-            }
+        self.freed = match kept {
+            PrefixCaching::Enabled => self.blocks,
+            PrefixCaching::Disabled => 0,
         };
+        self.blocks = 0;
+        // Full blocks only, and never the last token: it yields the next one.
+        let reusable = self.computed.min(self.prefill.saturating_sub(1));
+        self.computed = reusable - reusable % block_size;
+        self.forget_lost(block_size);
     }
 
-    /// Tokens that it finds in freed blocks, beyond its prefix hit, if it is admitted now.
+    /// Loses up to `blocks` of those that it gave up, from the end; returns how many.
+    pub(super) fn lose(&mut self, blocks: u32, block_size: u32) -> u32 {
+        let lost = blocks.min(self.freed);
+        self.freed -= lost;
+        self.forget_lost(block_size);
+        lost
+    }
+
+    /// Takes the blocks that it gave up back, as part of those it is given; returns how many.
+    pub(super) fn find_again(&mut self) -> u32 {
+        core::mem::take(&mut self.freed)
+    }
+
+    /// Tokens that it finds in the blocks it gave up, beyond its prefix hit.
+    #[cfg(test)]
     pub(super) fn kept(&self) -> u32 {
-        self.computed.saturating_sub(self.cached)
+        self.computed - self.cached
     }
 
-    /// Loses `tokens` of those that it would have found in freed blocks.
-    pub(super) fn lose(&mut self, tokens: u32) {
-        self.computed = self.computed.saturating_sub(tokens).max(self.cached);
+    fn forget_lost(&mut self, block_size: u32) {
+        let held = self.freed.saturating_mul(block_size);
+        self.computed = self.computed.min(self.cached.saturating_add(held));
     }
 }
 
@@ -198,12 +215,18 @@ mod tests {
         for _ in 0..5 {
             sequence.advance(1);
         }
+        // 89 tokens beyond the prefix hit: five full blocks and one in part.
+        sequence.blocks = 6;
         sequence.restart(PrefixCaching::Enabled, 16);
-        // 105 tokens were computed, 106 are to be: 96 of them in full blocks, 16 in the prefix hit.
+        // 105 tokens were computed, 106 are to be: 80 of them in full blocks, 16 in the prefix hit.
         assert_eq!((sequence.kept(), sequence.pending()), (80, 10));
-        sequence.lose(32);
+        // The block in part goes first.
+        assert_eq!(sequence.lose(1, 16), 1);
+        assert_eq!((sequence.kept(), sequence.pending()), (80, 10));
+        assert_eq!(sequence.lose(2, 16), 2);
         assert_eq!((sequence.kept(), sequence.pending()), (48, 42));
-        sequence.lose(1000);
+        assert_eq!(sequence.lose(1000, 16), 3);
         assert_eq!((sequence.kept(), sequence.pending()), (0, 90));
+        assert_eq!(sequence.lose(1, 16), 0);
     }
 }

@@ -18,6 +18,15 @@ pub enum Provenance {
 }
 
 impl Provenance {
+    /// All of them, from best to worst.
+    pub const ALL: [Provenance; 5] = [
+        Provenance::Measured,
+        Provenance::Interpolated,
+        Provenance::Extrapolated,
+        Provenance::Transferred,
+        Provenance::Bound,
+    ];
+
     /// The name used in outputs.
     pub const fn name(self) -> &'static str {
         match self {
