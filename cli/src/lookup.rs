@@ -217,8 +217,8 @@ fn on_curve<'c>(
     })
 }
 
-/// The corners of the cell around (batch, length); in place of a hole the next smaller batch that was
-/// measured at that length, which answers for it.
+/// The corners of the cell around (batch, length); in place of a hole the measured point that answers
+/// for it.
 fn on_grid(
     key: &Fields,
     length_name: &'static str,
@@ -229,16 +229,11 @@ fn on_grid(
         let at = axis.locate(f64::from(x));
         at.lo..=at.hi
     };
-    let measured = |row: usize, column: usize| {
-        let rows = (0..=row).rev();
-        rows.map(|row| (row, column))
-            .find(|&(row, column)| grid.latency_us(row, column).is_some())
-    };
     let columns = place(grid.length(), length);
     let cells = place(grid.batch(), batch).flat_map(|row| {
         columns
             .clone()
-            .filter_map(move |column| measured(row, column))
+            .filter_map(move |column| grid.answering_cell(row, column))
     });
     let value = |axis: Axis<'_>, place: usize| axis.values().get(place).copied().unwrap_or(0);
     let neighbour = |(row, column): (usize, usize)| {

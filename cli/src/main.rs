@@ -19,7 +19,6 @@ mod origins;
 mod output;
 mod progress;
 mod quantization;
-mod queue_growth;
 mod rejections;
 mod requests_out;
 mod run;

@@ -1,10 +1,10 @@
 //! The JSON of `rooflut run`.
 
+use rooflut::sim::QueueGrowth;
 use serde::Serialize;
 
 use crate::origins::OriginsJson;
 use crate::output::StatsMs;
-use crate::queue_growth::QueueGrowthJson;
 use crate::rejections::Rejections;
 
 /// A run, as JSON has it.
@@ -71,4 +71,20 @@ pub(crate) struct ThroughputJson {
     pub(crate) requests_per_s: f64,
     pub(crate) output_tokens_per_s: f64,
     pub(crate) total_tokens_per_s: f64,
+}
+
+/// Queue times at the beginning and at the end of a run.
+#[derive(Serialize)]
+pub(crate) struct QueueGrowthJson {
+    first_quarter_ms: f64,
+    last_quarter_ms: f64,
+}
+
+impl From<QueueGrowth> for QueueGrowthJson {
+    fn from(growth: QueueGrowth) -> QueueGrowthJson {
+        QueueGrowthJson {
+            first_quarter_ms: growth.first_quarter.ms(),
+            last_quarter_ms: growth.last_quarter.ms(),
+        }
+    }
 }

@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-use rooflut::sim::{SimConfig, SimReport, Stats};
+use rooflut::sim::{QueueGrowth, SimConfig, SimReport, Stats};
 use rooflut::table::{Origin, Provenance};
 
 use crate::args::{Arrival, RunArgs};
 use crate::error::Error;
 use crate::origins::Origins;
 use crate::output::{Align, Grid, count, json, ms, number, percent, plural, scientific, wrapped};
-use crate::queue_growth::QueueGrowth;
 use crate::rejections::{LengthLimit, Rejected, Rejections};
 use crate::run_json::{Lengths, LoadJson, RunJson, ThroughputJson};
 use crate::server::Placement;

@@ -91,6 +91,7 @@ impl<'a> Grid<'a> {
     }
 
     /// The slowdown of a cell, and whether it was measured there.
+    #[inline]
     fn slowdown(&self, row: usize, column: usize) -> (f64, bool) {
         match self.ln_slowdown_at(row, column) {
             Some(value) => (value, true),
@@ -98,15 +99,23 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The slowdown of a hole: of the nearest measured batch at that length, smaller ones first;
-    /// where a length has no row at all, of the nearest length in that row.
+    /// The slowdown of a hole. Every row and every column has a measured cell, so there is one.
     #[cold]
     fn fill(&self, row: usize, column: usize) -> f64 {
-        let below = (0..row).rev().find_map(|r| self.ln_slowdown_at(r, column));
-        let above =
-            || (row + 1..self.batch.values().len()).find_map(|r| self.ln_slowdown_at(r, column));
-        let shorter = || (0..column).rev().find_map(|c| self.ln_slowdown_at(row, c));
-        below.or_else(above).or_else(shorter).unwrap_or_default()
+        let cell = self.answering_cell(row, column);
+        cell.and_then(|(row, column)| self.ln_slowdown_at(row, column))
+            .unwrap_or_default()
+    }
+
+    /// The measured cell whose slowdown answers for the cell in row `batch` and column `length`
+    /// (indices): itself; for a hole that of the nearest measured batch at the same length, smaller
+    /// ones first; at a length without any, that of the next shorter length in the row.
+    pub fn answering_cell(&self, batch: usize, length: usize) -> Option<(usize, usize)> {
+        let measured = |&(row, column): &(usize, usize)| self.latency_us(row, column).is_some();
+        let smaller = (0..=batch).rev().map(|row| (row, length));
+        let larger = (batch + 1..self.batch.values().len()).map(|row| (row, length));
+        let shorter = (0..length).rev().map(|column| (batch, column));
+        smaller.chain(larger).chain(shorter).find(measured)
     }
 
     fn ln_slowdown_at(&self, row: usize, column: usize) -> Option<f64> {

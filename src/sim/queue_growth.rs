@@ -1,21 +1,22 @@
 //! Whether a server keeps up with its load.
 
-use rooflut::sim::RequestRecord;
-use rooflut::units::Seconds;
-use serde::Serialize;
+use alloc::vec::Vec;
+
+use crate::sim::RequestRecord;
+use crate::units::Seconds;
 
 /// How long requests queue at the beginning and at the end of a run.
-#[derive(Clone, Copy)]
-pub(crate) struct QueueGrowth {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueGrowth {
     /// Mean over the first quarter of the served requests, by arrival.
-    pub(crate) first_quarter: Seconds,
+    pub first_quarter: Seconds,
     /// Mean over the last quarter.
-    pub(crate) last_quarter: Seconds,
+    pub last_quarter: Seconds,
 }
 
 impl QueueGrowth {
     /// That of a run, none where fewer than four requests were served.
-    pub(crate) fn of(records: &[RequestRecord]) -> Option<QueueGrowth> {
+    pub fn of(records: &[RequestRecord]) -> Option<QueueGrowth> {
         let served = records
             .iter()
             .filter_map(|record| Some((record.request.arrival_ns, record.queue()?)));
@@ -35,7 +36,7 @@ impl QueueGrowth {
     ///
     /// Twice the time of the first quarter, and ten mean steps, allow for the run-up of an empty
     /// server and for chance.
-    pub(crate) fn is_overload(&self, mean_step: Seconds) -> bool {
+    pub fn is_overload(&self, mean_step: Seconds) -> bool {
         self.last_quarter > self.first_quarter * 2.0 + mean_step * 10.0
     }
 }
@@ -45,25 +46,9 @@ fn mean(served: &[(u64, Seconds)]) -> Seconds {
     sum * (1.0 / served.len() as f64)
 }
 
-/// The same, as JSON has it.
-#[derive(Serialize)]
-pub(crate) struct QueueGrowthJson {
-    first_quarter_ms: f64,
-    last_quarter_ms: f64,
-}
-
-impl From<QueueGrowth> for QueueGrowthJson {
-    fn from(growth: QueueGrowth) -> QueueGrowthJson {
-        QueueGrowthJson {
-            first_quarter_ms: growth.first_quarter.ms(),
-            last_quarter_ms: growth.last_quarter.ms(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use rooflut::sim::{Outcome, Rejection, Request, Timing};
+    use crate::sim::{Outcome, Rejection, Request, Timing};
 
     use super::*;
 
