@@ -9,7 +9,7 @@ use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::SimError;
 use rooflut::step::ModelError;
 use rooflut::step::compat::CompatError;
-use rooflut::table::Provenance;
+use rooflut::table::{Provenance, Strictness};
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_error::ConfigError;
@@ -105,6 +105,17 @@ pub(crate) enum Error {
     Output(io::Error),
     /// An answer cannot be written as JSON.
     Json(serde_json::Error),
+}
+
+impl Error {
+    /// An answer that is less certain than `--strict` accepts.
+    pub(crate) fn unless_accepted(strictness: Strictness, found: Provenance) -> Result<(), Error> {
+        let accepted = strictness.worst();
+        match strictness.accepts(found) {
+            true => Ok(()),
+            false => Err(Error::TooUncertain { found, accepted }),
+        }
+    }
 }
 
 impl fmt::Display for Error {
@@ -213,6 +224,14 @@ impl fmt::Display for Error {
                 }
             }
             Error::Memory(error) => error.fmt(f),
+            Error::Sim(SimError::BudgetBelowSequences {
+                max_num_batched_tokens,
+                max_num_seqs,
+            }) => write!(
+                f,
+                "--max-num-batched-tokens: expected at least --max-num-seqs {max_num_seqs}, found \
+                 {max_num_batched_tokens}; raise it, or lower --max-num-seqs"
+            ),
             Error::Sim(error) => error.fmt(f),
             Error::AllRejected(rejected) => write_all_rejected(f, rejected),
             Error::Lookup(error) => error.fmt(f),

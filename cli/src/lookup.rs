@@ -18,12 +18,7 @@ pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     check(&args.kernel).map_err(Error::Arguments)?;
     let answer = ask(&args.kernel, set).map_err(Error::Lookup)?;
     let strictness = args.strict.map_or(Strictness::ANY, Strictness::at_worst);
-    if !strictness.accepts(answer.estimate.provenance) {
-        return Err(Error::TooUncertain {
-            found: answer.estimate.provenance,
-            accepted: strictness.worst(),
-        });
-    }
+    Error::unless_accepted(strictness, answer.estimate.provenance)?;
     if args.json {
         answer.json()
     } else {

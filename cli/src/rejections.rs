@@ -132,10 +132,13 @@ impl Rejections {
             ),
             rejected(
                 self.too_many_kv_blocks,
-                format!(
-                    "one request needs more than the {} KV blocks",
-                    count(config.kv_blocks.into())
-                ),
+                match config.kv_blocks {
+                    1 => "one request needs more than the one KV block".to_owned(),
+                    blocks => format!(
+                        "one request needs more than the {} KV blocks",
+                        count(blocks.into())
+                    ),
+                },
                 "use shorter requests, or more KV blocks (--kv-blocks, --tp, \
                  --gpu-memory-utilization)",
             ),

@@ -28,12 +28,7 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
         decode: &args.decode,
     };
     let answer = ask(args.latency_model, &placement, strictness, &batch)?;
-    if !strictness.accepts(answer.provenance) {
-        return Err(Error::TooUncertain {
-            found: answer.provenance,
-            accepted: strictness.worst(),
-        });
-    }
+    Error::unless_accepted(strictness, answer.provenance)?;
     let step = Step {
         model: args.latency_model,
         placement: &placement,

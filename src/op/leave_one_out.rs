@@ -104,50 +104,57 @@ pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
     result
 }
 
-/// Prefill attention, along the prompt length; each batch by itself.
+/// Prefill attention, along the prompt length; each batch by itself. The predecessors know one prompt
+/// only.
 pub fn prefill(set: &'static TableSet, policy: Policy) -> LeftOut {
     let mut result = LeftOut::default();
     for Entry { shape, points } in entries(&set.prefill) {
         for (row, &batch) in points.batch().values().iter().enumerate() {
+            if batch > 1 && policy != Policy::Efficiency {
+                continue;
+            }
             let single = Subset::of(points, |b| b == row, |_| true);
-            let lengths = single.grid().length().values().len();
-            for column in 1..lengths.saturating_sub(1) {
-                let Some(measured) = single.grid().latency_us(0, column) else {
-                    continue;
-                };
-                let Some(&length) = single.lengths.values.get(column) else {
-                    continue;
-                };
-                let rest = Subset::of(points, |b| b == row, |c| c != column);
-                let neighbours = [column - 1, column + 1];
-                if neighbours
-                    .iter()
-                    .any(|&c| single.grid().latency_us(0, c).is_none())
-                {
-                    continue;
+            let columns = points.length().values().len();
+            for column in 1..columns.saturating_sub(1) {
+                let latency = |column| single.grid().latency_us(0, column);
+                let neighbours = latency(column - 1).and(latency(column + 1));
+                if let (Some(measured), Some(_)) = (latency(column), neighbours) {
+                    let time = prefill_without(set, *shape, points, (row, column), policy);
+                    result.add(4, time, measured);
                 }
-                let work = shape
-                    .on_rank()
-                    .prefill_work(&Prompts::equal(1.0, f64::from(length)));
-                let time = match policy {
-                    Policy::Efficiency => reference(&set.prefill, shape.dtype).map(|reference| {
-                        let floor_s = set.prefill.as_ref().map_or(0.0, |t| t.floor_us * 1e-6);
-                        let entry = Entry {
-                            shape: *shape,
-                            points: rest.grid(),
-                        };
-                        PrefillAttention::measured(&entry, reference, floor_s).at(batch, length)
-                    }),
-                    // The predecessors know one prompt only.
-                    _ if batch > 1 => continue,
-                    _ => MfuCurve::prefill(*shape, rest.grid(), &set.gpu)
-                        .and_then(|curve| policy.on_curve(&curve, work, length).ok()),
-                };
-                result.add(4, time.map(|t| t.time.0), measured);
             }
         }
     }
     result
+}
+
+/// The prediction of one prefill point from the other lengths of its batch.
+fn prefill_without(
+    set: &'static TableSet,
+    shape: AttentionShape,
+    points: &Grid<'_>,
+    (row, column): (usize, usize),
+    policy: Policy,
+) -> Option<f64> {
+    let batch = *points.batch().values().get(row)?;
+    let length = *points.length().values().get(column)?;
+    let rest = Subset::of(points, |b| b == row, |c| c != column);
+    let grid = rest.grid();
+    let estimate = if policy == Policy::Efficiency {
+        let floor_s = set.prefill.as_ref()?.floor_us * 1e-6;
+        let reference = reference(&set.prefill, shape.dtype)?;
+        let entry = Entry {
+            shape,
+            points: grid,
+        };
+        PrefillAttention::measured(&entry, reference, floor_s).at(batch, length)
+    } else {
+        let prompts = Prompts::equal(f64::from(batch), f64::from(length));
+        let work = shape.on_rank().prefill_work(&prompts);
+        let curve = MfuCurve::prefill(shape, grid, &set.gpu)?;
+        policy.on_curve(&curve, work, length).ok()?
+    };
+    Some(estimate.time.0)
 }
 
 /// Decode attention, over batch and KV length.
