@@ -90,7 +90,7 @@ fn numbers_that_mean_nothing_are_refused() {
     }
     let message = failure(&["run", "--max-num-batched-tokens", "64"]);
     assert!(
-        message.contains("at least max_num_seqs (128), found 64"),
+        message.contains("expected at least --max-num-seqs 128, found 64"),
         "{message}"
     );
 }
