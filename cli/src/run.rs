@@ -3,13 +3,12 @@
 use std::cell::Cell;
 
 use rooflut::sim::{Arrivals, Request, SimReport, Simulator};
-use rooflut::step::{LatencyModel, RooflineModel, StepBatch, StepTime};
+use rooflut::step::{LatencyModel, Origins, RooflineModel, StepBatch, StepTime};
 use rooflut::table::Strictness;
 
 use crate::args::{Arrival, RunArgs, SyntheticArgs};
 use crate::clock::LATEST_ARRIVAL_NS;
 use crate::error::Error;
-use crate::origins::Origins;
 use crate::output::Answered;
 use crate::progress::Bar;
 use crate::requests_out::PendingFile;

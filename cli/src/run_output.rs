@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use rooflut::sim::{QueueGrowth, SimConfig, SimReport, Stats};
+use rooflut::step::Origins;
 use rooflut::table::{Origin, Provenance};
 
 use crate::args::{Arrival, RunArgs};
 use crate::error::Error;
-use crate::origins::Origins;
+use crate::origins::describe;
 use crate::output::{Align, Grid, count, json, ms, number, percent, plural, scientific, wrapped};
 use crate::rejections::{LengthLimit, Rejected, Rejections};
 use crate::run_json::{Lengths, LoadJson, RunJson, ThroughputJson};
@@ -67,7 +68,7 @@ impl Outcome<'_> {
         text.push_str(&wrapped("server", &server));
         text.push_str(&wrapped("tables", &format!("{}: {engine}", set.name)));
         text.push_str(&wrapped("source", &format!("{source} ({license})")));
-        text.push_str(&wrapped("origin", &self.origins.describe()));
+        text.push_str(&wrapped("origin", &describe(&self.origins)));
         text.push('\n');
         Ok(())
     }
@@ -232,7 +233,7 @@ impl Outcome<'_> {
             scheduling: self.args.server.scheduling.name(),
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.origins.worst().map(Provenance::name),
-            time_share_by_origin: self.origins.json(),
+            time_share_by_origin: (&self.origins).into(),
             table_engine: set.origin.engine,
             table_source: set.origin.source,
         })
