@@ -17,6 +17,7 @@
 
 mod check;
 mod emit;
+mod engines;
 mod error;
 mod fingerprint;
 mod gpus;
@@ -31,6 +32,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
+pub use engines::generate_engines;
 pub use error::Error;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 pub use set::{FILES, TableSet};
