@@ -35,6 +35,7 @@ pub(crate) struct RunJson<'r> {
     pub(crate) max_num_seqs: u32,
     pub(crate) max_num_batched_tokens: u32,
     pub(crate) max_model_len: u32,
+    pub(crate) engine: &'static str,
     pub(crate) scheduling: &'static str,
     pub(crate) kv_dtype: &'static str,
     pub(crate) provenance: Option<&'static str>,

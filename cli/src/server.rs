@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{Scheduling, SimConfig};
+use rooflut::sim::SimConfig;
 use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{Strictness, TableSet, sets};
 
-use crate::args::{SchedulingName, ServerArgs, Target};
+use crate::args::{ServerArgs, Target};
 use crate::error::Error;
 use crate::model_source::{self, NamedModel};
 use crate::table_set;
@@ -22,6 +23,7 @@ pub(crate) struct Placement {
     pub(crate) set: &'static TableSet,
     pub(crate) tp: u32,
     pub(crate) kv_dtype: Dtype,
+    pub(crate) engine: &'static EngineStack,
 }
 
 impl fmt::Display for Placement {
@@ -42,6 +44,7 @@ impl Placement {
             set,
             tp: target.tp,
             kv_dtype: target.kv_dtype,
+            engine: target.engine,
         };
         let spec = &placement.model.spec;
         spec.check_tp(target.tp).map_err(|error| Error::Tp {
@@ -70,7 +73,7 @@ impl Placement {
         set: &'static TableSet,
         strictness: Strictness,
     ) -> Result<RooflineModel, ModelError> {
-        let mut options = StepOptions::default();
+        let mut options = StepOptions::for_engine(self.engine);
         options.kv_dtype = self.kv_dtype;
         options.strictness = strictness;
         let parallelism = Parallelism::tensor(self.tp);
@@ -95,13 +98,12 @@ impl Placement {
             Some(blocks) => blocks,
             None => self.kv_blocks(args)?,
         };
-        let mut config = SimConfig::new(max_model_len, kv_blocks);
+        let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(self.engine);
         config.max_num_seqs = args.max_num_seqs;
         config.max_num_batched_tokens = args.max_num_batched_tokens;
-        config.scheduling = match args.scheduling {
-            SchedulingName::Async => Scheduling::OneStepAhead,
-            SchedulingName::Sync => Scheduling::Synchronous,
-        };
+        if let Some(scheduling) = args.scheduling {
+            config.scheduling = scheduling.into();
+        }
         Ok(config)
     }
 

@@ -272,6 +272,9 @@ impl Step<'_> {
             model: &self.placement.model.name,
             gpu: self.placement.set.name,
             tp: self.placement.tp,
+            // The predecessors' models know no engine.
+            engine: matches!(self.model, LatencyModelName::Roofline)
+                .then_some(self.placement.engine.name),
             latency_model: self.model.name(),
             prefill_tokens: self.batch.prefill_tokens(),
             decode_requests: self.batch.decode_requests(),
@@ -290,6 +293,7 @@ struct StepJson<'s> {
     model: &'s str,
     gpu: &'static str,
     tp: u32,
+    engine: Option<&'static str>,
     latency_model: &'static str,
     prefill_tokens: u64,
     decode_requests: u64,

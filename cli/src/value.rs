@@ -1,5 +1,6 @@
 //! Values of arguments: what they look like and what is refused.
 
+use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Provenance;
@@ -22,6 +23,12 @@ pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
     Dtype::from_name(text)
         .filter(|dtype| KV_DTYPES.contains(dtype))
         .ok_or_else(|| format!("expected one of {}", names(&KV_DTYPES)))
+}
+
+/// An engine stack by its name.
+pub(crate) fn engine(text: &str) -> Result<&'static EngineStack, String> {
+    let names = engine::stacks::ALL.map(|stack| stack.name).join(", ");
+    engine::find(text).ok_or_else(|| format!("expected one of {names}"))
 }
 
 /// A provenance by its name.

@@ -6,10 +6,11 @@ mod step;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
-pub(crate) use run::{Arrival, RunArgs, SchedulingName, ServerArgs, SyntheticArgs};
+pub(crate) use run::{Arrival, RunArgs, ServerArgs, SyntheticArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
 
 use crate::error::Error;
@@ -66,6 +67,9 @@ pub(crate) struct Target {
     /// Format of the KV cache: bf16 or fp8.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
+    /// Engine whose overheads and scheduling are added: vllm-0.15.1 or vllm-0.11.0.
+    #[arg(long, value_name = "NAME", default_value = "vllm-0.15.1", value_parser = value::engine)]
+    pub(crate) engine: &'static EngineStack,
 }
 
 /// Arguments of the commands that list something.
