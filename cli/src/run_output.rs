@@ -231,6 +231,7 @@ impl Outcome<'_> {
             max_num_batched_tokens: self.config.max_num_batched_tokens,
             max_model_len: self.config.max_model_len,
             scheduling: self.args.server.scheduling.name(),
+            weights: model.weights(),
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.origins.worst().map(Provenance::name),
             time_share_by_origin: (&self.origins).into(),
