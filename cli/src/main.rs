@@ -19,6 +19,7 @@ mod origins;
 mod output;
 mod progress;
 mod quantization;
+mod refusal;
 mod rejections;
 mod requests_out;
 mod run;

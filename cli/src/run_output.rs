@@ -237,6 +237,7 @@ impl Outcome<'_> {
             max_model_len: self.config.max_model_len,
             engine: self.placement.engine.name,
             scheduling: scheduling_name(self.config.scheduling),
+            weights: model.weights(),
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.origins.worst().map(Provenance::name),
             time_share_by_origin: (&self.origins).into(),

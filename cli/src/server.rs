@@ -12,6 +12,7 @@ use rooflut::table::{Strictness, TableSet, sets};
 use crate::args::{ServerArgs, Target};
 use crate::error::Error;
 use crate::model_source::{self, NamedModel};
+use crate::refusal::Refusal;
 use crate::table_set;
 
 /// Ranks that are tried where a set has no all-reduce.
@@ -29,7 +30,7 @@ pub(crate) struct Placement {
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gpus = if self.tp == 1 { "" } else { "s" };
-        let (model, gpu) = (&self.model.name, self.set.gpu.name);
+        let (model, gpu) = (&self.model, self.set.gpu.name);
         write!(f, "{model} on {} {gpu} GPU{gpus}", self.tp)
     }
 }
@@ -38,7 +39,7 @@ impl Placement {
     /// Finds model and table set, and checks that the ranks can share the model.
     pub(crate) fn find(target: &Target) -> Result<Placement, Error> {
         let set = table_set::find(&target.gpu)?;
-        let model = model_source::find(&target.model)?;
+        let model = model_source::find(&target.model)?.with_weights(target.dtype);
         let placement = Placement {
             model,
             set,
@@ -48,7 +49,7 @@ impl Placement {
         };
         let spec = &placement.model.spec;
         spec.check_tp(target.tp).map_err(|error| Error::Tp {
-            model: placement.model.name.clone(),
+            model: placement.model.to_string(),
             error: match &placement.model.keys {
                 Some(keys) => keys.rename(error),
                 None => error,
@@ -60,12 +61,13 @@ impl Placement {
 
     /// The step model.
     pub(crate) fn roofline(&self, strictness: Strictness) -> Result<RooflineModel, Error> {
-        self.roofline_on(self.set, strictness)
-            .map_err(|error| Error::Step {
-                model: self.model.name.clone(),
+        self.roofline_on(self.set, strictness).map_err(|error| {
+            Error::Step(Refusal {
+                model: self.model.to_string(),
                 error,
                 other_sets: self.other_sets(strictness),
             })
+        })
     }
 
     fn roofline_on(
@@ -123,7 +125,7 @@ impl Placement {
             }) => {
                 let mut larger = self.possible_tp().filter(|&tp| tp > self.tp);
                 Err(Error::DoesNotFit {
-                    model: self.model.name.clone(),
+                    model: self.model.to_string(),
                     gpu: self.set.gpu.name,
                     tp: self.tp,
                     utilization: args.gpu_memory_utilization,

@@ -64,6 +64,9 @@ pub(crate) struct Target {
     /// Tensor parallelism: GPUs that share each layer.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tp: u32,
+    /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
+    #[arg(long, value_name = "DTYPE", value_parser = value::dtype)]
+    pub(crate) dtype: Option<Dtype>,
     /// Format of the KV cache: bf16 or fp8.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
