@@ -11,6 +11,7 @@ mod config_json;
 mod config_keys;
 mod config_object;
 mod error;
+mod fields;
 mod lookup;
 mod lookup_output;
 mod model_source;
