@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut_codegen::MeasuredKernel;
 use serde::{Serialize, Serializer};
 
 /// Names and values, in order: a shape, a point.
@@ -10,7 +11,7 @@ use serde::{Serialize, Serializer};
 pub(crate) struct Fields(Vec<(&'static str, Value)>);
 
 /// A value of a field.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Value {
     /// A dimension or a coordinate.
@@ -101,4 +102,27 @@ pub(crate) fn allreduce_key(shape: AllReduceShape) -> Fields {
 
 fn formats(dtype: Dtype) -> Fields {
     Fields::default().and("dtype", Value::Name(dtype.name()))
+}
+
+/// A measured kernel and its point.
+pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
+    match *kernel {
+        MeasuredKernel::Gemm { shape, m } => gemm_key(shape).and("m", m),
+        MeasuredKernel::Prefill {
+            shape,
+            batch,
+            seq_len,
+        } => attention_key(shape)
+            .and("batch", batch)
+            .and("seq_len", seq_len),
+        MeasuredKernel::Decode {
+            shape,
+            batch,
+            kv_len,
+        } => attention_key(shape)
+            .and("batch", batch)
+            .and("kv_len", kv_len),
+        MeasuredKernel::AllReduce { shape, bytes } => allreduce_key(shape).and("bytes", bytes),
+        MeasuredKernel::Moe { shape, tokens } => moe_key(shape).and("tokens", tokens),
+    }
 }

@@ -3,6 +3,7 @@
 use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Provenance;
+use rooflut_codegen::OperationKind;
 
 /// A dtype by its name.
 pub(crate) fn dtype(text: &str) -> Result<Dtype, String> {
@@ -22,6 +23,16 @@ pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
     Dtype::from_name(text)
         .filter(|dtype| KV_DTYPES.contains(dtype))
         .ok_or_else(|| format!("expected one of {}", names(&KV_DTYPES)))
+}
+
+/// An operation by its name.
+pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
+    OperationKind::from_name(text).ok_or_else(|| {
+        format!(
+            "expected one of {}",
+            OperationKind::ALL.map(OperationKind::name).join(", ")
+        )
+    })
 }
 
 /// A provenance by its name.
