@@ -15,6 +15,7 @@ use crate::config_error::ConfigError;
 use crate::output::{count, scientific};
 use crate::refusal::Refusal;
 use crate::rejections::Rejected;
+use crate::score::LeftOut;
 use crate::trace_error::TraceError;
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -95,6 +96,14 @@ pub(crate) enum Error {
     Read { path: PathBuf, error: io::Error },
     /// A trace is not what it should be.
     Trace { path: PathBuf, error: TraceError },
+    /// A CSV of measured kernels is not what it should be.
+    Measurements(rooflut_codegen::Error),
+    /// No row of a CSV of measured kernels can be compared with a set.
+    NothingScored {
+        path: PathBuf,
+        set: &'static str,
+        left_out: Vec<LeftOut>,
+    },
     /// A file cannot be written.
     Write { path: PathBuf, error: io::Error },
     /// A file that would be replaced should not be.
@@ -218,6 +227,20 @@ impl fmt::Display for Error {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
             Error::Trace { path, error } => write!(f, "{}{error}", path.display()),
+            Error::Measurements(error) => error.fmt(f),
+            Error::NothingScored {
+                path,
+                set,
+                left_out,
+            } => {
+                let reasons: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
+                write!(
+                    f,
+                    "{}: expected a row that table set {set} can be compared with, found none: {}",
+                    path.display(),
+                    reasons.join("; ")
+                )
+            }
             Error::Write { path, error } => write!(
                 f,
                 "cannot write {}: {error}; check the folder and its permissions",

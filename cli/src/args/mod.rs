@@ -3,6 +3,7 @@
 mod lookup;
 mod run;
 mod step;
+mod tables;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -12,6 +13,7 @@ use rooflut::hardware::Dtype;
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
 pub(crate) use run::{Arrival, RunArgs, ServerArgs, SyntheticArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
+pub(crate) use tables::{ScoreArgs, TablesArgs, TablesCommand};
 
 use crate::error::Error;
 use crate::value;
@@ -46,8 +48,8 @@ pub(crate) enum Command {
     /// Look up one kernel in the tables.
     #[command(arg_required_else_help = false)]
     Lookup(LookupArgs),
-    /// List the compiled-in tables: operations, shapes, ranges, sources.
-    Tables(ListArgs),
+    /// List the compiled-in tables: operations, shapes, ranges, sources; score them.
+    Tables(TablesArgs),
     /// List the models known by name.
     Models(ListArgs),
 }
