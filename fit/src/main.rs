@@ -20,7 +20,10 @@ fn main() -> ExitCode {
     }
     let found = fit(&problem);
     print_constants(&found);
+    let files = problem.cases(&Engines::from_files());
+    print_errors("the constants of the files", &files);
     let fitted = problem.cases(&found.engines);
+    print_errors("fitted to all models", &fitted);
     let mut left_out = Vec::new();
     for model in models(&fitted) {
         eprintln!("leaving out {model}");
@@ -28,11 +31,6 @@ fn main() -> ExitCode {
         let cases = problem.cases(&rest.engines).into_iter();
         left_out.extend(cases.filter(|(_, case)| case.model == model));
     }
-    print_errors(
-        "the constants of the files",
-        &problem.cases(&Engines::from_files()),
-    );
-    print_errors("fitted to all models", &fitted);
     print_errors("each model left out of the fit", &left_out);
     ExitCode::SUCCESS
 }

@@ -83,7 +83,7 @@ pub const PARAMETERS: [Parameter; 7] = [
     Parameter {
         name: "moe_layer",
         unit: "us",
-        resolution: 2.0,
+        resolution: 1.0,
         per_si: 1e6,
         get: |engines| engines.newer.constants.moe_layer.0,
         set: |engines, value| engines.both(|engine| engine.constants.moe_layer = Seconds(value)),

@@ -9,7 +9,7 @@ use crate::parameters::Engines;
 /// The GPU whose rows are fitted.
 const GPU: &str = "h100";
 /// Load stages are cut to this: they are steady long before.
-const LONGEST_STAGE_S: f64 = 120.0;
+const LONGEST_STAGE_S: f64 = 300.0;
 /// Relative error from which a row counts less than its square: rows that no set of constants meets
 /// (a run that is slower than five equal ones) must not pull the others.
 const SOFT: f64 = 0.02;
