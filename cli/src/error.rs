@@ -10,10 +10,11 @@ use rooflut::sim::SimError;
 use rooflut::step::ModelError;
 use rooflut::step::compat::CompatError;
 use rooflut::table::{Provenance, Strictness};
+use rooflut_validation::Tally;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_error::ConfigError;
-use crate::output::{count, scientific};
+use crate::output::{count, plural, scientific};
 use crate::rejections::Rejected;
 use crate::trace_error::TraceError;
 
@@ -97,6 +98,10 @@ pub(crate) enum Error {
     Read { path: PathBuf, error: io::Error },
     /// A trace is not what it should be.
     Trace { path: PathBuf, error: TraceError },
+    /// A file of measurements is not what it should be.
+    Measurements(rooflut_validation::Error),
+    /// No row of any file of measurements can be predicted: files, and why not.
+    NothingPredicted(Vec<(String, Tally)>),
     /// A file cannot be written.
     Write { path: PathBuf, error: io::Error },
     /// A file that would be replaced should not be.
@@ -240,6 +245,8 @@ impl fmt::Display for Error {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
             Error::Trace { path, error } => write!(f, "{}{error}", path.display()),
+            Error::Measurements(error) => error.fmt(f),
+            Error::NothingPredicted(skipped) => write_nothing_predicted(f, skipped),
             Error::Write { path, error } => write!(
                 f,
                 "cannot write {}: {error}; check the folder and its permissions",
@@ -278,6 +285,22 @@ fn write_all_rejected(f: &mut fmt::Formatter<'_>, rejected: &[Rejected]) -> fmt:
     let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step.as_str()).collect();
     next_steps.dedup();
     write!(f, "; {}", next_steps.join(", "))
+}
+
+/// The most reasons that a message lists.
+const MOST_REASONS: usize = 3;
+
+fn write_nothing_predicted(f: &mut fmt::Formatter<'_>, skipped: &[(String, Tally)]) -> fmt::Result {
+    f.write_str("no row can be predicted")?;
+    for (index, (file, tally)) in skipped.iter().take(MOST_REASONS).enumerate() {
+        let separator = if index == 0 { ": " } else { ", " };
+        let rows = plural(tally.rows as u64, "row");
+        write!(f, "{separator}{rows} of {file}: {}", tally.text)?;
+    }
+    if skipped.len() > MOST_REASONS {
+        write!(f, ", ...")?;
+    }
+    write!(f, "; correct the rows, or use others")
 }
 
 fn write_too_uncertain(

@@ -31,6 +31,7 @@ mod table_set;
 mod tables;
 mod trace;
 mod trace_error;
+mod validate;
 mod value;
 
 use std::process::ExitCode;
@@ -63,6 +64,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
+        Command::Validate(args) => validate::run(args)?,
     };
     output::print(&answered.text)?;
     answered.failure.map_or(Ok(()), Err)

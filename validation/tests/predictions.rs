@@ -247,7 +247,7 @@ fn other_constants_of_an_engine_are_taken() {
                 d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,8\n";
     let dataset = read("steps.csv", text).unwrap();
     let mut slower: EngineStack = stacks::VLLM_0_15_1;
-    slower.constants.per_layer = slower.constants.per_layer + Seconds::from_us(10.0);
+    slower.constants.per_layer += Seconds::from_us(10.0);
     let predictor = Predictor {
         engines: &[&slower],
         ..Predictor::default()

@@ -3,6 +3,7 @@
 mod lookup;
 mod run;
 mod step;
+mod validate;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -11,6 +12,7 @@ use rooflut::hardware::Dtype;
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
 pub(crate) use run::{Arrival, RunArgs, SchedulingName, ServerArgs, SyntheticArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
+pub(crate) use validate::ValidateArgs;
 
 use crate::error::Error;
 use crate::value;
@@ -49,6 +51,8 @@ pub(crate) enum Command {
     Tables(ListArgs),
     /// List the models known by name.
     Models(ListArgs),
+    /// Predict measured runs and compare.
+    Validate(ValidateArgs),
 }
 
 /// The model and the GPUs that it runs on.
