@@ -1,4 +1,4 @@
-//! Compiles the table sets of `bench_data/` whose features are on.
+//! Compiles the table sets of `bench_data/` whose features are on, and the engine stacks.
 #![allow(clippy::expect_used, clippy::panic)] // A build script has nobody to return an error to.
 
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ const SETS: [(&str, &str); 6] = [
     ("CARGO_FEATURE_L40S", "l40s"),
 ];
 
+/// Files of `bench_data/engines/`, in order of their names.
+const ENGINES: [&str; 2] = ["vllm-0.11.0.toml", "vllm-0.15.1.toml"];
+
 fn main() {
     let data = Path::new("bench_data");
     let gpus = data.join("gpus.toml");
@@ -22,14 +25,21 @@ fn main() {
         .map(|(_, name)| data.join(name))
         .collect();
     println!("cargo::rerun-if-changed=build.rs");
-    for path in sets.iter().chain([&gpus]) {
+    let engines = ENGINES.map(|name| data.join("engines").join(name));
+    for path in sets.iter().chain([&gpus]).chain(&engines) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
-    match rooflut_codegen::generate_builtin(&gpus, &dirs) {
+    write("tables.rs", rooflut_codegen::generate_builtin(&gpus, &dirs));
+    let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
+    write("engines.rs", rooflut_codegen::generate_engines(&engines));
+}
+
+fn write(name: &str, source: Result<String, rooflut_codegen::Error>) {
+    match source {
         Ok(source) => {
             let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-            fs::write(Path::new(&out).join("tables.rs"), source).expect("OUT_DIR is writable");
+            fs::write(Path::new(&out).join(name), source).expect("OUT_DIR is writable");
         }
         Err(error) => {
             println!("cargo::error={error}");

@@ -2,3 +2,4 @@
 #![allow(clippy::unreadable_literal, clippy::excessive_precision)]
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
+include!(concat!(env!("OUT_DIR"), "/engines.rs"));

@@ -8,6 +8,7 @@ extern crate std;
 
 pub use rooflut_roofline::math;
 
+pub mod engine;
 mod error;
 mod generated;
 pub mod hardware;

@@ -81,14 +81,14 @@ pub(crate) fn expression(set: &TableSet) -> TokenStream {
 
 /// Formats items; text that does not parse as Rust would be a bug of this module and is passed on
 /// as it is, for the compiler to complain about.
-fn pretty(tokens: TokenStream) -> String {
+pub(crate) fn pretty(tokens: TokenStream) -> String {
     match syn::parse2(tokens.clone()) {
         Ok(file) => prettyplease::unparse(&file),
         Err(_) => tokens.to_string(),
     }
 }
 
-fn constant_name(name: &str) -> proc_macro2::Ident {
+pub(crate) fn constant_name(name: &str) -> proc_macro2::Ident {
     format_ident!("{}", name.to_uppercase().replace('-', "_"))
 }
 

@@ -1,14 +1,17 @@
-//! A curve for weights that were not measured, made from measured neighbours.
+//! A curve that no table holds: for weights that were not measured, made from measured neighbours; for
+//! steps, evened out.
 
 use super::gemm::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
-use crate::math::ln;
-use crate::table::{Axis, Curve, Entry, Provenance};
+use crate::math::{exp, ln};
+use crate::table::{Axis, Curve, Entry, MAX_POINTS, Provenance};
 
-/// Points that a blend holds: codegen lets no axis be longer.
-const MAX_POINTS: usize = 32;
 /// Measured curves that a blend is made of.
 const MAX_NEIGHBOURS: usize = 4;
+
+/// Rows (tokens) up to which a step's GEMMs are evened out, and how wide in ln(rows).
+const EVENED_ROWS: u32 = 256;
+const EVENED_WIDTH: f64 = 1.0;
 
 /// A measured shape that takes part in an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,6 +70,52 @@ impl<'t> Blend<'t> {
             neighbours,
             provenance,
         })
+    }
+
+    /// A measured curve as it is, to be changed.
+    pub(crate) fn of_curve(curve: &Curve<'t>, shape: GemmShape) -> Blend<'t> {
+        let mut ln_slowdown = [0.0; MAX_POINTS];
+        for (slot, value) in ln_slowdown.iter_mut().zip(curve.ln_slowdown()) {
+            *slot = *value;
+        }
+        Blend {
+            axis: curve.axis(),
+            ln_slowdown,
+            neighbours: [Some(Neighbour { shape, share: 1.0 }), None, None, None],
+            provenance: Provenance::Measured,
+        }
+    }
+
+    /// The same with the slowdowns of up to [`EVENED_ROWS`] rows (tokens) evened out: each the mean of
+    /// the logarithms, weighted by a Gaussian [`EVENED_WIDTH`] wide in ln(rows).
+    ///
+    /// A GEMM of few rows reads its weights and does little else, so its slowdown varies slowly with
+    /// them; what single rows show beside that differs from one collection of measurements to the next
+    /// (3 % median, 13 % p95). A step is the sum of hundreds of GEMMs with the same noise.
+    pub(crate) fn evened(self) -> Blend<'t> {
+        let few = self
+            .axis
+            .values()
+            .iter()
+            .filter(|&&m| m <= EVENED_ROWS)
+            .count();
+        let ln_m = self.axis.ln_values().get(..few).unwrap_or_default();
+        let mut ln_slowdown = self.ln_slowdown;
+        for (slot, &own) in ln_slowdown.iter_mut().zip(ln_m) {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for (&other, &value) in ln_m.iter().zip(&self.ln_slowdown) {
+                let apart = (other - own) / EVENED_WIDTH;
+                let weight = exp(-0.5 * apart * apart);
+                sum += weight * f64::from(value);
+                weights += weight;
+            }
+            *slot = (sum / weights) as f32;
+        }
+        Blend {
+            ln_slowdown,
+            provenance: self.provenance.max(Provenance::Interpolated),
+            ..self
+        }
     }
 
     /// The blended curve, without latencies: nothing was measured.

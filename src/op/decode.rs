@@ -1,9 +1,9 @@
 //! Decode attention: one new token per request over its KV cache.
 
 use super::attention::Found;
-use super::estimate::{Estimate, OpTime};
+use super::estimate::Estimate;
 use crate::error::ResolveError;
-use crate::hardware::AttentionShape;
+use crate::hardware::{AttentionShape, RankAttention, Rates};
 use crate::math::{exp, sqrt};
 use crate::table::{Grid, Place, Provenance, TableSet};
 
@@ -27,15 +27,6 @@ use crate::table::{Grid, Place, Provenance, TableSet};
 #[derive(Debug, Clone, Copy)]
 pub struct DecodeAttention<'t> {
     found: Found<'t>,
-}
-
-/// Where a kernel finds the KV entries that fit the L2 cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Caches {
-    /// As the benchmark found them.
-    AsMeasured,
-    /// In memory: between two decode kernels of a layer all other layers ran.
-    Cold,
 }
 
 impl DecodeAttention<'static> {
@@ -76,18 +67,6 @@ impl<'t> DecodeAttention<'t> {
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));
         let kv_tokens = (kv_tokens as f64).max(requests);
-        self.answer(requests, kv_tokens, Caches::AsMeasured)
-    }
-
-    /// The same inside a step, where all KV entries come from memory.
-    pub(crate) fn in_step(&self, requests: f64, kv_tokens: f64) -> OpTime {
-        let kv_tokens = kv_tokens.max(requests);
-        let estimate = self.answer(requests, kv_tokens, Caches::Cold);
-        let work = self.found.kernel.decode_work(requests, kv_tokens);
-        estimate.in_step(&work, self.found.reference)
-    }
-
-    fn answer(&self, requests: f64, kv_tokens: f64, caches: Caches) -> Estimate {
         let Found {
             kernel,
             entry,
@@ -95,19 +74,13 @@ impl<'t> DecodeAttention<'t> {
             ..
         } = self.found;
         let grid = &entry.points;
-        let measured_read = reference.hot_read;
-        let hot_read = match caches {
-            Caches::AsMeasured => measured_read,
-            Caches::Cold => 1.0,
-        };
         let length = grid.length().locate(kv_tokens / requests);
         let mut reading = grid.read(grid.batch().locate(requests), length);
-        if !self.found.exact || hot_read > measured_read {
+        if !self.found.exact {
             reading.latency_us = None;
-            // Colder than the row: no longer what was measured.
-            reading.provenance = reading.provenance.max(Provenance::Interpolated);
         }
         let slowdown = exp(reading.ln_slowdown);
+        let hot_read = reference.hot_read;
         let held = |kv_tokens| {
             kernel.decode_reference_s(requests, kv_tokens, hot_read, reference) * slowdown
         };
@@ -134,6 +107,21 @@ impl<'t> DecodeAttention<'t> {
         let bytes = |kv_tokens| self.found.kernel.decode_work(requests, kv_tokens).bytes;
         let share = bytes(kv_tokens) / bytes(edge_tokens);
         sqrt(held(kv_tokens) * (floor + (edge - floor) * share)).min(edge)
+    }
+
+    /// What the kernel of one rank is made of.
+    pub(super) fn kernel(&self) -> RankAttention {
+        self.found.kernel
+    }
+
+    /// Rates of the GPU.
+    pub(super) fn rates(&self) -> Rates {
+        self.found.reference.rates
+    }
+
+    /// Time of the smallest call, seconds.
+    pub(super) fn floor_s(&self) -> f64 {
+        self.found.floor_s
     }
 
     /// The measured shape that answers.

@@ -131,6 +131,22 @@ impl<'t> Gemm<'t> {
         )
     }
 
+    /// The same for steps, with the slowdowns of few rows evened out: [`Blend::evened`]. Kernels chosen
+    /// by m are left as they are.
+    pub(crate) fn evened(self) -> Gemm<'t> {
+        if self.tile_steps {
+            return self;
+        }
+        let blend = match self.points {
+            Points::Measured(curve) => Blend::of_curve(curve, self.shape),
+            Points::Blended(blend) => blend,
+        };
+        Gemm {
+            points: Points::Blended(blend.evened()),
+            ..self
+        }
+    }
+
     /// Time at `m` rows inside a step, where the weights come from memory.
     pub(crate) fn in_step(&self, m: f64, ln_m: f64) -> OpTime {
         self.at_ln(m, ln_m)

@@ -16,6 +16,7 @@ mod mfu;
 mod moe;
 mod policy;
 mod prefill;
+mod step_decode;
 
 pub use blend::Neighbour;
 pub use collective::AllReduce;
@@ -26,3 +27,4 @@ pub use mfu::{mfu_decode, mfu_gemm, mfu_prefill};
 pub use moe::Moe;
 pub use policy::{Policy, PolicyError};
 pub use prefill::{ChunkSums, PrefillAttention};
+pub(crate) use step_decode::StepDecode;

@@ -1,10 +1,12 @@
 //! A fused mixture-of-experts layer.
 
 use super::estimate::{Binding, Estimate, OpTime};
+use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, Reference};
 use crate::math::{exp, ln};
 use crate::table::{Curve, Entry, KernelTable, Provenance, TableSet};
+use crate::units::Seconds;
 
 /// A fused MoE layer whose experts have been looked up.
 ///
@@ -106,16 +108,22 @@ impl<'t> Moe<'t> {
         )
     }
 
-    /// The same inside a step, where the experts' weights come from memory. What sets the pace is asked
-    /// of the experts reached on average.
-    pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64) -> OpTime {
-        let Reference { rates, t0_s, .. } = self.reference;
+    /// Time inside a step: launches and the reads of the experts reached on average, or the math at the
+    /// measured efficiency where that takes longer.
+    ///
+    /// The table's rows were measured under skewed routing, which reaches fewer experts than servers do:
+    /// at few tokens the reads decide and the table is not asked.
+    pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64, engine: &StepConstants) -> OpTime {
+        let rates = &self.reference.rates;
         let expected = self.shape.expected_work(tokens);
+        let reads = expected.bytes * rates.s_per_byte / engine.expert_bandwidth;
+        let reading = self.curve.read(tokens, ln_tokens);
+        let math = expected.flops * rates.s_per_flop * exp(reading.ln_slowdown).max(1.0);
+        let launches = engine.moe_layer.0;
         OpTime {
-            binding: Binding::of(&expected, rates, *t0_s),
-            ..self
-                .at_ln(tokens, ln_tokens)
-                .in_step(&self.shape.work(tokens), self.reference)
+            time: Seconds(math.max(launches + reads)),
+            binding: Binding::of(&expected, rates, launches),
+            provenance: reading.provenance.max(self.provenance()),
         }
     }
 

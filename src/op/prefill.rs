@@ -1,6 +1,6 @@
 //! Prefill attention: new tokens of one or more prompts over themselves and their context.
 
-use super::attention::Found;
+use super::attention::{COLD_READ_SHARE, Found};
 use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, Prompts};
@@ -10,10 +10,6 @@ use crate::table::{Grid, Place, Provenance, TableSet};
 /// Exponent of time above the launch in prompt length, for prompts shorter than any measured: between
 /// the projections' 1 and attention's 2. Source: fitted on H100 below 1,024 tokens.
 const SHORT_PROMPT_EXPONENT: f64 = 1.3;
-
-/// Share of the memory bandwidth at which context is read. Source: what decode kernels reach on caches
-/// too large for the L2.
-const CONTEXT_READ_SHARE: f64 = 0.88;
 
 /// Prefill attention whose shape has been looked up.
 ///
@@ -181,7 +177,7 @@ impl<'t> PrefillAttention<'t> {
         } = self.found;
         let bytes = |prompts| kernel.prefill_work(prompts).bytes;
         let more = bytes(&chunks.prompts()) - bytes(&Prompts::equal(batch, length));
-        let reads = more.max(0.0) * reference.rates.s_per_byte / CONTEXT_READ_SHARE;
+        let reads = more.max(0.0) * reference.rates.s_per_byte / COLD_READ_SHARE;
         whole.longer_by(reads).at_best(Provenance::Transferred)
     }
 

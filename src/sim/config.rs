@@ -1,5 +1,6 @@
 //! The limits of the simulated server.
 
+use crate::engine::{EngineStack, Scheduling};
 use crate::sim::{Rejection, Request, SimError};
 
 /// Limits and policy of a server; the names are those of vLLM.
@@ -27,6 +28,9 @@ pub struct SimConfig {
     pub scheduling: Scheduling,
     /// Whether freed blocks keep their contents until they are taken.
     pub prefix_caching: PrefixCaching,
+    /// Nanoseconds of each request outside of the engine's steps (HTTP, tokenizer, detokenizer). They
+    /// pass before the engine sees it and count into its TTFT and E2E.
+    pub api_server_ns: u64,
 }
 
 /// Whether freed KV blocks keep their contents until they are taken.
@@ -43,25 +47,6 @@ pub enum PrefixCaching {
     Disabled,
 }
 
-/// When the batch of a step is fixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Scheduling {
-    /// When the step before it has ended (vLLM 0.11).
-    ///
-    /// An arrival during step s joins step s+1: a short prompt sees about 1.5 steps until its first
-    /// token.
-    Synchronous,
-    /// When the step before it starts (vLLM 0.15).
-    ///
-    /// An arrival during step s joins step s+2: a short prompt sees about 2.5 steps until its first
-    /// token. A request that finishes in step s is left out of step s+1, for its length is known,
-    /// but holds its slot and its blocks until step s has ended, so that step s+2 is the first that
-    /// can use them. If nothing could be fixed for step s+1, the engine is idle when step s ends and
-    /// starts at once with what has arrived.
-    OneStepAhead,
-}
-
 impl SimConfig {
     /// The last arrival that is served, 292 years after the start: half of what the clock can count, so
     /// that it never runs over.
@@ -70,7 +55,7 @@ impl SimConfig {
     /// A server with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///
     /// 128 sequences, 2,048 tokens a step, blocks of 16 tokens, scheduling one step ahead,
-    /// prefix caching.
+    /// prefix caching. Times are those of the engine, without an API server.
     pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
         SimConfig {
             max_num_seqs: 128,
@@ -80,6 +65,22 @@ impl SimConfig {
             block_size: 16,
             scheduling: Scheduling::OneStepAhead,
             prefix_caching: PrefixCaching::Enabled,
+            api_server_ns: 0,
+        }
+    }
+
+    /// The same server run by `engine`: its scheduling and its API server.
+    ///
+    /// ```
+    /// use rooflut::{engine::stacks, sim::{Scheduling, SimConfig}};
+    /// let config = SimConfig::new(8_192, 27_000).with_engine(&stacks::VLLM_0_11_0);
+    /// assert_eq!(config.scheduling, Scheduling::Synchronous);
+    /// ```
+    pub fn with_engine(self, engine: &EngineStack) -> SimConfig {
+        SimConfig {
+            scheduling: engine.scheduling,
+            api_server_ns: engine.api_server.to_nanos(),
+            ..self
         }
     }
 

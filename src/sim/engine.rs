@@ -88,7 +88,7 @@ impl<M: LatencyModel> Simulator<M> {
 struct Run<'a> {
     config: &'a SimConfig,
     requests: &'a [Request],
-    /// Arrivals and places in `requests`, ascending.
+    /// Arrivals at the engine and places in `requests`, ascending.
     order: Vec<(u64, usize)>,
     /// How many of `order` have arrived.
     arrived: usize,
@@ -106,7 +106,10 @@ impl<'a> Run<'a> {
         let mut order: Vec<(u64, usize)> = requests
             .iter()
             .enumerate()
-            .map(|(index, request)| (request.arrival_ns, index))
+            .map(|(index, request)| {
+                let at_engine = request.arrival_ns.saturating_add(config.api_server_ns);
+                (at_engine, index)
+            })
             .collect();
         order.sort_unstable();
         Run {

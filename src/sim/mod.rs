@@ -78,8 +78,9 @@ mod request;
 mod scheduler;
 mod sequence;
 
+pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
-pub use config::{PrefixCaching, Scheduling, SimConfig};
+pub use config::{PrefixCaching, SimConfig};
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};
 pub use metrics::{KvUse, Stats, Summary, Throughput};

@@ -4,7 +4,7 @@ use super::{ModelError, Part, StepOptions};
 use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use crate::model::{Ffn, ModelSpec};
-use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
+use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention, StepDecode};
 use crate::table::{Provenance, Strictness, TableSet};
 
 /// All kernels of a step, on one rank.
@@ -12,7 +12,7 @@ use crate::table::{Provenance, Strictness, TableSet};
 pub(super) struct Kernels {
     pub(super) qkv: Gemm<'static>,
     pub(super) prefill: PrefillAttention<'static>,
-    pub(super) decode: DecodeAttention<'static>,
+    pub(super) decode: StepDecode,
     pub(super) o_proj: Gemm<'static>,
     pub(super) ffn: FfnOps,
     /// `None` on a single GPU.
@@ -103,7 +103,7 @@ impl Finder<'_> {
 
     fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ModelError> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
-        self.accept(part, gemm, Gemm::provenance)
+        self.accept(part, gemm, Gemm::provenance).map(Gemm::evened)
     }
 
     fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ModelError> {
@@ -115,9 +115,10 @@ impl Finder<'_> {
         )
     }
 
-    fn decode(&self, shape: AttentionShape) -> Result<DecodeAttention<'static>, ModelError> {
+    fn decode(&self, shape: AttentionShape) -> Result<StepDecode, ModelError> {
         let decode = DecodeAttention::resolve(self.set, shape);
         self.accept(Part::DecodeAttention, decode, DecodeAttention::provenance)
+            .map(|decode| StepDecode::new(&decode, &self.set.gpu))
     }
 
     fn all_reduce(&self) -> Result<Option<AllReduce<'static>>, ModelError> {

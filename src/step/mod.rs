@@ -6,7 +6,6 @@ mod error;
 mod kernels;
 mod options;
 mod origins;
-mod overheads;
 mod roofline;
 mod time;
 
@@ -15,6 +14,5 @@ pub use batch::{Chunk, DecodeGroup, StepBatch};
 pub use error::ModelError;
 pub use options::{Parallelism, StepOptions};
 pub use origins::Origins;
-pub use overheads::Overheads;
 pub use roofline::RooflineModel;
 pub use time::{LatencyModel, Part, PartTime, StepTime};

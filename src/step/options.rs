@@ -1,6 +1,6 @@
 //! What a step model is told beside the model and the tables.
 
-use super::Overheads;
+use crate::engine::{EngineStack, StepConstants, stacks};
 use crate::hardware::Dtype;
 use crate::table::Strictness;
 
@@ -31,17 +31,24 @@ pub struct StepOptions {
     /// The worst that a kernel may resolve to: what its answers are at best. A step beyond the measured
     /// ranges can still be worse; [`StepTime::provenance`](super::StepTime::provenance) tells.
     pub strictness: Strictness,
-    /// Time that no table holds.
-    pub overheads: Overheads,
+    /// What the engine adds to the measured kernels.
+    pub constants: StepConstants,
 }
 
-impl Default for StepOptions {
-    /// 16-bit KV entries, any provenance, the overheads of vLLM.
-    fn default() -> StepOptions {
+impl StepOptions {
+    /// 16-bit KV entries, any provenance, the constants of `engine`.
+    pub fn for_engine(engine: &EngineStack) -> StepOptions {
         StepOptions {
             kv_dtype: Dtype::Bf16,
             strictness: Strictness::ANY,
-            overheads: Overheads::default(),
+            constants: engine.constants,
         }
+    }
+}
+
+impl Default for StepOptions {
+    /// 16-bit KV entries, any provenance, the constants of vLLM 0.15.1.
+    fn default() -> StepOptions {
+        StepOptions::for_engine(&stacks::VLLM_0_15_1)
     }
 }

@@ -1,10 +1,9 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::kernels::{FfnOps, GatedOps, Kernels};
-use super::{
-    LatencyModel, ModelError, Overheads, Parallelism, Part, StepBatch, StepOptions, StepTime,
-};
-use crate::hardware::{Dtype, Rates, Work};
+use super::{LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime};
+use crate::engine::StepConstants;
+use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
 use crate::model::{Ffn, ModelSpec};
 use crate::op::{Binding, ChunkSums, OpTime};
@@ -52,7 +51,7 @@ pub struct RooflineModel {
     /// Bytes that the small kernels of a layer move per token.
     small_bytes_per_token: f64,
     rates: Rates,
-    overheads: Overheads,
+    engine: StepConstants,
 }
 
 impl RooflineModel {
@@ -83,24 +82,24 @@ impl RooflineModel {
             kernels: Kernels::resolve(model, set, tp, &options)?,
             small_bytes_per_token: small_bytes_per_token(model, tp),
             rates: gpu.rates(dtype).ok_or(no_peak)?,
-            overheads: options.overheads,
+            engine: options.constants,
         })
     }
 
     fn add_layers(&self, step: &mut StepTime, batch: &StepBatch<'_>) {
-        let m = batch.tokens() as f64;
+        let tokens = batch.tokens();
+        let m = self.engine.padded_tokens(tokens) as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
         self.add(step, Part::Qkv, kernels.qkv.in_step(m, ln_m));
         self.add_attention(step, batch);
         self.add(step, Part::OProj, kernels.o_proj.in_step(m, ln_m));
-        self.add_ffn(step, m, ln_m);
+        self.add_ffn(step, tokens as f64, m, ln_m);
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.in_step(m * self.hidden * ACTIVATION_BYTES);
             add(step, Part::AllReduce, 2.0 * self.layers, once);
         }
-        let small = self.with_traffic(self.overheads.per_layer, m * self.small_bytes_per_token);
-        self.add(step, Part::SmallKernels, small);
+        self.add(step, Part::SmallKernels, self.small_kernels(m));
     }
 
     fn add_attention(&self, step: &mut StepTime, batch: &StepBatch<'_>) {
@@ -115,12 +114,13 @@ impl RooflineModel {
         let requests = batch.decode_requests();
         if requests > 0 {
             let kv_tokens = batch.decode_kv_tokens() as f64;
-            let decode = self.kernels.decode.in_step(requests as f64, kv_tokens);
+            let decode = self.kernels.decode.at(requests as f64, kv_tokens);
             self.add(step, Part::DecodeAttention, decode);
         }
     }
 
-    fn add_ffn(&self, step: &mut StepTime, m: f64, ln_m: f64) {
+    /// `m` is the padded number of tokens; experts see the `tokens` themselves.
+    fn add_ffn(&self, step: &mut StepTime, tokens: f64, m: f64, ln_m: f64) {
         let mut gated = |ops: &GatedOps| {
             self.add(step, Part::GateUp, ops.gate_up.in_step(m, ln_m));
             self.add(step, Part::Down, ops.down.in_step(m, ln_m));
@@ -136,7 +136,8 @@ impl RooflineModel {
                     gated(ops);
                 }
                 self.add(step, Part::Router, router.in_step(m, ln_m));
-                self.add(step, Part::Moe, experts.in_step(m, ln_m));
+                let experts = experts.in_step(tokens, ln(tokens), &self.engine);
+                self.add(step, Part::Moe, experts);
             }
         }
     }
@@ -145,8 +146,14 @@ impl RooflineModel {
         let lm_head = self.kernels.lm_head.in_step(rows, ln(rows));
         add(step, Part::LmHead, 1.0, lm_head);
         let logits = rows * self.vocab;
-        let sampling = self.with_traffic(self.overheads.per_logit * logits, logits * LOGIT_BYTES);
-        add(step, Part::Sampling, 1.0, sampling);
+        let sampling = self.engine.logit * logits;
+        let read = Seconds(logits * LOGIT_BYTES * self.rates.s_per_byte);
+        add(
+            step,
+            Part::Sampling,
+            1.0,
+            not_looked_up(sampling.max(read), Binding::Memory),
+        );
     }
 
     /// Adds a kernel that runs once per layer.
@@ -154,19 +161,27 @@ impl RooflineModel {
         add(step, part, self.layers, once);
     }
 
-    /// Constant time and the time of `bytes` of traffic.
-    fn with_traffic(&self, constant: Seconds, bytes: f64) -> OpTime {
-        let work = Work {
-            bytes,
-            ..Work::default()
+    /// The small kernels of a layer: their launches, or their traffic where it takes longer.
+    fn small_kernels(&self, m: f64) -> OpTime {
+        let bytes = m * self.small_bytes_per_token;
+        let traffic = bytes * self.rates.s_per_byte / self.engine.small_kernel_bandwidth;
+        let launches = self.engine.layer;
+        let binding = if traffic > launches.0 {
+            Binding::Memory
+        } else {
+            Binding::Latency
         };
-        let time = constant + Seconds(work.bound_s(&self.rates));
-        OpTime {
-            time,
-            binding: Binding::of(&work, &self.rates, constant.0),
-            // Not looked up: the origin of the step's time is that of its kernels.
-            provenance: Provenance::Measured,
-        }
+        not_looked_up(launches.max(Seconds(traffic)), binding)
+    }
+}
+
+/// Time that no table holds.
+fn not_looked_up(time: Seconds, binding: Binding) -> OpTime {
+    OpTime {
+        time,
+        binding,
+        // The origin of the step's time is that of its kernels.
+        provenance: Provenance::Measured,
     }
 }
 
@@ -185,6 +200,10 @@ impl LatencyModel for RooflineModel {
         let rows = batch.sampled_tokens();
         if rows > 0 {
             self.add_sampling(&mut step, rows as f64);
+        }
+        if self.engine.host > Seconds::ZERO {
+            let host = not_looked_up(self.engine.host, Binding::Latency);
+            add(&mut step, Part::Host, 1.0, host);
         }
         step
     }

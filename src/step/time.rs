@@ -47,11 +47,13 @@ pub enum Part {
     LmHead,
     /// Sampling over the vocabulary.
     Sampling,
+    /// The GPU waits for the host.
+    Host,
 }
 
 impl Part {
     /// How many parts there are.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
 
     /// All parts, in the order of a layer.
     pub const ALL: [Part; Part::COUNT] = [
@@ -67,6 +69,7 @@ impl Part {
         Part::SmallKernels,
         Part::LmHead,
         Part::Sampling,
+        Part::Host,
     ];
 
     /// The name used in outputs.
@@ -84,12 +87,14 @@ impl Part {
             Part::SmallKernels => "small_kernels",
             Part::LmHead => "lm_head",
             Part::Sampling => "sampling",
+            Part::Host => "host",
         }
     }
 
-    /// Whether tables hold its time; else it is made of [`Overheads`](super::Overheads) and traffic.
+    /// Whether tables hold its time; else it follows from the constants of the engine
+    /// ([`StepConstants`](crate::engine::StepConstants)) and traffic.
     pub const fn is_looked_up(self) -> bool {
-        !matches!(self, Part::SmallKernels | Part::Sampling)
+        !matches!(self, Part::SmallKernels | Part::Sampling | Part::Host)
     }
 }
 

@@ -2,6 +2,9 @@
 
 use crate::math::ln;
 
+/// The longest axis that the code generator lets pass.
+pub(crate) const MAX_POINTS: usize = 32;
+
 /// Measured coordinates in ascending order, with their logarithms.
 #[derive(Debug, Clone, Copy)]
 pub struct Axis<'a> {

@@ -50,7 +50,6 @@ impl<'a> Curve<'a> {
     }
 
     /// The logarithms of latency over reference time.
-    #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) const fn ln_slowdown(&self) -> &'a [f32] {
         self.ln_slowdown
     }

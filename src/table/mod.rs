@@ -6,6 +6,7 @@ mod grid;
 mod provenance;
 mod set;
 
+pub(crate) use axis::MAX_POINTS;
 pub use axis::{Axis, Bracket, Place};
 pub use curve::{Curve, Reading};
 pub use grid::Grid;

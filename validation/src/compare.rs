@@ -1,6 +1,7 @@
 //! A prediction beside its measurement.
 
 use crate::predict::Reason;
+use crate::summary::signed_percent;
 
 /// What is predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +48,7 @@ pub struct Comparison {
 impl Comparison {
     /// The error in percent of the measurement: above 0 where the prediction is too large.
     pub fn signed(&self) -> f64 {
-        100.0 * (self.predicted - self.actual) / self.actual
+        signed_percent(self.predicted, self.actual)
     }
 
     /// The absolute percentage error.

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::engine_stack::{EngineStack, stacks};
+use rooflut::engine::{EngineStack, stacks};
 
 /// With what rows are predicted.
 ///

@@ -21,7 +21,6 @@ mod compare;
 mod dataset;
 mod embedded;
 mod engine;
-mod engine_stack;
 mod error;
 mod kind;
 mod outcome;
@@ -36,7 +35,6 @@ pub use compare::{Comparison, Metric};
 pub use dataset::{Dataset, Rows};
 pub use embedded::embedded;
 pub use engine::Predictor;
-pub use engine_stack::{EngineStack, Scheduling, StepConstants, stacks};
 pub use error::{Error, Problem};
 pub use kind::Kind;
 pub use read::read;
@@ -45,4 +43,4 @@ pub use rows::{
     DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
     SoloRequest, Stage,
 };
-pub use summary::{Summary, summarize};
+pub use summary::{Summary, signed_percent, summarize};

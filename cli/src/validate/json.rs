@@ -1,6 +1,6 @@
 //! `rooflut validate` for programs.
 
-use rooflut_validation::{FileReport, Stage};
+use rooflut_validation::{FileReport, Stage, Summary, Tally};
 use serde::{Serialize, Serializer};
 
 use crate::error::Error;
@@ -37,12 +37,8 @@ struct SummaryJson<'r> {
     file: &'r str,
     gpu: &'static str,
     metric: &'static str,
-    n: usize,
-    median_ape: f64,
-    mean_ape: f64,
-    p90_ape: f64,
-    max_ape: f64,
-    mean_signed: f64,
+    #[serde(flatten)]
+    errors: Summary,
 }
 
 #[derive(Serialize)]
@@ -61,7 +57,7 @@ struct NoteJson<'r> {
 
 /// All reports as one object.
 pub(super) fn render(reports: &[FileReport]) -> Result<String, Error> {
-    let tallies = |of: fn(&FileReport) -> &Vec<rooflut_validation::Tally>| {
+    let tallies = |of: fn(&FileReport) -> &[Tally]| {
         reports.iter().flat_map(move |report| {
             let tallies = of(report).iter();
             tallies.map(|tally| (report.file.as_str(), tally.text.as_str(), tally.rows))
@@ -107,12 +103,7 @@ fn summary(report: &FileReport) -> impl Iterator<Item = SummaryJson<'_>> {
         file: &report.file,
         gpu: summary.gpu,
         metric: summary.metric.name(),
-        n: summary.errors.n,
-        median_ape: summary.errors.median_ape,
-        mean_ape: summary.errors.mean_ape,
-        p90_ape: summary.errors.p90_ape,
-        max_ape: summary.errors.max_ape,
-        mean_signed: summary.errors.mean_signed,
+        errors: summary.errors,
     })
 }
 

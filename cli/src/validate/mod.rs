@@ -6,47 +6,37 @@ mod markdown;
 mod sheet;
 mod tables;
 mod text;
+mod unpredicted;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub(crate) use unpredicted::Unpredicted;
+
 use rooflut_validation::{Dataset, FileReport, Predictor, embedded, read, validate};
 
 use crate::args::ValidateArgs;
 use crate::error::Error;
-use crate::output::Answered;
 
-/// Predicts, compares and answers with the text to print, and with an error if nothing could be
-/// predicted.
-pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
+/// Predicts, compares and answers with the text to print.
+pub(crate) fn run(args: &ValidateArgs) -> Result<String, Error> {
     let datasets = match args.files.is_empty() {
-        true => embedded().map_err(Error::Measurements)?,
+        true => embedded().map_err(Error::MeasuredRuns)?,
         false => read_all(&args.files)?,
     };
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
-    let text = if args.json {
-        json::render(&reports)?
+    if reports.iter().all(|report| report.cases.is_empty()) {
+        return Err(Error::NothingPredicted(Unpredicted::new(&reports)));
+    }
+    if args.json {
+        json::render(&reports)
     } else if args.markdown {
-        markdown::render(&reports, args.files.is_empty())
+        Ok(markdown::render(&reports, args.files.is_empty()))
     } else {
-        text::render(&reports, args.rows)
-    };
-    Ok(Answered {
-        text,
-        failure: failure(&reports),
-    })
-}
-
-/// The error of files of which no row could be predicted.
-fn failure(reports: &[FileReport]) -> Option<Error> {
-    let none = reports.iter().all(|report| report.cases.is_empty());
-    let skipped = reports.iter().flat_map(|report| {
-        let skipped = report.skipped.iter();
-        skipped.map(|tally| (report.file.clone(), tally.clone()))
-    });
-    none.then(|| Error::NothingPredicted(skipped.collect()))
+        Ok(text::render(&reports, args.rows))
+    }
 }
 
 /// The measurements of all files, each under the name of its file.
@@ -61,7 +51,7 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
             })?;
             // Errors name the whole path.
             let dataset = read(&path.display().to_string(), bytes);
-            let dataset = dataset.map_err(Error::Measurements)?;
+            let dataset = dataset.map_err(Error::MeasuredRuns)?;
             Ok(Dataset { file, ..dataset })
         })
         .collect()

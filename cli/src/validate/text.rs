@@ -15,12 +15,8 @@ pub(super) fn render(reports: &[FileReport], all_rows: bool) -> String {
     if !remarks.is_empty() {
         text += &format!("\n{remarks}");
     }
-    let summaries = tables::summaries(reports);
-    if summaries.is_empty() {
-        return text;
-    }
     text += "\nErrors in percent of the measurement; bias is the mean with its sign, above 0: predicted too long\n\n";
-    text += &summaries.text();
+    text += &tables::summaries(reports).text();
     for report in reports.iter().filter(|report| !report.cases.is_empty()) {
         text += &file(report, all_rows);
     }

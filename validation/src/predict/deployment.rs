@@ -7,8 +7,8 @@ use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
 use super::Reason;
-use crate::engine_stack::EngineStack;
 use crate::rows::{Limits, Server};
+use rooflut::engine::EngineStack;
 
 /// A model on GPUs.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl Deployment {
                 self.model
             )),
             // A model that is quantised already keeps its own mixture.
-            "fp8" if is_16_bit => self.spec = with_weight_dtype(self.spec, Dtype::Fp8),
+            "fp8" if is_16_bit => self.spec = self.spec.with_weight_dtype(Dtype::Fp8),
             "fp8" => {}
             _ => return Err(Reason::UnknownDtype(dtype.to_owned())),
         }
@@ -74,8 +74,7 @@ impl Deployment {
     /// # Errors
     /// The ranks cannot share the model, or the tables lack a kernel.
     pub fn step_model(&self, engine: &EngineStack) -> Result<RooflineModel, Reason> {
-        let mut options = StepOptions::default();
-        options.overheads = engine.constants;
+        let options = StepOptions::for_engine(engine);
         let parallelism = Parallelism::tensor(self.tp);
         let model = RooflineModel::try_new(&self.spec, self.set, parallelism, options)?;
         Ok(model)
@@ -110,12 +109,11 @@ impl Deployment {
             None => self.planned_kv_blocks(limits)?,
         };
         let max_model_len = limits.max_model_len.unwrap_or(self.spec.max_model_len);
-        let mut config = SimConfig::new(max_model_len, kv_blocks);
+        let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(engine);
         config.max_num_seqs = limits.max_num_seqs.unwrap_or(config.max_num_seqs);
         config.max_num_batched_tokens = limits
             .max_num_batched_tokens
             .unwrap_or(config.max_num_batched_tokens);
-        config.scheduling = engine.scheduling;
         config.prefix_caching = limits.prefix_caching;
         Ok(config)
     }
@@ -141,19 +139,6 @@ fn formats(spec: &ModelSpec) -> [Dtype; 2] {
         Ffn::Moe { expert_dtype, .. } => [spec.weight_dtype, expert_dtype],
         _ => [spec.weight_dtype; 2],
     }
-}
-
-/// `spec` with attention projections, FFN and experts in `dtype`. To be `ModelSpec::with_weight_dtype`
-/// as soon as the library has it.
-fn with_weight_dtype(spec: ModelSpec, dtype: Dtype) -> ModelSpec {
-    let mut quantized = ModelSpec {
-        weight_dtype: dtype,
-        ..spec
-    };
-    if let Ffn::Moe { expert_dtype, .. } = &mut quantized.ffn {
-        *expert_dtype = dtype;
-    }
-    quantized
 }
 
 #[cfg(test)]
@@ -224,7 +209,7 @@ mod tests {
     #[test]
     fn limits_that_are_not_given_are_those_of_vllm_and_the_model() {
         let llama = Deployment::find(&server("h100", "llama-2-7b", "")).unwrap();
-        let engine = &crate::engine_stack::stacks::VLLM_0_11_0;
+        let engine = &rooflut::engine::stacks::VLLM_0_11_0;
         let config = llama.config(&Limits::default(), engine).unwrap();
         assert_eq!(config.max_model_len, 4096);
         assert_eq!(

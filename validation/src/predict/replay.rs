@@ -4,8 +4,8 @@ use rooflut::sim::{Outcome, Request, RequestRecord, Simulator};
 use rooflut::units::Seconds;
 
 use super::{Deployment, Reason};
-use crate::engine_stack::EngineStack;
 use crate::rows::{Latencies, ReplayedRequest};
+use rooflut::engine::EngineStack;
 
 /// The requests of one run: same experiment, server and limits.
 #[derive(Debug, Clone)]
@@ -57,7 +57,8 @@ pub fn replay(
         return Ok(Vec::new());
     };
     let deployment = Deployment::find(&first.server)?;
-    let config = deployment.config(&first.limits, engine)?;
+    let mut config = deployment.config(&first.limits, engine)?;
+    config.api_server_ns = 0;
     let model = deployment.step_model(engine)?;
     let rows = run.rows.iter().enumerate();
     let requests: Vec<Request> = rows.map(|(place, (_, row))| request(row, place)).collect();

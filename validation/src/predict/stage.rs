@@ -1,11 +1,10 @@
 //! A server under a constant or random load.
 
 use rooflut::sim::{Arrivals, Outcome, Request, Simulator, Stats};
-use rooflut::units::Seconds;
 
 use super::{Deployment, Reason};
-use crate::engine_stack::EngineStack;
 use crate::rows::{Latencies, LoadStage};
+use rooflut::engine::EngineStack;
 
 /// The most requests that are simulated.
 const MOST_REQUESTS: f64 = 1e7;
@@ -34,13 +33,11 @@ pub fn load_stage(
         }
     }
     let summary = &report.summary;
-    let mean_ms =
-        |delay: Seconds, stats: Option<Stats>| stats.map(|stats| (stats.mean + delay).ms());
-    // The engine sees a request after the API server.
+    let mean_ms = |stats: Option<Stats>| stats.map(|stats| stats.mean.ms());
     Ok(Latencies {
-        ttft_ms: mean_ms(engine.api_server, summary.ttft),
-        tpot_ms: mean_ms(Seconds::ZERO, summary.tpot),
-        e2e_ms: mean_ms(engine.api_server, summary.e2e),
+        ttft_ms: mean_ms(summary.ttft),
+        tpot_ms: mean_ms(summary.tpot),
+        e2e_ms: mean_ms(summary.e2e),
     })
 }
 

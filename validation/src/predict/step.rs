@@ -5,8 +5,8 @@ use rooflut::sim::SimError;
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, RooflineModel, StepBatch};
 
 use super::{Deployment, Reason};
-use crate::engine_stack::EngineStack;
 use crate::rows::{DecodeStep, Limits, SoloRequest};
+use rooflut::engine::EngineStack;
 
 /// Predictions for a request that runs alone.
 #[derive(Debug, Clone, Copy, PartialEq)]

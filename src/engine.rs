@@ -1,0 +1,122 @@
+//! The engine around the kernels: what vLLM adds to them, by version.
+
+pub use crate::generated::stacks;
+
+use crate::units::Seconds;
+
+/// A serving engine: how it schedules, and what it adds to the measured kernels.
+///
+/// The built-in ones ([`stacks`]) come from `bench_data/engines/`, one set of constants for all models
+/// and GPUs.
+///
+/// ```
+/// use rooflut::engine;
+/// let stack = engine::find("vllm-0.15.1").unwrap();
+/// assert!(stack.api_server.ms() > 1.0);
+/// assert_eq!(stack.about[0].unit, "us");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct EngineStack {
+    /// Name and version, `vllm-0.15.1`.
+    pub name: &'static str,
+    /// What is meant exactly.
+    pub description: &'static str,
+    /// When the batch of a step is fixed.
+    pub scheduling: Scheduling,
+    /// What a step takes beside its kernels.
+    pub constants: StepConstants,
+    /// Time of a request outside of the engine's steps: HTTP, tokenizer, detokenizer.
+    pub api_server: Seconds,
+    /// Each constant as its file gives it.
+    pub about: &'static [Constant],
+}
+
+/// A constant of an engine stack as its file gives it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Constant {
+    /// Its name, `layer`.
+    pub name: &'static str,
+    /// Its value in `unit`.
+    pub value: f64,
+    /// `us`, `ns`, `ms` or `share` (of the memory bandwidth).
+    pub unit: &'static str,
+    /// What it stands for.
+    pub meaning: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// What a step takes beside its kernels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct StepConstants {
+    /// Launches of the small kernels of a layer and gaps between its kernels.
+    pub layer: Seconds,
+    /// Share of the memory bandwidth at which the small kernels move the activations, where that
+    /// takes longer than [`layer`](Self::layer).
+    pub small_kernel_bandwidth: f64,
+    /// Sampling, per sampled row and vocabulary entry.
+    pub logit: Seconds,
+    /// Routing, sorting and launches of a mixture-of-experts layer.
+    pub moe_layer: Seconds,
+    /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
+    pub expert_bandwidth: f64,
+    /// Time between two steps in which the GPU waits for the host.
+    pub host: Seconds,
+    /// Steps of at most so many tokens run as CUDA graphs, which are captured for 1, 2, 4 and the
+    /// multiples of 8 and work on the next larger of these.
+    pub cuda_graph_max_tokens: u32,
+}
+
+impl StepConstants {
+    /// Nothing but the kernels: no launches, no host, no padding; memory at its full bandwidth.
+    pub const NONE: StepConstants = StepConstants {
+        layer: Seconds::ZERO,
+        small_kernel_bandwidth: 1.0,
+        logit: Seconds::ZERO,
+        moe_layer: Seconds::ZERO,
+        expert_bandwidth: 1.0,
+        host: Seconds::ZERO,
+        cuda_graph_max_tokens: 0,
+    };
+
+    /// The tokens that the kernels of a step of `tokens` work on.
+    ///
+    /// ```
+    /// use rooflut::engine::stacks::VLLM_0_15_1;
+    /// let padded = |tokens| VLLM_0_15_1.constants.padded_tokens(tokens);
+    /// assert_eq!([1, 3, 8, 17, 1000].map(padded), [1, 4, 8, 24, 1000]);
+    /// ```
+    pub fn padded_tokens(&self, tokens: u64) -> u64 {
+        match tokens {
+            _ if tokens > u64::from(self.cuda_graph_max_tokens) => tokens,
+            0..=2 => tokens,
+            3..=4 => 4,
+            _ => tokens.next_multiple_of(8),
+        }
+    }
+}
+
+/// When the batch of a step is fixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Scheduling {
+    /// When the step before it has ended (vLLM 0.11).
+    ///
+    /// An arrival during step s joins step s+1: a short prompt sees about 1.5 steps until its first
+    /// token.
+    Synchronous,
+    /// When the step before it starts (vLLM 0.15).
+    ///
+    /// An arrival during step s joins step s+2: a short prompt sees about 2.5 steps until its first
+    /// token. A request that finishes in step s is left out of step s+1, for its length is known,
+    /// but holds its slot and its blocks until step s has ended, so that step s+2 is the first that
+    /// can use them. If nothing could be fixed for step s+1, the engine is idle when step s ends and
+    /// starts at once with what has arrived.
+    OneStepAhead,
+}
+
+/// The engine stack of that name.
+pub fn find(name: &str) -> Option<&'static EngineStack> {
+    stacks::ALL.into_iter().find(|stack| stack.name == name)
+}

@@ -1,0 +1,98 @@
+//! Decode attention inside a step, where the KV cache is cold.
+
+use super::attention::COLD_READ_SHARE;
+use super::{Binding, DecodeAttention, OpTime};
+use crate::hardware::{Gpu, RankAttention, Rates};
+use crate::table::{Grid, MAX_POINTS, Provenance};
+use crate::units::Seconds;
+
+/// KV bytes, as a multiple of the L2 cache, from which a benchmark that repeats one kernel reads from
+/// memory.
+const COLD: f64 = 3.0;
+
+/// Decode attention whose KV entries come from memory: between two decode kernels of a layer all other
+/// layers ran.
+///
+/// A benchmark finds a KV cache of the size of the L2 cache there, so its rows do not answer for a
+/// step. What they show is the time of the smallest call and the rate at which KV caches too large for
+/// L2 are read: a step takes the one plus its bytes at the other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepDecode {
+    kernel: RankAttention,
+    rates: Rates,
+    /// Time of the smallest call.
+    floor_s: f64,
+    /// Time of a byte from memory, as the grid shows it; not below the data sheet's.
+    s_per_byte: f64,
+    /// The most requests and the longest KV length of the grid.
+    ends: (f64, f64),
+    provenance: Provenance,
+}
+
+impl StepDecode {
+    /// `attention` inside the steps of `gpu`.
+    pub(crate) fn new(attention: &DecodeAttention<'_>, gpu: &Gpu) -> StepDecode {
+        let grid = attention.grid();
+        let rates = attention.rates();
+        let last =
+            |axis: crate::table::Axis<'_>| axis.range().map_or(0.0, |(_, last)| f64::from(last));
+        let measured = attention.matched().on_rank();
+        let cold_bytes = COLD * gpu.l2_bytes as f64;
+        let read = median_read(&measured, grid, cold_bytes, attention.floor_s());
+        let sheet = rates.s_per_byte;
+        StepDecode {
+            kernel: attention.kernel(),
+            rates,
+            floor_s: attention.floor_s(),
+            s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
+            ends: (last(grid.batch()), last(grid.length())),
+            provenance: attention.provenance().max(Provenance::Interpolated),
+        }
+    }
+
+    /// Time of one token for each of `requests` with `kv_tokens` KV entries in all.
+    #[inline]
+    pub(crate) fn at(&self, requests: f64, kv_tokens: f64) -> OpTime {
+        let kv_tokens = kv_tokens.max(requests);
+        let work = self.kernel.decode_work(requests, kv_tokens);
+        let seconds = self.floor_s + work.bytes * self.s_per_byte;
+        let (most, longest) = self.ends;
+        let beyond = requests > most || kv_tokens > longest * requests;
+        OpTime {
+            time: Seconds(seconds.max(work.flops * self.rates.s_per_flop)),
+            binding: Binding::of(&work, &self.rates, self.floor_s),
+            provenance: if beyond {
+                self.provenance.max(Provenance::Extrapolated)
+            } else {
+                self.provenance
+            },
+        }
+    }
+}
+
+/// Seconds per byte, the smallest call taken off: the median of the cells of `grid` with KV caches of
+/// more than `cold_bytes`; `None` where there is none.
+fn median_read(
+    kernel: &RankAttention,
+    grid: &Grid<'_>,
+    cold_bytes: f64,
+    floor_s: f64,
+) -> Option<f64> {
+    let mut reads = [0.0_f64; MAX_POINTS * MAX_POINTS];
+    let mut count = 0;
+    for (row, &batch) in grid.batch().values().iter().enumerate() {
+        for (column, &length) in grid.length().values().iter().enumerate() {
+            let (requests, tokens) = (f64::from(batch), f64::from(batch) * f64::from(length));
+            let large = tokens * kernel.kv_bytes > cold_bytes;
+            let cell = grid.latency_us(row, column).filter(|_| large);
+            if let (Some(latency_us), Some(slot)) = (cell, reads.get_mut(count)) {
+                let reading_s = f64::from(latency_us) * 1e-6 - floor_s;
+                *slot = reading_s / kernel.decode_work(requests, tokens).bytes;
+                count += 1;
+            }
+        }
+    }
+    let reads = reads.get_mut(..count)?;
+    reads.sort_unstable_by(f64::total_cmp);
+    reads.get(count / 2).copied()
+}
