@@ -75,12 +75,17 @@ impl Pair {
             // A metric that cannot exist may be told as 0.
             (_, None) | (None, Some(0.0)) => Ok(None),
             (None, Some(_)) => Err(Reason::NoLengths(metric)),
-            (Some(_), Some(0.0)) => Err(Reason::MeasuredZero(metric)),
-            (Some(predicted), Some(actual)) => Ok(Some(Comparison {
-                metric,
-                predicted,
-                actual,
-            })),
+            (Some(predicted), Some(actual)) => {
+                let comparison = Comparison {
+                    metric,
+                    predicted,
+                    actual,
+                };
+                match comparison.signed().is_finite() {
+                    true => Ok(Some(comparison)),
+                    false => Err(Reason::MeasuredZero(metric)),
+                }
+            }
         }
     }
 }
