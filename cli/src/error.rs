@@ -17,6 +17,7 @@ use crate::refusal::Refusal;
 use crate::rejections::Rejected;
 use crate::score::LeftOut;
 use crate::trace_error::TraceError;
+use crate::validate::Unpredicted;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -104,6 +105,10 @@ pub(crate) enum Error {
         set: &'static str,
         left_out: Vec<LeftOut>,
     },
+    /// A file of measured runs is not what it should be.
+    MeasuredRuns(rooflut_validation::Error),
+    /// No row of any file of measured runs can be predicted.
+    NothingPredicted(Unpredicted),
     /// A file cannot be written.
     Write { path: PathBuf, error: io::Error },
     /// A file that would be replaced should not be.
@@ -241,6 +246,8 @@ impl fmt::Display for Error {
                     reasons.join("; ")
                 )
             }
+            Error::MeasuredRuns(error) => error.fmt(f),
+            Error::NothingPredicted(skipped) => skipped.fmt(f),
             Error::Write { path, error } => write!(
                 f,
                 "cannot write {}: {error}; check the folder and its permissions",

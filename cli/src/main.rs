@@ -11,7 +11,6 @@ mod config_json;
 mod config_keys;
 mod config_object;
 mod error;
-mod error_summary;
 mod fields;
 mod lookup;
 mod lookup_output;
@@ -37,6 +36,7 @@ mod table_set;
 mod tables;
 mod trace;
 mod trace_error;
+mod validate;
 mod value;
 
 use std::process::ExitCode;
@@ -69,6 +69,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
+        Command::Validate(args) => validate::run(args)?.into(),
     };
     output::print(&answered.text)?;
     answered.failure.map_or(Ok(()), Err)

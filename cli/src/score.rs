@@ -9,11 +9,11 @@ use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use rooflut::table::{Provenance, TableSet};
 use rooflut_codegen::{MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
+use rooflut_validation::{Summary, signed_percent, summarize};
 use serde::Serialize;
 
 use crate::args::ScoreArgs;
 use crate::error::Error;
-use crate::error_summary::{ErrorSummary, signed_percent};
 use crate::fields::{self, Fields};
 use crate::output::{count, plural};
 use crate::table_set;
@@ -77,7 +77,7 @@ pub(crate) struct Group<'s> {
     pub(crate) metric: &'s str,
     /// Their origin, if they were split.
     provenance: Option<Provenance>,
-    pub(crate) errors: ErrorSummary,
+    pub(crate) errors: Summary,
 }
 
 /// Whether errors are told by the origin of the prediction.
@@ -148,7 +148,7 @@ impl<'f> Score<'f> {
         Some(Group {
             metric,
             provenance,
-            errors: ErrorSummary::of(&signed)?,
+            errors: summarize(&signed)?,
         })
     }
 }

@@ -1,9 +1,9 @@
 //! What `rooflut tables score` prints for programs.
 
+use rooflut_validation::Summary;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::error_summary::ErrorSummary;
 use crate::fields::Fields;
 use crate::output::json;
 use crate::score::{Group, LeftOut, Score, Scored, Split};
@@ -25,7 +25,7 @@ struct SummaryJson<'s> {
     gpu: &'static str,
     metric: &'s str,
     #[serde(flatten)]
-    errors: ErrorSummary,
+    errors: Summary,
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use crate::error_summary::ErrorSummary;
+use rooflut_validation::Summary;
+
 use crate::output::{Align, Grid, count, number, wrapped};
 use crate::score::{Group, Score, Scored, Split};
 
@@ -123,7 +124,7 @@ fn split_fields(rows: &[&Scored]) -> (Vec<String>, Vec<&'static str>) {
 }
 
 /// A line of the table of errors.
-fn cells(kernels: &str, origin: &str, errors: &ErrorSummary) -> Vec<String> {
+fn cells(kernels: &str, origin: &str, errors: &Summary) -> Vec<String> {
     vec![
         kernels.to_owned(),
         origin.to_owned(),

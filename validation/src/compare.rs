@@ -1,6 +1,7 @@
 //! A prediction beside its measurement.
 
 use crate::predict::Reason;
+use crate::summary::signed_percent;
 
 /// What is predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +48,7 @@ pub struct Comparison {
 impl Comparison {
     /// The error in percent of the measurement: above 0 where the prediction is too large.
     pub fn signed(&self) -> f64 {
-        100.0 * (self.predicted - self.actual) / self.actual
+        signed_percent(self.predicted, self.actual)
     }
 
     /// The absolute percentage error.
@@ -74,12 +75,17 @@ impl Pair {
             // A metric that cannot exist may be told as 0.
             (_, None) | (None, Some(0.0)) => Ok(None),
             (None, Some(_)) => Err(Reason::NoLengths(metric)),
-            (Some(_), Some(0.0)) => Err(Reason::MeasuredZero(metric)),
-            (Some(predicted), Some(actual)) => Ok(Some(Comparison {
-                metric,
-                predicted,
-                actual,
-            })),
+            (Some(predicted), Some(actual)) => {
+                let comparison = Comparison {
+                    metric,
+                    predicted,
+                    actual,
+                };
+                match comparison.signed().is_finite() {
+                    true => Ok(Some(comparison)),
+                    false => Err(Reason::MeasuredZero(metric)),
+                }
+            }
         }
     }
 }

@@ -43,4 +43,4 @@ pub use rows::{
     DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
     SoloRequest, Stage,
 };
-pub use summary::{Summary, summarize};
+pub use summary::{Summary, signed_percent, summarize};

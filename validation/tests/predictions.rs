@@ -6,15 +6,14 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+use rooflut::engine::{EngineStack, Scheduling, stacks};
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::step::{
     Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;
-use rooflut_validation::{
-    EngineStack, FileReport, Metric, Predictor, predict, read, stacks, validate,
-};
+use rooflut_validation::{FileReport, Metric, Predictor, Rows, predict, read, validate};
 
 /// The report of a CSV file.
 fn report(text: &str) -> FileReport {
@@ -33,34 +32,40 @@ fn llama() -> ModelSpec {
     model::find("llama-3.1-8b").unwrap().spec
 }
 
-fn step_model() -> RooflineModel {
-    let parallelism = Parallelism::SINGLE;
-    RooflineModel::try_new(&llama(), &sets::H100, parallelism, StepOptions::default()).unwrap()
-}
+/// The steps of llama-3.1-8b on one h100.
+struct Steps(RooflineModel);
 
-fn prefill_ms(new: u32, context: u32, samples: u32) -> f64 {
-    let chunk = Chunk {
-        new,
-        context,
-        samples,
-    };
-    let batch = StepBatch {
-        prefill: &[chunk],
-        decode: &[],
-    };
-    step_model().step_time(&batch).total().ms()
-}
+impl Steps {
+    fn of(engine: &EngineStack) -> Steps {
+        let options = StepOptions::for_engine(engine);
+        let model = RooflineModel::try_new(&llama(), &sets::H100, Parallelism::SINGLE, options);
+        Steps(model.unwrap())
+    }
 
-fn decode_ms(requests: u32, kv_tokens: u64) -> f64 {
-    let group = DecodeGroup {
-        requests,
-        kv_tokens,
-    };
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &[group],
-    };
-    step_model().step_time(&batch).total().ms()
+    fn prefill_ms(&self, new: u32, context: u32, samples: u32) -> f64 {
+        let chunk = Chunk {
+            new,
+            context,
+            samples,
+        };
+        let batch = StepBatch {
+            prefill: &[chunk],
+            decode: &[],
+        };
+        self.0.step_time(&batch).total().ms()
+    }
+
+    fn decode_ms(&self, requests: u32, kv_tokens: u64) -> f64 {
+        let group = DecodeGroup {
+            requests,
+            kv_tokens,
+        };
+        let batch = StepBatch {
+            prefill: &[],
+            decode: &[group],
+        };
+        self.0.step_time(&batch).total().ms()
+    }
 }
 
 /// Within the nanosecond per step that the simulator's clock rounds to.
@@ -79,8 +84,9 @@ fn a_stage_whose_requests_never_meet_is_its_steps_and_the_api_server() {
     // A request every 10 s: each is alone, with 100 - 64 tokens to compute and three to decode.
     let row = "a,h100,llama-3.1-8b,1,vllm-0.15.1,constant,0.1,40,100,70,4,30,7,50\n";
     let report = report(&format!("{STAGE}{row}"));
-    let prefill = prefill_ms(36, 64, 1);
-    let decodes = decode_ms(1, 101) + decode_ms(1, 102) + decode_ms(1, 103);
+    let steps = Steps::of(&stacks::VLLM_0_15_1);
+    let prefill = steps.prefill_ms(36, 64, 1);
+    let decodes: f64 = (101..=103).map(|kv| steps.decode_ms(1, kv)).sum();
     let api = stacks::VLLM_0_15_1.api_server.ms();
     assert!(api > 1.0);
     assert_close(predicted(&report, Metric::Ttft)[0], api + prefill);
@@ -134,14 +140,15 @@ fn a_replay_is_its_steps_and_only_the_first_request_computes_the_shared_prefix()
     let rows = at("1500.5", 2, "20,5,30") + &at("500", 1, "20,,20");
     let report = report(&format!("{REQUESTS}{rows}"));
     let ttft = predicted(&report, Metric::Ttft);
-    assert_close(ttft[0], prefill_ms(236, 64, 1));
-    assert_close(ttft[1], prefill_ms(300, 0, 1));
+    let steps = Steps::of(&stacks::VLLM_0_11_0);
+    assert_close(ttft[0], steps.prefill_ms(236, 64, 1));
+    assert_close(ttft[1], steps.prefill_ms(300, 0, 1));
     let [later, first] = &report.cases[..] else {
         panic!("{report:?}");
     };
     assert_close(
         later.comparison(Metric::Tpot).unwrap().predicted,
-        decode_ms(1, 301),
+        steps.decode_ms(1, 301),
     );
     assert!(first.comparison(Metric::Tpot).is_none());
     assert_close(first.comparison(Metric::E2e).unwrap().predicted, ttft[1]);
@@ -149,14 +156,24 @@ fn a_replay_is_its_steps_and_only_the_first_request_computes_the_shared_prefix()
 
 #[test]
 fn a_replay_waits_for_the_step_that_is_under_way_as_its_engine_does() {
-    // The second request comes while the first decodes for many steps.
-    let ttft = |engine: &str| {
-        let common = format!("r,h100,llama-3.1-8b,,1,{engine},,0");
+    // The second request comes while the first decodes for many steps. The engines differ in nothing
+    // but the schedule.
+    let ttft = |scheduling| {
+        let engine = EngineStack {
+            scheduling,
+            ..stacks::VLLM_0_15_1
+        };
+        let common = "r,h100,llama-3.1-8b,,1,vllm-0.15.1,,0";
         let rows = format!("{common},0,30,200,20,5,30\n{common},100,30,2,20,5,30\n");
-        predicted(&report(&format!("{REQUESTS}{rows}")), Metric::Ttft)[1]
+        let dataset = read("requests.csv", format!("{REQUESTS}{rows}")).unwrap();
+        let predictor = Predictor {
+            engines: &[&engine],
+            ..Predictor::default()
+        };
+        predicted(&validate(&dataset, &predictor), Metric::Ttft)[1]
     };
-    let step = decode_ms(1, 40);
-    let (synchronous, ahead) = (ttft("vllm-0.11.0"), ttft("vllm-0.15.1"));
+    let step = Steps::of(&stacks::VLLM_0_15_1).decode_ms(1, 40);
+    let [synchronous, ahead] = [Scheduling::Synchronous, Scheduling::OneStepAhead].map(ttft);
     assert!(
         (ahead - synchronous - step).abs() < 0.2 * step,
         "{ahead} {synchronous} {step}"
@@ -184,15 +201,17 @@ fn a_solo_request_is_the_sum_of_its_chunks_and_a_decode_step() {
                 s,h100,llama-3.1-8b,1,,1300,,1,50,,1400.5\n";
     let report = report(text);
     let prefill = predicted(&report, Metric::Prefill);
-    let chunks = prefill_ms(512, 64, 0) + prefill_ms(512, 576, 0) + prefill_ms(212, 1088, 1);
-    assert_close(prefill[0], chunks);
-    assert_close(prefill[1], prefill_ms(1300, 0, 1));
+    let steps = Steps::of(&stacks::VLLM_0_15_1);
+    let chunks = [(512, 64, 0), (512, 576, 0), (212, 1088, 1)];
+    let chunks = chunks.map(|(new, context, samples)| steps.prefill_ms(new, context, samples));
+    assert_close(prefill[0], chunks.iter().sum());
+    assert_close(prefill[1], steps.prefill_ms(1300, 0, 1));
     let [first, second] = &report.cases[..] else {
         panic!("{report:?}");
     };
     assert_close(
         first.comparison(Metric::Tpot).unwrap().predicted,
-        decode_ms(1, 1401),
+        steps.decode_ms(1, 1401),
     );
     assert!(second.comparison(Metric::Tpot).is_none());
 }
@@ -203,7 +222,7 @@ fn a_decode_step_has_every_request_at_the_mean_context() {
                 d,h100,llama-3.1-8b,1,48,700.25,8\n";
     assert_close(
         predicted(&report(text), Metric::Step)[0],
-        decode_ms(48, 33_612),
+        Steps::of(&stacks::VLLM_0_15_1).decode_ms(48, 33_612),
     );
 }
 
@@ -247,7 +266,7 @@ fn other_constants_of_an_engine_are_taken() {
                 d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,8\n";
     let dataset = read("steps.csv", text).unwrap();
     let mut slower: EngineStack = stacks::VLLM_0_15_1;
-    slower.constants.per_layer = slower.constants.per_layer + Seconds::from_us(10.0);
+    slower.constants.layer += Seconds::from_us(10.0);
     let predictor = Predictor {
         engines: &[&slower],
         ..Predictor::default()
@@ -255,7 +274,7 @@ fn other_constants_of_an_engine_are_taken() {
     let usual = predicted(&report(text), Metric::Step)[0];
     let found = predicted(&validate(&dataset, &predictor), Metric::Step)[0];
     assert_close(found - usual, 32.0 * 0.01);
-    let rooflut_validation::Rows::DecodeSteps(rows) = &dataset.rows else {
+    let Rows::DecodeSteps(rows) = &dataset.rows else {
         panic!("{dataset:?}");
     };
     assert_close(predict::decode_step(&rows[0], &slower).unwrap(), found);

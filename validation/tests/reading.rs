@@ -257,6 +257,11 @@ fn solo_requests_without_anything_to_compute_are_named() {
             "the whole prompt is cached",
         ),
         (
+            "s,h100,llama-3.1-8b,1,1,4294967295,,5,7,70",
+            0,
+            "longer than max_model_len (131072)",
+        ),
+        (
             "s,h100,llama-3.1-8b,1,,0,,5,7,70",
             0,
             "no tokens to compute",

@@ -4,6 +4,7 @@ mod lookup;
 mod run;
 mod step;
 mod tables;
+mod validate;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -14,6 +15,7 @@ pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
 pub(crate) use run::{Arrival, RunArgs, ServerArgs, SyntheticArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
 pub(crate) use tables::{ScoreArgs, TablesArgs, TablesCommand};
+pub(crate) use validate::ValidateArgs;
 
 use crate::error::Error;
 use crate::value;
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Tables(TablesArgs),
     /// List the models known by name.
     Models(ListArgs),
+    /// Predict measured runs and compare.
+    Validate(ValidateArgs),
 }
 
 /// The model and the GPUs that it runs on.

@@ -2,7 +2,7 @@
 
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, Ffn, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::SimConfig;
+use rooflut::sim::{Rejection, SimConfig};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
@@ -99,6 +99,22 @@ impl Deployment {
         Ok(plan.kv_blocks)
     }
 
+    /// Refuses a prompt that is longer than a request may be.
+    pub(super) fn check_length(&self, prompt_tokens: u32, limits: &Limits) -> Result<(), Reason> {
+        let max_model_len = self.max_model_len(limits);
+        match prompt_tokens > max_model_len {
+            true => Err(Reason::Rejected(Rejection::TooLong {
+                tokens: prompt_tokens.into(),
+                max_model_len,
+            })),
+            false => Ok(()),
+        }
+    }
+
+    fn max_model_len(&self, limits: &Limits) -> u32 {
+        limits.max_model_len.unwrap_or(self.spec.max_model_len)
+    }
+
     /// The server that the row describes.
     ///
     /// # Errors
@@ -108,7 +124,7 @@ impl Deployment {
             Some(blocks) => blocks,
             None => self.planned_kv_blocks(limits)?,
         };
-        let max_model_len = limits.max_model_len.unwrap_or(self.spec.max_model_len);
+        let max_model_len = self.max_model_len(limits);
         let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(engine);
         config.max_num_seqs = limits.max_num_seqs.unwrap_or(config.max_num_seqs);
         config.max_num_batched_tokens = limits

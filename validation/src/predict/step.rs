@@ -20,10 +20,12 @@ pub struct Solo {
 /// Predicts the steps of a request that runs alone.
 ///
 /// # Errors
-/// Names that are not known, tables that lack a kernel, a prompt without tokens to compute.
+/// Names that are not known, tables that lack a kernel, a prompt without tokens to compute or longer
+/// than a request may be.
 pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Reason> {
     let deployment = Deployment::find(&row.server)?;
     let budget = budget(&row.limits)?;
+    deployment.check_length(row.prompt_tokens, &row.limits)?;
     let model = deployment.step_model(engine)?;
     let tpot = row
         .mean_context_tokens
