@@ -263,6 +263,7 @@ fn a_seed_fixes_every_byte_of_the_report() {
             prompt_tokens: 60,
             output_tokens: 40,
             cached_prompt_tokens: 16,
+            ..Request::default()
         };
         let requests: Vec<Request> = arrivals.take(200).map(request).collect();
         format!("{:?}", run(SimConfig::new(300, 60), &requests).report)

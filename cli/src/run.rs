@@ -73,6 +73,7 @@ fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {
         prompt_tokens: args.prompt,
         output_tokens: args.output,
         cached_prompt_tokens: args.cached_prompt,
+        ..Request::default()
     };
     let arrivals = arrivals.map_err(Error::Sim)?;
     let requests: Vec<Request> = arrivals.take(args.requests as usize).map(request).collect();

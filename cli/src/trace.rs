@@ -219,6 +219,7 @@ mod tests {
             prompt_tokens: 100,
             output_tokens: 7,
             cached_prompt_tokens: 0,
+            ..Request::default()
         };
         assert_eq!(requests(text, &[]), Ok(vec![expected]));
         let text = "arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens\n0,100,7,64\n";

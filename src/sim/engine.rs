@@ -236,6 +236,7 @@ mod tests {
             prompt_tokens: 4,
             output_tokens: 3,
             cached_prompt_tokens: 0,
+            ..Request::default()
         };
         assert_eq!(last_finish(Seconds::ZERO, request(7)), 10);
         assert_eq!(last_finish(Seconds(f64::NAN), request(7)), 10);

@@ -211,6 +211,7 @@ mod tests {
             prompt_tokens: 30,
             output_tokens: 10,
             cached_prompt_tokens: 16,
+            ..Request::default()
         };
         let served = |arrival_ns, finish_ns| RequestRecord {
             request: request(arrival_ns),

@@ -87,4 +87,4 @@ pub use metrics::{KvUse, Stats, Summary, Throughput};
 pub use queue_growth::QueueGrowth;
 pub use record::{Outcome, RequestRecord, Timing};
 pub use report::SimReport;
-pub use request::Request;
+pub use request::{Content, Request};

@@ -87,6 +87,7 @@ mod tests {
                 prompt_tokens: 10,
                 output_tokens: 5,
                 cached_prompt_tokens: 0,
+                ..Request::default()
             },
             outcome: Outcome::Completed(Timing {
                 scheduled_ns: 1_500_000_000,

@@ -77,6 +77,7 @@ fn request(row: &ReplayedRequest, place: usize) -> Request {
         } else {
             row.shared_prefix_tokens
         },
+        ..Request::default()
     }
 }
 

@@ -56,6 +56,7 @@ fn requests(row: &LoadStage, longest_s: f64) -> Result<Vec<Request>, Reason> {
         prompt_tokens: row.prompt_tokens,
         output_tokens: row.output_tokens,
         cached_prompt_tokens: row.cached_prompt_tokens,
+        ..Request::default()
     };
     let requests: Vec<Request> = arrivals.take(count as usize).map(request).collect();
     match requests.is_empty() {
