@@ -162,6 +162,7 @@ impl<'c> Columns<'c> {
             prompt_tokens,
             output_tokens: tokens("output_tokens", self.output_tokens)?,
             cached_prompt_tokens,
+            ..Request::default()
         })
     }
 }
