@@ -119,10 +119,8 @@ pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
 
 fn engine(file: &TomlFile<'_>) -> Result<(proc_macro2::Ident, TokenStream), Error> {
     let raw: RawEngine = file.parse("bench_data/engines/vllm-0.15.1.toml")?;
-    let place = raw.name.span().start;
     let name = raw.name.as_ref();
-    let plain = name.replace('.', "-");
-    file.simple_name("name", &plain, place)?;
+    let ident = ident(file, &raw.name)?;
     let scheduling = scheduling(file, &raw.scheduling)?;
     let constants = [
         ("layer", &raw.layer, Unit::Microseconds),
@@ -145,7 +143,6 @@ fn engine(file: &TomlFile<'_>) -> Result<(proc_macro2::Ident, TokenStream), Erro
     }
     let api_server = fields.pop();
     let (description, graph) = (&raw.description, raw.cuda_graph_max_tokens);
-    let ident = constant_name(&plain);
     let doc = format!(" {description}.");
     let item = quote! {
         #[doc = #doc]
@@ -162,6 +159,20 @@ fn engine(file: &TomlFile<'_>) -> Result<(proc_macro2::Ident, TokenStream), Erro
         };
     };
     Ok((ident, item))
+}
+
+/// The name of the static; dots, as versions have them, become underscores as hyphens do.
+fn ident(file: &TomlFile<'_>, name: &Spanned<String>) -> Result<proc_macro2::Ident, Error> {
+    let (place, name) = (name.span().start, name.as_ref());
+    let plain = name.replace('.', "-");
+    file.simple_name("name", &plain, place).map_err(|_| {
+        let message = format!(
+            "name: expected lower-case letters, digits, hyphens and dots, starting with a letter (and \
+             not \"all\"), found {name:?}; rename it"
+        );
+        file.error(place, message)
+    })?;
+    Ok(constant_name(&plain))
 }
 
 fn scheduling(file: &TomlFile<'_>, found: &Spanned<String>) -> Result<proc_macro2::Ident, Error> {
