@@ -12,7 +12,7 @@ use rooflut::engine::StepConstants;
 use rooflut::hardware::Dtype;
 use rooflut::model::{CATALOG, Ffn};
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, Part, RooflineModel, StepBatch};
-use rooflut::table::TableSet;
+use rooflut::table::{TableSet, sets};
 use support::made_up::{
     TOO_FAST, TOO_FAST_IN_CACHE, TOO_FAST_TWICE_BANDWIDTH, TOO_FAST_TWICE_LINK, TOO_FAST_TWICE_PEAK,
 };
@@ -203,4 +203,21 @@ fn a_decode_group_cannot_have_fewer_kv_tokens_than_requests() {
     };
     assert_eq!(of(0), of(64));
     assert!(of(64_000).total() > of(64).total());
+}
+
+#[test]
+fn ranks_beyond_the_kv_heads_have_one_each() {
+    // 4 KV heads on 4 and on 8 ranks: one on each, so decode attention over long contexts, all KV
+    // traffic, does not get faster.
+    let batch = Batch::decoding(64, 32_768);
+    let time = |tp| {
+        let model = without_engine(&sets::H100, &steps::named("qwen3-30b-a3b", tp));
+        model
+            .step_time(&batch.as_step())
+            .part(Part::DecodeAttention)
+            .0
+    };
+    let (two, four, eight) = (time(2), time(4), time(8));
+    assert!(two / four > 1.7, "{two} {four}");
+    assert!((0.9..1.1).contains(&(four / eight)), "{four} {eight}");
 }

@@ -1,9 +1,10 @@
 //! What an engine stack adds to the kernels of a step, and that it is what its file says.
 #![allow(
+    clippy::float_cmp,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "test code outside of test functions"
+    reason = "numbers of a file are the same or not; test code outside of test functions"
 )]
 
 mod support;
