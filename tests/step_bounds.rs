@@ -11,6 +11,7 @@ mod support;
 use rooflut::engine::StepConstants;
 use rooflut::hardware::Dtype;
 use rooflut::model::{CATALOG, Ffn};
+use rooflut::op::Binding;
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, Part, RooflineModel, StepBatch};
 use rooflut::table::{TableSet, sets};
 use support::made_up::{
@@ -220,4 +221,27 @@ fn ranks_beyond_the_kv_heads_have_one_each() {
     let (two, four, eight) = (time(2), time(4), time(8));
     assert!(two / four > 1.7, "{two} {four}");
     assert!((0.9..1.1).contains(&(four / eight)), "{four} {eight}");
+}
+
+#[test]
+fn decode_attention_of_many_query_heads_on_one_kv_head_takes_the_peak() {
+    // 1,024 FLOPs a byte: no GPU reads memory so slowly.
+    let mut sharded = steps::named("llama-3.1-8b", 1);
+    sharded.spec.q_heads = 1_024;
+    sharded.spec.kv_heads = 1;
+    let model = without_engine(&sets::H100, &sharded);
+    let batch = Batch::decoding(64, 4_096);
+    let time = model.step_time(&batch.as_step());
+    let attention = time.parts().find(|part| part.part == Part::DecodeAttention);
+    let attention = attention.unwrap();
+    let bounds = sharded.part_bounds(tables::h100(), &batch);
+    let bound = bounds
+        .iter()
+        .find(|bound| bound.0 == attention.part)
+        .unwrap();
+    assert!(
+        apart(attention.time.0, bound.1) < ROUNDING,
+        "{attention:?} {bound:?}"
+    );
+    assert_eq!(attention.binding, Binding::Compute);
 }

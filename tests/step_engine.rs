@@ -139,6 +139,28 @@ fn padded_tokens_are_worked_on_but_neither_attended_routed_nor_sampled() {
 }
 
 #[test]
+fn a_largest_step_that_is_no_size_of_a_graph_runs_as_the_next_larger_one() {
+    let mut constants = StepConstants::NONE;
+    for (most, tokens, expected) in [
+        (0, 1, 1),
+        (3, 3, 4),
+        (3, 5, 5),
+        (250, 250, 256),
+        (250, 251, 251),
+        (u32::MAX, u64::from(u32::MAX), 1 << 32),
+        (u32::MAX, 1 << 40, 1 << 40),
+        (u32::MAX, u64::MAX, u64::MAX),
+    ] {
+        constants.cuda_graph_max_tokens = most;
+        assert_eq!(
+            constants.padded_tokens(tokens),
+            expected,
+            "{tokens} of {most}"
+        );
+    }
+}
+
+#[test]
 fn steps_beyond_the_largest_cuda_graph_are_not_padded() {
     let last = DEFAULT.cuda_graph_max_tokens;
     let mut without = DEFAULT;
