@@ -15,7 +15,7 @@ use crate::units::Seconds;
 /// assert!(stack.api_server.ms() > 1.0);
 /// assert_eq!(stack.about[0].unit, "us");
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct EngineStack {
     /// Name and version, `vllm-0.15.1`.
     pub name: &'static str,

@@ -7,15 +7,17 @@ use rooflut::ResolveError;
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::SimError;
-use rooflut::step::ModelError;
 use rooflut::step::compat::CompatError;
 use rooflut::table::{Provenance, Strictness};
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_error::ConfigError;
 use crate::output::{count, scientific};
+use crate::refusal::Refusal;
 use crate::rejections::Rejected;
+use crate::score::LeftOut;
 use crate::trace_error::TraceError;
+use crate::validate::Unpredicted;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -44,11 +46,7 @@ pub(crate) enum Error {
         possible: Vec<u32>,
     },
     /// The set cannot answer for the model.
-    Step {
-        model: String,
-        error: ModelError,
-        other_sets: Vec<&'static str>,
-    },
+    Step(Refusal),
     /// A predecessor's model has no answer.
     Compat {
         model: String,
@@ -60,6 +58,8 @@ pub(crate) enum Error {
         latency_model: &'static str,
         found: Dtype,
     },
+    /// Only the roofline model knows formats of weights.
+    Dtype { latency_model: &'static str },
     /// More of the prompt is cached than there is.
     CachedPrompt { cached: u32, prompt: u32 },
     /// A rate at which requests arrive later than the clock can tell.
@@ -97,6 +97,18 @@ pub(crate) enum Error {
     Read { path: PathBuf, error: io::Error },
     /// A trace is not what it should be.
     Trace { path: PathBuf, error: TraceError },
+    /// A CSV of measured kernels is not what it should be.
+    Measurements(rooflut_codegen::Error),
+    /// No row of a CSV of measured kernels can be compared with a set.
+    NothingScored {
+        path: PathBuf,
+        set: &'static str,
+        left_out: Vec<LeftOut>,
+    },
+    /// A file of measured runs is not what it should be.
+    MeasuredRuns(rooflut_validation::Error),
+    /// No row of any file of measured runs can be predicted.
+    NothingPredicted(Unpredicted),
     /// A file cannot be written.
     Write { path: PathBuf, error: io::Error },
     /// A file that would be replaced should not be.
@@ -148,32 +160,7 @@ impl fmt::Display for Error {
                 let possible: Vec<String> = possible.iter().map(u32::to_string).collect();
                 write!(f, "{model}: {error}; use --tp {}", either(&possible))
             }
-            Error::Step {
-                model,
-                error,
-                other_sets,
-            } => {
-                write!(f, "{model}: ")?;
-                match error {
-                    ModelError::TooUncertain {
-                        part,
-                        set,
-                        found,
-                        accepted,
-                    } => {
-                        write!(f, "{part}: table set {set}: ")?;
-                        write_too_uncertain(f, *found, *accepted)?;
-                    }
-                    _ => error.fmt(f)?,
-                }
-                match (error, other_sets.is_empty()) {
-                    (_, true) => Ok(()),
-                    (ModelError::TooUncertain { .. }, false) => {
-                        write!(f, " or use --gpu {}", either(other_sets))
-                    }
-                    _ => write!(f, ": --gpu {}", either(other_sets)),
-                }
-            }
+            Error::Step(refusal) => refusal.fmt(f),
             Error::Compat {
                 model,
                 latency_model,
@@ -185,6 +172,11 @@ impl fmt::Display for Error {
             } => write!(
                 f,
                 "--kv-dtype: the {latency_model} model knows only bf16, found {found}; use \
+                 --latency-model roofline"
+            ),
+            Error::Dtype { latency_model } => write!(
+                f,
+                "--dtype: the {latency_model} model does not know formats of weights; use \
                  --latency-model roofline"
             ),
             Error::CachedPrompt { cached, prompt } => write!(
@@ -240,6 +232,22 @@ impl fmt::Display for Error {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
             Error::Trace { path, error } => write!(f, "{}{error}", path.display()),
+            Error::Measurements(error) => error.fmt(f),
+            Error::NothingScored {
+                path,
+                set,
+                left_out,
+            } => {
+                let reasons: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
+                write!(
+                    f,
+                    "{}: expected a row that table set {set} can be compared with, found none: {}",
+                    path.display(),
+                    reasons.join("; ")
+                )
+            }
+            Error::MeasuredRuns(error) => error.fmt(f),
+            Error::NothingPredicted(skipped) => skipped.fmt(f),
             Error::Write { path, error } => write!(
                 f,
                 "cannot write {}: {error}; check the folder and its permissions",
@@ -280,7 +288,8 @@ fn write_all_rejected(f: &mut fmt::Formatter<'_>, rejected: &[Rejected]) -> fmt:
     write!(f, "; {}", next_steps.join(", "))
 }
 
-fn write_too_uncertain(
+/// An answer that is less certain than is accepted, and what accepts it.
+pub(crate) fn write_too_uncertain(
     f: &mut fmt::Formatter<'_>,
     found: Provenance,
     accepted: Provenance,
@@ -296,7 +305,7 @@ fn write_too_uncertain(
 }
 
 /// `a`, `a or b`, `a, b or c`.
-fn either<S: AsRef<str>>(names: &[S]) -> String {
+pub(crate) fn either<S: AsRef<str>>(names: &[S]) -> String {
     let mut text = String::new();
     for (index, name) in names.iter().enumerate() {
         let last = index + 1 == names.len();

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use rooflut::ResolveError;
-use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
 use rooflut::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
 use rooflut::table::{Axis, Curve, Grid, Strictness, TableSet};
 
 use crate::args::{AttentionArgs, Kernel, LookupArgs};
 use crate::error::Error;
-use crate::lookup_output::{Answer, Fields, Matched, Neighbour, Value};
+use crate::fields::{Fields, allreduce_key, attention_key, gemm_key, moe_key};
+use crate::lookup_output::{Answer, Matched, Neighbour};
 use crate::table_set;
 
 /// Looks the kernel up and answers with the text to print.
@@ -164,13 +165,11 @@ fn allreduce(
     bytes: u64,
 ) -> Result<Answer, ResolveError> {
     let all_reduce = AllReduce::resolve(set, shape)?;
-    let key = Fields::default().and("ranks", all_reduce.matched().ranks);
+    let key = allreduce_key(all_reduce.matched());
     Ok(Answer {
         operation: "allreduce",
         set,
-        query: Fields::default()
-            .and("ranks", shape.ranks)
-            .and("bytes", bytes),
+        query: allreduce_key(shape).and("bytes", bytes),
         estimate: all_reduce.at(bytes),
         neighbours: on_curve(&key, "bytes", all_reduce.curve(), bytes).collect(),
         matched: vec![Matched { key, share: 1.0 }],
@@ -241,32 +240,6 @@ fn on_grid(
     // Two holes may have one stand-in.
     let cells: BTreeSet<(usize, usize)> = cells.collect();
     cells.into_iter().filter_map(neighbour).collect()
-}
-
-fn gemm_key(shape: GemmShape) -> Fields {
-    formats(shape.dtype).and("k", shape.k).and("n", shape.n)
-}
-
-fn attention_key(shape: AttentionShape) -> Fields {
-    formats(shape.dtype)
-        .and("kv_dtype", Value::Name(shape.kv_dtype.name()))
-        .and("q_heads", shape.q_heads)
-        .and("kv_heads", shape.kv_heads)
-        .and("head_dim", shape.head_dim)
-        .and("tp", shape.tp)
-}
-
-fn moe_key(shape: MoeShape) -> Fields {
-    formats(shape.dtype)
-        .and("experts", shape.experts)
-        .and("top_k", shape.top_k)
-        .and("hidden", shape.hidden)
-        .and("intermediate", shape.intermediate)
-        .and("tp", shape.tp)
-}
-
-fn formats(dtype: Dtype) -> Fields {
-    Fields::default().and("dtype", Value::Name(dtype.name()))
 }
 
 impl From<&AttentionArgs> for AttentionShape {

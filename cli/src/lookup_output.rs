@@ -4,69 +4,11 @@ use std::fmt::{self, Write};
 
 use rooflut::op::Estimate;
 use rooflut::table::TableSet;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::error::Error;
+use crate::fields::{Fields, Value};
 use crate::output::{Align, Grid, json, number, percent, wrapped};
-
-/// Names and values, in order: a shape, a point.
-#[derive(Clone, Default)]
-pub(crate) struct Fields(Vec<(&'static str, Value)>);
-
-/// A value of a field.
-#[derive(Clone, Copy, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Value {
-    /// A dimension or a coordinate.
-    Number(u64),
-    /// The name of a format.
-    Name(&'static str),
-}
-
-impl From<u32> for Value {
-    fn from(number: u32) -> Value {
-        Value::Number(number.into())
-    }
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Number(number)
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Number(number) => number.fmt(f),
-            Value::Name(name) => name.fmt(f),
-        }
-    }
-}
-
-impl Fields {
-    /// The same and one more.
-    pub(crate) fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
-        self.0.push((name, value.into()));
-        self
-    }
-}
-
-impl fmt::Display for Fields {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (name, value)) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(f, "{separator}{name} {value}")?;
-        }
-        Ok(())
-    }
-}
-
-impl Serialize for Fields {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
-}
 
 /// A measured shape that answers.
 #[derive(Serialize)]
@@ -133,9 +75,9 @@ impl Answer {
     fn grid(&self) -> Grid {
         // What all points have in common stands above the table.
         let coordinates = |point: &Fields| -> Vec<(&'static str, Value)> {
-            let fields = point.0.iter().copied();
+            let fields = point.iter();
             match self.matched.as_slice() {
-                [only] => fields.skip(only.key.0.len()).collect(),
+                [only] => fields.skip(only.key.iter().count()).collect(),
                 _ => fields.skip_while(|(name, _)| *name == "dtype").collect(),
             }
         };

@@ -11,6 +11,7 @@ mod config_json;
 mod config_keys;
 mod config_object;
 mod error;
+mod fields;
 mod lookup;
 mod lookup_output;
 mod model_source;
@@ -19,11 +20,15 @@ mod origins;
 mod output;
 mod progress;
 mod quantization;
+mod refusal;
 mod rejections;
 mod requests_out;
 mod run;
 mod run_json;
 mod run_output;
+mod score;
+mod score_json;
+mod score_output;
 mod server;
 mod step;
 mod suggest;
@@ -31,6 +36,7 @@ mod table_set;
 mod tables;
 mod trace;
 mod trace_error;
+mod validate;
 mod value;
 
 use std::process::ExitCode;
@@ -63,6 +69,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
+        Command::Validate(args) => validate::run(args)?.into(),
     };
     output::print(&answered.text)?;
     answered.failure.map_or(Ok(()), Err)

@@ -1,9 +1,11 @@
 //! The model that `--model` names.
 
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
-use rooflut::model::{self, CATALOG, ModelSpec};
+use rooflut::hardware::Dtype;
+use rooflut::model::{self, CATALOG, Ffn, ModelSpec};
+use serde::Serialize;
 
 use crate::config_json::{self, Window};
 use crate::config_keys::Keys;
@@ -16,10 +18,56 @@ pub(crate) struct NamedModel {
     pub(crate) name: String,
     /// Its dimensions.
     pub(crate) spec: ModelSpec,
+    /// The format that was asked for in the place of its own.
+    pub(crate) dtype: Option<Dtype>,
     /// What confines its attention, which is not modelled.
     pub(crate) window: Option<Window>,
     /// What its file calls the dimensions.
     pub(crate) keys: Option<Keys>,
+}
+
+/// The formats of a model's weights, as JSON has them.
+#[derive(Serialize)]
+pub(crate) struct WeightsJson {
+    weight_dtype: &'static str,
+    /// None without experts.
+    expert_dtype: Option<&'static str>,
+}
+
+impl NamedModel {
+    /// The model with weights of `dtype`, where one is asked for.
+    pub(crate) fn with_weights(self, dtype: Option<Dtype>) -> NamedModel {
+        let spec = match dtype {
+            Some(dtype) => self.spec.with_weight_dtype(dtype),
+            None => self.spec,
+        };
+        NamedModel {
+            spec,
+            dtype,
+            ..self
+        }
+    }
+
+    /// The formats of its weights.
+    pub(crate) fn weights(&self) -> WeightsJson {
+        WeightsJson {
+            weight_dtype: self.spec.weight_dtype.name(),
+            expert_dtype: match self.spec.ffn {
+                Ffn::Moe { expert_dtype, .. } => Some(expert_dtype.name()),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl fmt::Display for NamedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        match self.dtype {
+            Some(dtype) => write!(f, " ({dtype} weights)"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The model of that built-in name or Hugging Face id, or of that `config.json` (or the folder that
@@ -29,6 +77,7 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         return Ok(NamedModel {
             name: entry.name.to_owned(),
             spec: entry.spec,
+            dtype: None,
             window: None,
             keys: None,
         });
@@ -48,6 +97,7 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
     Ok(NamedModel {
         name: name.to_owned(),
         spec: config.spec,
+        dtype: None,
         window: config.window,
         keys: Some(config.keys),
     })

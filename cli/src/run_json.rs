@@ -3,6 +3,7 @@
 use rooflut::sim::QueueGrowth;
 use serde::Serialize;
 
+use crate::model_source::WeightsJson;
 use crate::origins::OriginsJson;
 use crate::output::StatsMs;
 use crate::rejections::Rejections;
@@ -35,7 +36,10 @@ pub(crate) struct RunJson<'r> {
     pub(crate) max_num_seqs: u32,
     pub(crate) max_num_batched_tokens: u32,
     pub(crate) max_model_len: u32,
+    pub(crate) engine: &'static str,
     pub(crate) scheduling: &'static str,
+    #[serde(flatten)]
+    pub(crate) weights: WeightsJson,
     pub(crate) kv_dtype: &'static str,
     pub(crate) provenance: Option<&'static str>,
     pub(crate) time_share_by_origin: OriginsJson,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rooflut::sim::{QueueGrowth, SimConfig, SimReport, Stats};
+use rooflut::sim::{QueueGrowth, Scheduling, SimConfig, SimReport, Stats};
 use rooflut::step::Origins;
 use rooflut::table::{Origin, Provenance};
 
@@ -48,15 +48,20 @@ impl Outcome<'_> {
 
     fn write_setup(&self, text: &mut String) -> std::fmt::Result {
         let set = self.placement.set;
-        writeln!(text, "{}, simulated as vLLM serves it\n", self.placement)?;
+        writeln!(
+            text,
+            "{}, simulated as {} serves it\n",
+            self.placement, self.placement.engine.name
+        )?;
         let config = self.config;
         let server = format!(
-            "{}, {} a step, at most {} a request{}, {} scheduling",
+            "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
             plural(config.max_num_seqs.into(), "sequence"),
             plural(config.max_num_batched_tokens.into(), "token"),
             count(config.max_model_len.into()),
             self.length_limit().remark(),
-            self.args.server.scheduling.name(),
+            scheduling_name(config.scheduling),
+            number(config.api_server_ns as f64 / 1e6, 1),
         );
         let Origin {
             engine,
@@ -230,7 +235,9 @@ impl Outcome<'_> {
             max_num_seqs: self.config.max_num_seqs,
             max_num_batched_tokens: self.config.max_num_batched_tokens,
             max_model_len: self.config.max_model_len,
-            scheduling: self.args.server.scheduling.name(),
+            engine: self.placement.engine.name,
+            scheduling: scheduling_name(self.config.scheduling),
+            weights: model.weights(),
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.origins.worst().map(Provenance::name),
             time_share_by_origin: (&self.origins).into(),
@@ -260,5 +267,13 @@ impl Outcome<'_> {
             Arrival::Poisson => LoadJson::Poisson(lengths),
             Arrival::Constant => LoadJson::Constant(lengths),
         }
+    }
+}
+
+/// The name on the command line.
+fn scheduling_name(scheduling: Scheduling) -> &'static str {
+    match scheduling {
+        Scheduling::Synchronous => "sync",
+        _ => "async",
     }
 }

@@ -2,15 +2,17 @@
 
 use std::fmt;
 
+use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{Scheduling, SimConfig};
+use rooflut::sim::SimConfig;
 use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{Strictness, TableSet, sets};
 
-use crate::args::{SchedulingName, ServerArgs, Target};
+use crate::args::{ServerArgs, Target};
 use crate::error::Error;
 use crate::model_source::{self, NamedModel};
+use crate::refusal::Refusal;
 use crate::table_set;
 
 /// Ranks that are tried where a set has no all-reduce.
@@ -22,12 +24,13 @@ pub(crate) struct Placement {
     pub(crate) set: &'static TableSet,
     pub(crate) tp: u32,
     pub(crate) kv_dtype: Dtype,
+    pub(crate) engine: &'static EngineStack,
 }
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gpus = if self.tp == 1 { "" } else { "s" };
-        let (model, gpu) = (&self.model.name, self.set.gpu.name);
+        let (model, gpu) = (&self.model, self.set.gpu.name);
         write!(f, "{model} on {} {gpu} GPU{gpus}", self.tp)
     }
 }
@@ -36,16 +39,17 @@ impl Placement {
     /// Finds model and table set, and checks that the ranks can share the model.
     pub(crate) fn find(target: &Target) -> Result<Placement, Error> {
         let set = table_set::find(&target.gpu)?;
-        let model = model_source::find(&target.model)?;
+        let model = model_source::find(&target.model)?.with_weights(target.dtype);
         let placement = Placement {
             model,
             set,
             tp: target.tp,
             kv_dtype: target.kv_dtype,
+            engine: target.engine,
         };
         let spec = &placement.model.spec;
         spec.check_tp(target.tp).map_err(|error| Error::Tp {
-            model: placement.model.name.clone(),
+            model: placement.model.to_string(),
             error: match &placement.model.keys {
                 Some(keys) => keys.rename(error),
                 None => error,
@@ -57,12 +61,13 @@ impl Placement {
 
     /// The step model.
     pub(crate) fn roofline(&self, strictness: Strictness) -> Result<RooflineModel, Error> {
-        self.roofline_on(self.set, strictness)
-            .map_err(|error| Error::Step {
-                model: self.model.name.clone(),
+        self.roofline_on(self.set, strictness).map_err(|error| {
+            Error::Step(Refusal {
+                model: self.model.to_string(),
                 error,
                 other_sets: self.other_sets(strictness),
             })
+        })
     }
 
     fn roofline_on(
@@ -70,7 +75,7 @@ impl Placement {
         set: &'static TableSet,
         strictness: Strictness,
     ) -> Result<RooflineModel, ModelError> {
-        let mut options = StepOptions::default();
+        let mut options = StepOptions::for_engine(self.engine);
         options.kv_dtype = self.kv_dtype;
         options.strictness = strictness;
         let parallelism = Parallelism::tensor(self.tp);
@@ -95,13 +100,12 @@ impl Placement {
             Some(blocks) => blocks,
             None => self.kv_blocks(args)?,
         };
-        let mut config = SimConfig::new(max_model_len, kv_blocks);
+        let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(self.engine);
         config.max_num_seqs = args.max_num_seqs;
         config.max_num_batched_tokens = args.max_num_batched_tokens;
-        config.scheduling = match args.scheduling {
-            SchedulingName::Async => Scheduling::OneStepAhead,
-            SchedulingName::Sync => Scheduling::Synchronous,
-        };
+        if let Some(scheduling) = args.scheduling {
+            config.scheduling = scheduling.into();
+        }
         Ok(config)
     }
 
@@ -121,7 +125,7 @@ impl Placement {
             }) => {
                 let mut larger = self.possible_tp().filter(|&tp| tp > self.tp);
                 Err(Error::DoesNotFit {
-                    model: self.model.name.clone(),
+                    model: self.model.to_string(),
                     gpu: self.set.gpu.name,
                     tp: self.tp,
                     utilization: args.gpu_memory_utilization,

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 
 use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
+use crate::model_source::WeightsJson;
 use crate::origins::FITTED;
 use crate::output::{Align, Grid, count, json, number, plural, wrapped};
 use crate::server::Placement;
@@ -60,6 +61,11 @@ fn ask(
                 found: placement.kv_dtype,
             });
         }
+        _ if placement.model.dtype.is_some() => {
+            return Err(Error::Dtype {
+                latency_model: model.name(),
+            });
+        }
         LatencyModelName::Infersim => {
             InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(batch))
         }
@@ -71,7 +77,7 @@ fn ask(
         }
     };
     let refused = |error: CompatError| Error::Compat {
-        model: placement.model.name.clone(),
+        model: placement.model.to_string(),
         latency_model: model.name(),
         error,
     };
@@ -272,6 +278,10 @@ impl Step<'_> {
             model: &self.placement.model.name,
             gpu: self.placement.set.name,
             tp: self.placement.tp,
+            // The predecessors' models know no engine.
+            engine: matches!(self.model, LatencyModelName::Roofline)
+                .then_some(self.placement.engine.name),
+            weights: self.placement.model.weights(),
             latency_model: self.model.name(),
             prefill_tokens: self.batch.prefill_tokens(),
             decode_requests: self.batch.decode_requests(),
@@ -290,6 +300,9 @@ struct StepJson<'s> {
     model: &'s str,
     gpu: &'static str,
     tp: u32,
+    engine: Option<&'static str>,
+    #[serde(flatten)]
+    weights: WeightsJson,
     latency_model: &'static str,
     prefill_tokens: u64,
     decode_requests: u64,

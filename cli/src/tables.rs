@@ -7,12 +7,16 @@ use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::table::{Axis, Curve, Entry, Grid as Points, KernelTable, TableSet, sets};
 use serde::Serialize;
 
-use crate::args::ListArgs;
+use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
 use crate::output::{Align, Grid, count, json, wrapped};
+use crate::score;
 
 /// Answers with the text to print.
-pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
+pub(crate) fn run(args: &TablesArgs) -> Result<String, Error> {
+    if let Some(TablesCommand::Score(score)) = &args.command {
+        return score::run(score, args.json);
+    }
     let sets: Vec<SetJson> = sets::ALL.into_iter().map(SetJson::new).collect();
     if args.json {
         return json(&sets);

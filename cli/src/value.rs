@@ -1,8 +1,10 @@
 //! Values of arguments: what they look like and what is refused.
 
+use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Provenance;
+use rooflut_codegen::OperationKind;
 
 /// A dtype by its name.
 pub(crate) fn dtype(text: &str) -> Result<Dtype, String> {
@@ -22,6 +24,22 @@ pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
     Dtype::from_name(text)
         .filter(|dtype| KV_DTYPES.contains(dtype))
         .ok_or_else(|| format!("expected one of {}", names(&KV_DTYPES)))
+}
+
+/// An engine stack by its name.
+pub(crate) fn engine(text: &str) -> Result<&'static EngineStack, String> {
+    let names = engine::stacks::ALL.map(|stack| stack.name).join(", ");
+    engine::find(text).ok_or_else(|| format!("expected one of {names}"))
+}
+
+/// An operation by its name.
+pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
+    OperationKind::from_name(text).ok_or_else(|| {
+        format!(
+            "expected one of {}",
+            OperationKind::ALL.map(OperationKind::name).join(", ")
+        )
+    })
 }
 
 /// A provenance by its name.

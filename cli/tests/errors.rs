@@ -68,6 +68,50 @@ fn a_set_without_the_kernels_is_refused_and_another_named() {
 }
 
 #[test]
+fn weights_that_a_set_cannot_multiply_are_refused_and_another_named() {
+    for (arguments, words, end) in [
+        (
+            &["--gpu", "a100", "--dtype", "fp8"][..],
+            "llama-3.1-8b (fp8 weights): qkv: GPU a100: no peak for fp8",
+            "use another dtype or use --gpu b200, h100, h200 or l40s",
+        ),
+        (
+            &["--dtype", "nvfp4"],
+            "llama-3.1-8b (nvfp4 weights): qkv: GPU h100: no peak for nvfp4",
+            "use another dtype or use --gpu b200",
+        ),
+        (
+            &["--gpu", "h100-infersim", "--dtype", "fp8"],
+            "gemm: expected one of fp8_block, found fp8",
+            ": --gpu b200, h100, h200 or l40s",
+        ),
+        // No set reduces over 16 GPUs.
+        (
+            &[
+                "--gpu",
+                "a100",
+                "--dtype",
+                "fp8",
+                "--tp",
+                "16",
+                "--model",
+                "llama-2-7b",
+            ],
+            "llama-2-7b (fp8 weights): ",
+            "; no compiled-in set can answer for this model",
+        ),
+    ] {
+        for command in [&["run"][..], &["step", "--decode", "4x100"]] {
+            let message = failure(&[command, arguments].concat());
+            assert!(
+                message.contains(words) && message.ends_with(end),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
 fn numbers_that_mean_nothing_are_refused() {
     for (flag, values) in [
         ("--rate", &["0", "-1", "NaN", "inf", "fast"][..]),
@@ -77,6 +121,7 @@ fn numbers_that_mean_nothing_are_refused() {
         ("--tp", &["0"]),
         ("--gpu-memory-utilization", &["0", "1.1", "NaN", "-0.5"]),
         ("--kv-blocks", &["0"]),
+        ("--dtype", &["int4", "BF16", ""]),
         ("--kv-dtype", &["int4", "int8", "fp8_block"]),
         ("--arrival", &["bursty"]),
     ] {

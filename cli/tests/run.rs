@@ -103,6 +103,35 @@ fn options_reach_the_simulator() {
 }
 
 #[test]
+fn weights_of_another_format_leave_more_memory_and_serve_faster() {
+    let base = ["run", "--requests", "50"];
+    let with = |more: &[&str]| json(&[&base[..], more].concat());
+    let (own, fp8) = (with(&[]), with(&["--dtype", "fp8"]));
+    assert!(number(&fp8, "/tpot_ms/mean") < 0.9 * number(&own, "/tpot_ms/mean"));
+    // 7.0 billion weights of a byte less, in blocks of 2 MiB.
+    let more = number(&fp8, "/kv_blocks") - number(&own, "/kv_blocks");
+    assert!((more - 3328.0).abs() < 2.0, "{more}");
+    assert_eq!(own["weight_dtype"], "bf16");
+    assert_eq!(fp8["weight_dtype"], "fp8");
+    assert_eq!(fp8["expert_dtype"], Value::Null);
+    assert_eq!(fp8["model"], own["model"]);
+    let people = success(&[&base[..], &["--dtype", "fp8"]].concat());
+    let heading = "llama-3.1-8b (fp8 weights) on 1 h100 GPU, simulated as vLLM serves it\n";
+    assert!(people.starts_with(heading), "{people}");
+    // 16-bit weights need two GPUs.
+    let large = [
+        "run",
+        "--model",
+        "llama-3.1-70b",
+        "--dtype",
+        "fp8",
+        "--requests",
+        "3",
+    ];
+    assert_eq!(json(&large)["completed"], 3);
+}
+
+#[test]
 fn requests_that_cannot_fit_are_counted_with_their_reason() {
     let base = ["run", "--requests", "5", "--prompt", "600"];
     let long = [&base[..], &["--max-model-len", "512", "--json"]].concat();

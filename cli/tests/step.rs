@@ -236,4 +236,44 @@ fn steps_that_mean_nothing_are_refused() {
         "4x600",
     ];
     assert!(failure(&fp8).contains("--latency-model roofline"));
+    for model in ["infersim", "blis", "calibrated"] {
+        let step = [
+            "step",
+            "--decode",
+            "4x600",
+            "--dtype",
+            "bf16",
+            "--latency-model",
+        ];
+        let message = failure(&[&step[..], &[model]].concat());
+        assert_eq!(
+            message,
+            format!(
+                "--dtype: the {model} model does not know formats of weights; use --latency-model \
+                 roofline"
+            )
+        );
+    }
+}
+
+#[test]
+fn weights_of_another_format_change_the_step_and_its_heading() {
+    let step = |more: &[&str]| json(&[&["step", "--decode", "1x500"][..], more].concat());
+    let total = |more: &[&str]| number(&step(more), "/total_ms");
+    let own = total(&[]);
+    assert!(total(&["--dtype", "fp8"]) < 0.8 * own);
+    assert!((total(&["--dtype", "bf16"]) / own - 1.0).abs() < f64::EPSILON);
+    let people = success(&["step", "--decode", "1x500", "--dtype", "fp8"]);
+    let heading = "One step of llama-3.1-8b (fp8 weights) on 1 h100 GPU, roofline model\n";
+    assert!(people.starts_with(heading), "{people}");
+    // A model with 8-bit experts, its own and with 16-bit ones.
+    let scout = ["--model", "llama-4-scout"];
+    let own = step(&scout);
+    let bf16 = step(&[&scout[..], &["--dtype", "bf16"]].concat());
+    assert_eq!(
+        (text(&own, "/weight_dtype"), text(&own, "/expert_dtype")),
+        ("bf16", "fp8")
+    );
+    assert_eq!(text(&bf16, "/expert_dtype"), "bf16");
+    assert!(number(&bf16, "/parts/moe") > number(&own, "/parts/moe"));
 }

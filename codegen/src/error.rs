@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::OperationKind;
+
 /// The first thing that is missing, malformed or impossible in a set.
 ///
 /// Files are named as `set/file.csv`, lines count from 1 (the header).
@@ -102,6 +104,28 @@ pub enum Error {
         found: String,
         /// The columns a table of this kind may have.
         expected: Vec<&'static str>,
+    },
+    /// A header with the columns of no operation, or of more than one.
+    NoOperation {
+        /// The CSV.
+        file: String,
+        /// The line of the header.
+        line: u64,
+        /// The header found.
+        found: Vec<String>,
+    },
+    /// A CSV of another operation than was asked for.
+    OtherOperation {
+        /// The CSV.
+        file: String,
+        /// The line of the header.
+        line: u64,
+        /// The header found.
+        found: Vec<String>,
+        /// What was asked for.
+        asked: OperationKind,
+        /// The operation whose columns these are.
+        fits: OperationKind,
     },
     /// A value that cannot be read or makes no sense.
     Value {
@@ -233,8 +257,8 @@ impl fmt::Display for Error {
             ),
             Error::Empty { file } => write!(
                 f,
-                "{file}: expected at least one row of measurements, found none; leave the file out \
-                 or fill it"
+                "{file}: expected at least one row of measurements, found none; add some or \
+                 leave the file out"
             ),
             Error::NoTable { file, expected } => write!(
                 f,
@@ -260,10 +284,32 @@ impl fmt::Display for Error {
                 f,
                 "{file}:{line}: {column}: expected a column of that name, found {}; {}",
                 Quoted(&found.join(",")),
-                match found.as_slice() {
-                    [one] if one.contains([';', '\t']) => "separate the columns by commas",
-                    _ => "add it, or rename the column that is meant",
-                }
+                unseparated(found).unwrap_or("add it, or rename the column that is meant")
+            ),
+            Error::NoOperation { file, line, found } => {
+                let operations = OperationKind::ALL
+                    .map(|kind| format!("{kind}: {}", kind.columns().join(",")))
+                    .join("; ");
+                write!(
+                    f,
+                    "{file}:{line}: expected the columns of one operation ({operations}), found {}; \
+                     {}",
+                    Quoted(&found.join(",")),
+                    unseparated(found).unwrap_or("rename the columns or name another file")
+                )
+            }
+            Error::OtherOperation {
+                file,
+                line,
+                found,
+                asked,
+                fits,
+            } => write!(
+                f,
+                "{file}:{line}: expected the columns of {asked} ({}), found {}, which are those of \
+                 {fits}; name {fits} or another file",
+                asked.columns().join(","),
+                Quoted(&found.join(","))
             ),
             Error::UnknownColumn {
                 file,
@@ -340,6 +386,14 @@ impl fmt::Display for Error {
                  one of the two out"
             ),
         }
+    }
+}
+
+/// What to do about a header that other separators than commas made one column.
+fn unseparated(header: &[String]) -> Option<&'static str> {
+    match header {
+        [one] if one.contains([';', '\t']) => Some("separate the columns by commas"),
+        _ => None,
     }
 }
 

@@ -14,6 +14,8 @@
 //!
 //! Each CSV is optional, each may have an `mfu` column (checked, not used), rows may come in any
 //! order. What cannot be true is refused with its file, line and column: [`Error`] lists the cases.
+//!
+//! [`read_rows`] reads one such CSV without a set around it, to compare its rows with a set.
 
 mod check;
 mod emit;
@@ -22,6 +24,7 @@ mod error;
 mod fingerprint;
 mod gpus;
 mod header;
+mod measured;
 mod operation;
 mod rows;
 mod set;
@@ -35,6 +38,9 @@ use std::path::Path;
 pub use engines::generate_engines;
 pub use error::Error;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
+pub use measured::{
+    MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind, RefusedRow, read_rows,
+};
 pub use set::{FILES, TableSet};
 
 /// Reads and checks the set in `dir`, whose GPU is one of `gpus_toml` or defined by the set itself.

@@ -6,10 +6,11 @@ use rooflut_roofline::Dtype;
 
 use crate::Error;
 
-/// The rows of a CSV whose header was checked.
+/// The rows of a CSV.
 pub(crate) struct Rows {
     /// The file as messages call it.
     file: String,
+    header_line: u64,
     header: Vec<String>,
     records: Vec<(u64, csv::StringRecord)>,
 }
@@ -22,17 +23,11 @@ pub(crate) struct Row<'a> {
 }
 
 impl Rows {
-    /// Reads a CSV that must have the columns `required` and may have those in `optional`.
+    /// Reads a CSV, whatever its columns.
     ///
     /// # Errors
-    /// A file that cannot be read, a missing, unknown or repeated column, a row of another length,
-    /// no row at all.
-    pub(crate) fn read(
-        path: &Path,
-        file: &str,
-        required: &[&'static str],
-        optional: &[&'static str],
-    ) -> Result<Rows, Error> {
+    /// A file that cannot be read or is empty.
+    pub(crate) fn read(path: &Path, file: &str) -> Result<Rows, Error> {
         let bytes = std::fs::read(path).map_err(|source| Error::Io {
             path: path.to_owned(),
             source,
@@ -55,28 +50,62 @@ impl Rows {
             records.push((lines.line_of(byte), record));
         }
         let mut records = records.into_iter();
-        let empty = || Error::Empty {
+        let (header_line, header) = records.next().ok_or_else(|| Error::Empty {
             file: file.to_owned(),
-        };
-        let (header_line, header) = records.next().ok_or_else(empty)?;
-        let header: Vec<String> = header.iter().map(str::to_owned).collect();
-        check_header(file, header_line, &header, required, optional)?;
-        let rows = Rows {
+        })?;
+        Ok(Rows {
             file: file.to_owned(),
-            header,
+            header_line,
+            header: header.iter().map(str::to_owned).collect(),
             records: records.collect(),
-        };
-        if rows.records.is_empty() {
-            return Err(empty());
+        })
+    }
+
+    /// Checks that the CSV has the columns `required`, no others than these and those in `optional`,
+    /// and rows that fill them.
+    ///
+    /// # Errors
+    /// A missing, unknown or repeated column, a row of another length, no row at all.
+    pub(crate) fn check(
+        &self,
+        required: &[&'static str],
+        optional: &[&'static str],
+    ) -> Result<(), Error> {
+        check_header(
+            &self.file,
+            self.header_line,
+            &self.header,
+            required,
+            optional,
+        )?;
+        if self.records.is_empty() {
+            return Err(Error::Empty {
+                file: self.file.clone(),
+            });
         }
-        for row in rows.iter() {
-            if row.record.len() != rows.header.len() {
-                let expected = format!("{} fields ({})", rows.header.len(), rows.header.join(","));
+        for row in self.iter() {
+            if row.record.len() != self.header.len() {
+                let expected = format!("{} fields ({})", self.header.len(), self.header.join(","));
                 let found = row.record.iter().collect::<Vec<_>>().join(",");
                 return Err(row.refuse("row", &found, &expected, "mend or remove the row"));
             }
         }
-        Ok(rows)
+        Ok(())
+    }
+
+    /// The file as messages call it.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The line of the header.
+    pub(crate) fn header_line(&self) -> u64 {
+        self.header_line
+    }
+
+    /// The names of the columns.
+    pub(crate) fn header(&self) -> &[String] {
+        &self.header
     }
 
     /// The rows in the order of the file.

@@ -46,13 +46,8 @@ impl<O: Operation> Table<O> {
             file: format!("{set}/set.toml"),
             operation: O::NAME,
         })?;
-        let required: Vec<_> = O::KEY_COLUMNS
-            .iter()
-            .chain(O::AXES)
-            .copied()
-            .chain(["latency_us"])
-            .collect();
-        let rows = Rows::read(&path, &file, &required, O::OPTIONAL)?;
+        let rows = Rows::read(&path, &file)?;
+        rows.check(&columns::<O>(), O::OPTIONAL)?;
         let key_columns: Vec<_> = O::KEY_COLUMNS
             .iter()
             .chain(O::OPTIONAL_KEY)
@@ -63,9 +58,7 @@ impl<O: Operation> Table<O> {
         let mut names = BTreeMap::new();
         let mut shapes = BTreeMap::<O::Shape, BTreeMap<[u32; 2], f32>>::new();
         for row in rows.iter() {
-            let shape = O::shape(&row)?;
-            let point = point::<O>(&row)?;
-            let latency_us = row.positive("latency_us")?;
+            let (shape, point, latency_us) = measurement::<O>(&row)?;
             check::row::<O>(&file, &row, gpu, &shape, point, latency_us)?;
             if let Some(first) = lines.insert((shape, point), row.line()) {
                 return Err(Error::Duplicate {
@@ -146,6 +139,24 @@ impl<O: Operation> Table<O> {
         }
         Ok(())
     }
+}
+
+/// The columns that a table of the operation must have.
+pub(crate) fn columns<O: Operation>() -> Vec<&'static str> {
+    let coordinates = O::KEY_COLUMNS.iter().chain(O::AXES).copied();
+    coordinates.chain(["latency_us"]).collect()
+}
+
+/// The shape, point and latency (microseconds) of a row.
+///
+/// # Errors
+/// A column that cannot be read.
+pub(crate) fn measurement<O: Operation>(row: &Row<'_>) -> Result<(O::Shape, [u32; 2], f64), Error> {
+    Ok((
+        O::shape(row)?,
+        point::<O>(row)?,
+        row.positive("latency_us")?,
+    ))
 }
 
 fn point<O: Operation>(row: &Row<'_>) -> Result<[u32; 2], Error> {

@@ -63,8 +63,8 @@ fn a_table_without_rows_is_refused() {
     for csv in ["", "\n\n", "\u{feff}", GEMM, &format!("{GEMM}\n\r\n")] {
         assert_eq!(
             Fixture::new().file("gemm.csv", csv).refusal(),
-            "set/gemm.csv: expected at least one row of measurements, found none; leave the file out \
-             or fill it",
+            "set/gemm.csv: expected at least one row of measurements, found none; add some or leave \
+             the file out",
             "{csv:?}"
         );
     }

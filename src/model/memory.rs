@@ -246,6 +246,25 @@ mod tests {
     }
 
     #[test]
+    fn weights_of_another_format_leave_the_vocabulary_as_it_was() {
+        let plan = |model: &ModelSpec| {
+            MemoryPlan::try_new(model, &gpus::H100, 4, MemoryLimits::default()).unwrap()
+        };
+        // A dense model, one with experts, one with 8-bit experts and a shared one.
+        for name in ["llama-3.1-8b", "mixtral-8x7b", "llama-4-scout"] {
+            let model = find(name).unwrap().spec;
+            let vocabulary = 2.0 * 2.0 * f64::from(model.vocab) * f64::from(model.hidden) / 4.0;
+            let of = |dtype| plan(&model.with_weight_dtype(dtype));
+            let (bf16, fp8) = (of(Dtype::Bf16), of(Dtype::Fp8));
+            let ratio = (fp8.weight_bytes - vocabulary) / (bf16.weight_bytes - vocabulary);
+            assert!((ratio - 0.5).abs() < 1e-12, "{name}: {ratio}");
+            let freed = (bf16.weight_bytes - fp8.weight_bytes) / bf16.bytes_per_block;
+            let more = f64::from(fp8.kv_blocks) - f64::from(bf16.kv_blocks);
+            assert!((more - freed).abs() <= 1.0, "{name}: {more} for {freed}");
+        }
+    }
+
+    #[test]
     fn a_model_that_does_not_fit_says_by_how_much() {
         let model = find("llama-3.1-70b").unwrap().spec;
         let error =

@@ -3,7 +3,9 @@
 mod catalog;
 mod memory;
 mod spec;
+mod spec_error;
 
 pub use catalog::{CATALOG, CatalogEntry, find};
 pub use memory::{MemoryError, MemoryLimits, MemoryPlan, kv_bytes_per_token};
-pub use spec::{Ffn, ModelSpec, SpecError};
+pub use spec::{Ffn, ModelSpec};
+pub use spec_error::SpecError;

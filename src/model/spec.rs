@@ -1,7 +1,6 @@
 //! The dimensions of a transformer, checked.
 
-use core::fmt;
-
+use super::SpecError;
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer whose layers are all alike.
@@ -69,78 +68,6 @@ pub enum Ffn {
         expert_dtype: Dtype,
     },
 }
-
-/// Why dimensions cannot be a model, or a model cannot be divided so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SpecError {
-    /// A dimension is zero.
-    Zero {
-        /// Its name.
-        field: &'static str,
-    },
-    /// A dimension is larger than any model's.
-    TooLarge {
-        /// Its name.
-        field: &'static str,
-        /// Its value.
-        found: u32,
-        /// The largest accepted.
-        limit: u32,
-    },
-    /// One dimension has to divide another and does not.
-    NotDivisible {
-        /// The dimension that is divided.
-        field: &'static str,
-        /// Its value.
-        found: u32,
-        /// What has to divide it.
-        by: &'static str,
-        /// The value of that.
-        divisor: u32,
-    },
-    /// More experts per token than experts.
-    TopK {
-        /// Experts per token.
-        top_k: u32,
-        /// Experts.
-        experts: u32,
-    },
-}
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SpecError::Zero { field } => write!(f, "{field}: expected a positive number, found 0"),
-            SpecError::TooLarge {
-                field,
-                found,
-                limit,
-            } => {
-                write!(f, "{field}: expected at most {limit}, found {found}")
-            }
-            SpecError::NotDivisible {
-                field,
-                found,
-                by,
-                divisor,
-            } => {
-                write!(
-                    f,
-                    "{field}: expected a multiple of {by} ({divisor}), found {found}"
-                )
-            }
-            SpecError::TopK { top_k, experts } => {
-                write!(
-                    f,
-                    "top_k: expected at most the {experts} experts, found {top_k}"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for SpecError {}
 
 /// Largest accepted hidden and intermediate size: with [`MAX_COUNT`], no number of weights reaches
 /// 2^64.
@@ -210,6 +137,30 @@ impl ModelSpec {
                 divides("shared_intermediate", shared_intermediate, "tp", tp)
             }
         }
+    }
+
+    /// The same model with weights of another format: attention projections, dense FFN and experts,
+    /// the shared one included. Embedding, router and lm_head stay 16-bit.
+    ///
+    /// Does not model: whether such weights exist, and how well they answer.
+    ///
+    /// ```
+    /// use rooflut::hardware::{Dtype, gpus};
+    /// use rooflut::model::{self, MemoryLimits, MemoryPlan};
+    /// let llama = model::find("llama-3.1-8b").unwrap().spec;
+    /// let plan = |spec| MemoryPlan::try_new(&spec, &gpus::H100, 1, MemoryLimits::default());
+    /// let (bf16, fp8) = (plan(llama)?, plan(llama.with_weight_dtype(Dtype::Fp8))?);
+    /// assert!(fp8.weight_bytes < 0.6 * bf16.weight_bytes);
+    /// assert!(fp8.kv_blocks > bf16.kv_blocks);
+    /// # Ok::<(), rooflut::model::MemoryError>(())
+    /// ```
+    #[must_use]
+    pub const fn with_weight_dtype(mut self, dtype: Dtype) -> ModelSpec {
+        self.weight_dtype = dtype;
+        if let Ffn::Moe { expert_dtype, .. } = &mut self.ffn {
+            *expert_dtype = dtype;
+        }
+        self
     }
 
     /// Weights of one layer's attention: Q, K, V and output projections.

@@ -108,22 +108,25 @@ impl<'t> Moe<'t> {
         )
     }
 
-    /// Time inside a step: launches and the reads of the experts reached on average, or the math at the
-    /// measured efficiency where that takes longer.
+    /// Time inside a step: launches and the reads of the experts reached on average, and the table's
+    /// answer in proportion as math takes over from reads.
     ///
-    /// The table's rows were measured under skewed routing, which reaches fewer experts than servers do:
-    /// at few tokens the reads decide and the table is not asked.
+    /// The table was measured under skewed routing and with a later engine. At few tokens, where reads
+    /// decide, servers agree better with the experts that uniform routing reaches: see
+    /// `docs/accuracy.md`. No server shows many tokens, where math decides.
     pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64, engine: &StepConstants) -> OpTime {
         let rates = &self.reference.rates;
         let expected = self.shape.expected_work(tokens);
-        let reads = expected.bytes * rates.s_per_byte / engine.expert_bandwidth;
-        let reading = self.curve.read(tokens, ln_tokens);
-        let math = expected.flops * rates.s_per_flop * exp(reading.ln_slowdown).max(1.0);
-        let launches = engine.moe_layer.0;
+        let read_s = expected.bytes * rates.s_per_byte;
+        let math_s = expected.flops * rates.s_per_flop;
+        let reads = engine.moe_layer.0 + read_s / engine.expert_bandwidth;
+        let table = self.at_ln(tokens, ln_tokens);
+        let math_share = (math_s / read_s).min(1.0);
+        let seconds = reads + (table.time.0.max(reads) - reads) * math_share;
         OpTime {
-            time: Seconds(math.max(launches + reads)),
-            binding: Binding::of(&expected, rates, launches),
-            provenance: reading.provenance.max(self.provenance()),
+            time: Seconds(seconds.max(math_s)),
+            binding: Binding::of(&expected, rates, engine.moe_layer.0),
+            provenance: table.provenance.max(Provenance::Interpolated),
         }
     }
 

@@ -3,14 +3,19 @@
 mod lookup;
 mod run;
 mod step;
+mod tables;
+mod validate;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
-pub(crate) use run::{Arrival, RunArgs, SchedulingName, ServerArgs, SyntheticArgs};
+pub(crate) use run::{Arrival, RunArgs, ServerArgs, SyntheticArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
+pub(crate) use tables::{ScoreArgs, TablesArgs, TablesCommand};
+pub(crate) use validate::ValidateArgs;
 
 use crate::error::Error;
 use crate::value;
@@ -45,10 +50,12 @@ pub(crate) enum Command {
     /// Look up one kernel in the tables.
     #[command(arg_required_else_help = false)]
     Lookup(LookupArgs),
-    /// List the compiled-in tables: operations, shapes, ranges, sources.
-    Tables(ListArgs),
+    /// List the compiled-in tables: operations, shapes, ranges, sources; score them.
+    Tables(TablesArgs),
     /// List the models known by name.
     Models(ListArgs),
+    /// Predict measured runs and compare.
+    Validate(ValidateArgs),
 }
 
 /// The model and the GPUs that it runs on.
@@ -63,9 +70,15 @@ pub(crate) struct Target {
     /// Tensor parallelism: GPUs that share each layer.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tp: u32,
+    /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
+    #[arg(long, value_name = "DTYPE", value_parser = value::dtype)]
+    pub(crate) dtype: Option<Dtype>,
     /// Format of the KV cache: bf16 or fp8.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
+    /// Engine whose overheads and scheduling are added: vllm-0.15.1 or vllm-0.11.0.
+    #[arg(long, value_name = "NAME", default_value = "vllm-0.15.1", value_parser = value::engine)]
+    pub(crate) engine: &'static EngineStack,
 }
 
 /// Arguments of the commands that list something.

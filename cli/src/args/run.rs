@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use rooflut::sim::Scheduling;
 
 use super::Target;
 use crate::value::{self, Condition};
@@ -94,10 +95,9 @@ pub(crate) struct ServerArgs {
     /// KV blocks of 16 tokens [default: what the memory leaves].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) kv_blocks: Option<u32>,
-    /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11.
-    #[arg(long, value_name = "KIND", value_enum, hide_possible_values = true,
-          default_value_t = SchedulingName::Async)]
-    pub(crate) scheduling: SchedulingName,
+    /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
+    #[arg(long, value_name = "KIND", value_enum, hide_possible_values = true)]
+    pub(crate) scheduling: Option<SchedulingName>,
 }
 
 /// Distribution of the arrivals. (Documented variants would make the help twice as long.)
@@ -118,12 +118,11 @@ pub(crate) enum SchedulingName {
     Sync,
 }
 
-impl SchedulingName {
-    /// The name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            SchedulingName::Async => "async",
-            SchedulingName::Sync => "sync",
+impl From<SchedulingName> for Scheduling {
+    fn from(name: SchedulingName) -> Scheduling {
+        match name {
+            SchedulingName::Async => Scheduling::OneStepAhead,
+            SchedulingName::Sync => Scheduling::Synchronous,
         }
     }
 }

@@ -1,0 +1,42 @@
+//! Arguments of `rooflut tables`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use rooflut_codegen::OperationKind;
+
+use crate::value;
+
+/// Arguments of `rooflut tables`.
+#[derive(Args)]
+pub(crate) struct TablesArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<TablesCommand>,
+    /// Write JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// What to do with the tables other than to list them.
+#[derive(Subcommand)]
+pub(crate) enum TablesCommand {
+    /// Compare a set with kernels that you measured: do its tables hold on your machine?
+    ///
+    /// Each row is looked up as `rooflut lookup` does and compared with its latency. Rows that break
+    /// the physics of the set's GPU and rows that the set cannot answer are left out, counted and named.
+    Score(ScoreArgs),
+}
+
+/// Arguments of `rooflut tables score`.
+#[derive(Args)]
+pub(crate) struct ScoreArgs {
+    /// CSV of measured kernels: a gemm.csv, attention_prefill.csv, attention_decode.csv,
+    /// allreduce.csv or moe.csv as bench_data/README.md describes them, under any name.
+    pub(crate) file: PathBuf,
+    /// Table set (`rooflut tables` lists them).
+    #[arg(long)]
+    pub(crate) gpu: String,
+    /// What the file measures: gemm, prefill, decode, allreduce, moe [default: by its columns].
+    #[arg(long, value_parser = value::operation)]
+    pub(crate) op: Option<OperationKind>,
+}

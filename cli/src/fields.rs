@@ -1,0 +1,128 @@
+//! Kernels and points as names and values, in the order in which they are told.
+
+use std::fmt;
+
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut_codegen::MeasuredKernel;
+use serde::{Serialize, Serializer};
+
+/// Names and values, in order: a shape, a point.
+#[derive(Clone, Default)]
+pub(crate) struct Fields(Vec<(&'static str, Value)>);
+
+/// A value of a field.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Value {
+    /// A dimension or a coordinate.
+    Number(u64),
+    /// The name of a format.
+    Name(&'static str),
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Number(number.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+impl Fields {
+    /// Names and values, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        self.0.iter().copied()
+    }
+
+    /// The same and one more.
+    pub(crate) fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
+        self.0.push((name, value.into()));
+        self
+    }
+}
+
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, value)) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{name} {value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// The shape of a GEMM.
+pub(crate) fn gemm_key(shape: GemmShape) -> Fields {
+    formats(shape.dtype).and("k", shape.k).and("n", shape.n)
+}
+
+/// The shape of an attention kernel.
+pub(crate) fn attention_key(shape: AttentionShape) -> Fields {
+    formats(shape.dtype)
+        .and("kv_dtype", Value::Name(shape.kv_dtype.name()))
+        .and("q_heads", shape.q_heads)
+        .and("kv_heads", shape.kv_heads)
+        .and("head_dim", shape.head_dim)
+        .and("tp", shape.tp)
+}
+
+/// The shape of a MoE layer.
+pub(crate) fn moe_key(shape: MoeShape) -> Fields {
+    formats(shape.dtype)
+        .and("experts", shape.experts)
+        .and("top_k", shape.top_k)
+        .and("hidden", shape.hidden)
+        .and("intermediate", shape.intermediate)
+        .and("tp", shape.tp)
+}
+
+/// The GPUs of an all-reduce.
+pub(crate) fn allreduce_key(shape: AllReduceShape) -> Fields {
+    Fields::default().and("ranks", shape.ranks)
+}
+
+fn formats(dtype: Dtype) -> Fields {
+    Fields::default().and("dtype", Value::Name(dtype.name()))
+}
+
+/// A measured kernel and its point.
+pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
+    match *kernel {
+        MeasuredKernel::Gemm { shape, m } => gemm_key(shape).and("m", m),
+        MeasuredKernel::Prefill {
+            shape,
+            batch,
+            seq_len,
+        } => attention_key(shape)
+            .and("batch", batch)
+            .and("seq_len", seq_len),
+        MeasuredKernel::Decode {
+            shape,
+            batch,
+            kv_len,
+        } => attention_key(shape)
+            .and("batch", batch)
+            .and("kv_len", kv_len),
+        MeasuredKernel::AllReduce { shape, bytes } => allreduce_key(shape).and("bytes", bytes),
+        MeasuredKernel::Moe { shape, tokens } => moe_key(shape).and("tokens", tokens),
+    }
+}

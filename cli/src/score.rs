@@ -1,0 +1,284 @@
+//! `rooflut tables score`: a table set against measured kernels.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+use rooflut::ResolveError;
+use rooflut::hardware::{AttentionShape, Dtype};
+use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use rooflut::table::{Provenance, TableSet};
+use rooflut_codegen::{MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
+use rooflut_validation::{Summary, signed_percent, summarize};
+use serde::Serialize;
+
+use crate::args::ScoreArgs;
+use crate::error::Error;
+use crate::fields::{self, Fields};
+use crate::output::{count, plural};
+use crate::table_set;
+
+/// What is said of all metrics and of all origins together.
+const ALL: &str = "all";
+
+/// Compares the set with the file and answers with the text to print.
+pub(crate) fn run(args: &ScoreArgs, json: bool) -> Result<String, Error> {
+    let set = table_set::find(&args.gpu)?;
+    let measured =
+        rooflut_codegen::read_rows(&args.file, args.op, &set.gpu).map_err(Error::Measurements)?;
+    let score = Score::new(&args.file, set, measured);
+    if score.rows.is_empty() {
+        return Err(Error::NothingScored {
+            path: args.file.clone(),
+            set: set.name,
+            left_out: score.left_out,
+        });
+    }
+    if json { score.json() } else { Ok(score.text()) }
+}
+
+/// A table set compared with a file.
+pub(crate) struct Score<'f> {
+    pub(crate) file: &'f Path,
+    pub(crate) set: &'static TableSet,
+    pub(crate) operation: OperationKind,
+    /// In the order of the file.
+    pub(crate) rows: Vec<Scored>,
+    /// By reason, in the order of their first lines.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A row that was compared.
+pub(crate) struct Scored {
+    pub(crate) line: u64,
+    pub(crate) kernel: Fields,
+    /// The operation and its formats.
+    pub(crate) metric: String,
+    /// Microseconds.
+    pub(crate) predicted: f64,
+    /// Microseconds.
+    pub(crate) actual: f64,
+    /// Percent.
+    pub(crate) signed: f64,
+    pub(crate) provenance: Provenance,
+}
+
+/// Rows that cannot be compared, for one reason.
+#[derive(Debug, Serialize)]
+pub(crate) struct LeftOut {
+    pub(crate) reason: String,
+    /// Their lines, ascending.
+    pub(crate) lines: Vec<u64>,
+}
+
+/// The errors of some rows.
+pub(crate) struct Group<'s> {
+    /// Their metric, or [`ALL`].
+    pub(crate) metric: &'s str,
+    /// Their origin, if they were split.
+    provenance: Option<Provenance>,
+    pub(crate) errors: Summary,
+}
+
+/// Whether errors are told by the origin of the prediction.
+#[derive(Clone, Copy)]
+pub(crate) enum Split {
+    /// Whatever the origin.
+    None,
+    /// Each origin by itself.
+    ByOrigin,
+}
+
+impl<'f> Score<'f> {
+    fn new(file: &'f Path, set: &'static TableSet, measured: MeasuredRows) -> Score<'f> {
+        let mut rows = Vec::new();
+        let refused = measured.refused.iter();
+        let mut unscored: Vec<(u64, String)> =
+            refused.map(|row| (row.line, refusal(&row.error))).collect();
+        for row in &measured.rows {
+            match predict(set, &row.kernel) {
+                Ok(estimate) => rows.push(Scored::new(row, &estimate)),
+                Err(error) => unscored.push((row.line, error.to_string())),
+            }
+        }
+        unscored.sort();
+        Score {
+            file,
+            set,
+            operation: measured.operation,
+            rows,
+            left_out: LeftOut::by_reason(unscored),
+        }
+    }
+
+    /// The rows of the file, scored or not.
+    pub(crate) fn rows_in_file(&self) -> usize {
+        let left_out = self.left_out.iter().map(|l| l.lines.len());
+        self.rows.len() + left_out.sum::<usize>()
+    }
+
+    /// The errors of each metric, in order of their names, and then of all rows.
+    pub(crate) fn groups(&self, split: Split) -> Vec<Group<'_>> {
+        let metrics: BTreeSet<&str> = self.rows.iter().map(|row| row.metric.as_str()).collect();
+        let origins = match split {
+            Split::None => vec![None],
+            Split::ByOrigin => Provenance::ALL.map(Some).to_vec(),
+        };
+        let mut groups = Vec::new();
+        for metric in metrics.into_iter().chain([ALL]) {
+            for &provenance in &origins {
+                groups.extend(self.group(metric, provenance));
+            }
+        }
+        groups
+    }
+
+    /// The rows of `metric` and, where it is given, `provenance`; `None` where there are none.
+    fn group<'s>(&self, metric: &'s str, provenance: Option<Provenance>) -> Option<Group<'s>> {
+        let belongs = |row: &&Scored| {
+            (metric == ALL || row.metric == metric)
+                && provenance.is_none_or(|origin| row.provenance == origin)
+        };
+        let signed: Vec<f64> = self
+            .rows
+            .iter()
+            .filter(belongs)
+            .map(|row| row.signed)
+            .collect();
+        Some(Group {
+            metric,
+            provenance,
+            errors: summarize(&signed)?,
+        })
+    }
+}
+
+impl Group<'_> {
+    /// The name of their origin.
+    pub(crate) fn origin(&self) -> &'static str {
+        self.provenance.map_or(ALL, Provenance::name)
+    }
+}
+
+impl Scored {
+    fn new(row: &MeasuredRow, estimate: &Estimate) -> Scored {
+        let predicted = estimate.time.us();
+        Scored {
+            line: row.line,
+            kernel: fields::measured(&row.kernel),
+            metric: metric(&row.kernel),
+            predicted,
+            actual: row.latency_us,
+            signed: signed_percent(predicted, row.latency_us),
+            provenance: estimate.provenance,
+        }
+    }
+}
+
+impl LeftOut {
+    /// Gathers rows, ascending, by their reasons.
+    fn by_reason(rows: Vec<(u64, String)>) -> Vec<LeftOut> {
+        let mut groups: Vec<LeftOut> = Vec::new();
+        for (line, reason) in rows {
+            match groups.iter_mut().find(|group| group.reason == reason) {
+                Some(group) => group.lines.push(line),
+                None => groups.push(LeftOut {
+                    reason,
+                    lines: vec![line],
+                }),
+            }
+        }
+        groups
+    }
+}
+
+/// The most lines that are told of one reason.
+const MOST_LINES: usize = 5;
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.lines.len();
+        let lines: Vec<String> = self
+            .lines
+            .iter()
+            .take(MOST_LINES)
+            .map(u64::to_string)
+            .collect();
+        let s = if rows == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{} (line{s} {}",
+            plural(rows as u64, "row"),
+            lines.join(", ")
+        )?;
+        if rows > MOST_LINES {
+            write!(f, " and {} more", count((rows - MOST_LINES) as u64))?;
+        }
+        write!(f, "): {}", self.reason)
+    }
+}
+
+/// What the tables answer for a kernel, as the benchmark would measure it.
+fn predict(set: &'static TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveError> {
+    Ok(match *kernel {
+        MeasuredKernel::Gemm { shape, m } => Gemm::resolve(set, shape)?.at(m),
+        MeasuredKernel::Prefill {
+            shape,
+            batch,
+            seq_len,
+        } => PrefillAttention::resolve(set, shape)?.at(batch, seq_len),
+        MeasuredKernel::Decode {
+            shape,
+            batch,
+            kv_len,
+        } => {
+            let kv_tokens = u64::from(batch) * u64::from(kv_len);
+            DecodeAttention::resolve(set, shape)?.at(batch, kv_tokens)
+        }
+        MeasuredKernel::AllReduce { shape, bytes } => {
+            AllReduce::resolve(set, shape)?.at(bytes.into())
+        }
+        MeasuredKernel::Moe { shape, tokens } => Moe::resolve(set, shape)?.at(tokens),
+    })
+}
+
+/// The operation and the formats of a kernel: `gemm bf16`, `decode bf16 with fp8 KV`.
+fn metric(kernel: &MeasuredKernel) -> String {
+    let dense = |kind: OperationKind, dtype: Dtype| format!("{kind} {dtype}");
+    let attention = |kind: OperationKind, shape: AttentionShape| match shape.kv_dtype == shape.dtype
+    {
+        true => dense(kind, shape.dtype),
+        false => format!("{kind} {} with {} KV", shape.dtype, shape.kv_dtype),
+    };
+    match *kernel {
+        MeasuredKernel::Gemm { shape, .. } => dense(OperationKind::Gemm, shape.dtype),
+        MeasuredKernel::Prefill { shape, .. } => attention(OperationKind::Prefill, shape),
+        MeasuredKernel::Decode { shape, .. } => attention(OperationKind::Decode, shape),
+        MeasuredKernel::AllReduce { .. } => OperationKind::AllReduce.to_string(),
+        MeasuredKernel::Moe { shape, .. } => dense(OperationKind::Moe, shape.dtype),
+    }
+}
+
+/// Why a row cannot be true of the GPU, in the same words for all rows of one cause.
+fn refusal(error: &rooflut_codegen::Error) -> String {
+    use rooflut_codegen::Error::{Impossible, MfuDisagrees, Value};
+    match error {
+        Impossible { limit, hint, .. } => {
+            format!(
+                "faster than {limit} allows; use the set of the GPU that was measured, or {hint}"
+            )
+        }
+        MfuDisagrees { .. } => {
+            "mfu does not follow from latency_us, FLOPs and the GPU's peak; check \
+             the dtype, or remove the column"
+                .to_owned()
+        }
+        Value {
+            column,
+            found,
+            expected,
+            ..
+        } => format!("{column}: expected {expected}, found \"{found}\"; use another set"),
+        other => other.to_string(),
+    }
+}

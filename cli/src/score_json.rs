@@ -1,0 +1,97 @@
+//! What `rooflut tables score` prints for programs.
+
+use rooflut_validation::Summary;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::fields::Fields;
+use crate::output::json;
+use crate::score::{Group, LeftOut, Score, Scored, Split};
+
+/// Errors are in percent, latencies in microseconds.
+#[derive(Serialize)]
+struct ScoreJson<'s> {
+    /// By metric, and of all rows.
+    summary: Vec<SummaryJson<'s>>,
+    /// The same by origin.
+    by_provenance: Vec<PartJson<'s>>,
+    left_out: &'s [LeftOut],
+    rows: Vec<RowJson<'s>>,
+}
+
+#[derive(Serialize)]
+struct SummaryJson<'s> {
+    file: &'s str,
+    gpu: &'static str,
+    metric: &'s str,
+    #[serde(flatten)]
+    errors: Summary,
+}
+
+#[derive(Serialize)]
+struct PartJson<'s> {
+    #[serde(flatten)]
+    summary: SummaryJson<'s>,
+    provenance: &'static str,
+}
+
+#[derive(Serialize)]
+struct RowJson<'s> {
+    file: &'s str,
+    line: u64,
+    op: &'static str,
+    #[serde(flatten)]
+    kernel: &'s Fields,
+    predicted: f64,
+    actual: f64,
+    ape: f64,
+    signed: f64,
+    provenance: &'static str,
+}
+
+impl Score<'_> {
+    /// For programs.
+    pub(crate) fn json(&self) -> Result<String, Error> {
+        let file = &*self.file.to_string_lossy();
+        let whole = self.groups(Split::None);
+        let parts = self.groups(Split::ByOrigin);
+        json(&ScoreJson {
+            summary: whole
+                .iter()
+                .map(|group| self.summary(file, group))
+                .collect(),
+            by_provenance: parts
+                .iter()
+                .map(|part| PartJson {
+                    summary: self.summary(file, part),
+                    provenance: part.origin(),
+                })
+                .collect(),
+            left_out: &self.left_out,
+            rows: self.rows.iter().map(|row| self.row(file, row)).collect(),
+        })
+    }
+
+    fn summary<'s>(&self, file: &'s str, group: &Group<'s>) -> SummaryJson<'s> {
+        SummaryJson {
+            file,
+            gpu: self.set.name,
+            metric: group.metric,
+            errors: group.errors,
+        }
+    }
+
+    fn row<'s>(&self, file: &'s str, row: &'s Scored) -> RowJson<'s> {
+        RowJson {
+            file,
+            line: row.line,
+            op: self.operation.name(),
+            kernel: &row.kernel,
+            predicted: row.predicted,
+            actual: row.actual,
+            ape: row.signed.abs(),
+            signed: row.signed,
+            provenance: row.provenance.name(),
+        }
+    }
+}

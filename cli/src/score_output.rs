@@ -1,0 +1,148 @@
+//! What `rooflut tables score` prints for people.
+
+use std::fmt::{self, Write};
+
+use rooflut_validation::Summary;
+
+use crate::output::{Align, Grid, count, number, wrapped};
+use crate::score::{Group, Score, Scored, Split};
+
+/// The rows that are shown for their errors.
+const WORST: usize = 5;
+
+impl Score<'_> {
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, text: &mut String) -> fmt::Result {
+        writeln!(text, "{} against {}\n", self.set.name, self.file.display())?;
+        let tables = format!("{}: {}", self.set.name, self.set.origin.engine);
+        text.push_str(&wrapped("tables", &tables));
+        let rows = format!(
+            "{} of {} scored ({})",
+            count(self.rows.len() as u64),
+            count(self.rows_in_file() as u64),
+            self.operation
+        );
+        text.push_str(&wrapped("rows", &rows));
+        for (index, left_out) in self.left_out.iter().enumerate() {
+            let label = if index == 0 { "left out" } else { "" };
+            text.push_str(&wrapped(label, &left_out.to_string()));
+        }
+        let meaning =
+            "predicted / measured - 1 in %: above 0 the tables are too slow, below 0 too fast";
+        text.push_str(&wrapped("error", meaning));
+        writeln!(text, "\n{}", self.errors().render(2))?;
+        self.write_worst(text)
+    }
+
+    /// The errors of each metric, by origin where there are several.
+    fn errors(&self) -> Grid {
+        let mut grid = Grid::new(&[
+            ("kernels", Align::Left),
+            ("origin", Align::Left),
+            ("rows", Align::Right),
+            ("median %", Align::Right),
+            ("mean %", Align::Right),
+            ("p90 %", Align::Right),
+            ("worst %", Align::Right),
+            ("signed mean %", Align::Right),
+        ]);
+        let split = self.groups(Split::ByOrigin);
+        for group in self.groups(Split::None) {
+            let parts: Vec<&Group<'_>> = split
+                .iter()
+                .filter(|part| part.metric == group.metric)
+                .collect();
+            match parts.as_slice() {
+                [only] => grid.row(cells(group.metric, only.origin(), &only.errors)),
+                several => {
+                    grid.row(cells(group.metric, group.origin(), &group.errors));
+                    for part in several {
+                        grid.row(cells("", part.origin(), &part.errors));
+                    }
+                }
+            }
+            // The only metric is all that there is.
+            if group.errors.n == self.rows.len() {
+                break;
+            }
+        }
+        grid
+    }
+
+    /// The rows of the largest errors.
+    fn write_worst(&self, text: &mut String) -> fmt::Result {
+        let mut rows: Vec<&Scored> = self.rows.iter().collect();
+        rows.sort_by(|a, b| b.signed.abs().total_cmp(&a.signed.abs()));
+        rows.truncate(WORST);
+        let (common, varying) = split_fields(&rows);
+        let parts = ["the largest errors, times in us".to_owned()].into_iter();
+        let heading: Vec<String> = parts.chain(common).collect();
+        writeln!(text, "{}", wrapped("worst", &heading.join(", ")))?;
+        let columns = ["line"].into_iter().chain(varying.iter().copied());
+        let columns = columns.chain(["predicted", "measured", "error %"]);
+        let columns = columns.map(|name| (name, Align::Right));
+        let mut grid = Grid::new(&columns.chain([("origin", Align::Left)]).collect::<Vec<_>>());
+        for row in rows {
+            let fields = row.kernel.iter().filter(|(name, _)| varying.contains(name));
+            let cells = [row.line.to_string()].into_iter();
+            let cells = cells.chain(fields.map(|(_, value)| value.to_string()));
+            let answer = [
+                number(row.predicted, 2),
+                number(row.actual, 2),
+                signed(row.signed),
+                row.provenance.to_string(),
+            ];
+            grid.row(cells.chain(answer).collect());
+        }
+        text.write_str(&grid.render(2))
+    }
+}
+
+/// What the kernels of all rows have in common, name and value, and the names of the other fields.
+fn split_fields(rows: &[&Scored]) -> (Vec<String>, Vec<&'static str>) {
+    let mut common = Vec::new();
+    let mut varying = Vec::new();
+    for field in rows.iter().take(1).flat_map(|first| first.kernel.iter()) {
+        let (name, value) = field;
+        if rows
+            .iter()
+            .all(|row| row.kernel.iter().any(|other| other == field))
+        {
+            common.push(format!("{name} {value}"));
+        } else {
+            varying.push(name);
+        }
+    }
+    (common, varying)
+}
+
+/// A line of the table of errors.
+fn cells(kernels: &str, origin: &str, errors: &Summary) -> Vec<String> {
+    vec![
+        kernels.to_owned(),
+        origin.to_owned(),
+        count(errors.n as u64),
+        number(errors.median_ape, 1),
+        number(errors.mean_ape, 1),
+        number(errors.p90_ape, 1),
+        number(errors.max_ape, 1),
+        signed(errors.mean_signed),
+    ]
+}
+
+/// A number of one decimal with its sign, which 0 has not.
+fn signed(percent: f64) -> String {
+    let text = number(percent, 1);
+    match text.as_str() {
+        "-0.0" => number(0.0, 1),
+        positive if percent > 0.0 && positive != "0.0" => format!("+{positive}"),
+        _ => text,
+    }
+}

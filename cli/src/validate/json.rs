@@ -1,0 +1,115 @@
+//! `rooflut validate` for programs.
+
+use rooflut_validation::{FileReport, Stage, Summary, Tally};
+use serde::{Serialize, Serializer};
+
+use crate::error::Error;
+use crate::output::json;
+
+#[derive(Serialize)]
+struct ReportJson<'r> {
+    rows: Vec<RowJson<'r>>,
+    summary: Vec<SummaryJson<'r>>,
+    skipped: Vec<SkippedJson<'r>>,
+    notes: Vec<NoteJson<'r>>,
+}
+
+/// Times in milliseconds, errors in percent.
+#[derive(Serialize)]
+struct RowJson<'r> {
+    file: &'r str,
+    id: &'r str,
+    #[serde(serialize_with = "stage")]
+    stage: &'r Stage,
+    metric: &'static str,
+    predicted: f64,
+    actual: f64,
+    ape: f64,
+    signed: f64,
+    model: &'static str,
+    gpu: &'static str,
+    tp: u32,
+    engine: &'static str,
+}
+
+#[derive(Serialize)]
+struct SummaryJson<'r> {
+    file: &'r str,
+    gpu: &'static str,
+    metric: &'static str,
+    #[serde(flatten)]
+    errors: Summary,
+}
+
+#[derive(Serialize)]
+struct SkippedJson<'r> {
+    file: &'r str,
+    reason: &'r str,
+    rows: usize,
+}
+
+#[derive(Serialize)]
+struct NoteJson<'r> {
+    file: &'r str,
+    note: &'r str,
+    rows: usize,
+}
+
+/// All reports as one object.
+pub(super) fn render(reports: &[FileReport]) -> Result<String, Error> {
+    let tallies = |of: fn(&FileReport) -> &[Tally]| {
+        reports.iter().flat_map(move |report| {
+            let tallies = of(report).iter();
+            tallies.map(|tally| (report.file.as_str(), tally.text.as_str(), tally.rows))
+        })
+    };
+    let skipped = tallies(|report| &report.skipped);
+    let notes = tallies(|report| &report.notes);
+    json(&ReportJson {
+        rows: reports.iter().flat_map(rows).collect(),
+        summary: reports.iter().flat_map(summary).collect(),
+        skipped: skipped
+            .map(|(file, reason, rows)| SkippedJson { file, reason, rows })
+            .collect(),
+        notes: notes
+            .map(|(file, note, rows)| NoteJson { file, note, rows })
+            .collect(),
+    })
+}
+
+fn rows(report: &FileReport) -> impl Iterator<Item = RowJson<'_>> {
+    report.cases.iter().flat_map(|case| {
+        let comparisons = case.comparisons.iter();
+        comparisons.map(|comparison| RowJson {
+            file: &report.file,
+            id: &case.label.id,
+            stage: &case.label.stage,
+            metric: comparison.metric.name(),
+            predicted: comparison.predicted,
+            actual: comparison.actual,
+            ape: comparison.ape(),
+            signed: comparison.signed(),
+            model: case.model,
+            gpu: case.gpu,
+            tp: case.tp,
+            engine: case.engine,
+        })
+    })
+}
+
+fn summary(report: &FileReport) -> impl Iterator<Item = SummaryJson<'_>> {
+    let summaries = report.summaries.iter();
+    summaries.map(|summary| SummaryJson {
+        file: &report.file,
+        gpu: summary.gpu,
+        metric: summary.metric.name(),
+        errors: summary.errors,
+    })
+}
+
+fn stage<S: Serializer>(stage: &&Stage, serializer: S) -> Result<S::Ok, S::Error> {
+    match stage {
+        Stage::Number(number) => serializer.serialize_u64(*number),
+        Stage::Name(name) => serializer.serialize_str(name),
+    }
+}

@@ -1,0 +1,127 @@
+//! `rooflut validate` as Markdown: what stands in `docs/accuracy.md`.
+
+use std::collections::BTreeSet;
+
+use rooflut_validation::{Case, FileReport, Kind};
+
+use super::sheet::Sheet;
+use super::{groups, tables};
+
+/// Written by hand, on the measurements that come with the project.
+const INTRODUCTION: &str = include_str!("introduction.md");
+/// Written by hand: what these measurements cannot show.
+const NOT_COVERED: &str = include_str!("not_covered.md");
+
+/// The document; with the parts that are written by hand if the reports are on the project's own
+/// measurements.
+pub(super) fn render(reports: &[FileReport], own: bool) -> String {
+    let mut text = "# Accuracy\n".to_owned();
+    if own {
+        text += &format!("\n{INTRODUCTION}");
+    }
+    text += &section("What was measured", &measured(reports));
+    text += &remarks(reports);
+    text += &section(
+        "Errors by metric\n\n\
+         In percent of the measurement: absolute ones, and as bias the mean with its sign (above 0: \
+         predicted too long).",
+        &tables::summaries(reports),
+    );
+    for report in reports {
+        text += &file(report);
+    }
+    if own {
+        text += &format!("\n{NOT_COVERED}");
+    }
+    text
+}
+
+fn section(title: &str, sheet: &Sheet) -> String {
+    if sheet.is_empty() {
+        return String::new();
+    }
+    format!("\n## {title}\n\n{}", sheet.markdown())
+}
+
+fn measured(reports: &[FileReport]) -> Sheet {
+    let words = ["file", "a row is", "GPUs", "models", "tp", "engines"];
+    let mut sheet = Sheet::new(&words, &["rows", "predicted"]);
+    for report in reports {
+        sheet.row(vec![
+            report.file.clone(),
+            a_row_is(report.kind).to_owned(),
+            distinct(report, |case| case.gpu),
+            distinct(report, |case| case.model),
+            distinct(report, |case| case.tp),
+            distinct(report, |case| case.engine),
+            report.rows.to_string(),
+            report.cases.len().to_string(),
+        ]);
+    }
+    sheet
+}
+
+fn a_row_is(kind: Kind) -> &'static str {
+    match kind {
+        Kind::LoadStages => "a load stage of a server, simulated",
+        Kind::Requests => "a request of a run, replayed",
+        Kind::SoloRequests => "a request alone, by its steps",
+        Kind::DecodeSteps => "a step",
+        Kind::KvBlocks => "the KV cache of a server, planned",
+    }
+}
+
+fn distinct<T: Ord + ToString>(report: &FileReport, of: fn(&Case) -> T) -> String {
+    let values: BTreeSet<T> = report.cases.iter().map(of).collect();
+    let values: Vec<String> = values.iter().map(T::to_string).collect();
+    values.join(", ")
+}
+
+/// What was read otherwise, and what was left out.
+fn remarks(reports: &[FileReport]) -> String {
+    let mut sheet = Sheet::new(&["file", "what"], &["rows"]);
+    for report in reports {
+        for tally in report.notes.iter().chain(&report.skipped) {
+            let file = report.file.clone();
+            sheet.row(vec![file, tally.text.clone(), tally.rows.to_string()]);
+        }
+    }
+    section("Read otherwise or left out", &sheet)
+}
+
+fn file(report: &FileReport) -> String {
+    let name = &report.file;
+    if report.cases.is_empty() {
+        return String::new();
+    }
+    match report.kind {
+        Kind::LoadStages => load_stages(report),
+        Kind::Requests | Kind::SoloRequests | Kind::DecodeSteps => {
+            let runs = groups::by_run(report);
+            let sheet = tables::down(report, &["run", "model", "GPU", "tp"], &runs);
+            section(&format!("{name}, by run"), &sheet)
+        }
+        Kind::KvBlocks => section(&format!("{name}, row by row"), &tables::cases(report)),
+    }
+}
+
+fn load_stages(report: &FileReport) -> String {
+    let name = &report.file;
+    let by = |what: &str, names: &[&'static str], groups: &[groups::Group<'_>]| {
+        section(
+            &format!("{name}, by {what}"),
+            &tables::across(report, names, groups),
+        )
+    };
+    let batch = "batch\n\nThe mean number of requests in the server: rate times measured E2E.";
+    by("model", &["GPU", "model"], &groups::by_model(report))
+        + &by("tensor parallelism", &["GPU", "tp"], &groups::by_tp(report))
+        + &by(batch, &["GPU", "batch"], &groups::by_batch(report))
+        + &section(
+            &format!(
+                "{name}, stage by stage\n\nPredicted and measured in ms, errors in percent, the rate \
+                 in requests per second."
+            ),
+            &tables::cases(report),
+        )
+}

@@ -1,0 +1,88 @@
+//! `rooflut validate`: predictions beside what was measured.
+
+mod groups;
+mod json;
+mod markdown;
+mod sheet;
+mod tables;
+mod text;
+mod unpredicted;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) use unpredicted::Unpredicted;
+
+use rooflut_validation::{Dataset, FileReport, Predictor, embedded, read, validate};
+
+use crate::args::ValidateArgs;
+use crate::error::Error;
+
+/// Predicts, compares and answers with the text to print.
+pub(crate) fn run(args: &ValidateArgs) -> Result<String, Error> {
+    let datasets = match args.files.is_empty() {
+        true => embedded().map_err(Error::MeasuredRuns)?,
+        false => read_all(&args.files)?,
+    };
+    let predictor = Predictor::default();
+    let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
+    if reports.iter().all(|report| report.cases.is_empty()) {
+        return Err(Error::NothingPredicted(Unpredicted::new(&reports)));
+    }
+    if args.json {
+        json::render(&reports)
+    } else if args.markdown {
+        Ok(markdown::render(&reports, args.files.is_empty()))
+    } else {
+        Ok(text::render(&reports, args.rows))
+    }
+}
+
+/// The measurements of all files, each under the name of its file.
+fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
+    let names = names(paths);
+    let datasets = paths.iter().zip(names);
+    datasets
+        .map(|(path, file)| {
+            let bytes = fs::read(path).map_err(|error| Error::Read {
+                path: path.clone(),
+                error,
+            })?;
+            // Errors name the whole path.
+            let dataset = read(&path.display().to_string(), bytes);
+            let dataset = dataset.map_err(Error::MeasuredRuns)?;
+            Ok(Dataset { file, ..dataset })
+        })
+        .collect()
+}
+
+/// The names of the files without their folders, where that tells them apart.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| {
+        let name = path.file_name().map(Path::new);
+        name.unwrap_or(path).display().to_string()
+    };
+    let names: Vec<String> = paths.iter().map(name).collect();
+    let distinct: BTreeSet<&String> = names.iter().collect();
+    if distinct.len() < names.len() {
+        return paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_left_out_of_names_that_are_distinct_without_them() {
+        let names =
+            |paths: &[&str]| super::names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(names(&["a/x.csv", "b/y.csv"]), ["x.csv", "y.csv"]);
+        assert_eq!(names(&["a/x.csv", "b/x.csv"]), ["a/x.csv", "b/x.csv"]);
+    }
+}

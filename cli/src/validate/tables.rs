@@ -1,0 +1,240 @@
+//! Predictions, measurements and errors in tables.
+
+use std::collections::BTreeSet;
+
+use rooflut_validation::{Case, Comparison, FileReport, Kind, Metric, Setting, Stage, Summary};
+
+use super::groups::Group;
+use super::sheet::Sheet;
+use crate::output::number;
+
+/// The columns of a [`Summary`].
+const ERRORS: [&str; 6] = ["n", "median", "mean", "p90", "max", "bias"];
+
+/// Errors by file, GPU and metric.
+pub(super) fn summaries(reports: &[FileReport]) -> Sheet {
+    let mut sheet = Sheet::new(&["file", "GPU", "metric"], &ERRORS);
+    for report in reports {
+        for summary in &report.summaries {
+            let mut cells = vec![
+                report.file.clone(),
+                summary.gpu.to_owned(),
+                title(summary.metric).to_owned(),
+            ];
+            cells.extend(errors(&summary.errors));
+            sheet.row(cells);
+        }
+    }
+    sheet
+}
+
+/// Errors of each metric of each group, one row per group; `names` are the columns of its key.
+pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Sheet {
+    let metrics = metrics(report);
+    let columns = metrics.iter().flat_map(|metric| match metric {
+        Metric::Ttft => ["TTFT median", "max", "bias"],
+        Metric::Tpot => ["TPOT median", "max", "bias"],
+        Metric::E2e => ["E2E median", "max", "bias"],
+        _ => ["median", "max", "bias"],
+    });
+    let columns: Vec<&str> = ["n"].into_iter().chain(columns).collect();
+    let mut sheet = Sheet::new(names, &columns);
+    for group in groups {
+        let mut cells = group.key.clone();
+        cells.push(group.cases.len().to_string());
+        for metric in &metrics {
+            let errors = FileReport::errors(group.cases.iter().copied(), *metric);
+            cells.extend(match errors {
+                Some(errors) => [
+                    percent(errors.median_ape),
+                    percent(errors.max_ape),
+                    signed(errors.mean_signed),
+                ],
+                None => ["-", "-", "-"].map(str::to_owned),
+            });
+        }
+        sheet.row(cells);
+    }
+    sheet
+}
+
+/// Errors of each metric of each group, one row per metric.
+pub(super) fn down(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Sheet {
+    let words: Vec<&str> = names.iter().copied().chain(["metric"]).collect();
+    let mut sheet = Sheet::new(&words, &ERRORS);
+    for group in groups {
+        for metric in metrics(report) {
+            let summary = FileReport::errors(group.cases.iter().copied(), metric);
+            if let Some(summary) = summary {
+                let mut cells = group.key.clone();
+                cells.push(title(metric).to_owned());
+                cells.extend(errors(&summary));
+                sheet.row(cells);
+            }
+        }
+    }
+    sheet
+}
+
+/// Each row with what was predicted, measured and the error of each metric.
+pub(super) fn cases(report: &FileReport) -> Sheet {
+    let metrics = metrics(report);
+    let columns = metrics
+        .iter()
+        .flat_map(|metric| [title(*metric), "measured", "error"]);
+    let numbers: Vec<&str> = settings(report.kind)
+        .iter()
+        .copied()
+        .chain(columns)
+        .collect();
+    let mut sheet = Sheet::new(&["id", "row", "model", "GPU", "tp"], &numbers);
+    for case in &report.cases {
+        let mut cells = vec![case.label.id.clone(), stage(&case.label.stage)];
+        cells.extend([
+            case.model.to_owned(),
+            case.gpu.to_owned(),
+            case.tp.to_string(),
+        ]);
+        cells.extend(setting(case.setting));
+        for metric in &metrics {
+            cells.extend(comparison(case.comparison(*metric)));
+        }
+        sheet.row(cells);
+    }
+    sheet
+}
+
+/// The rows of each group that are furthest off, by metric.
+pub(super) fn worst(report: &FileReport, groups: &[Group<'_>], most: usize) -> Sheet {
+    let names = ["predicted", "measured", "error"];
+    let numbers: Vec<&str> = settings(report.kind).iter().copied().chain(names).collect();
+    let mut sheet = Sheet::new(&["id", "metric", "row"], &numbers);
+    for group in groups {
+        for metric in metrics(report) {
+            let cases = group.cases.iter();
+            let mut off: Vec<(&Case, &Comparison)> = cases
+                .filter_map(|case| Some((*case, case.comparison(metric)?)))
+                .collect();
+            off.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
+            for (case, compared) in off.into_iter().take(most) {
+                let mut cells = vec![case.label.id.clone(), title(metric).to_owned()];
+                cells.push(stage(&case.label.stage));
+                cells.extend(setting(case.setting));
+                cells.extend(comparison(Some(compared)));
+                sheet.row(cells);
+            }
+        }
+    }
+    sheet
+}
+
+/// The metrics of a report.
+fn metrics(report: &FileReport) -> BTreeSet<Metric> {
+    report
+        .summaries
+        .iter()
+        .map(|summary| summary.metric)
+        .collect()
+}
+
+/// A metric as a column names it; times are in milliseconds.
+fn title(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Ttft => "TTFT",
+        Metric::Tpot => "TPOT",
+        Metric::E2e => "E2E",
+        Metric::Prefill => "prefill",
+        Metric::Step => "step",
+        Metric::KvBlocks => "KV blocks",
+    }
+}
+
+/// The columns of what was asked of the server.
+fn settings(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::LoadStages => &["rate"],
+        Kind::Requests => &["prompt", "output"],
+        Kind::SoloRequests => &["prompt"],
+        Kind::DecodeSteps => &["batch"],
+        Kind::KvBlocks => &[],
+    }
+}
+
+fn setting(setting: Setting) -> Vec<String> {
+    match setting {
+        Setting::Load { rate_rps, .. } => vec![rate_rps.to_string()],
+        Setting::Request {
+            prompt_tokens,
+            output_tokens,
+        } => {
+            let tokens = [Some(prompt_tokens), output_tokens];
+            tokens
+                .into_iter()
+                .flatten()
+                .map(|n| n.to_string())
+                .collect()
+        }
+        Setting::Batch { requests } => vec![requests.to_string()],
+        Setting::Start => Vec::new(),
+    }
+}
+
+fn stage(stage: &Stage) -> String {
+    match stage {
+        Stage::Number(number) => number.to_string(),
+        Stage::Name(name) => name.clone(),
+    }
+}
+
+fn comparison(comparison: Option<&Comparison>) -> [String; 3] {
+    let Some(comparison) = comparison else {
+        return ["-", "-", "-"].map(str::to_owned);
+    };
+    let decimals = match comparison.metric {
+        Metric::KvBlocks => 0,
+        _ => 2,
+    };
+    [
+        number(comparison.predicted, decimals),
+        number(comparison.actual, decimals),
+        signed(comparison.signed()),
+    ]
+}
+
+fn errors(summary: &Summary) -> [String; 6] {
+    [
+        summary.n.to_string(),
+        percent(summary.median_ape),
+        percent(summary.mean_ape),
+        percent(summary.p90_ape),
+        percent(summary.max_ape),
+        signed(summary.mean_signed),
+    ]
+}
+
+fn percent(value: f64) -> String {
+    number(value, 1)
+}
+
+/// With its sign, but not that of a zero.
+fn signed(value: f64) -> String {
+    let text = number(value, 1);
+    match text.strip_prefix('-') {
+        Some("0.0") => "0.0".to_owned(),
+        Some(_) => text,
+        None if text == "0.0" => text,
+        None => format!("+{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_a_sign_unless_they_are_none() {
+        assert_eq!(signed(1234.56), "+1,234.6");
+        assert_eq!(signed(-0.26), "-0.3");
+        assert_eq!([signed(0.04), signed(-0.04)], ["0.0", "0.0"]);
+    }
+}

@@ -1,0 +1,252 @@
+//! One CSV of measured kernels, by itself.
+
+use std::fmt;
+use std::path::Path;
+
+use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape};
+
+use crate::Error;
+use crate::check;
+use crate::operation::{AllReduce, Decode, Gemm, Moe, Operation, Prefill};
+use crate::rows::Rows;
+use crate::table::{columns, measurement};
+
+/// What a CSV measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationKind {
+    /// Dense matrix multiplication, `gemm.csv`.
+    Gemm,
+    /// Attention over whole prompts, `attention_prefill.csv`.
+    Prefill,
+    /// Attention of one new token per request, `attention_decode.csv`.
+    Decode,
+    /// All-reduce over the GPUs of a node, `allreduce.csv`.
+    AllReduce,
+    /// Fused mixture-of-experts layer, `moe.csv`.
+    Moe,
+}
+
+impl OperationKind {
+    /// All of them.
+    pub const ALL: [OperationKind; 5] = [
+        OperationKind::Gemm,
+        OperationKind::Prefill,
+        OperationKind::Decode,
+        OperationKind::AllReduce,
+        OperationKind::Moe,
+    ];
+
+    /// The name of its section in `set.toml`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            OperationKind::Gemm => Gemm::NAME,
+            OperationKind::Prefill => Prefill::NAME,
+            OperationKind::Decode => Decode::NAME,
+            OperationKind::AllReduce => AllReduce::NAME,
+            OperationKind::Moe => Moe::NAME,
+        }
+    }
+
+    /// The operation of that [`name`](Self::name).
+    pub fn from_name(name: &str) -> Option<OperationKind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The columns that its CSV must have.
+    pub fn columns(self) -> Vec<&'static str> {
+        match self {
+            OperationKind::Gemm => columns::<Gemm>(),
+            OperationKind::Prefill => columns::<Prefill>(),
+            OperationKind::Decode => columns::<Decode>(),
+            OperationKind::AllReduce => columns::<AllReduce>(),
+            OperationKind::Moe => columns::<Moe>(),
+        }
+    }
+
+    /// The only operation of whose columns `header` lacks at most `lacking`.
+    fn of_header(header: &[String], lacking: usize) -> Option<OperationKind> {
+        let missing = |column: &&&str| !header.iter().any(|name| name == **column);
+        let fits = |kind: &OperationKind| kind.columns().iter().filter(missing).count() <= lacking;
+        let mut fitting = Self::ALL.into_iter().filter(fits);
+        match (fitting.next(), fitting.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for OperationKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A kernel and the point at which it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeasuredKernel {
+    /// Dense matrix multiplication.
+    Gemm {
+        /// The weights.
+        shape: GemmShape,
+        /// Rows (tokens).
+        m: u32,
+    },
+    /// Causal attention over whole prompts of one length.
+    Prefill {
+        /// Formats and heads.
+        shape: AttentionShape,
+        /// Prompts.
+        batch: u32,
+        /// Tokens of each.
+        seq_len: u32,
+    },
+    /// Attention of one new token per request over its KV cache.
+    Decode {
+        /// Formats and heads.
+        shape: AttentionShape,
+        /// Requests.
+        batch: u32,
+        /// KV length of each, its new token included.
+        kv_len: u32,
+    },
+    /// All-reduce over the GPUs of a node.
+    AllReduce {
+        /// The GPUs.
+        shape: AllReduceShape,
+        /// The whole message.
+        bytes: u32,
+    },
+    /// Fused mixture-of-experts layer.
+    Moe {
+        /// The experts.
+        shape: MoeShape,
+        /// Tokens.
+        tokens: u32,
+    },
+}
+
+/// A row that can be true.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredRow {
+    /// Its line in the file, from 1 (the header).
+    pub line: u64,
+    /// What was measured.
+    pub kernel: MeasuredKernel,
+    /// How long it took, microseconds.
+    pub latency_us: f64,
+}
+
+/// A row that cannot be true of a GPU.
+#[derive(Debug)]
+pub struct RefusedRow {
+    /// Its line in the file, from 1 (the header).
+    pub line: u64,
+    /// Why: [`Error::Impossible`], [`Error::MfuDisagrees`], or [`Error::Value`] for a dtype that
+    /// the GPU has no peak for.
+    pub error: Error,
+}
+
+/// The rows of a CSV, by whether a GPU can have produced them.
+#[derive(Debug)]
+pub struct MeasuredRows {
+    /// What they measure.
+    pub operation: OperationKind,
+    /// Those that can be true, in the order of the file. A kernel may occur several times.
+    pub rows: Vec<MeasuredRow>,
+    /// Those that cannot be true of the GPU, in the order of the file.
+    pub refused: Vec<RefusedRow>,
+}
+
+/// Reads a CSV of measured kernels and holds each row against the data sheet of `gpu`.
+///
+/// The file measures `operation`, or else what its columns show. Columns and values are checked as
+/// those of a set; a row that breaks the physics of `gpu` does not end the reading: it goes to
+/// [`MeasuredRows::refused`].
+///
+/// # Errors
+/// A file that cannot be read or has no rows, columns of no operation or of another one than
+/// `operation`, the first value that is malformed or makes no sense; see [`Error`].
+pub fn read_rows(
+    path: &Path,
+    operation: Option<OperationKind>,
+    gpu: &Gpu,
+) -> Result<MeasuredRows, Error> {
+    let rows = Rows::read(path, &path.display().to_string())?;
+    let kind = recognise(&rows, operation)?;
+    match kind {
+        OperationKind::Gemm => read::<Gemm>(kind, &rows, gpu, |shape, [m, _]| {
+            MeasuredKernel::Gemm { shape, m }
+        }),
+        OperationKind::Prefill => read::<Prefill>(kind, &rows, gpu, |shape, [batch, seq_len]| {
+            MeasuredKernel::Prefill {
+                shape,
+                batch,
+                seq_len,
+            }
+        }),
+        OperationKind::Decode => read::<Decode>(kind, &rows, gpu, |shape, [batch, kv_len]| {
+            MeasuredKernel::Decode {
+                shape,
+                batch,
+                kv_len,
+            }
+        }),
+        OperationKind::AllReduce => read::<AllReduce>(kind, &rows, gpu, |shape, [bytes, _]| {
+            MeasuredKernel::AllReduce { shape, bytes }
+        }),
+        OperationKind::Moe => read::<Moe>(kind, &rows, gpu, |shape, [tokens, _]| {
+            MeasuredKernel::Moe { shape, tokens }
+        }),
+    }
+}
+
+/// The operation that was asked for, or else the one whose columns the rows have. One that lacks a
+/// single column is meant all the same: the check of the columns names that column.
+fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind, Error> {
+    let found = rows.header();
+    let fits = OperationKind::of_header(found, 0);
+    match (asked, fits) {
+        (Some(asked), Some(fits)) if fits != asked => Err(Error::OtherOperation {
+            file: rows.file().to_owned(),
+            line: rows.header_line(),
+            found: found.to_owned(),
+            asked,
+            fits,
+        }),
+        (asked, fits) => asked
+            .or(fits)
+            .or_else(|| OperationKind::of_header(found, 1))
+            .ok_or_else(|| Error::NoOperation {
+                file: rows.file().to_owned(),
+                line: rows.header_line(),
+                found: found.to_owned(),
+            }),
+    }
+}
+
+fn read<O: Operation>(
+    operation: OperationKind,
+    rows: &Rows,
+    gpu: &Gpu,
+    kernel: impl Fn(O::Shape, [u32; 2]) -> MeasuredKernel,
+) -> Result<MeasuredRows, Error> {
+    rows.check(&columns::<O>(), O::OPTIONAL)?;
+    let mut read = MeasuredRows {
+        operation,
+        rows: Vec::new(),
+        refused: Vec::new(),
+    };
+    for row in rows.iter() {
+        let (shape, point, latency_us) = measurement::<O>(&row)?;
+        let line = row.line();
+        match check::row::<O>(rows.file(), &row, gpu, &shape, point, latency_us) {
+            Ok(()) => read.rows.push(MeasuredRow {
+                line,
+                kernel: kernel(shape, point),
+                latency_us,
+            }),
+            Err(error) => read.refused.push(RefusedRow { line, error }),
+        }
+    }
+    Ok(read)
+}

@@ -1,0 +1,163 @@
+//! One CSV by itself: what it is taken for, and which rows are refused.
+
+#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
+
+mod support;
+
+use std::path::PathBuf;
+
+use rooflut_codegen::{Error, MeasuredKernel, MeasuredRows, OperationKind, read_rows};
+use rooflut_roofline::{AllReduceShape, Dtype, GemmShape, Gpu};
+use support::{ALLREDUCE, DECODE, GEMM, MOE, PREFILL};
+use tempfile::TempDir;
+
+/// The GPU of [`support::GPUS`], without 8 bits.
+const TOY: Gpu = Gpu {
+    name: "toy",
+    description: "A GPU that does not exist",
+    bf16_flops_per_s: 1e14,
+    fp8_flops_per_s: None,
+    fp4_flops_per_s: None,
+    mem_bytes: 1 << 34,
+    mem_bw_bytes_per_s: 1e12,
+    l2_bytes: 10_000_000,
+    sms: 40,
+    link_bytes_per_s: 5e10,
+};
+
+fn file(contents: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.csv");
+    std::fs::write(&path, contents).unwrap();
+    (folder, path)
+}
+
+fn read(contents: &str, operation: Option<OperationKind>) -> Result<MeasuredRows, Error> {
+    let (_folder, path) = file(contents);
+    read_rows(&path, operation, &TOY)
+}
+
+/// The message of a refusal, the folder's path cut off.
+fn refusal(contents: &str, operation: Option<OperationKind>) -> String {
+    let (folder, path) = file(contents);
+    let message = read_rows(&path, operation, &TOY).unwrap_err().to_string();
+    message.replace(&format!("{}/", folder.path().display()), "")
+}
+
+#[test]
+fn every_operation_is_recognised_by_its_columns() {
+    for (header, row, operation) in [
+        (GEMM, "bf16,64,64,8,10", OperationKind::Gemm),
+        (PREFILL, "bf16,bf16,8,2,64,1,16,10", OperationKind::Prefill),
+        (DECODE, "bf16,bf16,8,2,64,1,1,16,10", OperationKind::Decode),
+        (ALLREDUCE, "2,256,10", OperationKind::AllReduce),
+        (MOE, "bf16,8,2,64,64,1,4,10", OperationKind::Moe),
+    ] {
+        let contents = format!("{header}{row}\n");
+        for asked in [None, Some(operation)] {
+            let rows = read(&contents, asked).unwrap();
+            assert_eq!((rows.operation, rows.rows.len()), (operation, 1));
+        }
+        assert_eq!(OperationKind::from_name(operation.name()), Some(operation));
+        assert_eq!(header.trim_end(), operation.columns().join(","));
+    }
+}
+
+#[test]
+fn rows_keep_their_lines_and_may_repeat_a_kernel() {
+    let contents = "latency_us,bytes,ranks\n\n10,256,2\r\n10.5,256,2\n";
+    let rows = read(contents, None).unwrap().rows;
+    let kernel = MeasuredKernel::AllReduce {
+        shape: AllReduceShape { ranks: 2 },
+        bytes: 256,
+    };
+    assert!(rows.iter().all(|row| row.kernel == kernel), "{rows:?}");
+    assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 4]);
+}
+
+#[test]
+fn rows_that_break_physics_are_refused_one_by_one() {
+    let contents = format!("{GEMM}bf16,4096,4096,4096,1\nfp8,64,64,8,10\nbf16,64,64,8,10\n");
+    let MeasuredRows { rows, refused, .. } = read(&contents, None).unwrap();
+    let shape = GemmShape {
+        dtype: Dtype::Bf16,
+        k: 64,
+        n: 64,
+    };
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].kernel, MeasuredKernel::Gemm { shape, m: 8 });
+    let lines: Vec<u64> = refused.iter().map(|row| row.line).collect();
+    assert_eq!(lines, [2, 3]);
+    assert!(matches!(refused[0].error, Error::Impossible { .. }));
+    assert!(matches!(
+        refused[1].error,
+        Error::Value {
+            column: "dtype",
+            ..
+        }
+    ));
+    let contents = "dtype,k,n,m,latency_us,mfu\nbf16,64,64,8,10,0.5\n";
+    let refused = read(contents, None).unwrap().refused;
+    assert!(matches!(refused[0].error, Error::MfuDisagrees { .. }));
+}
+
+#[test]
+fn a_value_that_cannot_be_read_ends_the_reading() {
+    assert_eq!(
+        refusal(&format!("{GEMM}bf16,64,64,8,10\nbf16,64,64,8,-\n"), None),
+        "mine.csv:3: latency_us: expected a positive number, found \"-\"; correct it or leave the \
+         row out"
+    );
+}
+
+#[test]
+fn columns_of_another_operation_are_told() {
+    assert_eq!(
+        refusal(
+            &format!("{GEMM}bf16,64,64,8,10\n"),
+            Some(OperationKind::Moe)
+        ),
+        "mine.csv:1: expected the columns of moe \
+         (dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us), found \
+         \"dtype,k,n,m,latency_us\", which are those of gemm; name gemm or another file"
+    );
+}
+
+#[test]
+fn a_single_missing_column_is_named() {
+    let missing = refusal("dtype,k,n,rows,latency_us\nbf16,64,64,8,10\n", None);
+    assert!(
+        missing.starts_with("mine.csv:1: m: expected a column of that name"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn columns_of_no_operation_or_of_several_are_told() {
+    // Prefill and decode lack one column each.
+    let neither = "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,length,latency_us\n";
+    let both = "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,seq_len,kv_len,latency_us\n";
+    for header in ["a,b\n", neither, both] {
+        let message = refusal(header, None);
+        assert!(
+            message.starts_with(
+                "mine.csv:1: expected the columns of one operation (gemm: dtype,k,n,m,latency_us; \
+                 prefill: "
+            ),
+            "{message}"
+        );
+        assert!(message.ends_with("rename the columns or name another file"));
+    }
+    let message = refusal("dtype;k;n;m;latency_us\n", None);
+    assert!(
+        message.ends_with("separate the columns by commas"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_empty_file_is_told() {
+    for contents in ["", "\n\n", GEMM] {
+        assert!(matches!(read(contents, None), Err(Error::Empty { .. })));
+    }
+}

@@ -1,0 +1,22 @@
+//! Fits the constants of `bench_data/engines/` to the measured runs of `validation/`.
+//!
+//! Least squares over the H100 rows: time per output token and time to first token of load stages,
+//! single decode steps, prompts and outputs of requests that ran alone. Replays of whole runs and the
+//! other GPUs are not fitted: they show what the constants are worth.
+//!
+//! ```no_run
+//! use rooflut_fit::{PARAMETERS, Problem, fit};
+//! let found = fit(&Problem::embedded()?);
+//! for (parameter, estimate) in PARAMETERS.iter().zip(&found.estimates) {
+//!     println!("{} {} {}", parameter.name, estimate.value, parameter.unit);
+//! }
+//! # Ok::<(), rooflut_validation::Error>(())
+//! ```
+
+mod parameters;
+mod problem;
+mod solve;
+
+pub use parameters::{Engines, PARAMETERS, Parameter};
+pub use problem::{Problem, Residuals};
+pub use solve::{Estimate, Fit, fit, fit_without, one_step_from_files};

@@ -1,0 +1,96 @@
+//! Fits the constants of `bench_data/engines/` to `validation/` and prints them beside the files', and
+//! what the errors are on models that were left out of the fit.
+
+use std::process::ExitCode;
+
+use rooflut_fit::{Engines, Fit, PARAMETERS, Problem, fit, fit_without};
+use rooflut_validation::{Case, FileReport, Kind, Metric};
+
+fn main() -> ExitCode {
+    let problem = match Problem::embedded() {
+        Ok(problem) => problem,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    println!("Fitted to the H100 rows of validation/:\n");
+    for (kind, metric, rows) in problem.counts() {
+        println!("  {:16} {:8} {rows:4} rows", kind.file(), metric.name());
+    }
+    let found = fit(&problem);
+    print_constants(&found);
+    let files = problem.cases(&Engines::from_files());
+    print_errors("the constants of the files", &files);
+    let fitted = problem.cases(&found.engines);
+    print_errors("fitted to all models", &fitted);
+    let mut left_out = Vec::new();
+    for model in models(&fitted) {
+        eprintln!("leaving out {model}");
+        let rest = fit_without(&problem, found.engines, Some(model));
+        let cases = problem.cases(&rest.engines).into_iter();
+        left_out.extend(cases.filter(|(_, case)| case.model == model));
+    }
+    print_errors("each model left out of the fit", &left_out);
+    ExitCode::SUCCESS
+}
+
+fn models(cases: &[(Kind, Case)]) -> Vec<&'static str> {
+    let mut models: Vec<&str> = cases.iter().map(|(_, case)| case.model).collect();
+    models.sort_unstable();
+    models.dedup();
+    models
+}
+
+fn print_constants(found: &Fit) {
+    println!(
+        "\n  {:24} {:6} {:>9} {:>9} {:>9}",
+        "constant", "unit", "files", "fitted", "+-"
+    );
+    let files = Engines::from_files().values();
+    for ((parameter, file), estimate) in PARAMETERS.iter().zip(files).zip(&found.estimates) {
+        let deviation = estimate
+            .deviation
+            .map_or("-".to_owned(), |d| format!("{d:.4}"));
+        println!(
+            "  {:24} {:6} {file:>9.4} {:>9.4} {deviation:>9}",
+            parameter.name, parameter.unit, estimate.value
+        );
+    }
+}
+
+/// Errors by file and metric; load stages are cut short, so `rooflut validate` may differ a little.
+fn print_errors(title: &str, cases: &[(Kind, Case)]) {
+    println!("\n  {title}, absolute error in %");
+    println!(
+        "  {:20} {:8} {:>5} {:>8} {:>8} {:>8} {:>8}",
+        "file", "metric", "n", "median", "mean", "worst", "signed"
+    );
+    let shown = [
+        (Kind::LoadStages, Metric::Tpot),
+        (Kind::LoadStages, Metric::E2e),
+        (Kind::LoadStages, Metric::Ttft),
+        (Kind::DecodeSteps, Metric::Step),
+        (Kind::SoloRequests, Metric::Prefill),
+        (Kind::SoloRequests, Metric::Tpot),
+    ];
+    for (kind, metric) in shown {
+        let of_kind = cases
+            .iter()
+            .filter(|(of, _)| *of == kind)
+            .map(|(_, case)| case);
+        let Some(errors) = FileReport::errors(of_kind, metric) else {
+            continue;
+        };
+        println!(
+            "  {:20} {:8} {:>5} {:>8.2} {:>8.2} {:>8.1} {:>+8.2}",
+            kind.file(),
+            metric.name(),
+            errors.n,
+            errors.median_ape,
+            errors.mean_ape,
+            errors.max_ape,
+            errors.mean_signed
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! What is fitted.
+
+use rooflut::engine::{EngineStack, stacks};
+use rooflut::units::Seconds;
+
+/// The engine stacks that the measured runs tell of.
+#[derive(Debug, Clone, Copy)]
+pub struct Engines {
+    /// vLLM 0.15.1: all load stages, the single steps.
+    pub newer: EngineStack,
+    /// vLLM 0.11.0: the requests that ran alone. Its kernels take the constants of the newer one.
+    pub older: EngineStack,
+}
+
+impl Engines {
+    /// As `bench_data/engines/` has them.
+    pub fn from_files() -> Engines {
+        Engines {
+            newer: stacks::VLLM_0_15_1,
+            older: stacks::VLLM_0_11_0,
+        }
+    }
+
+    /// These with other values of the parameters, in the order of [`PARAMETERS`] and their units.
+    pub fn with(mut self, values: &[f64]) -> Engines {
+        for (parameter, &value) in PARAMETERS.iter().zip(values) {
+            let constants = &mut self;
+            (parameter.set)(constants, value / parameter.per_si);
+        }
+        self
+    }
+
+    /// The values of the parameters, in the order of [`PARAMETERS`] and their units.
+    pub fn values(&self) -> Vec<f64> {
+        let value = |parameter: &Parameter| (parameter.get)(self) * parameter.per_si;
+        PARAMETERS.iter().map(value).collect()
+    }
+}
+
+/// A constant that is fitted.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name, with the engine where they differ.
+    pub name: &'static str,
+    /// Its unit in the files.
+    pub unit: &'static str,
+    /// To what it is rounded in the files.
+    pub resolution: f64,
+    /// Units in one of SI.
+    per_si: f64,
+    get: fn(&Engines) -> f64,
+    set: fn(&mut Engines, f64),
+}
+
+/// All that is fitted: six constants that both engines share, and one of the older engine.
+pub const PARAMETERS: [Parameter; 7] = [
+    Parameter {
+        name: "layer",
+        unit: "us",
+        resolution: 0.5,
+        per_si: 1e6,
+        get: |engines| engines.newer.constants.layer.0,
+        set: |engines, value| engines.both(|engine| engine.constants.layer = Seconds(value)),
+    },
+    Parameter {
+        name: "small_kernel_bandwidth",
+        unit: "share",
+        resolution: 0.02,
+        per_si: 1.0,
+        get: |engines| engines.newer.constants.small_kernel_bandwidth,
+        set: |engines, value| {
+            engines.both(|engine| engine.constants.small_kernel_bandwidth = value.min(1.0));
+        },
+    },
+    Parameter {
+        name: "logit",
+        unit: "ns",
+        resolution: 0.005,
+        per_si: 1e9,
+        get: |engines| engines.newer.constants.logit.0,
+        set: |engines, value| engines.both(|engine| engine.constants.logit = Seconds(value)),
+    },
+    Parameter {
+        name: "moe_layer",
+        unit: "us",
+        resolution: 1.0,
+        per_si: 1e6,
+        get: |engines| engines.newer.constants.moe_layer.0,
+        set: |engines, value| engines.both(|engine| engine.constants.moe_layer = Seconds(value)),
+    },
+    Parameter {
+        name: "expert_bandwidth",
+        unit: "share",
+        resolution: 0.01,
+        per_si: 1.0,
+        get: |engines| engines.newer.constants.expert_bandwidth,
+        set: |engines, value| {
+            engines.both(|engine| engine.constants.expert_bandwidth = value.min(1.0));
+        },
+    },
+    Parameter {
+        name: "api_server",
+        unit: "ms",
+        resolution: 0.1,
+        per_si: 1e3,
+        get: |engines| engines.newer.api_server.0,
+        set: |engines, value| engines.both(|engine| engine.api_server = Seconds(value)),
+    },
+    Parameter {
+        name: "host of vllm-0.11.0",
+        unit: "us",
+        resolution: 20.0,
+        per_si: 1e6,
+        get: |engines| engines.older.constants.host.0,
+        set: |engines, value| engines.older.constants.host = Seconds(value),
+    },
+];
+
+impl Engines {
+    fn both(&mut self, mut change: impl FnMut(&mut EngineStack)) {
+        change(&mut self.newer);
+        change(&mut self.older);
+    }
+}

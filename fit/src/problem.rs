@@ -1,0 +1,130 @@
+//! How far predictions are from the measurements.
+
+use rooflut_validation::{
+    Case, Comparison, Dataset, Error, Kind, Metric, Predictor, embedded, validate,
+};
+
+use crate::parameters::Engines;
+
+/// The GPU whose rows are fitted.
+const GPU: &str = "h100";
+/// Load stages are cut to this: they are steady long before.
+const LONGEST_STAGE_S: f64 = 300.0;
+/// Relative error from which a row counts less than its square: rows that no set of constants meets
+/// (a run that is slower than five equal ones) must not pull the others.
+const SOFT: f64 = 0.02;
+
+/// Measured rows to be met.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    datasets: Vec<Dataset>,
+    /// Rows of each thing that is fitted.
+    counts: Vec<(Kind, Metric, usize)>,
+}
+
+/// The weighted residuals of one model's rows.
+#[derive(Debug, Clone)]
+pub struct Residuals {
+    /// The model.
+    pub model: &'static str,
+    /// Weighted errors, those of outliers drawn in.
+    pub values: Vec<f64>,
+}
+
+/// What is fitted, and with which weight: that of all its rows together, as a multiple of that of the
+/// load stages' TPOT.
+///
+/// TPOT is what servers are compared by, and the surest figure: a mean over hundreds of tokens of
+/// hundreds of requests. TTFT is two to three steps, of which one is waited for in part. Single steps
+/// and requests alone are exact, but of two models each.
+const WEIGHTS: [(Kind, Metric, f64); 5] = [
+    (Kind::LoadStages, Metric::Tpot, 1.0),
+    (Kind::LoadStages, Metric::Ttft, 0.1),
+    (Kind::DecodeSteps, Metric::Step, 0.2),
+    (Kind::SoloRequests, Metric::Prefill, 0.1),
+    (Kind::SoloRequests, Metric::Tpot, 0.2),
+];
+
+impl Problem {
+    /// The rows that come with the project.
+    ///
+    /// # Errors
+    /// None, as a test of the crate that holds them asserts.
+    pub fn embedded() -> Result<Problem, Error> {
+        let fitted = |dataset: &Dataset| {
+            let kind = dataset.rows.kind();
+            WEIGHTS.iter().any(|(of, ..)| *of == kind)
+        };
+        let mut problem = Problem {
+            datasets: embedded()?.into_iter().filter(fitted).collect(),
+            counts: Vec::new(),
+        };
+        let cases = problem.cases(&Engines::from_files());
+        problem.counts = WEIGHTS
+            .iter()
+            .map(|&(kind, metric, _)| {
+                let rows = cases.iter().filter(|(of, _)| *of == kind);
+                let rows = rows.filter(|(_, case)| case.comparison(metric).is_some());
+                (kind, metric, rows.count())
+            })
+            .collect();
+        Ok(problem)
+    }
+
+    /// Rows of each thing that is fitted.
+    pub fn counts(&self) -> &[(Kind, Metric, usize)] {
+        &self.counts
+    }
+
+    /// Every row on the fitted GPU, predicted with `engines`.
+    pub fn cases(&self, engines: &Engines) -> Vec<(Kind, Case)> {
+        let predictor = Predictor {
+            engines: &[&engines.newer, &engines.older],
+            longest_stage_s: LONGEST_STAGE_S,
+        };
+        let of_file = |dataset: &Dataset| {
+            let kind = dataset.rows.kind();
+            let report = validate(dataset, &predictor);
+            let cases = report.cases.into_iter().filter(|case| case.gpu == GPU);
+            cases.map(move |case| (kind, case)).collect::<Vec<_>>()
+        };
+        self.datasets.iter().flat_map(of_file).collect()
+    }
+
+    /// The residuals of every row, by model in the order of the rows.
+    pub fn residuals(&self, engines: &Engines) -> Vec<Residuals> {
+        let mut all: Vec<Residuals> = Vec::new();
+        for (kind, case) in self.cases(engines) {
+            let values = case.comparisons.iter();
+            let values = values.filter_map(|comparison| self.residual(kind, comparison));
+            match all
+                .iter_mut()
+                .find(|residuals| residuals.model == case.model)
+            {
+                Some(of_model) => of_model.values.extend(values),
+                None => all.push(Residuals {
+                    model: case.model,
+                    values: values.collect(),
+                }),
+            }
+        }
+        all
+    }
+
+    /// The weighted error of a row; none where it is not fitted.
+    fn residual(&self, kind: Kind, comparison: &Comparison) -> Option<f64> {
+        let mut weights = WEIGHTS.iter().zip(&self.counts);
+        let (&(.., weight), &(.., rows)) =
+            weights.find(|((of, metric, _), _)| *of == kind && *metric == comparison.metric)?;
+        let error = comparison.signed() / 100.0;
+        Some((weight / rows.max(1) as f64).sqrt() * soft(error))
+    }
+}
+
+/// `error` where it is small; grows with its square root where it is large. Its square is the soft-L1
+/// loss.
+fn soft(error: f64) -> f64 {
+    let squared = (error / SOFT) * (error / SOFT);
+    let loss = 2.0 * ((1.0 + squared).sqrt() - 1.0);
+    error.signum() * SOFT * loss.sqrt()
+}

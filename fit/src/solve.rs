@@ -1,0 +1,167 @@
+//! Least squares, by Levenberg and Marquardt.
+
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use nalgebra::{DMatrix, DVector, Dyn, Owned};
+
+use crate::parameters::{Engines, PARAMETERS};
+use crate::problem::Problem;
+
+/// Step of the numerical derivatives in ln(value). Simulations answer in jumps, as schedules do: much
+/// smaller steps would measure these.
+const DERIVATIVE_STEP: f64 = 0.03;
+/// Relative change of the loss and of the parameters at which the search ends.
+const TOLERANCE: f64 = 1e-4;
+
+/// What a fit has found.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// The engines with the fitted constants.
+    pub engines: Engines,
+    /// The constants one by one, in the order and the units of [`PARAMETERS`].
+    pub estimates: Vec<Estimate>,
+}
+
+/// A fitted constant, in the unit of its parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Estimate {
+    /// Its value.
+    pub value: f64,
+    /// Its standard deviation, as the curvature of the loss tells it; `None` where the rows do not tell
+    /// it from the others.
+    pub deviation: Option<f64>,
+}
+
+/// Fits all constants to all rows.
+pub fn fit(problem: &Problem) -> Fit {
+    fit_without(problem, Engines::from_files(), None)
+}
+
+/// Fits all constants to the rows of all models but one, from `start`.
+pub fn fit_without(problem: &Problem, start: Engines, left_out: Option<&str>) -> Fit {
+    let solver = LevenbergMarquardt::new()
+        .with_ftol(TOLERANCE)
+        .with_xtol(TOLERANCE)
+        .with_gtol(TOLERANCE)
+        .with_patience(3);
+    let (search, _) = solver.minimize(Search::new(problem, start, left_out));
+    search.into_fit()
+}
+
+/// The constants of the files after one step of Gauss and Newton: they hardly move where constants and
+/// data agree.
+pub fn one_step_from_files(problem: &Problem) -> Fit {
+    let mut search = Search::new(problem, Engines::from_files(), None);
+    let step = search.jacobian().and_then(|jacobian| {
+        let gradient = jacobian.transpose() * &search.residuals;
+        Some(covariance(&jacobian)? * gradient)
+    });
+    if let Some(step) = step {
+        let moved = &search.ln_ratios - step;
+        search.set_params(&moved);
+    }
+    search.into_fit()
+}
+
+/// The state of a search: logarithms of the constants over those at the start.
+struct Search<'p> {
+    problem: &'p Problem,
+    left_out: Option<&'p str>,
+    start: Engines,
+    ln_ratios: DVector<f64>,
+    residuals: DVector<f64>,
+}
+
+impl<'p> Search<'p> {
+    fn new(problem: &'p Problem, start: Engines, left_out: Option<&'p str>) -> Search<'p> {
+        let mut search = Search {
+            problem,
+            left_out,
+            start,
+            ln_ratios: DVector::zeros(PARAMETERS.len()),
+            residuals: DVector::zeros(0),
+        };
+        search.residuals = search.residuals_at(&search.ln_ratios);
+        search
+    }
+
+    fn engines(&self, ln_ratios: &DVector<f64>) -> Engines {
+        let values = self.start.values();
+        let values = values.iter().zip(ln_ratios);
+        let values: Vec<f64> = values
+            .map(|(value, ln_ratio)| value * ln_ratio.exp())
+            .collect();
+        self.start.with(&values)
+    }
+
+    fn residuals_at(&self, ln_ratios: &DVector<f64>) -> DVector<f64> {
+        let all = self.problem.residuals(&self.engines(ln_ratios));
+        let kept = all.into_iter().filter(|of| Some(of.model) != self.left_out);
+        DVector::from_vec(kept.flat_map(|of| of.values).collect())
+    }
+
+    fn into_fit(self) -> Fit {
+        let engines = self.engines(&self.ln_ratios);
+        let freedom = self.residuals.len().saturating_sub(PARAMETERS.len()).max(1);
+        let variance = self.residuals.norm_squared() / freedom as f64;
+        let covariance = self.jacobian().as_ref().and_then(covariance);
+        let estimate = |(place, value): (usize, f64)| {
+            let of_ln = covariance
+                .as_ref()
+                .and_then(|matrix| matrix.get((place, place)));
+            Estimate {
+                value,
+                deviation: of_ln.map(|of_ln| value * (of_ln * variance).sqrt()),
+            }
+        };
+        Fit {
+            engines,
+            estimates: engines
+                .values()
+                .into_iter()
+                .enumerate()
+                .map(estimate)
+                .collect(),
+        }
+    }
+}
+
+/// The inverse of the normal matrix, if it has one.
+fn covariance(jacobian: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+    (jacobian.transpose() * jacobian).try_inverse()
+}
+
+impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
+    type ParameterStorage = Owned<f64, Dyn>;
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Dyn>;
+
+    fn set_params(&mut self, ln_ratios: &DVector<f64>) {
+        self.ln_ratios.copy_from(ln_ratios);
+        self.residuals = self.residuals_at(ln_ratios);
+    }
+
+    fn params(&self) -> DVector<f64> {
+        self.ln_ratios.clone()
+    }
+
+    fn residuals(&self) -> Option<DVector<f64>> {
+        Some(self.residuals.clone())
+    }
+
+    /// Central differences.
+    fn jacobian(&self) -> Option<DMatrix<f64>> {
+        let columns: Vec<DVector<f64>> = (0..PARAMETERS.len())
+            .map(|place| {
+                let moved = |by: f64| {
+                    let mut ln_ratios = self.ln_ratios.clone();
+                    if let Some(ln_ratio) = ln_ratios.get_mut(place) {
+                        *ln_ratio += by;
+                    }
+                    self.residuals_at(&ln_ratios)
+                };
+                (moved(DERIVATIVE_STEP) - moved(-DERIVATIVE_STEP)) / (2.0 * DERIVATIVE_STEP)
+            })
+            .collect();
+        Some(DMatrix::from_columns(&columns))
+    }
+}

@@ -1,0 +1,28 @@
+//! The constants of `bench_data/engines/` are those that the data ask for.
+
+use rooflut_fit::{Engines, PARAMETERS, Problem, one_step_from_files};
+
+/// Rounded to its resolution, a constant is off by half of it; the rest is for what the search leaves.
+const TOLERANCE: f64 = 1.0;
+
+#[test]
+fn a_step_towards_the_data_does_not_leave_the_rounded_constants() {
+    let problem = Problem::embedded().unwrap();
+    let found = one_step_from_files(&problem);
+    let files = Engines::from_files().values();
+    let mut wrong = Vec::new();
+    for ((parameter, file), estimate) in PARAMETERS.iter().zip(files).zip(&found.estimates) {
+        let apart = (estimate.value - file).abs();
+        if apart.is_nan() || apart > TOLERANCE * parameter.resolution {
+            wrong.push(format!(
+                "{}: {file:.4} {} in bench_data/engines, the data of validation/ ask for {:.4}",
+                parameter.name, parameter.unit, estimate.value
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{}\n`cargo run --release -p rooflut-fit` prints the constants to put there",
+        wrong.join("\n")
+    );
+}

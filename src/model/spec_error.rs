@@ -1,0 +1,75 @@
+//! Why dimensions are refused.
+
+use core::fmt;
+
+/// Why dimensions cannot be a model, or a model cannot be divided so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// A dimension is zero.
+    Zero {
+        /// Its name.
+        field: &'static str,
+    },
+    /// A dimension is larger than any model's.
+    TooLarge {
+        /// Its name.
+        field: &'static str,
+        /// Its value.
+        found: u32,
+        /// The largest accepted.
+        limit: u32,
+    },
+    /// One dimension has to divide another and does not.
+    NotDivisible {
+        /// The dimension that is divided.
+        field: &'static str,
+        /// Its value.
+        found: u32,
+        /// What has to divide it.
+        by: &'static str,
+        /// The value of that.
+        divisor: u32,
+    },
+    /// More experts per token than experts.
+    TopK {
+        /// Experts per token.
+        top_k: u32,
+        /// Experts.
+        experts: u32,
+    },
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpecError::Zero { field } => write!(f, "{field}: expected a positive number, found 0"),
+            SpecError::TooLarge {
+                field,
+                found,
+                limit,
+            } => {
+                write!(f, "{field}: expected at most {limit}, found {found}")
+            }
+            SpecError::NotDivisible {
+                field,
+                found,
+                by,
+                divisor,
+            } => {
+                write!(
+                    f,
+                    "{field}: expected a multiple of {by} ({divisor}), found {found}"
+                )
+            }
+            SpecError::TopK { top_k, experts } => {
+                write!(
+                    f,
+                    "top_k: expected at most the {experts} experts, found {top_k}"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for SpecError {}

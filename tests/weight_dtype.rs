@@ -1,0 +1,107 @@
+//! Steps of a model with weights of another format.
+#![cfg(all(
+    feature = "a100",
+    feature = "b200",
+    feature = "h100",
+    feature = "h200",
+    feature = "l40s"
+))]
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
+
+use rooflut::ResolveError;
+use rooflut::hardware::Dtype;
+use rooflut::model::{self, ModelSpec};
+use rooflut::step::{
+    DecodeGroup, LatencyModel, ModelError, Parallelism, Part, RooflineModel, StepBatch,
+    StepOptions, StepTime,
+};
+use rooflut::table::{TableSet, sets};
+
+fn with_weights(name: &str, dtype: Dtype) -> ModelSpec {
+    model::find(name).unwrap().spec.with_weight_dtype(dtype)
+}
+
+fn try_new(spec: &ModelSpec, set: &'static TableSet) -> Result<RooflineModel, ModelError> {
+    RooflineModel::try_new(spec, set, Parallelism::SINGLE, StepOptions::default())
+}
+
+/// A step of one decoding request, all weight traffic.
+fn decode(spec: &ModelSpec, set: &'static TableSet) -> StepTime {
+    let one = DecodeGroup {
+        requests: 1,
+        kv_tokens: 500,
+    };
+    try_new(spec, set).unwrap().step_time(&StepBatch {
+        prefill: &[],
+        decode: &[one],
+    })
+}
+
+#[test]
+fn narrower_weights_of_a_dense_model_decode_faster() {
+    let total = |dtype, set| decode(&with_weights("llama-3.1-70b", dtype), set).total();
+    for set in [&sets::H100, &sets::H200, &sets::L40S] {
+        // Half of the traffic, but for lm_head.
+        let ratio = total(Dtype::Fp8, set).0 / total(Dtype::Bf16, set).0;
+        assert!((0.45..0.75).contains(&ratio), "{}: {ratio}", set.name);
+    }
+    // On B200 the measured 8-bit kernels of one row are hardly faster than the 16-bit ones.
+    let [bf16, fp8, nvfp4] =
+        [Dtype::Bf16, Dtype::Fp8, Dtype::Nvfp4].map(|dtype| total(dtype, &sets::B200));
+    assert!(fp8 < bf16 && nvfp4.0 < 0.6 * bf16.0, "{bf16} {fp8} {nvfp4}");
+}
+
+#[test]
+fn only_projections_ffn_and_experts_change() {
+    for (name, ffn) in [
+        ("llama-3.1-8b", &[Part::GateUp, Part::Down][..]),
+        ("llama-4-scout", &[Part::GateUp, Part::Down, Part::Moe]),
+    ] {
+        let step = |dtype| decode(&with_weights(name, dtype), &sets::L40S);
+        let (bf16, fp8) = (step(Dtype::Bf16), step(Dtype::Fp8));
+        let changed = [&[Part::Qkv, Part::OProj][..], ffn].concat();
+        for part in bf16.parts() {
+            let (wide, narrow) = (part.time, fp8.part(part.part));
+            match changed.contains(&part.part) {
+                true => assert!(narrow < wide, "{name}: {}", part.part),
+                false => assert_eq!(narrow, wide, "{name}: {}", part.part),
+            }
+        }
+        assert_eq!(fp8.parts().count(), bf16.parts().count());
+    }
+}
+
+#[test]
+fn sixteen_bit_weights_of_an_8_bit_model_are_honoured() {
+    let own = model::find("llama-4-scout").unwrap().spec;
+    let bf16 = with_weights("llama-4-scout", Dtype::Bf16);
+    let experts = |spec| decode(spec, &sets::H100).part(Part::Moe);
+    assert!(experts(&bf16) > experts(&own));
+    assert_eq!(
+        bf16.with_weight_dtype(Dtype::Fp8),
+        own.with_weight_dtype(Dtype::Fp8)
+    );
+}
+
+#[test]
+fn a_gpu_or_a_set_without_the_format_refuses() {
+    for name in ["llama-3.1-8b", "mixtral-8x7b"] {
+        let refused = try_new(&with_weights(name, Dtype::Fp8), &sets::A100).unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                ModelError::Kernel {
+                    error: ResolveError::NoPeak {
+                        dtype: Dtype::Fp8,
+                        ..
+                    },
+                    ..
+                }
+            ),
+            "{refused}"
+        );
+    }
+    let four_bit = with_weights("llama-3.1-8b", Dtype::Nvfp4);
+    assert!(try_new(&four_bit, &sets::H100).is_err());
+    assert!(try_new(&four_bit, &sets::B200).is_ok());
+}

@@ -1,0 +1,26 @@
+//! The measurements that come with the project.
+
+use crate::dataset::Dataset;
+use crate::error::Error;
+use crate::kind::Kind;
+use crate::read::read;
+
+/// The measurements that come with the project, one dataset of each kind; `README.md` beside them
+/// names their sources.
+///
+/// # Errors
+/// None, as a test asserts.
+pub fn embedded() -> Result<Vec<Dataset>, Error> {
+    let files = Kind::ALL.map(|kind| read(kind.file(), text(kind)));
+    files.into_iter().collect()
+}
+
+const fn text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::LoadStages => include_str!("../experiments.csv"),
+        Kind::Requests => include_str!("../requests.csv"),
+        Kind::SoloRequests => include_str!("../solo_requests.csv"),
+        Kind::DecodeSteps => include_str!("../decode_steps.csv"),
+        Kind::KvBlocks => include_str!("../kv_blocks.csv"),
+    }
+}

@@ -1,0 +1,205 @@
+//! What becomes of each row.
+
+use crate::compare::{Metric, Pair};
+use crate::dataset::Rows;
+use crate::engine::{Choice, Predictor};
+use crate::parallel;
+use crate::predict::{self, Deployment, Reason, Replay};
+use crate::report::{Case, Setting};
+use crate::rows::{
+    DecodeStep, KvBlockCount, Label, Latencies, LoadStage, ReplayedRequest, Server, SoloRequest,
+};
+
+/// What became of a row.
+pub(crate) struct Outcome {
+    /// The row, if anything of it could be predicted and compared.
+    pub(crate) case: Option<Case>,
+    /// Why not, or not all of it.
+    pub(crate) skipped: Vec<Reason>,
+    /// What was read otherwise than it stands.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What became of all rows, in their order.
+pub(crate) fn outcomes(rows: &Rows, predictor: &Predictor<'_>) -> Vec<Outcome> {
+    match rows {
+        Rows::LoadStages(rows) => parallel::map(rows, |row| load_stage(row, predictor)),
+        Rows::Requests(rows) => requests(rows, predictor),
+        Rows::SoloRequests(rows) => parallel::map(rows, |row| solo_request(row, predictor)),
+        Rows::DecodeSteps(rows) => parallel::map(rows, |row| decode_step(row, predictor)),
+        Rows::KvBlocks(rows) => parallel::map(rows, |row| kv_blocks(row, predictor)),
+    }
+}
+
+/// What a row says beside its measurements.
+struct Origin<'r> {
+    label: &'r Label,
+    server: &'r Server,
+    setting: Setting,
+}
+
+impl Origin<'_> {
+    /// Compares what was predicted with `choice`.
+    fn outcome(&self, choice: &Choice<'_>, predicted: Result<Vec<Pair>, Reason>) -> Outcome {
+        let deployed = predicted.and_then(|pairs| Ok((Deployment::find(self.server)?, pairs)));
+        match deployed {
+            Ok((deployment, pairs)) => self.compare(choice, deployment, &pairs),
+            Err(reason) => Outcome {
+                case: None,
+                skipped: vec![reason],
+                notes: Vec::new(),
+            },
+        }
+    }
+
+    fn compare(&self, choice: &Choice<'_>, deployment: Deployment, pairs: &[Pair]) -> Outcome {
+        let mut comparisons = Vec::new();
+        let mut skipped = Vec::new();
+        for pair in pairs {
+            match pair.compare() {
+                Ok(comparison) => comparisons.extend(comparison),
+                Err(reason) => skipped.push(reason),
+            }
+        }
+        if comparisons.is_empty() && skipped.is_empty() {
+            skipped.push(Reason::NothingMeasured);
+        }
+        let mut notes = deployment.notes;
+        notes.extend(choice.note(&self.server.engine));
+        let case = Case {
+            label: self.label.clone(),
+            model: deployment.model,
+            gpu: deployment.set.name,
+            tp: deployment.tp,
+            engine: choice.engine.name,
+            setting: self.setting,
+            comparisons,
+        };
+        Outcome {
+            case: (!case.comparisons.is_empty()).then_some(case),
+            skipped,
+            notes,
+        }
+    }
+}
+
+fn latencies(predicted: &Latencies, measured: &Latencies) -> Vec<Pair> {
+    let pair = |metric, of: fn(&Latencies) -> Option<f64>| Pair {
+        metric,
+        predicted: of(predicted),
+        measured: of(measured),
+    };
+    vec![
+        pair(Metric::Ttft, |l| l.ttft_ms),
+        pair(Metric::Tpot, |l| l.tpot_ms),
+        pair(Metric::E2e, |l| l.e2e_ms),
+    ]
+}
+
+fn load_stage(row: &LoadStage, predictor: &Predictor<'_>) -> Outcome {
+    let choice = predictor.engine(&row.server.engine);
+    let predicted = predict::load_stage(row, choice.engine, predictor.longest_stage_s);
+    let rate_rps = row.rate_rps;
+    let origin = Origin {
+        label: &row.label,
+        server: &row.server,
+        setting: Setting::Load {
+            rate_rps,
+            mean_batch: row.measured.e2e_ms.map(|e2e_ms| rate_rps * e2e_ms / 1e3),
+        },
+    };
+    let pairs = predicted.map(|predicted| latencies(&predicted, &row.measured));
+    origin.outcome(&choice, pairs)
+}
+
+fn requests(rows: &[ReplayedRequest], predictor: &Predictor<'_>) -> Vec<Outcome> {
+    let runs = predict::replays(rows);
+    let outcomes = parallel::map(&runs, |run| replay(run, predictor));
+    let mut placed: Vec<(usize, Outcome)> = outcomes.into_iter().flatten().collect();
+    placed.sort_unstable_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// What became of the rows of a run, with their places in the file.
+fn replay(run: &Replay<'_>, predictor: &Predictor<'_>) -> Vec<(usize, Outcome)> {
+    let engine = run.rows.first().map_or("", |(_, row)| &row.server.engine);
+    let choice = predictor.engine(engine);
+    let predicted = match predict::replay(run, choice.engine) {
+        Ok(predicted) => predicted,
+        Err(reason) => vec![Err(reason); run.rows.len()],
+    };
+    let rows = run.rows.iter().zip(predicted);
+    let outcome = |(&(place, row), predicted): (&(usize, &ReplayedRequest), Result<_, Reason>)| {
+        let origin = Origin {
+            label: &row.label,
+            server: &row.server,
+            setting: Setting::Request {
+                prompt_tokens: row.prompt_tokens,
+                output_tokens: Some(row.output_tokens),
+            },
+        };
+        let pairs = predicted.map(|predicted| latencies(&predicted, &row.measured));
+        (place, origin.outcome(&choice, pairs))
+    };
+    rows.map(outcome).collect()
+}
+
+fn solo_request(row: &SoloRequest, predictor: &Predictor<'_>) -> Outcome {
+    let choice = predictor.engine(&row.server.engine);
+    let pairs = predict::solo_request(row, choice.engine).map(|solo| {
+        let prefill = Pair {
+            metric: Metric::Prefill,
+            predicted: Some(solo.prefill_ms),
+            measured: row.prefill_ms,
+        };
+        let tpot = Pair {
+            metric: Metric::Tpot,
+            predicted: solo.tpot_ms,
+            measured: row.tpot_ms,
+        };
+        vec![prefill, tpot]
+    });
+    let origin = Origin {
+        label: &row.label,
+        server: &row.server,
+        setting: Setting::Request {
+            prompt_tokens: row.prompt_tokens,
+            output_tokens: None,
+        },
+    };
+    origin.outcome(&choice, pairs)
+}
+
+fn decode_step(row: &DecodeStep, predictor: &Predictor<'_>) -> Outcome {
+    let choice = predictor.engine(&row.server.engine);
+    let pair = |predicted| Pair {
+        metric: Metric::Step,
+        predicted: Some(predicted),
+        measured: row.step_ms,
+    };
+    let pairs = predict::decode_step(row, choice.engine).map(|predicted| vec![pair(predicted)]);
+    let origin = Origin {
+        label: &row.label,
+        server: &row.server,
+        setting: Setting::Batch {
+            requests: row.decode_requests,
+        },
+    };
+    origin.outcome(&choice, pairs)
+}
+
+fn kv_blocks(row: &KvBlockCount, predictor: &Predictor<'_>) -> Outcome {
+    let choice = predictor.engine(&row.server.engine);
+    let pair = |predicted: u32| Pair {
+        metric: Metric::KvBlocks,
+        predicted: Some(f64::from(predicted)),
+        measured: row.kv_blocks,
+    };
+    let pairs = predict::kv_blocks(row).map(|predicted| vec![pair(predicted)]);
+    let origin = Origin {
+        label: &row.label,
+        server: &row.server,
+        setting: Setting::Start,
+    };
+    origin.outcome(&choice, pairs)
+}

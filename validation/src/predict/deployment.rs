@@ -1,0 +1,252 @@
+//! What a row's names stand for.
+
+use rooflut::hardware::Dtype;
+use rooflut::model::{self, Ffn, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::sim::{Rejection, SimConfig};
+use rooflut::step::{Parallelism, RooflineModel, StepOptions};
+use rooflut::table::{TableSet, sets};
+
+use super::Reason;
+use crate::rows::{Limits, Server};
+use rooflut::engine::EngineStack;
+
+/// A model on GPUs.
+#[derive(Debug, Clone)]
+pub struct Deployment {
+    /// The model's name in the catalogue.
+    pub model: &'static str,
+    /// Its dimensions, with the weights in the row's format.
+    pub spec: ModelSpec,
+    /// The tables of the GPU.
+    pub set: &'static TableSet,
+    /// Tensor parallelism.
+    pub tp: u32,
+    /// Where a name was not taken as it stands.
+    pub notes: Vec<String>,
+}
+
+impl Deployment {
+    /// Looks the names of `server` up.
+    ///
+    /// # Errors
+    /// A model, GPU or dtype that is not known.
+    pub fn find(server: &Server) -> Result<Deployment, Reason> {
+        let entry = model::find(&server.model);
+        let entry = entry.ok_or_else(|| Reason::UnknownModel(server.model.clone()))?;
+        let set = find_set(&server.gpu)?;
+        let mut deployment = Deployment {
+            model: entry.name,
+            spec: entry.spec,
+            set,
+            tp: server.tp,
+            notes: Vec::new(),
+        };
+        if !set.name.eq_ignore_ascii_case(&server.gpu) {
+            let note = format!("GPU {}: predicted as {}", server.gpu, set.name);
+            deployment.notes.push(note);
+        }
+        deployment.quantize(&server.dtype)?;
+        Ok(deployment)
+    }
+
+    /// Applies the row's format of weights.
+    fn quantize(&mut self, dtype: &str) -> Result<(), Reason> {
+        let is_16_bit = formats(&self.spec)
+            .iter()
+            .all(|&dtype| dtype == Dtype::Bf16);
+        match dtype.to_ascii_lowercase().as_str() {
+            "" | "auto" => {}
+            "bf16" | "bfloat16" | "fp16" | "float16" | "half" if is_16_bit => {}
+            "bf16" | "bfloat16" | "fp16" | "float16" | "half" => self.notes.push(format!(
+                "dtype {dtype} of {}: predicted with its own weights, of which some are not 16-bit",
+                self.model
+            )),
+            // A model that is quantised already keeps its own mixture.
+            "fp8" if is_16_bit => self.spec = self.spec.with_weight_dtype(Dtype::Fp8),
+            "fp8" => {}
+            _ => return Err(Reason::UnknownDtype(dtype.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// The step model with the constants of `engine`.
+    ///
+    /// # Errors
+    /// The ranks cannot share the model, or the tables lack a kernel.
+    pub fn step_model(&self, engine: &EngineStack) -> Result<RooflineModel, Reason> {
+        let options = StepOptions::for_engine(engine);
+        let parallelism = Parallelism::tensor(self.tp);
+        let model = RooflineModel::try_new(&self.spec, self.set, parallelism, options)?;
+        Ok(model)
+    }
+
+    /// The KV blocks of 16 tokens that the memory leaves.
+    ///
+    /// # Errors
+    /// It leaves none.
+    pub fn planned_kv_blocks(&self, limits: &Limits) -> Result<u32, Reason> {
+        let default = MemoryLimits::default();
+        let limits = MemoryLimits {
+            gpu_memory_utilization: limits
+                .gpu_memory_utilization
+                .unwrap_or(default.gpu_memory_utilization),
+            max_num_batched_tokens: limits
+                .max_num_batched_tokens
+                .unwrap_or(default.max_num_batched_tokens),
+            ..default
+        };
+        let plan = MemoryPlan::try_new(&self.spec, &self.set.gpu, self.tp, limits)?;
+        Ok(plan.kv_blocks)
+    }
+
+    /// Refuses a prompt that is longer than a request may be.
+    pub(super) fn check_length(&self, prompt_tokens: u32, limits: &Limits) -> Result<(), Reason> {
+        let max_model_len = self.max_model_len(limits);
+        match prompt_tokens > max_model_len {
+            true => Err(Reason::Rejected(Rejection::TooLong {
+                tokens: prompt_tokens.into(),
+                max_model_len,
+            })),
+            false => Ok(()),
+        }
+    }
+
+    fn max_model_len(&self, limits: &Limits) -> u32 {
+        limits.max_model_len.unwrap_or(self.spec.max_model_len)
+    }
+
+    /// The server that the row describes.
+    ///
+    /// # Errors
+    /// The row does not give KV blocks, and the memory leaves none.
+    pub fn config(&self, limits: &Limits, engine: &EngineStack) -> Result<SimConfig, Reason> {
+        let kv_blocks = match limits.kv_blocks {
+            Some(blocks) => blocks,
+            None => self.planned_kv_blocks(limits)?,
+        };
+        let max_model_len = self.max_model_len(limits);
+        let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(engine);
+        config.max_num_seqs = limits.max_num_seqs.unwrap_or(config.max_num_seqs);
+        config.max_num_batched_tokens = limits
+            .max_num_batched_tokens
+            .unwrap_or(config.max_num_batched_tokens);
+        config.prefix_caching = limits.prefix_caching;
+        Ok(config)
+    }
+}
+
+/// The set of that name, or the longest name that `gpu` begins with and a separator follows:
+/// `H100-SXM5-80GB` is h100.
+fn find_set(gpu: &str) -> Result<&'static TableSet, Reason> {
+    let name = gpu.to_ascii_lowercase();
+    let fits = |set: &&TableSet| match name.strip_prefix(set.name) {
+        Some(rest) => rest.is_empty() || rest.starts_with(['-', '_', ' ']),
+        None => false,
+    };
+    let found = sets::ALL.into_iter().filter(fits);
+    found
+        .max_by_key(|set| set.name.len())
+        .ok_or_else(|| Reason::UnknownGpu(gpu.to_owned()))
+}
+
+/// Formats of the weights that can be quantised.
+fn formats(spec: &ModelSpec) -> [Dtype; 2] {
+    match spec.ffn {
+        Ffn::Moe { expert_dtype, .. } => [spec.weight_dtype, expert_dtype],
+        _ => [spec.weight_dtype; 2],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(gpu: &str, model: &str, dtype: &str) -> Server {
+        Server {
+            gpu: gpu.into(),
+            model: model.into(),
+            dtype: dtype.into(),
+            tp: 1,
+            engine: String::new(),
+        }
+    }
+
+    #[test]
+    fn gpus_are_found_in_any_case_and_with_a_suffix_that_is_told() {
+        let found = |gpu| {
+            let found = Deployment::find(&server(gpu, "llama-3.1-8b", ""));
+            found
+                .map(|d| (d.set.name, d.notes))
+                .map_err(|r| r.to_string())
+        };
+        assert_eq!(found("H100"), Ok(("h100", vec![])));
+        let note = |text: &str| vec![text.to_owned()];
+        assert_eq!(
+            found("H100-SXM5"),
+            Ok(("h100", note("GPU H100-SXM5: predicted as h100")))
+        );
+        assert_eq!(
+            found("l40s 48GB"),
+            Ok(("l40s", note("GPU l40s 48GB: predicted as l40s")))
+        );
+        assert_eq!(found("h100-infersim"), Ok(("h100-infersim", vec![])));
+        for unknown in ["h1000", "", "v100", "-h100"] {
+            let reason = found(unknown).unwrap_err();
+            assert!(
+                reason.starts_with(&format!("unknown GPU \"{unknown}\" (")),
+                "{reason}"
+            );
+            assert!(reason.contains("a100, b200, h100"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn fp8_makes_the_weights_of_a_16_bit_model_8_bit() {
+        let of = |model, dtype| {
+            let found = Deployment::find(&server("h100", model, dtype));
+            found.map(|d| (formats(&d.spec), d.notes.len()))
+        };
+        let bf16 = [Dtype::Bf16; 2];
+        for dtype in ["", "auto", "bf16", "BFloat16", "fp16", "float16", "half"] {
+            assert_eq!(of("llama-3.1-8b", dtype).unwrap(), (bf16, 0), "{dtype}");
+        }
+        for model in ["llama-3.1-8b", "mixtral-8x7b"] {
+            assert_eq!(of(model, "FP8").unwrap(), ([Dtype::Fp8; 2], 0));
+        }
+        // Its attention stays 16-bit.
+        let scout = [Dtype::Bf16, Dtype::Fp8];
+        assert_eq!(of("llama-4-scout", "fp8").unwrap(), (scout, 0));
+        assert_eq!(of("llama-4-scout", "").unwrap(), (scout, 0));
+        assert_eq!(of("llama-4-scout", "bf16").unwrap(), (scout, 1));
+        let reason = of("llama-3.1-8b", "int4").unwrap_err().to_string();
+        assert!(reason.starts_with("unknown dtype \"int4\""), "{reason}");
+    }
+
+    #[test]
+    fn limits_that_are_not_given_are_those_of_vllm_and_the_model() {
+        let llama = Deployment::find(&server("h100", "llama-2-7b", "")).unwrap();
+        let engine = &rooflut::engine::stacks::VLLM_0_11_0;
+        let config = llama.config(&Limits::default(), engine).unwrap();
+        assert_eq!(config.max_model_len, 4096);
+        assert_eq!(
+            (config.max_num_seqs, config.max_num_batched_tokens),
+            (128, 2048)
+        );
+        assert_eq!(
+            config.kv_blocks,
+            llama.planned_kv_blocks(&Limits::default()).unwrap()
+        );
+        assert_eq!(config.scheduling, engine.scheduling);
+        let limits = Limits {
+            kv_blocks: Some(77),
+            max_num_batched_tokens: Some(4096),
+            ..Limits::default()
+        };
+        let config = llama.config(&limits, engine).unwrap();
+        assert_eq!(
+            (config.kv_blocks, config.max_num_batched_tokens),
+            (77, 4096)
+        );
+        assert!(llama.planned_kv_blocks(&limits).unwrap() < 7463);
+    }
+}

@@ -1,0 +1,18 @@
+//! Predictions of single rows.
+//!
+//! Each takes the engine to predict with, whatever the row names; a row that cannot be predicted
+//! answers with the [`Reason`].
+
+mod deployment;
+mod memory;
+mod reason;
+mod replay;
+mod stage;
+mod step;
+
+pub use deployment::Deployment;
+pub use memory::kv_blocks;
+pub use reason::Reason;
+pub use replay::{Replay, replay, replays};
+pub use stage::load_stage;
+pub use step::{Solo, decode_step, solo_request};

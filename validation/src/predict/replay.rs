@@ -1,0 +1,92 @@
+//! A run, request by request.
+
+use rooflut::sim::{Outcome, Request, RequestRecord, Simulator};
+use rooflut::units::Seconds;
+
+use super::{Deployment, Reason};
+use crate::rows::{Latencies, ReplayedRequest};
+use rooflut::engine::EngineStack;
+
+/// The requests of one run: same experiment, server and limits.
+#[derive(Debug, Clone)]
+pub struct Replay<'r> {
+    /// Its rows with their places in the file, ascending by arrival; at least one.
+    pub rows: Vec<(usize, &'r ReplayedRequest)>,
+}
+
+/// The runs of a file, in the order in which they begin there.
+pub fn replays(rows: &[ReplayedRequest]) -> Vec<Replay<'_>> {
+    let mut runs: Vec<Replay<'_>> = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        let same = |run: &&mut Replay<'_>| {
+            let first = run.rows.first();
+            first.is_some_and(|(_, first)| is_same_run(first, row))
+        };
+        match runs.iter_mut().find(same) {
+            Some(run) => run.rows.push((place, row)),
+            None => runs.push(Replay {
+                rows: vec![(place, row)],
+            }),
+        }
+    }
+    for run in &mut runs {
+        // Stable: requests that arrive together queue in the order of the file.
+        run.rows
+            .sort_by(|(_, a), (_, b)| a.arrival_ms.total_cmp(&b.arrival_ms));
+    }
+    runs
+}
+
+fn is_same_run(a: &ReplayedRequest, b: &ReplayedRequest) -> bool {
+    a.label.id == b.label.id && a.server == b.server && a.limits == b.limits
+}
+
+/// Simulates a run and answers for each of its rows, in their order, as the server sees them: without
+/// the time of the API server.
+///
+/// Every request but the first finds the shared prefix in the cache.
+///
+/// # Errors
+/// Names that are not known, a server that cannot run; and by itself each request that it cannot
+/// serve.
+pub fn replay(
+    run: &Replay<'_>,
+    engine: &EngineStack,
+) -> Result<Vec<Result<Latencies, Reason>>, Reason> {
+    let Some((_, first)) = run.rows.first() else {
+        return Ok(Vec::new());
+    };
+    let deployment = Deployment::find(&first.server)?;
+    let mut config = deployment.config(&first.limits, engine)?;
+    config.api_server_ns = 0;
+    let model = deployment.step_model(engine)?;
+    let rows = run.rows.iter().enumerate();
+    let requests: Vec<Request> = rows.map(|(place, (_, row))| request(row, place)).collect();
+    let report = Simulator::try_new(model, config)?.run(&requests);
+    Ok(report.records.iter().map(latencies).collect())
+}
+
+/// The request of a row that is the `place`-th of its run, from 0.
+fn request(row: &ReplayedRequest, place: usize) -> Request {
+    Request {
+        arrival_ns: Seconds(row.arrival_ms / 1e3).to_nanos(),
+        prompt_tokens: row.prompt_tokens,
+        output_tokens: row.output_tokens,
+        cached_prompt_tokens: if place == 0 {
+            0
+        } else {
+            row.shared_prefix_tokens
+        },
+    }
+}
+
+fn latencies(record: &RequestRecord) -> Result<Latencies, Reason> {
+    if let Outcome::Rejected(rejection) = record.outcome {
+        return Err(Reason::Rejected(rejection));
+    }
+    Ok(Latencies {
+        ttft_ms: record.ttft().map(Seconds::ms),
+        tpot_ms: record.tpot().map(Seconds::ms),
+        e2e_ms: record.e2e().map(Seconds::ms),
+    })
+}

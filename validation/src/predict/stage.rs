@@ -1,0 +1,65 @@
+//! A server under a constant or random load.
+
+use rooflut::sim::{Arrivals, Outcome, Request, Simulator, Stats};
+
+use super::{Deployment, Reason};
+use crate::rows::{Latencies, LoadStage};
+use rooflut::engine::EngineStack;
+
+/// The most requests that are simulated.
+const MOST_REQUESTS: f64 = 1e7;
+
+/// Simulates a load stage from an empty server and answers with the means over its requests, as a
+/// client sees them: the time of the API server is included.
+///
+/// The stage is cut where it lasts longer than `longest_s`.
+///
+/// # Errors
+/// Names that are not known, a server that cannot run or cannot serve such requests, no request.
+pub fn load_stage(
+    row: &LoadStage,
+    engine: &EngineStack,
+    longest_s: f64,
+) -> Result<Latencies, Reason> {
+    let deployment = Deployment::find(&row.server)?;
+    let requests = requests(row, longest_s)?;
+    let config = deployment.config(&row.limits, engine)?;
+    let model = deployment.step_model(engine)?;
+    let report = Simulator::try_new(model, config)?.run(&requests);
+    // The requests are alike but for their arrival.
+    for record in &report.records {
+        if let Outcome::Rejected(rejection) = record.outcome {
+            return Err(Reason::Rejected(rejection));
+        }
+    }
+    let summary = &report.summary;
+    let mean_ms = |stats: Option<Stats>| stats.map(|stats| stats.mean.ms());
+    Ok(Latencies {
+        ttft_ms: mean_ms(summary.ttft),
+        tpot_ms: mean_ms(summary.tpot),
+        e2e_ms: mean_ms(summary.e2e),
+    })
+}
+
+fn requests(row: &LoadStage, longest_s: f64) -> Result<Vec<Request>, Reason> {
+    let arrivals = match row.arrival.to_ascii_lowercase().as_str() {
+        "constant" => Arrivals::try_constant(row.rate_rps)?,
+        "poisson" => Arrivals::try_poisson(row.rate_rps, 0)?,
+        _ => return Err(Reason::UnknownArrival(row.arrival.clone())),
+    };
+    let count = (row.rate_rps * row.duration_s.min(longest_s)).round();
+    if count > MOST_REQUESTS {
+        return Err(Reason::TooManyRequests);
+    }
+    let request = |arrival_ns| Request {
+        arrival_ns,
+        prompt_tokens: row.prompt_tokens,
+        output_tokens: row.output_tokens,
+        cached_prompt_tokens: row.cached_prompt_tokens,
+    };
+    let requests: Vec<Request> = arrivals.take(count as usize).map(request).collect();
+    match requests.is_empty() {
+        true => Err(Reason::NoRequests),
+        false => Ok(requests),
+    }
+}

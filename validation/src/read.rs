@@ -1,0 +1,216 @@
+//! A file of measurements, recognised by its columns.
+
+use std::collections::BTreeMap;
+
+use rooflut::sim::PrefixCaching;
+
+use crate::cells::{Cells, Sheet};
+use crate::dataset::{Dataset, Rows};
+use crate::error::{Error, Problem};
+use crate::kind::Kind;
+use crate::rows::{
+    DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
+    SoloRequest, Stage,
+};
+
+/// Reads the contents of `file`, text or bytes: comma-separated, with a header.
+///
+/// Which kind it is follows from its columns, in any order; other columns are ignored, and optional
+/// ones may be missing or have empty cells.
+///
+/// # Errors
+/// Anything that is no table of a known kind; a cell that is no number where there must be one. The
+/// names in a row (model, GPU, ...) are not looked at.
+pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
+    let sheet = Sheet::read(file, contents.as_ref())?;
+    let kind = kind_of(&sheet)?;
+    let rows = match kind {
+        Kind::LoadStages => Rows::LoadStages(collect(&sheet, "id", load_stage)?),
+        Kind::Requests => Rows::Requests(collect(&sheet, EXPERIMENT, replayed_request)?),
+        Kind::SoloRequests => Rows::SoloRequests(collect(&sheet, EXPERIMENT, solo_request)?),
+        Kind::DecodeSteps => Rows::DecodeSteps(collect(&sheet, EXPERIMENT, decode_step)?),
+        Kind::KvBlocks => Rows::KvBlocks(collect(&sheet, "", kv_block_count)?),
+    };
+    Ok(Dataset {
+        file: file.to_owned(),
+        rows,
+    })
+}
+
+/// The column that tells the runs of a file apart.
+const EXPERIMENT: &str = "experiment";
+
+fn kind_of(sheet: &Sheet<'_>) -> Result<Kind, Error> {
+    let header = sheet.header();
+    let complete = Kind::ALL.map(|kind| kind.missing(&header).is_empty().then_some(kind));
+    let mut kinds = complete.into_iter().flatten();
+    match (kinds.next(), kinds.next()) {
+        (Some(kind), None) => Ok(kind),
+        (Some(first), Some(second)) => Err(sheet.header_error(Problem::TwoKinds(first, second))),
+        (None, _) => Err(sheet.header_error(unknown(&header))),
+    }
+}
+
+fn unknown(header: &[&str]) -> Problem {
+    let [first, others @ ..] = Kind::ALL;
+    let lacks = |kind: Kind| kind.missing(header).len();
+    let nearer = |best, kind| {
+        if lacks(kind) < lacks(best) {
+            kind
+        } else {
+            best
+        }
+    };
+    let nearest = others.into_iter().fold(first, nearer);
+    Problem::Columns {
+        nearest,
+        missing: nearest.missing(header),
+        found: header.iter().map(|&name| name.to_owned()).collect(),
+    }
+}
+
+/// Every row by `read`, with its label; the run is named in the column `id`, or by its server.
+fn collect<T>(
+    sheet: &Sheet<'_>,
+    id: &str,
+    read: fn(&Cells<'_>, Label, Server) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for cells in sheet.rows()? {
+        let server = server(&cells)?;
+        let id = match id {
+            "" => format!("{} tp{} {}", server.model, server.tp, server.engine),
+            column => cells.text(column).to_owned(),
+        };
+        let place = seen.entry(id.clone()).or_default();
+        let stage = stage(cells.text("stage"), *place);
+        *place += 1;
+        rows.push(read(&cells, Label { id, stage }, server)?);
+    }
+    Ok(rows)
+}
+
+fn stage(text: &str, place: u64) -> Stage {
+    match (text, text.parse()) {
+        ("", _) => Stage::Number(place),
+        (_, Ok(number)) => Stage::Number(number),
+        (name, Err(_)) => Stage::Name(name.to_owned()),
+    }
+}
+
+fn server(cells: &Cells<'_>) -> Result<Server, Error> {
+    Ok(Server {
+        gpu: cells.text("gpu").to_owned(),
+        model: cells.text("model").to_owned(),
+        dtype: cells.text("dtype").to_owned(),
+        tp: cells.whole("tp")?,
+        engine: cells.text("engine").to_owned(),
+    })
+}
+
+fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
+    Ok(Limits {
+        max_model_len: cells.optional_whole("max_model_len")?,
+        max_num_seqs: cells.optional_whole("max_num_seqs")?,
+        max_num_batched_tokens: cells.optional_whole("max_num_batched_tokens")?,
+        gpu_memory_utilization: cells.optional_number("gpu_memory_utilization")?,
+        kv_blocks: cells.optional_whole("kv_blocks")?,
+        prefix_caching: match cells.text("prefix_caching").to_ascii_lowercase().as_str() {
+            "" | "1" | "true" => PrefixCaching::Enabled,
+            "0" | "false" => PrefixCaching::Disabled,
+            _ => return Err(cells.refuse("prefix_caching", "0 or 1")),
+        },
+    })
+}
+
+/// The columns of measured latencies.
+struct LatencyColumns {
+    ttft: &'static str,
+    tpot: &'static str,
+    e2e: &'static str,
+}
+
+impl LatencyColumns {
+    fn read(&self, cells: &Cells<'_>) -> Result<Latencies, Error> {
+        Ok(Latencies {
+            ttft_ms: cells.optional_number(self.ttft)?,
+            tpot_ms: cells.optional_number(self.tpot)?,
+            e2e_ms: cells.optional_number(self.e2e)?,
+        })
+    }
+}
+
+fn load_stage(cells: &Cells<'_>, label: Label, server: Server) -> Result<LoadStage, Error> {
+    let means = LatencyColumns {
+        ttft: "ttft_mean_ms",
+        tpot: "tpot_mean_ms",
+        e2e: "e2e_mean_ms",
+    };
+    Ok(LoadStage {
+        label,
+        server,
+        limits: limits(cells)?,
+        arrival: cells.text("arrival").to_owned(),
+        rate_rps: cells.number("rate_rps")?,
+        duration_s: cells.number("duration_s")?,
+        prompt_tokens: cells.whole("prompt_tokens")?,
+        cached_prompt_tokens: cells.optional_whole("cached_prompt_tokens")?.unwrap_or(0),
+        output_tokens: cells.whole("output_tokens")?,
+        measured: means.read(cells)?,
+    })
+}
+
+fn replayed_request(
+    cells: &Cells<'_>,
+    label: Label,
+    server: Server,
+) -> Result<ReplayedRequest, Error> {
+    let single = LatencyColumns {
+        ttft: "ttft_ms",
+        tpot: "tpot_ms",
+        e2e: "e2e_ms",
+    };
+    Ok(ReplayedRequest {
+        label,
+        server,
+        limits: limits(cells)?,
+        shared_prefix_tokens: cells.optional_whole("shared_prefix_tokens")?.unwrap_or(0),
+        arrival_ms: cells.number("arrival_ms")?,
+        prompt_tokens: cells.whole("prompt_tokens")?,
+        output_tokens: cells.whole("output_tokens")?,
+        measured: single.read(cells)?,
+    })
+}
+
+fn solo_request(cells: &Cells<'_>, label: Label, server: Server) -> Result<SoloRequest, Error> {
+    Ok(SoloRequest {
+        label,
+        server,
+        limits: limits(cells)?,
+        prompt_tokens: cells.whole("prompt_tokens")?,
+        cached_prompt_tokens: cells.optional_whole("cached_prompt_tokens")?.unwrap_or(0),
+        mean_context_tokens: cells.optional_number("mean_context_tokens")?,
+        prefill_ms: cells.optional_number("prefill_ms")?,
+        tpot_ms: cells.optional_number("tpot_ms")?,
+    })
+}
+
+fn decode_step(cells: &Cells<'_>, label: Label, server: Server) -> Result<DecodeStep, Error> {
+    Ok(DecodeStep {
+        label,
+        server,
+        decode_requests: cells.whole("decode_requests")?,
+        mean_context_tokens: cells.number("mean_context_tokens")?,
+        step_ms: cells.optional_number("step_ms")?,
+    })
+}
+
+fn kv_block_count(cells: &Cells<'_>, label: Label, server: Server) -> Result<KvBlockCount, Error> {
+    Ok(KvBlockCount {
+        label,
+        server,
+        limits: limits(cells)?,
+        kv_blocks: cells.optional_number("kv_blocks_16_tokens")?,
+    })
+}

@@ -1,0 +1,387 @@
+//! Files: what is recognised, what is refused, what is counted and named.
+#![allow(
+    clippy::float_cmp,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
+
+use rooflut_validation::{
+    Error, FileReport, Kind, Metric, Predictor, Stage, embedded, read, validate,
+};
+
+const HEADER: &str = "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms";
+const ROW: &str = "d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,8";
+
+fn file(rows: &[&str]) -> String {
+    format!("{HEADER}\n{}\n", rows.join("\n"))
+}
+
+fn report(text: &str) -> FileReport {
+    validate(&read("f.csv", text).unwrap(), &Predictor::default())
+}
+
+fn refused(text: &str) -> String {
+    let error: Error = read("dir/f.csv", text).unwrap_err();
+    error.to_string()
+}
+
+/// The texts and rows of tallies.
+fn tallies(tallies: &[rooflut_validation::Tally]) -> Vec<(&str, usize)> {
+    tallies.iter().map(|t| (t.text.as_str(), t.rows)).collect()
+}
+
+#[test]
+fn the_embedded_files_are_read_and_every_row_is_predicted() {
+    let datasets = embedded().unwrap();
+    let kinds: Vec<Kind> = datasets.iter().map(|dataset| dataset.rows.kind()).collect();
+    assert_eq!(kinds, Kind::ALL);
+    for dataset in datasets {
+        assert_eq!(dataset.file, dataset.rows.kind().file());
+        let predictor = Predictor {
+            longest_stage_s: 2.0,
+            ..Predictor::default()
+        };
+        let report = validate(&dataset, &predictor);
+        assert_eq!(report.cases.len(), report.rows, "{}", report.file);
+        assert!(
+            report.skipped.is_empty() && report.notes.is_empty(),
+            "{report:?}"
+        );
+    }
+}
+
+#[test]
+fn columns_come_in_any_order_and_others_are_ignored() {
+    let mut columns: Vec<&str> = HEADER.split(',').collect();
+    let mut cells: Vec<&str> = ROW.split(',').collect();
+    columns.reverse();
+    cells.reverse();
+    columns.insert(2, "note");
+    cells.insert(2, "x");
+    let turned = format!("{}\n{}\n", columns.join(","), cells.join(","));
+    assert_eq!(report(&turned), report(&file(&[ROW])));
+}
+
+#[test]
+fn line_ends_a_byte_order_mark_and_spaces_do_not_matter() {
+    let plain = report(&file(&[ROW, ROW]));
+    assert_eq!(report(&file(&[ROW, ROW]).replace('\n', "\r\n")), plain);
+    assert_eq!(report(&file(&[ROW, ROW]).replace(',', " , ")), plain);
+    assert_eq!(report(&format!("\u{feff}{}", file(&[ROW, "", ROW]))), plain);
+    assert_eq!(report(file(&[ROW, ROW]).trim_end()), plain);
+}
+
+#[test]
+fn optional_cells_may_be_empty_and_whole_numbers_may_have_a_point() {
+    let header = "id,stage,gpu,model,dtype,tp,engine,max_model_len,max_num_seqs,\
+                  max_num_batched_tokens,gpu_memory_utilization,kv_blocks,prefix_caching,arrival,\
+                  rate_rps,duration_s,prompt_tokens,cached_prompt_tokens,output_tokens,ttft_mean_ms,\
+                  tpot_mean_ms,e2e_mean_ms";
+    let stage = |limits: &str, measured: &str| {
+        let row = format!("a,1,h100,llama-3.1-8b,,1,vllm-0.15.1,{limits},constant,2,5,100,,10");
+        report(&format!("{header}\n{row},{measured}\n"))
+    };
+    let empty = stage(",,,,,", "30,,300");
+    let spelled = stage("131072,128.0,2048,0.9,,1", "30,,300");
+    assert_eq!(empty, spelled);
+    let [case] = &empty.cases[..] else {
+        panic!("{empty:?}");
+    };
+    assert_eq!(case.label.stage, Stage::Number(1));
+    let metrics: Vec<Metric> = case.comparisons.iter().map(|c| c.metric).collect();
+    assert_eq!(metrics, [Metric::Ttft, Metric::E2e]);
+    assert_eq!(
+        tallies(&stage(",,,,,", ",,").skipped),
+        [("nothing was measured", 1)]
+    );
+    // A KV cache too small for a request is taken at its word.
+    assert_eq!(
+        tallies(&stage(",,,,3,", "30,,300").skipped),
+        [("a request needs more than the 3 KV blocks", 1)]
+    );
+}
+
+#[test]
+fn the_order_of_the_rows_does_not_show_in_the_summaries() {
+    let rows: Vec<String> = (1..40)
+        .map(|i| {
+            format!(
+                "d,h100,llama-3.1-8b,1,vllm-0.15.1,{i},700,{}",
+                7.3 + 0.1 * f64::from(i % 7)
+            )
+        })
+        .collect();
+    let mut rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let before = report(&file(&rows));
+    rows.reverse();
+    rows.swap(3, 20);
+    let after = report(&file(&rows));
+    assert_eq!(after.summaries, before.summaries);
+    let key = |report: &FileReport| {
+        let cases = report.cases.iter();
+        let mut all: Vec<String> = cases
+            .map(|c| format!("{:?} {:?}", c.setting, c.comparisons))
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(key(&after), key(&before));
+}
+
+#[test]
+fn requests_of_a_run_may_stand_in_any_order() {
+    let header = "experiment,gpu,model,tp,engine,shared_prefix_tokens,arrival_ms,prompt_tokens,\
+                  output_tokens,ttft_ms,tpot_ms,e2e_ms";
+    let mut rows: Vec<String> = (0..20)
+        .map(|i| {
+            format!(
+                "r,h100,llama-3.1-8b,1,vllm-0.11.0,128,{},{},30,20,5,300",
+                i * 15,
+                200 + i * 40
+            )
+        })
+        .collect();
+    let predictions = |rows: &[String]| {
+        let report = report(&format!("{header}\n{}\n", rows.join("\n")));
+        let cases = report.cases.iter();
+        let mut all: Vec<String> = cases
+            .map(|c| format!("{:?} {:?}", c.setting, c.comparisons))
+            .collect();
+        all.sort();
+        (all, report.summaries)
+    };
+    let before = predictions(&rows);
+    rows.rotate_left(7);
+    rows.swap(0, 11);
+    assert_eq!(predictions(&rows), before);
+}
+
+#[test]
+fn what_is_not_known_is_counted_and_named_and_the_rest_predicted() {
+    let rows = [
+        ROW,
+        "d,h100,gpt-9,1,vllm-0.15.1,48,700,8",
+        "d,h100,gpt-9,1,vllm-0.15.1,49,700,8",
+        "d,v100,llama-3.1-8b,1,vllm-0.15.1,48,700,8",
+        "d,h100,llama-3.1-8b,3,vllm-0.15.1,48,700,8",
+        "d,h100,llama-3.1-8b,0,vllm-0.15.1,48,700,8",
+        "d,h100,llama-3.1-8b,1,vllm-0.15.1,0,700,8",
+        "d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,0",
+        "d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,",
+    ];
+    let report = report(&file(&rows));
+    assert_eq!((report.rows, report.cases.len()), (9, 1));
+    assert_eq!(report.summaries[0].errors.n, 1);
+    let skipped = tallies(&report.skipped);
+    assert_eq!(skipped.iter().map(|(_, rows)| rows).sum::<usize>(), 8);
+    for (words, rows) in [
+        ("unknown model \"gpt-9\"", 2),
+        ("unknown GPU \"v100\"", 1),
+        ("expected a multiple of tp (3), found 32", 1),
+        ("tp: expected a positive number, found 0", 1),
+        ("no tokens to compute", 1),
+        ("the measured step is 0", 1),
+        ("nothing was measured", 1),
+    ] {
+        let named = skipped.iter().find(|(text, _)| text.contains(words));
+        assert_eq!(
+            named.map(|(_, rows)| *rows),
+            Some(rows),
+            "{words}: {skipped:?}"
+        );
+    }
+}
+
+#[test]
+fn stages_that_cannot_be_run_are_named() {
+    let header = "id,gpu,model,dtype,tp,engine,max_model_len,arrival,rate_rps,duration_s,\
+                  prompt_tokens,output_tokens,ttft_mean_ms";
+    for (row, words) in [
+        (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,,bursty,2,5,100,10,30",
+            "unknown arrival \"bursty\"",
+        ),
+        (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,,,2,5,100,10,30",
+            "unknown arrival \"\"",
+        ),
+        (
+            "a,h100,llama-3.1-8b,int4,1,vllm-0.15.1,,constant,2,5,100,10,30",
+            "unknown dtype \"int4\"",
+        ),
+        (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,64,constant,2,5,100,10,30",
+            "longer than max_model_len (64)",
+        ),
+        (
+            "a,h100,llama-3.1-70b,,1,vllm-0.15.1,,constant,2,5,100,10,30",
+            "the model does not fit",
+        ),
+        (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,,constant,0,5,100,10,30",
+            "arrival rate: expected a positive",
+        ),
+        (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,,constant,2,0.2,100,10,30",
+            "no request arrives",
+        ),
+        (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,,constant,1e6,100,100,10,30",
+            "more than 10 million requests",
+        ),
+        (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,,constant,2,5,0,10,30",
+            "the prompt is empty",
+        ),
+        (
+            "a,h100-infersim,llama-3.1-8b,,1,vllm-0.15.1,,constant,2,5,100,10,30",
+            "gemm: expected one of fp8_block",
+        ),
+    ] {
+        let report = report(&format!("{header}\n{row}\n"));
+        let skipped = tallies(&report.skipped);
+        assert!(report.cases.is_empty() && skipped.len() == 1, "{report:?}");
+        assert!(skipped[0].0.contains(words), "{words}: {skipped:?}");
+    }
+}
+
+#[test]
+fn solo_requests_without_anything_to_compute_are_named() {
+    let header = "experiment,gpu,model,tp,max_num_batched_tokens,prompt_tokens,\
+                  cached_prompt_tokens,prefill_ms,tpot_ms,mean_context_tokens";
+    for (row, cases, words) in [
+        (
+            "s,h100,llama-3.1-8b,1,,64,64,5,7,70",
+            0,
+            "the whole prompt is cached",
+        ),
+        (
+            "s,h100,llama-3.1-8b,1,1,4294967295,,5,7,70",
+            0,
+            "longer than max_model_len (131072)",
+        ),
+        (
+            "s,h100,llama-3.1-8b,1,,0,,5,7,70",
+            0,
+            "no tokens to compute",
+        ),
+        (
+            "s,h100,llama-3.1-8b,1,0,64,,5,7,70",
+            0,
+            "max_num_batched_tokens: expected at least 1",
+        ),
+        (
+            "s,h100,llama-3.1-8b,1,,64,,5,7,",
+            1,
+            "a tpot was measured that the row gives no lengths for",
+        ),
+    ] {
+        let report = report(&format!("{header}\n{row}\n"));
+        assert_eq!(report.cases.len(), cases);
+        assert!(report.skipped[0].text.contains(words), "{report:?}");
+    }
+}
+
+#[test]
+fn engines_gpus_and_dtypes_that_are_read_otherwise_are_noted() {
+    let other = ROW.replace("vllm-0.15.1", "vllm-0.12.0");
+    let unnamed = ROW.replace("vllm-0.15.1", "");
+    let unknown = other.replace("llama-3.1-8b", "gpt-9");
+    let suffix = ROW.replace("h100", "H100-SXM");
+    let report = report(&file(&[ROW, &other, &other, &unnamed, &unknown, &suffix]));
+    assert_eq!(
+        tallies(&report.notes),
+        [
+            ("GPU H100-SXM: predicted as h100", 1),
+            (
+                "engine vllm-0.12.0 is not known: predicted as vllm-0.11.0, the closest that is not \
+                 newer",
+                2
+            ),
+            (
+                "no engine is named: predicted as vllm-0.15.1, the default",
+                1
+            ),
+        ]
+    );
+    let engines: Vec<&str> = report.cases.iter().map(|case| case.engine).collect();
+    assert_eq!(engines[..3], ["vllm-0.15.1", "vllm-0.11.0", "vllm-0.11.0"]);
+    // The places count every row.
+    let places: Vec<&Stage> = report.cases.iter().map(|case| &case.label.stage).collect();
+    assert_eq!(places[4], &Stage::Number(5));
+}
+
+#[test]
+fn cells_that_are_no_numbers_are_refused_with_their_line_and_column() {
+    let line = |row: &str| refused(&file(&[ROW, "", row]));
+    assert_eq!(
+        line(&ROW.replace(",48,", ",many,")),
+        "dir/f.csv:4: decode_requests: expected a whole number, 0 or more, found \"many\"; correct \
+         this line"
+    );
+    for (row, words) in [
+        (
+            ROW.replace(",48,", ",,"),
+            "decode_requests: expected a whole number, 0 or more, found \"\"",
+        ),
+        (ROW.replace(",48,", ",48.5,"), "decode_requests"),
+        (ROW.replace(",48,", ",-1,"), "decode_requests"),
+        (
+            ROW.replace(",700,", ",NaN,"),
+            "mean_context_tokens: expected a number, 0 or more, found \"NaN\"",
+        ),
+        (ROW.replace(",700,", ",-1,"), "mean_context_tokens"),
+        (ROW.replace(",8", ",inf"), "step_ms"),
+        (ROW.replace(",1,", ",one,"), "tp: expected a whole number"),
+        (ROW.replace(",8", ""), "expected 8 fields, found 7"),
+    ] {
+        let message = line(&row);
+        assert!(
+            message.starts_with("dir/f.csv:4: ") && message.contains(words),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 1);
+    }
+}
+
+#[test]
+fn a_file_of_no_kind_says_what_the_nearest_lacks() {
+    let message = refused(&file(&[ROW]).replace("step_ms", "step_us"));
+    assert_eq!(
+        message,
+        "dir/f.csv:1: expected the columns of experiments.csv, requests.csv, solo_requests.csv, \
+         decode_steps.csv or kv_blocks.csv, found experiment, gpu, model, tp, engine, \
+         decode_requests, mean_context_tokens, step_us; nearest is decode_steps.csv: add step_ms"
+    );
+    let both = file(&[ROW])
+        .replace("step_ms", "step_ms,kv_blocks_16_tokens")
+        .replace("700,8", "700,8,9");
+    assert!(
+        refused(&both).starts_with("dir/f.csv:1: expected the columns of one kind of file, found those of decode_steps.csv and of kv_blocks.csv"),
+        "{}", refused(&both)
+    );
+    for (text, words) in [
+        (String::new(), "dir/f.csv: the file is empty"),
+        ("\n\r\n".to_owned(), "dir/f.csv: the file is empty"),
+        (format!("{HEADER}\n"), "dir/f.csv: no rows"),
+        (
+            file(&[ROW]).replace(',', ";"),
+            "dir/f.csv:1: expected columns separated by commas, found semicolons",
+        ),
+        (
+            file(&[ROW]).replace("engine", "tp"),
+            "dir/f.csv:1: expected one column tp, found several",
+        ),
+    ] {
+        let message = refused(&text);
+        assert!(message.starts_with(words), "{message}");
+    }
+    let bytes = file(&[ROW]).replace("llama", "ll\u{e4}ma").into_bytes();
+    let latin: Vec<u8> = bytes.into_iter().filter(|byte| *byte != 0xc3).collect();
+    let message = read("f.csv", latin).unwrap_err().to_string();
+    assert!(
+        message.starts_with("f.csv:2: expected UTF-8 text"),
+        "{message}"
+    );
+}
