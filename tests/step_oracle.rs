@@ -9,6 +9,7 @@
 mod support;
 
 use rooflut::engine::{StepConstants, stacks};
+use rooflut::op::DecodeAttention;
 use rooflut::step::{LatencyModel, ModelError, Part, RooflineModel};
 use rooflut::table::Provenance;
 use support::models;
@@ -110,4 +111,18 @@ fn every_set_is_stepped_alike() {
     // It has no 16-bit GEMMs, and every model has a 16-bit lm_head.
     expected.retain(|name| *name != "h100-infersim");
     assert_eq!(stepped, expected);
+}
+
+#[test]
+fn the_kv_cache_of_a_step_is_cold() {
+    // A benchmark that repeats one kernel finds a KV cache of the size of the L2 cache there.
+    let sharded = steps::named("llama-3.1-8b", 1);
+    let set = tables::h100();
+    let shape = sharded.attention_shape(sharded.kv_dtype);
+    let hot = DecodeAttention::resolve(set.compiled, shape).unwrap();
+    let (requests, each) = (8, 1_024);
+    let hot = hot.at(requests, u64::from(requests) * each).time.0;
+    let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(requests, each).as_step());
+    let cold = time.part(Part::DecodeAttention).0 / f64::from(sharded.spec.layers);
+    assert!(cold > 1.2 * hot, "{cold} {hot}");
 }

@@ -90,22 +90,19 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
 }
 
 /// Inside a step: launches and the reads of the experts reached on average at a share of the
-/// bandwidth, or the math at the measured efficiency where that takes longer.
+/// bandwidth; where the table takes longer, as much of that as math takes of the time of the reads.
 pub(crate) fn step_moe(
     tables: &Tables,
     shape: MoeShape,
     tokens: u64,
     constants: &StepConstants,
 ) -> Answer {
-    let tokens = tokens as f64;
-    let matched = matching(tables, shape);
-    let (ln_slowdown, mut provenance) = moe_ln_slowdown(tables, matched, tokens);
-    if matched != shape {
-        provenance = provenance.max(Provenance::Transferred);
-    }
-    let bandwidth = constants.expert_bandwidth * tables.gpu.bandwidth;
-    let reads = constants.moe_layer.0 + expected_bytes(shape, tokens) / bandwidth;
-    let at_peak = moe_flops(shape, tokens) / tables.peak(shape.dtype);
-    let math = at_peak * ln_slowdown.exp().max(1.0);
-    Answer::new(reads.max(math), provenance, at_peak)
+    let table = moe(tables, shape, tokens as u32);
+    let at_bandwidth = expected_bytes(shape, tokens as f64) / tables.gpu.bandwidth;
+    let reads = constants.moe_layer.0 + at_bandwidth / constants.expert_bandwidth;
+    let math_share = (table.at_peak / at_bandwidth).min(1.0);
+    let longer = (table.seconds - reads).max(0.0);
+    // No row answers alone.
+    let provenance = table.provenance.max(Provenance::Interpolated);
+    Answer::new(reads + longer * math_share, provenance, table.at_peak)
 }
