@@ -140,15 +140,17 @@ fn padded_tokens_are_worked_on_but_neither_attended_routed_nor_sampled() {
 }
 
 #[test]
-fn a_largest_step_that_is_no_size_of_a_graph_runs_as_the_next_larger_one() {
+fn graphs_end_with_the_largest_size_that_is_captured() {
     let mut constants = StepConstants::NONE;
     for (most, tokens, expected) in [
         (0, 1, 1),
-        (3, 3, 4),
+        (3, 3, 3),
+        (4, 3, 4),
         (3, 5, 5),
-        (250, 250, 256),
-        (250, 251, 251),
-        (u32::MAX, u64::from(u32::MAX), 1 << 32),
+        (250, 247, 248),
+        (250, 249, 249),
+        (u32::MAX, u64::from(u32::MAX) - 8, u64::from(u32::MAX) - 7),
+        (u32::MAX, u64::from(u32::MAX), u64::from(u32::MAX)),
         (u32::MAX, 1 << 40, 1 << 40),
         (u32::MAX, u64::MAX, u64::MAX),
     ] {

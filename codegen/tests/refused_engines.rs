@@ -23,7 +23,7 @@ fn refusal(from: &str, to: &str) -> String {
 fn another_way_of_scheduling_is_refused() {
     assert_eq!(
         refusal("\"synchronous\"", "\"async\""),
-        "engines/toy.toml:3: scheduling: expected \"one-step-ahead\" or \"synchronous\", found \
+        "engines/toy-1.0.toml:3: scheduling: expected \"one-step-ahead\" or \"synchronous\", found \
          \"async\"; correct it"
     );
 }
@@ -33,15 +33,15 @@ fn a_key_too_many_is_named() {
     assert_eq!(
         refusal("[layer]", "layers = 3\n[layer]"),
         format!(
-            "engines/toy.toml:5: unknown field `layers`, expected one of `name`, `description`, \
-             `scheduling`, `cuda_graph_max_tokens`, `layer`, `small_kernel_bandwidth`, `logit`, \
-             `moe_layer`, `expert_bandwidth`, `host`, `api_server`; {EXAMPLE}"
+            "engines/toy-1.0.toml:4: unknown field `layers`, expected one of `name`, `description`, \
+             `scheduling`, `layer`, `small_kernel_bandwidth`, `logit`, \
+             `moe_layer`, `expert_bandwidth`, `host`, `api_server`, `cuda_graph_max_tokens`; {EXAMPLE}"
         )
     );
     assert_eq!(
         refusal("meaning = \"routing\"", "means = \"routing\""),
         format!(
-            "engines/toy.toml:23: unknown field `means`, expected one of `value`, `unit`, `meaning`, \
+            "engines/toy-1.0.toml:22: unknown field `means`, expected one of `value`, `unit`, `meaning`, \
              `source`; {EXAMPLE}"
         )
     );
@@ -49,21 +49,21 @@ fn a_key_too_many_is_named() {
 
 #[test]
 fn every_key_that_is_missing_is_named() {
-    for line in ENGINE.lines().take(4) {
+    for line in ENGINE.lines().take(3) {
         let key = line.split(' ').next().unwrap();
         assert_eq!(
             refusal(&format!("{line}\n"), ""),
-            format!("engines/toy.toml:1: missing field `{key}`; {EXAMPLE}")
+            format!("engines/toy-1.0.toml:1: missing field `{key}`; {EXAMPLE}")
         );
     }
     let sections: Vec<&str> = ENGINE.split_inclusive("made up\"\n").collect();
-    assert_eq!(sections.len(), 7);
+    assert_eq!(sections.len(), 8);
     for section in sections {
         let section = &section[section.find('[').unwrap()..];
         let name = section[1..].split(']').next().unwrap();
         assert_eq!(
             refusal(section, ""),
-            format!("engines/toy.toml:1: missing field `{name}`; {EXAMPLE}")
+            format!("engines/toy-1.0.toml:1: missing field `{name}`; {EXAMPLE}")
         );
     }
     for key in [
@@ -77,7 +77,7 @@ fn every_key_that_is_missing_is_named() {
         let field = key.split(' ').next().unwrap();
         assert_eq!(
             generate(&format!("{before}[moe_layer]{section}")).unwrap_err(),
-            format!("engines/toy.toml:20: missing field `{field}`; {EXAMPLE}")
+            format!("engines/toy-1.0.toml:19: missing field `{field}`; {EXAMPLE}")
         );
     }
 }
@@ -85,13 +85,14 @@ fn every_key_that_is_missing_is_named() {
 #[test]
 fn a_unit_that_is_not_the_constants_is_refused() {
     for (name, line, unit, other) in [
-        ("layer", 7, "us", "ms"),
-        ("small_kernel_bandwidth", 12, "share", "%"),
-        ("logit", 17, "ns", "us"),
-        ("moe_layer", 22, "us", "\u{b5}s"),
-        ("expert_bandwidth", 27, "share", ""),
-        ("host", 32, "us", "US"),
-        ("api_server", 37, "ms", "s"),
+        ("layer", 6, "us", "ms"),
+        ("small_kernel_bandwidth", 11, "share", "%"),
+        ("logit", 16, "ns", "us"),
+        ("moe_layer", 21, "us", "\u{b5}s"),
+        ("expert_bandwidth", 26, "share", ""),
+        ("host", 31, "us", "US"),
+        ("api_server", 36, "ms", "s"),
+        ("cuda_graph_max_tokens", 41, "tokens", "token"),
     ] {
         let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
         let from = format!("unit = \"{unit}\"");
@@ -99,7 +100,7 @@ fn a_unit_that_is_not_the_constants_is_refused() {
         assert_eq!(
             generate(&format!("{before}[{name}]{section}")).unwrap_err(),
             format!(
-                "engines/toy.toml:{line}: {name}.unit: expected \"{unit}\", found \"{other}\"; \
+                "engines/toy-1.0.toml:{line}: {name}.unit: expected \"{unit}\", found \"{other}\"; \
                  convert the value"
             )
         );
@@ -109,20 +110,20 @@ fn a_unit_that_is_not_the_constants_is_refused() {
 #[test]
 fn a_value_that_cannot_be_is_refused() {
     for (from, line, name, expected) in [
-        ("value = 3.0", 6, "layer", "a number of at least 0"),
-        ("value = 0.5", 16, "logit", "a number of at least 0"),
-        ("value = 7.0", 21, "moe_layer", "a number of at least 0"),
-        ("value = 0.0", 31, "host", "a number of at least 0"),
-        ("value = 9.0", 36, "api_server", "a number of at least 0"),
+        ("value = 3.0", 5, "layer", "a number of at least 0"),
+        ("value = 0.5", 15, "logit", "a number of at least 0"),
+        ("value = 7.0", 20, "moe_layer", "a number of at least 0"),
+        ("value = 0.0", 30, "host", "a number of at least 0"),
+        ("value = 9.0", 35, "api_server", "a number of at least 0"),
         (
             "value = 0.25",
-            11,
+            10,
             "small_kernel_bandwidth",
             "a number above 0 and at most 1",
         ),
         (
             "value = 0.75",
-            26,
+            25,
             "expert_bandwidth",
             "a number above 0 and at most 1",
         ),
@@ -140,7 +141,7 @@ fn a_value_that_cannot_be_is_refused() {
             assert_eq!(
                 refusal(from, &format!("value = {value}")),
                 format!(
-                    "engines/toy.toml:{line}: {name}.value: expected {expected}, found {shown}; \
+                    "engines/toy-1.0.toml:{line}: {name}.value: expected {expected}, found {shown}; \
                      correct it"
                 )
             );
@@ -148,12 +149,17 @@ fn a_value_that_cannot_be_is_refused() {
     }
     assert_eq!(
         refusal("value = 3.0", "value = \"3.0\""),
-        format!("engines/toy.toml:6: invalid type: string \"3.0\", expected f64; {EXAMPLE}")
+        format!("engines/toy-1.0.toml:5: invalid type: string \"3.0\", expected f64; {EXAMPLE}")
     );
-    assert_eq!(
-        refusal("max_tokens = 64", "max_tokens = -1"),
-        format!("engines/toy.toml:4: invalid value: integer `-1`, expected u32; {EXAMPLE}")
-    );
+    for size in ["-8", "3", "7", "250", "64.5", "4294967296"] {
+        assert_eq!(
+            refusal("value = 64", &format!("value = {size}")),
+            format!(
+                "engines/toy-1.0.toml:40: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
+                 multiple of 8 below 2^32, found {size}; correct it"
+            )
+        );
+    }
 }
 
 #[test]
@@ -164,8 +170,28 @@ fn names_are_simple() {
         assert_eq!(
             refusal("\"toy-1.0\"", &format!("\"{name}\"")),
             format!(
-                "engines/toy.toml:1: name: expected lower-case letters, digits, hyphens and dots, \
+                "engines/toy-1.0.toml:1: name: expected lower-case letters, digits, hyphens and dots, \
                  starting with a letter (and not \"all\"), found \"{name}\"; rename it"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_name_is_that_of_the_file_and_text_is_not_empty() {
+    assert_eq!(
+        refusal("\"toy-1.0\"", "\"toy-2.0\""),
+        "engines/toy-1.0.toml:1: name: expected that of the file, \"toy-1.0\", found \"toy-2.0\"; \
+         rename one"
+    );
+    for (from, key, line) in [
+        ("\"An engine that does not exist\"", "description", 2),
+        ("\"routing\"", "moe_layer.meaning", 22),
+    ] {
+        assert_eq!(
+            refusal(from, "\" \""),
+            format!(
+                "engines/toy-1.0.toml:{line}: {key}: expected some text, found none; fill it in"
             )
         );
     }
@@ -174,10 +200,10 @@ fn names_are_simple() {
 #[test]
 fn toml_that_does_not_parse_is_refused_on_one_line() {
     let message = refusal("unit = \"us\"", "unit = us");
-    assert!(message.starts_with("engines/toy.toml:7: "), "{message}");
+    assert!(message.starts_with("engines/toy-1.0.toml:6: "), "{message}");
     let message = refusal("value = 0.25\n", "value = 0.25\nvalue = 0.5\n");
     assert!(
-        message.starts_with("engines/toy.toml:12: duplicate key"),
+        message.starts_with("engines/toy-1.0.toml:11: duplicate key"),
         "{message}"
     );
 }

@@ -83,7 +83,7 @@ impl EngineFile {
         constants.moe_layer = self.time("moe_layer");
         constants.expert_bandwidth = self.share("expert_bandwidth");
         constants.host = self.time("host");
-        constants.cuda_graph_max_tokens = self.number("", "cuda_graph_max_tokens") as u32;
+        constants.cuda_graph_max_tokens = self.number("cuda_graph_max_tokens", "value") as u32;
         constants
     }
 }

@@ -235,9 +235,9 @@ impl Sharded {
         }
     }
 
-    /// Bytes that the small kernels of a layer move per token on one rank, 16 bits each: two norms with
-    /// residual (read two, write two hidden states each), rotary embedding (Q and K), KV write (K and
-    /// V), activation (read gate and up, write their product).
+    /// Bytes that the small kernels of a layer move per token on one rank, 16 bits each but for K and V
+    /// as stored: two norms with residual (read two, write two hidden states each), rotary embedding
+    /// (Q and K), KV write (read K and V, write them), activation (read gate and up, write their product).
     pub(crate) fn small_kernel_bytes(&self) -> f64 {
         let (q_heads, kv_heads) = self.local_heads();
         let head_dim = f64::from(self.spec.head_dim);
@@ -256,8 +256,9 @@ impl Sharded {
         };
         let norms = 2.0 * 4.0 * f64::from(self.spec.hidden);
         let rotary = 2.0 * (q + kv);
-        let kv_write = 2.0 * 2.0 * kv;
+        let kv_read = 2.0 * kv;
+        let kv_written_bytes = 2.0 * kv * weight_bytes(self.kv_dtype);
         let activation = 3.0 * f64::from(activated) / f64::from(self.tp);
-        2.0 * (norms + rotary + kv_write + activation)
+        2.0 * (norms + rotary + kv_read + activation) + kv_written_bytes
     }
 }

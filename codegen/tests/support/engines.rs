@@ -4,11 +4,10 @@ use std::fs;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name, each constant has five lines from line 5 on.
+/// Line 1 is the name, each constant has five lines from line 4 on.
 pub(crate) const ENGINE: &str = r#"name = "toy-1.0"
 description = "An engine that does not exist"
 scheduling = "synchronous"
-cuda_graph_max_tokens = 64
 [layer]
 value = 3.0
 unit = "us"
@@ -44,12 +43,17 @@ value = 9.0
 unit = "ms"
 meaning = "HTTP"
 source = "made up"
+[cuda_graph_max_tokens]
+value = 64
+unit = "tokens"
+meaning = "graphs"
+source = "made up"
 "#;
 
 /// What a file with this text becomes, or the message of its refusal.
 pub(crate) fn generate(text: &str) -> Result<String, String> {
     let temp = tempfile::tempdir().unwrap();
-    let path = temp.path().join("toy.toml");
+    let path = temp.path().join("toy-1.0.toml");
     fs::write(&path, text).unwrap();
     generate_engines(&[&path]).map_err(|error| {
         let message = error.to_string();

@@ -25,13 +25,13 @@ pub(crate) struct ExpectedSteps<'t> {
     gemms: HashMap<GemmShape, StepGemm>,
 }
 
-/// CUDA graphs are captured for 1, 2, 4 and the multiples of 8: a step runs as the next larger one.
+/// CUDA graphs are captured for 1, 2, 4 and the multiples of 8 up to a largest: a step runs as the next
+/// larger one, if there is one.
 fn padded(tokens: u64, constants: &StepConstants) -> u64 {
-    if tokens > u64::from(constants.cuda_graph_max_tokens) {
-        return tokens;
-    }
-    let mut captured = [1, 2, 4].into_iter().chain((1..).map(|eights| 8 * eights));
-    captured.find(|&size| size >= tokens).unwrap()
+    let largest = u64::from(constants.cuda_graph_max_tokens);
+    let captured = [1, 2, 4].into_iter().chain((1..).map(|eights| 8 * eights));
+    let mut captured = captured.take_while(|&size| size <= largest);
+    captured.find(|&size| size >= tokens).unwrap_or(tokens)
 }
 
 impl<'t> ExpectedSteps<'t> {
