@@ -16,6 +16,7 @@ use crate::units::Seconds;
 /// assert_eq!(stack.about[0].unit, "us");
 /// ```
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct EngineStack {
     /// Name and version, `vllm-0.15.1`.
     pub name: &'static str,
@@ -33,12 +34,13 @@ pub struct EngineStack {
 
 /// A constant of an engine stack as its file gives it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Constant {
     /// Its name, `layer`.
     pub name: &'static str,
     /// Its value in `unit`.
     pub value: f64,
-    /// `us`, `ns`, `ms` or `share` (of the memory bandwidth).
+    /// `us`, `ns`, `ms`, `tokens` or `share` (of the memory bandwidth).
     pub unit: &'static str,
     /// What it stands for.
     pub meaning: &'static str,
@@ -88,11 +90,15 @@ impl StepConstants {
     /// assert_eq!([1, 3, 8, 17, 1000].map(padded), [1, 4, 8, 24, 1000]);
     /// ```
     pub fn padded_tokens(&self, tokens: u64) -> u64 {
-        match tokens {
-            _ if tokens > u64::from(self.cuda_graph_max_tokens) => tokens,
+        let captured = match tokens {
             0..=2 => tokens,
             3..=4 => 4,
-            _ => tokens.next_multiple_of(8),
+            _ => tokens.div_ceil(8).saturating_mul(8),
+        };
+        if captured > u64::from(self.cuda_graph_max_tokens) {
+            tokens
+        } else {
+            captured
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a step model refuses, and how it says so.
+//! Models that a step model refuses, and how it says so.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -9,43 +9,14 @@ mod support;
 
 use std::error::Error;
 
-use rooflut::ResolveError;
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, Ffn, ModelSpec, SpecError};
-use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, ModelError, Parallelism, Part, RooflineModel, StepBatch,
-    StepOptions,
-};
-use rooflut::table::{Provenance, Strictness, TableSet, sets};
-use support::made_up::{EMPTY, RAGGED};
-
-fn spec(name: &str) -> ModelSpec {
-    model::find(name).unwrap().spec
-}
+use rooflut::model::{Ffn, ModelSpec, SpecError};
+use rooflut::step::{Chunk, DecodeGroup, LatencyModel, ModelError, StepBatch, StepOptions};
+use rooflut::table::sets;
+use support::models::{self, moe, refused, try_new};
 
 fn llama() -> ModelSpec {
-    spec("llama-3.1-8b")
-}
-
-fn try_new(
-    spec: &ModelSpec,
-    set: &'static TableSet,
-    tp: u32,
-    options: StepOptions,
-) -> Result<RooflineModel, ModelError> {
-    RooflineModel::try_new(spec, set, Parallelism::tensor(tp), options)
-}
-
-fn refused(
-    spec: &ModelSpec,
-    set: &'static TableSet,
-    tp: u32,
-    options: StepOptions,
-) -> (ModelError, String) {
-    match try_new(spec, set, tp, options) {
-        Ok(_) => panic!("expected a refusal of {spec:?} at tp {tp}"),
-        Err(error) => (error, error.to_string()),
-    }
+    models::spec("llama-3.1-8b")
 }
 
 /// The message about a model that cannot be, on the h100 set.
@@ -60,12 +31,6 @@ fn message(spec: &ModelSpec, tp: u32) -> String {
         Some(inner.to_string())
     );
     message
-}
-
-fn strictly(worst: Provenance) -> StepOptions {
-    let mut options = StepOptions::default();
-    options.strictness = Strictness::at_worst(worst);
-    options
 }
 
 #[test]
@@ -94,17 +59,6 @@ fn a_zero_dimension_is_named() {
         message(&llama(), 0),
         "model: tp: expected a positive number, found 0"
     );
-}
-
-fn moe(experts: u32, top_k: u32, intermediate: u32, shared_intermediate: u32) -> Ffn {
-    Ffn::Moe {
-        experts,
-        top_k,
-        intermediate,
-        shared_intermediate,
-        dense_intermediate: None,
-        expert_dtype: Dtype::Bf16,
-    }
 }
 
 #[test]
@@ -200,7 +154,7 @@ fn heads_that_do_not_divide_are_named() {
     );
     // 28 query heads on 7 ranks, but 4 KV heads.
     assert_eq!(
-        message(&spec("qwen2.5-7b"), 7),
+        message(&models::spec("qwen2.5-7b"), 7),
         "model: tp: expected a multiple of kv_heads (4), found 7"
     );
     let six = ModelSpec {
@@ -259,284 +213,4 @@ fn more_experts_per_token_than_experts_are_refused() {
         ..llama()
     };
     assert!(try_new(&all, &sets::H100, 1, StepOptions::default()).is_ok());
-}
-
-#[test]
-fn ranks_beyond_the_kv_heads_have_one_each() {
-    // 4 KV heads on 4 and on 8 ranks: one on each, so decode attention over long contexts, all KV
-    // traffic, does not get faster.
-    let qwen = spec("qwen3-30b-a3b");
-    let decode = [DecodeGroup {
-        requests: 64,
-        kv_tokens: 64 * 32_768,
-    }];
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &decode,
-    };
-    let time = |tp| {
-        let model = try_new(&qwen, &sets::H100, tp, StepOptions::default()).unwrap();
-        model.step_time(&batch).part(Part::DecodeAttention).0
-    };
-    let (two, four, eight) = (time(2), time(4), time(8));
-    assert!(two / four > 1.7, "{two} {four}");
-    assert!((0.9..1.1).contains(&(four / eight)), "{four} {eight}");
-}
-
-#[test]
-fn a_set_that_lacks_a_kernel_is_refused_by_name() {
-    let options = StepOptions::default;
-    let (error, text) = refused(&llama(), &EMPTY, 1, options());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "gemm",
-                ..
-            },
-            ..
-        }
-    ));
-    assert!(
-        text.starts_with("qkv: table set empty: expected a table for gemm"),
-        "{text}"
-    );
-    let source = error.source().map(ToString::to_string);
-    assert_eq!(source.map(|source| format!("qkv: {source}")), Some(text));
-    let (error, _) = refused(&llama(), &RAGGED, 1, options());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "prefill",
-                ..
-            },
-            ..
-        }
-    ));
-}
-
-#[test]
-fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
-    let four_bit = ModelSpec {
-        weight_dtype: Dtype::Nvfp4,
-        ..llama()
-    };
-    let (error, _) = refused(&four_bit, &sets::H100, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoPeak {
-                dtype: Dtype::Nvfp4,
-                ..
-            },
-            ..
-        }
-    ));
-    let blocks = ModelSpec {
-        weight_dtype: Dtype::Fp8Block,
-        ..llama()
-    };
-    let (error, _) = refused(&blocks, &sets::H100, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoGemmDtype { .. },
-            ..
-        }
-    ));
-    let mut options = StepOptions::default();
-    options.kv_dtype = Dtype::Nvfp4;
-    let (error, _) = refused(&llama(), &sets::H100, 1, options);
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoAttentionDtype {
-                operation: "decode",
-                ..
-            },
-            ..
-        }
-    ));
-}
-
-#[test]
-fn more_ranks_than_measured_are_refused() {
-    let (error, text) = refused(&spec("llama-2-7b"), &sets::H100, 16, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::TooManyRanks { ranks: 16, .. },
-            ..
-        }
-    ));
-    assert!(
-        text.contains("expected at most 8 ranks, found 16"),
-        "{text}"
-    );
-}
-
-/// Made up so that every kernel of one rank of six was measured or lies inside the rectangle, but an
-/// all-reduce of six was not.
-fn six_ranks() -> ModelSpec {
-    ModelSpec {
-        hidden: 4096,
-        layers: 2,
-        q_heads: 24,
-        kv_heads: 6,
-        head_dim: 128,
-        vocab: 6 * 4096,
-        ffn: Ffn::Dense {
-            intermediate: 6 * 2048,
-        },
-        weight_dtype: Dtype::Bf16,
-        max_model_len: 4096,
-    }
-}
-
-/// Made up so that every kernel on one GPU was measured or lies inside the rectangle.
-fn all_known() -> ModelSpec {
-    ModelSpec {
-        q_heads: 32,
-        kv_heads: 8,
-        ffn: Ffn::Dense { intermediate: 2048 },
-        ..six_ranks()
-    }
-}
-
-#[test]
-fn strictness_refuses_the_first_kernel_that_is_worse_by_name() {
-    let refusal = |spec: &ModelSpec, tp, worst, expected: &str, found: Provenance| {
-        let (error, text) = refused(spec, &sets::H100, tp, strictly(worst));
-        let ModelError::TooUncertain { part, .. } = error else {
-            panic!("{text}");
-        };
-        assert_eq!(part.name(), expected);
-        assert_eq!(
-            text,
-            format!(
-                "{expected}: table set h100: expected at worst {worst}, found {found}; accept it, \
-                 or add measurements of this shape"
-            )
-        );
-    };
-    use Provenance::{Interpolated, Measured, Transferred};
-    let known = all_known();
-    refusal(&known, 1, Measured, "qkv", Interpolated);
-    // 20 query heads were measured in neither table, 16 and 16 in prefill only.
-    refusal(
-        &ModelSpec {
-            q_heads: 24,
-            ..known
-        },
-        1,
-        Interpolated,
-        "prefill_attention",
-        Transferred,
-    );
-    let multi_head = ModelSpec {
-        q_heads: 16,
-        kv_heads: 16,
-        ..known
-    };
-    refusal(
-        &multi_head,
-        1,
-        Interpolated,
-        "decode_attention",
-        Transferred,
-    );
-    refusal(&six_ranks(), 6, Interpolated, "all_reduce", Transferred);
-    let unseen_experts = ModelSpec {
-        ffn: moe(1024, 8, 768, 0),
-        ..known
-    };
-    refusal(&unseen_experts, 1, Interpolated, "moe", Transferred);
-    for (spec, tp) in [
-        (known, 1),
-        (multi_head, 1),
-        (six_ranks(), 6),
-        (unseen_experts, 1),
-    ] {
-        assert!(try_new(&spec, &sets::H100, tp, strictly(Transferred)).is_ok());
-    }
-}
-
-#[test]
-fn a_model_whose_kernels_are_all_known_passes_strictness() {
-    let model = try_new(
-        &all_known(),
-        &sets::H100,
-        1,
-        strictly(Provenance::Interpolated),
-    )
-    .unwrap();
-    let decode = [DecodeGroup {
-        requests: 64,
-        kv_tokens: 64 * 4096,
-    }];
-    let time = model.step_time(&StepBatch {
-        prefill: &[],
-        decode: &decode,
-    });
-    assert_eq!(time.provenance(), Provenance::Interpolated);
-    // Context was not measured, whatever the shape.
-    let prefill = [Chunk {
-        new: 512,
-        context: 512,
-        samples: 0,
-    }];
-    let time = model.step_time(&StepBatch {
-        prefill: &prefill,
-        decode: &[],
-    });
-    assert_eq!(time.provenance(), Provenance::Transferred);
-}
-
-#[cfg(feature = "h100-infersim")]
-#[test]
-fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
-    let set = &sets::H100_INFERSIM;
-    let (_, text) = refused(&llama(), set, 1, StepOptions::default());
-    assert_eq!(
-        text,
-        "qkv: table set h100-infersim: gemm: expected one of fp8_block, found bf16; use one of these or \
-         another set"
-    );
-    // 8-bit layers are there, but not the 16-bit lm_head that all models have.
-    let eight_bit = ModelSpec {
-        weight_dtype: Dtype::Fp8Block,
-        ..llama()
-    };
-    let (error, _) = refused(&eight_bit, set, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel { error: ResolveError::NoGemmDtype { shape, .. }, .. } if shape.n == 128_256
-    ));
-    let (error, _) = refused(&eight_bit, set, 2, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "allreduce",
-                ..
-            },
-            ..
-        }
-    ));
-    let mixtral = ModelSpec {
-        weight_dtype: Dtype::Fp8Block,
-        ..spec("mixtral-8x7b")
-    };
-    let (error, _) = refused(&mixtral, set, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "moe",
-                ..
-            },
-            ..
-        }
-    ));
 }

@@ -116,7 +116,7 @@ fn weights_of_another_format_leave_more_memory_and_serve_faster() {
     assert_eq!(fp8["expert_dtype"], Value::Null);
     assert_eq!(fp8["model"], own["model"]);
     let people = success(&[&base[..], &["--dtype", "fp8"]].concat());
-    let heading = "llama-3.1-8b (fp8 weights) on 1 h100 GPU, simulated as vLLM serves it\n";
+    let heading = "llama-3.1-8b (fp8 weights) on 1 h100 GPU, simulated as vllm-0.15.1 serves it\n";
     assert!(people.starts_with(heading), "{people}");
     // 16-bit weights need two GPUs.
     let large = [

@@ -17,17 +17,16 @@ use crate::toml_file::TomlFile;
 struct RawConstant {
     value: Spanned<f64>,
     unit: Spanned<String>,
-    meaning: String,
-    source: String,
+    meaning: Spanned<String>,
+    source: Spanned<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawEngine {
     name: Spanned<String>,
-    description: String,
+    description: Spanned<String>,
     scheduling: Spanned<String>,
-    cuda_graph_max_tokens: u32,
     layer: RawConstant,
     small_kernel_bandwidth: RawConstant,
     logit: RawConstant,
@@ -35,6 +34,7 @@ struct RawEngine {
     expert_bandwidth: RawConstant,
     host: RawConstant,
     api_server: RawConstant,
+    cuda_graph_max_tokens: RawConstant,
 }
 
 /// What a constant measures, by the name of its unit in the file.
@@ -44,6 +44,8 @@ enum Unit {
     Microseconds,
     Milliseconds,
     Share,
+    /// A size that CUDA graphs are captured for.
+    Tokens,
 }
 
 impl Unit {
@@ -53,16 +55,17 @@ impl Unit {
             Unit::Microseconds => "us",
             Unit::Milliseconds => "ms",
             Unit::Share => "share",
+            Unit::Tokens => "tokens",
         }
     }
 
-    /// Units of this kind in a second; 1 for shares.
+    /// Units of this kind in a second; 1 for what is no time.
     const fn per_second(self) -> f64 {
         match self {
             Unit::Nanoseconds => 1e9,
             Unit::Microseconds => 1e6,
             Unit::Milliseconds => 1e3,
-            Unit::Share => 1.0,
+            Unit::Share | Unit::Tokens => 1.0,
         }
     }
 
@@ -70,6 +73,7 @@ impl Unit {
     const fn expected(self) -> &'static str {
         match self {
             Unit::Share => "a number above 0 and at most 1",
+            Unit::Tokens => "0, 1, 2, 4 or a multiple of 8 below 2^32",
             _ => "a number of at least 0",
         }
     }
@@ -77,6 +81,12 @@ impl Unit {
     fn accepts(self, value: f64) -> bool {
         match self {
             Unit::Share => value > 0.0 && value <= 1.0,
+            Unit::Tokens => {
+                let small = [0.0, 1.0, 2.0, 4.0]
+                    .iter()
+                    .any(|size| (value - size).abs() <= 0.0);
+                small || value > 0.0 && value % 8.0 <= 0.0 && value <= f64::from(u32::MAX)
+            }
             _ => value >= 0.0 && value.is_finite(),
         }
     }
@@ -86,7 +96,7 @@ impl Unit {
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Toml`] for a key that is missing or unknown, a unit that is not the
-/// constant's, a value that cannot be.
+/// constant's, a value that cannot be, empty text, a name that is not the file's.
 pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
     let mut items = Vec::new();
     let mut names = Vec::new();
@@ -95,9 +105,10 @@ pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
             path: path.to_path_buf(),
             source,
         })?;
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        let name = format!("engines/{}", name.to_string_lossy());
-        let (ident, item) = engine(&TomlFile::new(&name, &text))?;
+        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        let stem = stem.to_string_lossy();
+        let name = format!("engines/{stem}.toml");
+        let (ident, item) = engine(&TomlFile::new(&name, &text), &stem)?;
         names.push(ident);
         items.push(item);
     }
@@ -117,12 +128,16 @@ pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
     ))
 }
 
-fn engine(file: &TomlFile<'_>) -> Result<(proc_macro2::Ident, TokenStream), Error> {
+/// The engine of a file called `stem`.
+fn engine(file: &TomlFile<'_>, stem: &str) -> Result<(proc_macro2::Ident, TokenStream), Error> {
     let raw: RawEngine = file.parse("bench_data/engines/vllm-0.15.1.toml")?;
-    let place = raw.name.span().start;
     let name = raw.name.as_ref();
-    let plain = name.replace('.', "-");
-    file.simple_name("name", &plain, place)?;
+    let ident = ident(file, &raw.name)?;
+    if name != stem {
+        let message =
+            format!("name: expected that of the file, {stem:?}, found {name:?}; rename one");
+        return Err(file.error(raw.name.span().start, message));
+    }
     let scheduling = scheduling(file, &raw.scheduling)?;
     let constants = [
         ("layer", &raw.layer, Unit::Microseconds),
@@ -135,17 +150,21 @@ fn engine(file: &TomlFile<'_>) -> Result<(proc_macro2::Ident, TokenStream), Erro
         ("moe_layer", &raw.moe_layer, Unit::Microseconds),
         ("expert_bandwidth", &raw.expert_bandwidth, Unit::Share),
         ("host", &raw.host, Unit::Microseconds),
+        (
+            "cuda_graph_max_tokens",
+            &raw.cuda_graph_max_tokens,
+            Unit::Tokens,
+        ),
         ("api_server", &raw.api_server, Unit::Milliseconds),
     ];
     let mut fields = Vec::new();
     let mut about = Vec::new();
     for (key, constant, unit) in constants {
         fields.push(field(file, key, constant, unit)?);
-        about.push(describe(key, constant));
+        about.push(describe(file, key, constant)?);
     }
     let api_server = fields.pop();
-    let (description, graph) = (&raw.description, raw.cuda_graph_max_tokens);
-    let ident = constant_name(&plain);
+    let description = file.text("description", &raw.description)?;
     let doc = format!(" {description}.");
     let item = quote! {
         #[doc = #doc]
@@ -153,15 +172,26 @@ fn engine(file: &TomlFile<'_>) -> Result<(proc_macro2::Ident, TokenStream), Erro
             name: #name,
             description: #description,
             scheduling: Scheduling::#scheduling,
-            constants: StepConstants {
-                #(#fields,)*
-                cuda_graph_max_tokens: #graph,
-            },
+            constants: StepConstants { #(#fields,)* },
             #api_server,
             about: &[#(#about),*],
         };
     };
     Ok((ident, item))
+}
+
+/// The name of the static; dots, as versions have them, become underscores as hyphens do.
+fn ident(file: &TomlFile<'_>, name: &Spanned<String>) -> Result<proc_macro2::Ident, Error> {
+    let (place, name) = (name.span().start, name.as_ref());
+    let plain = name.replace('.', "-");
+    file.simple_name("name", &plain, place).map_err(|_| {
+        let message = format!(
+            "name: expected lower-case letters, digits, hyphens and dots, starting with a letter (and \
+             not \"all\"), found {name:?}; rename it"
+        );
+        file.error(place, message)
+    })?;
+    Ok(constant_name(&plain))
 }
 
 fn scheduling(file: &TomlFile<'_>, found: &Spanned<String>) -> Result<proc_macro2::Ident, Error> {
@@ -196,6 +226,10 @@ fn field(
     let ident = format_ident!("{key}");
     Ok(match unit {
         Unit::Share => quote!(#ident: #value),
+        Unit::Tokens => {
+            let whole = value as u32;
+            quote!(#ident: #whole)
+        }
         _ => {
             let seconds = value / unit.per_second();
             quote!(#ident: Seconds(#seconds))
@@ -203,15 +237,12 @@ fn field(
     })
 }
 
-fn describe(key: &str, constant: &RawConstant) -> TokenStream {
-    let RawConstant {
-        value,
-        unit,
-        meaning,
-        source,
-    } = constant;
-    let (value, unit) = (value.as_ref(), unit.as_ref());
-    quote! {
+/// The constant as the file gives it.
+fn describe(file: &TomlFile<'_>, key: &str, constant: &RawConstant) -> Result<TokenStream, Error> {
+    let (value, unit) = (constant.value.as_ref(), constant.unit.as_ref());
+    let meaning = file.text(&format!("{key}.meaning"), &constant.meaning)?;
+    let source = file.text(&format!("{key}.source"), &constant.source)?;
+    Ok(quote! {
         Constant {
             name: #key,
             value: #value,
@@ -219,5 +250,5 @@ fn describe(key: &str, constant: &RawConstant) -> TokenStream {
             meaning: #meaning,
             source: #source,
         }
-    }
+    })
 }

@@ -68,7 +68,7 @@ pub fn fingerprints(dir: &Path, gpus_toml: &str) -> Result<Vec<Fingerprint>, Err
 }
 
 /// `bench_data/fingerprints.csv` as it should be: the fingerprints of all sets in the folder `data`,
-/// which has their `gpus.toml`, in order of the folders' names.
+/// which has their `gpus.toml`, in order of the folders' names; `engines` is no set.
 ///
 /// # Errors
 /// As [`crate::read_set`]; a folder without a `set.toml` is an error too.
@@ -86,7 +86,7 @@ pub fn fingerprints_csv(data: &Path) -> Result<String, Error> {
                 .collect::<Result<Vec<_>, _>>()
         })
         .map_err(|e| io(data, e))?;
-    dirs.retain(|path| path.is_dir());
+    dirs.retain(|path| path.is_dir() && !path.ends_with("engines"));
     dirs.sort();
     let mut lines = vec![Fingerprint::HEADER.to_owned()];
     for dir in dirs {

@@ -114,15 +114,7 @@ impl Header {
                 known: gpus.names(),
             })?,
         };
-        let text = |key: &str, value: &Spanned<String>| {
-            let place = value.span().start;
-            let value = value.as_ref().trim();
-            if value.is_empty() {
-                let message = format!("{key}: expected some text, found none; fill it in");
-                return Err(file.error(place, message));
-            }
-            Ok(value.to_owned())
-        };
+        let text = |key: &str, value| file.text(key, value).map(str::to_owned);
         let date = text("date", &raw.date)?;
         if !is_date(&date) {
             let message =

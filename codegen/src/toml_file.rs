@@ -2,6 +2,8 @@
 
 use serde::de::DeserializeOwned;
 
+use toml::Spanned;
+
 use crate::Error;
 
 /// A TOML file: its name in messages, and its text.
@@ -52,6 +54,19 @@ impl<'a> TomlFile<'a> {
         }
         let message = format!("{key}: expected a positive number, found {value}; correct it");
         Err(self.error(place, message))
+    }
+
+    /// Text that is not empty, without space around it.
+    ///
+    /// # Errors
+    /// [`Error::Toml`] for empty text.
+    pub(crate) fn text<'v>(&self, key: &str, value: &'v Spanned<String>) -> Result<&'v str, Error> {
+        let text = value.as_ref().trim();
+        if text.is_empty() {
+            let message = format!("{key}: expected some text, found none; fill it in");
+            return Err(self.error(value.span().start, message));
+        }
+        Ok(text)
     }
 
     /// A name that can become the name of a constant.

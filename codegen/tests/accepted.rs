@@ -112,7 +112,7 @@ fn the_built_in_sets_pass_with_all_their_rows() {
     let mut sets = 0;
     for entry in std::fs::read_dir(&data).unwrap() {
         let dir = entry.unwrap().path();
-        if !dir.is_dir() {
+        if !dir.is_dir() || dir.ends_with("engines") {
             continue;
         }
         sets += 1;

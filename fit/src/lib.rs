@@ -18,5 +18,5 @@ mod problem;
 mod solve;
 
 pub use parameters::{Engines, PARAMETERS, Parameter};
-pub use problem::{Problem, Residuals};
-pub use solve::{Estimate, Fit, fit, fit_without, one_step_from_files};
+pub use problem::Problem;
+pub use solve::{Estimate, Fit, fit, one_step_from_files};

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use rooflut_fit::{Engines, Fit, PARAMETERS, Problem, fit, fit_without};
+use rooflut_fit::{Engines, Fit, PARAMETERS, Problem, fit};
 use rooflut_validation::{Case, FileReport, Kind, Metric};
 
 fn main() -> ExitCode {
@@ -27,11 +27,14 @@ fn main() -> ExitCode {
     let mut left_out = Vec::new();
     for model in models(&fitted) {
         eprintln!("leaving out {model}");
-        let rest = fit_without(&problem, found.engines, Some(model));
+        let rest = fit(&problem.without(model));
         let cases = problem.cases(&rest.engines).into_iter();
         left_out.extend(cases.filter(|(_, case)| case.model == model));
     }
-    print_errors("each model left out of the fit", &left_out);
+    print_errors(
+        "each model (with its family) left out of the fit",
+        &left_out,
+    );
     ExitCode::SUCCESS
 }
 
@@ -44,16 +47,18 @@ fn models(cases: &[(Kind, Case)]) -> Vec<&'static str> {
 
 fn print_constants(found: &Fit) {
     println!(
-        "\n  {:24} {:6} {:>9} {:>9} {:>9}",
-        "constant", "unit", "files", "fitted", "+-"
+        "\n  {:24} {:6} {:>9} {:>9} {:>9} {:>9}",
+        "constant", "unit", "files", "fitted", "+-", "rounded"
     );
     let files = Engines::from_files().values();
     for ((parameter, file), estimate) in PARAMETERS.iter().zip(files).zip(&found.estimates) {
         let deviation = estimate
             .deviation
             .map_or("-".to_owned(), |d| format!("{d:.4}"));
+        // As it goes into the file.
+        let rounded = (estimate.value / parameter.resolution).round() * parameter.resolution;
         println!(
-            "  {:24} {:6} {file:>9.4} {:>9.4} {deviation:>9}",
+            "  {:24} {:6} {file:>9.4} {:>9.4} {deviation:>9} {rounded:>9.4}",
             parameter.name, parameter.unit, estimate.value
         );
     }

@@ -21,6 +21,11 @@ impl Engines {
         }
     }
 
+    /// Round numbers to begin a search with.
+    pub fn guess() -> Engines {
+        Engines::from_files().with(&[10.0, 0.5, 0.1, 30.0, 0.8, 5.0, 200.0])
+    }
+
     /// These with other values of the parameters, in the order of [`PARAMETERS`] and their units.
     pub fn with(mut self, values: &[f64]) -> Engines {
         for (parameter, &value) in PARAMETERS.iter().zip(values) {

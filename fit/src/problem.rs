@@ -1,7 +1,8 @@
 //! How far predictions are from the measurements.
 
+use rooflut::model::{self, ModelSpec};
 use rooflut_validation::{
-    Case, Comparison, Dataset, Error, Kind, Metric, Predictor, embedded, validate,
+    Case, Comparison, Dataset, Error, Kind, Metric, Predictor, Rows, Server, embedded, validate,
 };
 
 use crate::parameters::Engines;
@@ -9,7 +10,7 @@ use crate::parameters::Engines;
 /// The GPU whose rows are fitted.
 const GPU: &str = "h100";
 /// Load stages are cut to this: they are steady long before.
-const LONGEST_STAGE_S: f64 = 300.0;
+const LONGEST_STAGE_S: f64 = 200.0;
 /// Relative error from which a row counts less than its square: rows that no set of constants meets
 /// (a run that is slower than five equal ones) must not pull the others.
 const SOFT: f64 = 0.02;
@@ -20,15 +21,6 @@ pub struct Problem {
     datasets: Vec<Dataset>,
     /// Rows of each thing that is fitted.
     counts: Vec<(Kind, Metric, usize)>,
-}
-
-/// The weighted residuals of one model's rows.
-#[derive(Debug, Clone)]
-pub struct Residuals {
-    /// The model.
-    pub model: &'static str,
-    /// Weighted errors, those of outliers drawn in.
-    pub values: Vec<f64>,
 }
 
 /// What is fitted, and with which weight: that of all its rows together, as a multiple of that of the
@@ -71,6 +63,23 @@ impl Problem {
         Ok(problem)
     }
 
+    /// The same without the rows of `model` and of models that differ from it in their vocabulary only.
+    pub fn without(&self, model: &str) -> Problem {
+        let left_out = family(model);
+        let mut rest = self.clone();
+        for dataset in &mut rest.datasets {
+            let keep = |server: &Server| family(&server.model) != left_out;
+            match &mut dataset.rows {
+                Rows::LoadStages(rows) => rows.retain(|row| keep(&row.server)),
+                Rows::SoloRequests(rows) => rows.retain(|row| keep(&row.server)),
+                Rows::DecodeSteps(rows) => rows.retain(|row| keep(&row.server)),
+                Rows::Requests(rows) => rows.retain(|row| keep(&row.server)),
+                Rows::KvBlocks(rows) => rows.retain(|row| keep(&row.server)),
+            }
+        }
+        rest
+    }
+
     /// Rows of each thing that is fitted.
     pub fn counts(&self) -> &[(Kind, Metric, usize)] {
         &self.counts
@@ -91,22 +100,12 @@ impl Problem {
         self.datasets.iter().flat_map(of_file).collect()
     }
 
-    /// The residuals of every row, by model in the order of the rows.
-    pub fn residuals(&self, engines: &Engines) -> Vec<Residuals> {
-        let mut all: Vec<Residuals> = Vec::new();
+    /// The weighted errors of every row, those of outliers drawn in.
+    pub fn residuals(&self, engines: &Engines) -> Vec<f64> {
+        let mut all = Vec::new();
         for (kind, case) in self.cases(engines) {
-            let values = case.comparisons.iter();
-            let values = values.filter_map(|comparison| self.residual(kind, comparison));
-            match all
-                .iter_mut()
-                .find(|residuals| residuals.model == case.model)
-            {
-                Some(of_model) => of_model.values.extend(values),
-                None => all.push(Residuals {
-                    model: case.model,
-                    values: values.collect(),
-                }),
-            }
+            let comparisons = case.comparisons.iter();
+            all.extend(comparisons.filter_map(|comparison| self.residual(kind, comparison)));
         }
         all
     }
@@ -127,4 +126,10 @@ fn soft(error: f64) -> f64 {
     let squared = (error / SOFT) * (error / SOFT);
     let loss = 2.0 * ((1.0 + squared).sqrt() - 1.0);
     error.signum() * SOFT * loss.sqrt()
+}
+
+/// The dimensions that a model shares with others of its family.
+fn family(model: &str) -> Option<ModelSpec> {
+    let spec = model::find(model)?.spec;
+    Some(ModelSpec { vocab: 0, ..spec })
 }

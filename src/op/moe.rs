@@ -126,8 +126,13 @@ impl<'t> Moe<'t> {
         OpTime {
             time: Seconds(seconds.max(math_s)),
             binding: Binding::of(&expected, rates, engine.moe_layer.0),
-            provenance: table.provenance.max(Provenance::Interpolated),
+            provenance: table.provenance.max(self.step_provenance()),
         }
+    }
+
+    /// The best provenance that a step's answer can have: an estimate beside the table.
+    pub(crate) fn step_provenance(&self) -> Provenance {
+        self.provenance().max(Provenance::Interpolated)
     }
 
     /// The measured layer that answers.

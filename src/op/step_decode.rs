@@ -50,6 +50,11 @@ impl StepDecode {
         }
     }
 
+    /// The best provenance that an answer can have.
+    pub(crate) fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+
     /// Time of one token for each of `requests` with `kv_tokens` KV entries in all.
     #[inline]
     pub(crate) fn at(&self, requests: f64, kv_tokens: f64) -> OpTime {

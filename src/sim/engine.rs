@@ -167,6 +167,7 @@ impl<'a> Run<'a> {
             };
             match self.config.check(request) {
                 Ok(()) => {
+                    self.recorder.seen(index, arrival_ns);
                     let sequence = Sequence::new(index, request, self.config.block_size);
                     self.scheduler.enqueue(sequence);
                 }

@@ -60,6 +60,7 @@ mod tests {
                 ..Request::default()
             },
             outcome: Outcome::Completed(Timing {
+                at_engine_ns: arrival_ms * 1_000_000,
                 scheduled_ns: (arrival_ms + queue_ms) * 1_000_000,
                 ..Timing::default()
             }),

@@ -24,6 +24,8 @@ pub enum Outcome {
 /// When things happened to a request, in nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
+    /// When the engine saw it, after the API server.
+    pub at_engine_ns: u64,
     /// When a step with its first chunk was fixed (vLLM's "scheduled" event).
     pub scheduled_ns: u64,
     /// When the step that yields its first token ended.
@@ -63,10 +65,9 @@ impl RequestRecord {
             .map(|t| span(self.request.arrival_ns, t.finish_ns))
     }
 
-    /// Time from the arrival to the moment when it was first scheduled.
+    /// Time from the moment when the engine saw it to that when it was first scheduled.
     pub fn queue(&self) -> Option<Seconds> {
-        self.timing()
-            .map(|t| span(self.request.arrival_ns, t.scheduled_ns))
+        self.timing().map(|t| span(t.at_engine_ns, t.scheduled_ns))
     }
 }
 
@@ -90,13 +91,14 @@ mod tests {
                 ..Request::default()
             },
             outcome: Outcome::Completed(Timing {
+                at_engine_ns: 1_100_000_000,
                 scheduled_ns: 1_500_000_000,
                 first_token_ns: 2_000_000_000,
                 finish_ns: 3_000_000_000,
                 preemptions: 0,
             }),
         };
-        assert_eq!(record.queue(), Some(Seconds(0.5)));
+        assert_eq!(record.queue(), Some(Seconds(0.4)));
         assert_eq!(record.ttft(), Some(Seconds(1.0)));
         assert_eq!(record.tpot(), Some(Seconds(0.25)));
         assert_eq!(record.e2e(), Some(Seconds(2.0)));

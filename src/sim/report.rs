@@ -45,6 +45,11 @@ impl Recorder {
         }
     }
 
+    /// Request `index` is seen by the engine at `now_ns`.
+    pub(super) fn seen(&mut self, index: usize, at_engine_ns: u64) {
+        self.update(index, |timing| timing.at_engine_ns = at_engine_ns);
+    }
+
     /// `plan` is fixed at `now_ns`.
     pub(super) fn scheduled(&mut self, plan: &Plan, now_ns: u64) {
         for &index in &plan.admitted {
@@ -126,6 +131,7 @@ mod tests {
 
         let report = recorder.into_report(&KvCache::new(8, 16));
         let timing = Timing {
+            at_engine_ns: 0,
             scheduled_ns: 10,
             first_token_ns: 40,
             finish_ns: 40,

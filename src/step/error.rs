@@ -28,6 +28,15 @@ pub enum ModelError {
         /// Why it cannot.
         error: ResolveError,
     },
+    /// A constant of the engine that cannot be.
+    Constant {
+        /// Its name.
+        name: &'static str,
+        /// What was found: seconds, or a share of the memory bandwidth.
+        found: f64,
+        /// What was expected.
+        expected: &'static str,
+    },
     /// A kernel's answers are less certain than the caller accepts.
     TooUncertain {
         /// What the kernel is for.
@@ -52,6 +61,14 @@ impl fmt::Display for ModelError {
                 )
             }
             ModelError::Kernel { part, error } => write!(f, "{part}: {error}"),
+            ModelError::Constant {
+                name,
+                found,
+                expected,
+            } => write!(
+                f,
+                "engine constant {name}: expected {expected}, found {found}; correct it"
+            ),
             ModelError::TooUncertain {
                 part,
                 set,
@@ -71,7 +88,9 @@ impl core::error::Error for ModelError {
         match self {
             ModelError::Spec(error) => Some(error),
             ModelError::Kernel { error, .. } => Some(error),
-            ModelError::NoPeak { .. } | ModelError::TooUncertain { .. } => None,
+            ModelError::NoPeak { .. }
+            | ModelError::Constant { .. }
+            | ModelError::TooUncertain { .. } => None,
         }
     }
 }

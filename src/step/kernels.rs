@@ -103,7 +103,7 @@ impl Finder<'_> {
 
     fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ModelError> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
-        self.accept(part, gemm, Gemm::provenance).map(Gemm::evened)
+        self.accept(part, gemm.map(Gemm::evened), Gemm::provenance)
     }
 
     fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ModelError> {
@@ -117,8 +117,8 @@ impl Finder<'_> {
 
     fn decode(&self, shape: AttentionShape) -> Result<StepDecode, ModelError> {
         let decode = DecodeAttention::resolve(self.set, shape);
-        self.accept(Part::DecodeAttention, decode, DecodeAttention::provenance)
-            .map(|decode| StepDecode::new(&decode, &self.set.gpu))
+        let decode = decode.map(|decode| StepDecode::new(&decode, &self.set.gpu));
+        self.accept(Part::DecodeAttention, decode, StepDecode::provenance)
     }
 
     fn all_reduce(&self) -> Result<Option<AllReduce<'static>>, ModelError> {
@@ -170,7 +170,7 @@ impl Finder<'_> {
                 };
                 let layer = Moe::resolve(self.set, layer);
                 Ok(FfnOps::Moe {
-                    experts: self.accept(Part::Moe, layer, Moe::provenance)?,
+                    experts: self.accept(Part::Moe, layer, Moe::step_provenance)?,
                     router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,
                     shared,
                 })

@@ -59,7 +59,8 @@ impl RooflineModel {
     ///
     /// # Errors
     /// Dimensions that cannot be or do not divide; an operation, dtype or number of ranks that the set
-    /// lacks; a kernel whose answers are worse than `options.strictness` accepts.
+    /// lacks; a kernel whose answers are worse than `options.strictness` accepts; a constant of the
+    /// engine that cannot be.
     pub fn try_new(
         model: &ModelSpec,
         set: &'static TableSet,
@@ -69,6 +70,7 @@ impl RooflineModel {
         let tp = parallelism.tp;
         model.check()?;
         model.check_tp(tp)?;
+        check_constants(&options.constants)?;
         let dtype = Dtype::Bf16;
         let gpu = &set.gpu;
         let no_peak = ModelError::NoPeak {
@@ -80,7 +82,7 @@ impl RooflineModel {
             hidden: f64::from(model.hidden),
             vocab: f64::from(model.vocab),
             kernels: Kernels::resolve(model, set, tp, &options)?,
-            small_bytes_per_token: small_bytes_per_token(model, tp),
+            small_bytes_per_token: small_bytes_per_token(model, tp, options.kv_dtype),
             rates: gpu.rates(dtype).ok_or(no_peak)?,
             engine: options.constants,
         })
@@ -175,6 +177,39 @@ impl RooflineModel {
     }
 }
 
+/// Refuses constants with which a step would be faster than memory allows, or endless.
+fn check_constants(engine: &StepConstants) -> Result<(), ModelError> {
+    let shares = [
+        ("small_kernel_bandwidth", engine.small_kernel_bandwidth),
+        ("expert_bandwidth", engine.expert_bandwidth),
+    ];
+    let times = [
+        ("layer", engine.layer),
+        ("logit", engine.logit),
+        ("moe_layer", engine.moe_layer),
+        ("host", engine.host),
+    ];
+    let bad = |&(_, share): &(_, f64)| !(share > 0.0 && share <= 1.0);
+    if let Some((name, found)) = shares.into_iter().find(bad) {
+        let expected = "a share of the memory bandwidth above 0 and at most 1";
+        return Err(ModelError::Constant {
+            name,
+            found,
+            expected,
+        });
+    }
+    let bad = |&(_, time): &(_, Seconds)| !(time.0 >= 0.0 && time.0.is_finite());
+    if let Some((name, Seconds(found))) = times.into_iter().find(bad) {
+        let expected = "seconds of at least 0";
+        return Err(ModelError::Constant {
+            name,
+            found,
+            expected,
+        });
+    }
+    Ok(())
+}
+
 /// Time that no table holds.
 fn not_looked_up(time: Seconds, binding: Binding) -> OpTime {
     OpTime {
@@ -215,9 +250,9 @@ const ACTIVATION_BYTES: f64 = 2.0;
 const LOGIT_BYTES: f64 = 4.0;
 
 /// Bytes that the small kernels of a layer move per token on one rank: two norms with residual (read
-/// two, write two hidden states each), rotary embedding (read and write Q and K), KV write (read and
-/// write K and V), activation (read gate and up, write their product).
-fn small_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
+/// two, write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and
+/// V, write them as stored), activation (read gate and up, write their product).
+fn small_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     let activated = match model.ffn {
         Ffn::Dense { intermediate } => f64::from(intermediate),
         // The fused kernel activates its experts itself.
@@ -229,6 +264,6 @@ fn small_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
     let head_dim = f64::from(model.head_dim);
     let q = f64::from(model.q_heads / tp) * head_dim;
     let kv = f64::from((model.kv_heads / tp).max(1)) * head_dim;
-    let values = 8.0 * f64::from(model.hidden) + 2.0 * (q + kv) + 4.0 * kv + 3.0 * activated;
-    ACTIVATION_BYTES * values
+    let values = 8.0 * f64::from(model.hidden) + 2.0 * (q + kv) + 2.0 * kv + 3.0 * activated;
+    ACTIVATION_BYTES * values + kv_dtype.weight_bytes() * 2.0 * kv
 }

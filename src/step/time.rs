@@ -91,10 +91,13 @@ impl Part {
         }
     }
 
-    /// Whether tables hold its time; else it follows from the constants of the engine
+    /// Whether tables hold its time; else (experts included, of which the table holds a share) it follows from the constants of the engine
     /// ([`StepConstants`](crate::engine::StepConstants)) and traffic.
     pub const fn is_looked_up(self) -> bool {
-        !matches!(self, Part::SmallKernels | Part::Sampling | Part::Host)
+        !matches!(
+            self,
+            Part::Moe | Part::SmallKernels | Part::Sampling | Part::Host
+        )
     }
 }
 

@@ -150,59 +150,94 @@ pub(crate) static RAGGED: TableSet = TableSet {
 };
 
 /// Kernels that take next to no time, faster than any GPU: no step may be.
-pub(crate) static TOO_FAST: TableSet = TableSet {
-    name: "too-fast",
-    gemm: Some(table(
-        &gpus::H100,
-        &[gemm_entry(
-            Dtype::Bf16,
-            1,
-            1,
-            flat!(AXIS_16_64, LN_TOO_FAST),
-        )],
-    )),
-    prefill: TOO_FAST_ATTENTION,
-    decode: TOO_FAST_ATTENTION,
-    allreduce: Some(table(
-        &gpus::H100,
-        &[Entry {
-            shape: AllReduceShape { ranks: 64 },
-            points: flat!(AXIS_16_64, LN_TOO_FAST),
-        }],
-    )),
-    moe: Some(table(
-        &gpus::H100,
-        &[Entry {
-            shape: MoeShape {
-                dtype: Dtype::Bf16,
-                experts: 1,
-                top_k: 1,
-                hidden: 1,
-                intermediate: 1,
-                tp: 1,
-            },
-            points: flat!(AXIS_16_64, LN_TOO_FAST),
-        }],
-    )),
-    ..NOTHING
+const fn too_fast(gpu: Gpu) -> TableSet {
+    TableSet {
+        name: "too-fast",
+        gemm: Some(table(&gpu, TOO_FAST_GEMM)),
+        prefill: Some(table(&gpu, TOO_FAST_ATTENTION)),
+        decode: Some(table(&gpu, TOO_FAST_ATTENTION)),
+        allreduce: Some(table(&gpu, TOO_FAST_ALLREDUCE)),
+        moe: Some(table(&gpu, TOO_FAST_MOE)),
+        gpu,
+        ..NOTHING
+    }
+}
+
+/// [`too_fast`] on a GPU without a cache: benchmarks, too, find every KV entry in memory.
+pub(crate) static TOO_FAST: TableSet = too_fast(WITHOUT_CACHE);
+
+/// [`too_fast`] on a GPU whose cache is larger than a third of any KV cache that was measured.
+pub(crate) static TOO_FAST_IN_CACHE: TableSet = too_fast(gpus::H100);
+
+/// [`TOO_FAST`] at twice the memory bandwidth.
+pub(crate) static TOO_FAST_TWICE_BANDWIDTH: TableSet = too_fast(Gpu {
+    mem_bw_bytes_per_s: 2.0 * WITHOUT_CACHE.mem_bw_bytes_per_s,
+    ..WITHOUT_CACHE
+});
+
+/// [`TOO_FAST`] at twice the peaks.
+pub(crate) static TOO_FAST_TWICE_PEAK: TableSet = too_fast(Gpu {
+    bf16_flops_per_s: 2.0 * WITHOUT_CACHE.bf16_flops_per_s,
+    fp8_flops_per_s: Some(4.0 * WITHOUT_CACHE.bf16_flops_per_s),
+    ..WITHOUT_CACHE
+});
+
+/// [`TOO_FAST`] at twice the link.
+pub(crate) static TOO_FAST_TWICE_LINK: TableSet = too_fast(Gpu {
+    link_bytes_per_s: 2.0 * WITHOUT_CACHE.link_bytes_per_s,
+    ..WITHOUT_CACHE
+});
+
+/// 8-bit math at twice the 16-bit peak, so that all peaks can be doubled.
+const WITHOUT_CACHE: Gpu = Gpu {
+    fp8_flops_per_s: Some(2.0 * gpus::H100.bf16_flops_per_s),
+    l2_bytes: 1,
+    ..gpus::H100
 };
 
 const LN_TOO_FAST: f32 = -30.0;
+const US_TOO_FAST: f32 = 1e-9;
 
-const TOO_FAST_ATTENTION: Option<KernelTable<AttentionShape, Grid<'static>>> = Some(table(
-    &gpus::H100,
-    &[Entry {
-        shape: AttentionShape {
-            dtype: Dtype::Bf16,
-            kv_dtype: Dtype::Bf16,
-            q_heads: 1,
-            kv_heads: 1,
-            head_dim: 1,
-            tp: 1,
-        },
-        points: Grid::from_generated(AXIS_16_64, AXIS_64_256, &[1.0; 4], &[LN_TOO_FAST; 4]),
-    }],
-));
+const TOO_FAST_GEMM: &[Entry<GemmShape, Curve<'static>>] = &[gemm_entry(
+    Dtype::Bf16,
+    1,
+    1,
+    flat!(AXIS_16_64, LN_TOO_FAST),
+)];
+
+const TOO_FAST_ATTENTION: &[Entry<AttentionShape, Grid<'static>>] = &[Entry {
+    shape: AttentionShape {
+        dtype: Dtype::Bf16,
+        kv_dtype: Dtype::Bf16,
+        q_heads: 1,
+        kv_heads: 1,
+        head_dim: 1,
+        tp: 1,
+    },
+    points: Grid::from_generated(
+        AXIS_16_64,
+        AXIS_64_256,
+        &[US_TOO_FAST; 4],
+        &[LN_TOO_FAST; 4],
+    ),
+}];
+
+const TOO_FAST_ALLREDUCE: &[Entry<AllReduceShape, Curve<'static>>] = &[Entry {
+    shape: AllReduceShape { ranks: 64 },
+    points: flat!(AXIS_16_64, LN_TOO_FAST),
+}];
+
+const TOO_FAST_MOE: &[Entry<MoeShape, Curve<'static>>] = &[Entry {
+    shape: MoeShape {
+        dtype: Dtype::Bf16,
+        experts: 1,
+        top_k: 1,
+        hidden: 1,
+        intermediate: 1,
+        tp: 1,
+    },
+    points: flat!(AXIS_16_64, LN_TOO_FAST),
+}];
 
 /// The GEMM table of [`RAGGED`] on a GPU without 8-bit math.
 pub(crate) static RAGGED_NO_FP8: TableSet = TableSet {

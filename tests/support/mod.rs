@@ -1,7 +1,8 @@
 //! What the tests of lookups and of the step model share.
 //!
-//! Nothing here asks `rooflut::op`, `rooflut::step` or the formulas of `rooflut_roofline`: the oracle
-//! reads the CSV files and writes every formula of the documentation out again.
+//! But for `models`, which makes what is tested, nothing here asks `rooflut::op`, `rooflut::step` or the
+//! formulas of `rooflut_roofline`: the oracle reads the CSV files and writes every formula of the
+//! documentation out again.
 #![allow(
     dead_code,
     unused_imports,
@@ -14,7 +15,10 @@
               outside of test functions"
 )]
 
+pub(crate) mod bounds;
+pub(crate) mod engines;
 pub(crate) mod made_up;
+pub(crate) mod models;
 pub(crate) mod oracle;
 pub(crate) mod random;
 pub(crate) mod steps;

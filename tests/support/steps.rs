@@ -1,13 +1,11 @@
-//! Models and batches for tests of the step model, and what a step cannot do without.
+//! Models and batches for tests of the step model.
 
 use rooflut::hardware::{Dtype, GemmShape, MoeShape};
 use rooflut::model::{CATALOG, Ffn, ModelSpec};
 use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch};
 
 use super::attention;
-use super::oracle::{activation_bytes, decode_work, prefill_work, weight_bytes};
 use super::random::Random;
-use super::tables::Tables;
 
 /// A model of the catalogue on a number of GPUs that can share it.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +37,15 @@ pub(crate) fn all() -> Vec<Sharded> {
     all
 }
 
+/// A model of the catalogue on `tp` GPUs, with 16-bit KV entries.
+pub(crate) fn named(name: &str, tp: u32) -> Sharded {
+    let all = all().into_iter();
+    let mut named = all.filter(|sharded| sharded.name == name && sharded.tp == tp);
+    named
+        .find(|sharded| sharded.kv_dtype == Dtype::Bf16)
+        .unwrap()
+}
+
 fn divides(spec: &ModelSpec, tp: u32) -> bool {
     let ffn = match spec.ffn {
         Ffn::Dense { intermediate } => intermediate.is_multiple_of(tp),
@@ -61,6 +68,29 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// A prompt chunk of which nothing is sampled.
+    pub(crate) fn chunk(new: u32, context: u32) -> Batch {
+        Batch {
+            prefill: vec![Chunk {
+                new,
+                context,
+                samples: 0,
+            }],
+            decode: Vec::new(),
+        }
+    }
+
+    /// Decoding requests with `each` KV tokens.
+    pub(crate) fn decoding(requests: u32, each: u64) -> Batch {
+        Batch {
+            prefill: Vec::new(),
+            decode: vec![DecodeGroup {
+                requests,
+                kv_tokens: u64::from(requests) * each,
+            }],
+        }
+    }
+
     pub(crate) fn as_step(&self) -> StepBatch<'_> {
         StepBatch {
             prefill: &self.prefill,
@@ -102,7 +132,7 @@ impl Batch {
 
 /// One GEMM of a step: its shape on one rank, its rows, and how often it runs.
 pub(crate) struct GemmCall {
-    pub(crate) part: &'static str,
+    pub(crate) part: Part,
     pub(crate) shape: GemmShape,
     pub(crate) rows: u64,
     pub(crate) times: f64,
@@ -110,7 +140,7 @@ pub(crate) struct GemmCall {
 
 impl Sharded {
     /// Query and KV heads of one rank; each rank has a KV head of its own at least.
-    fn local_heads(&self) -> (u32, u32) {
+    pub(crate) fn local_heads(&self) -> (u32, u32) {
         let kv_heads = (self.spec.kv_heads / self.tp).max(1);
         (self.spec.q_heads / self.tp, kv_heads)
     }
@@ -138,14 +168,14 @@ impl Sharded {
         };
         let q_width = q_heads * head_dim;
         call(
-            "qkv",
+            Part::Qkv,
             weight_dtype,
             hidden,
             q_width + 2 * kv_heads * head_dim,
             m,
             layers,
         );
-        call("o_proj", weight_dtype, q_width, hidden, m, layers);
+        call(Part::OProj, weight_dtype, q_width, hidden, m, layers);
         let (dense, dtype) = match self.spec.ffn {
             Ffn::Dense { intermediate } => (intermediate, weight_dtype),
             Ffn::Moe {
@@ -154,18 +184,18 @@ impl Sharded {
                 expert_dtype,
                 ..
             } => {
-                call("router", Dtype::Bf16, hidden, experts, m, layers);
+                call(Part::Router, Dtype::Bf16, hidden, experts, m, layers);
                 (shared_intermediate, expert_dtype)
             }
             other => panic!("{other:?}"),
         };
         if dense > 0 {
-            call("gate_up", dtype, hidden, 2 * dense / self.tp, m, layers);
-            call("down", dtype, dense / self.tp, hidden, m, layers);
+            call(Part::GateUp, dtype, hidden, 2 * dense / self.tp, m, layers);
+            call(Part::Down, dtype, dense / self.tp, hidden, m, layers);
         }
         if rows > 0 {
             call(
-                "lm_head",
+                Part::LmHead,
                 Dtype::Bf16,
                 hidden,
                 vocab.div_ceil(self.tp),
@@ -205,104 +235,30 @@ impl Sharded {
         }
     }
 
-    /// Seconds below which one rank cannot do a step: FLOPs at the peaks, compulsory bytes at the
-    /// memory bandwidth (all weights once, of experts only as many as one token visits; all KV
-    /// entries once), messages over the link.
-    pub(crate) fn floors(&self, tables: &Tables, batch: &Batch) -> [f64; 3] {
-        let step = batch.as_step();
-        let (m, rows) = (step.tokens(), step.sampled_tokens());
-        let layers = f64::from(self.spec.layers);
-        let mut compute = 0.0;
-        let mut bytes = 0.0;
-        for call in self.gemms(m, rows) {
-            let weights = f64::from(call.shape.k) * f64::from(call.shape.n) * call.times;
-            compute += 2.0 * call.rows as f64 * weights / tables.peak(call.shape.dtype);
-            bytes += weights * weight_bytes(call.shape.dtype);
-        }
-        if let Some(experts) = self.experts() {
-            let width = f64::from(experts.intermediate) / f64::from(self.tp);
-            let weights =
-                f64::from(experts.top_k) * 3.0 * f64::from(experts.hidden) * width * layers;
-            compute += 2.0 * m as f64 * weights / tables.peak(experts.dtype);
-            bytes += weights * weight_bytes(experts.dtype);
-        }
-        let attention = self.attention_shape(self.kv_dtype);
-        let (_, kv_heads) = self.local_heads();
-        let kv_bytes =
-            2.0 * f64::from(kv_heads) * f64::from(self.spec.head_dim) * weight_bytes(self.kv_dtype);
-        let chunks: Vec<_> = batch
-            .prefill
-            .iter()
-            .map(|chunk| (chunk.new, chunk.context))
-            .collect();
-        let kv_tokens = step.decode_kv_tokens() as f64;
-        let (prefill, _) = prefill_work(attention, &chunks);
-        let (decode, _) = decode_work(attention, step.decode_requests() as f64, kv_tokens);
-        compute += layers * (prefill + decode) / tables.gpu.bf16;
-        let cached: f64 = chunks
-            .iter()
-            .map(|&(new, context)| f64::from(new) + f64::from(context))
-            .sum();
-        bytes += layers * (cached + kv_tokens) * kv_bytes;
-        let messages = if self.tp > 1 { 2.0 * layers } else { 0.0 };
-        let link = messages * m as f64 * f64::from(self.spec.hidden) * 2.0 / tables.gpu.link;
-        [compute, bytes / tables.gpu.bandwidth, link]
-    }
-
-    /// Seconds below which one rank cannot do each part that is measured: the larger of its FLOPs at
-    /// the peak, its bytes (weights, activations, KV entries) at the memory bandwidth and its
-    /// messages over the link.
-    pub(crate) fn part_bounds(&self, tables: &Tables, batch: &Batch) -> Vec<(Part, f64)> {
-        let step = batch.as_step();
-        let (m, rows) = (step.tokens(), step.sampled_tokens());
-        let layers = f64::from(self.spec.layers);
-        let bound = |flops: f64, bytes: f64, dtype| {
-            (flops / tables.peak(dtype)).max(bytes / tables.gpu.bandwidth)
+    /// Bytes that the small kernels of a layer move per token on one rank, 16 bits each but for K and V
+    /// as stored: two norms with residual (read two, write two hidden states each), rotary embedding
+    /// (Q and K), KV write (read K and V, write them), activation (read gate and up, write their product).
+    pub(crate) fn small_kernel_bytes(&self) -> f64 {
+        let (q_heads, kv_heads) = self.local_heads();
+        let head_dim = f64::from(self.spec.head_dim);
+        let (q, kv) = (
+            f64::from(q_heads) * head_dim,
+            f64::from(kv_heads) * head_dim,
+        );
+        // Routed experts activate inside of their kernel.
+        let activated = match self.spec.ffn {
+            Ffn::Dense { intermediate } => intermediate,
+            Ffn::Moe {
+                shared_intermediate,
+                ..
+            } => shared_intermediate,
+            other => panic!("{other:?}"),
         };
-        let mut bounds: Vec<(Part, f64)> = Vec::new();
-        for call in self.gemms(m, rows) {
-            let GemmShape { dtype, k, n } = call.shape;
-            let (tokens, k, n) = (call.rows as f64, f64::from(k), f64::from(n));
-            let operands = tokens * k * activation_bytes(dtype) + k * n * weight_bytes(dtype);
-            let bytes = operands + tokens * n * 2.0;
-            let seconds = call.times * bound(2.0 * tokens * k * n, bytes, dtype);
-            match Part::ALL.into_iter().find(|part| part.name() == call.part) {
-                Some(part) => bounds.push((part, seconds)),
-                None => panic!("{}", call.part),
-            }
-        }
-        if let Some(experts) = self.experts() {
-            let (hidden, top_k) = (f64::from(experts.hidden), f64::from(experts.top_k));
-            let weights = top_k * 3.0 * hidden * f64::from(experts.intermediate / self.tp);
-            let activations = m as f64 * hidden * (activation_bytes(experts.dtype) + 2.0);
-            let bytes = weights * weight_bytes(experts.dtype) + activations;
-            let seconds = layers * bound(2.0 * m as f64 * weights, bytes, experts.dtype);
-            bounds.push((Part::Moe, seconds));
-        }
-        let attention = self.attention_shape(Dtype::Bf16);
-        let chunks: Vec<_> = (batch.prefill.iter())
-            .map(|chunk| (chunk.new, chunk.context))
-            .collect();
-        let works = [
-            (Part::PrefillAttention, prefill_work(attention, &chunks)),
-            (
-                Part::DecodeAttention,
-                decode_work(
-                    self.attention_shape(self.kv_dtype),
-                    step.decode_requests() as f64,
-                    step.decode_kv_tokens() as f64,
-                ),
-            ),
-        ];
-        for (part, (flops, bytes)) in works {
-            if bytes > 0.0 {
-                bounds.push((part, layers * bound(flops, bytes, Dtype::Bf16)));
-            }
-        }
-        if self.tp > 1 {
-            let message = m as f64 * f64::from(self.spec.hidden) * 2.0;
-            bounds.push((Part::AllReduce, 2.0 * layers * message / tables.gpu.link));
-        }
-        bounds
+        let norms = 2.0 * 4.0 * f64::from(self.spec.hidden);
+        let rotary = 2.0 * (q + kv);
+        let kv_read = 2.0 * kv;
+        let kv_written_bytes = 2.0 * kv * weight_bytes(self.kv_dtype);
+        let activation = 3.0 * f64::from(activated) / f64::from(self.tp);
+        2.0 * (norms + rotary + kv_read + activation) + kv_written_bytes
     }
 }

@@ -159,9 +159,14 @@ impl Tables {
     }
 }
 
-/// `key = number` in `[section]`.
-fn toml_number(text: &str, section: &str, key: &str) -> Option<f64> {
-    let mut inside = false;
+/// `key = number` in `[section]`; before the first section if that is empty.
+pub(crate) fn toml_number(text: &str, section: &str, key: &str) -> Option<f64> {
+    toml_value(text, section, key).map(|value| value.parse().unwrap())
+}
+
+/// What stands behind `key =` in `[section]`.
+pub(crate) fn toml_value<'t>(text: &'t str, section: &str, key: &str) -> Option<&'t str> {
+    let mut inside = section.is_empty();
     for line in text.lines() {
         let line = line.split('#').next()?.trim();
         if line.starts_with('[') {
@@ -170,7 +175,7 @@ fn toml_number(text: &str, section: &str, key: &str) -> Option<f64> {
             && inside
             && name.trim() == key
         {
-            return Some(value.trim().parse().unwrap());
+            return Some(value.trim());
         }
     }
     None

@@ -2,6 +2,8 @@
 #![allow(dead_code)] // Each test file uses its part.
 #![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
 
+pub(crate) mod engines;
+
 use std::path::{Path, PathBuf};
 
 use rooflut_codegen::{Error, TableSet, generate_expression, read_set};

@@ -14,9 +14,9 @@ fn local(q_heads: u32, kv_heads: u32, tp: u32) -> (f64, f64) {
     )
 }
 
-type Key = (Dtype, Dtype, u32, u32, u32, u32);
+pub(super) type Key = (Dtype, Dtype, u32, u32, u32, u32);
 
-fn key(row: &AttentionRow) -> Key {
+pub(super) fn key(row: &AttentionRow) -> Key {
     (
         row.dtype,
         row.kv_dtype,
@@ -28,7 +28,7 @@ fn key(row: &AttentionRow) -> Key {
 }
 
 /// The measured shape that answers: as asked, as one rank computes it, the nearest.
-fn matching(rows: &[AttentionRow], asked: AttentionShape) -> Key {
+pub(super) fn matching(rows: &[AttentionRow], asked: AttentionShape) -> Key {
     let AttentionShape {
         dtype,
         kv_dtype,
@@ -76,7 +76,7 @@ fn matching(rows: &[AttentionRow], asked: AttentionShape) -> Key {
 }
 
 /// Whether the match computes on one rank what was asked for.
-fn same_on_a_rank(matched: Key, asked: AttentionShape) -> bool {
+pub(super) fn same_on_a_rank(matched: Key, asked: AttentionShape) -> bool {
     local(matched.2, matched.3, matched.5) == local(asked.q_heads, asked.kv_heads, asked.tp)
         && matched.4 == asked.head_dim
 }
@@ -258,33 +258,7 @@ pub(crate) fn decode(
     requests: u32,
     kv_tokens: u64,
 ) -> Answer {
-    decode_reading(
-        tables,
-        shape,
-        requests,
-        kv_tokens,
-        tables.hot_read("decode"),
-    )
-}
-
-/// The same if the kernel finds its KV entries in memory, as in a step.
-pub(crate) fn cold_decode(
-    tables: &Tables,
-    shape: AttentionShape,
-    requests: u32,
-    kv_tokens: u64,
-) -> Answer {
-    decode_reading(tables, shape, requests, kv_tokens, 1.0)
-}
-
-fn decode_reading(
-    tables: &Tables,
-    shape: AttentionShape,
-    requests: u32,
-    kv_tokens: u64,
-    hot_read: f64,
-) -> Answer {
-    let measured_hot_read = tables.hot_read("decode");
+    let hot_read = tables.hot_read("decode");
     let requests = f64::from(requests.max(1));
     let kv_tokens = (kv_tokens as f64).max(requests);
     let length = kv_tokens / requests;
@@ -299,7 +273,7 @@ fn decode_reading(
         };
         let batch = f64::from(row.batch);
         let kv_tokens = batch * f64::from(row.length);
-        let reference = decode_reference(tables, row_shape, batch, kv_tokens, measured_hot_read);
+        let reference = decode_reference(tables, row_shape, batch, kv_tokens, hot_read);
         (row.us * 1e-6 / reference).ln()
     });
     let slowdown = found.ln_slowdown.exp();
@@ -318,9 +292,7 @@ fn decode_reading(
     let mut provenance = found.provenance;
     if !same_on_a_rank(matched, shape) {
         provenance = provenance.max(Provenance::Transferred);
-    } else if let Some(row_s) = found.row_s
-        && hot_read <= measured_hot_read
-    {
+    } else if let Some(row_s) = found.row_s {
         seconds = row_s;
     }
     let at_peak = decode_work(shape, requests, kv_tokens).0 / tables.peak(shape.dtype);

@@ -66,6 +66,18 @@ pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
     if let Some(row) = exact {
         return Answer::new(row.us * 1e-6, Provenance::Measured, at_peak);
     }
+    let (ln_slowdown, provenance) = blended_ln_slowdown(tables, shape, m);
+    Answer::new(
+        gemm_reference(tables, shape, m) * ln_slowdown.exp(),
+        provenance,
+        at_peak,
+    )
+}
+
+/// Logarithm of the slowdown of any (k, n) at any m: bilinear between the measured pairs around it, that
+/// of the nearest pair outside of their rectangle.
+fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenance) {
+    let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
     let (k_lo, k_hi, k_share, k_place) =
         neighbours(&axis(same().map(|row| row.k)), f64::from(shape.k));
     let (n_lo, n_hi, n_share, n_place) =
@@ -87,9 +99,77 @@ pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
         Provenance::Extrapolated => Provenance::Transferred,
         other => other,
     };
-    Answer::new(
-        gemm_reference(tables, shape, m) * ln_slowdown.exp(),
-        along_m.max(pair),
-        at_peak,
-    )
+    (ln_slowdown, along_m.max(pair))
+}
+
+/// A GEMM inside a step: its slowdowns at few rows are evened out.
+pub(crate) struct StepGemm {
+    shape: GemmShape,
+    /// Measured m, the evened logarithm of the slowdown there and its origin; none where the kernel is
+    /// chosen by m.
+    points: Vec<(f64, f64, Provenance)>,
+}
+
+impl StepGemm {
+    pub(crate) fn new(tables: &Tables, shape: GemmShape) -> StepGemm {
+        let mut points = Vec::new();
+        if !matches!(shape.dtype, Dtype::Fp8 | Dtype::Nvfp4) {
+            let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
+            for m in axis(same().map(|row| row.m)) {
+                let (ln_slowdown, provenance) = blended_ln_slowdown(tables, shape, m);
+                points.push((m, ln_slowdown, provenance));
+            }
+        }
+        StepGemm {
+            shape,
+            points: evened(&points),
+        }
+    }
+
+    /// Not faster than the bytes of both operands and the output allow.
+    pub(crate) fn at(&self, tables: &Tables, m: u64) -> Answer {
+        let shape = self.shape;
+        let (k, n) = (f64::from(shape.k), f64::from(shape.n));
+        let rows = m as f64;
+        let operands = rows * k * activation_bytes(shape.dtype) + k * n * weight_bytes(shape.dtype);
+        let at_bandwidth = (operands + rows * n * 2.0) / tables.gpu.bandwidth;
+        let answer = if self.points.is_empty() {
+            gemm(tables, shape, m as u32)
+        } else {
+            self.between_points(tables, rows)
+        };
+        Answer {
+            seconds: answer.seconds.max(at_bandwidth),
+            ..answer
+        }
+    }
+
+    fn between_points(&self, tables: &Tables, m: f64) -> Answer {
+        let axis: Vec<f64> = self.points.iter().map(|&(m, ..)| m).collect();
+        let (lower, upper, share, place) = neighbours(&axis, m);
+        let point = |m: f64| self.points.iter().find(|point| point.0 == m).unwrap();
+        let ln_slowdown = (1.0 - share) * point(lower).1 + share * point(upper).1;
+        // Evened slowdowns were not measured.
+        let provenance = place.max(point(lower).2).max(Provenance::Interpolated);
+        Answer::new(
+            gemm_reference(tables, self.shape, m) * ln_slowdown.exp(),
+            provenance,
+            gemm_flops(self.shape, m) / tables.peak(self.shape.dtype),
+        )
+    }
+}
+
+/// Up to 256 rows: the mean of the logarithms there, weighted by a Gaussian of width 1 in ln(m).
+fn evened(points: &[(f64, f64, Provenance)]) -> Vec<(f64, f64, Provenance)> {
+    let few = || points.iter().filter(|&&(m, ..)| m <= 256.0);
+    let even = |&(m, ln_slowdown, provenance): &(f64, f64, Provenance)| {
+        if m > 256.0 {
+            return (m, ln_slowdown, provenance);
+        }
+        let weight = |other: f64| (-0.5 * (other / m).ln() * (other / m).ln()).exp();
+        let sum: f64 = few().map(|&(other, value, _)| weight(other) * value).sum();
+        let weights: f64 = few().map(|&(other, ..)| weight(other)).sum();
+        (m, sum / weights, provenance)
+    };
+    points.iter().map(even).collect()
 }

@@ -1,5 +1,6 @@
 //! Fused mixture-of-experts layers.
 
+use rooflut::engine::StepConstants;
 use rooflut::hardware::MoeShape;
 use rooflut::table::Provenance;
 
@@ -11,27 +12,33 @@ fn moe_flops(shape: MoeShape, tokens: f64) -> f64 {
     2.0 * tokens * f64::from(shape.top_k) * 3.0 * f64::from(shape.hidden) * width
 }
 
-fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
+/// Bytes of activations and of the experts reached on average.
+pub(crate) fn expected_bytes(shape: MoeShape, tokens: f64) -> f64 {
     let (experts, top_k) = (f64::from(shape.experts), f64::from(shape.top_k));
     let width = f64::from(shape.intermediate) / f64::from(shape.tp);
     let reached = (experts * (1.0 - (1.0 - top_k / experts).powf(tokens))).max(top_k);
     let weights = reached * 3.0 * f64::from(shape.hidden) * width * weight_bytes(shape.dtype);
-    let activations = tokens * f64::from(shape.hidden) * (activation_bytes(shape.dtype) + 2.0);
-    let compute = moe_flops(shape, tokens) / tables.peak(shape.dtype);
-    tables.t0("moe") + compute + (weights + activations) / tables.gpu.bandwidth
+    weights + tokens * f64::from(shape.hidden) * (activation_bytes(shape.dtype) + 2.0)
 }
 
-/// An unseen layer has the slowdown of the nearest measured one.
-pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
-    let tokens = f64::from(tokens.max(1));
-    let row_shape = |row: &MoeRow| MoeShape {
+fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
+    let compute = moe_flops(shape, tokens) / tables.peak(shape.dtype);
+    tables.t0("moe") + compute + expected_bytes(shape, tokens) / tables.gpu.bandwidth
+}
+
+fn row_shape(row: &MoeRow) -> MoeShape {
+    MoeShape {
         dtype: row.dtype,
         experts: row.experts,
         top_k: row.top_k,
         hidden: row.hidden,
         intermediate: row.intermediate,
         tp: row.tp,
-    };
+    }
+}
+
+/// The layer itself, or the nearest measured one.
+fn matching(tables: &Tables, shape: MoeShape) -> MoeShape {
     let distance = |other: &MoeShape| {
         let square = |a: f64, b: f64| (a / b).ln() * (a / b).ln();
         let width = |s: &MoeShape| f64::from(s.intermediate) / f64::from(s.tp);
@@ -51,20 +58,51 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
             matched = other;
         }
     }
+    matched
+}
+
+/// Logarithm of the slowdown of a measured layer at any number of tokens.
+fn moe_ln_slowdown(tables: &Tables, matched: MoeShape, tokens: f64) -> (f64, Provenance) {
     let of_shape = || tables.moe.iter().filter(|row| row_shape(row) == matched);
-    let row = |tokens: f64| of_shape().find(|row| f64::from(row.tokens) == tokens);
     let ln_slowdown = |tokens: f64| {
-        (row(tokens).unwrap().us * 1e-6 / moe_reference(tables, matched, tokens)).ln()
+        let row = of_shape().find(|row| f64::from(row.tokens) == tokens);
+        (row.unwrap().us * 1e-6 / moe_reference(tables, matched, tokens)).ln()
     };
     let (lower, upper, share, place) = neighbours(&axis(of_shape().map(|row| row.tokens)), tokens);
-    let ln_slowdown = (1.0 - share) * ln_slowdown(lower) + share * ln_slowdown(upper);
+    let mean = (1.0 - share) * ln_slowdown(lower) + share * ln_slowdown(upper);
+    (mean, place)
+}
+
+/// An unseen layer has the slowdown of the nearest measured one.
+pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
+    let tokens = f64::from(tokens.max(1));
+    let matched = matching(tables, shape);
+    let (ln_slowdown, mut provenance) = moe_ln_slowdown(tables, matched, tokens);
     let mut seconds = moe_reference(tables, shape, tokens) * ln_slowdown.exp();
-    let mut provenance = place;
+    let row = |row: &&MoeRow| row_shape(row) == shape && f64::from(row.tokens) == tokens;
     if matched != shape {
         provenance = provenance.max(Provenance::Transferred);
-    } else if let Some(row) = row(tokens) {
+    } else if let Some(row) = tables.moe.iter().find(row) {
         seconds = row.us * 1e-6;
     }
     let at_peak = moe_flops(shape, tokens) / tables.peak(shape.dtype);
     Answer::new(seconds, provenance, at_peak)
+}
+
+/// Inside a step: launches and the reads of the experts reached on average at a share of the
+/// bandwidth; where the table takes longer, as much of that as math takes of the time of the reads.
+pub(crate) fn step_moe(
+    tables: &Tables,
+    shape: MoeShape,
+    tokens: u64,
+    constants: &StepConstants,
+) -> Answer {
+    let table = moe(tables, shape, tokens as u32);
+    let at_bandwidth = expected_bytes(shape, tokens as f64) / tables.gpu.bandwidth;
+    let reads = constants.moe_layer.0 + at_bandwidth / constants.expert_bandwidth;
+    let math_share = (table.at_peak / at_bandwidth).min(1.0);
+    let longer = (table.seconds - reads).max(0.0);
+    // No row answers alone.
+    let provenance = table.provenance.max(Provenance::Interpolated);
+    Answer::new(reads + longer * math_share, provenance, table.at_peak)
 }

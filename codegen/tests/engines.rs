@@ -1,0 +1,138 @@
+//! Files of engine stacks that codegen accepts, and what they become.
+#![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rooflut_codegen::generate_engines;
+use support::bench_data;
+use support::engines::{ENGINE, generate};
+
+/// The same source on one line.
+fn on_one_line(source: &str) -> String {
+    source.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_file_becomes_a_static_in_si_units() {
+    let source = on_one_line(&generate(ENGINE).unwrap());
+    for expected in [
+        "#[doc = \" An engine that does not exist.\"]",
+        "pub static TOY_1_0: EngineStack",
+        "name: \"toy-1.0\"",
+        "description: \"An engine that does not exist\"",
+        "scheduling: Scheduling::Synchronous",
+        "cuda_graph_max_tokens: 64u32",
+        "expert_bandwidth: 0.75f64",
+        "small_kernel_bandwidth: 0.25f64",
+        "meaning: \"routing\", source: \"made up\"",
+        "pub static ALL: [&EngineStack; 1usize] = [&TOY_1_0]",
+    ] {
+        let documented = expected.replace("#[doc = \"", "///").replace("\"]", "");
+        let found = source.contains(expected) || source.contains(&documented);
+        assert!(found, "no {expected} in {source}");
+    }
+    for (name, seconds) in [
+        ("layer", 3e-6),
+        ("logit", 0.5e-9),
+        ("moe_layer", 7e-6),
+        ("host", 0.0),
+        ("api_server", 9e-3),
+    ] {
+        let rest = source.split(&format!(" {name}: Seconds(")).nth(1).unwrap();
+        let number: &str = rest.split(')').next().unwrap();
+        let number: f64 = number.trim_end_matches("f64").parse().unwrap();
+        assert!(
+            (number - seconds).abs() <= 1e-15 * seconds,
+            "{name}: {number}"
+        );
+    }
+}
+
+#[test]
+fn spellings_of_toml_do_not_matter() {
+    let expected = generate(ENGINE).unwrap();
+    for other in [
+        ENGINE.replace('\n', "\r\n"),
+        format!("\u{feff}# A comment\n{ENGINE}"),
+        ENGINE.replace("value = 3.0", "value = 3"),
+        ENGINE.replace("value = 0.0", "value = 0"),
+    ] {
+        assert_eq!(generate(&other).unwrap(), expected, "{other}");
+    }
+}
+
+#[test]
+fn values_at_their_limits_are_accepted() {
+    for (from, to) in [
+        ("value = 3.0", "value = 0.0"),
+        ("value = 3.0", "value = 1e300"),
+        ("value = 0.25", "value = 1.0"),
+        ("value = 0.25", "value = 1e-300"),
+        ("value = 64", "value = 0"),
+        ("value = 64", "value = 1"),
+        ("value = 64", "value = 4294967288"),
+    ] {
+        assert!(generate(&ENGINE.replacen(from, to, 1)).is_ok(), "{to}");
+    }
+}
+
+#[test]
+fn both_ways_of_scheduling_are_accepted() {
+    let ahead = ENGINE.replace("synchronous", "one-step-ahead");
+    let source = generate(&ahead).unwrap();
+    assert!(source.contains("Scheduling::OneStepAhead"), "{source}");
+}
+
+/// Files of the built-in engines, in order of their names.
+fn built_in() -> Vec<PathBuf> {
+    let dir = fs::read_dir(bench_data().join("engines")).unwrap();
+    let mut paths: Vec<PathBuf> = dir.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn the_built_in_engines_become_documented_rust() {
+    let paths = built_in();
+    assert!(paths.len() >= 2);
+    let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    let source = generate_engines(&paths).unwrap();
+    assert_eq!(generate_engines(&paths).unwrap(), source);
+    let file = syn::parse_file(&source).unwrap();
+    let [syn::Item::Mod(module)] = file.items.as_slice() else {
+        panic!("more than a module");
+    };
+    assert_eq!(module.ident, "stacks");
+    let (_, items) = module.content.as_ref().unwrap();
+    let mut names = Vec::new();
+    for item in items {
+        if let syn::Item::Static(item) = item {
+            names.push(item.ident.to_string());
+            let documented = |doc: &syn::Attribute| doc.path().is_ident("doc");
+            assert!(item.attrs.iter().any(documented), "{}", item.ident);
+        }
+    }
+    let mut expected: Vec<String> = paths
+        .iter()
+        .map(|path| path.file_stem().unwrap().to_string_lossy())
+        .map(|stem| stem.to_uppercase().replace(['-', '.'], "_"))
+        .collect();
+    expected.push("ALL".to_owned());
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn engines_come_in_the_order_of_their_paths() {
+    let mut paths = built_in();
+    let last = |paths: &[PathBuf]| {
+        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let source = on_one_line(&generate_engines(&paths).unwrap());
+        source.split("= [&").last().unwrap().to_owned()
+    };
+    let sorted = last(&paths);
+    paths.reverse();
+    assert_ne!(last(&paths), sorted);
+}

@@ -1,0 +1,219 @@
+//! Files of engine stacks that codegen refuses, each with its message.
+#![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
+
+mod support;
+
+use std::path::Path;
+
+use rooflut_codegen::generate_engines;
+use support::engines::{ENGINE, generate};
+
+const EXAMPLE: &str = "bench_data/engines/vllm-0.15.1.toml shows how it should be";
+
+/// The refusal of [`ENGINE`] with one text replaced, where it stands first.
+fn refusal(from: &str, to: &str) -> String {
+    assert!(ENGINE.contains(from), "{from}");
+    match generate(&ENGINE.replacen(from, to, 1)) {
+        Ok(_) => panic!("accepted: {to}"),
+        Err(message) => message,
+    }
+}
+
+#[test]
+fn another_way_of_scheduling_is_refused() {
+    assert_eq!(
+        refusal("\"synchronous\"", "\"async\""),
+        "engines/toy-1.0.toml:3: scheduling: expected \"one-step-ahead\" or \"synchronous\", found \
+         \"async\"; correct it"
+    );
+}
+
+#[test]
+fn a_key_too_many_is_named() {
+    assert_eq!(
+        refusal("[layer]", "layers = 3\n[layer]"),
+        format!(
+            "engines/toy-1.0.toml:4: unknown field `layers`, expected one of `name`, `description`, \
+             `scheduling`, `layer`, `small_kernel_bandwidth`, `logit`, \
+             `moe_layer`, `expert_bandwidth`, `host`, `api_server`, `cuda_graph_max_tokens`; {EXAMPLE}"
+        )
+    );
+    assert_eq!(
+        refusal("meaning = \"routing\"", "means = \"routing\""),
+        format!(
+            "engines/toy-1.0.toml:22: unknown field `means`, expected one of `value`, `unit`, `meaning`, \
+             `source`; {EXAMPLE}"
+        )
+    );
+}
+
+#[test]
+fn every_key_that_is_missing_is_named() {
+    for line in ENGINE.lines().take(3) {
+        let key = line.split(' ').next().unwrap();
+        assert_eq!(
+            refusal(&format!("{line}\n"), ""),
+            format!("engines/toy-1.0.toml:1: missing field `{key}`; {EXAMPLE}")
+        );
+    }
+    let sections: Vec<&str> = ENGINE.split_inclusive("made up\"\n").collect();
+    assert_eq!(sections.len(), 8);
+    for section in sections {
+        let section = &section[section.find('[').unwrap()..];
+        let name = section[1..].split(']').next().unwrap();
+        assert_eq!(
+            refusal(section, ""),
+            format!("engines/toy-1.0.toml:1: missing field `{name}`; {EXAMPLE}")
+        );
+    }
+    for key in [
+        "value = 7.0",
+        "unit = \"us\"",
+        "meaning = \"routing\"",
+        "source = \"made up\"",
+    ] {
+        let (before, section) = ENGINE.split_once("[moe_layer]").unwrap();
+        let section = section.replacen(&format!("{key}\n"), "", 1);
+        let field = key.split(' ').next().unwrap();
+        assert_eq!(
+            generate(&format!("{before}[moe_layer]{section}")).unwrap_err(),
+            format!("engines/toy-1.0.toml:19: missing field `{field}`; {EXAMPLE}")
+        );
+    }
+}
+
+#[test]
+fn a_unit_that_is_not_the_constants_is_refused() {
+    for (name, line, unit, other) in [
+        ("layer", 6, "us", "ms"),
+        ("small_kernel_bandwidth", 11, "share", "%"),
+        ("logit", 16, "ns", "us"),
+        ("moe_layer", 21, "us", "\u{b5}s"),
+        ("expert_bandwidth", 26, "share", ""),
+        ("host", 31, "us", "US"),
+        ("api_server", 36, "ms", "s"),
+        ("cuda_graph_max_tokens", 41, "tokens", "token"),
+    ] {
+        let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
+        let from = format!("unit = \"{unit}\"");
+        let section = section.replacen(&from, &format!("unit = \"{other}\""), 1);
+        assert_eq!(
+            generate(&format!("{before}[{name}]{section}")).unwrap_err(),
+            format!(
+                "engines/toy-1.0.toml:{line}: {name}.unit: expected \"{unit}\", found \"{other}\"; \
+                 convert the value"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_is_refused() {
+    for (from, line, name, expected) in [
+        ("value = 3.0", 5, "layer", "a number of at least 0"),
+        ("value = 0.5", 15, "logit", "a number of at least 0"),
+        ("value = 7.0", 20, "moe_layer", "a number of at least 0"),
+        ("value = 0.0", 30, "host", "a number of at least 0"),
+        ("value = 9.0", 35, "api_server", "a number of at least 0"),
+        (
+            "value = 0.25",
+            10,
+            "small_kernel_bandwidth",
+            "a number above 0 and at most 1",
+        ),
+        (
+            "value = 0.75",
+            25,
+            "expert_bandwidth",
+            "a number above 0 and at most 1",
+        ),
+    ] {
+        let mut wrong = vec![
+            ("-1", "-1"),
+            ("-1e-9", "-0.000000001"),
+            ("nan", "NaN"),
+            ("inf", "inf"),
+        ];
+        if expected.contains("above") {
+            wrong.extend([("0", "0"), ("1.01", "1.01"), ("93", "93")]);
+        }
+        for (value, shown) in wrong {
+            assert_eq!(
+                refusal(from, &format!("value = {value}")),
+                format!(
+                    "engines/toy-1.0.toml:{line}: {name}.value: expected {expected}, found {shown}; \
+                     correct it"
+                )
+            );
+        }
+    }
+    assert_eq!(
+        refusal("value = 3.0", "value = \"3.0\""),
+        format!("engines/toy-1.0.toml:5: invalid type: string \"3.0\", expected f64; {EXAMPLE}")
+    );
+    for size in ["-8", "3", "7", "250", "64.5", "4294967296"] {
+        assert_eq!(
+            refusal("value = 64", &format!("value = {size}")),
+            format!(
+                "engines/toy-1.0.toml:40: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
+                 multiple of 8 below 2^32, found {size}; correct it"
+            )
+        );
+    }
+}
+
+#[test]
+fn names_are_simple() {
+    for name in [
+        "", "Toy-1.0", "toy_1", "1.0-toy", ".toy", "toy 1.0", "all", "t\u{f6}y",
+    ] {
+        assert_eq!(
+            refusal("\"toy-1.0\"", &format!("\"{name}\"")),
+            format!(
+                "engines/toy-1.0.toml:1: name: expected lower-case letters, digits, hyphens and dots, \
+                 starting with a letter (and not \"all\"), found \"{name}\"; rename it"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_name_is_that_of_the_file_and_text_is_not_empty() {
+    assert_eq!(
+        refusal("\"toy-1.0\"", "\"toy-2.0\""),
+        "engines/toy-1.0.toml:1: name: expected that of the file, \"toy-1.0\", found \"toy-2.0\"; \
+         rename one"
+    );
+    for (from, key, line) in [
+        ("\"An engine that does not exist\"", "description", 2),
+        ("\"routing\"", "moe_layer.meaning", 22),
+    ] {
+        assert_eq!(
+            refusal(from, "\" \""),
+            format!(
+                "engines/toy-1.0.toml:{line}: {key}: expected some text, found none; fill it in"
+            )
+        );
+    }
+}
+
+#[test]
+fn toml_that_does_not_parse_is_refused_on_one_line() {
+    let message = refusal("unit = \"us\"", "unit = us");
+    assert!(message.starts_with("engines/toy-1.0.toml:6: "), "{message}");
+    let message = refusal("value = 0.25\n", "value = 0.25\nvalue = 0.5\n");
+    assert!(
+        message.starts_with("engines/toy-1.0.toml:11: duplicate key"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_refused() {
+    let path = Path::new("no-such-folder").join("toy.toml");
+    let message = generate_engines(&[&path]).unwrap_err().to_string();
+    let start = format!("{}: ", path.display());
+    assert!(message.starts_with(&start), "{message}");
+    let end = "; check that the file is there and readable";
+    assert!(message.ends_with(end), "{message}");
+}

@@ -1,0 +1,88 @@
+//! The step models under test.
+
+use rooflut::engine::{StepConstants, stacks};
+use rooflut::hardware::Dtype;
+use rooflut::model::{self, Ffn, ModelSpec};
+use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
+use rooflut::table::{TableSet, sets};
+
+use super::steps::{self, Sharded};
+
+/// What the engine of the default options adds to the kernels.
+pub(crate) const DEFAULT: StepConstants = stacks::VLLM_0_15_1.constants;
+
+/// `sharded` on the kernels of `set`.
+pub(crate) fn try_on(
+    set: &'static TableSet,
+    sharded: &Sharded,
+    constants: StepConstants,
+) -> Result<RooflineModel, ModelError> {
+    let mut options = StepOptions::default();
+    options.kv_dtype = sharded.kv_dtype;
+    options.constants = constants;
+    RooflineModel::try_new(&sharded.spec, set, Parallelism::tensor(sharded.tp), options)
+}
+
+/// `sharded` on the kernels of `set`, which has them all.
+pub(crate) fn on(
+    set: &'static TableSet,
+    sharded: &Sharded,
+    constants: StepConstants,
+) -> RooflineModel {
+    match try_on(set, sharded, constants) {
+        Ok(model) => model,
+        Err(error) => panic!("{sharded:?}: {error}"),
+    }
+}
+
+/// Every model of the catalogue on every number of H100s.
+pub(crate) fn all(constants: StepConstants) -> Vec<(Sharded, RooflineModel)> {
+    let all = steps::all().into_iter();
+    all.map(|sharded| (sharded, on(&sets::H100, &sharded, constants)))
+        .collect()
+}
+
+/// 8 billion parameters on one H100.
+pub(crate) fn llama(constants: StepConstants) -> RooflineModel {
+    on(&sets::H100, &steps::named("llama-3.1-8b", 1), constants)
+}
+
+/// The specification of a model of the catalogue.
+pub(crate) fn spec(name: &str) -> ModelSpec {
+    model::find(name).unwrap().spec
+}
+
+/// A model of `spec` on `tp` GPUs.
+pub(crate) fn try_new(
+    spec: &ModelSpec,
+    set: &'static TableSet,
+    tp: u32,
+    options: StepOptions,
+) -> Result<RooflineModel, ModelError> {
+    RooflineModel::try_new(spec, set, Parallelism::tensor(tp), options)
+}
+
+/// The refusal of such a model and its message.
+pub(crate) fn refused(
+    spec: &ModelSpec,
+    set: &'static TableSet,
+    tp: u32,
+    options: StepOptions,
+) -> (ModelError, String) {
+    match try_new(spec, set, tp, options) {
+        Ok(_) => panic!("expected a refusal of {spec:?} at tp {tp}"),
+        Err(error) => (error, error.to_string()),
+    }
+}
+
+/// An FFN of 16-bit experts.
+pub(crate) fn moe(experts: u32, top_k: u32, intermediate: u32, shared_intermediate: u32) -> Ffn {
+    Ffn::Moe {
+        experts,
+        top_k,
+        intermediate,
+        shared_intermediate,
+        dense_intermediate: None,
+        expert_dtype: Dtype::Bf16,
+    }
+}

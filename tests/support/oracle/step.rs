@@ -1,0 +1,112 @@
+//! A step as the sum of its kernels.
+
+use std::collections::HashMap;
+
+use rooflut::engine::StepConstants;
+use rooflut::hardware::GemmShape;
+use rooflut::step::Part;
+use rooflut::table::Provenance;
+
+use super::{StepGemm, allreduce, prefill, prefill_work, step_decode, step_moe};
+use crate::support::steps::{Batch, Sharded};
+use crate::support::tables::Tables;
+
+/// One kernel of a step, all its calls together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpectedPart {
+    pub(crate) part: Part,
+    pub(crate) seconds: f64,
+    pub(crate) provenance: Provenance,
+}
+
+/// Steps on the kernels of a set; GEMMs are evened out once.
+pub(crate) struct ExpectedSteps<'t> {
+    tables: &'t Tables,
+    gemms: HashMap<GemmShape, StepGemm>,
+}
+
+/// CUDA graphs are captured for 1, 2, 4 and the multiples of 8 up to a largest: a step runs as the next
+/// larger one, if there is one.
+fn padded(tokens: u64, constants: &StepConstants) -> u64 {
+    let largest = u64::from(constants.cuda_graph_max_tokens);
+    let captured = [1, 2, 4].into_iter().chain((1..).map(|eights| 8 * eights));
+    let mut captured = captured.take_while(|&size| size <= largest);
+    captured.find(|&size| size >= tokens).unwrap_or(tokens)
+}
+
+impl<'t> ExpectedSteps<'t> {
+    pub(crate) fn of(tables: &'t Tables) -> ExpectedSteps<'t> {
+        ExpectedSteps {
+            tables,
+            gemms: HashMap::new(),
+        }
+    }
+
+    /// The kernels of `batch`, the naive answer of each.
+    pub(crate) fn parts(
+        &mut self,
+        sharded: &Sharded,
+        constants: &StepConstants,
+        batch: &Batch,
+    ) -> Vec<ExpectedPart> {
+        let tables = self.tables;
+        let step = batch.as_step();
+        let (tokens, rows) = (step.tokens(), step.sampled_tokens());
+        let m = padded(tokens, constants);
+        let layers = f64::from(sharded.spec.layers);
+        let hidden = u64::from(sharded.spec.hidden);
+        let mut parts = Vec::new();
+        let mut push = |part, seconds, provenance| {
+            parts.push(ExpectedPart {
+                part,
+                seconds,
+                provenance,
+            });
+        };
+        for call in sharded.gemms(m, rows) {
+            let gemm = self.gemms.entry(call.shape);
+            let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape));
+            let answer = gemm.at(tables, call.rows);
+            push(call.part, answer.seconds * call.times, answer.provenance);
+        }
+        if let Some(experts) = sharded.experts() {
+            let answer = step_moe(tables, experts, tokens, constants);
+            push(Part::Moe, answer.seconds * layers, answer.provenance);
+        }
+        let attention = sharded.attention_shape(sharded.kv_dtype);
+        let chunks: Vec<_> = (batch.prefill.iter())
+            .map(|chunk| (chunk.new, chunk.context))
+            .collect();
+        if !chunks.is_empty() {
+            let answer = prefill(tables, attention, &chunks);
+            let at_bandwidth = prefill_work(attention, &chunks).1 / tables.gpu.bandwidth;
+            let seconds = answer.seconds.max(at_bandwidth);
+            push(Part::PrefillAttention, seconds * layers, answer.provenance);
+        }
+        if !batch.decode.is_empty() {
+            let (requests, kv_tokens) = (step.decode_requests(), step.decode_kv_tokens());
+            let answer = step_decode(tables, attention, requests, kv_tokens);
+            let seconds = answer.seconds * layers;
+            push(Part::DecodeAttention, seconds, answer.provenance);
+        }
+        if sharded.tp > 1 {
+            let bytes = m * hidden * 2;
+            let answer = allreduce(tables, sharded.tp, bytes);
+            let seconds = answer.seconds.max(bytes as f64 / tables.gpu.link);
+            push(Part::AllReduce, seconds * 2.0 * layers, answer.provenance);
+        }
+        let bandwidth = constants.small_kernel_bandwidth * tables.gpu.bandwidth;
+        let small = (sharded.small_kernel_bytes() * m as f64 / bandwidth).max(constants.layer.0);
+        push(Part::SmallKernels, small * layers, Provenance::Measured);
+        if rows > 0 {
+            let logits = rows as f64 * f64::from(sharded.spec.vocab);
+            let read = logits * 4.0 / tables.gpu.bandwidth;
+            let sampling = read.max(constants.logit.0 * logits);
+            push(Part::Sampling, sampling, Provenance::Measured);
+        }
+        if constants.host.0 > 0.0 {
+            push(Part::Host, constants.host.0, Provenance::Measured);
+        }
+        parts
+    }
+}
