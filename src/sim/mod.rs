@@ -3,7 +3,7 @@
 //! [`Simulator`] takes a [`LatencyModel`](crate::step::LatencyModel), the limits of the server
 //! ([`SimConfig`]) and a list of [`Request`]s, and answers when each request was scheduled, gave its
 //! first token and finished ([`SimReport`]). Time is whole nanoseconds; the same input gives the same
-//! bytes on every platform.
+//! bytes on every platform. Requests are yours, or those of a [`SyntheticLoad`].
 //!
 //! ```
 //! use rooflut::sim::{Arrivals, Request, SimConfig, Simulator};
@@ -69,7 +69,9 @@ mod engine;
 mod error;
 mod kv_cache;
 mod lengths;
+mod load;
 mod metrics;
+mod mix;
 mod parameter;
 mod plan;
 mod queue_growth;
@@ -79,6 +81,8 @@ mod report;
 mod request;
 mod scheduler;
 mod sequence;
+mod session;
+mod think_time;
 mod weights;
 
 pub use crate::engine::Scheduling;
@@ -87,8 +91,11 @@ pub use config::{PrefixCaching, SimConfig};
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};
 pub use lengths::Lengths;
+pub use load::SyntheticLoad;
 pub use metrics::{KvUse, Stats, Summary, Throughput};
+pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use queue_growth::QueueGrowth;
 pub use record::{Outcome, RequestRecord, Timing};
 pub use report::SimReport;
 pub use request::{Content, Request};
+pub use think_time::ThinkTime;

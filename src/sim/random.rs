@@ -14,6 +14,18 @@ use crate::math;
 pub(super) enum Purpose {
     /// Gaps between arrivals.
     Arrivals = 0,
+    /// Tokens that a user adds to a prompt.
+    Prompts = 1,
+    /// Tokens of outputs.
+    Outputs = 2,
+    /// Which texts are shared.
+    Content = 3,
+    /// Classes of priority.
+    Priority = 4,
+    /// Turns of a session.
+    Turns = 5,
+    /// Pauses of users.
+    Think = 6,
     /// Lengths drawn outside of a load.
     Lengths = 7,
 }
@@ -31,6 +43,13 @@ impl Random {
         for _ in 0..purpose as u32 {
             bits.long_jump(); // 2^192 numbers ahead: streams do not meet
         }
+        Random { bits }
+    }
+
+    /// A stream of its own for a part of what this one is for, such as one session: however much is
+    /// drawn from it, this one goes on one number later.
+    pub(super) fn fork(&mut self) -> Random {
+        let bits = Xoshiro256PlusPlus::seed_from_u64(self.bits.next_u64());
         Random { bits }
     }
 
@@ -142,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_normal_has_its_mean_variance_and_tails() {
-        let mut random = Random::new(7, Purpose::Lengths);
+        let mut random = Random::new(7, Purpose::Prompts);
         let (mean, variance) = moments(200_000, || random.normal());
         // Standard errors are 0.0022 and 0.0032: five of each.
         assert!(mean.abs() < 0.011, "mean {mean}");
@@ -184,7 +203,7 @@ mod tests {
 
     #[test]
     fn below_reaches_all_numbers_below() {
-        let mut random = Random::new(3, Purpose::Lengths);
+        let mut random = Random::new(3, Purpose::Content);
         let mut seen = [0_u32; 5];
         for _ in 0..50_000 {
             seen[random.below(5) as usize] += 1;
@@ -192,5 +211,18 @@ mod tests {
         // Five standard errors of 10,000 are 447.
         assert!(seen.iter().all(|count| count.abs_diff(10_000) < 447));
         assert_eq!((random.below(1), random.below(0)), (0, 0));
+    }
+
+    #[test]
+    fn a_fork_takes_one_number_however_much_is_drawn_from_it() {
+        let mut once = Random::new(1, Purpose::Prompts);
+        let mut often = once.clone();
+        let first = once.fork().fraction();
+        let mut fork = often.fork();
+        for _ in 0..100 {
+            fork.normal();
+        }
+        assert_eq!(once.fraction().to_bits(), often.fraction().to_bits());
+        assert_ne!(first.to_bits(), once.fork().fraction().to_bits());
     }
 }

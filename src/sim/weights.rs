@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn each_is_drawn_as_often_as_its_weight_says_and_none_without() {
         let weights = Weights::try_new("shares", [0.0, 3.0, 0.0, 1.0, 0.0]).unwrap();
-        let mut random = Random::new(1, Purpose::Lengths);
+        let mut random = Random::new(1, Purpose::Priority);
         let mut seen = [0_u32; 5];
         for _ in 0..40_000 {
             seen[weights.pick(&mut random)] += 1;
@@ -66,7 +66,7 @@ mod tests {
     fn the_smallest_weights_are_drawn_too() {
         let tiny = f64::from_bits(1);
         let weights = Weights::try_new("shares", [tiny, tiny]).unwrap();
-        let mut random = Random::new(1, Purpose::Lengths);
+        let mut random = Random::new(1, Purpose::Priority);
         assert!((0..1_000).all(|_| weights.pick(&mut random) < 2));
     }
 
