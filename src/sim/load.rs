@@ -20,6 +20,7 @@ use crate::sim::{Arrivals, Request, RequestMix};
 ///
 /// Does not model: the answer a user waits for. A turn comes a think time after the arrival of the
 /// one before, even if that is not answered; choose a think time that contains the answer.
+/// [`ClosedLoop`](crate::sim::ClosedLoop) waits.
 ///
 /// ```
 /// use rooflut::sim::{Arrivals, Lengths, Request, RequestMix, SyntheticLoad};

@@ -6,7 +6,8 @@ use crate::sim::{Lengths, SimError, ThinkTime};
 
 /// What the requests of a load look like: how long they are, what they share, how urgent they are.
 ///
-/// [`SyntheticLoad`](crate::sim::SyntheticLoad) says when they come. Every property is drawn from a stream of its own, so that a change of one leaves the
+/// [`SyntheticLoad`](crate::sim::SyntheticLoad) and [`ClosedLoop`](crate::sim::ClosedLoop) say when
+/// they come. Every property is drawn from a stream of its own, so that a change of one leaves the
 /// others as they were.
 ///
 /// ```

@@ -3,7 +3,8 @@
 //! [`Simulator`] takes a [`LatencyModel`](crate::step::LatencyModel), the limits of the server
 //! ([`SimConfig`]) and a list of [`Request`]s, and answers when each request was scheduled, gave its
 //! first token and finished ([`SimReport`]). Time is whole nanoseconds; the same input gives the same
-//! bytes on every platform. Requests are yours, or those of a [`SyntheticLoad`].
+//! bytes on every platform. Requests are yours, or those of a [`SyntheticLoad`], which does not wait
+//! for answers, or a [`ClosedLoop`], which does.
 //!
 //! ```
 //! use rooflut::sim::{Arrivals, Request, SimConfig, Simulator};
@@ -64,6 +65,7 @@
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
+mod closed_loop;
 mod config;
 mod engine;
 mod error;
@@ -87,6 +89,7 @@ mod weights;
 
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
+pub use closed_loop::ClosedLoop;
 pub use config::{PrefixCaching, SimConfig};
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};

@@ -25,6 +25,23 @@ impl Streams {
             think: Random::new(seed, Purpose::Think),
         }
     }
+
+    /// A stream for pauses outside of sessions.
+    pub(super) fn pauses(&mut self) -> Random {
+        self.think.fork()
+    }
+
+    /// Streams of one user, which go on as they do whatever other users draw.
+    pub(super) fn fork(&mut self) -> Streams {
+        Streams {
+            prompts: self.prompts.fork(),
+            outputs: self.outputs.fork(),
+            content: self.content.fork(),
+            priority: self.priority.fork(),
+            turns: self.turns.fork(),
+            think: self.think.fork(),
+        }
+    }
 }
 
 /// A session that has begun.
