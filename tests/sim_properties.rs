@@ -40,6 +40,7 @@ fn servable() -> impl Strategy<Value = Vec<Request>> {
                 prompt_tokens,
                 output_tokens,
                 cached_prompt_tokens,
+                ..Request::default()
             }
         };
         requests.into_iter().map(arrive).collect()
@@ -54,6 +55,7 @@ fn any_kind() -> impl Strategy<Value = Vec<Request>> {
             prompt_tokens,
             output_tokens,
             cached_prompt_tokens,
+            ..Request::default()
         },
     );
     prop::collection::vec(request, 0..25)

@@ -1,6 +1,7 @@
 //! When requests arrive.
 
 use crate::sim::SimError;
+use crate::sim::parameter::positive;
 use crate::sim::random::{Purpose, Random};
 use crate::units::Seconds;
 
@@ -24,6 +25,8 @@ enum Gaps {
     Equal(u64),
     /// The mean gaps that have passed so far, and the source of the next.
     Exponential(f64, Random),
+    /// The same, and the shape of the gaps.
+    Gamma(f64, f64, Random),
 }
 
 impl Arrivals {
@@ -44,6 +47,40 @@ impl Arrivals {
     pub fn try_poisson(requests_per_s: f64, seed: u64) -> Result<Arrivals, SimError> {
         let random = Random::new(seed, Purpose::Arrivals);
         Arrivals::try_new(requests_per_s, Gaps::Exponential(0.0, random))
+    }
+
+    /// Gamma-distributed gaps, more or less even than those of a Poisson process, with the same mean.
+    ///
+    /// `burstiness` is what vLLM's `bench serve` calls so, the shape of the distribution: its gaps
+    /// have the standard deviation `1 / sqrt(burstiness)` of their mean. 1 is
+    /// [`Arrivals::try_poisson`], to the byte; below 1 arrivals come in bursts, above 1 they are more
+    /// even.
+    ///
+    /// Does not model: vLLM stretches the gaps of a finite list so that they end when they would at
+    /// the mean rate; these stay as they are drawn.
+    ///
+    /// ```
+    /// use rooflut::sim::Arrivals;
+    /// let bursts = Arrivals::try_gamma(4.0, 0.25, 42)?;
+    /// assert!(bursts.take(100).is_sorted());
+    /// # Ok::<(), rooflut::sim::SimError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidRate`] unless the rate is positive and finite,
+    /// [`SimError::InvalidParameter`] unless the burstiness is.
+    pub fn try_gamma(
+        requests_per_s: f64,
+        burstiness: f64,
+        seed: u64,
+    ) -> Result<Arrivals, SimError> {
+        let shape = positive("burstiness", burstiness)?;
+        if shape.total_cmp(&1.0).is_eq() {
+            return Arrivals::try_poisson(requests_per_s, seed);
+        }
+        let random = Random::new(seed, Purpose::Arrivals);
+        Arrivals::try_new(requests_per_s, Gaps::Gamma(0.0, shape, random))
     }
 
     fn try_new(requests_per_s: f64, gaps: Gaps) -> Result<Arrivals, SimError> {
@@ -70,6 +107,10 @@ impl Iterator for Arrivals {
             }
             Gaps::Exponential(passed, random) => {
                 *passed += random.exponential();
+                *passed
+            }
+            Gaps::Gamma(passed, shape, random) => {
+                *passed += random.gamma(*shape) / *shape;
                 *passed
             }
         };
@@ -134,10 +175,72 @@ mod tests {
     }
 
     #[test]
+    fn gamma_gaps_have_the_asked_mean_and_spread() {
+        for (seed, burstiness) in [(1, 0.2), (2, 0.5), (3, 4.0)] {
+            let n = 100_000;
+            let arrivals = Arrivals::try_gamma(10.0, burstiness, seed).unwrap();
+            let times: Vec<u64> = arrivals.take(n + 1).collect();
+            assert!(times.is_sorted());
+            let gaps: Vec<f64> = times
+                .windows(2)
+                .map(|w| (w[1] - w[0]) as f64 / 1e8)
+                .collect();
+            let mean = gaps.iter().sum::<f64>() / n as f64;
+            let variance = gaps.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+            // In mean gaps the variance is 1 / burstiness, the excess kurtosis 6 / burstiness.
+            let expected = 1.0 / burstiness;
+            let mean_error = (expected / n as f64).sqrt();
+            let variance_error = expected * ((2.0 + 6.0 / burstiness) / n as f64).sqrt();
+            assert!((mean - 1.0).abs() < 5.0 * mean_error, "{mean}");
+            assert!(
+                (variance - expected).abs() < 5.0 * variance_error,
+                "{variance}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_burstiness_of_one_is_poisson_to_the_byte() {
+        let gamma = Arrivals::try_gamma(10.0, 1.0, 42).unwrap();
+        let poisson = Arrivals::try_poisson(10.0, 42).unwrap();
+        assert!(gamma.take(1_000).eq(poisson.take(1_000)));
+    }
+
+    #[test]
+    fn gamma_series_are_what_an_independent_program_draws() {
+        let series = |burstiness| -> Vec<u64> {
+            let arrivals = Arrivals::try_gamma(10.0, burstiness, 42).unwrap();
+            arrivals.take(5).collect()
+        };
+        assert_eq!(
+            series(0.5),
+            [
+                269_710_775,
+                275_201_943,
+                424_308_153,
+                470_990_965,
+                540_199_399
+            ]
+        );
+        assert_eq!(
+            series(3.0),
+            [
+                153_725_644,
+                283_558_623,
+                329_614_496,
+                464_063_043,
+                564_460_655
+            ]
+        );
+    }
+
+    #[test]
     fn rates_that_mean_nothing_are_refused() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Arrivals::try_constant(rate).is_err());
             assert!(Arrivals::try_poisson(rate, 0).is_err());
+            assert!(Arrivals::try_gamma(rate, 0.5, 0).is_err());
+            assert!(Arrivals::try_gamma(1.0, rate, 0).is_err());
         }
     }
 

@@ -8,9 +8,9 @@ use crate::sim::SimConfig;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum SimError {
-    /// A limit of the server is zero.
+    /// A limit of the server or a count of a load is zero.
     ZeroLimit {
-        /// The field of [`SimConfig`](crate::sim::SimConfig).
+        /// The field of [`SimConfig`](crate::sim::SimConfig), or what there are none of in a load.
         limit: &'static str,
     },
     /// The token budget of a step is smaller than the number of requests that may decode in it.
@@ -24,6 +24,27 @@ pub enum SimError {
     InvalidRate {
         /// What was given.
         requests_per_s: f64,
+    },
+    /// A parameter of a distribution that means nothing.
+    InvalidParameter {
+        /// Which.
+        parameter: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// What was given.
+        found: f64,
+    },
+    /// A range of lengths that is empty or has a length of 0.
+    InvalidRange {
+        /// Its first length.
+        min: u32,
+        /// Its last length.
+        max: u32,
+    },
+    /// A list to draw from that is empty.
+    NothingToDraw {
+        /// What it lists.
+        of: &'static str,
     },
 }
 
@@ -46,6 +67,19 @@ impl fmt::Display for SimError {
                 "arrival rate: expected a positive, finite number of requests per second, found \
                  {requests_per_s}"
             ),
+            SimError::InvalidParameter {
+                parameter,
+                expected,
+                found,
+            } => write!(f, "{parameter}: expected {expected}, found {found}"),
+            SimError::InvalidRange { min, max } => write!(
+                f,
+                "lengths: expected a range that begins with at least 1 and does not end before, \
+                 found {min} to {max}"
+            ),
+            SimError::NothingToDraw { of } => {
+                write!(f, "{of}: expected at least one to draw from, found none")
+            }
         }
     }
 }
@@ -123,6 +157,20 @@ mod tests {
             error.to_string(),
             "max_num_batched_tokens: expected at least max_num_seqs (128), found 64: raise it, or \
              lower max_num_seqs"
+        );
+        let error = SimError::InvalidParameter {
+            parameter: "sigma",
+            expected: "a finite number of at least 0",
+            found: -1.5,
+        };
+        assert_eq!(
+            error.to_string(),
+            "sigma: expected a finite number of at least 0, found -1.5"
+        );
+        assert_eq!(
+            SimError::InvalidRange { min: 9, max: 3 }.to_string(),
+            "lengths: expected a range that begins with at least 1 and does not end before, found 9 \
+             to 3"
         );
         let rejection = Rejection::TooLong {
             tokens: 9_000,

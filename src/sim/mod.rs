@@ -3,7 +3,8 @@
 //! [`Simulator`] takes a [`LatencyModel`](crate::step::LatencyModel), the limits of the server
 //! ([`SimConfig`]) and a list of [`Request`]s, and answers when each request was scheduled, gave its
 //! first token and finished ([`SimReport`]). Time is whole nanoseconds; the same input gives the same
-//! bytes on every platform.
+//! bytes on every platform. Requests are yours, or those of a [`SyntheticLoad`], which does not wait
+//! for answers, or a [`ClosedLoop`], which does.
 //!
 //! ```
 //! use rooflut::sim::{Arrivals, Request, SimConfig, Simulator};
@@ -64,11 +65,16 @@
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
+mod closed_loop;
 mod config;
 mod engine;
 mod error;
 mod kv_cache;
+mod lengths;
+mod load;
 mod metrics;
+mod mix;
+mod parameter;
 mod plan;
 mod queue_growth;
 mod random;
@@ -77,14 +83,22 @@ mod report;
 mod request;
 mod scheduler;
 mod sequence;
+mod session;
+mod think_time;
+mod weights;
 
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
+pub use closed_loop::ClosedLoop;
 pub use config::{PrefixCaching, SimConfig};
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};
+pub use lengths::Lengths;
+pub use load::SyntheticLoad;
 pub use metrics::{KvUse, Stats, Summary, Throughput};
+pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use queue_growth::QueueGrowth;
 pub use record::{Outcome, RequestRecord, Timing};
 pub use report::SimReport;
 pub use request::{Content, Request};
+pub use think_time::ThinkTime;
