@@ -65,6 +65,8 @@
 
 mod arrivals;
 mod config;
+#[allow(dead_code, reason = "the scheduler will look requests up by these ids")]
+mod content;
 mod engine;
 mod error;
 mod kv_cache;
