@@ -65,8 +65,15 @@
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
+#[allow(
+    dead_code,
+    reason = "the scheduler will place requests in these blocks"
+)]
+mod block_pool;
 mod closed_loop;
 mod config;
+#[allow(dead_code, reason = "the scheduler will look requests up by these ids")]
+mod content;
 mod engine;
 mod error;
 mod kv_cache;

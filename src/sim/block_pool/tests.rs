@@ -1,0 +1,282 @@
+//! The pool against an oracle that looks at every block, and single cases by name.
+
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::oracle::Oracle;
+use super::*;
+
+/// What to do; numbers choose among what there is.
+#[derive(Debug, Clone)]
+enum Op {
+    TakeCached(u64),
+    TakeNew,
+    Assign(usize, u64),
+    Release(usize),
+    TakeUnregistered(u32),
+    ReleaseUnregistered(u32),
+    Park(u32),
+    Reclaim(usize),
+}
+
+const IDS: u64 = 6;
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        2 => (0..IDS).prop_map(Op::TakeCached),
+        3 => Just(Op::TakeNew),
+        4 => (any::<usize>(), 0..IDS).prop_map(|(which, id)| Op::Assign(which, id)),
+        4 => any::<usize>().prop_map(Op::Release),
+        1 => (0..6_u32).prop_map(Op::TakeUnregistered),
+        1 => (0..6_u32).prop_map(Op::ReleaseUnregistered),
+        1 => (0..6_u32).prop_map(Op::Park),
+        1 => any::<usize>().prop_map(Op::Reclaim),
+    ]
+}
+
+/// The pool, the oracle, and what was taken from both.
+struct Pair {
+    pool: BlockPool,
+    oracle: Oracle,
+    handles: Vec<(BlockHandle, usize)>,
+    parked: Vec<(Parked, usize)>,
+    tickets: usize,
+}
+
+impl Pair {
+    fn new(blocks: u32) -> Pair {
+        Pair {
+            pool: BlockPool::new(blocks),
+            oracle: Oracle::new(blocks),
+            handles: Vec::new(),
+            parked: Vec::new(),
+            tickets: 0,
+        }
+    }
+
+    fn keep(&mut self, taken: (Option<BlockHandle>, Option<usize>)) {
+        match taken {
+            (Some(handle), Some(block)) => self.handles.push((handle, block)),
+            (None, None) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn apply(&mut self, op: &Op) {
+        let Pair { pool, oracle, .. } = self;
+        match *op {
+            Op::TakeCached(id) => {
+                let taken = (pool.take_cached(id), oracle.take_cached(id));
+                self.keep(taken);
+            }
+            Op::TakeNew => {
+                let taken = (pool.take_new(), oracle.take_new());
+                self.keep(taken);
+            }
+            Op::Assign(which, id) => {
+                let blank = |(_, block): &&(_, usize)| oracle.blocks[*block].contents.is_none();
+                let blank: Vec<_> = self.handles.iter().filter(blank).collect();
+                if let Some((handle, block)) = blank.get(which % blank.len().max(1)) {
+                    pool.assign(handle, id);
+                    oracle.assign(*block, id);
+                }
+            }
+            Op::Release(which) if !self.handles.is_empty() => {
+                let (handle, block) = self.handles.swap_remove(which % self.handles.len());
+                pool.release(handle);
+                oracle.release(block);
+            }
+            Op::TakeUnregistered(blocks) => {
+                let fits = oracle.take_unregistered(blocks);
+                assert_eq!(pool.take_unregistered(blocks), fits);
+            }
+            Op::ReleaseUnregistered(blocks) => {
+                let blocks = blocks.min(oracle.unregistered.len() as u32);
+                pool.release_unregistered(blocks);
+                oracle.release_unregistered(blocks, None);
+            }
+            Op::Park(blocks) => {
+                let blocks = blocks.min(oracle.unregistered.len() as u32);
+                self.tickets += 1;
+                oracle.release_unregistered(blocks, Some(self.tickets));
+                self.parked.push((pool.park(blocks), self.tickets));
+            }
+            Op::Reclaim(which) if !self.parked.is_empty() => {
+                let (parked, ticket) = self.parked.swap_remove(which % self.parked.len());
+                assert_eq!(pool.reclaim(parked) as usize, oracle.reclaim(ticket));
+            }
+            Op::Release(_) | Op::Reclaim(_) => {}
+        }
+    }
+
+    /// Compares all that can be asked, and the queue from end to end.
+    fn check(&self) {
+        let Pair { pool, oracle, .. } = self;
+        assert_eq!(pool.free() as usize, oracle.queue.len());
+        assert_eq!(pool.used() + pool.free(), pool.blocks());
+        assert_eq!(pool.peak_used() as usize, oracle.peak_used);
+        assert_eq!(pool.counts().evictions, oracle.evictions);
+        for id in 0..IDS {
+            let idle = |block: &usize| oracle.queue.contains(block);
+            let expected = oracle.find(id).map_or(Hits::default(), |block| Hits {
+                blocks: 1,
+                idle: u32::from(idle(&block)),
+            });
+            assert_eq!(pool.hits([id]), expected, "id {id}");
+        }
+        for (parked, ticket) in &self.parked {
+            assert_eq!(pool.parked(parked) as usize, oracle.parked(*ticket).len());
+        }
+        let id = |block: &usize| oracle.blocks[*block].contents.map(|(id, _)| id);
+        let expected: Vec<Option<u64>> = oracle.queue.iter().map(id).collect();
+        assert_eq!(queue(pool), expected);
+        // Every block is in exactly one state.
+        let mut held: Vec<usize> = self.handles.iter().map(|(_, block)| *block).collect();
+        held.sort_unstable();
+        held.dedup();
+        let all = held.len() + pool.unregistered as usize + expected.len();
+        assert_eq!(all, pool.blocks() as usize);
+    }
+}
+
+/// The ids in the queue of the pool, block by block.
+fn queue(pool: &BlockPool) -> Vec<Option<u64>> {
+    let mut ids = Vec::new();
+    for at in pool.slots.queue() {
+        let slot = pool.slots.at(at);
+        match slot.state {
+            State::Queued(1) if slot.is_named() => ids.push(Some(slot.label)),
+            State::Queued(blocks) if !slot.is_named() => {
+                ids.extend((0..blocks).map(|_| None));
+            }
+            other => panic!("{other:?} in the queue"),
+        }
+    }
+    ids
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn the_pool_does_what_the_oracle_does(
+        blocks in 0..12_u32,
+        ops in prop::collection::vec(op(), 0..200),
+    ) {
+        let mut pair = Pair::new(blocks);
+        for op in &ops {
+            pair.apply(op);
+            pair.check();
+        }
+    }
+}
+
+/// Takes, names and lets go `ids` as one request does: the last block first.
+fn serve(pool: &mut BlockPool, ids: &[u64]) {
+    let blocks: Vec<BlockHandle> = ids
+        .iter()
+        .map(|id| {
+            let block = pool.take_new().unwrap();
+            pool.assign(&block, *id);
+            block
+        })
+        .collect();
+    for block in blocks.into_iter().rev() {
+        pool.release(block);
+    }
+}
+
+#[test]
+fn the_end_of_the_least_recently_used_request_is_evicted_first() {
+    let mut pool = BlockPool::new(6);
+    serve(&mut pool, &[1, 2, 3]);
+    serve(&mut pool, &[4, 5, 6]);
+    assert_eq!(pool.hits([1, 2, 3]), Hits { blocks: 3, idle: 3 });
+    let held = [pool.take_new(), pool.take_new()];
+    assert_eq!(pool.hits([1, 2, 3]), Hits { blocks: 1, idle: 1 });
+    assert_eq!(pool.hits([4, 5, 6]).blocks, 3);
+    assert_eq!((pool.free(), pool.counts().evictions), (4, 2));
+    assert!(held.iter().all(Option::is_some));
+}
+
+#[test]
+fn a_hit_is_held_by_all_who_share_it_and_not_evicted() {
+    let mut pool = BlockPool::new(2);
+    serve(&mut pool, &[1]);
+    let first = pool.take_cached(1).unwrap();
+    let second = pool.take_cached(1).unwrap();
+    assert_eq!(pool.hits([1]), Hits { blocks: 1, idle: 0 });
+    assert_eq!((pool.used(), pool.free()), (1, 1));
+    assert!(pool.take_unregistered(1));
+    assert!(pool.take_new().is_none());
+    pool.release(first);
+    assert_eq!(pool.free(), 0);
+    pool.release(second);
+    assert_eq!((pool.free(), pool.hits([1]).idle), (1, 1));
+}
+
+#[test]
+fn of_two_blocks_with_the_same_contents_the_second_stands_in_for_the_first() {
+    let mut pool = BlockPool::new(2);
+    let [first, second] = [(); 2].map(|()| pool.take_new().unwrap());
+    pool.assign(&first, 7);
+    pool.assign(&second, 7);
+    pool.release(first);
+    assert_eq!(pool.hits([7]), Hits { blocks: 1, idle: 1 });
+    // Evicts the first; the second is still there, and held.
+    assert!(pool.take_unregistered(1));
+    assert_eq!(pool.hits([7]), Hits { blocks: 1, idle: 0 });
+    pool.release(second);
+    assert!(pool.take_unregistered(1));
+    assert_eq!(pool.hits([7]), Hits::default());
+}
+
+#[test]
+fn blocks_without_contents_age_among_the_others() {
+    let mut pool = BlockPool::new(4);
+    assert!(pool.take_unregistered(2));
+    serve(&mut pool, &[1, 2]);
+    pool.release_unregistered(2);
+    // The queue is 2, 1, and the two that were let go last.
+    assert!(pool.take_unregistered(1));
+    assert_eq!(pool.hits([1, 2]).blocks, 1);
+    assert!(!pool.take_unregistered(4));
+    assert!(pool.take_unregistered(3));
+    assert_eq!((pool.free(), pool.counts().evictions), (0, 2));
+}
+
+#[test]
+fn parked_blocks_are_found_again_as_far_as_nobody_took_them() {
+    let mut pool = BlockPool::new(10);
+    assert!(pool.take_unregistered(10));
+    let parked = pool.park(6);
+    pool.release_unregistered(1);
+    assert!(pool.take_unregistered(2));
+    assert_eq!((pool.parked(&parked), pool.free()), (4, 5));
+    assert_eq!(pool.reclaim(parked), 4);
+    assert_eq!((pool.used(), pool.free()), (9, 1));
+    let lost = pool.park(2);
+    assert!(pool.take_unregistered(3));
+    assert_eq!(pool.reclaim(lost), 0);
+}
+
+#[test]
+fn requests_that_share_nothing_take_no_memory() {
+    let mut pool = BlockPool::new(u32::MAX);
+    for _ in 0..1_000 {
+        assert!(pool.take_unregistered(u32::MAX));
+        pool.release_unregistered(7);
+        pool.release_unregistered(u32::MAX - 7);
+    }
+    assert_eq!((pool.slots.len(), pool.free()), (1, u32::MAX));
+}
+
+#[test]
+fn a_request_counts_what_it_looked_for_and_found() {
+    let mut pool = BlockPool::new(4);
+    serve(&mut pool, &[1, 2]);
+    let hits = pool.hits([1, 2, 3]);
+    pool.record(3, hits);
+    let counts = pool.counts();
+    assert_eq!((counts.lookups, counts.hits, counts.evictions), (3, 2, 0));
+}
