@@ -9,6 +9,7 @@ use crate::sim::scheduler::Scheduler;
 use crate::sim::sequence::Sequence;
 use crate::sim::{Request, Scheduling, SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
+use crate::units::Seconds;
 
 /// A server with a latency model; the [module](crate::sim) has an example.
 ///
@@ -66,7 +67,7 @@ impl<M: LatencyModel> Simulator<M> {
         self.run_observed(requests, |_| {})
     }
 
-    /// As [`run`](Simulator::run), and calls `observe` after each step and once at the end.
+    /// As [`run`](Simulator::run), and calls `observe` now and then and once at the end.
     pub fn run_observed(
         &self,
         requests: &[Request],
@@ -145,15 +146,57 @@ impl<'a> Run<'a> {
             Scheduling::OneStepAhead => self.plan_next(),
         }
 
-        let step_time = model.step_time(&self.current.batch());
-        let duration_ns = step_time.total().to_nanos().max(1);
-        self.now_ns = self.now_ns.saturating_add(duration_ns);
-
+        let duration_ns = self.pass(model.total_time(&self.current.batch()));
         let blocks = self.scheduler.kv().used();
         self.recorder
             .executed(&self.current, duration_ns, self.now_ns, blocks);
         self.scheduler.retire(&self.current);
+        self.only_decodes(model);
         true
+    }
+
+    /// Lets the time of a step pass; answers it in nanoseconds.
+    #[inline]
+    fn pass(&mut self, time: Seconds) -> u64 {
+        let duration_ns = time.to_nanos().max(1);
+        self.now_ns = self.now_ns.saturating_add(duration_ns);
+        duration_ns
+    }
+
+    /// Takes the steps in which nothing happens but that the same requests take a token each.
+    fn only_decodes(&mut self, model: &impl LatencyModel) {
+        let mut planned = match self.config.scheduling {
+            Scheduling::Synchronous => None,
+            Scheduling::OneStepAhead => match self.next.only_decodes() {
+                None => return,
+                planned => planned,
+            },
+        };
+        while !self.is_disturbed()
+            && let Some(next) = self.scheduler.plan_decodes()
+        {
+            let current = match planned {
+                None => next,
+                Some(current) => {
+                    planned = Some(next);
+                    current
+                }
+            };
+            let duration_ns = self.pass(model.decode_time(current));
+            let blocks = self.scheduler.kv().used();
+            self.recorder.decoded(duration_ns, blocks);
+        }
+        if let Some(decode) = planned {
+            self.next
+                .set_decodes(self.scheduler.scheduled_steps(), decode);
+        }
+    }
+
+    /// Whether somebody has arrived who might be admitted.
+    #[inline]
+    fn is_disturbed(&self) -> bool {
+        let next = self.order.get(self.arrived);
+        next.is_some_and(|&(arrival_ns, _)| arrival_ns <= self.now_ns) && self.scheduler.has_room()
     }
 
     /// Queues what has arrived by now, or rejects it.

@@ -88,6 +88,7 @@ mod random;
 mod record;
 mod report;
 mod request;
+mod running;
 mod scheduler;
 mod sequence;
 mod session;

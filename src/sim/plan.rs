@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::slice;
 
-use crate::sim::sequence::{Sequence, Work};
+use crate::sim::running::Admitted;
 use crate::step::{Chunk, DecodeGroup, StepBatch};
 
 /// A scheduled step. Requests are named by their place in the list of requests.
@@ -12,15 +12,15 @@ pub(super) struct Plan {
     /// Counts scheduled steps from 1.
     number: u64,
     chunks: Vec<Chunk>,
-    decode: DecodeGroup,
+    pub(super) decode: DecodeGroup,
     /// Requests that leave the queue.
     pub(super) admitted: Vec<usize>,
     /// Requests that lost their blocks for it.
     pub(super) preempted: Vec<usize>,
     /// Requests whose first token it yields.
     pub(super) first_tokens: Vec<usize>,
-    /// Requests whose last token it yields.
-    pub(super) finished: Vec<usize>,
+    /// Requests whose last token it yields, and who they are among those that run.
+    pub(super) finished: Vec<(usize, Admitted)>,
 }
 
 impl Plan {
@@ -82,67 +82,21 @@ impl Plan {
         }
     }
 
-    /// Advances `sequence` by `tokens` in this step.
-    pub(super) fn add(&mut self, sequence: &mut Sequence, tokens: u32) {
-        match sequence.advance(tokens) {
-            Work::Chunk { new, context, last } => {
-                self.chunks.push(Chunk {
-                    new,
-                    context,
-                    samples: u32::from(last),
-                });
-                if !last {
-                    return;
-                }
-            }
-            Work::Decode { kv_tokens } => {
-                self.decode.requests += 1;
-                self.decode.kv_tokens += u64::from(kv_tokens);
-            }
-        }
-        if sequence.is_at_first_token() {
-            self.first_tokens.push(sequence.request);
-        }
-        if sequence.is_complete() {
-            self.finished.push(sequence.request);
-            sequence.last_step = Some(self.number);
-        }
+    /// A chunk of a prompt.
+    pub(super) fn add_chunk(&mut self, chunk: Chunk) {
+        self.chunks.push(chunk);
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sim::Request;
+    /// What decodes, if that is all: nobody has a last token, is admitted or is preempted.
+    pub(super) fn only_decodes(&self) -> Option<DecodeGroup> {
+        let nothing_else =
+            self.chunks.is_empty() && self.finished.is_empty() && self.preempted.is_empty();
+        (nothing_else && self.decode.requests > 0).then_some(self.decode)
+    }
 
-    #[test]
-    fn a_plan_sums_decodes_and_names_who_starts_and_who_ends() {
-        let request = |prompt_tokens, output_tokens| Request {
-            prompt_tokens,
-            output_tokens,
-            ..Request::default()
-        };
-        let mut a = Sequence::new(3, &request(10, 2), 16);
-        let mut b = Sequence::new(8, &request(40, 1), 16);
-        let mut plan = Plan::new();
-        assert!(plan.is_empty());
-
-        plan.reset(1);
-        plan.add(&mut a, 10);
-        plan.add(&mut b, 30);
-        assert_eq!(plan.batch().tokens(), 40);
-        assert_eq!(plan.batch().sampled_tokens(), 1);
-        assert!(plan.batch().decode.is_empty());
-        assert_eq!(plan.first_tokens, [3]);
-        assert!(plan.finished.is_empty());
-
-        plan.reset(2);
-        plan.add(&mut a, 1);
-        plan.add(&mut b, 10);
-        assert_eq!(plan.batch().decode_kv_tokens(), 11);
-        assert_eq!(plan.batch().prefill[0].context, 30);
-        assert_eq!(plan.first_tokens, [8]);
-        assert_eq!(plan.finished, [3, 8]);
-        assert_eq!(a.last_step, Some(2));
+    /// Becomes step `number` in which only `decode` happens.
+    pub(super) fn set_decodes(&mut self, number: u64, decode: DecodeGroup) {
+        self.reset(number);
+        self.decode = decode;
     }
 }

@@ -66,14 +66,21 @@ impl Recorder {
         }
     }
 
-    /// `plan` took `duration_ns` until `now_ns`, while `blocks` were held.
-    pub(super) fn executed(&mut self, plan: &Plan, duration_ns: u64, now_ns: u64, blocks: u32) {
+    /// A step in which nothing happened but that requests took a token took `duration_ns`, while
+    /// `blocks` were held.
+    #[inline]
+    pub(super) fn decoded(&mut self, duration_ns: u64, blocks: u32) {
         self.counters.steps += 1;
         self.counters.block_ns += u128::from(duration_ns) * u128::from(blocks);
+    }
+
+    /// `plan` took `duration_ns` until `now_ns`, while `blocks` were held.
+    pub(super) fn executed(&mut self, plan: &Plan, duration_ns: u64, now_ns: u64, blocks: u32) {
+        self.decoded(duration_ns, blocks);
         for &index in &plan.first_tokens {
             self.update(index, |timing| timing.first_token_ns = now_ns);
         }
-        for &index in &plan.finished {
+        for &(index, _) in &plan.finished {
             self.counters.completed += 1;
             self.update(index, |timing| timing.finish_ns = now_ns);
         }
@@ -125,7 +132,7 @@ mod tests {
         recorder.scheduled(&plan, 30);
         plan.clear();
         plan.first_tokens.push(0);
-        plan.finished.push(0);
+        plan.finished.push((0, Admitted::default()));
         recorder.executed(&plan, 10, 40, 3);
         recorder.rejected(1, Rejection::EmptyPrompt);
 

@@ -6,9 +6,14 @@ use alloc::vec::Vec;
 use crate::sim::SimConfig;
 use crate::sim::kv_cache::KvCache;
 use crate::sim::plan::Plan;
+use crate::sim::running::{Admitted, Running};
 use crate::sim::sequence::Sequence;
+use crate::step::DecodeGroup;
 
 /// The queue, the running requests and the KV cache they share.
+///
+/// A step costs O(1), however many requests decode; each request O(log n) for its last step. A step that
+/// preempts walks over all running requests, and one that takes blocks of preempted requests over these.
 #[derive(Debug)]
 pub(super) struct Scheduler {
     config: SimConfig,
@@ -17,8 +22,7 @@ pub(super) struct Scheduler {
     waiting: VecDeque<Sequence>,
     /// Requests at the front of the queue that were preempted.
     preempted: usize,
-    /// In the order of admission.
-    running: Vec<Sequence>,
+    running: Running,
     scheduled_steps: u64,
 }
 
@@ -30,7 +34,7 @@ impl Scheduler {
             kv: KvCache::new(config.kv_blocks, config.block_size),
             waiting: VecDeque::new(),
             preempted: 0,
-            running: Vec::new(),
+            running: Running::new(config.block_size),
             scheduled_steps: 0,
         }
     }
@@ -46,25 +50,50 @@ impl Scheduler {
     pub(super) fn plan(&mut self, plan: &mut Plan) {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
-        let budget = self.serve_running(plan, self.config.max_num_batched_tokens);
+        self.serve_decodes(plan);
+        let budget = self.config.max_num_batched_tokens - plan.decode.requests;
+        let budget = self.serve_partial(plan, budget);
         if plan.preempted.is_empty() {
             self.admit_waiting(plan, budget);
         }
     }
 
+    /// Whether somebody could be admitted if there were budget and blocks.
+    pub(super) fn has_room(&self) -> bool {
+        self.running.len() < self.config.max_num_seqs as usize
+    }
+
+    /// Fixes the next step if it is known without a look at anyone: all that decode take a token, nobody
+    /// has the last one, nobody is admitted, and there are blocks. Then it answers what decodes.
+    #[inline]
+    pub(super) fn plan_decodes(&mut self) -> Option<DecodeGroup> {
+        let step = self.scheduled_steps + 1;
+        let ends = self.running.first_end().is_some_and(|end| end <= step);
+        let admits = !self.waiting.is_empty() && self.has_room();
+        let idle = self.running.decoding().requests == 0;
+        if idle || ends || admits || self.preempted > 0 || self.running.partial.is_some() {
+            return None;
+        }
+        if !self.kv.try_take(self.running.growing(step)) {
+            return None;
+        }
+        self.scheduled_steps = step;
+        Some(self.running.advance())
+    }
+
+    /// How many steps were fixed.
+    pub(super) fn scheduled_steps(&self) -> u64 {
+        self.scheduled_steps
+    }
+
     /// Lets go of the requests that finished in `plan`, which has ended.
     pub(super) fn retire(&mut self, plan: &Plan) {
-        if plan.finished.is_empty() {
-            return;
-        }
-        let kv = &mut self.kv;
-        self.running.retain(|sequence| {
-            let stays = sequence.last_step != Some(plan.number());
-            if !stays {
-                kv.release(sequence.blocks);
+        for &(_, admitted) in &plan.finished {
+            // It may have been preempted while its last token was on its way.
+            if let Some(sequence) = self.running.remove(admitted, self.scheduled_steps + 1) {
+                self.kv.release(sequence.blocks);
             }
-            stays
-        });
+        }
     }
 
     /// Requests in the queue.
@@ -82,29 +111,93 @@ impl Scheduler {
         &self.kv
     }
 
-    /// Gives running requests their tokens in the order of admission; returns the budget left.
-    fn serve_running(&mut self, plan: &mut Plan, mut budget: u32) -> u32 {
-        let mut position = 0;
-        // Preemption shortens the list from its end, at the latest until it reaches this request.
-        while let Some(sequence) = self.running.get_mut(position) {
-            let tokens = sequence.pending().min(budget);
-            let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
-                self.preempt_last(plan);
-                continue;
-            };
-            if tokens > 0 {
-                plan.add(sequence, tokens);
-                budget -= tokens;
-            }
-            self.overwrite(taken);
-            position += 1;
+    /// Gives everyone who decodes a token.
+    fn serve_decodes(&mut self, plan: &mut Plan) {
+        let step = plan.number();
+        let growing = self.running.growing(step);
+        if self.kv.try_take(growing) {
+            self.overwrite(growing);
+        } else {
+            self.grow_one_by_one(plan);
         }
-        budget
+        plan.decode = self.running.advance();
+        while let Some(admitted) = self.running.next_end(step) {
+            self.finish(plan, admitted);
+        }
+    }
+
+    /// Gives those that decode the blocks they need in the order of admission, and takes them from the
+    /// most recently admitted.
+    fn grow_one_by_one(&mut self, plan: &mut Plan) {
+        let step = plan.number();
+        let order: Vec<Admitted> = self.running.in_order().collect();
+        for admitted in order {
+            // It may have lost its slot to one before it.
+            let grows = self.running.grows(admitted, step);
+            while grows && self.running.get(admitted).is_some() && !self.kv.try_take(1) {
+                self.preempt_last(plan);
+            }
+            if grows && self.running.get(admitted).is_some() {
+                self.overwrite(1);
+            }
+        }
+    }
+
+    /// Gives the request whose prompt is not computed yet its next chunk; returns the budget left.
+    fn serve_partial(&mut self, plan: &mut Plan, budget: u32) -> u32 {
+        let Some(admitted) = self.running.partial else {
+            return budget;
+        };
+        let Some(sequence) = self.running.get_mut(admitted) else {
+            return budget;
+        };
+        let tokens = sequence.pending().min(budget);
+        let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
+            // It is the last admitted itself.
+            self.preempt_last(plan);
+            return budget;
+        };
+        self.compute(plan, admitted, tokens);
+        self.overwrite(taken);
+        budget - tokens
+    }
+
+    /// Computes a chunk of a running request's prompt.
+    fn compute(&mut self, plan: &mut Plan, admitted: Admitted, tokens: u32) {
+        let Some(sequence) = self.running.get_mut(admitted) else {
+            return;
+        };
+        let chunk = sequence.advance(tokens);
+        plan.add_chunk(chunk);
+        if chunk.samples == 0 {
+            self.running.partial = Some(admitted);
+            return;
+        }
+        if sequence.is_at_first_token() {
+            plan.first_tokens.push(sequence.request);
+        }
+        let complete = sequence.is_complete();
+        self.running.partial = None;
+        if complete {
+            self.finish(plan, admitted);
+        } else {
+            self.running.decode_from(admitted, plan.number() + 1);
+        }
+    }
+
+    /// `plan` yields the last token of a request.
+    fn finish(&mut self, plan: &mut Plan, admitted: Admitted) {
+        if let Some(sequence) = self.running.get(admitted) {
+            plan.finished.push((sequence.request, admitted));
+        }
     }
 
     /// Takes the blocks of the most recently admitted request and sends it back to the queue.
     fn preempt_last(&mut self, plan: &mut Plan) {
-        let Some(mut victim) = self.running.pop() else {
+        let Some(last) = self.running.last() else {
+            return;
+        };
+        let Some(mut victim) = self.running.remove(last, plan.number()) else {
             return;
         };
         self.kv.release(victim.blocks);
@@ -131,9 +224,8 @@ impl Scheduler {
 
     /// Admits from the head of the queue while budget, slots and blocks last.
     fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32) {
-        let slots = self.config.max_num_seqs as usize;
         while budget > 0
-            && self.running.len() < slots
+            && self.has_room()
             && let Some(sequence) = self.waiting.front_mut()
         {
             let tokens = sequence.pending().min(budget);
@@ -141,10 +233,13 @@ impl Scheduler {
                 return;
             };
             let found_again = sequence.find_again();
-            plan.add(sequence, tokens);
+            let Some(sequence) = self.waiting.pop_front() else {
+                return;
+            };
             plan.admitted.push(sequence.request);
             budget -= tokens;
-            self.running.extend(self.waiting.pop_front());
+            let admitted = self.running.admit(sequence);
+            self.compute(plan, admitted, tokens);
             self.preempted = self.preempted.saturating_sub(1);
             self.overwrite(taken.saturating_sub(found_again));
         }
@@ -160,143 +255,4 @@ fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> Option<u32> {
     }
     sequence.blocks = own;
     Some(missing)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sim::{PrefixCaching, Request};
-
-    fn scheduler(max_num_seqs: u32, max_num_batched_tokens: u32, kv_blocks: u32) -> Scheduler {
-        let mut config = SimConfig::new(4_096, kv_blocks);
-        config.max_num_seqs = max_num_seqs;
-        config.max_num_batched_tokens = max_num_batched_tokens;
-        Scheduler::new(config)
-    }
-
-    fn enqueue(scheduler: &mut Scheduler, index: usize, prompt_tokens: u32, output_tokens: u32) {
-        let request = Request {
-            prompt_tokens,
-            output_tokens,
-            ..Request::default()
-        };
-        scheduler.enqueue(Sequence::new(index, &request, 16));
-    }
-
-    #[test]
-    fn a_head_that_does_not_fit_blocks_those_behind_it() {
-        let mut scheduler = scheduler(8, 1_000, 4);
-        enqueue(&mut scheduler, 0, 40, 5);
-        enqueue(&mut scheduler, 1, 40, 5);
-        enqueue(&mut scheduler, 2, 5, 5);
-        let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.admitted, [0]);
-        assert_eq!((scheduler.kv().used(), scheduler.waiting()), (3, 2));
-    }
-
-    #[test]
-    fn slots_and_budget_limit_admission() {
-        let mut slots = scheduler(2, 1_000, 100);
-        let mut budget = scheduler(8, 30, 100);
-        for index in 0..4 {
-            enqueue(&mut slots, index, 20, 5);
-            enqueue(&mut budget, index, 20, 5);
-        }
-        let mut plan = Plan::new();
-        slots.plan(&mut plan);
-        assert_eq!(plan.admitted, [0, 1]);
-        budget.plan(&mut plan);
-        assert_eq!(plan.admitted, [0, 1]);
-        let new: Vec<u32> = plan.batch().prefill.iter().map(|chunk| chunk.new).collect();
-        assert_eq!(new, [20, 10]);
-    }
-
-    #[test]
-    fn the_last_admitted_is_preempted_and_waits_at_the_head() {
-        let mut scheduler = scheduler(8, 1_000, 3);
-        enqueue(&mut scheduler, 0, 16, 5);
-        enqueue(&mut scheduler, 1, 16, 5);
-        enqueue(&mut scheduler, 2, 16, 5);
-        enqueue(&mut scheduler, 3, 1, 1);
-        let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.admitted, [0, 1, 2]);
-
-        // 0 grows into a second block and takes that of 2; then 1 finds none but its own.
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.preempted, [2, 1]);
-        assert_eq!(plan.batch().decode_kv_tokens(), 17);
-        // One block is free and the queue has a request that needs one, but nobody is admitted.
-        assert!(plan.admitted.is_empty());
-        assert_eq!(scheduler.kv().used(), 2);
-        let queue: Vec<usize> = scheduler.waiting.iter().map(|s| s.request).collect();
-        assert_eq!(queue, [1, 2, 3]);
-    }
-
-    #[test]
-    fn a_finished_request_holds_its_blocks_until_its_step_has_ended() {
-        let mut scheduler = scheduler(1, 1_000, 4);
-        enqueue(&mut scheduler, 0, 33, 1);
-        enqueue(&mut scheduler, 1, 33, 1);
-        let (mut first, mut second) = (Plan::new(), Plan::new());
-        scheduler.plan(&mut first);
-        assert_eq!(first.finished, [0]);
-        scheduler.plan(&mut second);
-        assert!(second.is_empty());
-        assert_eq!(scheduler.kv().used(), 3);
-        scheduler.retire(&first);
-        assert_eq!((scheduler.kv().used(), scheduler.running()), (0, 0));
-        scheduler.plan(&mut second);
-        assert_eq!(second.admitted, [1]);
-        // The end of another step lets nobody go.
-        scheduler.retire(&first);
-        assert_eq!(scheduler.running(), 1);
-    }
-
-    /// The second request prefills in two steps and finds no block for the second; who is admitted then?
-    fn admitted_after_a_failed_prefill(prefix_caching: PrefixCaching) -> Vec<usize> {
-        let mut scheduler = scheduler(8, 64, 10);
-        scheduler.config.prefix_caching = prefix_caching;
-        enqueue(&mut scheduler, 0, 64, 50);
-        enqueue(&mut scheduler, 1, 96, 5);
-        let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
-        scheduler.plan(&mut plan);
-        assert_eq!(
-            (plan.admitted.as_slice(), scheduler.kv().used()),
-            (&[1][..], 9)
-        );
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.preempted, [1]);
-        scheduler.plan(&mut plan);
-        plan.admitted
-    }
-
-    #[test]
-    fn a_preempted_request_waits_until_it_can_go_beyond_the_blocks_it_finds_again() {
-        // It finds 3 blocks again and needs 6 for its next chunk; 5 are free.
-        let found_again = admitted_after_a_failed_prefill(PrefixCaching::Enabled);
-        assert!(found_again.is_empty());
-        // Without them its first chunk fits, and it will fail at the second again.
-        assert_eq!(
-            admitted_after_a_failed_prefill(PrefixCaching::Disabled),
-            [1]
-        );
-    }
-
-    #[test]
-    fn others_take_the_blocks_of_the_request_that_was_preempted_first_from_its_end() {
-        let mut scheduler = scheduler(8, 1_000, 9);
-        for index in 0..3 {
-            enqueue(&mut scheduler, index, 48, 50);
-        }
-        let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
-        // 0 needs a fourth block and takes one of 2; 1 then needs one and takes another of these.
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.preempted, [2]);
-        let kept: Vec<u32> = scheduler.waiting.iter().map(Sequence::kept).collect();
-        assert_eq!(kept, [16]);
-    }
 }

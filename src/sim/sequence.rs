@@ -1,11 +1,13 @@
 //! A request inside the engine.
 
 use crate::sim::{PrefixCaching, Request};
+use crate::step::Chunk;
 
 /// How far the steps scheduled so far bring a request.
 ///
 /// Everything here is as of the end of the last step that is scheduled, which with
-/// [`OneStepAhead`](crate::sim::Scheduling::OneStepAhead) is a step that has not ended yet.
+/// [`OneStepAhead`](crate::sim::Scheduling::OneStepAhead) is a step that has not ended yet; while it
+/// decodes, as of the step before it began to.
 #[derive(Debug, Clone)]
 pub(super) struct Sequence {
     /// Its place in the list of requests.
@@ -26,17 +28,9 @@ pub(super) struct Sequence {
     pub(super) blocks: u32,
     /// While it waits after a preemption: blocks that it gave up and nobody has taken yet.
     freed: u32,
-    /// The step that yields its last token, once that step is scheduled.
-    pub(super) last_step: Option<u64>,
-}
-
-/// What a sequence computes in one step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Work {
-    /// `new` tokens after `context`; the last chunk yields a token.
-    Chunk { new: u32, context: u32, last: bool },
-    /// One token over `kv_tokens`, itself included.
-    Decode { kv_tokens: u32 },
+    /// The first of the steps in which it takes one token each; the figures above are as of the end
+    /// of the step before it, until [`catch_up`](Sequence::catch_up).
+    pub(super) decodes_from: Option<u64>,
 }
 
 impl Sequence {
@@ -56,7 +50,7 @@ impl Sequence {
             prefill: request.prompt_tokens,
             blocks: 0,
             freed: 0,
-            last_step: None,
+            decodes_from: None,
         }
     }
 
@@ -70,15 +64,14 @@ impl Sequence {
         self.computed
     }
 
-    /// Tokens that can be computed next: none once its last token is scheduled.
+    /// Tokens of the prompt (and of the output before a preemption) that are still to be computed.
     pub(super) fn pending(&self) -> u32 {
-        if self.is_complete() {
-            0
-        } else if self.computed < self.prefill {
-            self.prefill - self.computed
-        } else {
-            1
-        }
+        self.prefill.saturating_sub(self.computed)
+    }
+
+    /// Output tokens that are still to be sampled.
+    pub(super) fn left(&self) -> u32 {
+        self.output_tokens - self.generated
     }
 
     /// Whether its last token is scheduled.
@@ -91,24 +84,32 @@ impl Sequence {
         self.generated == 1
     }
 
-    /// Computes `tokens`, at most [`pending`](Sequence::pending).
-    pub(super) fn advance(&mut self, tokens: u32) -> Work {
+    /// Computes `new` tokens, at most [`pending`](Sequence::pending); the last chunk samples one.
+    pub(super) fn advance(&mut self, new: u32) -> Chunk {
         let context = self.computed;
-        self.computed += tokens;
-        if context < self.prefill {
-            let last = self.computed == self.prefill;
-            self.generated += u32::from(last);
-            Work::Chunk {
-                new: tokens,
-                context,
-                last,
-            }
-        } else {
-            self.generated += 1;
-            Work::Decode {
-                kv_tokens: self.computed,
-            }
+        self.computed += new;
+        let samples = u32::from(self.computed == self.prefill);
+        self.generated += samples;
+        Chunk {
+            new,
+            context,
+            samples,
         }
+    }
+
+    /// Tokens in the KV cache before `step`, if it took one in each step since it decodes.
+    pub(super) fn computed_before(&self, step: u64) -> u32 {
+        let since = self.decodes_from.map_or(0, |from| step - from);
+        self.computed + since as u32
+    }
+
+    /// Takes a token in each step since it decodes, up to the one before `step`, and decodes no more.
+    pub(super) fn catch_up(&mut self, step: u64, block_size: u32) {
+        let computed = self.computed_before(step);
+        self.generated += computed - self.computed;
+        self.computed = computed;
+        self.blocks = computed.div_ceil(block_size) - self.cached.div_ceil(block_size);
+        self.decodes_from = None;
     }
 
     /// Gives its blocks up: prompt and output so far are to be computed again, but for the prefix hit

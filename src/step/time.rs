@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::op::Binding;
-use crate::step::StepBatch;
+use crate::step::{DecodeGroup, StepBatch};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
@@ -11,11 +11,33 @@ use crate::units::Seconds;
 pub trait LatencyModel {
     /// Time of one step. An empty batch takes no time; any other a positive, finite one.
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime;
+
+    /// The total of [`step_time`](LatencyModel::step_time), to the bit, for those who know a shorter way
+    /// to it.
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        self.step_time(batch).total()
+    }
+
+    /// The [`total_time`](LatencyModel::total_time) of a step in which requests decode and nothing else.
+    fn decode_time(&self, decode: DecodeGroup) -> Seconds {
+        self.total_time(&StepBatch {
+            prefill: &[],
+            decode: &[decode],
+        })
+    }
 }
 
 impl<M: LatencyModel + ?Sized> LatencyModel for &M {
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
         (**self).step_time(batch)
+    }
+
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        (**self).total_time(batch)
+    }
+
+    fn decode_time(&self, decode: DecodeGroup) -> Seconds {
+        (**self).decode_time(decode)
     }
 }
 

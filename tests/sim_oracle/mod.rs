@@ -1,0 +1,135 @@
+//! The straightforward engine: it walks over every running request in every step. What the real one
+//! answers without that, to the nanosecond.
+#![allow(clippy::panic, reason = "test code outside of test functions")]
+
+mod kv_cache;
+mod plan;
+mod scheduler;
+mod sequence;
+
+use rooflut::sim::{Outcome, Request, Scheduling, SimConfig, Timing};
+use rooflut::step::LatencyModel;
+
+use plan::Plan;
+use scheduler::Scheduler;
+use sequence::Sequence;
+
+/// What became of a run.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) steps: u64,
+    pub(crate) preemptions: u64,
+    pub(crate) peak_blocks: u32,
+    /// Sum over the steps of held blocks times nanoseconds.
+    pub(crate) block_ns: u128,
+}
+
+/// Serves `requests` from an empty server until all are done.
+pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Request]) -> Run {
+    let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
+        .map(|(index, request)| (request.arrival_ns + config.api_server_ns, index))
+        .collect();
+    order.sort_unstable();
+    let mut arrivals = order.into_iter().peekable();
+    let mut run = Run {
+        outcomes: vec![Outcome::Completed(Timing::default()); requests.len()],
+        steps: 0,
+        preemptions: 0,
+        peak_blocks: 0,
+        block_ns: 0,
+    };
+    let mut scheduler = Scheduler::new(config);
+    let (mut current, mut next) = (Plan::new(), Plan::new());
+    let mut now_ns = 0;
+    loop {
+        take_arrivals(
+            &mut run,
+            &mut scheduler,
+            &mut arrivals,
+            config,
+            requests,
+            now_ns,
+        );
+        while next.is_empty() {
+            scheduler.plan(&mut next);
+            run.scheduled(&next, now_ns);
+            if next.is_empty() {
+                let Some(&(arrival_ns, _)) = arrivals.peek() else {
+                    run.peak_blocks = scheduler.kv().peak_used();
+                    return run;
+                };
+                now_ns = arrival_ns;
+                take_arrivals(
+                    &mut run,
+                    &mut scheduler,
+                    &mut arrivals,
+                    config,
+                    requests,
+                    now_ns,
+                );
+            }
+        }
+        std::mem::swap(&mut current, &mut next);
+        match config.scheduling {
+            Scheduling::Synchronous => next.clear(),
+            Scheduling::OneStepAhead => {
+                scheduler.plan(&mut next);
+                run.scheduled(&next, now_ns);
+            }
+            other => panic!("{other:?}"),
+        }
+        let duration_ns = model.step_time(&current.batch()).total().to_nanos().max(1);
+        now_ns += duration_ns;
+        run.steps += 1;
+        run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv().used());
+        for &index in &current.first_tokens {
+            run.timing(index).first_token_ns = now_ns;
+        }
+        for &index in &current.finished {
+            run.timing(index).finish_ns = now_ns;
+        }
+        scheduler.retire(&current);
+    }
+}
+
+fn take_arrivals(
+    run: &mut Run,
+    scheduler: &mut Scheduler,
+    arrivals: &mut std::iter::Peekable<std::vec::IntoIter<(u64, usize)>>,
+    config: SimConfig,
+    requests: &[Request],
+    now_ns: u64,
+) {
+    while let Some((at_engine_ns, index)) = arrivals.next_if(|&(arrival, _)| arrival <= now_ns) {
+        match config.check(&requests[index]) {
+            Ok(()) => {
+                run.timing(index).at_engine_ns = at_engine_ns;
+                scheduler.enqueue(Sequence::new(index, &requests[index], config.block_size));
+            }
+            Err(reason) => run.outcomes[index] = Outcome::Rejected(reason),
+        }
+    }
+}
+
+impl Run {
+    fn timing(&mut self, index: usize) -> &mut Timing {
+        match &mut self.outcomes[index] {
+            Outcome::Completed(timing) => timing,
+            rejected @ Outcome::Rejected(_) => panic!("{rejected:?}"),
+        }
+    }
+
+    fn scheduled(&mut self, plan: &Plan, now_ns: u64) {
+        for &index in &plan.admitted {
+            let timing = self.timing(index);
+            if timing.preemptions == 0 {
+                timing.scheduled_ns = now_ns;
+            }
+        }
+        for &index in &plan.preempted {
+            self.preemptions += 1;
+            self.timing(index).preemptions += 1;
+        }
+    }
+}

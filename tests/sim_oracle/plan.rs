@@ -1,0 +1,110 @@
+//! The work of one step, and what it means for its requests.
+
+use std::slice;
+
+use super::sequence::{Sequence, Work};
+use rooflut::step::{Chunk, DecodeGroup, StepBatch};
+
+/// A scheduled step. Requests are named by their place in the list of requests.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Counts scheduled steps from 1.
+    number: u64,
+    chunks: Vec<Chunk>,
+    decode: DecodeGroup,
+    /// Requests that leave the queue.
+    pub(crate) admitted: Vec<usize>,
+    /// Requests that lost their blocks for it.
+    pub(crate) preempted: Vec<usize>,
+    /// Requests whose first token it yields.
+    pub(crate) first_tokens: Vec<usize>,
+    /// Requests whose last token it yields.
+    pub(crate) finished: Vec<usize>,
+}
+
+impl Plan {
+    /// No work.
+    pub(crate) fn new() -> Plan {
+        Plan {
+            number: 0,
+            chunks: Vec::new(),
+            decode: DecodeGroup {
+                requests: 0,
+                kv_tokens: 0,
+            },
+            admitted: Vec::new(),
+            preempted: Vec::new(),
+            first_tokens: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
+    /// Becomes step `number`, with no work yet.
+    pub(crate) fn reset(&mut self, number: u64) {
+        self.clear();
+        self.number = number;
+    }
+
+    /// Forgets its work; the buffers stay.
+    pub(crate) fn clear(&mut self) {
+        self.chunks.clear();
+        self.decode = DecodeGroup {
+            requests: 0,
+            kv_tokens: 0,
+        };
+        self.admitted.clear();
+        self.preempted.clear();
+        self.first_tokens.clear();
+        self.finished.clear();
+    }
+
+    /// The step's number.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether there is nothing to compute.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.batch().is_empty()
+    }
+
+    /// The work as a latency model sees it: chunks one by one, decoding requests as one sum.
+    pub(crate) fn batch(&self) -> StepBatch<'_> {
+        let decode = slice::from_ref(&self.decode);
+        StepBatch {
+            prefill: &self.chunks,
+            decode: if self.decode.requests == 0 {
+                &[]
+            } else {
+                decode
+            },
+        }
+    }
+
+    /// Advances `sequence` by `tokens` in this step.
+    pub(crate) fn add(&mut self, sequence: &mut Sequence, tokens: u32) {
+        match sequence.advance(tokens) {
+            Work::Chunk { new, context, last } => {
+                self.chunks.push(Chunk {
+                    new,
+                    context,
+                    samples: u32::from(last),
+                });
+                if !last {
+                    return;
+                }
+            }
+            Work::Decode { kv_tokens } => {
+                self.decode.requests += 1;
+                self.decode.kv_tokens += u64::from(kv_tokens);
+            }
+        }
+        if sequence.is_at_first_token() {
+            self.first_tokens.push(sequence.request);
+        }
+        if sequence.is_complete() {
+            self.finished.push(sequence.request);
+            sequence.last_step = Some(self.number);
+        }
+    }
+}
