@@ -117,6 +117,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::running::Admitted;
 
     #[test]
     fn the_first_admission_counts_and_every_preemption() {

@@ -256,3 +256,143 @@ fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> Option<u32> {
     sequence.blocks = own;
     Some(missing)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{PrefixCaching, Request};
+
+    fn scheduler(max_num_seqs: u32, max_num_batched_tokens: u32, kv_blocks: u32) -> Scheduler {
+        let mut config = SimConfig::new(4_096, kv_blocks);
+        config.max_num_seqs = max_num_seqs;
+        config.max_num_batched_tokens = max_num_batched_tokens;
+        Scheduler::new(config)
+    }
+
+    fn enqueue(scheduler: &mut Scheduler, index: usize, prompt_tokens: u32, output_tokens: u32) {
+        let request = Request {
+            prompt_tokens,
+            output_tokens,
+            ..Request::default()
+        };
+        scheduler.enqueue(Sequence::new(index, &request, 16));
+    }
+
+    #[test]
+    fn a_head_that_does_not_fit_blocks_those_behind_it() {
+        let mut scheduler = scheduler(8, 1_000, 4);
+        enqueue(&mut scheduler, 0, 40, 5);
+        enqueue(&mut scheduler, 1, 40, 5);
+        enqueue(&mut scheduler, 2, 5, 5);
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.admitted, [0]);
+        assert_eq!((scheduler.kv().used(), scheduler.waiting()), (3, 2));
+    }
+
+    #[test]
+    fn slots_and_budget_limit_admission() {
+        let mut slots = scheduler(2, 1_000, 100);
+        let mut budget = scheduler(8, 30, 100);
+        for index in 0..4 {
+            enqueue(&mut slots, index, 20, 5);
+            enqueue(&mut budget, index, 20, 5);
+        }
+        let mut plan = Plan::new();
+        slots.plan(&mut plan);
+        assert_eq!(plan.admitted, [0, 1]);
+        budget.plan(&mut plan);
+        assert_eq!(plan.admitted, [0, 1]);
+        let new: Vec<u32> = plan.batch().prefill.iter().map(|chunk| chunk.new).collect();
+        assert_eq!(new, [20, 10]);
+    }
+
+    #[test]
+    fn the_last_admitted_is_preempted_and_waits_at_the_head() {
+        let mut scheduler = scheduler(8, 1_000, 3);
+        enqueue(&mut scheduler, 0, 16, 5);
+        enqueue(&mut scheduler, 1, 16, 5);
+        enqueue(&mut scheduler, 2, 16, 5);
+        enqueue(&mut scheduler, 3, 1, 1);
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.admitted, [0, 1, 2]);
+
+        // 0 grows into a second block and takes that of 2; then 1 finds none but its own.
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.preempted, [2, 1]);
+        assert_eq!(plan.batch().decode_kv_tokens(), 17);
+        // One block is free and the queue has a request that needs one, but nobody is admitted.
+        assert!(plan.admitted.is_empty());
+        assert_eq!(scheduler.kv().used(), 2);
+        let queue: Vec<usize> = scheduler.waiting.iter().map(|s| s.request).collect();
+        assert_eq!(queue, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_finished_request_holds_its_blocks_until_its_step_has_ended() {
+        let mut scheduler = scheduler(1, 1_000, 4);
+        enqueue(&mut scheduler, 0, 33, 1);
+        enqueue(&mut scheduler, 1, 33, 1);
+        let (mut first, mut second) = (Plan::new(), Plan::new());
+        scheduler.plan(&mut first);
+        let finished: Vec<usize> = first.finished.iter().map(|(request, _)| *request).collect();
+        assert_eq!(finished, [0]);
+        scheduler.plan(&mut second);
+        assert!(second.is_empty());
+        assert_eq!(scheduler.kv().used(), 3);
+        scheduler.retire(&first);
+        assert_eq!((scheduler.kv().used(), scheduler.running()), (0, 0));
+        scheduler.plan(&mut second);
+        assert_eq!(second.admitted, [1]);
+        // The end of another step lets nobody go.
+        scheduler.retire(&first);
+        assert_eq!(scheduler.running(), 1);
+    }
+
+    /// The second request prefills in two steps and finds no block for the second; who is admitted then?
+    fn admitted_after_a_failed_prefill(prefix_caching: PrefixCaching) -> Vec<usize> {
+        let mut scheduler = scheduler(8, 64, 10);
+        scheduler.config.prefix_caching = prefix_caching;
+        enqueue(&mut scheduler, 0, 64, 50);
+        enqueue(&mut scheduler, 1, 96, 5);
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        scheduler.plan(&mut plan);
+        assert_eq!(
+            (plan.admitted.as_slice(), scheduler.kv().used()),
+            (&[1][..], 9)
+        );
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.preempted, [1]);
+        scheduler.plan(&mut plan);
+        plan.admitted
+    }
+
+    #[test]
+    fn a_preempted_request_waits_until_it_can_go_beyond_the_blocks_it_finds_again() {
+        // It finds 3 blocks again and needs 6 for its next chunk; 5 are free.
+        let found_again = admitted_after_a_failed_prefill(PrefixCaching::Enabled);
+        assert!(found_again.is_empty());
+        // Without them its first chunk fits, and it will fail at the second again.
+        assert_eq!(
+            admitted_after_a_failed_prefill(PrefixCaching::Disabled),
+            [1]
+        );
+    }
+
+    #[test]
+    fn others_take_the_blocks_of_the_request_that_was_preempted_first_from_its_end() {
+        let mut scheduler = scheduler(8, 1_000, 9);
+        for index in 0..3 {
+            enqueue(&mut scheduler, index, 48, 50);
+        }
+        let mut plan = Plan::new();
+        scheduler.plan(&mut plan);
+        // 0 needs a fourth block and takes one of 2; 1 then needs one and takes another of these.
+        scheduler.plan(&mut plan);
+        assert_eq!(plan.preempted, [2]);
+        let kept: Vec<u32> = scheduler.waiting.iter().map(Sequence::kept).collect();
+        assert_eq!(kept, [16]);
+    }
+}

@@ -181,43 +181,50 @@ mod tests {
     fn chunks_then_one_token_at_a_time() {
         let mut sequence = sequence(20, 3, 16);
         assert_eq!(sequence.pending(), 4);
-        let chunk = |new, context, last| Work::Chunk { new, context, last };
-        assert_eq!(sequence.advance(3), chunk(3, 16, false));
-        assert_eq!(sequence.advance(1), chunk(1, 19, true));
+        let chunk = |new, context, samples| Chunk {
+            new,
+            context,
+            samples,
+        };
+        assert_eq!(sequence.advance(3), chunk(3, 16, 0));
+        assert_eq!(sequence.advance(1), chunk(1, 19, 1));
         assert!(sequence.is_at_first_token());
-        assert_eq!(sequence.pending(), 1);
-        assert_eq!(sequence.advance(1), Work::Decode { kv_tokens: 21 });
-        assert_eq!(sequence.advance(1), Work::Decode { kv_tokens: 22 });
+        assert_eq!((sequence.pending(), sequence.left()), (0, 2));
+        sequence.decodes_from = Some(7);
+        let computed = [7, 8, 9].map(|step| sequence.computed_before(step));
+        assert_eq!(computed, [20, 21, 22]);
+        sequence.catch_up(9, 16);
         assert!(sequence.is_complete());
-        assert_eq!(sequence.pending(), 0);
+        // 22 tokens, of which the first 16 are the prefix hit.
+        assert_eq!(sequence.blocks, 1);
     }
 
     #[test]
     fn a_restart_computes_prompt_and_output_again_and_yields_the_next_token() {
         let mut sequence = sequence(20, 9, 16);
         sequence.advance(4);
-        sequence.advance(1);
+        sequence.decodes_from = Some(1);
+        sequence.catch_up(2, 16);
         sequence.restart(PrefixCaching::Disabled, 16);
         // 20 of the prompt and 2 of the output, less the prefix hit.
         assert_eq!(sequence.pending(), 6);
-        let all = Work::Chunk {
+        let all = Chunk {
             new: 6,
             context: 16,
-            last: true,
+            samples: 1,
         };
         assert_eq!(sequence.advance(6), all);
-        assert_eq!(sequence.advance(1), Work::Decode { kv_tokens: 23 });
+        assert_eq!((sequence.computed(), sequence.left()), (22, 6));
     }
 
     #[test]
     fn a_restart_finds_its_full_blocks_as_long_as_nobody_took_them() {
         let mut sequence = sequence(100, 9, 16);
         sequence.advance(84);
-        for _ in 0..5 {
-            sequence.advance(1);
-        }
+        sequence.decodes_from = Some(1);
+        sequence.catch_up(6, 16);
         // 89 tokens beyond the prefix hit: five full blocks and one in part.
-        sequence.blocks = 6;
+        assert_eq!(sequence.blocks, 6);
         sequence.restart(PrefixCaching::Enabled, 16);
         // 105 tokens were computed, 106 are to be: 80 of them in full blocks, 16 in the prefix hit.
         assert_eq!((sequence.kept(), sequence.pending()), (80, 10));
