@@ -7,6 +7,8 @@ mod kernels;
 mod options;
 mod origins;
 mod roofline;
+#[cfg(feature = "alloc")]
+mod tabulated;
 mod time;
 
 pub use crate::op::Binding;
@@ -15,4 +17,6 @@ pub use error::ModelError;
 pub use options::{Parallelism, StepOptions};
 pub use origins::Origins;
 pub use roofline::RooflineModel;
+#[cfg(feature = "alloc")]
+pub use tabulated::TabulatedModel;
 pub use time::{LatencyModel, Part, PartTime, StepTime};

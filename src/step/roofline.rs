@@ -1,7 +1,9 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::kernels::{FfnOps, GatedOps, Kernels};
-use super::{LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime};
+use super::{
+    Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime,
+};
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
@@ -88,13 +90,12 @@ impl RooflineModel {
         })
     }
 
-    fn add_layers(&self, step: &mut StepTime, batch: &StepBatch<'_>) {
-        let tokens = batch.tokens();
+    /// Adds what depends on the number of tokens alone.
+    pub(super) fn add_tokens(&self, step: &mut StepTime, tokens: u64) {
         let m = self.engine.padded_tokens(tokens) as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
         self.add(step, Part::Qkv, kernels.qkv.in_step(m, ln_m));
-        self.add_attention(step, batch);
         self.add(step, Part::OProj, kernels.o_proj.in_step(m, ln_m));
         self.add_ffn(step, tokens as f64, m, ln_m);
         if let Some(all_reduce) = &kernels.all_reduce {
@@ -104,21 +105,51 @@ impl RooflineModel {
         self.add(step, Part::SmallKernels, self.small_kernels(m));
     }
 
-    fn add_attention(&self, step: &mut StepTime, batch: &StepBatch<'_>) {
+    /// Attention of prompt chunks, over all layers; `None` without one.
+    pub(super) fn prefill_attention(&self, prefill: &[Chunk]) -> Option<OpTime> {
         let mut chunks = ChunkSums::default();
-        for chunk in batch.prefill {
+        for chunk in prefill {
             chunks.add(chunk.new, chunk.context);
         }
-        if !chunks.is_empty() {
-            let prefill = self.kernels.prefill.in_step(&chunks);
-            self.add(step, Part::PrefillAttention, prefill);
+        let once = || self.kernels.prefill.in_step(&chunks);
+        (!chunks.is_empty()).then(|| self.in_all_layers(once()))
+    }
+
+    /// Attention of decoding requests, over all layers; `None` without one.
+    #[inline]
+    pub(super) fn decode_attention(&self, requests: u64, kv_tokens: u64) -> Option<OpTime> {
+        let once = || self.kernels.decode.at(requests as f64, kv_tokens as f64);
+        (requests > 0).then(|| self.in_all_layers(once()))
+    }
+
+    #[inline]
+    fn in_all_layers(&self, once: OpTime) -> OpTime {
+        OpTime {
+            time: once.time * self.layers,
+            ..once
         }
-        let requests = batch.decode_requests();
-        if requests > 0 {
-            let kv_tokens = batch.decode_kv_tokens() as f64;
-            let decode = self.kernels.decode.at(requests as f64, kv_tokens);
-            self.add(step, Part::DecodeAttention, decode);
+    }
+
+    /// The projection of the sampled rows to the vocabulary, and their sampling; `None` without one.
+    pub(super) fn sampling(&self, rows: u64) -> Option<[(Part, OpTime); 2]> {
+        if rows == 0 {
+            return None;
         }
+        let rows = rows as f64;
+        let logits = rows * self.vocab;
+        let read = Seconds(logits * LOGIT_BYTES * self.rates.s_per_byte);
+        let sampling = (self.engine.logit * logits).max(read);
+        Some([
+            (Part::LmHead, self.kernels.lm_head.in_step(rows, ln(rows))),
+            (Part::Sampling, not_looked_up(sampling, Binding::Memory)),
+        ])
+    }
+
+    /// Waiting for the host, if the engine does.
+    #[inline]
+    pub(super) fn host(&self) -> Option<OpTime> {
+        let host = self.engine.host;
+        (host > Seconds::ZERO).then(|| not_looked_up(host, Binding::Latency))
     }
 
     /// `m` is the padded number of tokens; experts see the `tokens` themselves.
@@ -142,20 +173,6 @@ impl RooflineModel {
                 self.add(step, Part::Moe, experts);
             }
         }
-    }
-
-    fn add_sampling(&self, step: &mut StepTime, rows: f64) {
-        let lm_head = self.kernels.lm_head.in_step(rows, ln(rows));
-        add(step, Part::LmHead, 1.0, lm_head);
-        let logits = rows * self.vocab;
-        let sampling = self.engine.logit * logits;
-        let read = Seconds(logits * LOGIT_BYTES * self.rates.s_per_byte);
-        add(
-            step,
-            Part::Sampling,
-            1.0,
-            not_looked_up(sampling.max(read), Binding::Memory),
-        );
     }
 
     /// Adds a kernel that runs once per layer.
@@ -231,14 +248,18 @@ impl LatencyModel for RooflineModel {
         if batch.is_empty() {
             return step;
         }
-        self.add_layers(&mut step, batch);
-        let rows = batch.sampled_tokens();
-        if rows > 0 {
-            self.add_sampling(&mut step, rows as f64);
+        self.add_tokens(&mut step, batch.tokens());
+        if let Some(all) = self.prefill_attention(batch.prefill) {
+            add(&mut step, Part::PrefillAttention, 1.0, all);
         }
-        if self.engine.host > Seconds::ZERO {
-            let host = not_looked_up(self.engine.host, Binding::Latency);
-            add(&mut step, Part::Host, 1.0, host);
+        if let Some(all) = self.decode_attention(batch.decode_requests(), batch.decode_kv_tokens()) {
+            add(&mut step, Part::DecodeAttention, 1.0, all);
+        }
+        for (part, once) in self.sampling(batch.sampled_tokens()).into_iter().flatten() {
+            add(&mut step, part, 1.0, once);
+        }
+        if let Some(once) = self.host() {
+            add(&mut step, Part::Host, 1.0, once);
         }
         step
     }

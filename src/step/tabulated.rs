@@ -1,0 +1,121 @@
+//! The step model with what depends on counts alone worked out beforehand.
+
+use alloc::vec::Vec;
+
+use super::{DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepTime};
+use crate::op::OpTime;
+use crate::units::Seconds;
+
+/// A [`RooflineModel`] that knows the time of every number of tokens and of sampled rows up to a limit,
+/// and only works out attention: for those who need totals often, like the simulator.
+///
+/// Its answers are those of the model it is made of, to the bit; beyond the limit it asks it.
+///
+/// ```
+/// use rooflut::model;
+/// use rooflut::step::{
+///     DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions, TabulatedModel,
+/// };
+/// use rooflut::table::sets;
+///
+/// let llama = model::find("llama-3.1-8b").unwrap().spec;
+/// let model = RooflineModel::try_new(
+///     &llama, &sets::H100, Parallelism::SINGLE, StepOptions::default(),
+/// )?;
+/// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000 }];
+/// let batch = StepBatch { prefill: &[], decode: &decode };
+/// let tabulated = TabulatedModel::new(model, 2_048);
+/// assert_eq!(tabulated.total_time(&batch), model.step_time(&batch).total());
+/// # Ok::<(), rooflut::step::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct TabulatedModel {
+    model: RooflineModel,
+    /// By tokens: all that depends on them alone.
+    tokens: Vec<Seconds>,
+    /// By sampled rows: lm_head and sampling.
+    rows: Vec<[Seconds; 2]>,
+    host: Option<Seconds>,
+}
+
+impl TabulatedModel {
+    /// Works steps of up to `most_tokens` tokens out; costs about a step each.
+    pub fn new(model: RooflineModel, most_tokens: u32) -> TabulatedModel {
+        let counts = 0..=u64::from(most_tokens);
+        TabulatedModel {
+            tokens: counts.clone().map(|count| of_tokens(&model, count)).collect(),
+            rows: counts.map(|count| of_rows(&model, count)).collect(),
+            host: model.host().map(|host| host.time),
+            model,
+        }
+    }
+
+    /// The model that it is made of.
+    pub fn model(&self) -> &RooflineModel {
+        &self.model
+    }
+
+    /// The total of a step, given the attention over all layers.
+    #[inline]
+    pub(super) fn total(
+        &self,
+        tokens: u64,
+        attention: [Option<OpTime>; 2],
+        rows: u64,
+    ) -> Seconds {
+        if tokens == 0 {
+            return Seconds::ZERO;
+        }
+        let known = self.tokens.get(tokens as usize).copied();
+        let mut total = known.unwrap_or_else(|| of_tokens(&self.model, tokens));
+        // In the order in which the model adds its parts up.
+        for once in attention.into_iter().flatten() {
+            total += once.time;
+        }
+        if rows > 0 {
+            let known = self.rows.get(rows as usize).copied();
+            for once in known.unwrap_or_else(|| of_rows(&self.model, rows)) {
+                total += once;
+            }
+        }
+        if let Some(host) = self.host {
+            total += host;
+        }
+        total
+    }
+}
+
+impl LatencyModel for TabulatedModel {
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        self.model.step_time(batch)
+    }
+
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        let requests = batch.decode_requests();
+        let attention = [
+            self.model.prefill_attention(batch.prefill),
+            self.model.decode_attention(requests, batch.decode_kv_tokens()),
+        ];
+        self.total(batch.tokens(), attention, batch.sampled_tokens())
+    }
+
+    #[inline]
+    fn decode_time(&self, decode: DecodeGroup) -> Seconds {
+        let requests = u64::from(decode.requests);
+        let attention = self.model.decode_attention(requests, decode.kv_tokens);
+        self.total(requests, [None, attention], requests)
+    }
+}
+
+fn of_tokens(model: &RooflineModel, tokens: u64) -> Seconds {
+    let mut step = StepTime::ZERO;
+    if tokens > 0 {
+        model.add_tokens(&mut step, tokens);
+    }
+    step.total()
+}
+
+fn of_rows(model: &RooflineModel, rows: u64) -> [Seconds; 2] {
+    let parts = model.sampling(rows);
+    parts.map_or([Seconds::ZERO; 2], |parts| parts.map(|(_, once)| once.time))
+}
