@@ -147,10 +147,17 @@ impl Batch {
     }
 }
 
+/// One row and sixteen.
+const ONE_ROW: (&str, &str) = ("decode 1x500", "decode 16x1000");
+/// Where [`ONE_ROW`] is the other way round, for so it was measured: an fp8 GEMM of one row on B200
+/// takes 2.3 times as long as one of 16 rows (38 of 42 measured shapes are slower) and 2.5 times as
+/// long as in bf16 (37 of 42). No other combination of the grid shows it.
+const SLOW_ROW: &str = "llama-3.1-8b (fp8 weights),b200,1,";
+
 /// Each of these steps does all that the one before it does, and more.
-const LONGER: [(&str, &str); 6] = [
+const LONGER: [(&str, &str); 7] = [
     ("decode 1x500", "decode 1x16000"),
-    // From 1x500 to 16x1000 it is not so: B200's 8-bit kernels of one row are slower than those of 16.
+    ONE_ROW,
     ("decode 16x1000", "decode 128x4000"),
     ("decode 128x500", "decode 128x4000"),
     ("prefill 512@0", "prefill 2048@0"),
@@ -171,7 +178,10 @@ fn more_work_takes_longer_and_a_refusal_does_not_depend_on_the_batch() {
         for (less, more) in LONGER {
             let pair = (batches[less], batches[more]);
             let holds = match pair {
-                (Some(less), Some(more)) => less < more,
+                (Some(less_us), Some(more_us)) => {
+                    let slow_row = placement.starts_with(SLOW_ROW) && (less, more) == ONE_ROW;
+                    (less_us < more_us) != slow_row
+                }
                 _ => refused(batches),
             };
             assert!(holds, "{placement}: {less}, {more}: {pair:?}");
