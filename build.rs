@@ -13,9 +13,6 @@ const SETS: [(&str, &str); 6] = [
     ("CARGO_FEATURE_L40S", "l40s"),
 ];
 
-/// Files of `bench_data/engines/`, in order of their names.
-const ENGINES: [&str; 2] = ["vllm-0.11.0.toml", "vllm-0.15.1.toml"];
-
 fn main() {
     let data = Path::new("bench_data");
     let gpus = data.join("gpus.toml");
@@ -25,14 +22,29 @@ fn main() {
         .map(|(_, name)| data.join(name))
         .collect();
     println!("cargo::rerun-if-changed=build.rs");
-    let engines = ENGINES.map(|name| data.join("engines").join(name));
-    for path in sets.iter().chain([&gpus]).chain(&engines) {
+    let engines = data.join("engines");
+    for path in sets.iter().chain([&gpus, &engines]) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
     write("tables.rs", rooflut_codegen::generate_builtin(&gpus, &dirs));
+    let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
+}
+
+/// The `.toml` files of a folder, in order of their names without the extension.
+fn toml_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder of the engines can be read");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry of the folder can be read").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .collect();
+    files.sort_by(|one, other| one.file_stem().cmp(&other.file_stem()));
+    files
 }
 
 fn write(name: &str, source: Result<String, rooflut_codegen::Error>) {

@@ -10,6 +10,7 @@ mod config_error;
 mod config_json;
 mod config_keys;
 mod config_object;
+mod engines;
 mod error;
 mod fields;
 mod lookup;
@@ -69,6 +70,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
+        Command::Engines(args) => engines::run(args)?.into(),
         Command::Validate(args) => validate::run(args)?.into(),
     };
     output::print(&answered.text)?;

@@ -101,19 +101,28 @@ const INDENT: usize = 11;
 /// `label` and `text` in two columns, over as many lines as it takes.
 pub(crate) fn wrapped(label: &str, text: &str) -> String {
     let mut lines = String::new();
-    let mut line = format!("  {label:<width$}", width = INDENT - 2);
+    let mut first = format!("  {label}");
+    for line in fold(text, WIDTH - INDENT) {
+        let line = format!("{:<INDENT$}{line}", std::mem::take(&mut first));
+        lines.push_str(line.trim_end());
+        lines.push('\n');
+    }
+    lines
+}
+
+/// `text` in lines of at most `width` characters, but for longer words.
+pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
     for (index, word) in text.split(' ').enumerate() {
-        if index > 0 && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            line = " ".repeat(INDENT);
+        if index > 0 && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::take(&mut line));
         } else if index > 0 {
             line.push(' ');
         }
         line.push_str(word);
     }
-    lines.push_str(line.trim_end());
-    lines.push('\n');
+    lines.push(line);
     lines
 }
 

@@ -271,7 +271,7 @@ impl Outcome<'_> {
 }
 
 /// The name on the command line.
-fn scheduling_name(scheduling: Scheduling) -> &'static str {
+pub(crate) fn scheduling_name(scheduling: Scheduling) -> &'static str {
     match scheduling {
         Scheduling::Synchronous => "sync",
         _ => "async",

@@ -6,6 +6,8 @@ use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Provenance;
 use rooflut_codegen::OperationKind;
 
+use crate::suggest::nearest;
+
 /// A dtype by its name.
 pub(crate) fn dtype(text: &str) -> Result<Dtype, String> {
     Dtype::from_name(text).ok_or_else(|| format!("expected one of {}", names(&Dtype::ALL)))
@@ -28,8 +30,15 @@ pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
 
 /// An engine stack by its name.
 pub(crate) fn engine(text: &str) -> Result<&'static EngineStack, String> {
-    let names = engine::stacks::ALL.map(|stack| stack.name).join(", ");
-    engine::find(text).ok_or_else(|| format!("expected one of {names}"))
+    engine::find(text).ok_or_else(|| {
+        let names = engine::stacks::ALL.into_iter().map(|stack| stack.name);
+        let nearest = nearest(text, names);
+        let hint = match nearest.is_empty() {
+            true => String::new(),
+            false => format!(" (nearest: {})", nearest.join(", ")),
+        };
+        format!("unknown engine{hint}; `rooflut engines` lists all")
+    })
 }
 
 /// An operation by its name.
@@ -154,6 +163,20 @@ mod tests {
         for wrong in ["int8", "fp8_block", "nvfp4", ""] {
             assert_eq!(kv_dtype(wrong), Err("expected one of bf16, fp8".to_owned()));
         }
+    }
+
+    #[test]
+    fn an_engine_is_known_by_its_name_and_a_neighbour_suggested() {
+        assert_eq!(engine("vllm-0.11.0").unwrap().name, "vllm-0.11.0");
+        let message = engine("vllm-0.15").unwrap_err();
+        assert!(
+            message.starts_with("unknown engine (nearest: vllm-0.15.1"),
+            "{message}"
+        );
+        assert_eq!(
+            engine("zzz").unwrap_err(),
+            "unknown engine; `rooflut engines` lists all"
+        );
     }
 
     #[test]

@@ -16,6 +16,9 @@ fn unknown_names_come_with_the_nearest_ones() {
         message.contains("use --gpu a100, b200, h100, h100-infersim, h200 or l40s"),
         "{message}"
     );
+    let message = failure(&["run", "--engine", "vllm-0.15"]);
+    assert!(message.contains("(nearest: vllm-0.15.1"), "{message}");
+    assert!(message.contains("`rooflut engines`"), "{message}");
     assert!(failure(&["rum"]).contains("run"));
 }
 

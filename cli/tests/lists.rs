@@ -1,4 +1,4 @@
-//! `rooflut tables` and `rooflut models`.
+//! `rooflut tables`, `rooflut models` and `rooflut engines`.
 
 mod support;
 
@@ -50,6 +50,33 @@ fn models_lists_every_name_that_run_takes() {
         assert!(people.contains(text(model, "/name")));
         assert!(!list(model, "/aliases").is_empty());
     }
+    assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+}
+
+#[test]
+fn engines_lists_every_name_that_run_takes_with_its_constants() {
+    let engines = json(&["engines"]);
+    let people = success(&["engines"]);
+    for engine in list(&engines, "") {
+        let name = text(engine, "/name");
+        assert!(people.contains(&format!("{name}: {}", text(engine, "/description"))));
+        assert!(!list(engine, "/constants").is_empty());
+        for constant in list(engine, "/constants") {
+            assert!(number(constant, "/value") >= 0.0);
+            for pointer in ["/name", "/unit"] {
+                assert!(people.contains(text(constant, pointer)), "{constant}");
+            }
+            for pointer in ["/meaning", "/source"] {
+                assert!(!text(constant, pointer).is_empty(), "{constant}");
+            }
+        }
+        // A run is simulated as it is listed.
+        let run = json(&["run", "--requests", "3", "--engine", name]);
+        assert_eq!(text(&run, "/engine"), name);
+        assert_eq!(text(&run, "/scheduling"), text(engine, "/scheduling"));
+    }
+    let default = text(&json(&["run", "--requests", "3"]), "/engine").to_owned();
+    assert!(people.contains(&format!("it is {default}.")), "{people}");
     assert!(people.lines().all(|line| line.len() <= 100), "{people}");
 }
 

@@ -7,47 +7,65 @@ use std::fmt::{self, Write};
 pub(crate) const ACCEPT: &str =
     "ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden";
 
-const HEADER: &str = "model,set,tp,kv_dtype,batch,step_us";
-/// In the place of a time.
+/// In the place of a number.
 const REFUSED: &str = "refused";
-/// The largest relative change of a time that is none.
+/// The largest relative change of a number that is none.
 const LIMIT: f64 = 0.01;
 /// Differences of a kind that are listed; the others are counted.
 const LISTED: usize = 10;
 
-/// One predicted step.
+/// A file of `tests/golden/` and what its numbers are.
+pub(crate) struct Golden {
+    pub(crate) file: &'static str,
+    pub(crate) header: &'static str,
+    pub(crate) unit: &'static str,
+    /// With which a number is written.
+    pub(crate) decimals: usize,
+}
+
+/// One predicted number.
 pub(crate) struct Line {
-    /// All columns but the time.
-    pub(crate) step: String,
-    /// `None` where the set refuses.
-    pub(crate) us: Option<f64>,
+    /// All columns but the number.
+    pub(crate) name: String,
+    /// `None` where the prediction is refused.
+    pub(crate) value: Option<f64>,
 }
 
-/// The table of these lines.
-pub(crate) fn render(lines: &[Line]) -> String {
-    let mut table = format!("{HEADER}\n");
-    for Line { step, us } in lines {
-        let us = us.map_or(REFUSED.to_owned(), |us| format!("{us:.1}"));
-        table.push_str(&format!("{step},{us}\n"));
+impl Golden {
+    /// The table of these lines.
+    pub(crate) fn render(&self, lines: &[Line]) -> String {
+        let mut table = format!("{}\n", self.header);
+        for Line { name, value } in lines {
+            let value = value.map_or(REFUSED.to_owned(), |value| self.number(value));
+            table.push_str(&format!("{name},{value}\n"));
+        }
+        table
     }
-    table
+
+    fn number(&self, value: f64) -> String {
+        format!("{value:.*}", self.decimals)
+    }
+
+    fn with_unit(&self, value: f64) -> String {
+        format!("{} {}", self.number(value), self.unit)
+    }
 }
 
-/// A table by its steps, and the lines that cannot be read (of a merge, say).
+/// A table by the names of its lines, and the lines that cannot be read (of a merge, say).
 #[derive(Default)]
 struct Table<'t> {
-    times: BTreeMap<&'t str, Option<f64>>,
+    values: BTreeMap<&'t str, Option<f64>>,
     unreadable: Vec<&'t str>,
 }
 
 impl<'t> Table<'t> {
-    fn read(text: &'t str) -> Table<'t> {
+    fn read(text: &'t str, header: &str) -> Table<'t> {
         let mut table = Table::default();
-        for line in text.lines().filter(|line| *line != HEADER) {
-            let read = read_line(line).filter(|(step, _)| !table.times.contains_key(step));
+        for line in text.lines().filter(|line| *line != header) {
+            let read = read_line(line).filter(|(name, _)| !table.values.contains_key(name));
             match read {
-                Some((step, us)) => {
-                    table.times.insert(step, us);
+                Some((name, value)) => {
+                    table.values.insert(name, value);
                 }
                 None => table.unreadable.push(line),
             }
@@ -57,72 +75,65 @@ impl<'t> Table<'t> {
 }
 
 fn read_line(line: &str) -> Option<(&str, Option<f64>)> {
-    let (step, us) = line.rsplit_once(',')?;
-    if us == REFUSED {
-        return Some((step, None));
+    let (name, value) = line.rsplit_once(',')?;
+    if value == REFUSED {
+        return Some((name, None));
     }
-    let us: f64 = us.parse().ok()?;
-    (us.is_finite() && us > 0.0).then_some((step, Some(us)))
+    let value: f64 = value.parse().ok()?;
+    (value.is_finite() && value > 0.0).then_some((name, Some(value)))
 }
 
-/// A time that changed.
+/// A number that changed.
 struct Drift<'t> {
-    step: &'t str,
-    old_us: f64,
-    new_us: f64,
+    golden: &'t Golden,
+    name: &'t str,
+    old: f64,
+    new: f64,
 }
 
 impl Drift<'_> {
     fn change(&self) -> f64 {
-        self.new_us / self.old_us - 1.0
+        self.new / self.old - 1.0
     }
 }
 
 impl fmt::Display for Drift<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Drift {
-            step,
-            old_us,
-            new_us,
-        } = self;
+        let [old, new] = [self.old, self.new].map(|value| self.golden.with_unit(value));
         let percent = 100.0 * self.change();
-        write!(
-            f,
-            "{step}: {old_us:.1} us, now {new_us:.1} us ({percent:+.1} %)"
-        )
+        write!(f, "{}: {old}, now {new} ({percent:+.1} %)", self.name)
     }
 }
 
 /// What changed from one table to another.
 pub(crate) struct Differences<'t> {
-    /// Times that changed, the largest change first.
+    golden: &'t Golden,
+    /// Numbers that changed, the largest change first.
     drifts: Vec<Drift<'t>>,
     /// Lines that came, went, became a refusal or an answer, or cannot be read.
     others: Vec<String>,
 }
 
 impl<'t> Differences<'t> {
-    pub(crate) fn between(old: &'t str, new: &'t str) -> Differences<'t> {
-        let (old, new) = (Table::read(old), Table::read(new));
+    pub(crate) fn between(golden: &'t Golden, old: &'t str, new: &'t str) -> Differences<'t> {
+        let [old, new] = [old, new].map(|text| Table::read(text, golden.header));
         let mut differences = Differences {
+            golden,
             drifts: Vec::new(),
             others: Vec::new(),
         };
         for line in old.unreadable.iter().chain(&new.unreadable) {
             differences.other(format!("repeated or unreadable: {line}"));
         }
-        for (&step, &us) in &old.times {
-            match new.times.get(step) {
-                Some(&new_us) => differences.compare(step, us, new_us),
-                None => differences.other(format!("no longer there: {step}")),
+        for (&name, &value) in &old.values {
+            match new.values.get(name) {
+                Some(&new_value) => differences.compare(name, value, new_value),
+                None => differences.other(format!("no longer there: {name}")),
             }
         }
-        for step in new
-            .times
-            .keys()
-            .filter(|step| !old.times.contains_key(*step))
-        {
-            differences.other(format!("not in the file: {step}"));
+        let came = |name: &&&str| !old.values.contains_key(**name);
+        for name in new.values.keys().filter(came) {
+            differences.other(format!("not in the file: {name}"));
         }
         let size = |drift: &Drift| drift.change().abs();
         let drifts = &mut differences.drifts;
@@ -130,17 +141,25 @@ impl<'t> Differences<'t> {
         differences
     }
 
-    fn compare(&mut self, step: &'t str, old_us: Option<f64>, new_us: Option<f64>) {
-        match (old_us, new_us) {
-            (Some(old_us), Some(new_us)) if old_us.total_cmp(&new_us).is_ne() => {
+    fn compare(&mut self, name: &'t str, old: Option<f64>, new: Option<f64>) {
+        let golden = self.golden;
+        match (old, new) {
+            (Some(old), Some(new)) if old.total_cmp(&new).is_ne() => {
                 self.drifts.push(Drift {
-                    step,
-                    old_us,
-                    new_us,
+                    golden,
+                    name,
+                    old,
+                    new,
                 });
             }
-            (None, Some(us)) => self.other(format!("was refused, now {us:.1} us: {step}")),
-            (Some(us), None) => self.other(format!("was {us:.1} us, now refused: {step}")),
+            (None, Some(new)) => {
+                let new = golden.with_unit(new);
+                self.other(format!("was refused, now {new}: {name}"));
+            }
+            (Some(old), None) => {
+                let old = golden.with_unit(old);
+                self.other(format!("was {old}, now refused: {name}"));
+            }
             (Some(_), Some(_)) | (None, None) => {}
         }
     }
@@ -161,7 +180,8 @@ impl<'t> Differences<'t> {
         if beyond.is_empty() && self.others.is_empty() {
             return None;
         }
-        let mut text = "predictions are not those of tests/golden/steps.csv\n".to_owned();
+        let file = self.golden.file;
+        let mut text = format!("predictions are not those of tests/golden/{file}\n");
         let drifts = format!("drifts above {} %", 100.0 * LIMIT);
         list(&mut text, &drifts, beyond);
         list(&mut text, "other differences", &self.others);
@@ -175,7 +195,7 @@ impl<'t> Differences<'t> {
     /// What accepting changes, for CHANGELOG.md.
     pub(crate) fn summary(&self) -> String {
         let changed = self.drifts.len() + self.others.len();
-        let mut text = format!("lines that change: {changed}");
+        let mut text = format!("{}: lines that change: {changed}", self.golden.file);
         if let Some(largest) = self.drifts.first() {
             let _ = write!(text, "; the largest drift: {largest}");
         }

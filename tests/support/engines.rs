@@ -15,12 +15,16 @@ pub(crate) struct EngineFile {
     text: String,
 }
 
-/// All files, in order of their names.
+/// All `.toml` files, in order of their names.
 pub(crate) fn all() -> Vec<EngineFile> {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bench_data/engines");
     let paths = fs::read_dir(dir)
         .unwrap()
-        .map(|entry| entry.unwrap().path());
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        });
     let mut files: Vec<EngineFile> = paths
         .map(|path| EngineFile {
             name: path.file_stem().unwrap().to_str().unwrap().to_owned(),

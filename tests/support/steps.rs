@@ -5,6 +5,7 @@ use rooflut::model::{CATALOG, Ffn, ModelSpec};
 use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch};
 
 use super::attention;
+use super::oracle::weight_bytes;
 use super::random::Random;
 
 /// A model of the catalogue on a number of GPUs that can share it.

@@ -22,6 +22,8 @@ use crate::value;
 
 /// The model where none is named.
 const MODEL: &str = "llama-3.1-8b";
+/// The engine where none is named.
+pub(crate) const ENGINE: &str = "vllm-0.15.1";
 
 /// What latency and throughput a model on a GPU would serve, from measured kernel tables.
 ///
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Tables(TablesArgs),
     /// List the models known by name.
     Models(ListArgs),
+    /// List the engine stacks: scheduling, and what each adds to the kernels.
+    Engines(ListArgs),
     /// Predict measured runs and compare.
     Validate(ValidateArgs),
 }
@@ -76,8 +80,8 @@ pub(crate) struct Target {
     /// Format of the KV cache: bf16 or fp8.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
-    /// Engine whose overheads and scheduling are added: vllm-0.15.1 or vllm-0.11.0.
-    #[arg(long, value_name = "NAME", default_value = "vllm-0.15.1", value_parser = value::engine)]
+    /// Engine whose overheads and scheduling are added (`rooflut engines` lists them).
+    #[arg(long, value_name = "NAME", default_value = ENGINE, value_parser = value::engine)]
     pub(crate) engine: &'static EngineStack,
 }
 

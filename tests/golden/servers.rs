@@ -1,0 +1,180 @@
+//! Simulated servers: short runs of equal requests at a constant rate.
+
+use rooflut::engine::{EngineStack, stacks};
+use rooflut::hardware::Dtype;
+use rooflut::model::{MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::sim::{Arrivals, Request, SimConfig, Simulator, Stats, Summary};
+use rooflut::step::{Parallelism, RooflineModel, StepOptions};
+use rooflut::table::{TableSet, sets};
+
+use super::comparison::{Golden, Line};
+use super::placed::{Placed, llama_8b, own};
+
+pub(crate) const GOLDEN: Golden = Golden {
+    file: "servers.csv",
+    header: "model,set,tp,kv_dtype,engine,load,metric,mean_ms",
+    unit: "ms",
+    decimals: 3,
+};
+
+/// Requests of each run.
+const REQUESTS: usize = 60;
+const PROMPT_TOKENS: u32 = 700;
+const OUTPUT_TOKENS: u32 = 100;
+
+/// A server and the rate of its requests.
+struct Server {
+    /// On as many ranks as it has.
+    placed: Placed,
+    set: &'static TableSet,
+    kv_dtype: Dtype,
+    engine: &'static EngineStack,
+    requests_per_s: u32,
+    /// Fewer KV blocks than the memory leaves.
+    kv_blocks: Option<u32>,
+}
+
+/// The model on H100 behind vLLM 0.15.1, with 16-bit KV entries.
+const fn on_h100(placed: Placed, requests_per_s: u32) -> Server {
+    Server {
+        placed,
+        set: &sets::H100,
+        kv_dtype: Dtype::Bf16,
+        engine: &stacks::VLLM_0_15_1,
+        requests_per_s,
+        kv_blocks: None,
+    }
+}
+
+const fn llama(requests_per_s: u32) -> Server {
+    on_h100(own("llama-3.1-8b", &[1]), requests_per_s)
+}
+
+const fn qwen(set: &'static TableSet, requests_per_s: u32) -> Server {
+    Server {
+        set,
+        ..on_h100(own("qwen3-14b", &[1]), requests_per_s)
+    }
+}
+
+const SERVERS: [Server; 8] = [
+    llama(20),
+    Server {
+        engine: &stacks::VLLM_0_11_0,
+        ..llama(20)
+    },
+    // A request begins with 44 blocks and ends with 50.
+    Server {
+        kv_blocks: Some(520),
+        ..llama(20)
+    },
+    Server {
+        kv_dtype: Dtype::Fp8,
+        ..on_h100(llama_8b(Dtype::Fp8), 20)
+    },
+    on_h100(own("llama-3.1-70b", &[4]), 6),
+    on_h100(own("mixtral-8x7b-v0.1", &[2]), 10),
+    qwen(&sets::A100, 4),
+    qwen(&sets::L40S, 2),
+];
+
+/// Three lines for each server.
+pub(crate) fn predict() -> Vec<Line> {
+    SERVERS.iter().flat_map(Server::lines).collect()
+}
+
+impl Server {
+    fn lines(&self) -> [Line; 3] {
+        let summary = self.run();
+        [
+            ("TTFT", summary.ttft),
+            ("TPOT", summary.tpot),
+            ("E2E", summary.e2e),
+        ]
+        .map(|(metric, stats)| Line {
+            name: format!("{},{metric}", self.name()),
+            value: stats.map(|stats| stats.mean.ms()),
+        })
+    }
+
+    fn name(&self) -> String {
+        let (model, _) = self.placed.spec();
+        let (set, tp, kv_dtype) = (self.set.name, self.tp(), self.kv_dtype);
+        let kv_blocks = self
+            .kv_blocks
+            .map(|blocks| format!(" in {blocks} KV blocks"));
+        format!(
+            "{model},{set},{tp},{kv_dtype},{},{REQUESTS} requests of {PROMPT_TOKENS}+{OUTPUT_TOKENS} \
+             at {}/s{}",
+            self.engine.name,
+            self.requests_per_s,
+            kv_blocks.unwrap_or_default()
+        )
+    }
+
+    fn tp(&self) -> u32 {
+        self.placed.tps[0]
+    }
+
+    fn run(&self) -> Summary {
+        let (_, spec) = self.placed.spec();
+        let mut options = StepOptions::for_engine(self.engine);
+        options.kv_dtype = self.kv_dtype;
+        let ranks = Parallelism::tensor(self.tp());
+        let model = RooflineModel::try_new(&spec, self.set, ranks, options).expect("a step model");
+        let simulator = Simulator::try_new(model, self.config(&spec)).expect("sound limits");
+        simulator.run(&self.requests()).summary
+    }
+
+    fn config(&self, spec: &ModelSpec) -> SimConfig {
+        let limits = MemoryLimits {
+            kv_dtype: self.kv_dtype,
+            ..MemoryLimits::default()
+        };
+        let plan = MemoryPlan::try_new(spec, &self.set.gpu, self.tp(), limits).expect("it fits");
+        let kv_blocks = self.kv_blocks.unwrap_or(plan.kv_blocks);
+        SimConfig::new(spec.max_model_len, kv_blocks).with_engine(self.engine)
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        let arrivals = Arrivals::try_constant(self.requests_per_s.into()).expect("a rate");
+        let request = |arrival_ns| Request {
+            arrival_ns,
+            prompt_tokens: PROMPT_TOKENS,
+            output_tokens: OUTPUT_TOKENS,
+            ..Request::default()
+        };
+        arrivals.take(REQUESTS).map(request).collect()
+    }
+}
+
+#[test]
+fn servers_complete_all_and_those_of_few_blocks_preempt() {
+    for server in &SERVERS {
+        let (name, summary) = (server.name(), server.run());
+        assert_eq!(summary.completed, REQUESTS as u64, "{name}");
+        let tight = server.kv_blocks.is_some();
+        assert_eq!(
+            summary.preemptions > 0,
+            tight,
+            "{name}: {}",
+            summary.preemptions
+        );
+        let ms = |stats: Option<Stats>| stats.expect("completed").mean.ms();
+        let (ttft, tpot, e2e) = (ms(summary.ttft), ms(summary.tpot), ms(summary.e2e));
+        // Requests in the server on average.
+        let together = f64::from(server.requests_per_s) * e2e / 1e3;
+        assert!(together > 2.0, "{name}: {together}");
+        // Outputs are of one length.
+        let sum = ttft + f64::from(OUTPUT_TOKENS - 1) * tpot;
+        assert!((sum / e2e - 1.0).abs() < 1e-6, "{name}: {sum} {e2e}");
+    }
+}
+
+#[test]
+fn hosts_few_blocks_and_wide_weights_cost_time() {
+    let [plain, host, tight, narrow, ..] = &SERVERS;
+    let e2e = |server: &Server| server.run().e2e.expect("completed").mean;
+    assert!(e2e(narrow) < e2e(plain));
+    assert!(e2e(plain) < e2e(host) && e2e(plain) < e2e(tight));
+}
