@@ -35,7 +35,6 @@ mod suggest;
 mod table_set;
 mod tables;
 mod trace;
-mod trace_error;
 mod validate;
 mod value;
 
