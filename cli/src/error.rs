@@ -9,6 +9,7 @@ use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::SimError;
 use rooflut::step::compat::CompatError;
 use rooflut::table::{Provenance, Strictness};
+use rooflut_traces::TraceError;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_error::ConfigError;
@@ -16,7 +17,6 @@ use crate::output::{count, scientific};
 use crate::refusal::Refusal;
 use crate::rejections::Rejected;
 use crate::score::LeftOut;
-use crate::trace_error::TraceError;
 use crate::validate::Unpredicted;
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -231,7 +231,10 @@ impl fmt::Display for Error {
             Error::Read { path, error } => {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
-            Error::Trace { path, error } => write!(f, "{}{error}", path.display()),
+            Error::Trace { path, error } => {
+                let line = error.line.map_or(String::new(), |line| format!(":{line}"));
+                write!(f, "{}{line}: {}", path.display(), error.problem)
+            }
             Error::Measurements(error) => error.fmt(f),
             Error::NothingScored {
                 path,

@@ -36,7 +36,6 @@ mod suggest;
 mod table_set;
 mod tables;
 mod trace;
-mod trace_error;
 mod validate;
 mod value;
 

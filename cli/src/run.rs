@@ -22,17 +22,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let config = placement.config(&args.server)?;
     let model = Observed::new(placement.roofline(Strictness::ANY)?);
     let trace_path = args.trace.trace.as_deref();
-    let requests = match trace_path {
-        Some(path) => trace::read(path, &args.trace.conditions)?,
-        None => synthetic(&args.synthetic)?,
+    let trace = trace_path.map(|path| Ok((path, trace::read(path, &args.trace)?)));
+    let trace = trace.transpose()?;
+    let made_up;
+    let requests = match &trace {
+        Some((_, trace)) => &trace.requests,
+        None => {
+            made_up = synthetic(&args.synthetic)?;
+            &made_up
+        }
     };
     let simulator = Simulator::try_new(&model, config).map_err(Error::Sim)?;
     let out = args.requests_out.as_deref();
     let pending = out.map(|path| PendingFile::create(path, trace_path));
     let pending = pending.transpose()?;
-    let report = simulate(&simulator, &requests);
+    let report = simulate(&simulator, requests);
     let outcome = Outcome {
         args,
+        trace: trace.as_ref().map(|(path, trace)| (*path, trace)),
         placement: &placement,
         config: simulator.config(),
         report: &report,

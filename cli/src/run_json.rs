@@ -55,9 +55,19 @@ pub(crate) enum LoadJson {
     Constant(Lengths),
     Trace {
         path: String,
+        format: &'static str,
+        arrivals: &'static str,
         #[serde(rename = "where")]
         conditions: Vec<String>,
+        left_out: Vec<LeftOutJson>,
     },
+}
+
+/// Requests of a trace that are not replayed.
+#[derive(Serialize)]
+pub(crate) struct LeftOutJson {
+    pub(crate) reason: &'static str,
+    pub(crate) requests: u64,
 }
 
 /// A synthetic load.

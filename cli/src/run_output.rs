@@ -1,10 +1,12 @@
 //! What `rooflut run` prints.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use rooflut::sim::{QueueGrowth, Scheduling, SimConfig, SimReport, Stats};
 use rooflut::step::Origins;
 use rooflut::table::{Origin, Provenance};
+use rooflut_traces::Trace;
 
 use crate::args::{Arrival, RunArgs};
 use crate::error::Error;
@@ -13,10 +15,13 @@ use crate::output::{Align, Grid, count, json, ms, number, percent, plural, scien
 use crate::rejections::{LengthLimit, Rejected, Rejections};
 use crate::run_json::{Lengths, LoadJson, RunJson, ThroughputJson};
 use crate::server::Placement;
+use crate::trace;
 
 /// A run and what it was a run of.
 pub(crate) struct Outcome<'r> {
     pub(crate) args: &'r RunArgs,
+    /// The file of the load and what was in it.
+    pub(crate) trace: Option<(&'r Path, &'r Trace)>,
     pub(crate) placement: &'r Placement,
     pub(crate) config: &'r SimConfig,
     pub(crate) report: &'r SimReport,
@@ -80,13 +85,9 @@ impl Outcome<'_> {
 
     fn load(&self) -> String {
         let requests = plural(self.report.records.len() as u64, "request");
-        if let Some(path) = &self.args.trace.trace {
-            let conditions = &self.args.trace.conditions;
-            let conditions = conditions
-                .iter()
-                .map(|c| format!(", {}={}", c.column, c.value));
-            let conditions: String = conditions.collect();
-            return format!("{requests} of {}{conditions}", path.display());
+        if let Some((path, trace)) = self.trace {
+            let trace = trace::describe(trace, path, &self.args.trace);
+            return format!("{requests} of {trace}");
         }
         let load = &self.args.synthetic;
         let (arrival, seed) = match load.arrival {
@@ -207,7 +208,7 @@ impl Outcome<'_> {
             gpu: set.name,
             tp: *tp,
             load: self.load_json(),
-            seed: match self.args.trace.trace {
+            seed: match self.trace {
                 Some(_) => None,
                 None => Some(self.args.synthetic.seed),
             },
@@ -247,14 +248,8 @@ impl Outcome<'_> {
     }
 
     fn load_json(&self) -> LoadJson {
-        if let Some(path) = &self.args.trace.trace {
-            let conditions = self.args.trace.conditions.iter();
-            return LoadJson::Trace {
-                path: path.display().to_string(),
-                conditions: conditions
-                    .map(|c| format!("{}={}", c.column, c.value))
-                    .collect(),
-            };
+        if let Some((path, trace)) = self.trace {
+            return trace::load_json(trace, path, &self.args.trace);
         }
         let load = &self.args.synthetic;
         let lengths = Lengths {

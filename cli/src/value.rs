@@ -5,6 +5,7 @@ use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Provenance;
 use rooflut_codegen::OperationKind;
+use rooflut_traces::{Condition, Format};
 
 use crate::suggest::nearest;
 
@@ -130,13 +131,10 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     }
 }
 
-/// A condition on the rows of a trace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Condition {
-    /// Name of the column.
-    pub(crate) column: String,
-    /// What it has to contain.
-    pub(crate) value: String,
+/// A format of traces by its name.
+pub(crate) fn trace_format(text: &str) -> Result<Format, String> {
+    let names = Format::ALL.map(Format::name).join(", ");
+    Format::from_name(text).ok_or_else(|| format!("expected one of {names}"))
 }
 
 #[cfg(test)]

@@ -114,3 +114,81 @@ fn the_trace_itself_is_not_replaced() {
     assert!(failure(&arguments).contains("is the trace itself"));
     assert_eq!(fs::read_to_string(&path).expect("a file"), TWO);
 }
+
+const BURST_GPT: &str = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n\
+                         5,ChatGPT,472,18,490,Conversation log\n\
+                         45,ChatGPT,1087,0,1087,Conversation log\n\
+                         118,GPT-4,417,27,444,API log\n";
+
+#[test]
+fn a_published_trace_is_recognised_and_what_is_left_out_told() {
+    let (_folder, path) = file(BURST_GPT);
+    let answer = json(&["run", "--trace", &path]);
+    assert_eq!(answer["completed"], 2);
+    assert_eq!(answer["load"]["format"], "burstgpt");
+    assert_eq!(answer["load"]["arrivals"], "recorded");
+    let left_out = &answer["load"]["left_out"][0];
+    assert_eq!(left_out["reason"], "failed, 0 response tokens");
+    assert_eq!(left_out["requests"], 1);
+    // Wrapped where the name of the file ends.
+    let text = success(&["run", "--trace", &path]);
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    assert!(text.contains("load 2 requests of "), "{text}");
+    assert!(
+        text.contains("trace.csv (BurstGPT trace); left out: 1 failed, 0 response tokens server"),
+        "{text}"
+    );
+    let picked = json(&["run", "--trace", &path, "--where", "Model=GPT-4"]);
+    assert_eq!(picked["completed"], 1);
+}
+
+#[test]
+fn a_format_can_be_named() {
+    let (_folder, path) = file(BURST_GPT);
+    let run = |format: &str| failure(&["run", "--trace", &path, "--trace-format", format]);
+    let message = run("azure");
+    assert!(
+        message.contains("trace.csv:1: no column TIMESTAMP; rename Timestamp?"),
+        "{message}"
+    );
+    let message = run("mooncake");
+    assert!(
+        message.contains("trace.csv:1: expected JSON, found \"Timestamp,Model"),
+        "{message}"
+    );
+    let message = run("csv");
+    assert!(
+        message
+            .contains("expected one of rooflut, azure, burstgpt, mooncake, vllm, inference-perf"),
+        "{message}"
+    );
+    let message = failure(&["run", "--trace-format", "azure"]);
+    assert!(message.contains("--trace"), "{message}");
+}
+
+#[test]
+fn a_benchmark_without_start_times_says_what_its_arrivals_are() {
+    let (_folder, path) = file(
+        r#"{"request_rate": 2.5, "burstiness": 1.0, "max_concurrency": null,
+            "input_lens": [100, 200, 300], "output_lens": [10, 0, 5]}"#,
+    );
+    let answer = json(&["run", "--trace", &path]);
+    assert_eq!(answer["completed"], 2);
+    assert_eq!(answer["load"]["format"], "vllm");
+    assert_eq!(answer["load"]["arrivals"], "poisson");
+    let text = success(&["run", "--trace", &path]);
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let expected =
+        "(vLLM benchmark result, Poisson arrivals at its 2.5 per second); left out: 1 failed";
+    assert!(text.join(" ").contains(expected), "{text:?}");
+}
+
+#[test]
+fn a_trace_of_blocks_runs_through() {
+    let (_folder, path) = file(
+        "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [0, 1]}\n\
+         {\"timestamp\": 9, \"input_length\": 700, \"output_length\": 6, \"hash_ids\": [0, 2]}\n",
+    );
+    assert_eq!(json(&["run", "--trace", &path])["completed"], 2);
+}

@@ -12,7 +12,7 @@ use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
-pub(crate) use run::{Arrival, RunArgs, ServerArgs, SyntheticArgs};
+pub(crate) use run::{Arrival, RunArgs, ServerArgs, SyntheticArgs, TraceArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
 pub(crate) use tables::{ScoreArgs, TablesArgs, TablesCommand};
 pub(crate) use validate::ValidateArgs;

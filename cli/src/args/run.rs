@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rooflut::sim::Scheduling;
+use rooflut_traces::{Condition, Format};
 
 use super::Target;
-use crate::value::{self, Condition};
+use crate::value;
 
 /// Arguments of `rooflut run`.
 #[derive(Args)]
@@ -64,11 +65,15 @@ pub(crate) struct SyntheticArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Trace")]
 pub(crate) struct TraceArgs {
-    /// CSV with the columns arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens].
+    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace.
     #[arg(long, value_name = "FILE", conflicts_with_all =
           ["rate", "arrival", "prompt", "output", "requests", "cached_prompt", "seed"])]
     pub(crate) trace: Option<PathBuf>,
-    /// Only the rows with this value in this column (repeatable).
+    /// Format of the trace: rooflut, azure, burstgpt, mooncake, vllm or inference-perf [default: by its
+    /// columns or keys].
+    #[arg(long, value_name = "NAME", requires = "trace", value_parser = value::trace_format)]
+    pub(crate) trace_format: Option<Format>,
+    /// Only the rows of a CSV with this value in this column (repeatable).
     #[arg(long = "where", value_name = "COLUMN=VALUE", requires = "trace",
           value_parser = value::condition)]
     pub(crate) conditions: Vec<Condition>,

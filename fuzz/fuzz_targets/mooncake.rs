@@ -1,0 +1,5 @@
+#![no_main]
+
+use rooflut_traces::Format;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooflut_fuzz::trace(bytes, Some(Format::Mooncake)));

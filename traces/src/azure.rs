@@ -1,0 +1,68 @@
+//! Azure LLM inference traces (<https://github.com/Azure/AzurePublicDataset>).
+
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::TimeZone;
+use rooflut::sim::Request;
+
+use crate::arrivals::LATEST_NS;
+use crate::cell::tokens;
+use crate::error::{Problem, TraceError};
+use crate::format::Format;
+use crate::table::{Columns, Entry, Header, Row};
+
+static PARSER: DateTimeParser = DateTimeParser::new();
+/// Characters of a date, which has `-` itself.
+const DATE: usize = "2023-11-16".len();
+
+/// Where the columns are.
+pub(crate) struct AzureColumns {
+    timestamp: usize,
+    context_tokens: usize,
+    generated_tokens: usize,
+}
+
+impl Columns for AzureColumns {
+    fn find(header: &Header<'_>) -> Result<AzureColumns, TraceError> {
+        let required = |name| header.required(Format::Azure, name);
+        Ok(AzureColumns {
+            timestamp: required("TIMESTAMP")?,
+            context_tokens: required("ContextTokens")?,
+            generated_tokens: required("GeneratedTokens")?,
+        })
+    }
+
+    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
+        Ok(Entry::Request(Request {
+            arrival_ns: unix_ns("TIMESTAMP", row.cell(self.timestamp))?,
+            prompt_tokens: tokens("ContextTokens", row.cell(self.context_tokens))?,
+            output_tokens: tokens("GeneratedTokens", row.cell(self.generated_tokens))?,
+            ..Request::default()
+        }))
+    }
+}
+
+/// Nanoseconds since 1970, UTC, within what the simulator's clock can tell.
+fn unix_ns(key: &'static str, text: &str) -> Result<u64, Problem> {
+    let Some(timestamp) = timestamp(text) else {
+        let expected = "a date and time such as 2023-11-16 18:15:46.6805900";
+        return Err(Problem::value(key, expected, text));
+    };
+    let ns = u64::try_from(timestamp.as_nanosecond()).ok();
+    let ns = ns.filter(|ns| *ns <= LATEST_NS);
+    ns.ok_or_else(|| Problem::value(key, "a time between the years 1970 and 2262", text))
+}
+
+fn timestamp(text: &str) -> Option<Timestamp> {
+    let time = text.as_bytes().get(DATE..)?;
+    let has_offset = time
+        .iter()
+        .any(|byte| matches!(byte, b'+' | b'-' | b'Z' | b'z'));
+    match has_offset {
+        true => PARSER.parse_timestamp(text).ok(),
+        false => {
+            let civil = PARSER.parse_datetime(text).ok()?;
+            TimeZone::UTC.to_timestamp(civil).ok()
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The result of `vllm bench serve --save-result --save-detailed`.
+
+use rooflut::sim::{Arrivals, Request};
+use rooflut::units::Seconds;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::arrivals::LATEST_NS;
+use crate::cell::{Unit, time_ns, tokens};
+use crate::error::{Key, Problem, TraceError};
+use crate::format::Format;
+use crate::json::Json;
+use crate::left_out::LeftOut;
+use crate::trace::{ArrivalSource, Parts};
+
+#[derive(Deserialize)]
+struct Record<'t> {
+    #[serde(borrow)]
+    input_lens: Option<&'t RawValue>,
+    #[serde(borrow)]
+    output_lens: Option<&'t RawValue>,
+    #[serde(borrow)]
+    start_times: Option<&'t RawValue>,
+    #[serde(borrow)]
+    request_rate: Option<&'t RawValue>,
+    #[serde(borrow)]
+    burstiness: Option<&'t RawValue>,
+    #[serde(borrow)]
+    max_concurrency: Option<&'t RawValue>,
+    ramp_up_strategy: Option<IgnoredAny>,
+    /// What a result without details has.
+    request_throughput: Option<IgnoredAny>,
+}
+
+/// The requests of the one result.
+pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
+    let mut parts = None;
+    json.records(|text| match parts {
+        None => {
+            parts = Some(result(json, text)?);
+            Ok(())
+        }
+        Some(_) => Err(json.at(text, Problem::SeveralResults)),
+    })?;
+    parts.ok_or_else(|| {
+        let format = Format::Vllm;
+        Problem::Empty { format }.into()
+    })
+}
+
+/// Sets a value of each request.
+type Set = fn(&mut Request, Key, &str) -> Result<(), Problem>;
+
+fn result<'t>(json: &Json<'t>, text: &'t str) -> Result<Parts, TraceError> {
+    let record: Record<'t> = json.object(text)?;
+    if record.input_lens.is_none() && record.request_throughput.is_some() {
+        let format = Format::Vllm;
+        return Err(Problem::NoDetails { format }.into());
+    }
+    let required = |key, found| json.required((Format::Vllm, text), key, found);
+    let input_lens = required("input_lens", record.input_lens)?;
+    let output_lens = required("output_lens", record.output_lens)?;
+    let mut requests = prompts(json, input_lens)?;
+    fill(
+        json,
+        ("output_lens", output_lens),
+        &mut requests,
+        |request, key, text| {
+            request.output_tokens = tokens(key, text)?;
+            Ok(())
+        },
+    )?;
+    let arrivals = match record.start_times {
+        Some(times) => {
+            let list = ("start_times", times.get());
+            fill(json, list, &mut requests, |request, key, text| {
+                request.arrival_ns = time_ns(key, text, Unit::Seconds)?;
+                Ok(())
+            })?;
+            ArrivalSource::Recorded
+        }
+        None => {
+            let source = record
+                .arrivals()
+                .map_err(|problem| json.at(text, problem))?;
+            draw(source, &mut requests).map_err(|problem| json.at(text, problem))?;
+            source
+        }
+    };
+    let mut parts = Parts {
+        requests,
+        arrivals: Some(arrivals),
+        ..Parts::default()
+    };
+    parts.leave_out_failures();
+    Ok(parts)
+}
+
+impl Parts {
+    fn leave_out_failures(&mut self) {
+        let left_out = &mut self.left_out;
+        self.requests.retain(|request| {
+            let served = request.output_tokens > 0;
+            if !served {
+                left_out.count(LeftOut::NoOutput);
+            }
+            served
+        });
+    }
+}
+
+/// Requests with the prompts of `list`.
+fn prompts<'t>(json: &Json<'t>, list: &'t str) -> Result<Vec<Request>, TraceError> {
+    let mut requests = Vec::new();
+    json.elements(list, |index, text| {
+        let prompt_tokens = tokens(Key::element("input_lens", index), text);
+        requests.push(Request {
+            prompt_tokens: prompt_tokens.map_err(|problem| json.at(text, problem))?,
+            ..Request::default()
+        });
+        Ok(())
+    })?;
+    Ok(requests)
+}
+
+/// Sets a value of each request to its element of `list`.
+fn fill<'t>(
+    json: &Json<'t>,
+    (name, list): (&'static str, &'t str),
+    requests: &mut [Request],
+    set: Set,
+) -> Result<(), TraceError> {
+    let mut found = 0;
+    json.elements(list, |index, text| {
+        found += 1;
+        match requests.get_mut(index) {
+            Some(request) => set(request, Key::element(name, index), text)
+                .map_err(|problem| json.at(text, problem)),
+            None => Ok(()),
+        }
+    })?;
+    let expected = requests.len() as u64;
+    match found == expected {
+        true => Ok(()),
+        false => Err(json.at(
+            list,
+            Problem::Lengths {
+                list: name,
+                found,
+                expected,
+            },
+        )),
+    }
+}
+
+impl Record<'_> {
+    /// What the arrivals of a result without start times follow.
+    fn arrivals(&self) -> Result<ArrivalSource, Problem> {
+        let no_arrivals = |why: String| Problem::NoArrivals { why };
+        if self.ramp_up_strategy.is_some() {
+            return Err(no_arrivals("a ramp-up strategy".to_owned()));
+        }
+        let Some(rate) = self.request_rate.map(RawValue::get) else {
+            return Err(no_arrivals("neither".to_owned()));
+        };
+        if rate == "\"inf\"" {
+            return match self.max_concurrency.map(RawValue::get) {
+                None => Ok(ArrivalSource::AtOnce),
+                Some(limit) => Err(no_arrivals(format!(
+                    "request_rate \"inf\" with max_concurrency {limit}"
+                ))),
+            };
+        }
+        let burstiness = self.burstiness.map_or("1.0", RawValue::get);
+        if burstiness.parse() != Ok(1.0_f64) {
+            return Err(no_arrivals(format!("burstiness {burstiness}")));
+        }
+        match rate.parse::<f64>() {
+            Ok(requests_per_s) if requests_per_s > 0.0 => {
+                Ok(ArrivalSource::Poisson { requests_per_s })
+            }
+            _ => Err(Problem::value(
+                "request_rate",
+                "requests per second, or \"inf\"",
+                rate,
+            )),
+        }
+    }
+}
+
+/// Draws the arrivals that were not recorded.
+fn draw(source: ArrivalSource, requests: &mut [Request]) -> Result<(), Problem> {
+    let ArrivalSource::Poisson { requests_per_s } = source else {
+        return Ok(());
+    };
+    // vLLM stretches its gaps so that the last request is sent at requests / rate. The series at 1 per
+    // second tells by how much.
+    let span_s = requests.len() as f64 / requests_per_s;
+    let too_slow = || {
+        let expected = format!(
+            "a rate at which requests arrive within {} seconds",
+            LATEST_NS / 1_000_000_000
+        );
+        Problem::value("request_rate", expected, requests_per_s.to_string())
+    };
+    let series = || Arrivals::try_poisson(1.0, 0).map_err(|_| too_slow());
+    let last = series()?.take(requests.len()).last().unwrap_or(1).max(1);
+    let stretch = span_s / Seconds::from_us(last as f64 / 1e3).0;
+    for (request, arrival_ns) in requests.iter_mut().zip(series()?) {
+        request.arrival_ns = Seconds(arrival_ns as f64 * 1e-9 * stretch).to_nanos();
+        if request.arrival_ns > LATEST_NS {
+            return Err(too_slow());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Azure LLM inference traces.
+
+mod support;
+
+use rooflut_traces::{ArrivalSource, Format};
+use support::{disguises, message, requests, shapes, trace, trace_as};
+
+const OF_2023: &str = "TIMESTAMP,ContextTokens,GeneratedTokens\n\
+                       2023-11-16 18:15:46.6800000,374,44\n\
+                       2023-11-16 18:15:50.9950000,396,109\n\
+                       2023-11-16 18:15:50.9950000,0,0\n";
+const OF_2024: &str = "TIMESTAMP,ContextTokens,GeneratedTokens\n\
+                       2024-05-10 00:00:00.009000+00:00,2162,5\n\
+                       2024-05-10 00:00:01+00:00,2399,6\n\
+                       2024-05-09 23:00:00.010000-01:00,1,1\n";
+
+#[test]
+fn times_of_both_years_count_from_the_earliest() {
+    let trace = trace(OF_2023).unwrap();
+    assert_eq!(
+        (trace.format, trace.arrivals),
+        (Format::Azure, ArrivalSource::Recorded)
+    );
+    assert_eq!(
+        shapes(&trace),
+        [(0, 374, 44), (4315, 396, 109), (4315, 0, 0)]
+    );
+    assert!(trace.left_out.is_empty() && trace.listed_ids.is_empty());
+    let trace = support::trace(OF_2024).unwrap();
+    assert_eq!(shapes(&trace), [(0, 2162, 5), (991, 2399, 6), (1, 1, 1)]);
+}
+
+#[test]
+fn rows_need_not_ascend() {
+    let text = "GeneratedTokens,TIMESTAMP,ContextTokens\n\
+                1,2024-05-10T00:00:02Z,10\n\
+                2,2024-05-10 00:00:01,20\n";
+    let trace = trace_as(Format::Azure, text).unwrap();
+    assert_eq!(shapes(&trace), [(1000, 10, 1), (0, 20, 2)]);
+}
+
+#[test]
+fn a_tenth_of_a_microsecond_counts() {
+    let text = OF_2023.replace("50.9950000", "46.6805901");
+    assert_eq!(trace(&text).unwrap().requests[1].arrival_ns, 590_100);
+}
+
+#[test]
+fn byte_order_marks_line_ends_and_quotes_change_nothing() {
+    let plain = trace(OF_2023);
+    for disguise in disguises(OF_2023) {
+        assert_eq!(trace(&disguise), plain);
+    }
+    let quoted = OF_2023.replace(",374,", "\" ,\"374\",");
+    assert_eq!(
+        trace(&quoted.replace("2023-11-16 18:15:46", "\"2023-11-16 18:15:46")),
+        plain
+    );
+}
+
+#[test]
+fn conditions_pick_rows_and_the_earliest_of_them_is_zero() {
+    let requests = requests(OF_2023, &["ContextTokens=396"]).unwrap();
+    assert_eq!((requests.len(), requests[0].arrival_ns), (1, 0));
+}
+
+#[test]
+fn mistakes_are_named() {
+    for wrong in [
+        "yesterday",
+        "2023-11-31 18:15:46",
+        "2023-11-16 25:00:00",
+        "",
+        "1700158546",
+    ] {
+        assert_eq!(
+            message(&OF_2023.replace("2023-11-16 18:15:46.6800000", wrong)),
+            format!(
+                ":2: TIMESTAMP: expected a date and time such as 2023-11-16 18:15:46.6805900, found \
+                 \"{wrong}\"; correct this line"
+            )
+        );
+    }
+    for wrong in ["1969-12-31 23:59:59", "2263-01-01 00:00:00"] {
+        let message = message(&OF_2023.replace("2023-11-16 18:15:46.6800000", wrong));
+        assert!(
+            message.contains("expected a time between the years 1970 and 2262"),
+            "{message}"
+        );
+    }
+    assert_eq!(
+        message(&OF_2023.replace("396", "-1")),
+        ":3: ContextTokens: expected a whole number of tokens, found \"-1\"; correct this line"
+    );
+    assert_eq!(
+        message(&OF_2023.replace("GeneratedTokens", "Other")),
+        ":1: no column GeneratedTokens, found TIMESTAMP, ContextTokens, Other; expected TIMESTAMP, \
+         ContextTokens, GeneratedTokens"
+    );
+    assert_eq!(
+        message(&OF_2023.replace("GeneratedTokens", "generated_tokens")),
+        ":1: no column GeneratedTokens; rename generated_tokens?"
+    );
+    assert_eq!(
+        message("TIMESTAMP,ContextTokens,GeneratedTokens\n"),
+        ": no rows; expected one line per request"
+    );
+}
+
+#[test]
+fn a_format_that_is_named_is_not_guessed() {
+    let message = trace_as(
+        Format::Azure,
+        "arrival_ms,prompt_tokens,output_tokens\n0,1,1\n",
+    );
+    assert!(
+        message
+            .unwrap_err()
+            .starts_with(":1: no column TIMESTAMP, found arrival_ms")
+    );
+    assert_eq!(
+        trace_as(Format::Azure, "").unwrap_err(),
+        ": the file is empty; expected a header (TIMESTAMP, ContextTokens, GeneratedTokens) and one \
+         line per request"
+    );
+}

@@ -1,0 +1,117 @@
+//! What holds for any bytes.
+
+mod support;
+
+use proptest::prelude::*;
+use rooflut::sim::{Content, SimConfig};
+use rooflut_traces::{Format, Options, Trace, read};
+
+fn check(trace: &Trace) {
+    assert!(!trace.requests.is_empty());
+    for request in &trace.requests {
+        assert!(request.arrival_ns <= SimConfig::LAST_ARRIVAL_NS);
+        assert!(request.cached_prompt_tokens <= request.prompt_tokens);
+        match request.content {
+            Content::Listed { first, count } => {
+                assert!(u64::from(first) + u64::from(count) <= trace.listed_ids.len() as u64);
+            }
+            Content::Texts { prefix_tokens, .. } => assert!(prefix_tokens <= request.prompt_tokens),
+            Content::Unique => {}
+        }
+    }
+}
+
+/// Reads as every format and as the one that is recognised.
+fn check_all(bytes: &[u8]) {
+    for format in Format::ALL.map(Some).into_iter().chain([None]) {
+        let options = Options {
+            format,
+            ..Options::default()
+        };
+        match read(bytes, &options) {
+            Ok(trace) => check(&trace),
+            Err(error) => {
+                let message = error.to_string();
+                assert!(!message.contains(char::is_control), "{message}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        check_all(&bytes);
+    }
+
+    #[test]
+    fn any_text_of_these_words_is_read_or_refused(
+        words in proptest::collection::vec(proptest::sample::select(WORDS), 0..60)
+    ) {
+        check_all(words.concat().as_bytes());
+    }
+
+    #[test]
+    fn every_row_of_plausible_numbers_is_a_request(
+        rows in proptest::collection::vec((0_u64..1_000_000, 0_u32.., 0_u32..), 1..50)
+    ) {
+        let mut own = "arrival_ms,prompt_tokens,output_tokens\n".to_owned();
+        let mut lines = String::new();
+        for (ms, prompt, output) in &rows {
+            own.push_str(&format!("{ms},{prompt},{output}\n"));
+            lines.push_str(&format!(
+                "{{\"timestamp\": {ms}, \"input_length\": {prompt}, \"output_length\": {output}}}\n"
+            ));
+        }
+        let earliest = rows.iter().map(|row| row.0).min().unwrap_or_default();
+        let shifted: Vec<(u64, u32, u32)> = rows.iter().map(|row| (row.0 - earliest, row.1, row.2)).collect();
+        prop_assert_eq!(support::shapes(&support::trace(&own).unwrap()), rows);
+        prop_assert_eq!(support::shapes(&support::trace(&lines).unwrap()), shifted);
+    }
+}
+
+const WORDS: &[&str] = &[
+    "arrival_ms",
+    "prompt_tokens",
+    "output_tokens",
+    "prefix_id",
+    "TIMESTAMP",
+    "ContextTokens",
+    "GeneratedTokens",
+    "Timestamp",
+    "Request tokens",
+    "Response tokens",
+    "timestamp",
+    "input_length",
+    "output_length",
+    "hash_ids",
+    "input_lens",
+    "output_lens",
+    "start_times",
+    "request_rate",
+    "start_time",
+    "info",
+    "error",
+    "2024-05-10 00:00:00",
+    "0",
+    "7",
+    "1e300",
+    "-1",
+    "null",
+    "\"",
+    "\"",
+    ",",
+    ",",
+    "\n",
+    "\n",
+    "\r",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ": ",
+    "\u{feff}",
+    "é",
+    "\\",
+];
