@@ -1,9 +1,7 @@
 //! `rooflut run`: a server under load.
 
-use std::cell::Cell;
-
 use rooflut::sim::{Arrivals, Request, SimReport, Simulator};
-use rooflut::step::{LatencyModel, Origins, RooflineModel, StepBatch, StepTime};
+use rooflut::step::{TabulatedModel, Tally};
 use rooflut::table::Strictness;
 
 use crate::args::{Arrival, RunArgs, SyntheticArgs};
@@ -16,11 +14,17 @@ use crate::run_output::Outcome;
 use crate::server::Placement;
 use crate::trace;
 
+/// Tokens of a step up to which its time is worked out beforehand.
+const MOST_TABULATED: u32 = 8_192;
+
 /// Simulates and answers with the text to print, and with an error if no request was served.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let placement = Placement::find(&args.target)?;
     let config = placement.config(&args.server)?;
-    let model = Observed::new(placement.roofline(Strictness::ANY)?);
+    let roofline = placement.roofline(Strictness::ANY)?;
+    let tabulated =
+        TabulatedModel::new(roofline, config.max_num_batched_tokens.min(MOST_TABULATED));
+    let model = Tally::new(&tabulated);
     let trace_path = args.trace.trace.as_deref();
     let trace = trace_path.map(|path| Ok((path, trace::read(path, &args.trace)?)));
     let trace = trace.transpose()?;
@@ -59,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     })
 }
 
-fn simulate(simulator: &Simulator<&Observed>, requests: &[Request]) -> SimReport {
+fn simulate(simulator: &Simulator<&Tally<'_>>, requests: &[Request]) -> SimReport {
     let mut bar = Bar::new();
     simulator.run_observed(requests, |progress| bar.observe(progress))
 }
@@ -93,33 +97,4 @@ fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {
         });
     }
     Ok(requests)
-}
-
-/// The step model, and where its answers came from.
-struct Observed {
-    model: RooflineModel,
-    origins: Cell<Origins>,
-}
-
-impl Observed {
-    fn new(model: RooflineModel) -> Observed {
-        Observed {
-            model,
-            origins: Cell::default(),
-        }
-    }
-
-    fn origins(&self) -> Origins {
-        self.origins.get()
-    }
-}
-
-impl LatencyModel for Observed {
-    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-        let time = self.model.step_time(batch);
-        let mut origins = self.origins.get();
-        origins.add(&time);
-        self.origins.set(origins);
-        time
-    }
 }

@@ -9,6 +9,8 @@ mod origins;
 mod roofline;
 #[cfg(feature = "alloc")]
 mod tabulated;
+#[cfg(feature = "alloc")]
+mod tally;
 mod time;
 
 pub use crate::op::Binding;
@@ -19,4 +21,6 @@ pub use origins::Origins;
 pub use roofline::RooflineModel;
 #[cfg(feature = "alloc")]
 pub use tabulated::TabulatedModel;
+#[cfg(feature = "alloc")]
+pub use tally::Tally;
 pub use time::{LatencyModel, Part, PartTime, StepTime};

@@ -1,15 +1,17 @@
 //! Where the time of many steps comes from.
 
-use super::StepTime;
+use super::{Binding, Part, StepTime};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
-/// Time of steps by origin.
+/// Time of steps by origin, by part, and by what set the pace.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Origins {
     looked_up: [Seconds; Provenance::ALL.len()],
     /// Time of the parts that no table holds ([`Part::is_looked_up`](super::Part::is_looked_up)).
     fitted: Seconds,
+    by_part: [Seconds; Part::COUNT],
+    by_binding: [Seconds; Binding::ALL.len()],
     total: Seconds,
     worst: Option<Provenance>,
 }
@@ -17,14 +19,27 @@ pub struct Origins {
 impl Origins {
     /// Counts one more step.
     pub fn add(&mut self, step: &StepTime) {
+        self.add_times(step, 1);
+    }
+
+    /// Counts `times` more of a step.
+    pub fn add_times(&mut self, step: &StepTime, times: u64) {
+        let times = times as f64;
         for part in step.parts() {
+            let time = part.time * times;
             let slot = self.looked_up.get_mut(part.provenance as usize);
             match slot.filter(|_| part.part.is_looked_up()) {
-                Some(slot) => *slot += part.time,
-                None => self.fitted += part.time,
+                Some(slot) => *slot += time,
+                None => self.fitted += time,
+            }
+            if let Some(slot) = self.by_part.get_mut(part.part as usize) {
+                *slot += time;
+            }
+            if let Some(slot) = self.by_binding.get_mut(part.binding as usize) {
+                *slot += time;
             }
         }
-        self.total += step.total();
+        self.total += step.total() * times;
         self.worst = self.worst.max(Some(step.provenance()));
     }
 
@@ -48,6 +63,16 @@ impl Origins {
         self.share(self.fitted)
     }
 
+    /// Share of the time by part, in the order of [`Part::ALL`].
+    pub fn part_shares(&self) -> [f64; Part::COUNT] {
+        self.by_part.map(|time| self.share(time))
+    }
+
+    /// Share of the time by what set the pace, in the order of [`Binding::ALL`].
+    pub fn binding_shares(&self) -> [f64; Binding::ALL.len()] {
+        self.by_binding.map(|time| self.share(time))
+    }
+
     fn share(&self, time: Seconds) -> f64 {
         if self.total > Seconds::ZERO {
             time.0 / self.total.0
@@ -60,7 +85,6 @@ impl Origins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::{Binding, Part};
 
     #[test]
     #[allow(clippy::float_cmp)] // Powers of two: exact.

@@ -1,9 +1,7 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::kernels::{FfnOps, GatedOps, Kernels};
-use super::{
-    Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime,
-};
+use super::{Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime};
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
@@ -252,7 +250,8 @@ impl LatencyModel for RooflineModel {
         if let Some(all) = self.prefill_attention(batch.prefill) {
             add(&mut step, Part::PrefillAttention, 1.0, all);
         }
-        if let Some(all) = self.decode_attention(batch.decode_requests(), batch.decode_kv_tokens()) {
+        if let Some(all) = self.decode_attention(batch.decode_requests(), batch.decode_kv_tokens())
+        {
             add(&mut step, Part::DecodeAttention, 1.0, all);
         }
         for (part, once) in self.sampling(batch.sampled_tokens()).into_iter().flatten() {

@@ -43,11 +43,19 @@ impl TabulatedModel {
     pub fn new(model: RooflineModel, most_tokens: u32) -> TabulatedModel {
         let counts = 0..=u64::from(most_tokens);
         TabulatedModel {
-            tokens: counts.clone().map(|count| of_tokens(&model, count)).collect(),
+            tokens: counts
+                .clone()
+                .map(|count| of_tokens(&model, count))
+                .collect(),
             rows: counts.map(|count| of_rows(&model, count)).collect(),
             host: model.host().map(|host| host.time),
             model,
         }
+    }
+
+    /// The most tokens that are worked out.
+    pub fn most_tokens(&self) -> u32 {
+        self.tokens.len().saturating_sub(1) as u32
     }
 
     /// The model that it is made of.
@@ -57,12 +65,7 @@ impl TabulatedModel {
 
     /// The total of a step, given the attention over all layers.
     #[inline]
-    pub(super) fn total(
-        &self,
-        tokens: u64,
-        attention: [Option<OpTime>; 2],
-        rows: u64,
-    ) -> Seconds {
+    pub(super) fn total(&self, tokens: u64, attention: [Option<OpTime>; 2], rows: u64) -> Seconds {
         if tokens == 0 {
             return Seconds::ZERO;
         }
@@ -94,7 +97,8 @@ impl LatencyModel for TabulatedModel {
         let requests = batch.decode_requests();
         let attention = [
             self.model.prefill_attention(batch.prefill),
-            self.model.decode_attention(requests, batch.decode_kv_tokens()),
+            self.model
+                .decode_attention(requests, batch.decode_kv_tokens()),
         ];
         self.total(batch.tokens(), attention, batch.sampled_tokens())
     }

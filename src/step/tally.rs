@@ -1,0 +1,169 @@
+//! Where the time of many steps went, without a look at every part of every step.
+
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use super::{DecodeGroup, LatencyModel, Origins, Part, StepBatch, StepTime, TabulatedModel};
+use crate::op::OpTime;
+use crate::table::Provenance;
+use crate::units::Seconds;
+
+/// A [`TabulatedModel`] that remembers what it was asked for.
+///
+/// Steps are counted by tokens and by sampled rows, and the time of attention is added up: the parts of
+/// a step are worked out once for each count, at the end.
+#[derive(Debug, Clone)]
+pub struct Tally<'m> {
+    model: &'m TabulatedModel,
+    steps_of_tokens: Vec<Cell<u64>>,
+    steps_of_rows: Vec<Cell<u64>>,
+    steps: Cell<u64>,
+    prefill: AttentionTally,
+    decode: AttentionTally,
+    /// Steps beyond what is worked out beforehand.
+    others: Cell<Origins>,
+}
+
+/// Time of attention by provenance, and by what bound it.
+#[derive(Debug, Clone, Default)]
+struct AttentionTally {
+    seconds: [[Cell<f64>; crate::op::Binding::ALL.len()]; Provenance::ALL.len()],
+}
+
+impl<'m> Tally<'m> {
+    /// Nothing asked for yet.
+    pub fn new(model: &'m TabulatedModel) -> Tally<'m> {
+        let zeros = || (0..=model.most_tokens()).map(|_| Cell::new(0)).collect();
+        Tally {
+            model,
+            steps_of_tokens: zeros(),
+            steps_of_rows: zeros(),
+            steps: Cell::new(0),
+            prefill: AttentionTally::default(),
+            decode: AttentionTally::default(),
+            others: Cell::default(),
+        }
+    }
+
+    /// How many steps it was asked for.
+    pub fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    /// Where the time of all steps went.
+    pub fn origins(&self) -> Origins {
+        let mut origins = self.others.get();
+        for (tokens, count) in (0_u64..).zip(&self.steps_of_tokens) {
+            if count.get() > 0 {
+                let mut step = StepTime::ZERO;
+                self.model.model().add_tokens(&mut step, tokens);
+                origins.add_times(&step, count.get());
+            }
+        }
+        for (rows, count) in (0_u64..).zip(&self.steps_of_rows) {
+            if count.get() > 0 {
+                let mut step = StepTime::ZERO;
+                for (part, once) in self.model.model().sampling(rows).into_iter().flatten() {
+                    step.add(part, once.time, once.binding, once.provenance);
+                }
+                origins.add_times(&step, count.get());
+            }
+        }
+        self.prefill.add_to(&mut origins, Part::PrefillAttention);
+        self.decode.add_to(&mut origins, Part::DecodeAttention);
+        if let Some(host) = self.model.model().host() {
+            let mut step = StepTime::ZERO;
+            step.add(Part::Host, host.time, host.binding, host.provenance);
+            let counted: u64 = self.steps_of_tokens.iter().map(Cell::get).sum();
+            origins.add_times(&step, counted);
+        }
+        origins
+    }
+
+    /// Counts a step and answers its time.
+    #[inline]
+    fn count(&self, tokens: u64, attention: [Option<OpTime>; 2], rows: u64) -> Option<Seconds> {
+        let of_tokens = self.steps_of_tokens.get(tokens as usize)?;
+        let of_rows = self.steps_of_rows.get(rows as usize)?;
+        of_tokens.set(of_tokens.get() + 1);
+        if rows > 0 {
+            of_rows.set(of_rows.get() + 1);
+        }
+        let [prefill, decode] = attention;
+        self.prefill.count(prefill);
+        self.decode.count(decode);
+        Some(self.model.total(tokens, attention, rows))
+    }
+
+    /// Counts a step that is not worked out beforehand.
+    #[cold]
+    fn count_other(&self, batch: &StepBatch<'_>) -> Seconds {
+        let step = self.model.step_time(batch);
+        let mut others = self.others.get();
+        others.add(&step);
+        self.others.set(others);
+        step.total()
+    }
+}
+
+impl AttentionTally {
+    #[inline]
+    fn count(&self, once: Option<OpTime>) {
+        let Some(once) = once else {
+            return;
+        };
+        let by_binding = self.seconds.get(once.provenance as usize);
+        if let Some(slot) = by_binding.and_then(|slots| slots.get(once.binding as usize)) {
+            slot.set(slot.get() + once.time.0);
+        }
+    }
+
+    fn add_to(&self, origins: &mut Origins, part: Part) {
+        for (provenance, by_binding) in Provenance::ALL.into_iter().zip(&self.seconds) {
+            for (binding, seconds) in crate::op::Binding::ALL.into_iter().zip(by_binding) {
+                if seconds.get() > 0.0 {
+                    let mut step = StepTime::ZERO;
+                    step.add(part, Seconds(seconds.get()), binding, provenance);
+                    origins.add(&step);
+                }
+            }
+        }
+    }
+}
+
+impl LatencyModel for Tally<'_> {
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        self.total_time(batch);
+        self.model.step_time(batch)
+    }
+
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        self.steps.set(self.steps.get() + 1);
+        let (tokens, rows) = (batch.tokens(), batch.sampled_tokens());
+        let requests = batch.decode_requests();
+        let model = self.model.model();
+        let attention = [
+            model.prefill_attention(batch.prefill),
+            model.decode_attention(requests, batch.decode_kv_tokens()),
+        ];
+        self.count(tokens, attention, rows)
+            .unwrap_or_else(|| self.count_other(batch))
+    }
+
+    #[inline]
+    fn decode_time(&self, decode: DecodeGroup) -> Seconds {
+        self.steps.set(self.steps.get() + 1);
+        let requests = u64::from(decode.requests);
+        let attention = self
+            .model
+            .model()
+            .decode_attention(requests, decode.kv_tokens);
+        self.count(requests, [None, attention], requests)
+            .unwrap_or_else(|| {
+                self.count_other(&StepBatch {
+                    prefill: &[],
+                    decode: &[decode],
+                })
+            })
+    }
+}
