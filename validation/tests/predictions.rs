@@ -159,10 +159,8 @@ fn a_replay_waits_for_the_step_that_is_under_way_as_its_engine_does() {
     // The second request comes while the first decodes for many steps. The engines differ in nothing
     // but the schedule.
     let ttft = |scheduling| {
-        let engine = EngineStack {
-            scheduling,
-            ..stacks::VLLM_0_15_1
-        };
+        let mut engine = stacks::VLLM_0_15_1;
+        engine.scheduling = scheduling;
         let common = "r,h100,llama-3.1-8b,,1,vllm-0.15.1,,0";
         let rows = format!("{common},0,30,200,20,5,30\n{common},100,30,2,20,5,30\n");
         let dataset = read("requests.csv", format!("{REQUESTS}{rows}")).unwrap();
