@@ -154,9 +154,7 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
     );
     assert_eq!(
         failure(&["validate", &good, &bad]),
-        format!(
-            "{bad}:2: step_ms: expected a number, 0 or more, found \"fast\"; correct this line"
-        )
+        format!("{bad}:2: step_ms: expected a finite number, found \"fast\"; correct this line")
     );
     let other = folder.file("other.csv", "a,b\n1,2\n");
     let message = failure(&["validate", &other]);

@@ -74,6 +74,7 @@ impl Pair {
         match (self.predicted, self.measured) {
             // A metric that cannot exist may be told as 0.
             (_, None) | (None, Some(0.0)) => Ok(None),
+            (_, Some(measured)) if measured <= 0.0 => Err(Reason::NotPositive(metric)),
             (None, Some(_)) => Err(Reason::NoLengths(metric)),
             (Some(predicted), Some(actual)) => {
                 let comparison = Comparison {
@@ -83,7 +84,7 @@ impl Pair {
                 };
                 match comparison.signed().is_finite() {
                     true => Ok(Some(comparison)),
-                    false => Err(Reason::MeasuredZero(metric)),
+                    false => Err(Reason::NotPositive(metric)),
                 }
             }
         }
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_not_compared_and_zero_is_named() {
+    fn what_was_not_measured_is_not_compared_and_zero_and_less_are_named() {
         let compare = |predicted, measured| {
             let pair = Pair {
                 metric: Metric::Tpot,
@@ -120,10 +121,17 @@ mod tests {
         assert_eq!(compare(Some(1.0), Some(2.0)), Ok(true));
         assert_eq!(compare(Some(1.0), None), Ok(false));
         assert_eq!(compare(None, Some(0.0)), Ok(false));
-        assert_eq!(
-            compare(Some(1.0), Some(0.0)).unwrap_err(),
-            "the measured tpot is 0"
-        );
+        for (predicted, measured) in [
+            (Some(1.0), 0.0),
+            (Some(1.0), -2.0),
+            (Some(1.0), f64::MIN_POSITIVE / 4.0),
+            (None, -1.0),
+        ] {
+            assert_eq!(
+                compare(predicted, Some(measured)).unwrap_err(),
+                "the measured tpot is 0 or less"
+            );
+        }
         assert_eq!(
             compare(None, Some(2.0)).unwrap_err(),
             "a tpot was measured that the row gives no lengths for"

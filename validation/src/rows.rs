@@ -9,6 +9,8 @@ pub struct Label {
     pub id: String,
     /// Its place in the run.
     pub stage: Stage,
+    /// Its line in the file, from 1.
+    pub line: u64,
 }
 
 /// The place of a row in its run.

@@ -68,8 +68,51 @@ fn line_ends_a_byte_order_mark_and_spaces_do_not_matter() {
     let plain = report(&file(&[ROW, ROW]));
     assert_eq!(report(&file(&[ROW, ROW]).replace('\n', "\r\n")), plain);
     assert_eq!(report(&file(&[ROW, ROW]).replace(',', " , ")), plain);
-    assert_eq!(report(&format!("\u{feff}{}", file(&[ROW, "", ROW]))), plain);
+    assert_eq!(report(&format!("\u{feff}{}", file(&[ROW, ROW]))), plain);
     assert_eq!(report(file(&[ROW, ROW]).trim_end()), plain);
+}
+
+#[test]
+fn empty_lines_and_lines_of_commas_are_skipped() {
+    let plain = report(&file(&[ROW, ROW]));
+    for empty in ["", "\r", ",,,,,,,", " , ,,,,,,", ",,,"] {
+        let mut found = report(&file(&[ROW, empty, ROW, empty]));
+        let lines: Vec<u64> = found.cases.iter().map(|case| case.label.line).collect();
+        assert_eq!(lines, [2, 4], "{empty}");
+        found.cases[1].label.line = 3;
+        assert_eq!(found, plain, "{empty}");
+    }
+    assert!(refused(&file(&[",,,,,,,"])).starts_with("dir/f.csv: no rows"));
+}
+
+#[test]
+fn cells_that_say_that_there_is_no_value_are_empty() {
+    let header = HEADER.replace("tp,", "tp,dtype,");
+    let with = |engine: &str, dtype: &str, step: &str| {
+        let row = format!("d,h100,llama-3.1-8b,1,{dtype},{engine},48,700,{step}");
+        report(&format!("{header}\n{row}\n"))
+    };
+    for missing in ["nan", "NaN", "NA", "null"] {
+        let empty = with("", "", "8");
+        assert_eq!(with(missing, missing, "8"), empty, "{missing}");
+        assert_eq!(empty.cases.len(), 1);
+        let skipped = with("", "", missing).skipped;
+        assert_eq!(tallies(&skipped), [("nothing was measured", 1)]);
+    }
+}
+
+#[test]
+fn measurements_that_are_not_positive_are_named_and_the_rest_of_the_row_is_used() {
+    let header = "experiment,gpu,model,tp,prompt_tokens,prefill_ms,tpot_ms,mean_context_tokens";
+    for wrong in ["0", "-1", "-0.0"] {
+        let report = report(&format!(
+            "{header}\ns,h100,llama-3.1-8b,1,64,5,{wrong},70\n"
+        ));
+        let [case] = &report.cases[..] else {
+            panic!("{report:?}");
+        };
+        assert!(case.comparison(Metric::Prefill).is_some() && case.comparisons.len() == 1);
+    }
 }
 
 #[test]
@@ -329,9 +372,8 @@ fn cells_that_are_no_numbers_are_refused_with_their_line_and_column() {
         (ROW.replace(",48,", ",-1,"), "decode_requests"),
         (
             ROW.replace(",700,", ",NaN,"),
-            "mean_context_tokens: expected a number, 0 or more, found \"NaN\"",
+            "mean_context_tokens: expected a finite number, found \"NaN\"",
         ),
-        (ROW.replace(",700,", ",-1,"), "mean_context_tokens"),
         (ROW.replace(",8", ",inf"), "step_ms"),
         (ROW.replace(",1,", ",one,"), "tp: expected a whole number"),
         (ROW.replace(",8", ""), "expected 8 fields, found 7"),

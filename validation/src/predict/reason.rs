@@ -40,7 +40,7 @@ pub enum Reason {
     /// The row has no measurement.
     NothingMeasured,
     /// A measurement that no error can be taken of.
-    MeasuredZero(Metric),
+    NotPositive(Metric),
     /// A measurement of something that does not exist by the row's lengths: a TPOT without a second
     /// output token, or without a KV length to decode at.
     NoLengths(Metric),
@@ -96,7 +96,9 @@ impl fmt::Display for Reason {
             }
             Reason::NoTokens => write!(f, "no tokens to compute"),
             Reason::NothingMeasured => write!(f, "nothing was measured"),
-            Reason::MeasuredZero(metric) => write!(f, "the measured {} is 0", metric.name()),
+            Reason::NotPositive(metric) => {
+                write!(f, "the measured {} is 0 or less", metric.name())
+            }
             Reason::NoLengths(metric) => write!(
                 f,
                 "a {} was measured that the row gives no lengths for",
