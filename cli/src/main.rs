@@ -34,6 +34,7 @@ mod step;
 mod suggest;
 mod table_set;
 mod tables;
+mod tallied;
 mod trace;
 mod trace_error;
 mod validate;
@@ -69,7 +70,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
-        Command::Validate(args) => validate::run(args)?.into(),
+        Command::Validate(args) => validate::run(args)?,
     };
     output::print(&answered.text)?;
     answered.failure.map_or(Ok(()), Err)

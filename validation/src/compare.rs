@@ -60,7 +60,8 @@ impl Comparison {
 /// A metric of a row, predicted and measured, as far as there is one.
 pub(crate) struct Pair {
     pub(crate) metric: Metric,
-    pub(crate) predicted: Option<f64>,
+    /// `None` where there is no such thing by the row's lengths.
+    pub(crate) predicted: Result<Option<f64>, Reason>,
     pub(crate) measured: Option<f64>,
 }
 
@@ -68,25 +69,28 @@ impl Pair {
     /// The comparison, none where nothing was measured.
     ///
     /// # Errors
-    /// The measurement cannot be compared with.
+    /// It was measured and cannot be predicted, or cannot be compared with.
     pub(crate) fn compare(&self) -> Result<Option<Comparison>, Reason> {
         let metric = self.metric;
-        match (self.predicted, self.measured) {
+        let Some(actual) = self.measured else {
+            return Ok(None);
+        };
+        let predicted = match self.predicted.clone()? {
+            Some(predicted) => predicted,
             // A metric that cannot exist may be told as 0.
-            (_, None) | (None, Some(0.0)) => Ok(None),
-            (_, Some(measured)) if measured <= 0.0 => Err(Reason::NotPositive(metric)),
-            (None, Some(_)) => Err(Reason::NoLengths(metric)),
-            (Some(predicted), Some(actual)) => {
-                let comparison = Comparison {
-                    metric,
-                    predicted,
-                    actual,
-                };
-                match comparison.signed().is_finite() {
-                    true => Ok(Some(comparison)),
-                    false => Err(Reason::NotPositive(metric)),
-                }
-            }
+            None if actual == 0.0 => return Ok(None),
+            None if actual < 0.0 => return Err(Reason::NotPositive(metric)),
+            None => return Err(Reason::NoLengths(metric)),
+        };
+        let comparison = Comparison {
+            metric,
+            predicted,
+            actual,
+        };
+        // Dividing by next to nothing overflows.
+        match actual > 0.0 && comparison.signed().is_finite() {
+            true => Ok(Some(comparison)),
+            false => Err(Reason::NotPositive(metric)),
         }
     }
 }
@@ -111,7 +115,7 @@ mod tests {
         let compare = |predicted, measured| {
             let pair = Pair {
                 metric: Metric::Tpot,
-                predicted,
+                predicted: Ok(predicted),
                 measured,
             };
             pair.compare()

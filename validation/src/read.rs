@@ -105,6 +105,10 @@ fn server(cells: &Cells<'_>) -> Result<Server, Error> {
         gpu: cells.text("gpu").to_owned(),
         model: cells.text("model").to_owned(),
         dtype: cells.text("dtype").to_owned(),
+        kv_dtype: match cells.text("kv_dtype") {
+            "" => cells.text("kv_cache_dtype").to_owned(),
+            kv_dtype => kv_dtype.to_owned(),
+        },
         tp: cells.whole("tp")?,
         engine: cells.text("engine").to_owned(),
     })
@@ -201,6 +205,7 @@ fn decode_step(cells: &Cells<'_>, label: Label, server: Server) -> Result<Decode
     Ok(DecodeStep {
         label,
         server,
+        limits: limits(cells)?,
         decode_requests: cells.whole("decode_requests")?,
         mean_context_tokens: cells.finite("mean_context_tokens")?,
         step_ms: cells.optional_finite("step_ms")?,

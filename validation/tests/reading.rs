@@ -28,7 +28,10 @@ fn refused(text: &str) -> String {
 
 /// The texts and rows of tallies.
 fn tallies(tallies: &[rooflut_validation::Tally]) -> Vec<(&str, usize)> {
-    tallies.iter().map(|t| (t.text.as_str(), t.rows)).collect()
+    tallies
+        .iter()
+        .map(|t| (t.text.as_str(), t.rows()))
+        .collect()
 }
 
 #[test]
@@ -112,7 +115,34 @@ fn measurements_that_are_not_positive_are_named_and_the_rest_of_the_row_is_used(
             panic!("{report:?}");
         };
         assert!(case.comparison(Metric::Prefill).is_some() && case.comparisons.len() == 1);
+        assert!(report.skipped.is_empty());
+        assert_eq!(
+            tallies(&report.partly),
+            [("the measured tpot is 0 or less", 1)]
+        );
     }
+}
+
+#[test]
+fn a_row_is_left_out_once_and_its_metrics_apart_from_it() {
+    let header = "experiment,gpu,model,tp,arrival_ms,prompt_tokens,output_tokens,ttft_ms,tpot_ms,\
+                  e2e_ms";
+    let row = |measured: &str| format!("r,h100,llama-3.1-8b,1,0,100,10,{measured}\n");
+    let rows = row("5,0,50") + &row("0,0,-1") + &row("5,6,50");
+    let report = report(&format!("{header}\n{rows}"));
+    assert_eq!((report.rows, report.cases.len()), (3, 2));
+    assert_eq!(
+        tallies(&report.skipped),
+        [(
+            "the measured ttft is 0 or less; the measured tpot is 0 or less; the measured e2e is 0 or \
+             less",
+            1
+        )]
+    );
+    assert_eq!(
+        tallies(&report.partly),
+        [("the measured tpot is 0 or less", 1)]
+    );
 }
 
 #[test]
@@ -141,7 +171,10 @@ fn optional_cells_may_be_empty_and_whole_numbers_may_have_a_point() {
     // A KV cache too small for a request is taken at its word.
     assert_eq!(
         tallies(&stage(",,,,3,", "30,,300").skipped),
-        [("a request needs more than the 3 KV blocks", 1)]
+        [(
+            "llama-3.1-8b on h100, tp 1: a request needs more than the 3 KV blocks",
+            1
+        )]
     );
 }
 
@@ -212,16 +245,20 @@ fn what_is_not_known_is_counted_and_named_and_the_rest_predicted() {
         "d,h100,llama-3.1-8b,1,vllm-0.15.1,0,700,8",
         "d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,0",
         "d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,",
+        "d,h100,gpt-8,1,vllm-0.15.1,48,700,8",
     ];
     let report = report(&file(&rows));
-    assert_eq!((report.rows, report.cases.len()), (9, 1));
+    assert_eq!((report.rows, report.cases.len()), (10, 1));
     assert_eq!(report.summaries[0].errors.n, 1);
     let skipped = tallies(&report.skipped);
-    assert_eq!(skipped.iter().map(|(_, rows)| rows).sum::<usize>(), 8);
+    assert_eq!(skipped.iter().map(|(_, rows)| rows).sum::<usize>(), 9);
     for (words, rows) in [
-        ("unknown model \"gpt-9\"", 2),
+        ("unknown models \"gpt-8\", \"gpt-9\" (", 3),
         ("unknown GPU \"v100\"", 1),
-        ("expected a multiple of tp (3), found 32", 1),
+        (
+            "llama-3.1-8b on h100, tp 3: q_heads: expected a multiple of tp (3), found 32",
+            1,
+        ),
         ("tp: expected a positive number, found 0", 1),
         ("no tokens to compute", 1),
         ("the measured step is 0", 1),
@@ -234,6 +271,8 @@ fn what_is_not_known_is_counted_and_named_and_the_rest_predicted() {
             "{words}: {skipped:?}"
         );
     }
+    let models = report.skipped.iter().find(|t| t.text.contains("gpt-8"));
+    assert_eq!(models.unwrap().lines, [3, 4, 11]);
 }
 
 #[test]
@@ -259,7 +298,7 @@ fn stages_that_cannot_be_run_are_named() {
         ),
         (
             "a,h100,llama-3.1-70b,,1,vllm-0.15.1,,constant,2,5,100,10,30",
-            "the model does not fit",
+            "llama-3.1-70b on h100, tp 1: the model does not fit: weights, activations and one KV block",
         ),
         (
             "a,h100,llama-3.1-8b,,1,vllm-0.15.1,,constant,0,5,100,10,30",
@@ -278,8 +317,12 @@ fn stages_that_cannot_be_run_are_named() {
             "the prompt is empty",
         ),
         (
+            "a,h100,llama-3.1-8b,,1,vllm-0.15.1,4000000000,constant,1000,1000,100,2001,30",
+            "more than 2 billion output tokens are not simulated",
+        ),
+        (
             "a,h100-infersim,llama-3.1-8b,,1,vllm-0.15.1,,constant,2,5,100,10,30",
-            "gemm: expected one of fp8_block",
+            "the tables of h100-infersim have no gemm of bf16, only of fp8_block",
         ),
     ] {
         let report = report(&format!("{header}\n{row}\n"));
@@ -293,36 +336,97 @@ fn stages_that_cannot_be_run_are_named() {
 fn solo_requests_without_anything_to_compute_are_named() {
     let header = "experiment,gpu,model,tp,max_num_batched_tokens,prompt_tokens,\
                   cached_prompt_tokens,prefill_ms,tpot_ms,mean_context_tokens";
-    for (row, cases, words) in [
+    for (row, words) in [
         (
-            "s,h100,llama-3.1-8b,1,,64,64,5,7,70",
-            0,
-            "the whole prompt is cached",
+            "1,4294967295,,5,7,70",
+            "llama-3.1-8b on h100, tp 1: prompt and output are longer than max_model_len (131072)",
         ),
+        (",0,,5,7,70", "no tokens to compute"),
         (
-            "s,h100,llama-3.1-8b,1,1,4294967295,,5,7,70",
-            0,
-            "longer than max_model_len (131072)",
-        ),
-        (
-            "s,h100,llama-3.1-8b,1,,0,,5,7,70",
-            0,
-            "no tokens to compute",
-        ),
-        (
-            "s,h100,llama-3.1-8b,1,0,64,,5,7,70",
-            0,
+            "0,64,,5,7,70",
             "max_num_batched_tokens: expected at least 1",
         ),
+    ] {
+        let report = report(&format!("{header}\ns,h100,llama-3.1-8b,1,{row}\n"));
+        assert!(report.cases.is_empty());
+        assert!(report.skipped[0].text.contains(words), "{report:?}");
+    }
+    for (context, words) in [
+        ("", "a tpot was measured that the row gives no lengths for"),
+        ("0", "the mean context is 0 or less"),
         (
-            "s,h100,llama-3.1-8b,1,,64,,5,7,",
-            1,
-            "a tpot was measured that the row gives no lengths for",
+            "131073",
+            "the mean context is longer than max_model_len (131072)",
         ),
     ] {
+        let row = format!("s,h100,llama-3.1-8b,1,,64,,5,7,{context}");
         let report = report(&format!("{header}\n{row}\n"));
-        assert_eq!(report.cases.len(), cases);
-        assert!(report.skipped[0].text.contains(words), "{report:?}");
+        assert_eq!((report.cases.len(), report.skipped.len()), (1, 0));
+        assert!(report.partly[0].text.contains(words), "{report:?}");
+    }
+}
+
+#[test]
+fn decode_steps_that_no_server_takes_are_named() {
+    let header = HEADER.replace("step_ms", "max_model_len,max_num_seqs,step_ms");
+    let long = "llama-3.1-8b on h100, tp 1: the mean context is longer than max_model_len";
+    for (row, words) in [
+        ("48,131072,,,", String::new()),
+        ("48,131073,,,", format!("{long} (131072)")),
+        ("48,700,699,,", format!("{long} (699)")),
+        ("48,200000,200000,,", String::new()),
+        ("48,0,,,", "the mean context is 0 or less".to_owned()),
+        ("48,-1,,,", "the mean context is 0 or less".to_owned()),
+        ("8192,700,,,", String::new()),
+        (
+            "8193,700,,,",
+            "more than 8192 requests decode in one step".to_owned(),
+        ),
+        (
+            "48,700,,47,",
+            "more than 47 requests decode in one step".to_owned(),
+        ),
+        ("0,700,,,", "no tokens to compute".to_owned()),
+    ] {
+        let report = report(&format!(
+            "{header}\nd,h100,llama-3.1-8b,1,vllm-0.15.1,{row}8\n"
+        ));
+        let skipped = report.skipped.first().map_or("", |tally| &tally.text);
+        assert_eq!(skipped, words, "{row}");
+    }
+}
+
+#[test]
+fn more_cached_tokens_than_the_prompt_has_are_named_in_every_kind_of_file() {
+    let server = "gpu,model,tp,prompt_tokens";
+    for (header, before, after) in [
+        (
+            format!(
+                "{server},cached_prompt_tokens,id,arrival,rate_rps,duration_s,output_tokens,ttft_mean_ms"
+            ),
+            "h100,llama-3.1-8b,1,64",
+            "a,constant,1,4,10,20",
+        ),
+        (
+            format!("{server},cached_prompt_tokens,experiment,prefill_ms,mean_context_tokens"),
+            "h100,llama-3.1-8b,1,64",
+            "s,20,70",
+        ),
+        (
+            format!("{server},shared_prefix_tokens,experiment,arrival_ms,output_tokens,ttft_ms"),
+            "h100,llama-3.1-8b,1,64",
+            "r,0,10,20",
+        ),
+    ] {
+        let of = |cached: &str| report(&format!("{header}\n{before},{cached},{after}\n"));
+        assert_eq!(
+            tallies(&of("65").skipped),
+            [("more of a prompt is cached than there is", 1)]
+        );
+        // The last block is computed.
+        let comparisons = |cached| of(cached).cases[0].comparisons.clone();
+        assert_eq!(comparisons("64"), comparisons("48"));
+        assert_eq!(comparisons("63"), comparisons("48"));
     }
 }
 
