@@ -25,6 +25,14 @@ impl<'t> SkippedJson<'t> {
     }
 }
 
+/// What holds of rows that were not left out, for programs.
+#[derive(Serialize)]
+pub(crate) struct NoteJson<'t> {
+    pub(crate) file: &'t str,
+    pub(crate) note: &'t str,
+    pub(crate) rows: usize,
+}
+
 /// The most lines that are told of one reason.
 const MOST_LINES: usize = 5;
 

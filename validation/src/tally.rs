@@ -39,6 +39,8 @@ struct Rows {
 
 /// The most names that a text lists.
 const MOST_NAMES: usize = 20;
+/// The most characters of a name that are told.
+const LONGEST_NAME: usize = 80;
 
 impl Remark {
     /// A text that names nothing that differs from row to row.
@@ -98,7 +100,7 @@ impl Words {
         let [one, several] = &self.before;
         let count = names.len();
         let before = if count > 1 { several } else { one };
-        let names: Vec<String> = names.take(MOST_NAMES).map(|n| format!("\"{n}\"")).collect();
+        let names: Vec<String> = names.take(MOST_NAMES).map(|name| quoted(name)).collect();
         let space = if names.is_empty() { "" } else { " " };
         let more = match count.saturating_sub(MOST_NAMES) {
             0 => String::new(),
@@ -106,6 +108,13 @@ impl Words {
         };
         format!("{before}{space}{}{more}{}", names.join(", "), self.after)
     }
+}
+
+/// In quotes, on one line and not too long.
+fn quoted(name: &str) -> String {
+    let start: String = name.chars().take(LONGEST_NAME).collect();
+    let cut = if start.len() < name.len() { "..." } else { "" };
+    format!("{:?}", start + cut)
 }
 
 impl Tally {
@@ -150,6 +159,14 @@ mod tests {
         assert_eq!(tally.rows(), 30);
         assert!(tally.text.starts_with("found \"00\", \"01\", "));
         assert!(tally.text.ends_with(", \"19\" and 10 more"), "{tally:?}");
+    }
+
+    #[test]
+    fn names_are_told_on_one_line_and_cut() {
+        let told = |name: &str| Remark::naming(["found", "found"], name, "").to_string();
+        assert_eq!(told("a\nb"), "found \"a\\nb\"");
+        assert_eq!(told(&"\u{e4}".repeat(80)).chars().count(), 88);
+        assert!(told(&"x".repeat(81)).ends_with("xx...\""));
     }
 
     #[test]

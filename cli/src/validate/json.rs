@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::Error;
 use crate::output::json;
-use crate::tallied::SkippedJson;
+use crate::tallied::{NoteJson, SkippedJson};
 
 #[derive(Serialize)]
 struct ReportJson<'r> {
@@ -43,13 +43,6 @@ struct SummaryJson<'r> {
     metric: &'static str,
     #[serde(flatten)]
     errors: Summary,
-}
-
-#[derive(Serialize)]
-struct NoteJson<'r> {
-    file: &'r str,
-    note: &'r str,
-    rows: usize,
 }
 
 /// All reports as one object.
