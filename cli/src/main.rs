@@ -72,7 +72,6 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
         Command::Engines(args) => engines::run(args)?.into(),
-        Command::Validate(args) => validate::run(args)?.into(),
         Command::Validate(args) => validate::run(args)?,
     };
     output::print(&answered.text)?;
