@@ -160,11 +160,11 @@ proptest! {
             // Each running request holds a block of its own: the last token is never cached.
             prop_assert!(u64::from(state.kv_blocks_used) >= state.running);
             let inside = state.running + state.waiting;
-            prop_assert!(inside + state.completed + state.rejected <= state.total);
+            prop_assert!(inside + state.completed + state.rejected <= state.total.unwrap());
             prop_assert!(Some(state.now_ns) > now_ns);
             now_ns = Some(state.now_ns);
         }
-        prop_assert_eq!(end.completed + end.rejected, end.total);
+        prop_assert_eq!(Some(end.completed + end.rejected), end.total);
         prop_assert_eq!((end.running, end.waiting, end.kv_blocks_used), (0, 0, 0));
         prop_assert!(run.report.summary.kv.peak_blocks <= config.kv_blocks);
     }

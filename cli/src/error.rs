@@ -10,13 +10,14 @@ use rooflut::sim::SimError;
 use rooflut::step::compat::CompatError;
 use rooflut::table::{Provenance, Strictness};
 use rooflut_traces::TraceError;
+use rooflut_validation::Tally;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_error::ConfigError;
 use crate::output::{count, scientific};
 use crate::refusal::Refusal;
 use crate::rejections::Rejected;
-use crate::score::LeftOut;
+use crate::tallied;
 use crate::validate::Unpredicted;
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -103,7 +104,7 @@ pub(crate) enum Error {
     NothingScored {
         path: PathBuf,
         set: &'static str,
-        left_out: Vec<LeftOut>,
+        skipped: Vec<Tally>,
     },
     /// A file of measured runs is not what it should be.
     MeasuredRuns(rooflut_validation::Error),
@@ -236,12 +237,9 @@ impl fmt::Display for Error {
                 write!(f, "{}{line}: {}", path.display(), error.problem)
             }
             Error::Measurements(error) => error.fmt(f),
-            Error::NothingScored {
-                path,
-                set,
-                left_out,
-            } => {
-                let reasons: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
+            Error::NothingScored { path, set, skipped } => {
+                let told = |tally: &Tally| format!("{}: {}", tallied::rows(tally), tally.text);
+                let reasons: Vec<String> = skipped.iter().map(told).collect();
                 write!(
                     f,
                     "{}: expected a row that table set {set} can be compared with, found none: {}",

@@ -35,6 +35,7 @@ mod step;
 mod suggest;
 mod table_set;
 mod tables;
+mod tallied;
 mod trace;
 mod validate;
 mod value;
@@ -70,7 +71,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
         Command::Engines(args) => engines::run(args)?.into(),
-        Command::Validate(args) => validate::run(args)?.into(),
+        Command::Validate(args) => validate::run(args)?,
     };
     output::print(&answered.text)?;
     answered.failure.map_or(Ok(()), Err)

@@ -8,13 +8,14 @@ use rooflut::sim::Progress;
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Steps between two looks at the wall clock.
-const STEPS_PER_LOOK: u64 = 1 << 12;
+/// Reports between two looks at the wall clock.
+const REPORTS_PER_LOOK: u64 = 1 << 12;
 
 /// Progress of a simulation, on standard error, if that is a terminal.
 pub(crate) struct Bar {
     start: Option<Instant>,
     bar: Option<ProgressBar>,
+    reports: u64,
 }
 
 impl Bar {
@@ -23,12 +24,14 @@ impl Bar {
         Bar {
             start: stderr().is_terminal().then(Instant::now),
             bar: None,
+            reports: 0,
         }
     }
 
     /// Shows where the simulation is, once it has lasted.
     pub(crate) fn observe(&mut self, progress: Progress) {
-        if !progress.steps.is_multiple_of(STEPS_PER_LOOK) {
+        self.reports += 1;
+        if !self.reports.is_multiple_of(REPORTS_PER_LOOK) {
             return;
         }
         let Some(start) = self.start else { return };
@@ -49,8 +52,8 @@ impl Drop for Bar {
     }
 }
 
-fn bar(requests: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(requests), ProgressDrawTarget::stderr());
+fn bar(requests: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(requests, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template(
         "simulating {wide_bar} {human_pos} of {human_len} requests, {eta} left",
     );

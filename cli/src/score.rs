@@ -1,7 +1,6 @@
 //! `rooflut tables score`: a table set against measured kernels.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::Path;
 
 use rooflut::ResolveError;
@@ -9,13 +8,11 @@ use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use rooflut::table::{Provenance, TableSet};
 use rooflut_codegen::{MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
-use rooflut_validation::{Summary, signed_percent, summarize};
-use serde::Serialize;
+use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summarize};
 
 use crate::args::ScoreArgs;
 use crate::error::Error;
 use crate::fields::{self, Fields};
-use crate::output::{count, plural};
 use crate::table_set;
 
 /// What is said of all metrics and of all origins together.
@@ -31,7 +28,7 @@ pub(crate) fn run(args: &ScoreArgs, json: bool) -> Result<String, Error> {
         return Err(Error::NothingScored {
             path: args.file.clone(),
             set: set.name,
-            left_out: score.left_out,
+            skipped: score.skipped,
         });
     }
     if json { score.json() } else { Ok(score.text()) }
@@ -44,8 +41,10 @@ pub(crate) struct Score<'f> {
     pub(crate) operation: OperationKind,
     /// In the order of the file.
     pub(crate) rows: Vec<Scored>,
-    /// By reason, in the order of their first lines.
-    pub(crate) left_out: Vec<LeftOut>,
+    /// Rows that cannot be compared by reason, in the order of their first lines.
+    pub(crate) skipped: Vec<Tally>,
+    /// What was read otherwise than it stands.
+    pub(crate) note: Option<String>,
 }
 
 /// A row that was compared.
@@ -61,14 +60,6 @@ pub(crate) struct Scored {
     /// Percent.
     pub(crate) signed: f64,
     pub(crate) provenance: Provenance,
-}
-
-/// Rows that cannot be compared, for one reason.
-#[derive(Debug, Serialize)]
-pub(crate) struct LeftOut {
-    pub(crate) reason: String,
-    /// Their lines, ascending.
-    pub(crate) lines: Vec<u64>,
 }
 
 /// The errors of some rows.
@@ -93,31 +84,31 @@ impl<'f> Score<'f> {
     fn new(file: &'f Path, set: &'static TableSet, measured: MeasuredRows) -> Score<'f> {
         let mut rows = Vec::new();
         let refused = measured.refused.iter();
-        let mut unscored: Vec<(u64, String)> =
+        let mut unscored: Vec<(u64, Remark)> =
             refused.map(|row| (row.line, refusal(&row.error))).collect();
         for row in &measured.rows {
             match predict(set, &row.kernel) {
                 Ok(estimate) => rows.push(Scored::new(row, &estimate)),
-                Err(error) => unscored.push((row.line, error.to_string())),
+                Err(error) => unscored.push((row.line, Remark::new(error.to_string()))),
             }
         }
-        unscored.sort();
         Score {
             file,
             set,
             operation: measured.operation,
             rows,
-            left_out: LeftOut::by_reason(unscored),
+            skipped: by_reason(unscored),
+            note: not_used(&measured.ignored),
         }
     }
 
     /// The rows of the file, scored or not.
     pub(crate) fn rows_in_file(&self) -> usize {
-        let left_out = self.left_out.iter().map(|l| l.lines.len());
-        self.rows.len() + left_out.sum::<usize>()
+        let skipped = self.skipped.iter().map(Tally::rows);
+        self.rows.len() + skipped.sum::<usize>()
     }
 
-    /// The errors of each metric, in order of their names, and then of all rows.
+    /// The errors of each metric, in order of their names, and then of all rows if there are several.
     pub(crate) fn groups(&self, split: Split) -> Vec<Group<'_>> {
         let metrics: BTreeSet<&str> = self.rows.iter().map(|row| row.metric.as_str()).collect();
         let origins = match split {
@@ -125,7 +116,8 @@ impl<'f> Score<'f> {
             Split::ByOrigin => Provenance::ALL.map(Some).to_vec(),
         };
         let mut groups = Vec::new();
-        for metric in metrics.into_iter().chain([ALL]) {
+        let all = (metrics.len() > 1).then_some(ALL);
+        for metric in metrics.into_iter().chain(all) {
             for &provenance in &origins {
                 groups.extend(self.group(metric, provenance));
             }
@@ -175,47 +167,27 @@ impl Scored {
     }
 }
 
-impl LeftOut {
-    /// Gathers rows, ascending, by their reasons.
-    fn by_reason(rows: Vec<(u64, String)>) -> Vec<LeftOut> {
-        let mut groups: Vec<LeftOut> = Vec::new();
-        for (line, reason) in rows {
-            match groups.iter_mut().find(|group| group.reason == reason) {
-                Some(group) => group.lines.push(line),
-                None => groups.push(LeftOut {
-                    reason,
-                    lines: vec![line],
-                }),
-            }
-        }
-        groups
+/// Counts rows by reason, in the order of their first lines.
+fn by_reason(mut rows: Vec<(u64, Remark)>) -> Vec<Tally> {
+    rows.sort_by_key(|(line, _)| *line);
+    let mut tallies = Tallies::default();
+    for (line, reason) in rows {
+        tallies.count(line, reason);
     }
+    let mut list = tallies.list();
+    list.sort_by_key(|tally| tally.lines.first().copied());
+    list
 }
 
-/// The most lines that are told of one reason.
-const MOST_LINES: usize = 5;
-
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.lines.len();
-        let lines: Vec<String> = self
-            .lines
-            .iter()
-            .take(MOST_LINES)
-            .map(u64::to_string)
-            .collect();
-        let s = if rows == 1 { "" } else { "s" };
-        write!(
-            f,
-            "{} (line{s} {}",
-            plural(rows as u64, "row"),
-            lines.join(", ")
-        )?;
-        if rows > MOST_LINES {
-            write!(f, " and {} more", count((rows - MOST_LINES) as u64))?;
-        }
-        write!(f, "): {}", self.reason)
-    }
+/// Names columns that were ignored, but for those without a name.
+fn not_used(columns: &[String]) -> Option<String> {
+    let columns: BTreeSet<&str> = columns.iter().map(String::as_str).collect();
+    let names: Vec<&str> = columns
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .collect();
+    let text = format!("columns that are not used: {}", names.join(", "));
+    (!names.is_empty()).then_some(text)
 }
 
 /// What the tables answer for a kernel, as the benchmark would measure it.
@@ -259,26 +231,33 @@ fn metric(kernel: &MeasuredKernel) -> String {
     }
 }
 
-/// Why a row cannot be true of the GPU, in the same words for all rows of one cause.
-fn refusal(error: &rooflut_codegen::Error) -> String {
-    use rooflut_codegen::Error::{Impossible, MfuDisagrees, Value};
+/// Why a row tells nothing of the GPU, in the same words for all rows of one cause.
+fn refusal(error: &rooflut_codegen::Error) -> Remark {
+    use rooflut_codegen::Error::{Impossible, MfuDisagrees, Value, WarmUp};
     match error {
-        Impossible { limit, hint, .. } => {
-            format!(
-                "faster than {limit} allows; use the set of the GPU that was measured, or {hint}"
-            )
-        }
-        MfuDisagrees { .. } => {
-            "mfu does not follow from latency_us, FLOPs and the GPU's peak; check \
-             the dtype, or remove the column"
-                .to_owned()
-        }
+        Impossible { limit, hint, .. } => Remark::new(format!(
+            "faster than {limit} allows; use the set of the GPU that was measured, or {hint}"
+        )),
+        MfuDisagrees { .. } => Remark::new(
+            "mfu does not follow from latency_us, FLOPs and the GPU's peak; check the dtype, or remove \
+             the column",
+        ),
+        WarmUp { .. } => Remark::new("a warm-up run (warmup is 1)"),
+        // A whole row is too long to be told.
+        Value {
+            column: "row",
+            expected,
+            ..
+        } => Remark::new(format!("expected {expected}, found more or fewer")),
         Value {
             column,
             found,
             expected,
             ..
-        } => format!("{column}: expected {expected}, found \"{found}\"; use another set"),
-        other => other.to_string(),
+        } => {
+            let before = format!("{column}: expected {expected}, found");
+            Remark::naming([&before, &before], found, "")
+        }
+        other => Remark::new(other.to_string()),
     }
 }

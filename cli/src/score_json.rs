@@ -6,16 +6,19 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::fields::Fields;
 use crate::output::json;
-use crate::score::{Group, LeftOut, Score, Scored, Split};
+use crate::score::{Group, Score, Scored, Split};
+use crate::tallied::{NoteJson, SkippedJson};
+use crate::validate::base_name;
 
 /// Errors are in percent, latencies in microseconds.
 #[derive(Serialize)]
 struct ScoreJson<'s> {
-    /// By metric, and of all rows.
+    /// By metric, and of all rows if there are several metrics.
     summary: Vec<SummaryJson<'s>>,
     /// The same by origin.
     by_provenance: Vec<PartJson<'s>>,
-    left_out: &'s [LeftOut],
+    skipped: Vec<SkippedJson<'s>>,
+    notes: Vec<NoteJson<'s>>,
     rows: Vec<RowJson<'s>>,
 }
 
@@ -52,7 +55,7 @@ struct RowJson<'s> {
 impl Score<'_> {
     /// For programs.
     pub(crate) fn json(&self) -> Result<String, Error> {
-        let file = &*self.file.to_string_lossy();
+        let file = &base_name(self.file);
         let whole = self.groups(Split::None);
         let parts = self.groups(Split::ByOrigin);
         json(&ScoreJson {
@@ -67,7 +70,20 @@ impl Score<'_> {
                     provenance: part.origin(),
                 })
                 .collect(),
-            left_out: &self.left_out,
+            skipped: self
+                .skipped
+                .iter()
+                .map(|tally| SkippedJson::new(file, tally))
+                .collect(),
+            notes: self
+                .note
+                .iter()
+                .map(|note| NoteJson {
+                    file,
+                    note,
+                    rows: self.rows_in_file(),
+                })
+                .collect(),
             rows: self.rows.iter().map(|row| self.row(file, row)).collect(),
         })
     }

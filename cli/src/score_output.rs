@@ -6,6 +6,7 @@ use rooflut_validation::Summary;
 
 use crate::output::{Align, Grid, count, number, wrapped};
 use crate::score::{Group, Score, Scored, Split};
+use crate::tallied;
 
 /// The rows that are shown for their errors.
 const WORST: usize = 5;
@@ -30,9 +31,13 @@ impl Score<'_> {
             self.operation
         );
         text.push_str(&wrapped("rows", &rows));
-        for (index, left_out) in self.left_out.iter().enumerate() {
+        if let Some(note) = &self.note {
+            text.push_str(&wrapped("NOTE", note));
+        }
+        for (index, skipped) in self.skipped.iter().enumerate() {
             let label = if index == 0 { "left out" } else { "" };
-            text.push_str(&wrapped(label, &left_out.to_string()));
+            let told = format!("{}: {}", tallied::rows(skipped), skipped.text);
+            text.push_str(&wrapped(label, &told));
         }
         let meaning =
             "predicted / measured - 1 in %: above 0 the tables are too slow, below 0 too fast";
@@ -67,10 +72,6 @@ impl Score<'_> {
                         grid.row(cells("", part.origin(), &part.errors));
                     }
                 }
-            }
-            // The only metric is all that there is.
-            if group.errors.n == self.rows.len() {
-                break;
             }
         }
         grid

@@ -75,7 +75,7 @@ fn a_set_has_no_error_against_its_own_rows() {
                 continue;
             };
             let answer = score(&path, set);
-            assert!(list(&answer, "/left_out").is_empty());
+            assert!(list(&answer, "/skipped").is_empty());
             assert_eq!(list(&answer, "/rows").len(), csv.lines().count() - 1);
             for row in list(&answer, "/rows") {
                 assert_close(number(row, "/ape"), 0.0);
@@ -122,10 +122,7 @@ fn another_gpu_is_compared_row_by_row() {
             row["m"]
         );
         assert_eq!(fields, kernel);
-        assert_eq!(
-            (text(row, "/file"), text(row, "/op")),
-            (path.as_str(), "gemm")
-        );
+        assert_eq!((text(row, "/file"), text(row, "/op")), ("gemm.csv", "gemm"));
         let actual: f64 = latency.parse().expect("a number");
         assert_close(number(row, "/actual"), actual);
         let own = tables.lines().find_map(|other| {
@@ -137,7 +134,7 @@ fn another_gpu_is_compared_row_by_row() {
         assert_close(number(row, "/signed"), 100.0 * (predicted / actual - 1.0));
     }
     // What only an H200 can do is no measurement of an H100.
-    let [faster] = list(&answer, "/left_out") else {
+    let [faster] = list(&answer, "/skipped") else {
         panic!("{answer}");
     };
     assert!(text(faster, "/reason").starts_with("faster than the bandwidth of h100"));
@@ -200,7 +197,7 @@ fn rows_that_cannot_be_judged_are_counted_and_named() {
     let rows = "nvfp4,4096,4096,64,8\nbf16,4096,4096,16384,1\nfp8,4096,4096,64,8\n";
     let (_folder, path) = written("mine.csv", &format!("{GEMM}{rows}"));
     let answer = score(&path, "h100");
-    let [unknown, faster] = list(&answer, "/left_out") else {
+    let [unknown, faster] = list(&answer, "/skipped") else {
         panic!("{answer}");
     };
     let reason = text(unknown, "/reason");
@@ -231,6 +228,76 @@ fn rows_that_cannot_be_judged_are_counted_and_named() {
         people.contains("2 rows (lines 2, 4): table set h100: allreduce"),
         "{people}"
     );
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_left_out_and_grouped() {
+    let header = "dtype,k,n,m,latency_us,kernel_source,warmup,note,\n";
+    let rows = [
+        "bf16,4096,4096,64,12,cublas,0,,",
+        "int8,4096,4096,64,12,cublas,0,,",
+        "bf16,4096,4096,64,nan,cublas,0,,",
+        "bf16,4096,4096,64.0,12,cublas,0,,",
+        "bf16,4096,4096,128.0,12,cublas,0,,",
+        "bf16,4096,4096,64,120,cublas,1,cold,",
+        ",,,,,,,,",
+        "bf16,4096,4096,64",
+        "bf16,4096,4096,64,13,cublas,,,",
+    ];
+    let (_folder, path) = written("mine.csv", &format!("{header}{}\n", rows.join("\n")));
+    let answer = score(&path, "h100");
+    assert_eq!(list(&answer, "/rows").len(), 2);
+    let skipped = list(&answer, "/skipped").iter();
+    let skipped: Vec<(&str, &Value)> = skipped
+        .map(|skipped| (text(skipped, "/reason"), &skipped["lines"]))
+        .collect();
+    let expected = [
+        ("dtype: expected one of bf16, fp8, ", vec![3]),
+        (
+            "latency_us: expected a positive number, found \"nan\"",
+            vec![4],
+        ),
+        (
+            "m: expected a positive whole number below 2^32, found \"128.0\", \"64.0\"",
+            vec![5, 6],
+        ),
+        ("a warm-up run", vec![7]),
+        ("expected 9 fields (dtype,k,n,m,", vec![9]),
+    ];
+    assert_eq!(skipped.len(), expected.len());
+    for ((reason, lines), (words, expected)) in skipped.iter().zip(expected) {
+        assert!(reason.starts_with(words), "{reason}");
+        assert_eq!(**lines, Value::from(expected));
+    }
+    let note = &answer["notes"][0];
+    let words = "columns that are not used: kernel_source, note";
+    assert_eq!((text(note, "/note"), &note["rows"]), (words, &8.into()));
+    let people = success(&["tables", "score", &path, "--gpu", "h100"]);
+    assert!(
+        people.contains(&format!("\n  NOTE     {words}\n")),
+        "{people}"
+    );
+    assert!(people.contains("2 of 8 scored"), "{people}");
+}
+
+#[test]
+fn all_metrics_are_summed_up_only_where_there_are_several() {
+    let metrics = |rows: &str| {
+        let (_folder, path) = written("mine.csv", &format!("{GEMM}{rows}"));
+        let answer = score(&path, "h100");
+        let of = |key: &str| {
+            let groups = list(&answer, key).iter();
+            let metrics = groups.map(|group| text(group, "/metric").to_owned());
+            metrics.collect::<Vec<_>>()
+        };
+        assert_eq!(text(&answer, "/rows/0/file"), "mine.csv");
+        assert_eq!(of("/by_provenance"), of("/summary"));
+        of("/summary")
+    };
+    let bf16 = "bf16,4096,4096,64,12\n";
+    assert_eq!(metrics(bf16), ["gemm bf16"]);
+    let both = format!("{bf16}fp8,4096,4096,64,12\n");
+    assert_eq!(metrics(&both), ["gemm bf16", "gemm fp8", "all"]);
 }
 
 #[test]
@@ -276,14 +343,15 @@ fn files_that_cannot_be_scored_are_refused() {
             "mine.csv:1: latency_us: expected a column of that name",
         ),
         (
-            &row.replace("12", "fast"),
+            "dtype,k,n,m,latency_us,k\nbf16,1,1,1,1,1\n",
             &[],
-            "mine.csv:2: latency_us: expected a positive number, found \"fast\"; correct it",
+            "mine.csv:1: expected the columns dtype,k,n,m,latency_us,mfu,warmup once each, found \"k\"",
         ),
         (
-            &row.replace("bf16", "int8"),
+            &row.replace("12", "fast"),
             &[],
-            "mine.csv:2: dtype: expected one of bf16, fp8, ",
+            "mine.csv: expected a row that table set h100 can be compared with, found none: 1 row \
+             (line 2): latency_us: expected a positive number, found \"fast\"",
         ),
         (
             &row,

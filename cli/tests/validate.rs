@@ -10,7 +10,7 @@ mod support;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use support::{failure, json, list, number, success, text, workspace};
+use support::{failure, failure_with_answer, json, list, number, success, text, workspace};
 use tempfile::TempDir;
 
 /// Files in a folder that goes away.
@@ -154,9 +154,7 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
     );
     assert_eq!(
         failure(&["validate", &good, &bad]),
-        format!(
-            "{bad}:2: step_ms: expected a number, 0 or more, found \"fast\"; correct this line"
-        )
+        format!("{bad}:2: step_ms: expected a finite number, found \"fast\"; correct this line")
     );
     let other = folder.file("other.csv", "a,b\n1,2\n");
     let message = failure(&["validate", &other]);
@@ -170,18 +168,107 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
     );
     for format in [
         &["validate", &unknown][..],
-        &["validate", "--json", &unknown],
+        &["validate", "--markdown", &unknown],
     ] {
         let message = failure(format);
         assert!(
             message.starts_with(
-                "no row can be predicted: 1 row of unknown.csv: unknown model \"gpt-9\""
+                "no row can be predicted: 1 row (line 2) of unknown.csv: unknown model \"gpt-9\""
             ),
             "{message}"
         );
     }
     // One file without a predictable row does not spoil the others.
     success(&["validate", &good, &unknown]);
+}
+
+#[test]
+fn all_reasons_are_named_where_nothing_can_be_predicted() {
+    let unknown = ["foo", "bar", "baz", "bar", "baz", "baz"];
+    let rows: String = unknown.iter().map(|name| step(name, "", 8, "7")).collect();
+    let rows = rows
+        + &step("llama-3.1-8b", "", 0, "7")
+        + &step("llama-3.1-8b", "", 8, "-7")
+        + &step("llama-3.1-8b", "", 8, "")
+        + &step("llama-3.1-8b", "", 9000, "7");
+    let folder = Folder::new();
+    let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
+    let message = failure(&["validate", &path]);
+    for words in [
+        "6 rows (lines 2, 3, 4, 5, 6 and 1 more) of steps.csv: unknown models \"bar\", \"baz\", \
+         \"foo\" (",
+        "1 row (line 8) of steps.csv: no tokens to compute",
+        "1 row (line 9) of steps.csv: the measured step is 0 or less",
+        "1 row (line 10) of steps.csv: nothing was measured",
+        "1 row (line 11) of steps.csv: more than 8192 requests",
+    ] {
+        assert!(message.contains(words), "no {words} in {message}");
+    }
+    let (answer, same) = failure_with_answer(&["validate", "--json", &path]);
+    assert_eq!(same, message);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert!(list(&answer, "/rows").is_empty() && list(&answer, "/summary").is_empty());
+    let skipped = list(&answer, "/skipped");
+    let rows: f64 = skipped.iter().map(|skipped| number(skipped, "/rows")).sum();
+    assert!((rows - 10.0).abs() < 1e-9, "{answer}");
+    let models = skipped.iter().find(|s| text(s, "/reason").contains("bar"));
+    assert_eq!(
+        models.expect("the models")["lines"],
+        Value::from(vec![2, 3, 4, 5, 6, 7])
+    );
+}
+
+#[test]
+fn metrics_are_left_out_apart_from_rows() {
+    let folder = Folder::new();
+    let path = folder.file(
+        "solo.csv",
+        "experiment,gpu,model,tp,prompt_tokens,prefill_ms,tpot_ms,mean_context_tokens\n\
+         s,h100,llama-3.1-8b,1,64,5,0,70\n\
+         s,h100,llama-3.1-8b,1,64,5,6,70\n\
+         s,h100,llama-3.1-70b,16,64,5,6,70\n",
+    );
+    let people = success(&["validate", &path]);
+    for words in [
+        "2 of 3 rows of 1 file predicted",
+        "left out 1 row (line 4) of solo.csv: llama-3.1-70b on h100, tp 16: all_reduce: 16 GPUs are not",
+        "left out a metric of 1 row (line 2) of solo.csv: the measured tpot is 0 or less",
+    ] {
+        assert!(people.contains(words), "no {words} in {people}");
+    }
+    // Advice for a command line helps nobody who measured a server.
+    assert!(!people.contains("; use "), "{people}");
+    let report = json(&["validate", &path]);
+    let [skipped] = list(&report, "/skipped") else {
+        panic!("{report}");
+    };
+    assert_eq!(
+        (&skipped["rows"], &skipped["lines"][0]),
+        (&1.into(), &4.into())
+    );
+    let [partly] = list(&report, "/metrics_skipped") else {
+        panic!("{report}");
+    };
+    assert_eq!(
+        (&partly["rows"], &partly["lines"][0]),
+        (&1.into(), &2.into())
+    );
+    let document = success(&["validate", "--markdown", &path]);
+    assert!(document.contains("| a metric left out: the measured tpot is 0 or less | 1 |"));
+}
+
+#[test]
+fn a_file_is_named_once() {
+    let folder = Folder::new();
+    let rows = format!("{STEPS}{}", step("llama-3.1-8b", "vllm-0.15.1", 8, "7"));
+    let path = folder.file("steps.csv", &rows);
+    let other = folder.file("other.csv", &rows);
+    let again = path.replace("steps.csv", "./steps.csv");
+    assert_eq!(
+        failure(&["validate", &path, &other, &again]),
+        format!("expected each FILE once, found {again} again; name it once")
+    );
+    success(&["validate", &path, &other]);
 }
 
 #[test]

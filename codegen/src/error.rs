@@ -177,6 +177,13 @@ pub enum Error {
         /// The value that follows from the latency.
         expected: String,
     },
+    /// A row that its column `warmup` marks.
+    WarmUp {
+        /// The CSV.
+        file: String,
+        /// Its line.
+        line: u64,
+    },
     /// More points on an axis than a resolved handle can hold.
     TooManyPoints {
         /// The CSV.
@@ -364,6 +371,11 @@ impl fmt::Display for Error {
                 "{file}:{line}: mfu: expected {expected} (from latency_us, FLOPs and peak), found \
                  {}; check dtype, peak and FLOP formula, or remove the column",
                 Quoted(found)
+            ),
+            Error::WarmUp { file, line } => write!(
+                f,
+                "{file}:{line}: warmup: expected a run of a warm GPU, found one that warms it up; \
+                 leave it out"
             ),
             Error::TooManyPoints {
                 file,

@@ -8,7 +8,7 @@ use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape}
 use crate::Error;
 use crate::check;
 use crate::operation::{AllReduce, Decode, Gemm, Moe, Operation, Prefill};
-use crate::rows::Rows;
+use crate::rows::{Row, Rows};
 use crate::table::{columns, measurement};
 
 /// What a CSV measures.
@@ -136,36 +136,39 @@ pub struct MeasuredRow {
     pub latency_us: f64,
 }
 
-/// A row that cannot be true of a GPU.
+/// A row that tells nothing of a GPU.
 #[derive(Debug)]
 pub struct RefusedRow {
     /// Its line in the file, from 1 (the header).
     pub line: u64,
-    /// Why: [`Error::Impossible`], [`Error::MfuDisagrees`], or [`Error::Value`] for a dtype that
-    /// the GPU has no peak for.
+    /// Why: [`Error::Impossible`], [`Error::MfuDisagrees`], [`Error::WarmUp`], or [`Error::Value`]
+    /// for a cell that is malformed or makes no sense and for a dtype that the GPU has no peak for.
     pub error: Error,
 }
 
-/// The rows of a CSV, by whether a GPU can have produced them.
+/// The rows of a CSV, by whether they tell something of a GPU.
 #[derive(Debug)]
 pub struct MeasuredRows {
     /// What they measure.
     pub operation: OperationKind,
+    /// The columns that were not looked at.
+    pub ignored: Vec<String>,
     /// Those that can be true, in the order of the file. A kernel may occur several times.
     pub rows: Vec<MeasuredRow>,
-    /// Those that cannot be true of the GPU, in the order of the file.
+    /// The others, in the order of the file, but for empty ones.
     pub refused: Vec<RefusedRow>,
 }
 
 /// Reads a CSV of measured kernels and holds each row against the data sheet of `gpu`.
 ///
-/// The file measures `operation`, or else what its columns show. Columns and values are checked as
-/// those of a set; a row that breaks the physics of `gpu` does not end the reading: it goes to
-/// [`MeasuredRows::refused`].
+/// The file measures `operation`, or else what its columns show. Values are checked as those of a set,
+/// but what is wrong with a row, be it a cell or that it breaks the physics of `gpu`, does not end the
+/// reading: it goes to [`MeasuredRows::refused`], as does a row whose column `warmup` is 1. Columns
+/// that no set has are ignored.
 ///
 /// # Errors
-/// A file that cannot be read or has no rows, columns of no operation or of another one than
-/// `operation`, the first value that is malformed or makes no sense; see [`Error`].
+/// A file that cannot be read, is no UTF-8 or has no rows, columns of no operation, of another one than
+/// `operation` or that stand twice; see [`Error`].
 pub fn read_rows(
     path: &Path,
     operation: Option<OperationKind>,
@@ -224,23 +227,26 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
     }
 }
 
+/// The column that marks rows which only warmed the GPU up.
+const WARMUP: &str = "warmup";
+
 fn read<O: Operation>(
     operation: OperationKind,
     rows: &Rows,
     gpu: &Gpu,
     kernel: impl Fn(O::Shape, [u32; 2]) -> MeasuredKernel,
 ) -> Result<MeasuredRows, Error> {
-    rows.check(&columns::<O>(), O::OPTIONAL)?;
+    let optional: Vec<&str> = O::OPTIONAL.iter().copied().chain([WARMUP]).collect();
     let mut read = MeasuredRows {
         operation,
+        ignored: rows.check_known(&columns::<O>(), &optional)?,
         rows: Vec::new(),
         refused: Vec::new(),
     };
-    for row in rows.iter() {
-        let (shape, point, latency_us) = measurement::<O>(&row)?;
+    for row in rows.iter().filter(|row| !row.is_blank()) {
         let line = row.line();
-        match check::row::<O>(rows.file(), &row, gpu, &shape, point, latency_us) {
-            Ok(()) => read.rows.push(MeasuredRow {
+        match checked::<O>(rows.file(), &row, gpu) {
+            Ok((shape, point, latency_us)) => read.rows.push(MeasuredRow {
                 line,
                 kernel: kernel(shape, point),
                 latency_us,
@@ -249,4 +255,23 @@ fn read<O: Operation>(
         }
     }
     Ok(read)
+}
+
+/// The shape, point and latency of a row that tells something of `gpu`.
+fn checked<O: Operation>(
+    file: &str,
+    row: &Row<'_>,
+    gpu: &Gpu,
+) -> Result<(O::Shape, [u32; 2], f64), Error> {
+    row.check_length()?;
+    let warms = |text: &str| matches!(text, "1" | "1.0") || text.eq_ignore_ascii_case("true");
+    if row.text(WARMUP).is_some_and(warms) {
+        return Err(Error::WarmUp {
+            file: file.to_owned(),
+            line: row.line(),
+        });
+    }
+    let (shape, point, latency_us) = measurement::<O>(row)?;
+    check::row::<O>(file, row, gpu, &shape, point, latency_us)?;
+    Ok((shape, point, latency_us))
 }

@@ -1,5 +1,6 @@
 //! A CSV with named columns whose errors name file, line and column.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rooflut_roofline::Dtype;
@@ -71,26 +72,80 @@ impl Rows {
         required: &[&'static str],
         optional: &[&'static str],
     ) -> Result<(), Error> {
-        check_header(
-            &self.file,
-            self.header_line,
-            &self.header,
-            required,
-            optional,
-        )?;
+        let others = self.others(required, optional)?;
+        if let Some(unknown) = others.first() {
+            return Err(self.unknown(unknown, required, optional));
+        }
         if self.records.is_empty() {
-            return Err(Error::Empty {
+            return Err(self.empty());
+        }
+        self.iter().try_for_each(|row| row.check_length())
+    }
+
+    /// Checks that the CSV has the columns `required`, and these and those in `optional` only once,
+    /// and rows. Answers with its other columns.
+    ///
+    /// # Errors
+    /// A missing or repeated column, no row at all.
+    pub(crate) fn check_known(
+        &self,
+        required: &[&'static str],
+        optional: &[&'static str],
+    ) -> Result<Vec<String>, Error> {
+        let others = self.others(required, optional)?;
+        match self.iter().all(|row| row.is_blank()) {
+            true => Err(self.empty()),
+            false => Ok(others.into_iter().cloned().collect()),
+        }
+    }
+
+    /// The columns that are neither `required` nor `optional`.
+    fn others(
+        &self,
+        required: &[&'static str],
+        optional: &[&'static str],
+    ) -> Result<Vec<&String>, Error> {
+        let missing = |column: &&&str| !self.header.iter().any(|name| name == **column);
+        if let Some(column) = required.iter().find(missing) {
+            return Err(Error::MissingColumn {
                 file: self.file.clone(),
+                line: self.header_line,
+                column,
+                found: self.header.clone(),
             });
         }
-        for row in self.iter() {
-            if row.record.len() != self.header.len() {
-                let expected = format!("{} fields ({})", self.header.len(), self.header.join(","));
-                let found = row.record.iter().collect::<Vec<_>>().join(",");
-                return Err(row.refuse("row", &found, &expected, "mend or remove the row"));
+        let known = |name: &str| {
+            required
+                .iter()
+                .chain(optional)
+                .any(|column| *column == name)
+        };
+        let mut seen = BTreeSet::new();
+        let mut others = Vec::new();
+        for name in &self.header {
+            if !known(name) {
+                others.push(name);
+            } else if !seen.insert(name) {
+                return Err(self.unknown(name, required, optional));
             }
         }
-        Ok(())
+        Ok(others)
+    }
+
+    /// The error for a column that is not known, or again.
+    fn unknown(&self, name: &str, required: &[&'static str], optional: &[&'static str]) -> Error {
+        Error::UnknownColumn {
+            file: self.file.clone(),
+            line: self.header_line,
+            found: name.to_owned(),
+            expected: required.iter().chain(optional).copied().collect(),
+        }
+    }
+
+    fn empty(&self) -> Error {
+        Error::Empty {
+            file: self.file.clone(),
+        }
     }
 
     /// The file as messages call it.
@@ -168,40 +223,6 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn check_header(
-    file: &str,
-    line: u64,
-    header: &[String],
-    required: &[&'static str],
-    optional: &[&'static str],
-) -> Result<(), Error> {
-    let expected = || required.iter().chain(optional).copied();
-    if let Some(column) = required
-        .iter()
-        .find(|column| !header.iter().any(|h| h == *column))
-    {
-        return Err(Error::MissingColumn {
-            file: file.to_owned(),
-            line,
-            column,
-            found: header.to_vec(),
-        });
-    }
-    let unknown = header.iter().enumerate().find(|(place, name)| {
-        let repeated = header.iter().take(*place).any(|earlier| earlier == *name);
-        repeated || !expected().any(|column| column == name.as_str())
-    });
-    match unknown {
-        Some((_, name)) => Err(Error::UnknownColumn {
-            file: file.to_owned(),
-            line,
-            found: name.clone(),
-            expected: expected().collect(),
-        }),
-        None => Ok(()),
-    }
-}
-
 /// What to do about a value that is not a number of the kind expected.
 const CORRECT: &str = "correct it or leave the row out";
 
@@ -209,6 +230,25 @@ impl Row<'_> {
     /// The line in the file.
     pub(crate) fn line(&self) -> u64 {
         self.line
+    }
+
+    /// Whether there is nothing in it: spreadsheets write empty lines as commas.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.record.iter().all(str::is_empty)
+    }
+
+    /// Checks that it fills the columns.
+    ///
+    /// # Errors
+    /// It has more or fewer fields.
+    pub(crate) fn check_length(&self) -> Result<(), Error> {
+        let header = &self.rows.header;
+        if self.record.len() == header.len() {
+            return Ok(());
+        }
+        let expected = format!("{} fields ({})", header.len(), header.join(","));
+        let found = self.record.iter().collect::<Vec<_>>().join(",");
+        Err(self.refuse("row", &found, &expected, "mend or remove the row"))
     }
 
     /// The text in `column`, `None` where the table has no such column.

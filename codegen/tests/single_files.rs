@@ -102,12 +102,44 @@ fn rows_that_break_physics_are_refused_one_by_one() {
 }
 
 #[test]
-fn a_value_that_cannot_be_read_ends_the_reading() {
-    assert_eq!(
-        refusal(&format!("{GEMM}bf16,64,64,8,10\nbf16,64,64,8,-\n"), None),
-        "mine.csv:3: latency_us: expected a positive number, found \"-\"; correct it or leave the \
-         row out"
+fn rows_that_cannot_be_read_are_refused_one_by_one() {
+    let rows = "bf16,64,64,8,10\nbf16,64,64,8,-\nint8,64,64,8,10\nbf16,64,64,64.0,10\nbf16,64\n";
+    let MeasuredRows { rows, refused, .. } = read(&format!("{GEMM}{rows}"), None).unwrap();
+    assert_eq!(rows.len(), 1);
+    let found: Vec<(u64, &str)> = refused
+        .iter()
+        .map(|row| match &row.error {
+            Error::Value { column, .. } => (row.line, *column),
+            other => panic!("{other}"),
+        })
+        .collect();
+    let expected = [(3, "latency_us"), (4, "dtype"), (5, "m"), (6, "row")];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn columns_that_no_set_has_are_ignored_and_told() {
+    let contents = "note,ranks,bytes,latency_us,kernel_source,note\nx,2,256,10,nccl,y\n";
+    let read = read(contents, None).unwrap();
+    assert_eq!(read.ignored, ["note", "kernel_source", "note"]);
+    assert_eq!((read.rows.len(), read.refused.len()), (1, 0));
+    let twice = refusal("ranks,bytes,latency_us,bytes\n2,256,10,256\n", None);
+    assert!(
+        twice.contains("once each, found \"bytes\"; rename"),
+        "{twice}"
     );
+}
+
+#[test]
+fn rows_that_warm_up_are_refused_and_empty_ones_skipped() {
+    let rows = "2,256,90,1\n,,,\n2,256,80,True\n2,256,nan,1.0\n2,256,10,0\n2,256,11,\n,\n";
+    let read = read(&format!("ranks,bytes,latency_us,warmup\n{rows}"), None).unwrap();
+    let warm = |row: &rooflut_codegen::RefusedRow| match row.error {
+        Error::WarmUp { line, .. } => line,
+        ref other => panic!("{other}"),
+    };
+    assert_eq!(read.refused.iter().map(warm).collect::<Vec<_>>(), [2, 4, 5]);
+    assert_eq!((read.rows.len(), read.ignored.len()), (2, 0));
 }
 
 #[test]
@@ -157,7 +189,7 @@ fn columns_of_no_operation_or_of_several_are_told() {
 
 #[test]
 fn an_empty_file_is_told() {
-    for contents in ["", "\n\n", GEMM] {
+    for contents in ["", "\n\n", GEMM, &format!("{GEMM},,,,\n")] {
         assert!(matches!(read(contents, None), Err(Error::Empty { .. })));
     }
 }

@@ -1,27 +1,31 @@
 //! The clock and the loop.
 
-use alloc::vec::Vec;
 use core::mem;
 
+use crate::sim::metrics::Totals;
+use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::plan::Plan;
 use crate::sim::report::Recorder;
 use crate::sim::scheduler::Scheduler;
 use crate::sim::sequence::Sequence;
-use crate::sim::{Request, Scheduling, SimConfig, SimError, SimReport};
-use crate::step::LatencyModel;
+use crate::sim::source::{Listed, Source};
+use crate::sim::{
+    Outcome, Rejection, Request, RequestRecord, Scheduling, SimConfig, SimError, SimReport,
+};
+use crate::step::{DecodeGroup, LatencyModel};
 use crate::units::Seconds;
 
 /// A server with a latency model; the [module](crate::sim) has an example.
 ///
-/// Cost: each step walks over the running requests, each run sorts the requests by arrival. A step
-/// allocates nothing once the buffers have grown to their largest size.
+/// Cost: a step O(1) whatever the batch; a request O(log n). Steps that preempt walk over the running
+/// requests. A step allocates nothing once the buffers have grown to their largest size.
 #[derive(Debug, Clone)]
 pub struct Simulator<M> {
     model: M,
     config: SimConfig,
 }
 
-/// The state of a run at the end of a step.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -29,8 +33,8 @@ pub struct Progress {
     pub now_ns: u64,
     /// Steps so far.
     pub steps: u64,
-    /// Requests of the run.
-    pub total: u64,
+    /// Requests of the run, if the source knows.
+    pub total: Option<u64>,
     /// Requests served so far.
     pub completed: u64,
     /// Requests rejected so far.
@@ -68,17 +72,21 @@ impl<M: LatencyModel> Simulator<M> {
     }
 
     /// As [`run`](Simulator::run), and calls `observe` now and then and once at the end.
-    pub fn run_observed(
-        &self,
-        requests: &[Request],
-        mut observe: impl FnMut(Progress),
-    ) -> SimReport {
-        let mut run = Run::new(&self.config, requests);
+    pub fn run_observed(&self, requests: &[Request], observe: impl FnMut(Progress)) -> SimReport {
+        let mut recorder = Recorder::new(requests, observe);
+        let totals = self.serve(&mut Listed::new(requests), &mut recorder);
+        recorder.into_report(&totals)
+    }
+
+    /// Serves what comes from `source`, from an empty server until all are done, while `observer` looks
+    /// on. Memory grows with the requests that wait and run, not with those that have left.
+    pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
+        let mut run = Run::new(&self.config, source, observer);
         while run.step(&self.model) {
-            observe(run.progress());
+            run.report_progress();
         }
-        observe(run.progress());
-        run.into_report()
+        run.report_progress();
+        run.into_totals()
     }
 }
 
@@ -86,57 +94,44 @@ impl<M: LatencyModel> Simulator<M> {
 ///
 /// The order at the end of a step: its results, then arrivals up to that nanosecond, then the
 /// schedule.
-struct Run<'a> {
+struct Run<'a, S, O> {
     config: &'a SimConfig,
-    requests: &'a [Request],
-    /// Arrivals at the engine and places in `requests`, ascending.
-    order: Vec<(u64, usize)>,
-    /// How many of `order` have arrived.
-    arrived: usize,
+    source: &'a mut S,
+    observer: &'a mut O,
     now_ns: u64,
     scheduler: Scheduler,
-    recorder: Recorder,
+    totals: Totals,
     /// The step under way.
     current: Plan,
     /// The step after it, if it is fixed.
     next: Plan,
 }
 
-impl<'a> Run<'a> {
-    fn new(config: &'a SimConfig, requests: &'a [Request]) -> Run<'a> {
-        let mut order: Vec<(u64, usize)> = requests
-            .iter()
-            .enumerate()
-            .map(|(index, request)| {
-                let at_engine = request.arrival_ns.saturating_add(config.api_server_ns);
-                (at_engine, index)
-            })
-            .collect();
-        order.sort_unstable();
+impl<'a, S: Source, O: Observer> Run<'a, S, O> {
+    fn new(config: &'a SimConfig, source: &'a mut S, observer: &'a mut O) -> Run<'a, S, O> {
         Run {
             config,
-            requests,
-            order,
-            arrived: 0,
+            source,
+            observer,
             now_ns: 0,
             scheduler: Scheduler::new(*config),
-            recorder: Recorder::new(requests),
+            totals: Totals::default(),
             current: Plan::new(),
             next: Plan::new(),
         }
     }
 
-    /// Runs one step, after a leap to the next arrival if there is nothing to do until then; says
-    /// whether there was one.
+    /// Runs one step, after a leap to the next arrival if there is nothing to do until then, and the
+    /// steps after it in which nothing happens; says whether there was one.
     fn step(&mut self, model: &impl LatencyModel) -> bool {
         self.take_arrivals();
         while self.next.is_empty() {
             self.plan_next();
             if self.next.is_empty() {
-                let Some(&(arrival_ns, _)) = self.order.get(self.arrived) else {
+                let Some(arrival_ns) = self.next_arrival_ns() else {
                     return false;
                 };
-                self.now_ns = arrival_ns;
+                self.now_ns = self.now_ns.max(arrival_ns);
                 self.take_arrivals();
             }
         }
@@ -145,14 +140,24 @@ impl<'a> Run<'a> {
             Scheduling::Synchronous => self.next.clear(),
             Scheduling::OneStepAhead => self.plan_next(),
         }
-
-        let duration_ns = self.pass(model.total_time(&self.current.batch()));
-        let blocks = self.scheduler.kv().used();
-        self.recorder
-            .executed(&self.current, duration_ns, self.now_ns, blocks);
-        self.scheduler.retire(&self.current);
+        self.execute(model);
         self.only_decodes(model);
         true
+    }
+
+    /// Lets the current step pass and writes its results down.
+    fn execute(&mut self, model: &impl LatencyModel) {
+        let start_ns = self.now_ns;
+        let duration_ns = self.pass(model.total_time(&self.current.batch()));
+        self.count(&self.current.record(start_ns, duration_ns));
+        self.scheduler.first_tokens(&self.current, self.now_ns);
+        for &(place, admitted) in &self.current.finished {
+            if let Some(record) = self.scheduler.retire(admitted, self.now_ns) {
+                self.totals.served(&record);
+                self.observer.left(place, &record);
+                self.source.left(place, &record.request, self.now_ns);
+            }
+        }
     }
 
     /// Lets the time of a step pass; answers it in nanoseconds.
@@ -161,6 +166,22 @@ impl<'a> Run<'a> {
         let duration_ns = time.to_nanos().max(1);
         self.now_ns = self.now_ns.saturating_add(duration_ns);
         duration_ns
+    }
+
+    /// Counts a step, and tells who looks at each.
+    #[inline]
+    fn count(&mut self, step: &StepRecord) {
+        let blocks = self.scheduler.kv().used();
+        let running = self.scheduler.running() as u32;
+        self.totals.step(step, running, blocks);
+        if O::EACH_STEP {
+            self.observer.step(&StepRecord {
+                running,
+                waiting: self.scheduler.waiting() as u32,
+                kv_blocks_used: blocks,
+                ..*step
+            });
+        }
     }
 
     /// Takes the steps in which nothing happens but that the same requests take a token each.
@@ -172,77 +193,98 @@ impl<'a> Run<'a> {
                 planned => planned,
             },
         };
-        while !self.is_disturbed()
+        // An arrival is no disturbance where nobody can be admitted.
+        let disturbed_ns = match self.scheduler.has_room() {
+            true => self.next_arrival_ns().unwrap_or(u64::MAX),
+            false => u64::MAX,
+        };
+        while self.now_ns < disturbed_ns
             && let Some(next) = self.scheduler.plan_decodes()
         {
-            let current = match planned {
-                None => next,
-                Some(current) => {
-                    planned = Some(next);
-                    current
-                }
-            };
-            let duration_ns = self.pass(model.decode_time(current));
-            let blocks = self.scheduler.kv().used();
-            self.recorder.decoded(duration_ns, blocks);
+            let current = planned.replace(next).unwrap_or(next);
+            if self.config.scheduling == Scheduling::Synchronous {
+                planned = None;
+            }
+            self.decode(model, current);
         }
         if let Some(decode) = planned {
-            self.next
-                .set_decodes(self.scheduler.scheduled_steps(), decode);
+            let number = self.scheduler.scheduled_steps();
+            self.next.set_decodes(number, decode);
         }
     }
 
-    /// Whether somebody has arrived who might be admitted.
     #[inline]
-    fn is_disturbed(&self) -> bool {
-        let next = self.order.get(self.arrived);
-        next.is_some_and(|&(arrival_ns, _)| arrival_ns <= self.now_ns) && self.scheduler.has_room()
+    fn decode(&mut self, model: &impl LatencyModel, decode: DecodeGroup) {
+        let start_ns = self.now_ns;
+        let duration_ns = self.pass(model.decode_time(decode));
+        self.count(&StepRecord {
+            start_ns,
+            duration_ns,
+            decode_requests: decode.requests,
+            kv_tokens: decode.kv_tokens,
+            ..StepRecord::default()
+        });
+    }
+
+    /// When the engine sees the next request.
+    fn next_arrival_ns(&mut self) -> Option<u64> {
+        let arrival_ns = self.source.next_arrival_ns()?;
+        Some(arrival_ns.saturating_add(self.config.api_server_ns))
     }
 
     /// Queues what has arrived by now, or rejects it.
     fn take_arrivals(&mut self) {
-        while let Some(&(arrival_ns, index)) = self.order.get(self.arrived)
-            && arrival_ns <= self.now_ns
+        while let Some(at_engine_ns) = self.next_arrival_ns()
+            && at_engine_ns <= self.now_ns
+            && let Some((place, request)) = self.source.take()
         {
-            self.arrived += 1;
-            let Some(request) = self.requests.get(index) else {
-                continue;
-            };
-            match self.config.check(request) {
+            match self.config.check(&request) {
                 Ok(()) => {
-                    self.recorder.seen(index, arrival_ns);
-                    let sequence = Sequence::new(index, request, self.config.block_size);
+                    let block_size = self.config.block_size;
+                    let sequence = Sequence::new(place, &request, at_engine_ns, block_size);
                     self.scheduler.enqueue(sequence);
                 }
-                Err(reason) => self.recorder.rejected(index, reason),
+                Err(reason) => self.reject(place, request, reason),
             }
         }
     }
 
-    /// Fixes the step after the current one, with what is known now.
-    fn plan_next(&mut self) {
-        self.scheduler.plan(&mut self.next);
-        self.recorder.scheduled(&self.next, self.now_ns);
+    fn reject(&mut self, place: usize, request: Request, reason: Rejection) {
+        self.totals.rejected += 1;
+        let outcome = Outcome::Rejected(reason);
+        self.observer
+            .left(place, &RequestRecord { request, outcome });
+        self.source.left(place, &request, self.now_ns);
     }
 
-    fn progress(&self) -> Progress {
-        let counters = &self.recorder.counters;
-        Progress {
+    /// Fixes the step after the current one, with what is known now.
+    fn plan_next(&mut self) {
+        self.scheduler.plan(&mut self.next, self.now_ns);
+        self.totals.preemptions += self.next.preempted as u64;
+    }
+
+    fn report_progress(&mut self) {
+        let progress = Progress {
             now_ns: self.now_ns,
-            steps: counters.steps,
-            total: self.requests.len() as u64,
-            completed: counters.completed,
-            rejected: counters.rejected,
+            steps: self.totals.steps,
+            total: self.source.total(),
+            completed: self.totals.completed,
+            rejected: self.totals.rejected,
             waiting: self.scheduler.waiting() as u64,
             running: self.scheduler.running() as u64,
             kv_blocks_used: self.scheduler.kv().used(),
-        }
+        };
+        self.observer.progress(&progress);
     }
 
-    fn into_report(self) -> SimReport {
+    fn into_totals(self) -> Totals {
         let kv = self.scheduler.kv();
         debug_assert_eq!(kv.used(), 0, "KV blocks were lost");
-        self.recorder.into_report(kv)
+        Totals {
+            kv_blocks: kv.blocks(),
+            peak_kv_blocks: kv.peak_used(),
+            ..self.totals
+        }
     }
 }
 

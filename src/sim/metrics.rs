@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::sim::RequestRecord;
-use crate::sim::kv_cache::KvCache;
+use crate::sim::observer::StepRecord;
 use crate::sim::record::span;
 use crate::units::Seconds;
 
@@ -75,42 +75,91 @@ pub struct KvUse {
     pub mean_blocks: f64,
 }
 
-/// What a run counts beside its records.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counters {
-    pub(super) completed: u64,
-    pub(super) rejected: u64,
-    pub(super) preemptions: u64,
-    pub(super) steps: u64,
-    /// Sum over the steps of held blocks times duration.
-    pub(super) block_ns: u128,
+/// What a run counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Requests served in full.
+    pub completed: u64,
+    /// Requests that can never be served.
+    pub rejected: u64,
+    /// How often a running request lost its KV blocks.
+    pub preemptions: u64,
+    /// Engine steps.
+    pub steps: u64,
+    /// Time of all steps, nanoseconds.
+    pub busy_ns: u64,
+    /// Sum over the steps of requests that held a slot times nanoseconds.
+    pub running_ns: u128,
+    /// Sum over the steps of held KV blocks times nanoseconds.
+    pub block_ns: u128,
+    /// KV blocks that exist.
+    pub kv_blocks: u32,
+    /// The most KV blocks that were held at any time.
+    pub peak_kv_blocks: u32,
+    /// Tokens that served requests generated.
+    pub output_tokens: u64,
+    /// Tokens of prompts, cached ones included, and of outputs of served requests.
+    pub tokens: u64,
+    /// First arrival of a served request, and last end of one, nanoseconds from the start.
+    pub span_ns: Option<(u64, u64)>,
+}
+
+impl Totals {
+    /// Counts a step.
+    #[inline]
+    pub(super) fn step(&mut self, step: &StepRecord, running: u32, blocks: u32) {
+        self.steps += 1;
+        self.busy_ns = self.busy_ns.saturating_add(step.duration_ns);
+        self.running_ns += u128::from(step.duration_ns) * u128::from(running);
+        self.block_ns += u128::from(step.duration_ns) * u128::from(blocks);
+    }
+
+    /// Counts a request that was served.
+    pub(super) fn served(&mut self, record: &RequestRecord) {
+        let Some(timing) = record.timing() else {
+            return;
+        };
+        let request = &record.request;
+        self.completed += 1;
+        self.output_tokens += u64::from(request.output_tokens);
+        self.tokens += request.tokens();
+        let (first, last) = self.span_ns.unwrap_or((u64::MAX, 0));
+        self.span_ns = Some((first.min(request.arrival_ns), last.max(timing.finish_ns)));
+    }
+
+    /// From the first arrival of a served request to the last token.
+    pub fn makespan(&self) -> Seconds {
+        let (first, last) = self.span_ns.unwrap_or((0, 0));
+        span(first, last)
+    }
 }
 
 impl Summary {
     /// The figures of a run that has ended.
-    pub(super) fn new(records: &[RequestRecord], counters: Counters, kv: &KvCache) -> Summary {
+    pub(super) fn new(records: &[RequestRecord], totals: &Totals) -> Summary {
         let mut values = Vec::with_capacity(records.len());
         let mut stats = |of: fn(&RequestRecord) -> Option<Seconds>| {
             values.clear();
             values.extend(records.iter().filter_map(of));
             Stats::of(&mut values)
         };
-        let makespan = makespan(records);
+        let makespan = totals.makespan();
         Summary {
-            completed: counters.completed,
-            rejected: counters.rejected,
-            preemptions: counters.preemptions,
-            steps: counters.steps,
+            completed: totals.completed,
+            rejected: totals.rejected,
+            preemptions: totals.preemptions,
+            steps: totals.steps,
             makespan,
             ttft: stats(RequestRecord::ttft),
             tpot: stats(RequestRecord::tpot),
             e2e: stats(RequestRecord::e2e),
             queue: stats(RequestRecord::queue),
-            throughput: Throughput::of(records, makespan),
+            throughput: Throughput::of(totals),
             kv: KvUse {
-                blocks: kv.blocks(),
-                peak_blocks: kv.peak_used(),
-                mean_blocks: per_second(counters.block_ns as f64 / 1e9, makespan),
+                blocks: totals.kv_blocks,
+                peak_blocks: totals.peak_kv_blocks,
+                mean_blocks: per_second(totals.block_ns as f64 / 1e9, makespan),
             },
         }
     }
@@ -142,17 +191,12 @@ fn percentile(sorted: &[Seconds], percent: usize) -> Option<Seconds> {
 }
 
 impl Throughput {
-    fn of(records: &[RequestRecord], makespan: Seconds) -> Throughput {
-        let (mut requests, mut output, mut total) = (0_u64, 0_u64, 0_u64);
-        for record in records.iter().filter(|record| record.timing().is_some()) {
-            requests += 1;
-            output += u64::from(record.request.output_tokens);
-            total += record.request.tokens();
-        }
+    fn of(totals: &Totals) -> Throughput {
+        let makespan = totals.makespan();
         Throughput {
-            requests_per_s: per_second(requests as f64, makespan),
-            output_tokens_per_s: per_second(output as f64, makespan),
-            total_tokens_per_s: per_second(total as f64, makespan),
+            requests_per_s: per_second(totals.completed as f64, makespan),
+            output_tokens_per_s: per_second(totals.output_tokens as f64, makespan),
+            total_tokens_per_s: per_second(totals.tokens as f64, makespan),
         }
     }
 }
@@ -166,19 +210,10 @@ fn per_second(amount: f64, time: Seconds) -> f64 {
     }
 }
 
-fn makespan(records: &[RequestRecord]) -> Seconds {
-    let served = || records.iter().filter_map(|r| Some((r, r.timing()?)));
-    let start = served().map(|(record, _)| record.request.arrival_ns).min();
-    let end = served().map(|(_, timing)| timing.finish_ns).max();
-    span(start.unwrap_or(0), end.unwrap_or(0))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::vec;
-
     use super::*;
-    use crate::sim::{Outcome, Rejection, Request, Timing};
+    use crate::sim::{Outcome, Request, Timing};
 
     fn seconds(values: &[f64]) -> Vec<Seconds> {
         values.iter().copied().map(Seconds).collect()
@@ -220,23 +255,14 @@ mod tests {
                 ..Timing::default()
             }),
         };
-        let rejected = RequestRecord {
-            request: request(0),
-            outcome: Outcome::Rejected(Rejection::EmptyOutput),
-        };
-        let records = vec![
-            rejected,
-            served(3_000_000_000, 4_000_000_000),
-            served(2_000_000_000, 6_000_000_000),
-        ];
-        assert_eq!(makespan(&records), Seconds(4.0));
-        let throughput = Throughput::of(&records, makespan(&records));
+        let mut totals = Totals::default();
+        assert_eq!(Throughput::of(&totals), Throughput::default());
+        totals.served(&served(3_000_000_000, 4_000_000_000));
+        totals.served(&served(2_000_000_000, 6_000_000_000));
+        assert_eq!(totals.makespan(), Seconds(4.0));
+        let throughput = Throughput::of(&totals);
         assert_eq!(throughput.requests_per_s.to_bits(), 0.5_f64.to_bits());
         assert_eq!(throughput.output_tokens_per_s.to_bits(), 5.0_f64.to_bits());
         assert_eq!(throughput.total_tokens_per_s.to_bits(), 20.0_f64.to_bits());
-        assert_eq!(
-            Throughput::of(&[rejected], Seconds::ZERO),
-            Throughput::default()
-        );
     }
 }

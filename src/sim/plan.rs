@@ -3,22 +3,21 @@
 use alloc::vec::Vec;
 use core::slice;
 
+use crate::sim::observer::StepRecord;
 use crate::sim::running::Admitted;
 use crate::step::{Chunk, DecodeGroup, StepBatch};
 
-/// A scheduled step. Requests are named by their place in the list of requests.
+/// A scheduled step. Requests are named by their places.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Counts scheduled steps from 1.
     number: u64,
     chunks: Vec<Chunk>,
     pub(super) decode: DecodeGroup,
-    /// Requests that leave the queue.
-    pub(super) admitted: Vec<usize>,
-    /// Requests that lost their blocks for it.
-    pub(super) preempted: Vec<usize>,
-    /// Requests whose first token it yields.
-    pub(super) first_tokens: Vec<usize>,
+    /// How many requests lost their blocks for it.
+    pub(super) preempted: u32,
+    /// Requests whose first token it yields, and who they are among those that run.
+    pub(super) first_tokens: Vec<(usize, Admitted)>,
     /// Requests whose last token it yields, and who they are among those that run.
     pub(super) finished: Vec<(usize, Admitted)>,
 }
@@ -33,8 +32,7 @@ impl Plan {
                 requests: 0,
                 kv_tokens: 0,
             },
-            admitted: Vec::new(),
-            preempted: Vec::new(),
+            preempted: 0,
             first_tokens: Vec::new(),
             finished: Vec::new(),
         }
@@ -53,8 +51,7 @@ impl Plan {
             requests: 0,
             kv_tokens: 0,
         };
-        self.admitted.clear();
-        self.preempted.clear();
+        self.preempted = 0;
         self.first_tokens.clear();
         self.finished.clear();
     }
@@ -90,8 +87,23 @@ impl Plan {
     /// What decodes, if that is all: nobody has a last token, is admitted or is preempted.
     pub(super) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else =
-            self.chunks.is_empty() && self.finished.is_empty() && self.preempted.is_empty();
+            self.chunks.is_empty() && self.finished.is_empty() && self.preempted == 0;
         (nothing_else && self.decode.requests > 0).then_some(self.decode)
+    }
+
+    /// The step as observers see it.
+    pub(super) fn record(&self, start_ns: u64, duration_ns: u64) -> StepRecord {
+        let batch = self.batch();
+        StepRecord {
+            start_ns,
+            duration_ns,
+            prefill_chunks: self.chunks.len() as u32,
+            prefill_tokens: batch.prefill_tokens() as u32,
+            decode_requests: self.decode.requests,
+            kv_tokens: self.decode.kv_tokens,
+            preempted: self.preempted,
+            ..StepRecord::default()
+        }
     }
 
     /// Becomes step `number` in which only `decode` happens.

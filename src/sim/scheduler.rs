@@ -3,11 +3,11 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::sim::SimConfig;
 use crate::sim::kv_cache::KvCache;
 use crate::sim::plan::Plan;
 use crate::sim::running::{Admitted, Running};
 use crate::sim::sequence::Sequence;
+use crate::sim::{RequestRecord, SimConfig};
 use crate::step::DecodeGroup;
 
 /// The queue, the running requests and the KV cache they share.
@@ -23,6 +23,8 @@ pub(super) struct Scheduler {
     /// Requests at the front of the queue that were preempted.
     preempted: usize,
     running: Running,
+    /// Requests that were preempted while their last token was on its way.
+    ending: Vec<(Admitted, Sequence)>,
     scheduled_steps: u64,
 }
 
@@ -35,6 +37,7 @@ impl Scheduler {
             waiting: VecDeque::new(),
             preempted: 0,
             running: Running::new(config.block_size),
+            ending: Vec::new(),
             scheduled_steps: 0,
         }
     }
@@ -44,17 +47,17 @@ impl Scheduler {
         self.waiting.push_back(sequence);
     }
 
-    /// Fixes the work of the next step.
+    /// Fixes the work of the next step at `now_ns`.
     ///
     /// The step may turn out empty when every running request has its last token scheduled.
-    pub(super) fn plan(&mut self, plan: &mut Plan) {
+    pub(super) fn plan(&mut self, plan: &mut Plan, now_ns: u64) {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
         self.serve_decodes(plan);
         let budget = self.config.max_num_batched_tokens - plan.decode.requests;
         let budget = self.serve_partial(plan, budget);
-        if plan.preempted.is_empty() {
-            self.admit_waiting(plan, budget);
+        if plan.preempted == 0 {
+            self.admit_waiting(plan, budget, now_ns);
         }
     }
 
@@ -86,14 +89,36 @@ impl Scheduler {
         self.scheduled_steps
     }
 
-    /// Lets go of the requests that finished in `plan`, which has ended.
-    pub(super) fn retire(&mut self, plan: &Plan) {
-        for &(_, admitted) in &plan.finished {
-            // It may have been preempted while its last token was on its way.
-            if let Some(sequence) = self.running.remove(admitted, self.scheduled_steps + 1) {
-                self.kv.release(sequence.blocks);
+    /// A step of which `plan` says who has a first token has ended at `now_ns`.
+    pub(super) fn first_tokens(&mut self, plan: &Plan, now_ns: u64) {
+        for &(place, admitted) in &plan.first_tokens {
+            if let Some(sequence) = self.running.get_mut(admitted) {
+                sequence.timing.first_token_ns = now_ns;
+                continue;
+            }
+            // It was preempted for the step after.
+            let waiting = self.waiting.iter_mut().take(self.preempted);
+            let ending = self.ending.iter_mut().map(|(_, sequence)| sequence);
+            for sequence in waiting.chain(ending).filter(|s| s.place == place) {
+                sequence.timing.first_token_ns = now_ns;
             }
         }
+    }
+
+    /// Lets go of a request whose last token came at `now_ns`; answers what became of it.
+    pub(super) fn retire(&mut self, admitted: Admitted, now_ns: u64) -> Option<RequestRecord> {
+        let mut sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
+            Some(sequence) => {
+                self.kv.release(sequence.blocks);
+                sequence
+            }
+            None => {
+                let place = self.ending.iter().position(|(of, _)| *of == admitted)?;
+                self.ending.swap_remove(place).1
+            }
+        };
+        sequence.timing.finish_ns = now_ns;
+        Some(sequence.record())
     }
 
     /// Requests in the queue.
@@ -174,7 +199,7 @@ impl Scheduler {
             return;
         }
         if sequence.is_at_first_token() {
-            plan.first_tokens.push(sequence.request);
+            plan.first_tokens.push((sequence.place, admitted));
         }
         let complete = sequence.is_complete();
         self.running.partial = None;
@@ -188,7 +213,7 @@ impl Scheduler {
     /// `plan` yields the last token of a request.
     fn finish(&mut self, plan: &mut Plan, admitted: Admitted) {
         if let Some(sequence) = self.running.get(admitted) {
-            plan.finished.push((sequence.request, admitted));
+            plan.finished.push((sequence.place, admitted));
         }
     }
 
@@ -201,9 +226,12 @@ impl Scheduler {
             return;
         };
         self.kv.release(victim.blocks);
-        plan.preempted.push(victim.request);
+        plan.preempted += 1;
+        victim.timing.preemptions += 1;
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
-        if !victim.is_complete() {
+        if victim.is_complete() {
+            self.ending.push((last, victim));
+        } else {
             victim.restart(self.config.prefix_caching, self.config.block_size);
             self.waiting.push_front(victim);
             self.preempted += 1;
@@ -223,7 +251,7 @@ impl Scheduler {
     }
 
     /// Admits from the head of the queue while budget, slots and blocks last.
-    fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32) {
+    fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, now_ns: u64) {
         while budget > 0
             && self.has_room()
             && let Some(sequence) = self.waiting.front_mut()
@@ -233,10 +261,13 @@ impl Scheduler {
                 return;
             };
             let found_again = sequence.find_again();
-            let Some(sequence) = self.waiting.pop_front() else {
+            let Some(mut sequence) = self.waiting.pop_front() else {
                 return;
             };
-            plan.admitted.push(sequence.request);
+            // Only the first admission counts: every later one follows a preemption.
+            if sequence.timing.preemptions == 0 {
+                sequence.timing.scheduled_ns = now_ns;
+            }
             budget -= tokens;
             let admitted = self.running.admit(sequence);
             self.compute(plan, admitted, tokens);
@@ -259,6 +290,8 @@ fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::vec;
+
     use super::*;
     use crate::sim::{PrefixCaching, Request};
 
@@ -275,7 +308,25 @@ mod tests {
             output_tokens,
             ..Request::default()
         };
-        scheduler.enqueue(Sequence::new(index, &request, 16));
+        scheduler.enqueue(Sequence::new(index, &request, 0, 16));
+    }
+
+    /// Places of the requests that hold a slot, in the order of admission.
+    fn running(scheduler: &Scheduler) -> Vec<usize> {
+        let running = &scheduler.running;
+        let sequences = running
+            .in_order()
+            .filter_map(|admitted| running.get(admitted));
+        sequences.map(|sequence| sequence.place).collect()
+    }
+
+    /// Places of the requests in the queue.
+    fn waiting(scheduler: &Scheduler) -> Vec<usize> {
+        scheduler
+            .waiting
+            .iter()
+            .map(|sequence| sequence.place)
+            .collect()
     }
 
     #[test]
@@ -285,8 +336,8 @@ mod tests {
         enqueue(&mut scheduler, 1, 40, 5);
         enqueue(&mut scheduler, 2, 5, 5);
         let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.admitted, [0]);
+        scheduler.plan(&mut plan, 0);
+        assert_eq!(running(&scheduler), [0]);
         assert_eq!((scheduler.kv().used(), scheduler.waiting()), (3, 2));
     }
 
@@ -299,10 +350,10 @@ mod tests {
             enqueue(&mut budget, index, 20, 5);
         }
         let mut plan = Plan::new();
-        slots.plan(&mut plan);
-        assert_eq!(plan.admitted, [0, 1]);
-        budget.plan(&mut plan);
-        assert_eq!(plan.admitted, [0, 1]);
+        slots.plan(&mut plan, 0);
+        assert_eq!(running(&slots), [0, 1]);
+        budget.plan(&mut plan, 0);
+        assert_eq!(running(&budget), [0, 1]);
         let new: Vec<u32> = plan.batch().prefill.iter().map(|chunk| chunk.new).collect();
         assert_eq!(new, [20, 10]);
     }
@@ -315,18 +366,17 @@ mod tests {
         enqueue(&mut scheduler, 2, 16, 5);
         enqueue(&mut scheduler, 3, 1, 1);
         let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.admitted, [0, 1, 2]);
+        scheduler.plan(&mut plan, 0);
+        assert_eq!(running(&scheduler), [0, 1, 2]);
 
         // 0 grows into a second block and takes that of 2; then 1 finds none but its own.
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.preempted, [2, 1]);
+        scheduler.plan(&mut plan, 0);
+        assert_eq!(plan.preempted, 2);
         assert_eq!(plan.batch().decode_kv_tokens(), 17);
         // One block is free and the queue has a request that needs one, but nobody is admitted.
-        assert!(plan.admitted.is_empty());
+        assert_eq!(running(&scheduler), [0]);
         assert_eq!(scheduler.kv().used(), 2);
-        let queue: Vec<usize> = scheduler.waiting.iter().map(|s| s.request).collect();
-        assert_eq!(queue, [1, 2, 3]);
+        assert_eq!(waiting(&scheduler), [1, 2, 3]);
     }
 
     #[test]
@@ -335,18 +385,19 @@ mod tests {
         enqueue(&mut scheduler, 0, 33, 1);
         enqueue(&mut scheduler, 1, 33, 1);
         let (mut first, mut second) = (Plan::new(), Plan::new());
-        scheduler.plan(&mut first);
+        scheduler.plan(&mut first, 0);
         let finished: Vec<usize> = first.finished.iter().map(|(request, _)| *request).collect();
         assert_eq!(finished, [0]);
-        scheduler.plan(&mut second);
+        scheduler.plan(&mut second, 0);
         assert!(second.is_empty());
         assert_eq!(scheduler.kv().used(), 3);
-        scheduler.retire(&first);
+        let (_, ended) = first.finished[0];
+        assert!(scheduler.retire(ended, 7).is_some());
         assert_eq!((scheduler.kv().used(), scheduler.running()), (0, 0));
-        scheduler.plan(&mut second);
-        assert_eq!(second.admitted, [1]);
+        scheduler.plan(&mut second, 0);
+        assert_eq!(running(&scheduler), [1]);
         // The end of another step lets nobody go.
-        scheduler.retire(&first);
+        assert_eq!(scheduler.retire(ended, 8), None);
         assert_eq!(scheduler.running(), 1);
     }
 
@@ -357,27 +408,27 @@ mod tests {
         enqueue(&mut scheduler, 0, 64, 50);
         enqueue(&mut scheduler, 1, 96, 5);
         let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
-        scheduler.plan(&mut plan);
+        scheduler.plan(&mut plan, 0);
+        scheduler.plan(&mut plan, 0);
         assert_eq!(
-            (plan.admitted.as_slice(), scheduler.kv().used()),
-            (&[1][..], 9)
+            (running(&scheduler), scheduler.kv().used()),
+            (vec![0, 1], 9)
         );
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.preempted, [1]);
-        scheduler.plan(&mut plan);
-        plan.admitted
+        scheduler.plan(&mut plan, 0);
+        assert_eq!(plan.preempted, 1);
+        scheduler.plan(&mut plan, 0);
+        running(&scheduler)
     }
 
     #[test]
     fn a_preempted_request_waits_until_it_can_go_beyond_the_blocks_it_finds_again() {
         // It finds 3 blocks again and needs 6 for its next chunk; 5 are free.
         let found_again = admitted_after_a_failed_prefill(PrefixCaching::Enabled);
-        assert!(found_again.is_empty());
+        assert_eq!(found_again, [0]);
         // Without them its first chunk fits, and it will fail at the second again.
         assert_eq!(
             admitted_after_a_failed_prefill(PrefixCaching::Disabled),
-            [1]
+            [0, 1]
         );
     }
 
@@ -388,10 +439,10 @@ mod tests {
             enqueue(&mut scheduler, index, 48, 50);
         }
         let mut plan = Plan::new();
-        scheduler.plan(&mut plan);
+        scheduler.plan(&mut plan, 0);
         // 0 needs a fourth block and takes one of 2; 1 then needs one and takes another of these.
-        scheduler.plan(&mut plan);
-        assert_eq!(plan.preempted, [2]);
+        scheduler.plan(&mut plan, 0);
+        assert_eq!(plan.preempted, 1);
         let kept: Vec<u32> = scheduler.waiting.iter().map(Sequence::kept).collect();
         assert_eq!(kept, [16]);
     }

@@ -1,6 +1,6 @@
 //! A request inside the engine.
 
-use crate::sim::{PrefixCaching, Request};
+use crate::sim::{Outcome, PrefixCaching, Request, RequestRecord, Timing};
 use crate::step::Chunk;
 
 /// How far the steps scheduled so far bring a request.
@@ -10,10 +10,11 @@ use crate::step::Chunk;
 /// decodes, as of the step before it began to.
 #[derive(Debug, Clone)]
 pub(super) struct Sequence {
-    /// Its place in the list of requests.
-    pub(super) request: usize,
-    prompt_tokens: u32,
-    output_tokens: u32,
+    /// The number by which observers know it.
+    pub(super) place: usize,
+    request: Request,
+    /// When things happened to it, as far as they have.
+    pub(super) timing: Timing,
     /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
     cached: u32,
     /// Output tokens sampled.
@@ -35,15 +36,23 @@ pub(super) struct Sequence {
 
 impl Sequence {
     /// A request that has computed nothing beyond its prefix hit.
-    pub(super) fn new(index: usize, request: &Request, block_size: u32) -> Sequence {
+    pub(super) fn new(
+        place: usize,
+        request: &Request,
+        at_engine_ns: u64,
+        block_size: u32,
+    ) -> Sequence {
         let reusable = request
             .cached_prompt_tokens
             .min(request.prompt_tokens.saturating_sub(1));
         let cached = reusable - reusable % block_size.max(1);
         Sequence {
-            request: index,
-            prompt_tokens: request.prompt_tokens,
-            output_tokens: request.output_tokens,
+            place,
+            request: *request,
+            timing: Timing {
+                at_engine_ns,
+                ..Timing::default()
+            },
             cached,
             generated: 0,
             computed: cached,
@@ -51,6 +60,14 @@ impl Sequence {
             blocks: 0,
             freed: 0,
             decodes_from: None,
+        }
+    }
+
+    /// What became of it, at the end.
+    pub(super) fn record(&self) -> RequestRecord {
+        RequestRecord {
+            request: self.request,
+            outcome: Outcome::Completed(self.timing),
         }
     }
 
@@ -71,12 +88,12 @@ impl Sequence {
 
     /// Output tokens that are still to be sampled.
     pub(super) fn left(&self) -> u32 {
-        self.output_tokens - self.generated
+        self.request.output_tokens - self.generated
     }
 
     /// Whether its last token is scheduled.
     pub(super) fn is_complete(&self) -> bool {
-        self.generated == self.output_tokens
+        self.generated == self.request.output_tokens
     }
 
     /// Whether its first token is scheduled, and no other.
@@ -115,7 +132,7 @@ impl Sequence {
     /// Gives its blocks up: prompt and output so far are to be computed again, but for the prefix hit
     /// and, with prefix caching, its own full blocks as long as nobody takes them.
     pub(super) fn restart(&mut self, kept: PrefixCaching, block_size: u32) {
-        self.prefill = self.prompt_tokens + self.generated;
+        self.prefill = self.request.prompt_tokens + self.generated;
         self.freed = match kept {
             PrefixCaching::Enabled => self.blocks,
             PrefixCaching::Disabled => 0,
@@ -163,7 +180,7 @@ mod tests {
             cached_prompt_tokens,
             ..Request::default()
         };
-        Sequence::new(0, &request, 16)
+        Sequence::new(0, &request, 0, 16)
     }
 
     #[test]

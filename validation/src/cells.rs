@@ -12,14 +12,19 @@ pub(crate) struct Sheet<'s> {
     bytes: &'s [u8],
     header: StringRecord,
     header_line: u64,
-    records: Vec<StringRecord>,
+    /// The rows that have a cell that is not empty, with their lines.
+    records: Vec<(u64, StringRecord)>,
 }
 
 /// One row.
 pub(crate) struct Cells<'s> {
     sheet: &'s Sheet<'s>,
+    line: u64,
     record: &'s StringRecord,
 }
+
+/// What programs write where there is no value, in any case of letters.
+const MISSING: [&str; 3] = ["nan", "na", "null"];
 
 /// Characters that separate columns in other files, and what they are called.
 const SEPARATORS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
@@ -27,22 +32,33 @@ const SEPARATORS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|'
 impl<'s> Sheet<'s> {
     /// Reads all of `bytes`, the contents of `file`.
     pub(crate) fn read(file: &'s str, bytes: &'s [u8]) -> Result<Sheet<'s>, Error> {
-        let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(bytes);
+        let mut reader = ReaderBuilder::new()
+            .trim(Trim::All)
+            .flexible(true)
+            .from_reader(bytes);
         let refused = |error: csv::Error| Error {
             file: file.to_owned(),
-            line: error.position().map(|at| line_of(bytes, Some(at))),
+            line: error.position().map(|at| Lines::of(bytes).line_of(at)),
             problem: problem(&error),
         };
         let header = reader.headers().map_err(refused)?.clone();
+        let mut lines = Lines::of(bytes);
+        let header_line = header.position().map_or(1, |at| lines.line_of(at));
+        let mut records = Vec::new();
+        for record in reader.into_records() {
+            let record = record.map_err(refused)?;
+            let line = record.position().map_or(1, |at| lines.line_of(at));
+            // Spreadsheets write empty lines as commas.
+            if record.iter().any(|cell| !cell.is_empty()) {
+                records.push((line, record));
+            }
+        }
         let sheet = Sheet {
             file,
             bytes,
-            header_line: line_of(bytes, header.position()),
             header,
-            records: reader
-                .into_records()
-                .collect::<Result<_, _>>()
-                .map_err(refused)?,
+            header_line,
+            records,
         };
         sheet.check()?;
         Ok(sheet)
@@ -62,10 +78,18 @@ impl<'s> Sheet<'s> {
         // Several columns without a name, as trailing commas make them, do no harm.
         let mut names = BTreeSet::new();
         let mut named = self.header.iter().filter(|name| !name.is_empty());
-        match named.find(|name| !names.insert(*name)) {
-            Some(column) => Err(self.header_error(Problem::ColumnTwice {
+        if let Some(column) = named.find(|name| !names.insert(*name)) {
+            return Err(self.header_error(Problem::ColumnTwice {
                 column: column.to_owned(),
-            })),
+            }));
+        }
+        let expected = self.header.len();
+        let mut records = self.records.iter();
+        match records.find(|(_, record)| record.len() != expected) {
+            Some((line, record)) => {
+                let (expected, found) = (expected as u64, record.len() as u64);
+                Err(self.error(Some(*line), Problem::Fields { expected, found }))
+            }
             None => Ok(()),
         }
     }
@@ -80,8 +104,9 @@ impl<'s> Sheet<'s> {
         if self.records.is_empty() {
             return Err(self.error(None, Problem::NoRows));
         }
-        let cells = |record| Cells {
+        let cells = |(line, record): &'s (u64, StringRecord)| Cells {
             sheet: self,
+            line: *line,
             record,
         };
         Ok(self.records.iter().map(cells))
@@ -102,8 +127,22 @@ impl<'s> Sheet<'s> {
 }
 
 impl<'s> Cells<'s> {
-    /// A text; empty where the file has no such column.
+    /// The line in the file, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// A text; empty where the file has no such column, or the cell says that there is no value.
     pub(crate) fn text(&self, column: &str) -> &'s str {
+        let text = self.raw(column);
+        match MISSING.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+            true => "",
+            false => text,
+        }
+    }
+
+    /// A text as it stands.
+    fn raw(&self, column: &str) -> &'s str {
         let mut names = self.sheet.header.iter();
         let place = names.position(|name| name == column);
         place
@@ -130,6 +169,19 @@ impl<'s> Cells<'s> {
             .ok_or_else(|| self.refuse(column, "a number, 0 or more"))
     }
 
+    /// A number of any sign.
+    pub(crate) fn finite(&self, column: &'static str) -> Result<f64, Error> {
+        let number = self.text(column).parse::<f64>().ok();
+        number
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| self.refuse(column, "a finite number"))
+    }
+
+    /// A number of any sign; `None` in an empty cell.
+    pub(crate) fn optional_finite(&self, column: &'static str) -> Result<Option<f64>, Error> {
+        self.unless_empty(column, Cells::finite)
+    }
+
     /// A number that is not negative; `None` in an empty cell.
     pub(crate) fn optional_number(&self, column: &'static str) -> Result<Option<f64>, Error> {
         self.unless_empty(column, Cells::number)
@@ -137,14 +189,13 @@ impl<'s> Cells<'s> {
 
     /// That the cell does not hold what is expected of it.
     pub(crate) fn refuse(&self, column: &'static str, expected: &'static str) -> Error {
-        let line = line_of(self.sheet.bytes, self.record.position());
-        let found = self.text(column).to_owned();
+        let found = self.raw(column).to_owned();
         let problem = Problem::Value {
             column,
             expected,
             found,
         };
-        self.sheet.error(Some(line), problem)
+        self.sheet.error(Some(self.line), problem)
     }
 
     fn unless_empty<T>(
@@ -170,26 +221,42 @@ fn whole(text: &str) -> Option<u32> {
 
 fn problem(error: &csv::Error) -> Problem {
     match error.kind() {
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => Problem::Fields {
-            expected: *expected_len,
-            found: *len,
-        },
         csv::ErrorKind::Utf8 { .. } => Problem::NotText,
         _ => Problem::Csv(error.to_string()),
     }
 }
 
-/// The line on which the record at `position` begins. The position is that of the blank lines before
-/// the record.
-fn line_of(bytes: &[u8], position: Option<&csv::Position>) -> u64 {
-    let start = position.map_or(0, |position| position.byte() as usize);
-    let rest = bytes.get(start..).unwrap_or_default();
-    let blank = rest.iter().take_while(|byte| b"\r\n".contains(byte));
-    let before = bytes.get(..start + blank.count()).unwrap_or(bytes);
-    // A line ends with LF, CR LF or CR.
-    let ends = before.iter().zip(before.iter().skip(1).chain([&0]));
-    let ends = ends.filter(|&(&byte, &next)| byte == b'\n' || byte == b'\r' && next != b'\n');
-    1 + ends.count() as u64
+/// The lines of ascending positions. (The csv crate's own are those of the blank lines before a
+/// record.)
+struct Lines<'s> {
+    rest: &'s [u8],
+    /// The place of the rest.
+    byte: u64,
+    /// Its line.
+    line: u64,
+}
+
+impl<'s> Lines<'s> {
+    fn of(bytes: &'s [u8]) -> Lines<'s> {
+        Lines {
+            rest: bytes,
+            byte: 0,
+            line: 1,
+        }
+    }
+
+    /// The line of the first byte at or after `position` that ends no line.
+    fn line_of(&mut self, position: &csv::Position) -> u64 {
+        while let [byte, rest @ ..] = self.rest {
+            if self.byte >= position.byte() && !matches!(byte, b'\r' | b'\n') {
+                break;
+            }
+            // A line ends with LF, CR LF or CR.
+            let ends = *byte == b'\n' || *byte == b'\r' && rest.first() != Some(&b'\n');
+            self.line += u64::from(ends);
+            self.byte += 1;
+            self.rest = rest;
+        }
+        self.line
+    }
 }

@@ -60,7 +60,8 @@ impl Comparison {
 /// A metric of a row, predicted and measured, as far as there is one.
 pub(crate) struct Pair {
     pub(crate) metric: Metric,
-    pub(crate) predicted: Option<f64>,
+    /// `None` where there is no such thing by the row's lengths.
+    pub(crate) predicted: Result<Option<f64>, Reason>,
     pub(crate) measured: Option<f64>,
 }
 
@@ -68,24 +69,28 @@ impl Pair {
     /// The comparison, none where nothing was measured.
     ///
     /// # Errors
-    /// The measurement cannot be compared with.
+    /// It was measured and cannot be predicted, or cannot be compared with.
     pub(crate) fn compare(&self) -> Result<Option<Comparison>, Reason> {
         let metric = self.metric;
-        match (self.predicted, self.measured) {
+        let Some(actual) = self.measured else {
+            return Ok(None);
+        };
+        let predicted = match self.predicted.clone()? {
+            Some(predicted) => predicted,
             // A metric that cannot exist may be told as 0.
-            (_, None) | (None, Some(0.0)) => Ok(None),
-            (None, Some(_)) => Err(Reason::NoLengths(metric)),
-            (Some(predicted), Some(actual)) => {
-                let comparison = Comparison {
-                    metric,
-                    predicted,
-                    actual,
-                };
-                match comparison.signed().is_finite() {
-                    true => Ok(Some(comparison)),
-                    false => Err(Reason::MeasuredZero(metric)),
-                }
-            }
+            None if actual == 0.0 => return Ok(None),
+            None if actual < 0.0 => return Err(Reason::NotPositive(metric)),
+            None => return Err(Reason::NoLengths(metric)),
+        };
+        let comparison = Comparison {
+            metric,
+            predicted,
+            actual,
+        };
+        // Dividing by next to nothing overflows.
+        match actual > 0.0 && comparison.signed().is_finite() {
+            true => Ok(Some(comparison)),
+            false => Err(Reason::NotPositive(metric)),
         }
     }
 }
@@ -106,11 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_not_compared_and_zero_is_named() {
+    fn what_was_not_measured_is_not_compared_and_zero_and_less_are_named() {
         let compare = |predicted, measured| {
             let pair = Pair {
                 metric: Metric::Tpot,
-                predicted,
+                predicted: Ok(predicted),
                 measured,
             };
             pair.compare()
@@ -120,10 +125,17 @@ mod tests {
         assert_eq!(compare(Some(1.0), Some(2.0)), Ok(true));
         assert_eq!(compare(Some(1.0), None), Ok(false));
         assert_eq!(compare(None, Some(0.0)), Ok(false));
-        assert_eq!(
-            compare(Some(1.0), Some(0.0)).unwrap_err(),
-            "the measured tpot is 0"
-        );
+        for (predicted, measured) in [
+            (Some(1.0), 0.0),
+            (Some(1.0), -2.0),
+            (Some(1.0), f64::MIN_POSITIVE / 4.0),
+            (None, -1.0),
+        ] {
+            assert_eq!(
+                compare(predicted, Some(measured)).unwrap_err(),
+                "the measured tpot is 0 or less"
+            );
+        }
         assert_eq!(
             compare(None, Some(2.0)).unwrap_err(),
             "a tpot was measured that the row gives no lengths for"

@@ -30,6 +30,7 @@ mod read;
 mod report;
 mod rows;
 mod summary;
+mod tally;
 
 pub use compare::{Comparison, Metric};
 pub use dataset::{Dataset, Rows};
@@ -38,9 +39,10 @@ pub use engine::Predictor;
 pub use error::{Error, Problem};
 pub use kind::Kind;
 pub use read::read;
-pub use report::{Case, FileReport, MetricSummary, Setting, Tally, validate};
+pub use report::{Case, FileReport, MetricSummary, Setting, validate};
 pub use rows::{
     DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
     SoloRequest, Stage,
 };
 pub use summary::{Summary, signed_percent, summarize};
+pub use tally::{Remark, Tallies, Tally};

@@ -9,13 +9,16 @@ use crate::report::{Case, Setting};
 use crate::rows::{
     DecodeStep, KvBlockCount, Label, Latencies, LoadStage, ReplayedRequest, Server, SoloRequest,
 };
+use crate::tally::Remark;
 
 /// What became of a row.
 pub(crate) struct Outcome {
     /// The row, if anything of it could be predicted and compared.
     pub(crate) case: Option<Case>,
+    /// Its line.
+    pub(crate) line: u64,
     /// Why not, or not all of it.
-    pub(crate) skipped: Vec<Reason>,
+    pub(crate) skipped: Vec<Remark>,
     /// What was read otherwise than it stands.
     pub(crate) notes: Vec<String>,
 }
@@ -46,9 +49,18 @@ impl Origin<'_> {
             Ok((deployment, pairs)) => self.compare(choice, deployment, &pairs),
             Err(reason) => Outcome {
                 case: None,
-                skipped: vec![reason],
+                line: self.label.line,
+                skipped: vec![self.remark(&reason)],
                 notes: Vec::new(),
             },
+        }
+    }
+
+    /// Names the server where the reason depends on it.
+    fn remark(&self, reason: &Reason) -> Remark {
+        match Deployment::find(self.server) {
+            Ok(server) if reason.depends_on_server() => Remark::new(format!("{server}: {reason}")),
+            _ => reason.remark(),
         }
     }
 
@@ -58,11 +70,11 @@ impl Origin<'_> {
         for pair in pairs {
             match pair.compare() {
                 Ok(comparison) => comparisons.extend(comparison),
-                Err(reason) => skipped.push(reason),
+                Err(reason) => skipped.push(self.remark(&reason)),
             }
         }
         if comparisons.is_empty() && skipped.is_empty() {
-            skipped.push(Reason::NothingMeasured);
+            skipped.push(Reason::NothingMeasured.remark());
         }
         let mut notes = deployment.notes;
         notes.extend(choice.note(&self.server.engine));
@@ -76,6 +88,7 @@ impl Origin<'_> {
             comparisons,
         };
         Outcome {
+            line: case.label.line,
             case: (!case.comparisons.is_empty()).then_some(case),
             skipped,
             notes,
@@ -86,7 +99,7 @@ impl Origin<'_> {
 fn latencies(predicted: &Latencies, measured: &Latencies) -> Vec<Pair> {
     let pair = |metric, of: fn(&Latencies) -> Option<f64>| Pair {
         metric,
-        predicted: of(predicted),
+        predicted: Ok(of(predicted)),
         measured: of(measured),
     };
     vec![
@@ -149,7 +162,7 @@ fn solo_request(row: &SoloRequest, predictor: &Predictor<'_>) -> Outcome {
     let pairs = predict::solo_request(row, choice.engine).map(|solo| {
         let prefill = Pair {
             metric: Metric::Prefill,
-            predicted: Some(solo.prefill_ms),
+            predicted: Ok(Some(solo.prefill_ms)),
             measured: row.prefill_ms,
         };
         let tpot = Pair {
@@ -174,7 +187,7 @@ fn decode_step(row: &DecodeStep, predictor: &Predictor<'_>) -> Outcome {
     let choice = predictor.engine(&row.server.engine);
     let pair = |predicted| Pair {
         metric: Metric::Step,
-        predicted: Some(predicted),
+        predicted: Ok(Some(predicted)),
         measured: row.step_ms,
     };
     let pairs = predict::decode_step(row, choice.engine).map(|predicted| vec![pair(predicted)]);
@@ -192,7 +205,7 @@ fn kv_blocks(row: &KvBlockCount, predictor: &Predictor<'_>) -> Outcome {
     let choice = predictor.engine(&row.server.engine);
     let pair = |predicted: u32| Pair {
         metric: Metric::KvBlocks,
-        predicted: Some(f64::from(predicted)),
+        predicted: Ok(Some(f64::from(predicted))),
         measured: row.kv_blocks,
     };
     let pairs = predict::kv_blocks(row).map(|predicted| vec![pair(predicted)]);

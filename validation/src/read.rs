@@ -86,7 +86,8 @@ fn collect<T>(
         let place = seen.entry(id.clone()).or_default();
         let stage = stage(cells.text("stage"), *place);
         *place += 1;
-        rows.push(read(&cells, Label { id, stage }, server)?);
+        let line = cells.line();
+        rows.push(read(&cells, Label { id, stage, line }, server)?);
     }
     Ok(rows)
 }
@@ -104,6 +105,10 @@ fn server(cells: &Cells<'_>) -> Result<Server, Error> {
         gpu: cells.text("gpu").to_owned(),
         model: cells.text("model").to_owned(),
         dtype: cells.text("dtype").to_owned(),
+        kv_dtype: match cells.text("kv_dtype") {
+            "" => cells.text("kv_cache_dtype").to_owned(),
+            kv_dtype => kv_dtype.to_owned(),
+        },
         tp: cells.whole("tp")?,
         engine: cells.text("engine").to_owned(),
     })
@@ -134,9 +139,9 @@ struct LatencyColumns {
 impl LatencyColumns {
     fn read(&self, cells: &Cells<'_>) -> Result<Latencies, Error> {
         Ok(Latencies {
-            ttft_ms: cells.optional_number(self.ttft)?,
-            tpot_ms: cells.optional_number(self.tpot)?,
-            e2e_ms: cells.optional_number(self.e2e)?,
+            ttft_ms: cells.optional_finite(self.ttft)?,
+            tpot_ms: cells.optional_finite(self.tpot)?,
+            e2e_ms: cells.optional_finite(self.e2e)?,
         })
     }
 }
@@ -190,9 +195,9 @@ fn solo_request(cells: &Cells<'_>, label: Label, server: Server) -> Result<SoloR
         limits: limits(cells)?,
         prompt_tokens: cells.whole("prompt_tokens")?,
         cached_prompt_tokens: cells.optional_whole("cached_prompt_tokens")?.unwrap_or(0),
-        mean_context_tokens: cells.optional_number("mean_context_tokens")?,
-        prefill_ms: cells.optional_number("prefill_ms")?,
-        tpot_ms: cells.optional_number("tpot_ms")?,
+        mean_context_tokens: cells.optional_finite("mean_context_tokens")?,
+        prefill_ms: cells.optional_finite("prefill_ms")?,
+        tpot_ms: cells.optional_finite("tpot_ms")?,
     })
 }
 
@@ -200,9 +205,10 @@ fn decode_step(cells: &Cells<'_>, label: Label, server: Server) -> Result<Decode
     Ok(DecodeStep {
         label,
         server,
+        limits: limits(cells)?,
         decode_requests: cells.whole("decode_requests")?,
-        mean_context_tokens: cells.number("mean_context_tokens")?,
-        step_ms: cells.optional_number("step_ms")?,
+        mean_context_tokens: cells.finite("mean_context_tokens")?,
+        step_ms: cells.optional_finite("step_ms")?,
     })
 }
 
@@ -211,6 +217,6 @@ fn kv_block_count(cells: &Cells<'_>, label: Label, server: Server) -> Result<KvB
         label,
         server,
         limits: limits(cells)?,
-        kv_blocks: cells.optional_number("kv_blocks_16_tokens")?,
+        kv_blocks: cells.optional_finite("kv_blocks_16_tokens")?,
     })
 }

@@ -1,15 +1,15 @@
 //! All rows of a file, predicted and compared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::compare::{Comparison, Metric};
 use crate::dataset::Dataset;
 use crate::engine::Predictor;
 use crate::kind::Kind;
-use crate::outcome::outcomes;
-use crate::predict::Reason;
+use crate::outcome::{Outcome, outcomes};
 use crate::rows::Label;
 use crate::summary::{Summary, summarize};
+use crate::tally::{Remark, Tallies, Tally};
 
 /// A file, predicted and compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +24,10 @@ pub struct FileReport {
     pub cases: Vec<Case>,
     /// Errors by GPU and metric.
     pub summaries: Vec<MetricSummary>,
-    /// Rows that are not among the cases, or not with everything they measured, by reason.
+    /// Rows that are not among the cases, each once, by reason.
     pub skipped: Vec<Tally>,
+    /// Rows that are among the cases without one of their metrics, by reason.
+    pub partly: Vec<Tally>,
     /// What was read otherwise than it stands, such as an engine that is not known.
     pub notes: Vec<Tally>,
 }
@@ -87,15 +89,6 @@ pub struct MetricSummary {
     pub errors: Summary,
 }
 
-/// How many rows something is true of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
-    /// What is true of them.
-    pub text: String,
-    /// How many they are.
-    pub rows: usize,
-}
-
 impl FileReport {
     /// The errors of `metric` over some of the cases; none where there is no comparison.
     pub fn errors<'c>(
@@ -117,19 +110,36 @@ impl Case {
 
 /// Predicts every row of `dataset` and compares with what was measured.
 ///
-/// Rows that cannot be predicted are counted by their reason. Simulations run in parallel; the
+/// Rows that cannot be predicted are counted by their reason, which names those that differ in the name
+/// of an unknown model or the like together. Simulations run in parallel; the
 /// answer does not depend on how.
 pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
     let outcomes = outcomes(&dataset.rows, predictor);
     let rows = outcomes.len();
     let mut skipped = Tallies::default();
+    let mut partly = Tallies::default();
     let mut notes = Tallies::default();
     let mut cases = Vec::new();
-    for outcome in outcomes {
-        skipped.count(outcome.skipped.iter().map(Reason::to_string));
-        if let Some(case) = outcome.case {
-            notes.count(outcome.notes);
-            cases.push(case);
+    for Outcome {
+        case,
+        line,
+        skipped: reasons,
+        notes: of_row,
+    } in outcomes
+    {
+        let Some(case) = case else {
+            // Once, whatever the number of reasons.
+            if let Some(reason) = Remark::joined(reasons) {
+                skipped.count(line, reason);
+            }
+            continue;
+        };
+        cases.push(case);
+        for reason in reasons {
+            partly.count(line, reason);
+        }
+        for note in of_row {
+            notes.count(line, Remark::new(note));
         }
     }
     FileReport {
@@ -139,24 +149,8 @@ pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
         summaries: summaries(&cases),
         cases,
         skipped: skipped.list(),
+        partly: partly.list(),
         notes: notes.list(),
-    }
-}
-
-/// Counts of texts, in alphabetical order so that the order of the rows does not show.
-#[derive(Default)]
-struct Tallies(BTreeMap<String, usize>);
-
-impl Tallies {
-    fn count(&mut self, texts: impl IntoIterator<Item = String>) {
-        for text in texts {
-            *self.0.entry(text).or_default() += 1;
-        }
-    }
-
-    fn list(self) -> Vec<Tally> {
-        let tally = |(text, rows)| Tally { text, rows };
-        self.0.into_iter().map(tally).collect()
     }
 }
 

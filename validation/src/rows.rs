@@ -9,6 +9,8 @@ pub struct Label {
     pub id: String,
     /// Its place in the run.
     pub stage: Stage,
+    /// Its line in the file, from 1.
+    pub line: u64,
 }
 
 /// The place of a row in its run.
@@ -29,6 +31,8 @@ pub struct Server {
     pub model: String,
     /// The format of its weights; empty where it is the model's own.
     pub dtype: String,
+    /// The format of its KV entries; empty where it is the engine's default.
+    pub kv_dtype: String,
     /// Tensor parallelism.
     pub tp: u32,
     /// The engine and its version.
@@ -151,6 +155,8 @@ pub struct DecodeStep {
     pub label: Label,
     /// What was served where.
     pub server: Server,
+    /// What the server was told.
+    pub limits: Limits,
     /// Requests.
     pub decode_requests: u32,
     /// Mean KV length of a request.

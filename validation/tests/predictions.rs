@@ -259,6 +259,37 @@ fn fp8_weights_are_faster_and_leave_more_room() {
 }
 
 #[test]
+fn an_8_bit_kv_cache_has_more_blocks_and_is_read_faster() {
+    let blocks = |column: &str, dtype: &str| {
+        let text = format!(
+            "gpu,model,{column},tp,kv_blocks_16_tokens\nh100,llama-3.1-8b,{dtype},1,20000\n"
+        );
+        predicted(&report(&text), Metric::KvBlocks)[0]
+    };
+    let bf16 = blocks("kv_dtype", "auto");
+    for column in ["kv_dtype", "kv_cache_dtype"] {
+        assert_eq!(blocks(column, ""), bf16);
+        for fp8 in ["fp8", "fp8_e4m3", "fp8_e5m2"] {
+            assert!((blocks(column, fp8) - 2.0 * bf16).abs() <= 1.0, "{fp8}");
+        }
+    }
+    let step = |dtype: &str| {
+        let text = format!(
+            "experiment,gpu,model,kv_cache_dtype,tp,decode_requests,mean_context_tokens,step_ms\n\
+             d,h100,llama-3.1-8b,{dtype},1,64,4000,20\n"
+        );
+        report(&text)
+    };
+    let ms = |dtype| predicted(&step(dtype), Metric::Step)[0];
+    assert!(ms("fp8") < 0.8 * ms(""));
+    let reason = &step("int8").skipped[0].text;
+    assert!(
+        reason.starts_with("unknown KV dtype \"int8\" ("),
+        "{reason}"
+    );
+}
+
+#[test]
 fn other_constants_of_an_engine_are_taken() {
     let text = "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms\n\
                 d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,8\n";

@@ -22,8 +22,9 @@ pub(crate) struct TablesArgs {
 pub(crate) enum TablesCommand {
     /// Compare a set with kernels that you measured: do its tables hold on your machine?
     ///
-    /// Each row is looked up as `rooflut lookup` does and compared with its latency. Rows that break
-    /// the physics of the set's GPU and rows that the set cannot answer are left out, counted and named.
+    /// Each row is looked up as `rooflut lookup` does and compared with its latency. Rows that cannot be
+    /// read or break the physics of the set's GPU, warm-up runs (a column `warmup` that is 1) and rows
+    /// that the set cannot answer are left out, counted and named. Other columns are ignored.
     Score(ScoreArgs),
 }
 

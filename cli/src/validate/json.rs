@@ -5,12 +5,16 @@ use serde::{Serialize, Serializer};
 
 use crate::error::Error;
 use crate::output::json;
+use crate::tallied::{NoteJson, SkippedJson};
 
 #[derive(Serialize)]
 struct ReportJson<'r> {
     rows: Vec<RowJson<'r>>,
     summary: Vec<SummaryJson<'r>>,
+    /// Rows that are left out.
     skipped: Vec<SkippedJson<'r>>,
+    /// Rows that are not, but for one of their metrics.
+    metrics_skipped: Vec<SkippedJson<'r>>,
     notes: Vec<NoteJson<'r>>,
 }
 
@@ -41,39 +45,32 @@ struct SummaryJson<'r> {
     errors: Summary,
 }
 
-#[derive(Serialize)]
-struct SkippedJson<'r> {
-    file: &'r str,
-    reason: &'r str,
-    rows: usize,
-}
-
-#[derive(Serialize)]
-struct NoteJson<'r> {
-    file: &'r str,
-    note: &'r str,
-    rows: usize,
-}
-
 /// All reports as one object.
 pub(super) fn render(reports: &[FileReport]) -> Result<String, Error> {
-    let tallies = |of: fn(&FileReport) -> &[Tally]| {
-        reports.iter().flat_map(move |report| {
-            let tallies = of(report).iter();
-            tallies.map(|tally| (report.file.as_str(), tally.text.as_str(), tally.rows))
-        })
-    };
-    let skipped = tallies(|report| &report.skipped);
-    let notes = tallies(|report| &report.notes);
     json(&ReportJson {
         rows: reports.iter().flat_map(rows).collect(),
         summary: reports.iter().flat_map(summary).collect(),
-        skipped: skipped
-            .map(|(file, reason, rows)| SkippedJson { file, reason, rows })
-            .collect(),
-        notes: notes
-            .map(|(file, note, rows)| NoteJson { file, note, rows })
-            .collect(),
+        skipped: skipped(reports, |report| &report.skipped),
+        metrics_skipped: skipped(reports, |report| &report.partly),
+        notes: reports.iter().flat_map(notes).collect(),
+    })
+}
+
+fn skipped(reports: &[FileReport], of: fn(&FileReport) -> &[Tally]) -> Vec<SkippedJson<'_>> {
+    let of_file = |report| {
+        let tallies: &[Tally] = of(report);
+        tallies
+            .iter()
+            .map(|tally| SkippedJson::new(&report.file, tally))
+    };
+    reports.iter().flat_map(of_file).collect()
+}
+
+fn notes(report: &FileReport) -> impl Iterator<Item = NoteJson<'_>> {
+    report.notes.iter().map(|note| NoteJson {
+        file: &report.file,
+        note: &note.text,
+        rows: note.rows(),
     })
 }
 

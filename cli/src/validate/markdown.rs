@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{Case, FileReport, Kind};
+use rooflut_validation::{Case, FileReport, Kind, Tally};
 
 use super::sheet::Sheet;
 use super::{groups, tables};
@@ -81,9 +81,17 @@ fn distinct<T: Ord + ToString>(report: &FileReport, of: fn(&Case) -> T) -> Strin
 fn remarks(reports: &[FileReport]) -> String {
     let mut sheet = Sheet::new(&["file", "what"], &["rows"]);
     for report in reports {
-        for tally in report.notes.iter().chain(&report.skipped) {
-            let file = report.file.clone();
-            sheet.row(vec![file, tally.text.clone(), tally.rows.to_string()]);
+        let mut rows = |tally: &Tally, what: String| {
+            sheet.row(vec![report.file.clone(), what, tally.rows().to_string()]);
+        };
+        for note in &report.notes {
+            rows(note, note.text.clone());
+        }
+        for skipped in &report.skipped {
+            rows(skipped, format!("left out: {}", skipped.text));
+        }
+        for partly in &report.partly {
+            rows(partly, format!("a metric left out: {}", partly.text));
         }
     }
     section("Read otherwise or left out", &sheet)

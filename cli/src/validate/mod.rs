@@ -18,29 +18,34 @@ use rooflut_validation::{Dataset, FileReport, Predictor, embedded, read, validat
 
 use crate::args::ValidateArgs;
 use crate::error::Error;
+use crate::output::Answered;
 
-/// Predicts, compares and answers with the text to print.
-pub(crate) fn run(args: &ValidateArgs) -> Result<String, Error> {
+/// Predicts, compares and answers with the text to print; for programs also where nothing can be
+/// predicted, with that as an error.
+pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let datasets = match args.files.is_empty() {
         true => embedded().map_err(Error::MeasuredRuns)?,
         false => read_all(&args.files)?,
     };
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
-    if reports.iter().all(|report| report.cases.is_empty()) {
-        return Err(Error::NothingPredicted(Unpredicted::new(&reports)));
-    }
-    if args.json {
-        json::render(&reports)
-    } else if args.markdown {
-        Ok(markdown::render(&reports, args.files.is_empty()))
-    } else {
-        Ok(text::render(&reports, args.rows))
-    }
+    let nothing = reports.iter().all(|report| report.cases.is_empty());
+    let failure = nothing.then(|| Error::NothingPredicted(Unpredicted::new(&reports)));
+    let text = match (args.json, failure) {
+        (true, failure) => {
+            let text = json::render(&reports)?;
+            return Ok(Answered { text, failure });
+        }
+        (false, Some(failure)) => return Err(failure),
+        (false, None) if args.markdown => markdown::render(&reports, args.files.is_empty()),
+        (false, None) => text::render(&reports, args.rows),
+    };
+    Ok(text.into())
 }
 
 /// The measurements of all files, each under the name of its file.
 fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
+    check_distinct(paths)?;
     let names = names(paths);
     let datasets = paths.iter().zip(names);
     datasets
@@ -57,13 +62,31 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
         .collect()
 }
 
+/// Refuses a file that is named twice: its rows would count twice.
+fn check_distinct(paths: &[PathBuf]) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        // What is not there is told when it is read.
+        let same = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if !seen.insert(same) {
+            return Err(Error::Arguments(format!(
+                "expected each FILE once, found {} again; name it once",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The name of a file without its folder.
+pub(crate) fn base_name(path: &Path) -> String {
+    let name = path.file_name().map(Path::new);
+    name.unwrap_or(path).display().to_string()
+}
+
 /// The names of the files without their folders, where that tells them apart.
 fn names(paths: &[PathBuf]) -> Vec<String> {
-    let name = |path: &PathBuf| {
-        let name = path.file_name().map(Path::new);
-        name.unwrap_or(path).display().to_string()
-    };
-    let names: Vec<String> = paths.iter().map(name).collect();
+    let names: Vec<String> = paths.iter().map(|path| base_name(path)).collect();
     let distinct: BTreeSet<&String> = names.iter().collect();
     if distinct.len() < names.len() {
         return paths

@@ -4,6 +4,7 @@ use rooflut_validation::{FileReport, Kind};
 
 use super::{groups, tables};
 use crate::output::{count, plural, wrapped};
+use crate::tallied;
 
 /// Rows of a run that are printed because they are furthest off, by metric.
 const WORST: usize = 3;
@@ -40,12 +41,17 @@ fn remarks(reports: &[FileReport]) -> String {
     for report in reports {
         let file = &report.file;
         for note in &report.notes {
-            let rows = plural(note.rows as u64, "row");
+            let rows = plural(note.rows() as u64, "row");
             text += &wrapped("NOTE", &format!("{rows} of {file}: {}", note.text));
         }
         for skipped in &report.skipped {
-            let rows = plural(skipped.rows as u64, "row");
+            let rows = tallied::rows(skipped);
             text += &wrapped("left out", &format!("{rows} of {file}: {}", skipped.text));
+        }
+        for partly in &report.partly {
+            let rows = tallied::rows(partly);
+            let told = format!("a metric of {rows} of {file}: {}", partly.text);
+            text += &wrapped("left out", &told);
         }
     }
     text

@@ -4,14 +4,11 @@ use std::fmt;
 
 use rooflut_validation::{FileReport, Tally};
 
-use crate::output::plural;
+use crate::tallied;
 
 /// Why none of the rows can be predicted: files and reasons.
 #[derive(Debug)]
 pub(crate) struct Unpredicted(Vec<(String, Tally)>);
-
-/// The most reasons that a message lists.
-const MOST: usize = 3;
 
 impl Unpredicted {
     /// All reasons of all files.
@@ -27,12 +24,11 @@ impl Unpredicted {
 impl fmt::Display for Unpredicted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no row can be predicted")?;
-        for (index, (file, tally)) in self.0.iter().take(MOST).enumerate() {
+        for (index, (file, tally)) in self.0.iter().enumerate() {
             let separator = if index == 0 { ": " } else { "; " };
-            let rows = plural(tally.rows as u64, "row");
+            let rows = tallied::rows(tally);
             write!(f, "{separator}{rows} of {file}: {}", tally.text)?;
         }
-        let more = if self.0.len() > MOST { "; ..." } else { "" };
-        write!(f, "{more}; correct the rows, or use others")
+        write!(f, "; correct the rows, or use others")
     }
 }

@@ -1,12 +1,14 @@
 //! What a row's names stand for.
 
+use std::fmt;
+
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, Ffn, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::sim::{Rejection, SimConfig};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
-use rooflut::table::{TableSet, sets};
+use rooflut::table::TableSet;
 
-use super::Reason;
+use super::{Named, Reason, format, gpu};
 use crate::rows::{Limits, Server};
 use rooflut::engine::EngineStack;
 
@@ -21,6 +23,8 @@ pub struct Deployment {
     pub set: &'static TableSet,
     /// Tensor parallelism.
     pub tp: u32,
+    /// Format of the KV entries.
+    pub kv_dtype: Dtype,
     /// Where a name was not taken as it stands.
     pub notes: Vec<String>,
 }
@@ -29,16 +33,17 @@ impl Deployment {
     /// Looks the names of `server` up.
     ///
     /// # Errors
-    /// A model, GPU or dtype that is not known.
+    /// A model, GPU or format that is not known.
     pub fn find(server: &Server) -> Result<Deployment, Reason> {
         let entry = model::find(&server.model);
-        let entry = entry.ok_or_else(|| Reason::UnknownModel(server.model.clone()))?;
-        let set = find_set(&server.gpu)?;
+        let entry = entry.ok_or_else(|| Reason::unknown(Named::Model, &server.model))?;
+        let set = gpu::find(&server.gpu)?;
         let mut deployment = Deployment {
             model: entry.name,
             spec: entry.spec,
             set,
             tp: server.tp,
+            kv_dtype: format::kv_entries(&server.kv_dtype)?,
             notes: Vec::new(),
         };
         if !set.name.eq_ignore_ascii_case(&server.gpu) {
@@ -50,21 +55,20 @@ impl Deployment {
     }
 
     /// Applies the row's format of weights.
-    fn quantize(&mut self, dtype: &str) -> Result<(), Reason> {
+    fn quantize(&mut self, text: &str) -> Result<(), Reason> {
         let is_16_bit = formats(&self.spec)
             .iter()
             .all(|&dtype| dtype == Dtype::Bf16);
-        match dtype.to_ascii_lowercase().as_str() {
-            "" | "auto" => {}
-            "bf16" | "bfloat16" | "fp16" | "float16" | "half" if is_16_bit => {}
-            "bf16" | "bfloat16" | "fp16" | "float16" | "half" => self.notes.push(format!(
-                "dtype {dtype} of {}: predicted with its own weights, of which some are not 16-bit",
+        match format::weights(text)? {
+            None => {}
+            Some(Dtype::Bf16) if is_16_bit => {}
+            Some(Dtype::Bf16) => self.notes.push(format!(
+                "dtype {text} of {}: predicted with its own weights, of which some are not 16-bit",
                 self.model
             )),
             // A model that is quantised already keeps its own mixture.
-            "fp8" if is_16_bit => self.spec = self.spec.with_weight_dtype(Dtype::Fp8),
-            "fp8" => {}
-            _ => return Err(Reason::UnknownDtype(dtype.to_owned())),
+            Some(Dtype::Fp8) if !is_16_bit => {}
+            Some(dtype) => self.spec = self.spec.with_weight_dtype(dtype),
         }
         Ok(())
     }
@@ -74,7 +78,8 @@ impl Deployment {
     /// # Errors
     /// The ranks cannot share the model, or the tables lack a kernel.
     pub fn step_model(&self, engine: &EngineStack) -> Result<RooflineModel, Reason> {
-        let options = StepOptions::for_engine(engine);
+        let mut options = StepOptions::for_engine(engine);
+        options.kv_dtype = self.kv_dtype;
         let parallelism = Parallelism::tensor(self.tp);
         let model = RooflineModel::try_new(&self.spec, self.set, parallelism, options)?;
         Ok(model)
@@ -93,6 +98,7 @@ impl Deployment {
             max_num_batched_tokens: limits
                 .max_num_batched_tokens
                 .unwrap_or(default.max_num_batched_tokens),
+            kv_dtype: self.kv_dtype,
             ..default
         };
         let plan = MemoryPlan::try_new(&self.spec, &self.set.gpu, self.tp, limits)?;
@@ -108,6 +114,18 @@ impl Deployment {
                 max_model_len,
             })),
             false => Ok(()),
+        }
+    }
+
+    /// Refuses to decode at a mean KV length that no request has.
+    pub(super) fn check_context(&self, mean_tokens: f64, limits: &Limits) -> Result<(), Reason> {
+        let max_model_len = self.max_model_len(limits);
+        if mean_tokens <= 0.0 {
+            Err(Reason::ContextNotPositive)
+        } else if mean_tokens > f64::from(max_model_len) {
+            Err(Reason::ContextTooLong { max_model_len })
+        } else {
+            Ok(())
         }
     }
 
@@ -135,18 +153,10 @@ impl Deployment {
     }
 }
 
-/// The set of that name, or the longest name that `gpu` begins with and a separator follows:
-/// `H100-SXM5-80GB` is h100.
-fn find_set(gpu: &str) -> Result<&'static TableSet, Reason> {
-    let name = gpu.to_ascii_lowercase();
-    let fits = |set: &&TableSet| match name.strip_prefix(set.name) {
-        Some(rest) => rest.is_empty() || rest.starts_with(['-', '_', ' ']),
-        None => false,
-    };
-    let found = sets::ALL.into_iter().filter(fits);
-    found
-        .max_by_key(|set| set.name.len())
-        .ok_or_else(|| Reason::UnknownGpu(gpu.to_owned()))
+impl fmt::Display for Deployment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}, tp {}", self.model, self.set.name, self.tp)
+    }
 }
 
 /// Formats of the weights that can be quantised.
@@ -166,42 +176,24 @@ mod tests {
             gpu: gpu.into(),
             model: model.into(),
             dtype: dtype.into(),
+            kv_dtype: String::new(),
             tp: 1,
             engine: String::new(),
         }
     }
 
     #[test]
-    fn gpus_are_found_in_any_case_and_with_a_suffix_that_is_told() {
-        let found = |gpu| {
+    fn gpus_that_are_spelled_otherwise_are_noted() {
+        let notes = |gpu| {
             let found = Deployment::find(&server(gpu, "llama-3.1-8b", ""));
-            found
-                .map(|d| (d.set.name, d.notes))
-                .map_err(|r| r.to_string())
+            found.unwrap().notes
         };
-        assert_eq!(found("H100"), Ok(("h100", vec![])));
-        let note = |text: &str| vec![text.to_owned()];
-        assert_eq!(
-            found("H100-SXM5"),
-            Ok(("h100", note("GPU H100-SXM5: predicted as h100")))
-        );
-        assert_eq!(
-            found("l40s 48GB"),
-            Ok(("l40s", note("GPU l40s 48GB: predicted as l40s")))
-        );
-        assert_eq!(found("h100-infersim"), Ok(("h100-infersim", vec![])));
-        for unknown in ["h1000", "", "v100", "-h100"] {
-            let reason = found(unknown).unwrap_err();
-            assert!(
-                reason.starts_with(&format!("unknown GPU \"{unknown}\" (")),
-                "{reason}"
-            );
-            assert!(reason.contains("a100, b200, h100"), "{reason}");
-        }
+        assert_eq!(notes("H100"), [""; 0]);
+        assert_eq!(notes("H100-SXM5"), ["GPU H100-SXM5: predicted as h100"]);
     }
 
     #[test]
-    fn fp8_makes_the_weights_of_a_16_bit_model_8_bit() {
+    fn formats_are_given_to_16_bit_weights() {
         let of = |model, dtype| {
             let found = Deployment::find(&server("h100", model, dtype));
             found.map(|d| (formats(&d.spec), d.notes.len()))
@@ -211,7 +203,14 @@ mod tests {
             assert_eq!(of("llama-3.1-8b", dtype).unwrap(), (bf16, 0), "{dtype}");
         }
         for model in ["llama-3.1-8b", "mixtral-8x7b"] {
-            assert_eq!(of(model, "FP8").unwrap(), ([Dtype::Fp8; 2], 0));
+            for (text, dtype) in [
+                ("FP8", Dtype::Fp8),
+                ("fp8_e4m3", Dtype::Fp8),
+                ("fp8_block", Dtype::Fp8Block),
+                ("nvfp4", Dtype::Nvfp4),
+            ] {
+                assert_eq!(of(model, text).unwrap(), ([dtype; 2], 0));
+            }
         }
         // Its attention stays 16-bit.
         let scout = [Dtype::Bf16, Dtype::Fp8];

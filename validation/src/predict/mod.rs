@@ -3,8 +3,12 @@
 //! Each takes the engine to predict with, whatever the row names; a row that cannot be predicted
 //! answers with the [`Reason`].
 
+mod cached;
 mod deployment;
+mod format;
+mod gpu;
 mod memory;
+mod not_modelled;
 mod reason;
 mod replay;
 mod stage;
@@ -12,7 +16,7 @@ mod step;
 
 pub use deployment::Deployment;
 pub use memory::kv_blocks;
-pub use reason::Reason;
+pub use reason::{Named, Reason};
 pub use replay::{Replay, replay, replays};
 pub use stage::load_stage;
 pub use step::{Solo, decode_step, solo_request};

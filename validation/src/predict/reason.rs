@@ -7,20 +7,21 @@ use rooflut::sim::{Rejection, SimError};
 use rooflut::step::ModelError;
 use rooflut::table::sets;
 
+use super::not_modelled;
 use crate::compare::Metric;
+use crate::tally::Remark;
 
 /// Why a row cannot be predicted, or not compared.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Reason {
-    /// No model of the catalogue has this name.
-    UnknownModel(String),
-    /// No table set is of this GPU.
-    UnknownGpu(String),
-    /// No such format of weights.
-    UnknownDtype(String),
-    /// Neither equal gaps nor a Poisson process.
-    UnknownArrival(String),
+    /// Nothing has this name.
+    Unknown {
+        /// What should have it.
+        what: Named,
+        /// The name.
+        name: String,
+    },
     /// There is no step model of the model on the GPU.
     Step(ModelError),
     /// There is no room for a KV cache.
@@ -33,70 +34,136 @@ pub enum Reason {
     NoRequests,
     /// Rate and duration make more requests than are simulated.
     TooManyRequests,
-    /// Nothing is left of the prompt to compute.
-    WholePromptCached,
+    /// The requests have more output tokens than are simulated.
+    TooManyTokens,
+    /// More of a prompt is cached than there is.
+    CachedBeyondPrompt,
     /// A step or a prompt without tokens.
     NoTokens,
+    /// More requests in a step than a server takes.
+    TooManyInStep {
+        /// The most that it takes.
+        most: u32,
+    },
+    /// Requests decode at no KV length.
+    ContextNotPositive,
+    /// Requests decode at a KV length that no request has.
+    ContextTooLong {
+        /// The longest request.
+        max_model_len: u32,
+    },
     /// The row has no measurement.
     NothingMeasured,
     /// A measurement that no error can be taken of.
-    MeasuredZero(Metric),
+    NotPositive(Metric),
     /// A measurement of something that does not exist by the row's lengths: a TPOT without a second
     /// output token, or without a KV length to decode at.
     NoLengths(Metric),
 }
 
+/// What a row names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// A model of the catalogue.
+    Model,
+    /// A GPU that there are tables of.
+    Gpu,
+    /// A format of weights.
+    Dtype,
+    /// A format of KV entries.
+    KvDtype,
+    /// Equal gaps or a Poisson process.
+    Arrival,
+}
+
+impl Named {
+    /// What one is called, and several, after "unknown".
+    fn words(self) -> [&'static str; 2] {
+        match self {
+            Named::Model => ["unknown model", "unknown models"],
+            Named::Gpu => ["unknown GPU", "unknown GPUs"],
+            Named::Dtype => ["unknown dtype", "unknown dtypes"],
+            Named::KvDtype => ["unknown KV dtype", "unknown KV dtypes"],
+            Named::Arrival => ["unknown arrival", "unknown arrivals"],
+        }
+    }
+
+    /// What is known.
+    fn known(self) -> String {
+        match self {
+            Named::Model => format!("{} are known, `rooflut models` lists them", CATALOG.len()),
+            Named::Gpu => {
+                let known: Vec<&str> = sets::ALL.iter().map(|set| set.name).collect();
+                format!("there are tables of {}", known.join(", "))
+            }
+            Named::Dtype => "expected bf16, fp16, fp8, fp8_block, nvfp4 or auto".to_owned(),
+            Named::KvDtype => "expected bf16, fp8, fp8_e4m3, fp8_e5m2 or auto".to_owned(),
+            Named::Arrival => "expected constant or poisson".to_owned(),
+        }
+    }
+
+    fn unknown(self, name: &str) -> Remark {
+        Remark::naming(self.words(), name, &format!(" ({})", self.known()))
+    }
+}
+
+impl Reason {
+    pub(super) fn unknown(what: Named, name: &str) -> Reason {
+        Reason::Unknown {
+            what,
+            name: name.to_owned(),
+        }
+    }
+
+    /// For counting alike rows together.
+    pub(crate) fn remark(&self) -> Remark {
+        match self {
+            Reason::Unknown { what, name } => what.unknown(name),
+            other => Remark::new(other.to_string()),
+        }
+    }
+
+    /// Whether another model, GPU or tensor parallelism would do.
+    pub(crate) fn depends_on_server(&self) -> bool {
+        matches!(
+            self,
+            Reason::Step(_)
+                | Reason::Memory(_)
+                | Reason::Rejected(Rejection::TooLong { .. } | Rejection::TooManyBlocks { .. })
+                | Reason::ContextTooLong { .. }
+        )
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::UnknownModel(name) => write!(
-                f,
-                "unknown model \"{name}\" ({} are known, `rooflut models` lists them)",
-                CATALOG.len()
-            ),
-            Reason::UnknownGpu(name) => {
-                let known: Vec<&str> = sets::ALL.iter().map(|set| set.name).collect();
-                let known = known.join(", ");
-                write!(f, "unknown GPU \"{name}\" (there are tables of {known})")
-            }
-            Reason::UnknownDtype(name) => write!(
-                f,
-                "unknown dtype \"{name}\" (expected bf16, fp16, fp8 or auto)"
-            ),
-            Reason::UnknownArrival(name) => {
-                write!(
-                    f,
-                    "unknown arrival \"{name}\" (expected constant or poisson)"
-                )
-            }
-            Reason::Step(error) => error.fmt(f),
-            Reason::Memory(error) => error.fmt(f),
-            Reason::Sim(error) => error.fmt(f),
-            // Without the numbers of the single request, so that alike rows are counted together.
-            Reason::Rejected(Rejection::TooLong { max_model_len, .. }) => write!(
-                f,
-                "prompt and output are longer than max_model_len ({max_model_len})"
-            ),
-            Reason::Rejected(Rejection::TooManyBlocks { kv_blocks, .. }) => {
-                write!(f, "a request needs more than the {kv_blocks} KV blocks")
-            }
-            Reason::Rejected(Rejection::TooLate { .. }) => {
-                write!(f, "a request arrives later than the clock can tell")
-            }
-            Reason::Rejected(rejection) => rejection.fmt(f),
-            Reason::NoRequests => write!(f, "no request arrives at this rate in this time"),
+            Reason::Unknown { what, name } => what.unknown(name).fmt(f),
+            Reason::Step(error) => not_modelled::step(f, error),
+            Reason::Memory(error) => not_modelled::memory(f, error),
+            Reason::Sim(error) => not_modelled::server(f, error),
+            Reason::Rejected(rejection) => not_modelled::request(f, rejection),
+            Reason::NoRequests => f.write_str("no request arrives at this rate in this time"),
             Reason::TooManyRequests => {
-                write!(
-                    f,
-                    "more than 10 million requests arrive at this rate in this time"
-                )
+                f.write_str("more than 10 million requests arrive at this rate in this time")
             }
-            Reason::WholePromptCached => {
-                write!(f, "the whole prompt is cached, nothing is left to compute")
+            Reason::TooManyTokens => {
+                f.write_str("more than 2 billion output tokens are not simulated")
             }
-            Reason::NoTokens => write!(f, "no tokens to compute"),
-            Reason::NothingMeasured => write!(f, "nothing was measured"),
-            Reason::MeasuredZero(metric) => write!(f, "the measured {} is 0", metric.name()),
+            Reason::CachedBeyondPrompt => f.write_str("more of a prompt is cached than there is"),
+            Reason::NoTokens => f.write_str("no tokens to compute"),
+            Reason::TooManyInStep { most } => {
+                write!(f, "more than {most} requests decode in one step")
+            }
+            Reason::ContextNotPositive => f.write_str("the mean context is 0 or less"),
+            Reason::ContextTooLong { max_model_len } => write!(
+                f,
+                "the mean context is longer than max_model_len ({max_model_len})"
+            ),
+            Reason::NothingMeasured => f.write_str("nothing was measured"),
+            Reason::NotPositive(metric) => {
+                write!(f, "the measured {} is 0 or less", metric.name())
+            }
             Reason::NoLengths(metric) => write!(
                 f,
                 "a {} was measured that the row gives no lengths for",

@@ -3,7 +3,7 @@
 use rooflut::sim::{Outcome, Request, RequestRecord, Simulator};
 use rooflut::units::Seconds;
 
-use super::{Deployment, Reason};
+use super::{Deployment, Reason, cached};
 use crate::rows::{Latencies, ReplayedRequest};
 use rooflut::engine::EngineStack;
 
@@ -48,7 +48,7 @@ fn is_same_run(a: &ReplayedRequest, b: &ReplayedRequest) -> bool {
 ///
 /// # Errors
 /// Names that are not known, a server that cannot run; and by itself each request that it cannot
-/// serve.
+/// serve, or that is shorter than the shared prefix.
 pub fn replay(
     run: &Replay<'_>,
     engine: &EngineStack,
@@ -63,7 +63,13 @@ pub fn replay(
     let rows = run.rows.iter().enumerate();
     let requests: Vec<Request> = rows.map(|(place, (_, row))| request(row, place)).collect();
     let report = Simulator::try_new(model, config)?.run(&requests);
-    Ok(report.records.iter().map(latencies).collect())
+    let records = report.records.iter().zip(&run.rows);
+    Ok(records
+        .map(|(record, (_, row))| {
+            cached::reused(row.shared_prefix_tokens, row.prompt_tokens)?;
+            latencies(record)
+        })
+        .collect())
 }
 
 /// The request of a row that is the `place`-th of its run, from 0.
@@ -75,7 +81,7 @@ fn request(row: &ReplayedRequest, place: usize) -> Request {
         cached_prompt_tokens: if place == 0 {
             0
         } else {
-            row.shared_prefix_tokens
+            cached::at_most(row.shared_prefix_tokens, row.prompt_tokens)
         },
         ..Request::default()
     }

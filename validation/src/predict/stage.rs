@@ -2,12 +2,14 @@
 
 use rooflut::sim::{Arrivals, Outcome, Request, Simulator, Stats};
 
-use super::{Deployment, Reason};
+use super::{Deployment, Named, Reason, cached};
 use crate::rows::{Latencies, LoadStage};
 use rooflut::engine::EngineStack;
 
 /// The most requests that are simulated.
 const MOST_REQUESTS: f64 = 1e7;
+/// The most output tokens of all requests together.
+const MOST_TOKENS: f64 = 2e9;
 
 /// Simulates a load stage from an empty server and answers with the means over its requests, as a
 /// client sees them: the time of the API server is included.
@@ -15,7 +17,8 @@ const MOST_REQUESTS: f64 = 1e7;
 /// The stage is cut where it lasts longer than `longest_s`.
 ///
 /// # Errors
-/// Names that are not known, a server that cannot run or cannot serve such requests, no request.
+/// Names that are not known, a server that cannot run or cannot serve such requests, no request, or
+/// too many.
 pub fn load_stage(
     row: &LoadStage,
     engine: &EngineStack,
@@ -45,17 +48,21 @@ fn requests(row: &LoadStage, longest_s: f64) -> Result<Vec<Request>, Reason> {
     let arrivals = match row.arrival.to_ascii_lowercase().as_str() {
         "constant" => Arrivals::try_constant(row.rate_rps)?,
         "poisson" => Arrivals::try_poisson(row.rate_rps, 0)?,
-        _ => return Err(Reason::UnknownArrival(row.arrival.clone())),
+        _ => return Err(Reason::unknown(Named::Arrival, &row.arrival)),
     };
     let count = (row.rate_rps * row.duration_s.min(longest_s)).round();
     if count > MOST_REQUESTS {
         return Err(Reason::TooManyRequests);
     }
+    if count * f64::from(row.output_tokens) > MOST_TOKENS {
+        return Err(Reason::TooManyTokens);
+    }
+    let cached_prompt_tokens = cached::reused(row.cached_prompt_tokens, row.prompt_tokens)?;
     let request = |arrival_ns| Request {
         arrival_ns,
         prompt_tokens: row.prompt_tokens,
         output_tokens: row.output_tokens,
-        cached_prompt_tokens: row.cached_prompt_tokens,
+        cached_prompt_tokens,
         ..Request::default()
     };
     let requests: Vec<Request> = arrivals.take(count as usize).map(request).collect();

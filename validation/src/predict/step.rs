@@ -4,46 +4,67 @@ use rooflut::model::MemoryLimits;
 use rooflut::sim::SimError;
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, RooflineModel, StepBatch};
 
-use super::{Deployment, Reason};
+use super::{Deployment, Reason, cached};
 use crate::rows::{DecodeStep, Limits, SoloRequest};
 use rooflut::engine::EngineStack;
 
 /// Predictions for a request that runs alone.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Solo {
     /// Sum of the steps of its prompt.
     pub prefill_ms: f64,
     /// One decode step at its mean KV length; `None` where the row does not give that.
-    pub tpot_ms: Option<f64>,
+    ///
+    /// # Errors
+    /// It is no length of a request.
+    pub tpot_ms: Result<Option<f64>, Reason>,
 }
 
 /// Predicts the steps of a request that runs alone.
 ///
 /// # Errors
-/// Names that are not known, tables that lack a kernel, a prompt without tokens to compute or longer
-/// than a request may be.
+/// Names that are not known, tables that lack a kernel, a prompt without tokens, longer than a request
+/// may be or than what of it is cached.
 pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Reason> {
     let deployment = Deployment::find(&row.server)?;
     let budget = budget(&row.limits)?;
     deployment.check_length(row.prompt_tokens, &row.limits)?;
     let model = deployment.step_model(engine)?;
-    let tpot = row
-        .mean_context_tokens
-        .map(|context| decode_ms(&model, 1, context));
+    let tpot_ms = |context| {
+        deployment.check_context(context, &row.limits)?;
+        Ok(decode_ms(&model, 1, context))
+    };
     Ok(Solo {
         prefill_ms: prefill_ms(&model, row, budget)?,
-        tpot_ms: tpot.transpose()?,
+        tpot_ms: row.mean_context_tokens.map(tpot_ms).transpose(),
     })
 }
 
 /// Predicts a step in which every request decodes, in milliseconds.
 ///
 /// # Errors
-/// Names that are not known, tables that lack a kernel, no request.
+/// Names that are not known, tables that lack a kernel, no request, more requests or longer ones than
+/// a server takes.
 pub fn decode_step(row: &DecodeStep, engine: &EngineStack) -> Result<f64, Reason> {
-    let model = Deployment::find(&row.server)?.step_model(engine)?;
-    decode_ms(&model, row.decode_requests, row.mean_context_tokens)
+    let deployment = Deployment::find(&row.server)?;
+    if row.decode_requests == 0 {
+        return Err(Reason::NoTokens);
+    }
+    let most = row.limits.max_num_seqs.unwrap_or(MOST_REQUESTS);
+    if row.decode_requests > most {
+        return Err(Reason::TooManyInStep { most });
+    }
+    deployment.check_context(row.mean_context_tokens, &row.limits)?;
+    let model = deployment.step_model(engine)?;
+    Ok(decode_ms(
+        &model,
+        row.decode_requests,
+        row.mean_context_tokens,
+    ))
 }
+
+/// Requests that no server decodes in one step: several times the `max_num_seqs` of any.
+const MOST_REQUESTS: u32 = 8192;
 
 /// Tokens of a step.
 fn budget(limits: &Limits) -> Result<u32, Reason> {
@@ -61,11 +82,8 @@ fn prefill_ms(model: &RooflineModel, row: &SoloRequest, budget: u32) -> Result<f
     if row.prompt_tokens == 0 {
         return Err(Reason::NoTokens);
     }
-    let mut context = row.cached_prompt_tokens;
+    let mut context = cached::reused(row.cached_prompt_tokens, row.prompt_tokens)?;
     let mut total_ms = 0.0;
-    if context >= row.prompt_tokens {
-        return Err(Reason::WholePromptCached);
-    }
     while context < row.prompt_tokens {
         let left = row.prompt_tokens - context;
         let chunk = Chunk {
@@ -84,10 +102,7 @@ fn prefill_ms(model: &RooflineModel, row: &SoloRequest, budget: u32) -> Result<f
 }
 
 /// Time of a step in which `requests` decode at a mean KV length of `mean_context`.
-fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> Result<f64, Reason> {
-    if requests == 0 {
-        return Err(Reason::NoTokens);
-    }
+fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> f64 {
     let group = DecodeGroup {
         requests,
         kv_tokens: (f64::from(requests) * mean_context).round() as u64,
@@ -96,5 +111,5 @@ fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> Result<
         prefill: &[],
         decode: &[group],
     };
-    Ok(model.step_time(&batch).total().ms())
+    model.step_time(&batch).total().ms()
 }

@@ -1,0 +1,73 @@
+//! Rows that were left out, told with their first lines.
+
+use rooflut_validation::Tally;
+use serde::Serialize;
+
+use crate::output::{count, plural};
+
+/// Rows that were left out for one reason, for programs.
+#[derive(Serialize)]
+pub(crate) struct SkippedJson<'t> {
+    file: &'t str,
+    reason: &'t str,
+    rows: usize,
+    lines: &'t [u64],
+}
+
+impl<'t> SkippedJson<'t> {
+    pub(crate) fn new(file: &'t str, tally: &'t Tally) -> SkippedJson<'t> {
+        SkippedJson {
+            file,
+            reason: &tally.text,
+            rows: tally.rows(),
+            lines: &tally.lines,
+        }
+    }
+}
+
+/// What holds of rows that were not left out, for programs.
+#[derive(Serialize)]
+pub(crate) struct NoteJson<'t> {
+    pub(crate) file: &'t str,
+    pub(crate) note: &'t str,
+    pub(crate) rows: usize,
+}
+
+/// The most lines that are told of one reason.
+const MOST_LINES: usize = 5;
+
+/// `1 row (line 3)`, `7 rows (lines 2, 3, 4, 5, 6 and 2 more)`.
+pub(crate) fn rows(tally: &Tally) -> String {
+    let rows = tally.rows();
+    let first = tally.lines.iter().take(MOST_LINES);
+    let first: Vec<String> = first.map(u64::to_string).collect();
+    let s = if rows == 1 { "" } else { "s" };
+    let more = match rows.saturating_sub(MOST_LINES) {
+        0 => String::new(),
+        more => format!(" and {} more", count(more as u64)),
+    };
+    format!(
+        "{} (line{s} {}{more})",
+        plural(rows as u64, "row"),
+        first.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_lines_are_told_and_the_others_counted() {
+        let rows = |lines| {
+            let text = String::new();
+            rows(&Tally { text, lines })
+        };
+        assert_eq!(rows(vec![3]), "1 row (line 3)");
+        assert_eq!(rows((2..=6).collect()), "5 rows (lines 2, 3, 4, 5, 6)");
+        assert_eq!(
+            rows((2..=1002).collect()),
+            "1,001 rows (lines 2, 3, 4, 5, 6 and 996 more)"
+        );
+    }
+}

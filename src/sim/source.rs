@@ -1,0 +1,107 @@
+//! Where requests come from.
+
+use alloc::vec::Vec;
+use core::iter::Peekable;
+
+use crate::sim::Request;
+
+/// Requests in the order of their arrival, one at a time: a run takes each when its time has come.
+pub trait Source {
+    /// When the next request arrives, in nanoseconds from the start; `None` where none is on its way.
+    /// Answers never go back in time.
+    fn next_arrival_ns(&mut self) -> Option<u64>;
+
+    /// The next request, and its place: a number by which observers know it.
+    fn take(&mut self) -> Option<(usize, Request)>;
+
+    /// A request has been served, or rejected, at `now_ns`. A source whose users wait for their answers
+    /// sends the next then.
+    fn left(&mut self, place: usize, request: &Request, now_ns: u64) {
+        let _ = (place, request, now_ns);
+    }
+
+    /// How many requests there are in all, if it is known.
+    fn total(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A list of requests in any order; those of the same nanosecond come in the order of the list.
+#[derive(Debug, Clone)]
+pub struct Listed<'r> {
+    requests: &'r [Request],
+    /// Arrivals and places, ascending.
+    order: Vec<(u64, usize)>,
+    taken: usize,
+}
+
+impl<'r> Listed<'r> {
+    /// Sorts the list by arrival.
+    pub fn new(requests: &'r [Request]) -> Listed<'r> {
+        let arrivals = requests.iter().map(|request| request.arrival_ns);
+        let mut order: Vec<(u64, usize)> = arrivals.zip(0..).collect();
+        if !order.is_sorted() {
+            order.sort_unstable();
+        }
+        Listed {
+            requests,
+            order,
+            taken: 0,
+        }
+    }
+}
+
+impl Source for Listed<'_> {
+    #[inline]
+    fn next_arrival_ns(&mut self) -> Option<u64> {
+        self.order
+            .get(self.taken)
+            .map(|&(arrival_ns, _)| arrival_ns)
+    }
+
+    fn take(&mut self) -> Option<(usize, Request)> {
+        let &(_, place) = self.order.get(self.taken)?;
+        self.taken += 1;
+        Some((place, *self.requests.get(place)?))
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.requests.len() as u64)
+    }
+}
+
+/// Requests of an iterator, in ascending arrival; one that would go back in time arrives with the one
+/// before it. Places count from 0.
+#[derive(Debug, Clone)]
+pub struct Stream<I: Iterator<Item = Request>> {
+    requests: Peekable<I>,
+    taken: usize,
+    latest_ns: u64,
+}
+
+impl<I: Iterator<Item = Request>> Stream<I> {
+    /// The requests of `requests`.
+    pub fn new(requests: impl IntoIterator<IntoIter = I>) -> Stream<I> {
+        Stream {
+            requests: requests.into_iter().peekable(),
+            taken: 0,
+            latest_ns: 0,
+        }
+    }
+}
+
+impl<I: Iterator<Item = Request>> Source for Stream<I> {
+    fn next_arrival_ns(&mut self) -> Option<u64> {
+        let request = self.requests.peek()?;
+        Some(request.arrival_ns.max(self.latest_ns))
+    }
+
+    fn take(&mut self) -> Option<(usize, Request)> {
+        let mut request = self.requests.next()?;
+        self.latest_ns = request.arrival_ns.max(self.latest_ns);
+        request.arrival_ns = self.latest_ns;
+        let place = self.taken;
+        self.taken += 1;
+        Some((place, request))
+    }
+}

@@ -1,0 +1,45 @@
+//! How much of a prompt a prefix hit spares.
+
+use super::Reason;
+
+/// Tokens of a KV block.
+const BLOCK_TOKENS: u32 = 16;
+
+/// Tokens of a prompt that are not computed where `cached` of them are in the prefix cache: whole
+/// blocks, and not the last token, which yields the first of the output.
+///
+/// # Errors
+/// More tokens are cached than there are.
+pub(super) fn reused(cached: u32, prompt_tokens: u32) -> Result<u32, Reason> {
+    match cached > prompt_tokens {
+        true => Err(Reason::CachedBeyondPrompt),
+        false => Ok(at_most(cached, prompt_tokens)),
+    }
+}
+
+/// The same of any number of cached tokens.
+pub(super) fn at_most(cached: u32, prompt_tokens: u32) -> u32 {
+    let reusable = cached.min(prompt_tokens.saturating_sub(1));
+    reusable - reusable % BLOCK_TOKENS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_blocks_are_reused_but_for_the_last_token() {
+        for (cached, prompt, expected) in [
+            (0, 0, 0),
+            (64, 100, 64),
+            (70, 100, 64),
+            (64, 65, 64),
+            (64, 64, 48),
+            (100, 100, 96),
+        ] {
+            assert_eq!(reused(cached, prompt).unwrap(), expected);
+        }
+        assert!(matches!(reused(65, 64), Err(Reason::CachedBeyondPrompt)));
+        assert_eq!(at_most(65, 64), 48);
+    }
+}

@@ -1,0 +1,79 @@
+//! Number formats by the names that vLLM and model cards give them.
+
+use rooflut::hardware::Dtype;
+
+use super::{Named, Reason};
+
+/// A format of weights; `None` where the text leaves it to the model.
+pub(super) fn weights(text: &str) -> Result<Option<Dtype>, Reason> {
+    parse(text).ok_or_else(|| Reason::unknown(Named::Dtype, text))
+}
+
+/// A format of KV entries; 16-bit where the text leaves it to the engine.
+pub(super) fn kv_entries(text: &str) -> Result<Dtype, Reason> {
+    let dtype = match text.to_ascii_lowercase().as_str() {
+        // No weights come in it.
+        "fp8_e5m2" => Some(Dtype::Fp8),
+        _ => parse(text).map(|dtype| dtype.unwrap_or(Dtype::Bf16)),
+    };
+    dtype
+        .filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8))
+        .ok_or_else(|| Reason::unknown(Named::KvDtype, text))
+}
+
+/// A format in any case of letters; within, `None` for `auto` and nothing.
+fn parse(text: &str) -> Option<Option<Dtype>> {
+    let name = text.to_ascii_lowercase();
+    let dtype = match name.strip_prefix("torch.").unwrap_or(&name) {
+        "" | "auto" => return Some(None),
+        "bfloat16" | "float16" | "fp16" | "half" => Dtype::Bf16,
+        "fp8_e4m3" | "fp8_per_tensor" => Dtype::Fp8,
+        name => Dtype::from_name(name)?,
+    };
+    Some(Some(dtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_have_the_names_of_the_tables_and_those_of_vllm() {
+        for (text, dtype) in [
+            ("", None),
+            ("auto", None),
+            ("bf16", Some(Dtype::Bf16)),
+            ("BFloat16", Some(Dtype::Bf16)),
+            ("torch.bfloat16", Some(Dtype::Bf16)),
+            ("float16", Some(Dtype::Bf16)),
+            ("torch.float16", Some(Dtype::Bf16)),
+            ("fp16", Some(Dtype::Bf16)),
+            ("half", Some(Dtype::Bf16)),
+            ("FP8", Some(Dtype::Fp8)),
+            ("fp8_e4m3", Some(Dtype::Fp8)),
+            ("fp8_per_tensor", Some(Dtype::Fp8)),
+            ("fp8_block", Some(Dtype::Fp8Block)),
+            ("nvfp4", Some(Dtype::Nvfp4)),
+        ] {
+            assert_eq!(weights(text).unwrap(), dtype, "{text}");
+        }
+        for text in ["int4", "fp8_e5m2", "float32"] {
+            let reason = weights(text).map(|_| ()).unwrap_err().to_string();
+            assert!(reason.starts_with(&format!("unknown dtype \"{text}\"")));
+        }
+    }
+
+    #[test]
+    fn kv_entries_have_16_or_8_bits() {
+        for text in ["", "auto", "bf16", "bfloat16", "float16"] {
+            assert_eq!(kv_entries(text).unwrap(), Dtype::Bf16, "{text}");
+        }
+        for text in ["fp8", "FP8_E4M3", "fp8_e5m2"] {
+            assert_eq!(kv_entries(text).unwrap(), Dtype::Fp8, "{text}");
+        }
+        for text in ["int8", "fp8_block", "nvfp4", "fp8_inc"] {
+            let reason = kv_entries(text).unwrap_err().to_string();
+            assert!(reason.starts_with(&format!("unknown KV dtype \"{text}\"")));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! GPUs by the names that people and drivers give them.
+
+use rooflut::table::{TableSet, sets};
+
+use super::{Named, Reason};
+
+/// The set that `gpu` spells: its name in any case of letters, words separated by `-`, `_` or spaces,
+/// `nvidia` before it, and after it what every GPU of the set has in its name, as in
+/// `NVIDIA H100 80GB HBM3`. Anything else may be other hardware: an `A100-40GB`, an `H100 PCIe`.
+pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
+    let name = gpu.to_ascii_lowercase();
+    let all: Vec<&str> = name.split(SEPARATORS).collect();
+    let words = all.strip_prefix(&["nvidia"]).unwrap_or(&all);
+    let spelled = |set: &&TableSet| {
+        let own: Vec<&str> = set.name.split(SEPARATORS).collect();
+        let rest = words.strip_prefix(own.as_slice());
+        rest.is_some_and(|rest| rest.iter().all(|word| suffixes(set.name).contains(word)))
+    };
+    let found = sets::ALL.into_iter().find(spelled);
+    found.ok_or_else(|| Reason::unknown(Named::Gpu, gpu))
+}
+
+const SEPARATORS: [char; 3] = ['-', '_', ' '];
+
+/// Words that name the hardware that the set is of, and no other.
+fn suffixes(set: &str) -> &'static [&'static str] {
+    match set {
+        "a100" => &["sxm", "sxm4", "80gb"],
+        "b200" => &["sxm", "180gb"],
+        "h100" => &["sxm", "sxm5", "80gb", "hbm3"],
+        "h200" => &["sxm", "141gb"],
+        "l40s" => &["48gb", "pcie"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_the_hardware_is_found() {
+        for (gpu, set) in [
+            ("H100", "h100"),
+            ("H100-SXM5", "h100"),
+            ("NVIDIA H100 80GB HBM3", "h100"),
+            ("nvidia_h100_sxm_80gb", "h100"),
+            ("NVIDIA A100-SXM4-80GB", "a100"),
+            ("h200 141GB", "h200"),
+            ("B200 SXM 180GB", "b200"),
+            ("l40s 48GB", "l40s"),
+            ("NVIDIA-L40S", "l40s"),
+            ("H100_infersim", "h100-infersim"),
+        ] {
+            let found = find(gpu).unwrap_or_else(|reason| panic!("{reason}"));
+            assert_eq!(found.name, set, "{gpu}");
+        }
+    }
+
+    #[test]
+    fn other_hardware_is_unknown() {
+        for gpu in [
+            "A100-40GB",
+            "h100_pcie",
+            "H100 NVL",
+            "NVIDIA H100 80GB HBM2e",
+            "a100 80gb pcie",
+            "h1000",
+            "v100",
+            "",
+            "-h100",
+            "nvidia",
+            "tesla h100",
+            "h100-infersim-sxm",
+        ] {
+            let reason = find(gpu).unwrap_err().to_string();
+            let start = format!("unknown GPU \"{gpu}\" (there are tables of a100, b200, h100,");
+            assert!(reason.starts_with(&start), "{reason}");
+        }
+    }
+}
