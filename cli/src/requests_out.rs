@@ -125,6 +125,7 @@ pub(crate) fn reason_name(reason: &Rejection) -> &'static str {
         Rejection::TooLate { .. } => "too_late",
         Rejection::TooLong { .. } => "too_long",
         Rejection::TooManyBlocks { .. } => "too_many_kv_blocks",
+        Rejection::QueueFull { .. } => "queue_full",
         _ => "other",
     }
 }

@@ -24,6 +24,22 @@ pub trait Observer {
     }
 }
 
+impl<O: Observer> Observer for &mut O {
+    const EACH_STEP: bool = O::EACH_STEP;
+
+    fn step(&mut self, step: &StepRecord) {
+        (**self).step(step);
+    }
+
+    fn left(&mut self, place: usize, record: &RequestRecord) {
+        (**self).left(place, record);
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        (**self).progress(progress);
+    }
+}
+
 /// Looks away.
 impl Observer for () {}
 
@@ -31,6 +47,8 @@ impl Observer for () {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StepRecord {
+    /// The replica that ran it, counted from 0.
+    pub replica: u32,
     /// When it began, in nanoseconds from the start.
     pub start_ns: u64,
     /// How long it took.
