@@ -9,7 +9,7 @@ use crate::clock::LATEST_ARRIVAL_NS;
 use crate::error::Error;
 use crate::output::Answered;
 use crate::progress::Bar;
-use crate::requests_out::PendingFile;
+use crate::run_files::{RunFiles, StepFiles};
 use crate::run_output::Outcome;
 use crate::server::Placement;
 use crate::trace;
@@ -37,10 +37,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         }
     };
     let simulator = Simulator::try_new(&model, config).map_err(Error::Sim)?;
-    let out = args.requests_out.as_deref();
-    let pending = out.map(|path| PendingFile::create(path, trace_path));
-    let pending = pending.transpose()?;
-    let report = simulate(&simulator, requests);
+    let mut files = RunFiles::create(args, &placement.to_string())?;
+    let report = simulate(&simulator, requests, files.of_steps());
     let outcome = Outcome {
         args,
         trace: trace.as_ref().map(|(path, trace)| (*path, trace)),
@@ -54,18 +52,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     } else {
         outcome.text()
     };
-    if let Some(file) = pending {
-        file.finish(&report.records)?;
-    }
+    files.finish(&report.records)?;
     Ok(Answered {
         text,
         failure: outcome.failure(),
     })
 }
 
-fn simulate(simulator: &Simulator<&Tally<'_>>, requests: &[Request]) -> SimReport {
+/// Looks at each step only if somebody wants to.
+fn simulate(
+    simulator: &Simulator<&Tally<'_>>,
+    requests: &[Request],
+    files: Option<&mut StepFiles>,
+) -> SimReport {
     let mut bar = Bar::new();
-    simulator.run_observed(requests, |progress| bar.observe(progress))
+    match files {
+        Some(files) => simulator.run_with(requests, &mut (bar, files)),
+        None => simulator.run_with(requests, &mut bar),
+    }
 }
 
 fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {

@@ -71,6 +71,14 @@ impl<M: LatencyModel> Simulator<M> {
         recorder.into_report(&totals)
     }
 
+    /// As [`run`](Simulator::run), while `observer` looks on.
+    pub fn run_with<O: Observer>(&self, requests: &[Request], observer: &mut O) -> SimReport {
+        let mut recorder = Recorder::new(requests, |_| {});
+        let mut source = Listed::new(requests);
+        let totals = self.serve(&mut source, &mut (&mut recorder, observer));
+        recorder.into_report(&totals)
+    }
+
     /// Serves what comes from `source`, from an empty server until all are done, while `observer` looks
     /// on. Memory grows with the requests that wait and run, not with those that have left.
     pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
