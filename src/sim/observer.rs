@@ -24,22 +24,6 @@ pub trait Observer {
     }
 }
 
-impl<O: Observer> Observer for &mut O {
-    const EACH_STEP: bool = O::EACH_STEP;
-
-    fn step(&mut self, step: &StepRecord) {
-        (**self).step(step);
-    }
-
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        (**self).left(place, record);
-    }
-
-    fn progress(&mut self, progress: &Progress) {
-        (**self).progress(progress);
-    }
-}
-
 /// Looks away.
 impl Observer for () {}
 
