@@ -64,18 +64,20 @@ fn steps(c: &mut Criterion) {
 }
 
 fn engines(c: &mut Criterion) {
-    let config = config(256);
+    let mut config = config(256);
+    // The plain engine follows every block's contents otherwise, as no engine in use does.
+    config.prefix_caching = PrefixCaching::Disabled;
     let requests = alike(512, 128, 512);
     let simulator = Simulator::try_new(tabulated(), config).expect("sound limits");
     let plain = roofline();
     let steps = serve_all(&simulator, &requests).steps;
-    assert_eq!(sim_oracle::run(&plain, config, &requests).steps, steps);
+    assert_eq!(sim_oracle::run(&plain, config, &requests, &[]).steps, steps);
     let mut group = c.benchmark_group("engines at batch 256");
     group.throughput(Throughput::Elements(steps));
     group.bench_function("rooflut", |b| b.iter(|| serve_all(&simulator, &requests)));
     group.sample_size(20);
     group.bench_function("straightforward", |b| {
-        b.iter(|| sim_oracle::run(&plain, config, &requests));
+        b.iter(|| sim_oracle::run(&plain, config, &requests, &[]));
     });
     group.finish();
 }
