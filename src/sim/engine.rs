@@ -5,7 +5,7 @@ use core::mem;
 use crate::sim::metrics::Totals;
 use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::plan::Plan;
-use crate::sim::report::Recorder;
+use crate::sim::report::{Collector, Recorder};
 use crate::sim::scheduler::Scheduler;
 use crate::sim::sequence::Sequence;
 use crate::sim::source::{Listed, Source};
@@ -87,6 +87,17 @@ impl<M: LatencyModel> Simulator<M> {
         }
         run.report_progress();
         run.into_totals()
+    }
+
+    /// Serves what comes from `source`, as [`run_observed`](Simulator::run_observed) does a list.
+    pub fn run_source<S: Source>(
+        &self,
+        source: &mut S,
+        observe: impl FnMut(Progress),
+    ) -> SimReport {
+        let mut collector = Collector::new(observe);
+        let totals = self.serve(source, &mut collector);
+        collector.into_report(&totals)
     }
 }
 

@@ -99,7 +99,7 @@ mod weights;
 
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
-pub use closed_loop::ClosedLoop;
+pub use closed_loop::{ClosedLoop, LimitedLoop};
 pub use config::{PrefixCaching, SimConfig};
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};

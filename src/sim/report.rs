@@ -10,7 +10,8 @@ use crate::sim::{Outcome, Progress, Request, RequestRecord, Summary, Timing};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SimReport {
-    /// One record per request, in the order in which the requests were given.
+    /// One record per request, in the order in which the requests were given, or by their places in
+    /// the source.
     pub records: Vec<RequestRecord>,
     /// Figures of the whole run.
     pub summary: Summary,
@@ -48,6 +49,41 @@ impl<F: FnMut(Progress)> Recorder<F> {
             records: self.records,
             summary,
         }
+    }
+}
+
+/// Writes down what became of requests of a source, which nobody knows before.
+#[derive(Debug)]
+pub(super) struct Collector<F> {
+    records: Vec<(usize, RequestRecord)>,
+    observe: F,
+}
+
+impl<F: FnMut(Progress)> Collector<F> {
+    /// No record yet.
+    pub(super) fn new(observe: F) -> Collector<F> {
+        Collector {
+            records: Vec::new(),
+            observe,
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn into_report(mut self, totals: &Totals) -> SimReport {
+        self.records.sort_unstable_by_key(|(place, _)| *place);
+        let records: Vec<RequestRecord> = self.records.into_iter().map(|(_, r)| r).collect();
+        let summary = Summary::new(&records, totals);
+        SimReport { records, summary }
+    }
+}
+
+impl<F: FnMut(Progress)> Observer for Collector<F> {
+    fn left(&mut self, place: usize, record: &RequestRecord) {
+        self.records.push((place, *record));
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        (self.observe)(*progress);
     }
 }
 
