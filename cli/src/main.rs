@@ -13,6 +13,7 @@ mod config_object;
 mod engines;
 mod error;
 mod fields;
+mod load;
 mod lookup;
 mod lookup_output;
 mod model_source;
@@ -39,6 +40,7 @@ mod tallied;
 mod trace;
 mod validate;
 mod value;
+mod workload;
 
 use std::process::ExitCode;
 

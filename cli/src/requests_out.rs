@@ -8,7 +8,9 @@ use std::process;
 use rooflut::sim::{Outcome, Rejection, RequestRecord};
 use rooflut::units::Seconds;
 
+use crate::args::RunArgs;
 use crate::error::Error;
+use crate::workload::LengthsArg;
 
 const HEADER: &str = "request,arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,outcome,\
                       queue_ms,ttft_ms,tpot_ms,e2e_ms,preemptions";
@@ -23,10 +25,16 @@ pub(crate) struct PendingFile {
 }
 
 impl PendingFile {
-    /// Opens a file beside `path`, so that what cannot be written is refused before any work.
-    ///
-    /// `input` is a file that must not be replaced.
-    pub(crate) fn create(path: &Path, input: Option<&Path>) -> Result<PendingFile, Error> {
+    /// Opens a file for `--requests-out`, if it was given, so that what cannot be written is refused
+    /// before any work.
+    pub(crate) fn asked(args: &RunArgs) -> Result<Option<PendingFile>, Error> {
+        let path = args.requests_out.as_deref();
+        let opened = path.map(|path| PendingFile::create(path, &inputs(args)));
+        opened.transpose()
+    }
+
+    /// Opens a file beside `path`. `inputs` must not be replaced.
+    fn create(path: &Path, inputs: &[(&Path, &'static str)]) -> Result<PendingFile, Error> {
         let refuse = |why| Error::NotReplaceable {
             path: path.to_owned(),
             why,
@@ -39,8 +47,10 @@ impl PendingFile {
         if destination.exists() && !destination.is_file() {
             return Err(refuse("is not a regular file"));
         }
-        if input.is_some_and(|input| fs::canonicalize(input).ok().as_ref() == Some(&destination)) {
-            return Err(refuse("is the trace itself"));
+        let is_destination =
+            |input: &Path| fs::canonicalize(input).ok().as_ref() == Some(&destination);
+        if let Some((_, why)) = inputs.iter().find(|(input, _)| is_destination(input)) {
+            return Err(refuse(why));
         }
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
@@ -73,6 +83,24 @@ impl Drop for PendingFile {
         // After a rename there is nothing of that name; a failure to clean up has no reader.
         let _ = fs::remove_file(&self.temporary);
     }
+}
+
+/// Files that a run reads, and what is said of a destination that is one of them.
+fn inputs(args: &RunArgs) -> Vec<(&Path, &'static str)> {
+    let workload = &args.workload;
+    let lengths = [
+        Some(&workload.prompt),
+        Some(&workload.output),
+        workload.turns.as_ref(),
+    ];
+    let lengths = lengths.into_iter().flatten().filter_map(LengthsArg::path);
+    let trace = args.trace.trace.as_deref();
+    let scenario = args.scenario.as_deref();
+    let named = lengths.map(|path| (path, "is a file of lengths of this run"));
+    named
+        .chain(trace.map(|path| (path, "is the trace itself")))
+        .chain(scenario.map(|path| (path, "is the scenario itself")))
+        .collect()
 }
 
 fn write_error(path: &Path, error: io::Error) -> Error {

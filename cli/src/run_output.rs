@@ -1,27 +1,24 @@
 //! What `rooflut run` prints.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use rooflut::sim::{QueueGrowth, Scheduling, SimConfig, SimReport, Stats};
 use rooflut::step::Origins;
 use rooflut::table::{Origin, Provenance};
-use rooflut_traces::Trace;
 
-use crate::args::{Arrival, RunArgs};
+use crate::args::RunArgs;
 use crate::error::Error;
+use crate::load::Load;
 use crate::origins::describe;
-use crate::output::{Align, Grid, count, json, ms, number, percent, plural, scientific, wrapped};
+use crate::output::{Align, Grid, count, json, ms, number, percent, plural, wrapped};
 use crate::rejections::{LengthLimit, Rejected, Rejections};
-use crate::run_json::{Lengths, LoadJson, RunJson, ThroughputJson};
+use crate::run_json::{RunJson, ScenarioJson, ThroughputJson};
 use crate::server::Placement;
-use crate::trace;
 
 /// A run and what it was a run of.
 pub(crate) struct Outcome<'r> {
     pub(crate) args: &'r RunArgs,
-    /// The file of the load and what was in it.
-    pub(crate) trace: Option<(&'r Path, &'r Trace)>,
+    pub(crate) load: &'r Load<'r>,
     pub(crate) placement: &'r Placement,
     pub(crate) config: &'r SimConfig,
     pub(crate) report: &'r SimReport,
@@ -74,36 +71,21 @@ impl Outcome<'_> {
             license,
             ..
         } = set.origin;
-        text.push_str(&wrapped("load", &self.load()));
+        if let Some(scenario) = &self.args.scenario {
+            let scenario = scenario.display();
+            let replaced = match self.args.replaced.join(", ") {
+                none if none.is_empty() => none,
+                keys => format!("; the command line replaces {keys}"),
+            };
+            text.push_str(&wrapped("scenario", &format!("{scenario}{replaced}")));
+        }
+        text.push_str(&wrapped("load", &self.load.text(&self.args.trace)));
         text.push_str(&wrapped("server", &server));
         text.push_str(&wrapped("tables", &format!("{}: {engine}", set.name)));
         text.push_str(&wrapped("source", &format!("{source} ({license})")));
         text.push_str(&wrapped("origin", &describe(&self.origins)));
         text.push('\n');
         Ok(())
-    }
-
-    fn load(&self) -> String {
-        let requests = plural(self.report.records.len() as u64, "request");
-        if let Some((path, trace)) = self.trace {
-            let trace = trace::describe(trace, path, &self.args.trace);
-            return format!("{requests} of {trace}");
-        }
-        let load = &self.args.synthetic;
-        let (arrival, seed) = match load.arrival {
-            Arrival::Poisson => ("Poisson", format!(" (seed {})", load.seed)),
-            Arrival::Constant => ("equal gaps", String::new()),
-        };
-        let cached = match load.cached_prompt {
-            0 => String::new(),
-            cached => format!(" ({} cached)", count(cached.into())),
-        };
-        format!(
-            "{requests}, {} per second, {arrival}{seed}; {} prompt{cached} + {} output tokens",
-            scientific(load.rate),
-            count(load.prompt.into()),
-            count(load.output.into()),
-        )
     }
 
     fn write_latencies(&self, text: &mut String) -> std::fmt::Result {
@@ -167,8 +149,11 @@ impl Outcome<'_> {
         )
     }
 
-    /// Says so where the queue grows all the time.
+    /// Says so where the queue grows all the time, which it cannot where users wait.
     fn write_overload(&self, text: &mut String) -> std::fmt::Result {
+        if self.args.workload.users.is_some() {
+            return Ok(());
+        }
         let summary = &self.report.summary;
         let mean_step = self.origins.total() * (1.0 / summary.steps.max(1) as f64);
         let growth = QueueGrowth::of(&self.report.records);
@@ -207,11 +192,9 @@ impl Outcome<'_> {
             model: &model.name,
             gpu: set.name,
             tp: *tp,
-            load: self.load_json(),
-            seed: match self.trace {
-                Some(_) => None,
-                None => Some(self.args.synthetic.seed),
-            },
+            scenario: ScenarioJson::of(self.args),
+            load: self.load.json(&self.args.trace),
+            seed: self.load.seed(),
             ttft_ms: summary.ttft.into(),
             tpot_ms: summary.tpot.into(),
             e2e_ms: summary.e2e.into(),
@@ -245,23 +228,6 @@ impl Outcome<'_> {
             table_engine: set.origin.engine,
             table_source: set.origin.source,
         })
-    }
-
-    fn load_json(&self) -> LoadJson {
-        if let Some((path, trace)) = self.trace {
-            return trace::load_json(trace, path, &self.args.trace);
-        }
-        let load = &self.args.synthetic;
-        let lengths = Lengths {
-            requests_per_s: load.rate,
-            prompt_tokens: load.prompt,
-            cached_prompt_tokens: load.cached_prompt,
-            output_tokens: load.output,
-        };
-        match load.arrival {
-            Arrival::Poisson => LoadJson::Poisson(lengths),
-            Arrival::Constant => LoadJson::Constant(lengths),
-        }
     }
 }
 
