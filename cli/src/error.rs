@@ -1,6 +1,6 @@
 //! Every way in which a command fails: one line, cause and next step.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use rooflut::ResolveError;
@@ -19,6 +19,7 @@ use crate::refusal::Refusal;
 use crate::rejections::Rejected;
 use crate::tallied;
 use crate::validate::Unpredicted;
+use crate::workload::LengthsError;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -27,6 +28,12 @@ const GIB: f64 = (1_u64 << 30) as f64;
 pub(crate) enum Error {
     /// The command line cannot be read.
     Arguments(String),
+    /// A scenario is not what it should be.
+    Scenario {
+        path: PathBuf,
+        line: u64,
+        problem: String,
+    },
     /// No built-in model has this name, and no file.
     UnknownModel {
         name: String,
@@ -61,7 +68,7 @@ pub(crate) enum Error {
     },
     /// Only the roofline model knows formats of weights.
     Dtype { latency_model: &'static str },
-    /// More of the prompt is cached than there is.
+    /// More of a prompt is cached than the shortest has.
     CachedPrompt { cached: u32, prompt: u32 },
     /// A rate at which requests arrive later than the clock can tell.
     LateArrival {
@@ -96,6 +103,8 @@ pub(crate) enum Error {
     },
     /// A file cannot be read.
     Read { path: PathBuf, error: io::Error },
+    /// A file of lengths cannot be drawn from.
+    Lengths { path: PathBuf, error: LengthsError },
     /// A trace is not what it should be.
     Trace { path: PathBuf, error: TraceError },
     /// A CSV of measured kernels is not what it should be.
@@ -135,6 +144,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Arguments(message) => f.write_str(message),
+            Error::Scenario {
+                path,
+                line,
+                problem,
+            } => write_placed(f, path, Some(*line), problem),
             Error::UnknownModel { name, nearest } => {
                 write!(f, "unknown model \"{name}\"")?;
                 write_nearest(f, nearest)?;
@@ -182,7 +196,7 @@ impl fmt::Display for Error {
             ),
             Error::CachedPrompt { cached, prompt } => write!(
                 f,
-                "--cached-prompt: expected at most --prompt {prompt}, found {cached}"
+                "--cached-prompt: expected at most the shortest --prompt, {prompt}, found {cached}"
             ),
             Error::LateArrival { rate, request } => write!(
                 f,
@@ -232,10 +246,8 @@ impl fmt::Display for Error {
             Error::Read { path, error } => {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
-            Error::Trace { path, error } => {
-                let line = error.line.map_or(String::new(), |line| format!(":{line}"));
-                write!(f, "{}{line}: {}", path.display(), error.problem)
-            }
+            Error::Lengths { path, error } => write_placed(f, path, error.line, &error.problem),
+            Error::Trace { path, error } => write_placed(f, path, error.line, &error.problem),
             Error::Measurements(error) => error.fmt(f),
             Error::NothingScored { path, set, skipped } => {
                 let told = |tally: &Tally| format!("{}: {}", tallied::rows(tally), tally.text);
@@ -264,6 +276,17 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What is wrong with a file, with its line where it is one.
+fn write_placed(
+    f: &mut fmt::Formatter<'_>,
+    path: &Path,
+    line: Option<u64>,
+    problem: &dyn fmt::Display,
+) -> fmt::Result {
+    let line = line.map_or(String::new(), |line| format!(":{line}"));
+    write!(f, "{}{line}: {problem}", path.display())
+}
 
 fn write_nearest(f: &mut fmt::Formatter<'_>, nearest: &[&str]) -> fmt::Result {
     if nearest.is_empty() {

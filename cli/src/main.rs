@@ -13,6 +13,8 @@ mod config_object;
 mod engines;
 mod error;
 mod fields;
+mod fleet;
+mod load;
 mod lookup;
 mod lookup_output;
 mod model_source;
@@ -44,6 +46,7 @@ mod tallied;
 mod trace;
 mod validate;
 mod value;
+mod workload;
 
 use std::process::ExitCode;
 

@@ -20,8 +20,11 @@ pub(crate) struct PendingFile {
 impl PendingFile {
     /// Opens a file beside `path`, so that what cannot be written is refused before any work.
     ///
-    /// `input` is a file that must not be replaced.
-    pub(crate) fn create(path: &Path, input: Option<&Path>) -> Result<PendingFile, Error> {
+    /// `inputs` are files that must not be replaced, with what is said of a `path` that is one of them.
+    pub(crate) fn create(
+        path: &Path,
+        inputs: &[(&Path, &'static str)],
+    ) -> Result<PendingFile, Error> {
         let refuse = |why| Error::NotReplaceable {
             path: path.to_owned(),
             why,
@@ -34,8 +37,10 @@ impl PendingFile {
         if destination.exists() && !destination.is_file() {
             return Err(refuse("is not a regular file"));
         }
-        if input.is_some_and(|input| fs::canonicalize(input).ok().as_ref() == Some(&destination)) {
-            return Err(refuse("is the trace itself"));
+        let is_destination =
+            |input: &Path| fs::canonicalize(input).ok().as_ref() == Some(&destination);
+        if let Some((_, why)) = inputs.iter().find(|(input, _)| is_destination(input)) {
+            return Err(refuse(why));
         }
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
@@ -101,7 +106,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.csv");
         fs::write(&path, "old").unwrap();
-        let mut file = PendingFile::create(&path, None).unwrap();
+        let mut file = PendingFile::create(&path, &[]).unwrap();
         file.write(|file| file.write_all(b"new"));
         file.write(|_| Err(io::ErrorKind::StorageFull.into()));
         file.write(|_| unreachable!("it has failed"));
@@ -110,7 +115,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);
 
-        let mut file = PendingFile::create(&path, None).unwrap();
+        let mut file = PendingFile::create(&path, &[]).unwrap();
         file.write(|file| file.write_all(b"new"));
         file.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");

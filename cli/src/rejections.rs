@@ -3,6 +3,7 @@
 use rooflut::sim::{Outcome, Rejection, RequestRecord, SimConfig};
 use serde::Serialize;
 
+use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_json::Window;
 use crate::output::count;
 
@@ -11,6 +12,7 @@ use crate::output::count;
 pub(crate) struct Rejections {
     empty_prompt: u64,
     empty_output: u64,
+    too_late: u64,
     too_long: u64,
     too_many_kv_blocks: u64,
     queue_full: u64,
@@ -105,6 +107,7 @@ impl Rejections {
         *match reason {
             Rejection::EmptyPrompt => &mut self.empty_prompt,
             Rejection::EmptyOutput => &mut self.empty_output,
+            Rejection::TooLate { .. } => &mut self.too_late,
             Rejection::TooLong { .. } => &mut self.too_long,
             Rejection::TooManyBlocks { .. } => &mut self.too_many_kv_blocks,
             Rejection::QueueFull { .. } => &mut self.queue_full,
@@ -126,6 +129,14 @@ impl Rejections {
                 self.empty_output,
                 "no output token is asked for".to_owned(),
                 CORRECT,
+            ),
+            rejected(
+                self.too_late,
+                format!(
+                    "they arrive after {} years",
+                    LATEST_ARRIVAL_NS / NANOS_PER_YEAR
+                ),
+                "use shorter pauses",
             ),
             rejected(
                 self.too_long,

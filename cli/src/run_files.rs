@@ -1,6 +1,6 @@
 //! The files that `rooflut run` writes beside its answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rooflut::sim::RequestRecord;
 
@@ -10,6 +10,7 @@ use crate::pending_file::PendingFile;
 use crate::perfetto::Perfetto;
 use crate::requests_out::write_records;
 use crate::steps_out::StepsOut;
+use crate::workload::LengthsArg;
 
 /// Files that are written while the simulation goes on; an observer.
 pub(crate) type StepFiles = (Option<StepsOut>, Option<Perfetto>);
@@ -23,9 +24,9 @@ pub(crate) struct RunFiles {
 impl RunFiles {
     /// Opens them, so that what cannot be written is refused before any work. `title` says what is run.
     pub(crate) fn create(args: &RunArgs, title: &str) -> Result<RunFiles, Error> {
-        let trace = args.trace.trace.as_deref();
+        let inputs = inputs(args);
         let pending = |path: &Option<PathBuf>| match path {
-            Some(path) => PendingFile::create(path, trace).map(Some),
+            Some(path) => PendingFile::create(path, &inputs).map(Some),
             None => Ok(None),
         };
         Ok(RunFiles {
@@ -53,4 +54,22 @@ impl RunFiles {
         steps.map_or(Ok(()), StepsOut::finish)?;
         perfetto.map_or(Ok(()), Perfetto::finish)
     }
+}
+
+/// Files that a run reads, and what is said of a destination that is one of them.
+fn inputs(args: &RunArgs) -> Vec<(&Path, &'static str)> {
+    let workload = &args.workload;
+    let lengths = [
+        Some(&workload.prompt),
+        Some(&workload.output),
+        workload.turns.as_ref(),
+    ];
+    let lengths = lengths.into_iter().flatten().filter_map(LengthsArg::path);
+    let trace = args.trace.trace.as_deref();
+    let scenario = args.scenario.as_deref();
+    let named = lengths.map(|path| (path, "is a file of lengths of this run"));
+    named
+        .chain(trace.map(|path| (path, "is the trace itself")))
+        .chain(scenario.map(|path| (path, "is the scenario itself")))
+        .collect()
 }

@@ -3,10 +3,12 @@
 use rooflut::sim::QueueGrowth;
 use serde::Serialize;
 
+use crate::args::RunArgs;
 use crate::model_source::WeightsJson;
 use crate::origins::OriginsJson;
 use crate::output::StatsMs;
 use crate::rejections::Rejections;
+use crate::workload::{ClosedJson, OpenJson};
 
 /// A run, as JSON has it.
 #[derive(Serialize)]
@@ -14,6 +16,7 @@ pub(crate) struct RunJson<'r> {
     pub(crate) model: &'r str,
     pub(crate) gpu: &'static str,
     pub(crate) tp: u32,
+    pub(crate) scenario: Option<ScenarioJson<'r>>,
     pub(crate) load: LoadJson,
     pub(crate) seed: Option<u64>,
     pub(crate) ttft_ms: StatsMs,
@@ -47,12 +50,33 @@ pub(crate) struct RunJson<'r> {
     pub(crate) table_source: &'static str,
 }
 
+/// Where arguments came from.
+#[derive(Serialize)]
+pub(crate) struct ScenarioJson<'r> {
+    path: String,
+    /// Keys that the command line replaces.
+    replaced: &'r [&'static str],
+}
+
+impl ScenarioJson<'_> {
+    /// The scenario of a run, if it has one.
+    pub(crate) fn of(args: &RunArgs) -> Option<ScenarioJson<'_>> {
+        let path = args.scenario.as_ref()?;
+        Some(ScenarioJson {
+            path: path.display().to_string(),
+            replaced: &args.replaced,
+        })
+    }
+}
+
 /// What was served.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum LoadJson {
-    Poisson(Lengths),
-    Constant(Lengths),
+    Poisson(OpenJson),
+    Constant(OpenJson),
+    Gamma(OpenJson),
+    ClosedLoop(ClosedJson),
     Trace {
         path: String,
         format: &'static str,
@@ -68,15 +92,6 @@ pub(crate) enum LoadJson {
 pub(crate) struct LeftOutJson {
     pub(crate) reason: &'static str,
     pub(crate) requests: u64,
-}
-
-/// A synthetic load.
-#[derive(Serialize)]
-pub(crate) struct Lengths {
-    pub(crate) requests_per_s: f64,
-    pub(crate) prompt_tokens: u32,
-    pub(crate) cached_prompt_tokens: u32,
-    pub(crate) output_tokens: u32,
 }
 
 /// Served work per second.

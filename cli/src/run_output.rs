@@ -1,27 +1,25 @@
 //! What `rooflut run` prints.
 
 use std::fmt::Write;
-use std::path::Path;
 
+use clap::ValueEnum;
 use rooflut::sim::{QueueGrowth, Scheduling, SimConfig, SimReport, Stats};
 use rooflut::step::Origins;
 use rooflut::table::{Origin, Provenance};
-use rooflut_traces::Trace;
 
-use crate::args::{Arrival, RunArgs};
+use crate::args::{PolicyName, RunArgs, Switch};
 use crate::error::Error;
+use crate::load::Load;
 use crate::origins::describe;
-use crate::output::{Align, Grid, count, json, ms, number, percent, plural, scientific, wrapped};
+use crate::output::{Align, Grid, count, json, ms, number, percent, plural, wrapped};
 use crate::rejections::{LengthLimit, Rejected, Rejections};
-use crate::run_json::{Lengths, LoadJson, RunJson, ThroughputJson};
+use crate::run_json::{RunJson, ScenarioJson, ThroughputJson};
 use crate::server::Placement;
-use crate::trace;
 
 /// A run and what it was a run of.
 pub(crate) struct Outcome<'r> {
     pub(crate) args: &'r RunArgs,
-    /// The file of the load and what was in it.
-    pub(crate) trace: Option<(&'r Path, &'r Trace)>,
+    pub(crate) load: &'r Load<'r>,
     pub(crate) placement: &'r Placement,
     pub(crate) config: &'r SimConfig,
     pub(crate) report: &'r SimReport,
@@ -68,42 +66,28 @@ impl Outcome<'_> {
             scheduling_name(config.scheduling),
             number(config.api_server_ns as f64 / 1e6, 1),
         );
+        let server = server + &self.policies();
         let Origin {
             engine,
             source,
             license,
             ..
         } = set.origin;
-        text.push_str(&wrapped("load", &self.load()));
+        if let Some(scenario) = &self.args.scenario {
+            let scenario = scenario.display();
+            let replaced = match self.args.replaced.join(", ") {
+                none if none.is_empty() => none,
+                keys => format!("; the command line replaces {keys}"),
+            };
+            text.push_str(&wrapped("scenario", &format!("{scenario}{replaced}")));
+        }
+        text.push_str(&wrapped("load", &self.load.text(&self.args.trace)));
         text.push_str(&wrapped("server", &server));
         text.push_str(&wrapped("tables", &format!("{}: {engine}", set.name)));
         text.push_str(&wrapped("source", &format!("{source} ({license})")));
         text.push_str(&wrapped("origin", &describe(&self.origins)));
         text.push('\n');
         Ok(())
-    }
-
-    fn load(&self) -> String {
-        let requests = plural(self.report.records.len() as u64, "request");
-        if let Some((path, trace)) = self.trace {
-            let trace = trace::describe(trace, path, &self.args.trace);
-            return format!("{requests} of {trace}");
-        }
-        let load = &self.args.synthetic;
-        let (arrival, seed) = match load.arrival {
-            Arrival::Poisson => ("Poisson", format!(" (seed {})", load.seed)),
-            Arrival::Constant => ("equal gaps", String::new()),
-        };
-        let cached = match load.cached_prompt {
-            0 => String::new(),
-            cached => format!(" ({} cached)", count(cached.into())),
-        };
-        format!(
-            "{requests}, {} per second, {arrival}{seed}; {} prompt{cached} + {} output tokens",
-            scientific(load.rate),
-            count(load.prompt.into()),
-            count(load.output.into()),
-        )
     }
 
     fn write_latencies(&self, text: &mut String) -> std::fmt::Result {
@@ -167,8 +151,11 @@ impl Outcome<'_> {
         )
     }
 
-    /// Says so where the queue grows all the time.
+    /// Says so where the queue grows all the time, which it cannot where users wait.
     fn write_overload(&self, text: &mut String) -> std::fmt::Result {
+        if self.args.workload.users.is_some() {
+            return Ok(());
+        }
         let summary = &self.report.summary;
         let mean_step = self.origins.total() * (1.0 / summary.steps.max(1) as f64);
         let growth = QueueGrowth::of(&self.report.records);
@@ -182,6 +169,26 @@ impl Outcome<'_> {
             ms(growth.first_quarter),
             ms(growth.last_quarter),
         )
+    }
+
+    /// What is asked beside the defaults.
+    fn policies(&self) -> String {
+        let args = &self.args.policy;
+        let mut text = String::new();
+        if args.replicas > 1 {
+            let servers = plural(args.replicas.into(), "replica");
+            text += &format!("; {servers}, {}", value_name(args.router));
+        }
+        if args.policy != PolicyName::Fcfs {
+            text += &format!("; {} first", value_name(args.policy));
+        }
+        if let Some(most) = args.max_waiting {
+            text += &format!("; at most {} waiting", count(most.into()));
+        }
+        if args.prefix_caching == Switch::Off {
+            text += "; no prefix caching";
+        }
+        text
     }
 
     fn length_limit(&self) -> LengthLimit {
@@ -207,11 +214,9 @@ impl Outcome<'_> {
             model: &model.name,
             gpu: set.name,
             tp: *tp,
-            load: self.load_json(),
-            seed: match self.trace {
-                Some(_) => None,
-                None => Some(self.args.synthetic.seed),
-            },
+            scenario: ScenarioJson::of(self.args),
+            load: self.load.json(&self.args.trace),
+            seed: self.load.seed(),
             ttft_ms: summary.ttft.into(),
             tpot_ms: summary.tpot.into(),
             e2e_ms: summary.e2e.into(),
@@ -246,23 +251,6 @@ impl Outcome<'_> {
             table_source: set.origin.source,
         })
     }
-
-    fn load_json(&self) -> LoadJson {
-        if let Some((path, trace)) = self.trace {
-            return trace::load_json(trace, path, &self.args.trace);
-        }
-        let load = &self.args.synthetic;
-        let lengths = Lengths {
-            requests_per_s: load.rate,
-            prompt_tokens: load.prompt,
-            cached_prompt_tokens: load.cached_prompt,
-            output_tokens: load.output,
-        };
-        match load.arrival {
-            Arrival::Poisson => LoadJson::Poisson(lengths),
-            Arrival::Constant => LoadJson::Constant(lengths),
-        }
-    }
 }
 
 /// The name on the command line.
@@ -271,4 +259,10 @@ pub(crate) fn scheduling_name(scheduling: Scheduling) -> &'static str {
         Scheduling::Synchronous => "sync",
         _ => "async",
     }
+}
+
+/// The name of a value on the command line.
+fn value_name(value: impl ValueEnum) -> String {
+    let name = value.to_possible_value();
+    name.map_or_else(String::new, |name| name.get_name().to_owned())
 }

@@ -9,7 +9,7 @@ use rooflut::sim::SimConfig;
 use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{Strictness, TableSet, sets};
 
-use crate::args::{ServerArgs, Target};
+use crate::args::{PolicyArgs, ServerArgs, Target};
 use crate::error::Error;
 use crate::model_source::{self, NamedModel};
 use crate::refusal::Refusal;
@@ -93,7 +93,11 @@ impl Placement {
     }
 
     /// The limits of the server, KV blocks included.
-    pub(crate) fn config(&self, args: &ServerArgs) -> Result<SimConfig, Error> {
+    pub(crate) fn config(
+        &self,
+        args: &ServerArgs,
+        policy: &PolicyArgs,
+    ) -> Result<SimConfig, Error> {
         let spec = &self.model.spec;
         let max_model_len = args.max_model_len.unwrap_or(spec.max_model_len);
         let kv_blocks = match args.kv_blocks {
@@ -106,6 +110,9 @@ impl Placement {
         if let Some(scheduling) = args.scheduling {
             config.scheduling = scheduling.into();
         }
+        config.policy = policy.policy.into();
+        config.max_waiting = policy.max_waiting;
+        config.prefix_caching = policy.prefix_caching.into();
         Ok(config)
     }
 

@@ -155,7 +155,7 @@ fn more_of_a_prompt_cached_than_there_is_is_refused() {
     ];
     assert_eq!(
         failure(&[&base[..], &["600"]].concat()),
-        "--cached-prompt: expected at most --prompt 512, found 600"
+        "--cached-prompt: expected at most the shortest --prompt, 512, found 600"
     );
     support::success(&[&base[..], &["512"]].concat());
 }

@@ -1,4 +1,4 @@
-//! What must hold for every trace that can be read.
+//! What must hold for every trace and every scenario that can be read.
 
 use rooflut::sim::{Content, SimConfig};
 use rooflut_traces::{Condition, Format, Options, Trace, read};
@@ -15,18 +15,40 @@ pub fn trace(bytes: &[u8], format: Option<Format>) {
             Err(error) => {
                 let message = error.to_string();
                 assert!(!message.contains(char::is_control), "{message:?}");
-                let lines = bytes
-                    .iter()
-                    .filter(|byte| matches!(byte, b'\n' | b'\r'))
-                    .count();
-                assert!(
-                    error
-                        .line
-                        .is_none_or(|line| (1..=1 + lines as u64).contains(&line))
-                );
+                assert!(error.line.is_none_or(|line| is_line(bytes, line)));
             }
         }
     }
+}
+
+/// Reads `bytes` as a scenario and checks what comes of it.
+pub fn scenario(bytes: &[u8]) {
+    match rooflut_scenario::read(bytes) {
+        Ok(entries) => {
+            assert!(entries.is_sorted_by_key(|entry| entry.line));
+            for entry in &entries {
+                assert!(is_line(bytes, entry.line));
+                let flag = format!("--{}", entry.key.flag());
+                let mut arguments = entry.arguments().into_iter();
+                assert!(arguments.all(|argument| argument.starts_with(&flag)));
+            }
+            let mut keys: Vec<&str> = entries.iter().map(|entry| entry.key.name).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            assert_eq!(keys.len(), entries.len());
+        }
+        Err(error) => {
+            let message = error.to_string();
+            assert!(!message.contains(char::is_control), "{message:?}");
+            assert!(is_line(bytes, error.line));
+        }
+    }
+}
+
+/// Whether there is a line of this number.
+fn is_line(bytes: &[u8], line: u64) -> bool {
+    let ends = bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r'));
+    (1..=1 + ends.count() as u64).contains(&line)
 }
 
 fn check(trace: &Trace) {

@@ -1,9 +1,12 @@
 //! Users who wait for an answer before they ask again.
 
+use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use crate::sim::random::Random;
 use crate::sim::session::{Session, Streams};
+use crate::sim::source::Source;
 use crate::sim::{Request, RequestMix, SimError, ThinkTime};
 
 /// A fixed number of users, each with one request at a time: a closed loop.
@@ -59,6 +62,24 @@ impl ClosedLoop {
             seed,
             users: Vec::new(),
         })
+    }
+
+    /// The first `requests` requests that these users send, for
+    /// [`Simulator::serve`](crate::sim::Simulator::serve).
+    ///
+    /// ```
+    /// use rooflut::sim::{ClosedLoop, Lengths, RequestMix, Source, ThinkTime};
+    /// let mix = RequestMix::new(Lengths::try_fixed(512)?, Lengths::try_fixed(64)?);
+    /// let mut load = ClosedLoop::try_new(2, ThinkTime::NONE, mix, 42)?.limited(3);
+    /// let (place, request) = load.take().expect("that of the first user");
+    /// load.take().expect("that of the second user");
+    /// assert_eq!(load.next_arrival_ns(), None); // both wait
+    /// load.left(place, &request, 5_000);
+    /// assert_eq!(load.next_arrival_ns(), Some(5_000));
+    /// # Ok::<(), rooflut::sim::SimError>(())
+    /// ```
+    pub fn limited(self, requests: u64) -> LimitedLoop {
+        LimitedLoop::new(self, requests)
     }
 
     /// The first request of every user, that of user i at index i, so that arrivals do not ascend.
@@ -119,4 +140,87 @@ struct User {
     /// For the pauses between sessions.
     pauses: Random,
     session: Session,
+}
+
+/// The requests of a [`ClosedLoop`] up to a number of them; [`ClosedLoop::limited`] makes it.
+///
+/// The end is that of requests, not of sessions: the last ones may lack turns. A rejected request is
+/// an answer too, so that a run ends even where all are rejected.
+///
+/// Memory: that of the users.
+#[derive(Debug, Clone)]
+pub struct LimitedLoop {
+    users: ClosedLoop,
+    limit: u64,
+    /// Requests that were taken.
+    taken: usize,
+    /// What each user asks next, or asked last.
+    requests: Vec<Request>,
+    /// Arrivals of requests to come and their users, the earliest on top.
+    coming: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The users that wait, by the places of their requests.
+    waiting: BTreeMap<usize, usize>,
+}
+
+impl LimitedLoop {
+    fn new(mut users: ClosedLoop, limit: u64) -> LimitedLoop {
+        let requests = users.start();
+        let arrivals = requests.iter().map(|request| request.arrival_ns);
+        let coming = arrivals.zip(0..).map(Reverse).collect();
+        LimitedLoop {
+            users,
+            limit,
+            taken: 0,
+            requests,
+            coming,
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.taken as u64 >= self.limit
+    }
+}
+
+impl Source for LimitedLoop {
+    fn feeds_back(&self) -> bool {
+        true
+    }
+
+    fn next_arrival_ns(&mut self) -> Option<u64> {
+        if self.is_over() {
+            return None;
+        }
+        let Reverse((arrival_ns, _)) = self.coming.peek()?;
+        Some(*arrival_ns)
+    }
+
+    fn take(&mut self) -> Option<(usize, Request)> {
+        if self.is_over() {
+            return None;
+        }
+        let Reverse((_, user)) = self.coming.pop()?;
+        let request = *self.requests.get(user)?;
+        let place = self.taken;
+        self.taken += 1;
+        self.waiting.insert(place, user);
+        Some((place, request))
+    }
+
+    fn left(&mut self, place: usize, _: &Request, now_ns: u64) {
+        let Some(user) = self.waiting.remove(&place) else {
+            return;
+        };
+        let next = self.users.next_after(user, now_ns);
+        if let Some(next) = next
+            && let Some(request) = self.requests.get_mut(user)
+        {
+            *request = next;
+            self.coming.push(Reverse((next.arrival_ns, user)));
+        }
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.limit)
+    }
 }

@@ -7,9 +7,10 @@ use core::marker::PhantomData;
 
 use crate::sim::metrics::Totals;
 use crate::sim::observer::{Observer, StepRecord};
+use crate::sim::report::Collector;
 use crate::sim::run::Run;
 use crate::sim::source::Source;
-use crate::sim::{Content, Request, RequestRecord, SimConfig, SimError};
+use crate::sim::{Content, Request, RequestRecord, SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
 /// Which replica a request goes to, decided when it arrives.
@@ -75,6 +76,18 @@ impl<M: LatencyModel> Cluster<M> {
             replicas,
             router,
         })
+    }
+
+    /// Serves what comes from `source`, while `observer` looks on, and keeps what became of each request,
+    /// in the order of their places.
+    pub fn run_source<S: Source, O: Observer>(
+        &self,
+        source: &mut S,
+        observer: &mut O,
+    ) -> SimReport {
+        let mut collector = Collector::default();
+        let totals = self.serve(source, &mut (&mut collector, observer));
+        collector.into_report(&totals)
     }
 
     /// Serves what comes from `source`, from empty servers until all are done, while `observer` looks on.

@@ -2,7 +2,7 @@
 
 use crate::sim::metrics::Totals;
 use crate::sim::observer::Observer;
-use crate::sim::report::Recorder;
+use crate::sim::report::{Collector, Recorder};
 use crate::sim::run::Run;
 use crate::sim::source::{Listed, Source};
 use crate::sim::{Request, SimConfig, SimError, SimReport};
@@ -71,12 +71,16 @@ impl<M: LatencyModel> Simulator<M> {
         recorder.into_report(&totals)
     }
 
-    /// As [`run`](Simulator::run), while `observer` looks on.
-    pub fn run_with<O: Observer>(&self, requests: &[Request], observer: &mut O) -> SimReport {
-        let mut recorder = Recorder::new(requests, |_| {});
-        let mut source = Listed::new(requests);
-        let totals = self.serve(&mut source, &mut (&mut recorder, observer));
-        recorder.into_report(&totals)
+    /// Serves what comes from `source`, while `observer` looks on, and keeps what became of each request,
+    /// in the order of their places.
+    pub fn run_source<S: Source, O: Observer>(
+        &self,
+        source: &mut S,
+        observer: &mut O,
+    ) -> SimReport {
+        let mut collector = Collector::default();
+        let totals = self.serve(source, &mut (&mut collector, observer));
+        collector.into_report(&totals)
     }
 
     /// Serves what comes from `source`, from an empty server until all are done, while `observer` looks

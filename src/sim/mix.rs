@@ -39,6 +39,9 @@ pub struct RequestMix {
     pub sessions: Option<Sessions>,
     /// Classes of priority; without it all requests have priority 0.
     pub priorities: Option<Priorities>,
+    /// Leading tokens of every prompt that the prefix cache holds, whatever `prefixes` and `sessions`
+    /// say; of shorter prompts all.
+    pub cached_prompt_tokens: u32,
 }
 
 impl RequestMix {
@@ -50,6 +53,7 @@ impl RequestMix {
             prefixes: None,
             sessions: None,
             priorities: None,
+            cached_prompt_tokens: 0,
         }
     }
 
@@ -69,6 +73,14 @@ impl RequestMix {
     pub fn with_priorities(self, priorities: Priorities) -> RequestMix {
         let priorities = Some(priorities);
         RequestMix { priorities, ..self }
+    }
+
+    /// The same, where the prefix cache holds the first tokens of every prompt.
+    pub fn with_cached_prompt(self, cached_prompt_tokens: u32) -> RequestMix {
+        RequestMix {
+            cached_prompt_tokens,
+            ..self
+        }
     }
 }
 

@@ -103,7 +103,7 @@ mod weights;
 
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
-pub use closed_loop::ClosedLoop;
+pub use closed_loop::{ClosedLoop, LimitedLoop};
 pub use cluster::{Cluster, Router};
 pub use config::{Policy, PrefixCaching, SimConfig};
 pub use engine::{Progress, Simulator};

@@ -10,7 +10,8 @@ use crate::sim::{Outcome, Progress, Request, RequestRecord, Summary, Timing};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SimReport {
-    /// One record per request, in the order in which the requests were given.
+    /// One record per request, in the order in which the requests were given, or by their places in
+    /// the source.
     pub records: Vec<RequestRecord>,
     /// Figures of the whole run.
     pub summary: Summary,
@@ -48,6 +49,28 @@ impl<F: FnMut(Progress)> Recorder<F> {
             records: self.records,
             summary,
         }
+    }
+}
+
+/// Keeps what became of each request of a source.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    records: Vec<(usize, RequestRecord)>,
+}
+
+impl Collector {
+    /// The run is over.
+    pub(super) fn into_report(mut self, totals: &Totals) -> SimReport {
+        self.records.sort_unstable_by_key(|(place, _)| *place);
+        let records: Vec<RequestRecord> = self.records.into_iter().map(|(_, r)| r).collect();
+        let summary = Summary::new(&records, totals);
+        SimReport { records, summary }
+    }
+}
+
+impl Observer for Collector {
+    fn left(&mut self, place: usize, record: &RequestRecord) {
+        self.records.push((place, *record));
     }
 }
 

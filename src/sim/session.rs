@@ -110,7 +110,7 @@ impl Session {
             arrival_ns,
             prompt_tokens,
             output_tokens,
-            cached_prompt_tokens: 0,
+            cached_prompt_tokens: mix.cached_prompt_tokens.min(prompt_tokens),
             priority: self.priority,
             content: self.content,
         }

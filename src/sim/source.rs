@@ -133,6 +133,7 @@ impl Source for Listed<'_> {
 #[derive(Debug, Clone)]
 pub struct Stream<I: Iterator<Item = Request>> {
     requests: Peekable<I>,
+    total: Option<u64>,
     taken: usize,
     latest_ns: u64,
 }
@@ -142,9 +143,16 @@ impl<I: Iterator<Item = Request>> Stream<I> {
     pub fn new(requests: impl IntoIterator<IntoIter = I>) -> Stream<I> {
         Stream {
             requests: requests.into_iter().peekable(),
+            total: None,
             taken: 0,
             latest_ns: 0,
         }
+    }
+
+    /// The same, of which it is known how many there are.
+    pub fn with_total(self, total: u64) -> Stream<I> {
+        let total = Some(total);
+        Stream { total, ..self }
     }
 }
 
@@ -161,5 +169,9 @@ impl<I: Iterator<Item = Request>> Source for Stream<I> {
         let place = self.taken;
         self.taken += 1;
         Some((place, request))
+    }
+
+    fn total(&self) -> Option<u64> {
+        self.total
     }
 }

@@ -1,21 +1,29 @@
 //! The arguments.
 
 mod lookup;
+mod policy;
+mod rules;
 mod run;
+mod scenario;
 mod step;
 mod tables;
 mod validate;
+mod workload;
 
-use clap::error::ErrorKind;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
-pub(crate) use run::{Arrival, RunArgs, ServerArgs, SyntheticArgs, TraceArgs};
+pub(crate) use policy::{PolicyArgs, PolicyName, Switch};
+pub(crate) use run::{RunArgs, ServerArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
 pub(crate) use tables::{ScoreArgs, TablesArgs, TablesCommand};
 pub(crate) use validate::ValidateArgs;
+pub(crate) use workload::{Arrival, TraceArgs, WorkloadArgs};
 
 use crate::error::Error;
 use crate::value;
@@ -101,26 +109,75 @@ pub(crate) enum Invocation {
     Text(String),
 }
 
-/// Reads the command line.
+/// Reads the command line, and the scenario that it names.
 pub(crate) fn parse() -> Result<Invocation, Error> {
-    let mut command = negative_values(Cli::command());
-    let matches = command.try_get_matches_from_mut(std::env::args_os());
-    let cli = matches.and_then(|matches| {
-        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
-    });
-    let parsed = cli.and_then(|cli| match cli.command {
-        Some(command) => Ok(command),
-        None => default_scenario(),
-    });
-    match parsed {
-        Ok(command) => Ok(Invocation::Command(command)),
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                Ok(Invocation::Text(error.render().to_string()))
+    let command = negative_values(Cli::command());
+    let (arguments, scenario) = match scenario::find(std::env::args_os().collect()) {
+        Ok(given) => {
+            let (arguments, scenario) = given.merge(&command)?;
+            (arguments, Some(scenario))
+        }
+        Err(arguments) => (arguments, None),
+    };
+    match read(command, arguments) {
+        Ok(mut command) => {
+            if let (Command::Run(run), Some(scenario)) = (&mut command, scenario) {
+                run.replaced = scenario.replaced;
             }
-            _ => Err(Error::Arguments(one_line(&error.render().to_string()))),
-        },
+            Ok(Invocation::Command(command))
+        }
+        Err(Mistake::Text(text)) => Ok(Invocation::Text(text)),
+        Err(Mistake::Refused { flag, message }) => Err(match scenario {
+            Some(scenario) => scenario.refuse(flag.as_deref(), message),
+            None => Error::Arguments(message),
+        }),
     }
+}
+
+/// Why there is no command to run.
+enum Mistake {
+    /// Help or the version was asked for.
+    Text(String),
+    /// The arguments mean nothing.
+    Refused {
+        /// The flag that it is about, without dashes, if it is about one.
+        flag: Option<String>,
+        message: String,
+    },
+}
+
+fn read(mut command: clap::Command, arguments: Vec<OsString>) -> Result<Command, Mistake> {
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    if let Some(run) = matches.subcommand_matches("run") {
+        rules::check(run)?;
+    }
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    match cli.command {
+        Some(command) => Ok(command),
+        None => Ok(default_scenario()?),
+    }
+}
+
+impl From<clap::Error> for Mistake {
+    fn from(error: clap::Error) -> Mistake {
+        let text = error.render().to_string();
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Mistake::Text(text),
+            _ => Mistake::Refused {
+                flag: flag_of(&error),
+                message: one_line(&text),
+            },
+        }
+    }
+}
+
+/// The flag that an error is about: `rate` of `--rate <REQUESTS_PER_S>`.
+fn flag_of(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let flag = argument.strip_prefix("--")?;
+    flag.split([' ', '=']).next().map(str::to_owned)
 }
 
 /// Takes `-1` for a value wherever one is due, so that the argument's own range refuses it.

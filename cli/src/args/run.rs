@@ -4,22 +4,33 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rooflut::sim::Scheduling;
-use rooflut_traces::{Condition, Format};
 
-use super::Target;
+use super::policy::PolicyArgs;
+use super::{Target, TraceArgs, WorkloadArgs};
 use crate::value;
+
+const LENGTHS: &str = "\
+LENGTHS are 512, uniform:100..900, normal:512,100 (mean, standard deviation), lognormal:512,0.6
+(median, sigma) or file:lengths.txt (LENGTH or LENGTH,WEIGHT on each line); the last three may end
+with a range into which they are set, as in lognormal:512,0.6@16..4096.";
 
 /// Arguments of `rooflut run`.
 #[derive(Args)]
+#[command(after_help = LENGTHS)]
 pub(crate) struct RunArgs {
+    /// TOML file with a key for every flag (see examples/scenario.toml); flags given here replace keys.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]
-    pub(crate) synthetic: SyntheticArgs,
+    pub(crate) workload: WorkloadArgs,
     #[command(flatten)]
     pub(crate) trace: TraceArgs,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
     /// Write JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -32,57 +43,12 @@ pub(crate) struct RunArgs {
     /// Also write a timeline for ui.perfetto.dev to this JSON file (about 200 bytes a step, 1 kB a request).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) perfetto: Option<PathBuf>,
+    /// Keys of the scenario that the command line replaces.
+    #[arg(skip)]
+    pub(crate) replaced: Vec<&'static str>,
     /// Whether `rooflut` was called alone, by somebody who may not know what it can do.
     #[arg(skip)]
     pub(crate) alone: bool,
-}
-
-/// A load of requests that are all alike.
-#[derive(Args)]
-#[command(next_help_heading = "Synthetic load")]
-pub(crate) struct SyntheticArgs {
-    /// Requests per second.
-    #[arg(long, value_name = "REQUESTS_PER_S", default_value = "18", value_parser = value::rate)]
-    pub(crate) rate: f64,
-    /// Distribution of the arrivals: poisson or constant.
-    #[arg(long, value_enum, hide_possible_values = true, default_value_t = Arrival::Poisson)]
-    pub(crate) arrival: Arrival,
-    /// Prompt tokens of each request.
-    #[arg(long, value_name = "TOKENS", default_value_t = 512,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) prompt: u32,
-    /// Output tokens of each request.
-    #[arg(long, value_name = "TOKENS", default_value_t = 256,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) output: u32,
-    /// Requests.
-    #[arg(long, value_name = "COUNT", default_value_t = 1000,
-          value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) requests: u32,
-    /// Leading prompt tokens that are in the prefix cache.
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
-    pub(crate) cached_prompt: u32,
-    /// Seed of the arrivals.
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-}
-
-/// A load that is read from a file.
-#[derive(Args)]
-#[command(next_help_heading = "Trace")]
-pub(crate) struct TraceArgs {
-    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace.
-    #[arg(long, value_name = "FILE", conflicts_with_all =
-          ["rate", "arrival", "prompt", "output", "requests", "cached_prompt", "seed"])]
-    pub(crate) trace: Option<PathBuf>,
-    /// Format of the trace: rooflut, azure, burstgpt, mooncake, vllm or inference-perf [default: by its
-    /// columns or keys].
-    #[arg(long, value_name = "NAME", requires = "trace", value_parser = value::trace_format)]
-    pub(crate) trace_format: Option<Format>,
-    /// Only the rows of a CSV with this value in this column (repeatable).
-    #[arg(long = "where", value_name = "COLUMN=VALUE", requires = "trace",
-          value_parser = value::condition)]
-    pub(crate) conditions: Vec<Condition>,
 }
 
 /// Limits of the server, with the names and defaults of vLLM.
@@ -109,15 +75,6 @@ pub(crate) struct ServerArgs {
     /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
     #[arg(long, value_name = "KIND", value_enum, hide_possible_values = true)]
     pub(crate) scheduling: Option<SchedulingName>,
-}
-
-/// Distribution of the arrivals. (Documented variants would make the help twice as long.)
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Arrival {
-    // Exponential gaps.
-    Poisson,
-    // Equal gaps.
-    Constant,
 }
 
 /// When the batch of a step is fixed.

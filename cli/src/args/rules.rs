@@ -1,0 +1,97 @@
+//! Which flags of `rooflut run` need others.
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use super::Mistake;
+
+/// A flag, with this value where there is one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// Its name without dashes.
+    pub(super) flag: &'static str,
+    pub(super) value: Option<&'static str>,
+}
+
+const fn any(flag: &'static str) -> Wanted {
+    Wanted { flag, value: None }
+}
+
+const fn exactly(flag: &'static str, value: &'static str) -> Wanted {
+    let value = Some(value);
+    Wanted { flag, value }
+}
+
+/// A flag and others of which it needs one.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) of: Wanted,
+    pub(super) one_of: &'static [Wanted],
+}
+
+/// Flags that mean nothing without another: they go with it.
+pub(super) const IDLE_WITHOUT: [Rule; 4] = [
+    Rule {
+        of: any("burstiness"),
+        one_of: &[exactly("arrival", "gamma")],
+    },
+    Rule {
+        of: any("think-time"),
+        one_of: &[any("users"), any("turns")],
+    },
+    Rule {
+        of: any("trace-format"),
+        one_of: &[any("trace")],
+    },
+    Rule {
+        of: any("where"),
+        one_of: &[any("trace")],
+    },
+];
+
+/// Flags that do not say enough without another.
+const VAGUE_WITHOUT: [Rule; 2] = [
+    Rule {
+        of: exactly("arrival", "gamma"),
+        one_of: &[any("burstiness")],
+    },
+    Rule {
+        of: any("turns"),
+        one_of: &[any("think-time"), any("users")],
+    },
+];
+
+/// Refuses a flag whose others are missing.
+pub(super) fn check(matches: &ArgMatches) -> Result<(), Mistake> {
+    let is_given = |wanted: &Wanted| is_given(matches, wanted);
+    let mut rules = IDLE_WITHOUT.iter().chain(&VAGUE_WITHOUT);
+    let broken = rules.find(|rule| is_given(&rule.of) && !rule.one_of.iter().any(is_given));
+    let Some(Rule { of, one_of }) = broken else {
+        return Ok(());
+    };
+    let others: Vec<String> = one_of.iter().map(Wanted::shown).collect();
+    Err(Mistake::Refused {
+        flag: Some(of.flag.to_owned()),
+        message: format!("{} needs {}; add it", of.shown(), others.join(" or ")),
+    })
+}
+
+fn is_given(matches: &ArgMatches, wanted: &Wanted) -> bool {
+    // Ids are names with underscores.
+    let id = wanted.flag.replace('-', "_");
+    let given = matches.value_source(&id) == Some(ValueSource::CommandLine);
+    given
+        && wanted.value.is_none_or(|value| {
+            let mut values = matches.get_raw(&id).into_iter().flatten();
+            values.any(|found| found == value)
+        })
+}
+
+impl Wanted {
+    fn shown(&self) -> String {
+        let value = self
+            .value
+            .map_or_else(String::new, |value| format!(" {value}"));
+        format!("--{}{value}", self.flag)
+    }
+}

@@ -1,0 +1,94 @@
+//! What a server is asked: a trace, or what is generated.
+
+use std::path::Path;
+
+use rooflut::sim::{Listed, SimReport, Source, Stream};
+use rooflut_traces::{LISTED_BLOCK_TOKENS, Trace};
+
+use crate::args::{RunArgs, TraceArgs};
+use crate::error::Error;
+use crate::fleet::Fleet;
+use crate::output::plural;
+use crate::progress::Bar;
+use crate::run_files::StepFiles;
+use crate::run_json::LoadJson;
+use crate::trace;
+use crate::workload::{Requests, Workload};
+
+/// A load.
+pub(crate) enum Load<'a> {
+    /// A file, and what was in it.
+    Trace(&'a Path, Trace),
+    /// One that is generated.
+    Workload(Workload<'a>),
+}
+
+impl<'a> Load<'a> {
+    /// The load that the arguments ask for.
+    pub(crate) fn try_new(args: &'a RunArgs) -> Result<Load<'a>, Error> {
+        if let Some(path) = args.trace.trace.as_deref() {
+            return Ok(Load::Trace(path, trace::read(path, &args.trace)?));
+        }
+        Workload::try_new(&args.workload).map(Load::Workload)
+    }
+
+    /// Lets `fleet` serve it, while the files are written that want to see each step.
+    pub(crate) fn serve(
+        &self,
+        fleet: &Fleet<'_>,
+        max_model_len: u32,
+        files: Option<&mut StepFiles>,
+    ) -> Result<SimReport, Error> {
+        let workload = match self {
+            Load::Trace(_, trace) => {
+                let ids = Listed::new(&trace.requests);
+                let mut source = ids.with_ids(&trace.listed_ids, LISTED_BLOCK_TOKENS);
+                return Ok(serve(fleet, &mut source, files));
+            }
+            Load::Workload(workload) => workload,
+        };
+        Ok(match workload.requests(max_model_len)? {
+            Requests::Open(requests) => {
+                let mut stream = Stream::new(requests).with_total(workload.count());
+                serve(fleet, &mut stream, files)
+            }
+            Requests::Closed(mut requests) => serve(fleet, &mut requests, files),
+        })
+    }
+
+    /// What it is, for people.
+    pub(crate) fn text(&self, args: &TraceArgs) -> String {
+        match self {
+            Load::Trace(path, trace) => {
+                let requests = plural(trace.requests.len() as u64, "request");
+                format!("{requests} of {}", trace::describe(trace, path, args))
+            }
+            Load::Workload(workload) => workload.text(),
+        }
+    }
+
+    /// The same for programs.
+    pub(crate) fn json(&self, args: &TraceArgs) -> LoadJson {
+        match self {
+            Load::Trace(path, trace) => trace::load_json(trace, path, args),
+            Load::Workload(workload) => workload.json(),
+        }
+    }
+
+    /// The seed of what is drawn.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        match self {
+            Load::Trace(..) => None,
+            Load::Workload(workload) => Some(workload.seed()),
+        }
+    }
+}
+
+/// Looks at each step only if somebody wants to.
+fn serve(fleet: &Fleet<'_>, source: &mut impl Source, files: Option<&mut StepFiles>) -> SimReport {
+    let mut bar = Bar::new();
+    match files {
+        Some(files) => fleet.serve(source, &mut (bar, files)),
+        None => fleet.serve(source, &mut bar),
+    }
+}
