@@ -9,7 +9,7 @@ mod sim_oracle;
 mod sim_support;
 
 use proptest::prelude::*;
-use rooflut::sim::{PrefixCaching, Request, Scheduling, SimConfig};
+use rooflut::sim::{Observer, PrefixCaching, Request, Scheduling, SimConfig, StepRecord};
 use sim_support::{Linear, simulator};
 
 /// Lengths and gaps of a workload.
@@ -61,10 +61,31 @@ fn servers() -> impl Strategy<Value = SimConfig> {
     )
 }
 
+/// The gaps between tokens, as an observer sees them.
+#[derive(Default)]
+struct Gaps(Vec<u64>);
+
+impl Observer for Gaps {
+    const EACH_STEP: bool = true;
+
+    fn step(&mut self, step: &StepRecord) {
+        let decoding = std::iter::repeat_n(step.duration_ns, step.decode_requests as usize);
+        self.0.extend(decoding);
+    }
+
+    fn resumed(&mut self, _: usize, gap_ns: u64) {
+        self.0.push(gap_ns);
+    }
+}
+
 fn compare(config: SimConfig, requests: &[Request]) {
     let (model, naive) = (Linear::mixed(), Linear::mixed());
-    let report = simulator(&model, config).run(requests);
-    let expected = sim_oracle::run(&naive, config, requests);
+    let mut gaps = Gaps::default();
+    let report = simulator(&model, config).run_with(requests, &mut gaps);
+    let mut expected = sim_oracle::run(&naive, config, requests);
+    gaps.0.sort_unstable();
+    expected.gaps_ns.sort_unstable();
+    assert_eq!(gaps.0, expected.gaps_ns);
     let outcomes: Vec<_> = report.records.iter().map(|record| record.outcome).collect();
     assert_eq!(outcomes, expected.outcomes);
     assert_eq!(model.batches.into_inner(), naive.batches.into_inner());

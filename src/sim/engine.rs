@@ -2,8 +2,9 @@
 
 use core::mem;
 
+use crate::sim::interrupted::Interrupted;
 use crate::sim::metrics::Totals;
-use crate::sim::observer::{Observer, StepRecord};
+use crate::sim::observer::{Observer, OnProgress, StepRecord};
 use crate::sim::plan::Plan;
 use crate::sim::report::Recorder;
 use crate::sim::scheduler::Scheduler;
@@ -73,8 +74,14 @@ impl<M: LatencyModel> Simulator<M> {
 
     /// As [`run`](Simulator::run), and calls `observe` now and then and once at the end.
     pub fn run_observed(&self, requests: &[Request], observe: impl FnMut(Progress)) -> SimReport {
-        let mut recorder = Recorder::new(requests, observe);
-        let totals = self.serve(&mut Listed::new(requests), &mut recorder);
+        self.run_with(requests, &mut OnProgress(observe))
+    }
+
+    /// As [`run`](Simulator::run), while `observer` looks on.
+    pub fn run_with<O: Observer>(&self, requests: &[Request], observer: &mut O) -> SimReport {
+        let mut recorder = Recorder::new(requests);
+        let mut source = Listed::new(requests);
+        let totals = self.serve(&mut source, &mut (&mut recorder, observer));
         recorder.into_report(&totals)
     }
 
@@ -101,6 +108,7 @@ struct Run<'a, S, O> {
     now_ns: u64,
     scheduler: Scheduler,
     totals: Totals,
+    interrupted: Interrupted,
     /// The step under way.
     current: Plan,
     /// The step after it, if it is fixed.
@@ -116,6 +124,7 @@ impl<'a, S: Source, O: Observer> Run<'a, S, O> {
             now_ns: 0,
             scheduler: Scheduler::new(*config),
             totals: Totals::default(),
+            interrupted: Interrupted::default(),
             current: Plan::new(),
             next: Plan::new(),
         }
@@ -127,6 +136,7 @@ impl<'a, S: Source, O: Observer> Run<'a, S, O> {
         self.take_arrivals();
         while self.next.is_empty() {
             self.plan_next();
+            self.note_interrupted();
             if self.next.is_empty() {
                 let Some(arrival_ns) = self.next_arrival_ns() else {
                     return false;
@@ -151,6 +161,8 @@ impl<'a, S: Source, O: Observer> Run<'a, S, O> {
         let duration_ns = self.pass(model.total_time(&self.current.batch()));
         self.count(&self.current.record(start_ns, duration_ns));
         self.scheduler.first_tokens(&self.current, self.now_ns);
+        self.resume();
+        self.note_interrupted();
         for &(place, admitted) in &self.current.finished {
             if let Some(record) = self.scheduler.retire(admitted, self.now_ns) {
                 self.totals.served(&record);
@@ -158,6 +170,21 @@ impl<'a, S: Source, O: Observer> Run<'a, S, O> {
                 self.source.left(place, &record.request, self.now_ns);
             }
         }
+    }
+
+    /// Tells of those who were interrupted and had a token in the current step.
+    fn resume(&mut self) {
+        for &place in &self.current.resumed {
+            if let Some(gap_ns) = self.interrupted.remove(place, self.now_ns) {
+                self.observer.resumed(place, gap_ns);
+            }
+        }
+    }
+
+    /// Those that the next step interrupts had their last token now, at the end of the step before it.
+    fn note_interrupted(&mut self) {
+        let places = self.next.interrupted.drain(..);
+        self.interrupted.add(places, self.now_ns);
     }
 
     /// Lets the time of a step pass; answers it in nanoseconds.

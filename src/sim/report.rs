@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::metrics::Totals;
+use crate::sim::metrics::{Latencies, Totals};
 use crate::sim::observer::Observer;
-use crate::sim::{Outcome, Progress, Request, RequestRecord, Summary, Timing};
+use crate::sim::{Outcome, Request, RequestRecord, Summary, Timing};
 
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,21 +18,19 @@ pub struct SimReport {
 
 /// Writes down what became of each request of a list.
 #[derive(Debug)]
-pub(super) struct Recorder<F> {
+pub(super) struct Recorder {
     records: Vec<RequestRecord>,
-    observe: F,
 }
 
-impl<F: FnMut(Progress)> Recorder<F> {
+impl Recorder {
     /// A record for each request, to be filled.
-    pub(super) fn new(requests: &[Request], observe: F) -> Recorder<F> {
+    pub(super) fn new(requests: &[Request]) -> Recorder {
         let blank = |&request| RequestRecord {
             request,
             outcome: Outcome::Completed(Timing::default()),
         };
         Recorder {
             records: requests.iter().map(blank).collect(),
-            observe,
         }
     }
 
@@ -43,7 +41,7 @@ impl<F: FnMut(Progress)> Recorder<F> {
             self.records.len() as u64,
             "a request was lost"
         );
-        let summary = Summary::new(&self.records, totals);
+        let summary = Summary::new(Latencies::of(&self.records), totals);
         SimReport {
             records: self.records,
             summary,
@@ -51,14 +49,10 @@ impl<F: FnMut(Progress)> Recorder<F> {
     }
 }
 
-impl<F: FnMut(Progress)> Observer for Recorder<F> {
+impl Observer for Recorder {
     fn left(&mut self, place: usize, record: &RequestRecord) {
         if let Some(slot) = self.records.get_mut(place) {
             *slot = *record;
         }
-    }
-
-    fn progress(&mut self, progress: &Progress) {
-        (self.observe)(*progress);
     }
 }

@@ -200,6 +200,8 @@ impl Scheduler {
         }
         if sequence.is_at_first_token() {
             plan.first_tokens.push((sequence.place, admitted));
+        } else {
+            plan.resumed.push(sequence.place);
         }
         let complete = sequence.is_complete();
         self.running.partial = None;
@@ -232,6 +234,9 @@ impl Scheduler {
         if victim.is_complete() {
             self.ending.push((last, victim));
         } else {
+            if victim.has_token() {
+                plan.interrupted.push(victim.place);
+            }
             victim.restart(self.config.prefix_caching, self.config.block_size);
             self.waiting.push_front(victim);
             self.preempted += 1;

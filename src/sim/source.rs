@@ -104,4 +104,12 @@ impl<I: Iterator<Item = Request>> Source for Stream<I> {
         self.taken += 1;
         Some((place, request))
     }
+
+    /// Known where the iterator knows its length.
+    fn total(&self) -> Option<u64> {
+        match self.requests.size_hint() {
+            (least, Some(most)) if least == most => Some((self.taken + least) as u64),
+            _ => None,
+        }
+    }
 }
