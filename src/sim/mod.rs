@@ -43,6 +43,14 @@
 //! # Ok::<(), rooflut::sim::SimError>(())
 //! ```
 //!
+//! # Figures
+//!
+//! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`] is exact. For millions of
+//! requests, [`Simulator::serve`] takes them from a [`Source`] one at a time and tells an [`Observer`]:
+//! `Digest` (feature `digest`) has the same summary, in a megabyte whatever the number of requests, with
+//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`Goodput`]
+//! counts the requests that met [`LatencyLimits`].
+//!
 //! # The schedule
 //!
 //! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
@@ -74,6 +82,8 @@ mod closed_loop;
 mod config;
 #[allow(dead_code, reason = "the scheduler will look requests up by these ids")]
 mod content;
+#[cfg(feature = "digest")]
+mod digest;
 mod engine;
 mod error;
 mod goodput;
@@ -87,6 +97,8 @@ mod observer;
 mod parameter;
 mod plan;
 mod queue_growth;
+#[cfg(feature = "digest")]
+mod queue_trend;
 mod random;
 mod record;
 mod report;
@@ -95,15 +107,21 @@ mod running;
 mod scheduler;
 mod sequence;
 mod session;
+#[cfg(feature = "digest")]
+mod sketch;
 mod source;
 mod stats;
 mod think_time;
+#[cfg(feature = "digest")]
+mod token_gaps;
 mod weights;
 
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
 pub use closed_loop::ClosedLoop;
 pub use config::{PrefixCaching, SimConfig};
+#[cfg(feature = "digest")]
+pub use digest::Digest;
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};
 pub use goodput::{Goodput, LatencyLimits};
@@ -119,3 +137,5 @@ pub use request::{Content, Request};
 pub use source::{Listed, Source, Stream};
 pub use stats::Stats;
 pub use think_time::ThinkTime;
+#[cfg(feature = "digest")]
+pub use token_gaps::TokenGaps;
