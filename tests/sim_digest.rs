@@ -9,8 +9,9 @@
 mod sim_support;
 
 use rooflut::sim::{
-    Arrivals, Digest, Goodput, LatencyLimits, Lengths, Listed, Request, RequestMix, Scheduling,
-    SimConfig, SimReport, Stats, Stream, Summary, SyntheticLoad, TokenGaps,
+    Arrivals, Digest, Goodput, LatencyLimits, Lengths, Listed, Observer, Outcome, Request,
+    RequestMix, RequestRecord, Scheduling, SimConfig, SimReport, Stats, Stream, Summary,
+    SyntheticLoad, Timing, TokenGaps, Totals,
 };
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
@@ -177,4 +178,41 @@ fn nobody_served_has_no_figures() {
     let goodput = summary.goodput.unwrap();
     assert_eq!((goodput.met, goodput.per_s.to_bits()), (0, 0));
     assert_eq!(summary.server, rooflut::sim::ServerUse::default());
+}
+
+/// The most memory that a digest holds at a time over these requests, of which the `i`th takes
+/// `i * growth_ns` longer than the first.
+fn peak_bytes(requests: u64, growth_ns: u64) -> u64 {
+    let record = |index| RequestRecord {
+        request: Request {
+            output_tokens: 11,
+            ..Request::default()
+        },
+        outcome: Outcome::Completed(Timing {
+            scheduled_ns: index * growth_ns,
+            first_token_ns: 1_000_000 + index * growth_ns,
+            finish_ns: 90_000_000 + 11 * index * growth_ns,
+            ..Timing::default()
+        }),
+    };
+    let measured = allocation_counter::measure(|| {
+        let mut digest = Digest::new();
+        for index in 0..requests {
+            digest.left(index as usize, &record(index));
+            digest.resumed(index as usize, 10_000_000 + index * growth_ns);
+        }
+        assert!(digest.into_summary(&Totals::default()).ttft.is_some());
+    });
+    measured.bytes_max
+}
+
+#[test]
+fn memory_grows_with_the_longest_time_and_not_with_requests() {
+    // The longest takes 4 s.
+    let seconds = peak_bytes(20_000, 18_000);
+    assert!(seconds < 650_000, "{seconds}");
+    assert_eq!(peak_bytes(2_000_000, 180), seconds);
+    // Months.
+    let months = peak_bytes(20_000, 40_000_000_000);
+    assert!(months < 1_500_000, "{months}");
 }

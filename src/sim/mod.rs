@@ -47,7 +47,7 @@
 //!
 //! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`] is exact. For millions of
 //! requests, [`Simulator::serve`] takes them from a [`Source`] one at a time and tells an [`Observer`]:
-//! `Digest` (feature `digest`) has the same summary, in a megabyte whatever the number of requests, with
+//! `Digest` (feature `digest`) has the same summary, in about a megabyte whatever the number of requests, with
 //! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`Goodput`]
 //! counts the requests that met [`LatencyLimits`].
 //!

@@ -7,11 +7,13 @@ use crate::units::Seconds;
 
 /// Digits of the histogram: 2,048 buckets for the first 2,048 ns, then 1,024 for each doubling.
 const DIGITS: u8 = 3;
+/// Times up to this one have their bucket from the start; longer ones make the histogram grow.
+const USUAL_NS: u64 = 1 << 32;
 
 /// A histogram of whole nanoseconds, and their exact sum.
 ///
-/// Memory: a counter for each of 1,024 buckets per doubling up to the longest time; whole numbers only,
-/// so that it is the same on every platform.
+/// Memory: 1,024 counters per doubling up to 4 s, as many again for longer times. Whole numbers only, so
+/// that it is the same on every platform.
 #[derive(Debug, Clone)]
 pub(super) struct Sketch<C: Counter> {
     /// None if the crate did not take its digits, which it does.
@@ -26,8 +28,12 @@ impl<C: Counter> Sketch<C> {
 
     /// Nothing yet.
     pub(super) fn new() -> Sketch<C> {
+        let mut histogram = Histogram::new_with_max(USUAL_NS, DIGITS).ok();
+        if let Some(histogram) = &mut histogram {
+            histogram.auto(true);
+        }
         Sketch {
-            histogram: Histogram::new(DIGITS).ok(),
+            histogram,
             sum_ns: 0,
             count: 0,
         }
