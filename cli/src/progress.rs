@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rooflut::sim::Progress;
+use rooflut::sim::{Observer, Progress};
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -27,9 +27,11 @@ impl Bar {
             reports: 0,
         }
     }
+}
 
+impl Observer for Bar {
     /// Shows where the simulation is, once it has lasted.
-    pub(crate) fn observe(&mut self, progress: Progress) {
+    fn progress(&mut self, progress: &Progress) {
         self.reports += 1;
         if !self.reports.is_multiple_of(REPORTS_PER_LOOK) {
             return;

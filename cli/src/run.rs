@@ -1,16 +1,17 @@
 //! `rooflut run`: a server under load.
 
-use rooflut::sim::{Arrivals, Request, SimReport, Simulator};
+use rooflut::sim::{Arrivals, Request, Simulator};
 use rooflut::step::{TabulatedModel, Tally};
 use rooflut::table::Strictness;
 
 use crate::args::{Arrival, RunArgs, SyntheticArgs};
 use crate::clock::LATEST_ARRIVAL_NS;
 use crate::error::Error;
+use crate::goodput::goodput_limits;
 use crate::output::Answered;
-use crate::progress::Bar;
 use crate::requests_out::PendingFile;
 use crate::run_output::Outcome;
+use crate::served::{MOST_KEPT, Served};
 use crate::server::Placement;
 use crate::trace;
 
@@ -28,25 +29,32 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let trace_path = args.trace.trace.as_deref();
     let trace = trace_path.map(|path| Ok((path, trace::read(path, &args.trace)?)));
     let trace = trace.transpose()?;
-    let made_up;
-    let requests = match &trace {
-        Some((_, trace)) => &trace.requests,
-        None => {
-            made_up = synthetic(&args.synthetic)?;
-            &made_up
-        }
+    let made_up = match &trace {
+        Some(_) => None,
+        None => Some(synthetic(&args.synthetic)?),
     };
     let simulator = Simulator::try_new(&model, config).map_err(Error::Sim)?;
     let out = args.requests_out.as_deref();
     let pending = out.map(|path| PendingFile::create(path, trace_path));
     let pending = pending.transpose()?;
-    let report = simulate(&simulator, requests);
+    let limits = goodput_limits(&args.goodput);
+    let served = match (&trace, made_up) {
+        (None, Some(requests)) if pending.is_none() && args.synthetic.requests > MOST_KEPT => {
+            Served::digested(&simulator, requests, limits)
+        }
+        (None, Some(requests)) => {
+            Served::kept(&simulator, &requests.collect::<Vec<Request>>(), limits)
+        }
+        (Some((_, trace)), _) => Served::kept(&simulator, &trace.requests, limits),
+        (None, None) => Served::kept(&simulator, &[], limits),
+    };
     let outcome = Outcome {
         args,
         trace: trace.as_ref().map(|(path, trace)| (*path, trace)),
         placement: &placement,
         config: simulator.config(),
-        report: &report,
+        summary: &served.summary,
+        rejections: &served.rejections,
         origins: model.origins(),
     };
     let text = if args.json {
@@ -55,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         outcome.text()
     };
     if let Some(file) = pending {
-        file.finish(&report.records)?;
+        file.finish(&served.records)?;
     }
     Ok(Answered {
         text,
@@ -63,12 +71,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     })
 }
 
-fn simulate(simulator: &Simulator<&Tally<'_>>, requests: &[Request]) -> SimReport {
-    let mut bar = Bar::new();
-    simulator.run_observed(requests, |progress| bar.observe(progress))
-}
-
-fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {
+/// Requests that are all alike, in ascending arrival.
+fn synthetic(args: &SyntheticArgs) -> Result<impl Iterator<Item = Request> + use<>, Error> {
     if args.cached_prompt > args.prompt {
         return Err(Error::CachedPrompt {
             cached: args.cached_prompt,
@@ -79,22 +83,22 @@ fn synthetic(args: &SyntheticArgs) -> Result<Vec<Request>, Error> {
         Arrival::Poisson => Arrivals::try_poisson(args.rate, args.seed),
         Arrival::Constant => Arrivals::try_constant(args.rate),
     };
-    let request = |arrival_ns| Request {
-        arrival_ns,
-        prompt_tokens: args.prompt,
-        output_tokens: args.output,
-        cached_prompt_tokens: args.cached_prompt,
-        ..Request::default()
-    };
-    let arrivals = arrivals.map_err(Error::Sim)?;
-    let requests: Vec<Request> = arrivals.take(args.requests as usize).map(request).collect();
-    // They ascend.
-    let in_time = requests.partition_point(|request| request.arrival_ns <= LATEST_ARRIVAL_NS);
-    if in_time < requests.len() {
+    let arrivals = arrivals.map_err(Error::Sim)?.take(args.requests as usize);
+    let is_late = |arrival_ns| arrival_ns > LATEST_ARRIVAL_NS;
+    if let Some(in_time) = arrivals.clone().position(is_late) {
         return Err(Error::LateArrival {
             rate: args.rate,
             request: in_time + 1,
         });
     }
-    Ok(requests)
+    let alike = Request {
+        prompt_tokens: args.prompt,
+        output_tokens: args.output,
+        cached_prompt_tokens: args.cached_prompt,
+        ..Request::default()
+    };
+    Ok(arrivals.map(move |arrival_ns| Request {
+        arrival_ns,
+        ..alike
+    }))
 }

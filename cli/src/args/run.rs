@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rooflut::sim::Scheduling;
+use rooflut::sim::{LatencyLimits, Scheduling};
 use rooflut_traces::{Condition, Format};
 
 use super::Target;
-use crate::value;
+use crate::{goodput, value};
 
 /// Arguments of `rooflut run`.
 #[derive(Args)]
@@ -20,10 +20,14 @@ pub(crate) struct RunArgs {
     pub(crate) trace: TraceArgs,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS.
+    #[arg(long, value_name = "NAME:MS", num_args = 1.., help_heading = "Output",
+          value_parser = goodput::latency_limit)]
+    pub(crate) goodput: Vec<LatencyLimits>,
     /// Write JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Also write one line per request to this CSV file.
+    /// Also write one line per request to this CSV file; percentiles are exact then.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) requests_out: Option<PathBuf>,
     /// Whether `rooflut` was called alone, by somebody who may not know what it can do.
@@ -49,7 +53,7 @@ pub(crate) struct SyntheticArgs {
     #[arg(long, value_name = "TOKENS", default_value_t = 256,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) output: u32,
-    /// Requests.
+    /// Requests; above 100,000, percentiles are within 0.05 % and memory does not grow.
     #[arg(long, value_name = "COUNT", default_value_t = 1000,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) requests: u32,
