@@ -29,8 +29,8 @@ impl Bar {
     }
 }
 
+/// Shows where the simulation is, once it has lasted.
 impl Observer for Bar {
-    /// Shows where the simulation is, once it has lasted.
     fn progress(&mut self, progress: &Progress) {
         self.reports += 1;
         if !self.reports.is_multiple_of(REPORTS_PER_LOOK) {

@@ -13,6 +13,7 @@ pub(crate) struct Rejections {
     empty_output: u64,
     too_long: u64,
     too_many_kv_blocks: u64,
+    queue_full: u64,
     other: u64,
 }
 
@@ -103,6 +104,7 @@ impl Rejections {
             Rejection::EmptyOutput => &mut self.empty_output,
             Rejection::TooLong { .. } => &mut self.too_long,
             Rejection::TooManyBlocks { .. } => &mut self.too_many_kv_blocks,
+            Rejection::QueueFull { .. } => &mut self.queue_full,
             _ => &mut self.other,
         } += 1;
     }
@@ -138,6 +140,11 @@ impl Rejections {
                 },
                 "use shorter requests, or more KV blocks (--kv-blocks, --tp, \
                  --gpu-memory-utilization)",
+            ),
+            rejected(
+                self.queue_full,
+                "as many requests waited as --max-waiting lets".to_owned(),
+                "use a lower rate, or a larger --max-waiting",
             ),
             rejected(
                 self.other,

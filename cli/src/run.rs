@@ -9,7 +9,7 @@ use crate::clock::LATEST_ARRIVAL_NS;
 use crate::error::Error;
 use crate::goodput::goodput_limits;
 use crate::output::Answered;
-use crate::requests_out::PendingFile;
+use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
 use crate::served::{MOST_KEPT, Served};
 use crate::server::Placement;
@@ -34,19 +34,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         None => Some(synthetic(&args.synthetic)?),
     };
     let simulator = Simulator::try_new(&model, config).map_err(Error::Sim)?;
-    let out = args.requests_out.as_deref();
-    let pending = out.map(|path| PendingFile::create(path, trace_path));
-    let pending = pending.transpose()?;
+    let mut files = RunFiles::create(args, &placement.to_string())?;
     let limits = goodput_limits(&args.goodput);
+    let streams = args.requests_out.is_none() && args.synthetic.requests > MOST_KEPT;
+    let of_steps = files.of_steps();
     let served = match (&trace, made_up) {
-        (None, Some(requests)) if pending.is_none() && args.synthetic.requests > MOST_KEPT => {
-            Served::digested(&simulator, requests, limits)
+        (None, Some(requests)) if streams => {
+            Served::digested(&simulator, requests, limits, of_steps)
         }
         (None, Some(requests)) => {
-            Served::kept(&simulator, &requests.collect::<Vec<Request>>(), limits)
+            let requests: Vec<Request> = requests.collect();
+            Served::kept(&simulator, &requests, limits, of_steps)
         }
-        (Some((_, trace)), _) => Served::kept(&simulator, &trace.requests, limits),
-        (None, None) => Served::kept(&simulator, &[], limits),
+        (Some((_, trace)), _) => Served::kept(&simulator, &trace.requests, limits, of_steps),
+        (None, None) => Served::kept(&simulator, &[], limits, of_steps),
     };
     let outcome = Outcome {
         args,
@@ -62,9 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     } else {
         outcome.text()
     };
-    if let Some(file) = pending {
-        file.finish(&served.records)?;
-    }
+    files.finish(&served.records)?;
     Ok(Answered {
         text,
         failure: outcome.failure(),

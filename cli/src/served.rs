@@ -7,6 +7,7 @@ use rooflut::step::Tally;
 
 use crate::progress::Bar;
 use crate::rejections::Rejections;
+use crate::run_files::StepFiles;
 
 /// Made-up requests up to which each has a record, so that percentiles are exact.
 pub(crate) const MOST_KEPT: u32 = 100_000;
@@ -25,10 +26,11 @@ impl Served {
         simulator: &Simulator<&Tally<'_>>,
         requests: &[Request],
         limits: Option<LatencyLimits>,
+        files: Option<&mut StepFiles>,
     ) -> Served {
         let mut gaps = TokenGaps::new();
         let mut rejections = Rejections::default();
-        let mut onlookers = (Bar::new(), (&mut rejections, &mut gaps));
+        let mut onlookers = (Bar::new(), (&mut rejections, (&mut gaps, files)));
         let mut report = simulator.run_with(requests, &mut onlookers);
         report.summary.itl = gaps.stats();
         report.summary.goodput = limits.map(|limits| Goodput::of(limits, &report));
@@ -44,13 +46,14 @@ impl Served {
         simulator: &Simulator<&Tally<'_>>,
         requests: impl Iterator<Item = Request>,
         limits: Option<LatencyLimits>,
+        files: Option<&mut StepFiles>,
     ) -> Served {
         let mut digest = match limits {
             Some(limits) => Digest::new().with_limits(limits),
             None => Digest::new(),
         };
         let mut rejections = Rejections::default();
-        let mut onlookers = (Bar::new(), (&mut rejections, &mut digest));
+        let mut onlookers = (Bar::new(), (&mut rejections, (&mut digest, files)));
         let totals = simulator.serve(&mut Stream::new(requests), &mut onlookers);
         Served {
             summary: digest.into_summary(&totals),

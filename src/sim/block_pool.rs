@@ -145,6 +145,7 @@ impl BlockPool {
         Some(BlockHandle(slot))
     }
 
+    #[cfg(test)]
     /// Holds the block at the head of the queue and evicts what it contains; `None` if all blocks are
     /// held. Cost: O(1).
     #[must_use]

@@ -28,6 +28,10 @@ pub struct SimConfig {
     pub scheduling: Scheduling,
     /// Whether freed blocks keep their contents until they are taken.
     pub prefix_caching: PrefixCaching,
+    /// Who is admitted first.
+    pub policy: Policy,
+    /// The most requests that wait; who comes when so many do is rejected.
+    pub max_waiting: Option<u32>,
     /// Nanoseconds of each request outside of the engine's steps (HTTP, tokenizer, detokenizer). They
     /// pass before the engine sees it and count into its TTFT and E2E.
     pub api_server_ns: u64,
@@ -35,16 +39,29 @@ pub struct SimConfig {
 
 /// Whether freed KV blocks keep their contents until they are taken.
 ///
-/// Prefix hits between requests are given per request, whatever this says; this is about what a
-/// preempted request finds when it is admitted again.
+/// A hit that is given with a request (`cached_prompt_tokens`) counts whatever this says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PrefixCaching {
-    /// A preempted request finds its full blocks again, but for those that others took in the meantime:
-    /// of the request preempted first and, within it, from its end. Freed blocks of preempted requests
-    /// are taken before others.
+    /// They do, and are taken least recently used first. A request finds the blocks that begin as it
+    /// does, a preempted one its own.
     Enabled,
-    /// A preempted request computes everything again.
+    /// Every prompt is computed, and a preempted request computes everything again.
     Disabled,
+}
+
+/// Who is admitted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Policy {
+    /// First come, first served; preempted requests before others.
+    #[default]
+    Fcfs,
+    /// The shortest prompt first; of equals the first to come.
+    ShortestPrompt,
+    /// The smallest class of priority first; of equals the first to come. Preemption takes the blocks
+    /// of the largest class, of equals of the last to come, among those that have no token in the
+    /// step yet.
+    Priority,
 }
 
 impl SimConfig {
@@ -65,6 +82,8 @@ impl SimConfig {
             block_size: 16,
             scheduling: Scheduling::OneStepAhead,
             prefix_caching: PrefixCaching::Enabled,
+            policy: Policy::Fcfs,
+            max_waiting: None,
             api_server_ns: 0,
         }
     }

@@ -26,8 +26,6 @@ pub(super) struct BlockIds<'a> {
     head_blocks: u32,
     /// What the ids of later blocks are made from.
     tail: u64,
-    /// Whether another request may have the tail, too.
-    tail_is_shared: bool,
 }
 
 /// What a request begins with.
@@ -87,15 +85,6 @@ impl<'a> BlockIds<'a> {
         };
         mix(start, u64::from(block))
     }
-
-    /// Leading blocks that another request may have; what comes after is unique to this one.
-    pub(super) fn shareable(&self) -> u32 {
-        if self.tail_is_shared {
-            u32::MAX
-        } else {
-            self.head_blocks
-        }
-    }
 }
 
 impl BlockIds<'_> {
@@ -105,7 +94,6 @@ impl BlockIds<'_> {
             head: Head::Text(tail),
             head_blocks: 0,
             tail,
-            tail_is_shared: false,
         }
     }
 
@@ -117,7 +105,6 @@ impl BlockIds<'_> {
             head: Head::Text(mix(PREFIX, prefix)),
             head_blocks: prefix_tokens / block_size,
             tail: mix(cut, own),
-            tail_is_shared: true,
         }
     }
 }

@@ -86,7 +86,7 @@ impl fmt::Display for SimError {
 
 impl core::error::Error for SimError {}
 
-/// Why a request can never be served.
+/// Why a request is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rejection {
@@ -113,6 +113,11 @@ pub enum Rejection {
         /// Blocks that exist.
         kv_blocks: u32,
     },
+    /// As many requests wait as may.
+    QueueFull {
+        /// The limit.
+        max_waiting: u32,
+    },
 }
 
 impl fmt::Display for Rejection {
@@ -134,6 +139,12 @@ impl fmt::Display for Rejection {
             ),
             Rejection::TooManyBlocks { blocks, kv_blocks } => {
                 write!(f, "it needs {blocks} KV blocks, the cache has {kv_blocks}")
+            }
+            Rejection::QueueFull { max_waiting } => {
+                write!(
+                    f,
+                    "{max_waiting} requests were waiting, max_waiting is that"
+                )
             }
         }
     }

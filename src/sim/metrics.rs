@@ -63,9 +63,9 @@ pub struct Throughput {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ServerUse {
-    /// Share of the time in which a step ran.
+    /// Share of the time in which a step ran, averaged over the replicas.
     pub busy_share: f64,
-    /// Requests that held a sequence slot, averaged over the time.
+    /// Requests that held a sequence slot, averaged over the time, of all replicas.
     pub mean_running: f64,
 }
 
@@ -85,6 +85,8 @@ pub struct KvUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Totals {
+    /// Replicas that served.
+    pub replicas: u32,
     /// Requests served in full.
     pub completed: u64,
     /// Requests that can never be served.
@@ -103,6 +105,12 @@ pub struct Totals {
     pub kv_blocks: u32,
     /// The most KV blocks that were held at any time.
     pub peak_kv_blocks: u32,
+    /// Blocks that were looked up in the prefix cache, by requests that share tokens.
+    pub cache_lookups: u64,
+    /// Those of them that were found.
+    pub cache_hits: u64,
+    /// Blocks whose contents were lost to others.
+    pub cache_evictions: u64,
     /// Tokens that served requests generated.
     pub output_tokens: u64,
     /// Tokens of prompts, cached ones included, and of outputs of served requests.
@@ -132,6 +140,32 @@ impl Totals {
         self.tokens += request.tokens();
         let (first, last) = self.span_ns.unwrap_or((u64::MAX, 0));
         self.span_ns = Some((first.min(request.arrival_ns), last.max(timing.finish_ns)));
+    }
+
+    /// These and those of another replica.
+    pub(super) fn plus(self, other: Totals) -> Totals {
+        let span_ns = match (self.span_ns, other.span_ns) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, None) | (None, one) => one,
+        };
+        Totals {
+            replicas: self.replicas + other.replicas,
+            completed: self.completed + other.completed,
+            rejected: self.rejected + other.rejected,
+            preemptions: self.preemptions + other.preemptions,
+            steps: self.steps + other.steps,
+            busy_ns: self.busy_ns.saturating_add(other.busy_ns),
+            running_ns: self.running_ns + other.running_ns,
+            block_ns: self.block_ns + other.block_ns,
+            kv_blocks: self.kv_blocks.saturating_add(other.kv_blocks),
+            peak_kv_blocks: self.peak_kv_blocks.saturating_add(other.peak_kv_blocks),
+            cache_lookups: self.cache_lookups + other.cache_lookups,
+            cache_hits: self.cache_hits + other.cache_hits,
+            cache_evictions: self.cache_evictions + other.cache_evictions,
+            output_tokens: self.output_tokens + other.output_tokens,
+            tokens: self.tokens + other.tokens,
+            span_ns,
+        }
     }
 
     /// From the first arrival of a served request to the last token.
@@ -194,7 +228,7 @@ impl Summary {
             goodput: None,
             throughput: Throughput::of(totals),
             server: ServerUse {
-                busy_share: over_time(totals.busy_ns as f64),
+                busy_share: over_time(totals.busy_ns as f64) / f64::from(totals.replicas.max(1)),
                 mean_running: over_time(totals.running_ns as f64),
             },
             kv: KvUse {

@@ -56,7 +56,8 @@
 //! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
 //! order of their admission: a decoding one takes one token, one in prefill as much of its prompt as
 //! the budget leaves. Then waiting requests are admitted, first come first served, while budget,
-//! sequence slots and KV blocks last; the first that does not fit blocks those behind it. The last
+//! sequence slots and KV blocks last ([`Policy`] may want another order); the first that does not fit
+//! blocks those behind it. The last
 //! chunk of a prompt yields the first token.
 //!
 //! A running request takes a KV block when it grows into it. If none is free, the most recently
@@ -65,22 +66,24 @@
 //!
 //! [`Scheduling`] says how early the batch of a step is fixed, and with it how long an arrival waits.
 //!
+//! With prefix caching ([`PrefixCaching`]) freed blocks keep their contents until they are taken, the
+//! least recently used first, and a request finds those that begin as it does ([`Content`]): a system
+//! prompt, the earlier turns of its session, the blocks of a trace, its own after a preemption.
+//!
 //! Assumes: requests stop at their output length, which the engine knows one step ahead; a prefix
-//! hit is given with the request, never evicted, and takes no block of its own; steps follow each
-//! other without a gap. At the end of a step its results come first, then arrivals up to that
+//! hit that is given with the request (`cached_prompt_tokens`) is never evicted and takes no block of
+//! its own; what a request decodes is found by others once it has left; steps follow each other
+//! without a gap. At the end of a step its results come first, then arrivals up to that
 //! nanosecond, then the schedule.
 //!
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
-#[allow(
-    dead_code,
-    reason = "the scheduler will place requests in these blocks"
-)]
 mod block_pool;
+mod blocks;
 mod closed_loop;
+mod cluster;
 mod config;
-#[allow(dead_code, reason = "the scheduler will look requests up by these ids")]
 mod content;
 #[cfg(feature = "digest")]
 mod digest;
@@ -88,7 +91,6 @@ mod engine;
 mod error;
 mod goodput;
 mod interrupted;
-mod kv_cache;
 mod lengths;
 mod load;
 mod metrics;
@@ -96,6 +98,7 @@ mod mix;
 mod observer;
 mod parameter;
 mod plan;
+mod queue;
 mod queue_growth;
 #[cfg(feature = "digest")]
 mod queue_trend;
@@ -103,6 +106,7 @@ mod random;
 mod record;
 mod report;
 mod request;
+mod run;
 mod running;
 mod scheduler;
 mod sequence;
@@ -119,7 +123,8 @@ mod weights;
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
 pub use closed_loop::ClosedLoop;
-pub use config::{PrefixCaching, SimConfig};
+pub use cluster::{Cluster, Router};
+pub use config::{Policy, PrefixCaching, SimConfig};
 #[cfg(feature = "digest")]
 pub use digest::Digest;
 pub use engine::{Progress, Simulator};

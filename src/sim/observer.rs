@@ -32,6 +32,71 @@ pub trait Observer {
 /// Looks away.
 impl Observer for () {}
 
+/// Both look on, the first one first. Pairs of pairs are for more.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const EACH_STEP: bool = A::EACH_STEP || B::EACH_STEP;
+
+    #[inline]
+    fn step(&mut self, step: &StepRecord) {
+        let (first, second) = self;
+        if A::EACH_STEP {
+            first.step(step);
+        }
+        if B::EACH_STEP {
+            second.step(step);
+        }
+    }
+
+    fn resumed(&mut self, place: usize, gap_ns: u64) {
+        let (first, second) = self;
+        first.resumed(place, gap_ns);
+        second.resumed(place, gap_ns);
+    }
+
+    fn left(&mut self, place: usize, record: &RequestRecord) {
+        let (first, second) = self;
+        first.left(place, record);
+        second.left(place, record);
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let (first, second) = self;
+        first.progress(progress);
+        second.progress(progress);
+    }
+}
+
+/// Looks on if it is there.
+impl<O: Observer> Observer for Option<O> {
+    const EACH_STEP: bool = O::EACH_STEP;
+
+    #[inline]
+    fn step(&mut self, step: &StepRecord) {
+        if let Some(observer) = self {
+            observer.step(step);
+        }
+    }
+
+    fn resumed(&mut self, place: usize, gap_ns: u64) {
+        if let Some(observer) = self {
+            observer.resumed(place, gap_ns);
+        }
+    }
+
+    fn left(&mut self, place: usize, record: &RequestRecord) {
+        if let Some(observer) = self {
+            observer.left(place, record);
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        if let Some(observer) = self {
+            observer.progress(progress);
+        }
+    }
+}
+
+/// Looks on where it is.
 impl<O: Observer> Observer for &mut O {
     const EACH_STEP: bool = O::EACH_STEP;
 
@@ -53,36 +118,6 @@ impl<O: Observer> Observer for &mut O {
     }
 }
 
-/// Both look on, the first one first.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    const EACH_STEP: bool = A::EACH_STEP || B::EACH_STEP;
-
-    #[inline]
-    fn step(&mut self, step: &StepRecord) {
-        if A::EACH_STEP {
-            self.0.step(step);
-        }
-        if B::EACH_STEP {
-            self.1.step(step);
-        }
-    }
-
-    fn resumed(&mut self, place: usize, gap_ns: u64) {
-        self.0.resumed(place, gap_ns);
-        self.1.resumed(place, gap_ns);
-    }
-
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        self.0.left(place, record);
-        self.1.left(place, record);
-    }
-
-    fn progress(&mut self, progress: &Progress) {
-        self.0.progress(progress);
-        self.1.progress(progress);
-    }
-}
-
 /// Calls a function with the progress of a run.
 pub(super) struct OnProgress<F>(pub(super) F);
 
@@ -96,6 +131,8 @@ impl<F: FnMut(Progress)> Observer for OnProgress<F> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StepRecord {
+    /// The replica that ran it, counted from 0.
+    pub replica: u32,
     /// When it began, in nanoseconds from the start.
     pub start_ns: u64,
     /// How long it took.
@@ -116,4 +153,66 @@ pub struct StepRecord {
     pub kv_blocks_used: u32,
     /// Requests that lost their blocks for the step after it was fixed.
     pub preempted: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Outcome, Request, Timing};
+
+    /// Counts calls.
+    #[derive(Default)]
+    struct Count<const EACH_STEP: bool>([u32; 4]);
+
+    impl<const EACH_STEP: bool> Observer for Count<EACH_STEP> {
+        const EACH_STEP: bool = EACH_STEP;
+
+        fn step(&mut self, _: &StepRecord) {
+            self.0[0] += 1;
+        }
+
+        fn left(&mut self, _: usize, _: &RequestRecord) {
+            self.0[1] += 1;
+        }
+
+        fn progress(&mut self, _: &Progress) {
+            self.0[2] += 1;
+        }
+
+        fn resumed(&mut self, _: usize, _: u64) {
+            self.0[3] += 1;
+        }
+    }
+
+    fn tell<O: Observer>(observer: &mut O) -> bool {
+        observer.step(&StepRecord::default());
+        observer.resumed(0, 1);
+        observer.left(
+            0,
+            &RequestRecord {
+                request: Request::default(),
+                outcome: Outcome::Completed(Timing::default()),
+            },
+        );
+        observer.progress(&Progress {
+            now_ns: 0,
+            steps: 0,
+            total: None,
+            completed: 0,
+            rejected: 0,
+            waiting: 0,
+            running: 0,
+            kv_blocks_used: 0,
+        });
+        O::EACH_STEP
+    }
+
+    #[test]
+    fn both_of_a_pair_look_on_and_steps_go_to_those_who_want_them() {
+        let mut often = Count::<true>::default();
+        let mut pair = (Count::<false>::default(), (&mut often, None::<()>));
+        assert!(tell(&mut pair));
+        assert_eq!((pair.0.0, pair.1.0.0), ([0, 1, 1, 1], [1, 1, 1, 1]));
+        assert!(!tell(&mut (Count::<false>::default(), ())));
+    }
 }

@@ -136,10 +136,7 @@ impl Running {
 
     /// The request, if it still holds its slot.
     pub(super) fn get(&self, admitted: Admitted) -> Option<&Sequence> {
-        match self.slots.get(admitted.slot as usize) {
-            Some(Some((admission, sequence))) if *admission == admitted.admission => Some(sequence),
-            _ => None,
-        }
+        held(&self.slots, admitted)
     }
 
     /// The request, if it still holds its slot.
@@ -229,9 +226,16 @@ impl Running {
             self.order.pop_front();
         }
         if self.order.len() > 2 * self.count + 16 {
-            let held: VecDeque<Admitted> = self.in_order().collect();
-            self.order = held;
+            let Running { order, slots, .. } = self;
+            order.retain(|admitted| held(slots, *admitted).is_some());
         }
+    }
+}
+
+fn held(slots: &[Option<(u64, Sequence)>], admitted: Admitted) -> Option<&Sequence> {
+    match slots.get(admitted.slot as usize) {
+        Some(Some((admission, sequence))) if *admission == admitted.admission => Some(sequence),
+        _ => None,
     }
 }
 

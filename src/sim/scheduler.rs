@@ -1,27 +1,26 @@
 //! Who computes what in the next step: the rules of vLLM V1.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::sim::kv_cache::KvCache;
+use crate::sim::block_pool::BlockPool;
+use crate::sim::blocks::{admit, give_back, give_up, grow, look_up, name_full};
 use crate::sim::plan::Plan;
+use crate::sim::queue::Queue;
 use crate::sim::running::{Admitted, Running};
 use crate::sim::sequence::Sequence;
-use crate::sim::{RequestRecord, SimConfig};
+use crate::sim::{Policy, PrefixCaching, RequestRecord, SimConfig};
 use crate::step::DecodeGroup;
 
 /// The queue, the running requests and the KV cache they share.
 ///
 /// A step costs O(1), however many requests decode; each request O(log n) for its last step. A step that
-/// preempts walks over all running requests, and one that takes blocks of preempted requests over these.
+/// preempts walks over all running requests. A request that shares tokens with others costs O(its
+/// blocks) more, and as often as it is at the head of the queue and does not fit.
 #[derive(Debug)]
 pub(super) struct Scheduler {
     config: SimConfig,
-    kv: KvCache,
-    /// First come first served; preempted requests go to the front.
-    waiting: VecDeque<Sequence>,
-    /// Requests at the front of the queue that were preempted.
-    preempted: usize,
+    kv: BlockPool,
+    waiting: Queue,
     running: Running,
     /// Requests that were preempted while their last token was on its way.
     ending: Vec<(Admitted, Sequence)>,
@@ -33,18 +32,17 @@ impl Scheduler {
     pub(super) fn new(config: SimConfig) -> Scheduler {
         Scheduler {
             config,
-            kv: KvCache::new(config.kv_blocks, config.block_size),
-            waiting: VecDeque::new(),
-            preempted: 0,
+            kv: BlockPool::new(config.kv_blocks),
+            waiting: Queue::new(config.policy),
             running: Running::new(config.block_size),
             ending: Vec::new(),
             scheduled_steps: 0,
         }
     }
 
-    /// Puts a request at the end of the queue. It must pass [`SimConfig::check`].
+    /// Lets a request wait. It must pass [`SimConfig::check`].
     pub(super) fn enqueue(&mut self, sequence: Sequence) {
-        self.waiting.push_back(sequence);
+        self.waiting.push(sequence);
     }
 
     /// Fixes the work of the next step at `now_ns`.
@@ -74,10 +72,10 @@ impl Scheduler {
         let ends = self.running.first_end().is_some_and(|end| end <= step);
         let admits = !self.waiting.is_empty() && self.has_room();
         let idle = self.running.decoding().requests == 0;
-        if idle || ends || admits || self.preempted > 0 || self.running.partial.is_some() {
+        if idle || ends || admits || self.running.partial.is_some() {
             return None;
         }
-        if !self.kv.try_take(self.running.growing(step)) {
+        if !self.kv.take_unregistered(self.running.growing(step)) {
             return None;
         }
         self.scheduled_steps = step;
@@ -97,7 +95,7 @@ impl Scheduler {
                 continue;
             }
             // It was preempted for the step after.
-            let waiting = self.waiting.iter_mut().take(self.preempted);
+            let waiting = self.waiting.iter_mut();
             let ending = self.ending.iter_mut().map(|(_, sequence)| sequence);
             for sequence in waiting.chain(ending).filter(|s| s.place == place) {
                 sequence.timing.first_token_ns = now_ns;
@@ -108,8 +106,13 @@ impl Scheduler {
     /// Lets go of a request whose last token came at `now_ns`; answers what became of it.
     pub(super) fn retire(&mut self, admitted: Admitted, now_ns: u64) -> Option<RequestRecord> {
         let mut sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
-            Some(sequence) => {
-                self.kv.release(sequence.blocks);
+            Some(mut sequence) => {
+                give_back(
+                    &mut self.kv,
+                    &mut sequence,
+                    self.config.prefix_caching,
+                    self.config.block_size,
+                );
                 sequence
             }
             None => {
@@ -132,7 +135,7 @@ impl Scheduler {
     }
 
     /// The KV cache.
-    pub(super) fn kv(&self) -> &KvCache {
+    pub(super) fn kv(&self) -> &BlockPool {
         &self.kv
     }
 
@@ -140,9 +143,7 @@ impl Scheduler {
     fn serve_decodes(&mut self, plan: &mut Plan) {
         let step = plan.number();
         let growing = self.running.growing(step);
-        if self.kv.try_take(growing) {
-            self.overwrite(growing);
-        } else {
+        if !self.kv.take_unregistered(growing) {
             self.grow_one_by_one(plan);
         }
         plan.decode = self.running.advance();
@@ -151,19 +152,17 @@ impl Scheduler {
         }
     }
 
-    /// Gives those that decode the blocks they need in the order of admission, and takes them from the
-    /// most recently admitted.
+    /// Gives those that decode the blocks they need in the order of admission, and takes them from those
+    /// whom the policy preempts.
     fn grow_one_by_one(&mut self, plan: &mut Plan) {
         let step = plan.number();
         let order: Vec<Admitted> = self.running.in_order().collect();
         for admitted in order {
             // It may have lost its slot to one before it.
             let grows = self.running.grows(admitted, step);
-            while grows && self.running.get(admitted).is_some() && !self.kv.try_take(1) {
-                self.preempt_last(plan);
-            }
-            if grows && self.running.get(admitted).is_some() {
-                self.overwrite(1);
+            while grows && self.running.get(admitted).is_some() && !self.kv.take_unregistered(1) {
+                let victim = self.victim(admitted);
+                self.preempt(plan, victim);
             }
         }
     }
@@ -177,13 +176,11 @@ impl Scheduler {
             return budget;
         };
         let tokens = sequence.pending().min(budget);
-        let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
-            // It is the last admitted itself.
-            self.preempt_last(plan);
+        if !grow(&mut self.kv, sequence, tokens, self.config.block_size) {
+            self.preempt(plan, admitted);
             return budget;
-        };
+        }
         self.compute(plan, admitted, tokens);
-        self.overwrite(taken);
         budget - tokens
     }
 
@@ -194,6 +191,9 @@ impl Scheduler {
         };
         let chunk = sequence.advance(tokens);
         plan.add_chunk(chunk);
+        if self.config.prefix_caching == PrefixCaching::Enabled {
+            name_full(&mut self.kv, sequence, self.config.block_size);
+        }
         if chunk.samples == 0 {
             self.running.partial = Some(admitted);
             return;
@@ -219,54 +219,63 @@ impl Scheduler {
         }
     }
 
-    /// Takes the blocks of the most recently admitted request and sends it back to the queue.
-    fn preempt_last(&mut self, plan: &mut Plan) {
-        let Some(last) = self.running.last() else {
+    /// Who loses its blocks so that `first`, or somebody admitted after it, can grow.
+    fn victim(&mut self, first: Admitted) -> Admitted {
+        if self.config.policy == Policy::Priority {
+            let candidates = self.running.in_order().filter(|other| *other >= first);
+            let urgency = |admitted: &Admitted| {
+                let sequence = self.running.get(*admitted);
+                sequence.map(|sequence| (sequence.request.priority, sequence.order))
+            };
+            return candidates.max_by_key(urgency).unwrap_or(first);
+        }
+        self.running.last().unwrap_or(first)
+    }
+
+    /// Takes the blocks of a running request and sends it back to the queue.
+    fn preempt(&mut self, plan: &mut Plan, admitted: Admitted) {
+        let Some(mut victim) = self.running.remove(admitted, plan.number()) else {
             return;
         };
-        let Some(mut victim) = self.running.remove(last, plan.number()) else {
-            return;
-        };
-        self.kv.release(victim.blocks);
         plan.preempted += 1;
         victim.timing.preemptions += 1;
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
+        let SimConfig {
+            prefix_caching: caching,
+            block_size,
+            ..
+        } = self.config;
         if victim.is_complete() {
-            self.ending.push((last, victim));
+            give_back(&mut self.kv, &mut victim, caching, block_size);
+            self.ending.push((admitted, victim));
         } else {
             if victim.has_token() {
                 plan.interrupted.push(victim.place);
             }
-            victim.restart(self.config.prefix_caching, self.config.block_size);
-            self.waiting.push_front(victim);
-            self.preempted += 1;
-        }
-    }
-
-    /// Overwrites `blocks` of those that preempted requests would find again: of the one preempted
-    /// first, from its end.
-    fn overwrite(&mut self, mut blocks: u32) {
-        let block_size = self.config.block_size;
-        for sequence in self.waiting.iter_mut().take(self.preempted).rev() {
-            if blocks == 0 {
-                return;
-            }
-            blocks -= sequence.lose(blocks, block_size);
+            give_up(&mut self.kv, &mut victim, caching, block_size);
+            victim.restart();
+            self.waiting.push_preempted(victim);
         }
     }
 
     /// Admits from the head of the queue while budget, slots and blocks last.
     fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, now_ns: u64) {
+        let SimConfig {
+            prefix_caching: caching,
+            block_size,
+            ..
+        } = self.config;
         while budget > 0
             && self.has_room()
-            && let Some(sequence) = self.waiting.front_mut()
+            && let Some(sequence) = self.waiting.first_mut()
         {
+            let hits = look_up(&self.kv, sequence, caching, block_size);
+            sequence.found(hits.blocks, block_size);
             let tokens = sequence.pending().min(budget);
-            let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
+            if !admit(&mut self.kv, sequence, hits, tokens, block_size) {
                 return;
-            };
-            let found_again = sequence.find_again();
-            let Some(mut sequence) = self.waiting.pop_front() else {
+            }
+            let Some(mut sequence) = self.waiting.pop() else {
                 return;
             };
             // Only the first admission counts: every later one follows a preemption.
@@ -276,21 +285,8 @@ impl Scheduler {
             budget -= tokens;
             let admitted = self.running.admit(sequence);
             self.compute(plan, admitted, tokens);
-            self.preempted = self.preempted.saturating_sub(1);
-            self.overwrite(taken.saturating_sub(found_again));
         }
     }
-}
-
-/// Takes the blocks that `tokens` more need and says how many; `None` if not all are free.
-fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> Option<u32> {
-    let own = kv.blocks_for(sequence.computed() + tokens) - kv.blocks_for(sequence.cached());
-    let missing = own - sequence.blocks;
-    if !kv.try_take(missing) {
-        return None;
-    }
-    sequence.blocks = own;
-    Some(missing)
 }
 
 #[cfg(test)]
@@ -313,7 +309,7 @@ mod tests {
             output_tokens,
             ..Request::default()
         };
-        scheduler.enqueue(Sequence::new(index, &request, 0, 16));
+        scheduler.enqueue(Sequence::new(index, &request, (&[], 0), 0, 16));
     }
 
     /// Places of the requests that hold a slot, in the order of admission.
@@ -435,20 +431,5 @@ mod tests {
             admitted_after_a_failed_prefill(PrefixCaching::Disabled),
             [0, 1]
         );
-    }
-
-    #[test]
-    fn others_take_the_blocks_of_the_request_that_was_preempted_first_from_its_end() {
-        let mut scheduler = scheduler(8, 1_000, 9);
-        for index in 0..3 {
-            enqueue(&mut scheduler, index, 48, 50);
-        }
-        let mut plan = Plan::new();
-        scheduler.plan(&mut plan, 0);
-        // 0 needs a fourth block and takes one of 2; 1 then needs one and takes another of these.
-        scheduler.plan(&mut plan, 0);
-        assert_eq!(plan.preempted, 1);
-        let kept: Vec<u32> = scheduler.waiting.iter().map(Sequence::kept).collect();
-        assert_eq!(kept, [16]);
     }
 }

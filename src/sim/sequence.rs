@@ -1,6 +1,10 @@
 //! A request inside the engine.
 
-use crate::sim::{Outcome, PrefixCaching, Request, RequestRecord, Timing};
+use alloc::vec::Vec;
+
+use crate::sim::blocks::Blocks;
+use crate::sim::content::{BlockIds, TraceIds};
+use crate::sim::{Content, Outcome, Request, RequestRecord, Timing};
 use crate::step::Chunk;
 
 /// How far the steps scheduled so far bring a request.
@@ -8,37 +12,40 @@ use crate::step::Chunk;
 /// Everything here is as of the end of the last step that is scheduled, which with
 /// [`OneStepAhead`](crate::sim::Scheduling::OneStepAhead) is a step that has not ended yet; while it
 /// decodes, as of the step before it began to.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Sequence {
     /// The number by which observers know it.
     pub(super) place: usize,
-    request: Request,
+    pub(super) request: Request,
+    /// Its order among the requests that have come, below 0 for one that was put before all.
+    pub(super) order: i64,
     /// When things happened to it, as far as they have.
     pub(super) timing: Timing,
-    /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
+    /// The ids that a trace gives its tokens, and how many tokens one stands for.
+    listed: (Vec<u64>, u32),
+    /// Tokens of the prefix hit that came with it: whole blocks, never the last token of the prompt.
     cached: u32,
     /// Output tokens sampled.
     generated: u32,
-    /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
-    /// freed blocks nobody has taken yet.
+    /// Tokens in the KV cache, prefix hits included.
     computed: u32,
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
     prefill: u32,
-    /// KV blocks that it holds, the shared ones of its prefix hit left out.
-    pub(super) blocks: u32,
-    /// While it waits after a preemption: blocks that it gave up and nobody has taken yet.
-    freed: u32,
+    /// Its blocks, the shared ones of the prefix hit that came with it left out.
+    pub(super) blocks: Blocks,
     /// The first of the steps in which it takes one token each; the figures above are as of the end
     /// of the step before it, until [`catch_up`](Sequence::catch_up).
     pub(super) decodes_from: Option<u64>,
 }
 
 impl Sequence {
-    /// A request that has computed nothing beyond its prefix hit.
+    /// A request that has computed nothing beyond its prefix hit. `listed` are the ids that a trace
+    /// gives its tokens, and how many tokens one stands for.
     pub(super) fn new(
         place: usize,
         request: &Request,
+        listed: (&[u64], u32),
         at_engine_ns: u64,
         block_size: u32,
     ) -> Sequence {
@@ -46,21 +53,65 @@ impl Sequence {
             .cached_prompt_tokens
             .min(request.prompt_tokens.saturating_sub(1));
         let cached = reusable - reusable % block_size.max(1);
+        let (ids, tokens) = listed;
         Sequence {
             place,
             request: *request,
+            order: 0,
             timing: Timing {
                 at_engine_ns,
                 ..Timing::default()
             },
+            listed: (ids.to_vec(), tokens),
             cached,
             generated: 0,
             computed: cached,
             prefill: request.prompt_tokens,
-            blocks: 0,
-            freed: 0,
+            blocks: Blocks::default(),
             decodes_from: None,
         }
+    }
+
+    /// The ids of its KV blocks, from the first one beyond the prefix hit that came with it.
+    pub(super) fn block_ids(&self, block_size: u32) -> impl Iterator<Item = u64> + '_ {
+        let (ids, tokens) = &self.listed;
+        let trace = TraceIds {
+            ids,
+            tokens: *tokens,
+        };
+        let mut request = self.request;
+        if let Content::Listed { first, .. } = &mut request.content {
+            *first = 0;
+        }
+        let ids = BlockIds::new(&request, self.place, block_size, trace);
+        let first = self.cached / block_size;
+        (first..).map(move |block| ids.id(block))
+    }
+
+    /// Whether another request may have tokens of it.
+    pub(super) fn shares(&self) -> bool {
+        self.request.content != Content::Unique
+    }
+
+    /// Blocks that `tokens` fill, the last one perhaps in part, beyond the prefix hit that came with it.
+    pub(super) fn blocks_for(&self, tokens: u32, block_size: u32) -> u32 {
+        tokens.div_ceil(block_size) - self.cached / block_size
+    }
+
+    /// Blocks that `tokens` fill in full, likewise.
+    pub(super) fn full_blocks(&self, tokens: u32, block_size: u32) -> u32 {
+        tokens / block_size - self.cached / block_size
+    }
+
+    /// It finds `blocks` of its prompt computed, beyond the prefix hit that came with it.
+    pub(super) fn found(&mut self, blocks: u32, block_size: u32) {
+        self.computed = self.cached + blocks * block_size;
+    }
+
+    /// Blocks of its prompt that it may find computed: never that of the last token, which yields the
+    /// next one.
+    pub(super) fn findable(&self, block_size: u32) -> u32 {
+        self.full_blocks(self.prefill.saturating_sub(1), block_size)
     }
 
     /// What became of it, at the end.
@@ -69,11 +120,6 @@ impl Sequence {
             request: self.request,
             outcome: Outcome::Completed(self.timing),
         }
-    }
-
-    /// Tokens of the prefix hit.
-    pub(super) fn cached(&self) -> u32 {
-        self.cached
     }
 
     /// Tokens in the KV cache, the prefix hit included.
@@ -130,47 +176,15 @@ impl Sequence {
         let computed = self.computed_before(step);
         self.generated += computed - self.computed;
         self.computed = computed;
-        self.blocks = computed.div_ceil(block_size) - self.cached.div_ceil(block_size);
+        self.blocks.others = self.blocks_for(computed, block_size) - self.blocks.named();
         self.decodes_from = None;
     }
 
-    /// Gives its blocks up: prompt and output so far are to be computed again, but for the prefix hit
-    /// and, with prefix caching, its own full blocks as long as nobody takes them.
-    pub(super) fn restart(&mut self, kept: PrefixCaching, block_size: u32) {
+    /// It has given its blocks up: prompt and output so far are to be computed again, but for what it
+    /// will find in the cache.
+    pub(super) fn restart(&mut self) {
         self.prefill = self.request.prompt_tokens + self.generated;
-        self.freed = match kept {
-            PrefixCaching::Enabled => self.blocks,
-            PrefixCaching::Disabled => 0,
-        };
-        self.blocks = 0;
-        // Full blocks only, and never the last token: it yields the next one.
-        let reusable = self.computed.min(self.prefill.saturating_sub(1));
-        self.computed = reusable - reusable % block_size;
-        self.forget_lost(block_size);
-    }
-
-    /// Loses up to `blocks` of those that it gave up, from the end; returns how many.
-    pub(super) fn lose(&mut self, blocks: u32, block_size: u32) -> u32 {
-        let lost = blocks.min(self.freed);
-        self.freed -= lost;
-        self.forget_lost(block_size);
-        lost
-    }
-
-    /// Takes the blocks that it gave up back, as part of those it is given; returns how many.
-    pub(super) fn find_again(&mut self) -> u32 {
-        core::mem::take(&mut self.freed)
-    }
-
-    /// Tokens that it finds in the blocks it gave up, beyond its prefix hit.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> u32 {
-        self.computed - self.cached
-    }
-
-    fn forget_lost(&mut self, block_size: u32) {
-        let held = self.freed.saturating_mul(block_size);
-        self.computed = self.computed.min(self.cached.saturating_add(held));
+        self.computed = self.cached;
     }
 }
 
@@ -185,12 +199,12 @@ mod tests {
             cached_prompt_tokens,
             ..Request::default()
         };
-        Sequence::new(0, &request, 0, 16)
+        Sequence::new(0, &request, (&[], 0), 0, 16)
     }
 
     #[test]
     fn a_prefix_hit_is_whole_blocks_and_never_the_last_token() {
-        let cached = |prompt, hit| sequence(prompt, 1, hit).cached();
+        let cached = |prompt, hit| sequence(prompt, 1, hit).computed();
         assert_eq!(cached(100, 15), 0);
         assert_eq!(cached(100, 50), 48);
         assert_eq!(cached(100, u32::MAX), 96);
@@ -218,7 +232,7 @@ mod tests {
         sequence.catch_up(9, 16);
         assert!(sequence.is_complete());
         // 22 tokens, of which the first 16 are the prefix hit.
-        assert_eq!(sequence.blocks, 1);
+        assert_eq!(sequence.blocks.held(), 1);
     }
 
     #[test]
@@ -227,9 +241,9 @@ mod tests {
         sequence.advance(4);
         sequence.decodes_from = Some(1);
         sequence.catch_up(2, 16);
-        sequence.restart(PrefixCaching::Disabled, 16);
+        sequence.restart();
         // 20 of the prompt and 2 of the output, less the prefix hit.
-        assert_eq!(sequence.pending(), 6);
+        assert_eq!((sequence.pending(), sequence.findable(16)), (6, 0));
         let all = Chunk {
             new: 6,
             context: 16,
@@ -237,26 +251,5 @@ mod tests {
         };
         assert_eq!(sequence.advance(6), all);
         assert_eq!((sequence.computed(), sequence.left()), (22, 6));
-    }
-
-    #[test]
-    fn a_restart_finds_its_full_blocks_as_long_as_nobody_took_them() {
-        let mut sequence = sequence(100, 9, 16);
-        sequence.advance(84);
-        sequence.decodes_from = Some(1);
-        sequence.catch_up(6, 16);
-        // 89 tokens beyond the prefix hit: five full blocks and one in part.
-        assert_eq!(sequence.blocks, 6);
-        sequence.restart(PrefixCaching::Enabled, 16);
-        // 105 tokens were computed, 106 are to be: 80 of them in full blocks, 16 in the prefix hit.
-        assert_eq!((sequence.kept(), sequence.pending()), (80, 10));
-        // The block in part goes first.
-        assert_eq!(sequence.lose(1, 16), 1);
-        assert_eq!((sequence.kept(), sequence.pending()), (80, 10));
-        assert_eq!(sequence.lose(2, 16), 2);
-        assert_eq!((sequence.kept(), sequence.pending()), (48, 42));
-        assert_eq!(sequence.lose(1000, 16), 3);
-        assert_eq!((sequence.kept(), sequence.pending()), (0, 90));
-        assert_eq!(sequence.lose(1, 16), 0);
     }
 }

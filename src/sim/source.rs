@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::iter::Peekable;
 
-use crate::sim::Request;
+use crate::sim::{Content, Request};
 
 /// Requests in the order of their arrival, one at a time: a run takes each when its time has come.
 pub trait Source {
@@ -20,9 +20,47 @@ pub trait Source {
         let _ = (place, request, now_ns);
     }
 
+    /// The ids that a trace gives the tokens of a request with [`Content::Listed`](crate::sim::Content),
+    /// and how many tokens one of them stands for.
+    fn listed(&self, request: &Request) -> (&[u64], u32) {
+        let _ = request;
+        (&[], 0)
+    }
+
     /// How many requests there are in all, if it is known.
     fn total(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether requests come because others have [`left`](Source::left).
+    fn feeds_back(&self) -> bool {
+        false
+    }
+}
+
+impl<S: Source> Source for &mut S {
+    fn next_arrival_ns(&mut self) -> Option<u64> {
+        (**self).next_arrival_ns()
+    }
+
+    fn take(&mut self) -> Option<(usize, Request)> {
+        (**self).take()
+    }
+
+    fn left(&mut self, place: usize, request: &Request, now_ns: u64) {
+        (**self).left(place, request, now_ns);
+    }
+
+    fn listed(&self, request: &Request) -> (&[u64], u32) {
+        (**self).listed(request)
+    }
+
+    fn total(&self) -> Option<u64> {
+        (**self).total()
+    }
+
+    fn feeds_back(&self) -> bool {
+        (**self).feeds_back()
     }
 }
 
@@ -33,6 +71,7 @@ pub struct Listed<'r> {
     /// Arrivals and places, ascending.
     order: Vec<(u64, usize)>,
     taken: usize,
+    ids: (&'r [u64], u32),
 }
 
 impl<'r> Listed<'r> {
@@ -47,6 +86,15 @@ impl<'r> Listed<'r> {
             requests,
             order,
             taken: 0,
+            ids: (&[], 0),
+        }
+    }
+
+    /// The same with the ids of a trace, each of which stands for `tokens` tokens.
+    pub fn with_ids(self, ids: &'r [u64], tokens: u32) -> Listed<'r> {
+        Listed {
+            ids: (ids, tokens),
+            ..self
         }
     }
 }
@@ -63,6 +111,16 @@ impl Source for Listed<'_> {
         let &(_, place) = self.order.get(self.taken)?;
         self.taken += 1;
         Some((place, *self.requests.get(place)?))
+    }
+
+    fn listed(&self, request: &Request) -> (&[u64], u32) {
+        let (ids, tokens) = self.ids;
+        let Content::Listed { first, count } = request.content else {
+            return (&[], 0);
+        };
+        let first = first as usize;
+        let last = first.saturating_add(count as usize).min(ids.len());
+        (ids.get(first..last).unwrap_or_default(), tokens)
     }
 
     fn total(&self) -> Option<u64> {

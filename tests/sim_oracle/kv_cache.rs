@@ -1,54 +1,145 @@
-//! The KV cache: blocks are counted, not placed.
+//! The KV cache, block by block: whoever needs one looks at all of them.
 
-/// A pool of KV blocks of which every one is either free or held by one request.
-#[derive(Debug, Clone)]
+use rooflut::sim::{Content, PrefixCaching, Request};
+
+/// What a block holds, and all before it: two are the same exactly if all tokens up to their end are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tokens(Vec<Token>);
+
+/// A token as far as it can be told from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token {
+    /// Of a text that a prompt may begin with.
+    Prefix(u64, u32),
+    /// Of the text after it.
+    Own(u64, u32),
+    /// Of a trace.
+    Listed(u64, u32),
+    /// Nobody else's.
+    Unique(usize, u32),
+}
+
+/// Tokens that an id of a trace stands for in these tests.
+pub(crate) const LISTED_TOKENS: u32 = 24;
+
+/// The tokens of request `place` up to `end`.
+pub(crate) fn tokens(request: &Request, place: usize, listed: &[u64], end: u32) -> Tokens {
+    let token = |at: u32| match request.content {
+        Content::Unique => Token::Unique(place, at),
+        Content::Texts {
+            prefix,
+            prefix_tokens,
+            own,
+        } => match prefix_tokens.min(request.prompt_tokens) {
+            all if at < all => Token::Prefix(prefix, at),
+            _ => Token::Own(own, at),
+        },
+        Content::Listed { first, count } => {
+            let ids = &listed[first as usize..(first + count) as usize];
+            match ids.get((at / LISTED_TOKENS) as usize) {
+                // An id stands for its tokens as a whole: those of one that the prompt ends in are
+                // known by it, too.
+                Some(id) if at < request.prompt_tokens => Token::Listed(*id, at),
+                _ => Token::Unique(place, at),
+            }
+        }
+    };
+    Tokens((0..end).map(token).collect())
+}
+
+/// One block.
+#[derive(Debug, Clone, Default)]
+struct Block {
+    tokens: Option<(u64, Tokens)>,
+    holders: u32,
+}
+
+/// All blocks, and in which order free ones are taken.
+#[derive(Debug)]
 pub(crate) struct KvCache {
-    block_size: u32,
-    blocks: u32,
-    used: u32,
-    peak_used: u32,
+    caching: bool,
+    blocks: Vec<Block>,
+    free: Vec<usize>,
+    peak_used: usize,
+    clock: u64,
 }
 
 impl KvCache {
-    /// A pool of `blocks` free blocks of `block_size` tokens.
-    pub(crate) fn new(blocks: u32, block_size: u32) -> KvCache {
+    pub(crate) fn new(blocks: u32, caching: PrefixCaching) -> KvCache {
         KvCache {
-            block_size: block_size.max(1),
-            blocks,
-            used: 0,
+            caching: caching == PrefixCaching::Enabled,
+            blocks: vec![Block::default(); blocks as usize],
+            free: (0..blocks as usize).collect(),
             peak_used: 0,
+            clock: 0,
         }
     }
 
-    /// Blocks that `tokens` fill, the last one perhaps in part.
-    pub(crate) fn blocks_for(&self, tokens: u32) -> u32 {
-        tokens.div_ceil(self.block_size)
+    /// The oldest block with these tokens.
+    fn find(&self, tokens: &Tokens) -> Option<usize> {
+        let same = |block: &usize| {
+            let held = self.blocks[*block].tokens.as_ref();
+            held.is_some_and(|(_, held)| held == tokens)
+        };
+        let all = (0..self.blocks.len()).filter(same);
+        all.min_by_key(|block| self.blocks[*block].tokens.as_ref().map(|(when, _)| *when))
     }
 
-    /// Takes all of `blocks`, or none and says so.
-    #[must_use]
-    pub(crate) fn try_take(&mut self, blocks: u32) -> bool {
-        let fits = blocks <= self.blocks - self.used;
-        if fits {
-            self.used += blocks;
-            self.peak_used = self.peak_used.max(self.used);
+    /// The blocks that hold these, as far as there are.
+    pub(crate) fn hits(&self, wanted: impl Iterator<Item = Tokens>) -> Vec<usize> {
+        if !self.caching {
+            return Vec::new();
         }
-        fits
+        wanted.map_while(|tokens| self.find(&tokens)).collect()
     }
 
-    /// Gives `blocks` back.
-    pub(crate) fn release(&mut self, blocks: u32) {
-        debug_assert!(blocks <= self.used, "more blocks given back than taken");
-        self.used = self.used.saturating_sub(blocks);
+    /// Takes the `hits` and `missing` more; `None` if there are not enough.
+    pub(crate) fn take(&mut self, hits: &[usize], missing: u32) -> Option<Vec<usize>> {
+        let idle = hits
+            .iter()
+            .filter(|hit| self.blocks[**hit].holders == 0)
+            .count();
+        if self.free.len() < idle + missing as usize {
+            return None;
+        }
+        for &hit in hits {
+            self.free.retain(|free| *free != hit);
+            self.blocks[hit].holders += 1;
+        }
+        let new: Vec<usize> = self.free.drain(..missing as usize).collect();
+        for &block in &new {
+            self.blocks[block] = Block {
+                tokens: None,
+                holders: 1,
+            };
+        }
+        self.peak_used = self.peak_used.max(self.used() as usize);
+        Some(hits.iter().copied().chain(new).collect())
     }
 
-    /// Blocks that are held now.
+    /// A block has been filled.
+    pub(crate) fn fill(&mut self, block: usize, tokens: Tokens) {
+        if self.caching && self.blocks[block].tokens.is_none() {
+            self.clock += 1;
+            self.blocks[block].tokens = Some((self.clock, tokens));
+        }
+    }
+
+    /// Gives blocks back, the last first.
+    pub(crate) fn release(&mut self, blocks: Vec<usize>) {
+        for block in blocks.into_iter().rev() {
+            self.blocks[block].holders -= 1;
+            if self.blocks[block].holders == 0 {
+                self.free.push(block);
+            }
+        }
+    }
+
     pub(crate) fn used(&self) -> u32 {
-        self.used
+        (self.blocks.len() - self.free.len()) as u32
     }
 
-    /// The most blocks that were held at any time.
     pub(crate) fn peak_used(&self) -> u32 {
-        self.peak_used
+        self.peak_used as u32
     }
 }

@@ -1,13 +1,18 @@
 //! The straightforward engine: it walks over every running request in every step. What the real one
 //! answers without that, to the nanosecond.
-#![allow(clippy::panic, reason = "test code outside of test functions")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
 
-mod kv_cache;
+pub(crate) mod kv_cache;
 mod plan;
 mod scheduler;
 mod sequence;
 
-use rooflut::sim::{Outcome, Request, Scheduling, SimConfig, Timing};
+use rooflut::sim::{Outcome, Rejection, Request, Scheduling, SimConfig, Timing};
 use rooflut::step::LatencyModel;
 
 use plan::Plan;
@@ -28,7 +33,12 @@ pub(crate) struct Run {
 }
 
 /// Serves `requests` from an empty server until all are done.
-pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Request]) -> Run {
+pub(crate) fn run(
+    model: &impl LatencyModel,
+    config: SimConfig,
+    requests: &[Request],
+    listed: &[u64],
+) -> Run {
     let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
         .map(|(index, request)| (request.arrival_ns + config.api_server_ns, index))
         .collect();
@@ -43,7 +53,7 @@ pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Requ
         gaps_ns: Vec::new(),
     };
     let mut last_token_ns = vec![None; requests.len()];
-    let mut scheduler = Scheduler::new(config);
+    let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::new(), Plan::new());
     let mut now_ns = 0;
     loop {
@@ -110,12 +120,18 @@ fn take_arrivals(
     now_ns: u64,
 ) {
     while let Some((at_engine_ns, index)) = arrivals.next_if(|&(arrival, _)| arrival <= now_ns) {
-        match config.check(&requests[index]) {
-            Ok(()) => {
+        let full = config
+            .max_waiting
+            .filter(|most| scheduler.waiting() >= *most as usize);
+        match (config.check(&requests[index]), full) {
+            (Ok(()), None) => {
                 run.timing(index).at_engine_ns = at_engine_ns;
                 scheduler.enqueue(Sequence::new(index, &requests[index], config.block_size));
             }
-            Err(reason) => run.outcomes[index] = Outcome::Rejected(reason),
+            (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
+            (Ok(()), Some(max_waiting)) => {
+                run.outcomes[index] = Outcome::Rejected(Rejection::QueueFull { max_waiting });
+            }
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::kv_cache::KvCache;
+use super::kv_cache::{KvCache, tokens};
 use super::plan::Plan;
 use super::sequence::Sequence;
-use rooflut::sim::SimConfig;
+use rooflut::sim::{Policy, SimConfig};
 
 /// The queue, the running requests and the KV cache they share.
 #[derive(Debug)]
@@ -14,29 +14,68 @@ pub(crate) struct Scheduler {
     kv: KvCache,
     /// First come first served; preempted requests go to the front.
     waiting: VecDeque<Sequence>,
-    /// Requests at the front of the queue that were preempted.
-    preempted: usize,
+    /// The ids of a trace.
+    listed: Vec<u64>,
     /// In the order of admission.
     running: Vec<Sequence>,
     scheduled_steps: u64,
+    came: u64,
 }
 
 impl Scheduler {
     /// An empty server.
-    pub(crate) fn new(config: SimConfig) -> Scheduler {
+    pub(crate) fn new(config: SimConfig, listed: Vec<u64>) -> Scheduler {
         Scheduler {
             config,
-            kv: KvCache::new(config.kv_blocks, config.block_size),
+            kv: KvCache::new(config.kv_blocks, config.prefix_caching),
             waiting: VecDeque::new(),
-            preempted: 0,
+            listed,
             running: Vec::new(),
             scheduled_steps: 0,
+            came: 0,
         }
     }
 
     /// Puts a request at the end of the queue. It must pass [`SimConfig::check`].
-    pub(crate) fn enqueue(&mut self, sequence: Sequence) {
+    pub(crate) fn enqueue(&mut self, mut sequence: Sequence) {
+        self.came += 1;
+        sequence.order = self.came;
         self.waiting.push_back(sequence);
+    }
+
+    /// Requests in the queue.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// The place in the queue of the one whose turn it is.
+    fn turn(&self) -> Option<usize> {
+        let places = 0..self.waiting.len();
+        let of = |place: &usize| &self.waiting[*place];
+        match self.config.policy {
+            Policy::Fcfs => places.min(),
+            Policy::ShortestPrompt => {
+                places.min_by_key(|place| (of(place).asked.prompt_tokens, of(place).order))
+            }
+            Policy::Priority => {
+                places.min_by_key(|place| (of(place).asked.priority, of(place).order))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The place among the running of the one who is preempted for that at `position`.
+    fn victim(&self, position: usize) -> usize {
+        let last = self.running.len() - 1;
+        match self.config.policy {
+            Policy::Priority => (position..=last)
+                .max_by_key(|place| {
+                    let sequence = &self.running[*place];
+                    (sequence.asked.priority, sequence.order)
+                })
+                .unwrap(),
+            _ => last,
+        }
     }
 
     /// Fixes the work of the next step.
@@ -53,17 +92,29 @@ impl Scheduler {
 
     /// Lets go of the requests that finished in `plan`, which has ended.
     pub(crate) fn retire(&mut self, plan: &Plan) {
-        if plan.finished.is_empty() {
-            return;
+        let number = Some(plan.number());
+        while let Some(place) = self.running.iter().position(|s| s.last_step == number) {
+            let sequence = self.running.remove(place);
+            self.let_go(sequence);
         }
-        let kv = &mut self.kv;
-        self.running.retain(|sequence| {
-            let stays = sequence.last_step != Some(plan.number());
-            if !stays {
-                kv.release(sequence.blocks);
+    }
+
+    /// Its blocks are free; all that it filled can be found.
+    fn let_go(&mut self, mut sequence: Sequence) -> Sequence {
+        self.fill(&sequence);
+        self.kv.release(std::mem::take(&mut sequence.blocks));
+        sequence
+    }
+
+    /// The blocks that a request has filled can be found.
+    fn fill(&mut self, sequence: &Sequence) {
+        let block_size = self.config.block_size;
+        for (block, end) in sequence.blocks.iter().zip(ends(sequence, block_size)) {
+            if end <= sequence.computed() {
+                let tokens = tokens(&sequence.asked, sequence.request, &self.listed, end);
+                self.kv.fill(*block, tokens);
             }
-            stays
-        });
+        }
     }
 
     /// The KV cache.
@@ -75,78 +126,84 @@ impl Scheduler {
     fn serve_running(&mut self, plan: &mut Plan, mut budget: u32) -> u32 {
         let mut position = 0;
         // Preemption shortens the list from its end, at the latest until it reaches this request.
-        while let Some(sequence) = self.running.get_mut(position) {
+        while let Some(sequence) = self.running.get(position) {
             let tokens = sequence.pending().min(budget);
-            let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
-                self.preempt_last(plan);
+            let own = blocks_for(
+                sequence,
+                sequence.computed() + tokens,
+                self.config.block_size,
+            );
+            let missing = own - sequence.blocks.len() as u32;
+            let Some(blocks) = self.kv.take(&[], missing) else {
+                self.preempt(plan, self.victim(position));
                 continue;
             };
+            let sequence = &mut self.running[position];
+            sequence.blocks.extend(blocks);
             if tokens > 0 {
                 plan.add(sequence, tokens);
                 budget -= tokens;
+                // What a request decodes can be found once it has left.
+                if sequence.is_in_prefill() {
+                    let sequence = self.running.remove(position);
+                    self.fill(&sequence);
+                    self.running.insert(position, sequence);
+                }
             }
-            self.overwrite(taken);
             position += 1;
         }
         budget
     }
 
-    /// Takes the blocks of the most recently admitted request and sends it back to the queue.
-    fn preempt_last(&mut self, plan: &mut Plan) {
-        let Some(mut victim) = self.running.pop() else {
-            return;
-        };
-        self.kv.release(victim.blocks);
+    /// Takes the blocks of a running request and sends it back to the queue.
+    fn preempt(&mut self, plan: &mut Plan, place: usize) {
+        let victim = self.running.remove(place);
+        let mut victim = self.let_go(victim);
         plan.preempted.push(victim.request);
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
         if !victim.is_complete() {
-            victim.restart(self.config.prefix_caching, self.config.block_size);
+            victim.restart();
             self.waiting.push_front(victim);
-            self.preempted += 1;
-        }
-    }
-
-    /// Overwrites `blocks` of those that preempted requests would find again: of the one preempted
-    /// first, from its end.
-    fn overwrite(&mut self, mut blocks: u32) {
-        let block_size = self.config.block_size;
-        for sequence in self.waiting.iter_mut().take(self.preempted).rev() {
-            if blocks == 0 {
-                return;
-            }
-            blocks -= sequence.lose(blocks, block_size);
         }
     }
 
     /// Admits from the head of the queue while budget, slots and blocks last.
     fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32) {
         let slots = self.config.max_num_seqs as usize;
+        let block_size = self.config.block_size;
         while budget > 0
             && self.running.len() < slots
-            && let Some(sequence) = self.waiting.front_mut()
+            && let Some(turn) = self.turn()
         {
-            let tokens = sequence.pending().min(budget);
-            let Some(taken) = grow(&mut self.kv, sequence, tokens) else {
+            let sequence = &mut self.waiting[turn];
+            let findable = ends(sequence, block_size).take_while(|end| *end <= sequence.findable());
+            let wanted =
+                findable.map(|end| tokens(&sequence.asked, sequence.request, &self.listed, end));
+            let hits = self.kv.hits(wanted);
+            sequence.found(sequence.cached() + hits.len() as u32 * block_size);
+            let new = sequence.pending().min(budget);
+            let own = blocks_for(sequence, sequence.computed() + new, block_size);
+            let Some(blocks) = self.kv.take(&hits, own - hits.len() as u32) else {
                 return;
             };
-            let found_again = sequence.find_again();
-            plan.add(sequence, tokens);
+            sequence.blocks = blocks;
+            plan.add(sequence, new);
             plan.admitted.push(sequence.request);
-            budget -= tokens;
-            self.running.extend(self.waiting.pop_front());
-            self.preempted = self.preempted.saturating_sub(1);
-            self.overwrite(taken.saturating_sub(found_again));
+            budget -= new;
+            let sequence = self.waiting.remove(turn).unwrap();
+            self.fill(&sequence);
+            self.running.push(sequence);
         }
     }
 }
 
-/// Takes the blocks that `tokens` more need and says how many; `None` if not all are free.
-fn grow(kv: &mut KvCache, sequence: &mut Sequence, tokens: u32) -> Option<u32> {
-    let own = kv.blocks_for(sequence.computed() + tokens) - kv.blocks_for(sequence.cached());
-    let missing = own - sequence.blocks;
-    if !kv.try_take(missing) {
-        return None;
-    }
-    sequence.blocks = own;
-    Some(missing)
+/// Where the blocks of a request end, the first one beyond its prefix hit first.
+fn ends(sequence: &Sequence, block_size: u32) -> impl Iterator<Item = u32> + use<> {
+    let first = sequence.cached() / block_size;
+    (first + 1..).map(move |block| block * block_size)
+}
+
+/// Blocks that `tokens` need beyond the prefix hit.
+fn blocks_for(sequence: &Sequence, tokens: u32, block_size: u32) -> u32 {
+    tokens.div_ceil(block_size) - sequence.cached() / block_size
 }

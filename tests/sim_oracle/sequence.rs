@@ -1,6 +1,6 @@
 //! A request inside the engine.
 
-use rooflut::sim::{PrefixCaching, Request};
+use rooflut::sim::Request;
 
 /// How far the steps scheduled so far bring a request.
 ///
@@ -10,6 +10,8 @@ use rooflut::sim::{PrefixCaching, Request};
 pub(crate) struct Sequence {
     /// Its place in the list of requests.
     pub(crate) request: usize,
+    pub(crate) asked: Request,
+    pub(crate) order: u64,
     prompt_tokens: u32,
     output_tokens: u32,
     /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
@@ -23,9 +25,7 @@ pub(crate) struct Sequence {
     /// the output so far.
     prefill: u32,
     /// KV blocks that it holds, the shared ones of its prefix hit left out.
-    pub(crate) blocks: u32,
-    /// While it waits after a preemption: blocks that it gave up and nobody has taken yet.
-    freed: u32,
+    pub(crate) blocks: Vec<usize>,
     /// The step that yields its last token, once that step is scheduled.
     pub(crate) last_step: Option<u64>,
 }
@@ -48,14 +48,15 @@ impl Sequence {
         let cached = reusable - reusable % block_size.max(1);
         Sequence {
             request: index,
+            asked: *request,
+            order: 0,
             prompt_tokens: request.prompt_tokens,
             output_tokens: request.output_tokens,
             cached,
             generated: 0,
             computed: cached,
             prefill: request.prompt_tokens,
-            blocks: 0,
-            freed: 0,
+            blocks: Vec::new(),
             last_step: None,
         }
     }
@@ -111,36 +112,24 @@ impl Sequence {
         }
     }
 
-    /// Gives its blocks up: prompt and output so far are to be computed again, but for the prefix hit
-    /// and, with prefix caching, its own full blocks as long as nobody takes them.
-    pub(crate) fn restart(&mut self, kept: PrefixCaching, block_size: u32) {
+    /// Prompt and output so far are to be computed again, but for what it finds in the cache.
+    pub(crate) fn restart(&mut self) {
         self.prefill = self.prompt_tokens + self.generated;
-        self.freed = match kept {
-            PrefixCaching::Enabled => self.blocks,
-            PrefixCaching::Disabled => 0,
-        };
-        self.blocks = 0;
-        // Full blocks only, and never the last token: it yields the next one.
-        let reusable = self.computed.min(self.prefill.saturating_sub(1));
-        self.computed = reusable - reusable % block_size;
-        self.forget_lost(block_size);
+        self.computed = self.cached;
     }
 
-    /// Loses up to `blocks` of those that it gave up, from the end; returns how many.
-    pub(crate) fn lose(&mut self, blocks: u32, block_size: u32) -> u32 {
-        let lost = blocks.min(self.freed);
-        self.freed -= lost;
-        self.forget_lost(block_size);
-        lost
+    /// Tokens of which it may find whole blocks computed: never the last, which yields the next one.
+    pub(crate) fn findable(&self) -> u32 {
+        self.prefill.saturating_sub(1)
     }
 
-    /// Takes the blocks that it gave up back, as part of those it is given; returns how many.
-    pub(crate) fn find_again(&mut self) -> u32 {
-        std::mem::take(&mut self.freed)
+    /// It finds so many tokens computed.
+    pub(crate) fn found(&mut self, tokens: u32) {
+        self.computed = tokens;
     }
 
-    fn forget_lost(&mut self, block_size: u32) {
-        let held = self.freed.saturating_mul(block_size);
-        self.computed = self.computed.min(self.cached.saturating_add(held));
+    /// Whether it has decoded since it was admitted.
+    pub(crate) fn is_in_prefill(&self) -> bool {
+        self.computed <= self.prefill
     }
 }

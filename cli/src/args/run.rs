@@ -30,6 +30,12 @@ pub(crate) struct RunArgs {
     /// Also write one line per request to this CSV file; percentiles are exact then.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) requests_out: Option<PathBuf>,
+    /// Also write one line per step to this CSV file (about 50 bytes each).
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) steps_out: Option<PathBuf>,
+    /// Also write a timeline for ui.perfetto.dev to this JSON file (about 200 bytes a step, 1 kB a request).
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) perfetto: Option<PathBuf>,
     /// Whether `rooflut` was called alone, by somebody who may not know what it can do.
     #[arg(skip)]
     pub(crate) alone: bool,

@@ -6,6 +6,8 @@
     reason = "a helper of tests fails as tests do"
 )]
 
+pub(crate) mod run_files;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

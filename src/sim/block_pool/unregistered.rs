@@ -1,7 +1,7 @@
 //! Blocks that are held and let go as a mere number, because no other request can use them.
 
 use crate::sim::block_pool::slots::{NONE, State};
-use crate::sim::block_pool::{BlockPool, Parked};
+use crate::sim::block_pool::{BlockHandle, BlockPool, Parked};
 
 impl BlockPool {
     /// Holds `blocks` from the head of the queue as a mere number, or none and says so. Cost:
@@ -67,6 +67,17 @@ impl BlockPool {
             self.count_taken(blocks);
         }
         blocks
+    }
+
+    /// Gives a block held as a mere number contents, and a handle: it was filled, and others may use it.
+    /// Cost: O(1).
+    #[must_use]
+    pub(in crate::sim) fn adopt(&mut self, id: u64) -> BlockHandle {
+        debug_assert!(self.unregistered > 0, "no block to give contents to");
+        self.unregistered = self.unregistered.saturating_sub(1);
+        let block = BlockHandle(self.slots.insert(State::Held(1), 0));
+        self.assign(&block, id);
+        block
     }
 
     /// Frees up to `blocks` of those held as a mere number; returns how many.

@@ -1,0 +1,209 @@
+//! Events of a timeline, as the Chrome trace event format has them.
+
+use rooflut::sim::{Outcome, RequestRecord, StepRecord};
+use serde::{Serialize, Serializer};
+
+use crate::requests_out::reason_name;
+
+/// An event. Process and thread have to be there; there is one of each.
+#[derive(Serialize)]
+pub(crate) struct Event<'e> {
+    name: &'e str,
+    /// The kind of event.
+    ph: &'static str,
+    pid: u8,
+    tid: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Id>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<Args<'e>>,
+}
+
+/// What is known of an event.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Args<'e> {
+    Name {
+        name: &'e str,
+    },
+    Requests {
+        requests: u32,
+    },
+    Blocks {
+        blocks: u32,
+    },
+    Step {
+        /// Computed ones, of prompts and of outputs.
+        tokens: u64,
+        requests: u64,
+        kv_tokens: u64,
+        #[serde(skip_serializing_if = "is_zero")]
+        preempted: u32,
+    },
+    Request {
+        request: usize,
+        prompt_tokens: u32,
+        cached_prompt_tokens: u32,
+        output_tokens: u32,
+        #[serde(skip_serializing_if = "is_zero")]
+        preemptions: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'static str>,
+    },
+}
+
+impl<'e> Event<'e> {
+    fn new(ph: &'static str, name: &'e str) -> Event<'e> {
+        Event {
+            name,
+            ph,
+            pid: 1,
+            tid: 1,
+            cat: None,
+            id: None,
+            ts: None,
+            dur: None,
+            args: None,
+        }
+    }
+
+    /// The name of the process or of the thread.
+    pub(crate) fn metadata(of: &'static str, name: &'e str) -> Event<'e> {
+        Event::new("M", of).with(Args::Name { name })
+    }
+
+    /// A counter has a new value.
+    pub(crate) fn counter(name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
+        Event::new("C", name).at(at_ns).with(args)
+    }
+
+    /// A step from its begin to its end.
+    pub(crate) fn step(step: &StepRecord) -> Event<'static> {
+        let name = match (step.prefill_chunks, step.decode_requests) {
+            (_, 0) => "prefill",
+            (0, _) => "decode",
+            _ => "mixed",
+        };
+        let (chunks, decodes) = (step.prefill_chunks, step.decode_requests);
+        let args = Args::Step {
+            tokens: u64::from(step.prefill_tokens) + u64::from(decodes),
+            requests: u64::from(chunks) + u64::from(decodes),
+            kv_tokens: step.kv_tokens,
+            preempted: step.preempted,
+        };
+        Event {
+            dur: Some(Micros(step.duration_ns)),
+            ..Event::new("X", name).at(step.start_ns).with(args)
+        }
+    }
+
+    /// A request, or a phase of it, begins.
+    pub(crate) fn begin(place: usize, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::new("b", name).of(place).at(at_ns)
+    }
+
+    /// A request, or a phase of it, ends.
+    pub(crate) fn end(place: usize, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::new("e", name).of(place).at(at_ns)
+    }
+
+    /// Something happens to a request.
+    pub(crate) fn instant(
+        place: usize,
+        name: &'static str,
+        at_ns: u64,
+        args: Args<'e>,
+    ) -> Event<'e> {
+        Event::new("n", name).of(place).at(at_ns).with(args)
+    }
+
+    /// The same with these arguments.
+    pub(crate) fn with(self, args: Args<'e>) -> Event<'e> {
+        let args = Some(args);
+        Event { args, ..self }
+    }
+
+    fn at(self, at_ns: u64) -> Event<'e> {
+        let ts = Some(Micros(at_ns));
+        Event { ts, ..self }
+    }
+
+    fn of(self, place: usize) -> Event<'e> {
+        let (cat, id) = (Some("request"), Some(Id(place)));
+        Event { cat, id, ..self }
+    }
+}
+
+impl Args<'static> {
+    /// Of a request.
+    pub(crate) fn request(place: usize, record: &RequestRecord) -> Args<'static> {
+        let request = &record.request;
+        Args::Request {
+            request: place,
+            prompt_tokens: request.prompt_tokens,
+            cached_prompt_tokens: request.cached_prompt_tokens,
+            output_tokens: request.output_tokens,
+            preemptions: record.timing().map_or(0, |timing| timing.preemptions),
+            reason: match &record.outcome {
+                Outcome::Completed(_) => None,
+                Outcome::Rejected(reason) => Some(reason_name(reason)),
+            },
+        }
+    }
+}
+
+/// Nanoseconds, written in microseconds.
+struct Micros(u64);
+
+impl Serialize for Micros {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut micros = self.0 as f64 / 1e3;
+        // A reader that takes times 1,000 and cuts off gets the same nanoseconds: one less, and a step
+        // would overlap the next.
+        if ((micros * 1e3) as u64) < self.0 {
+            micros = micros.next_up();
+        }
+        serializer.serialize_f64(micros)
+    }
+}
+
+/// The place of a request, written as the string that the format asks for.
+struct Id(usize);
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_microseconds_and_nanoseconds_come_back_however_one_rounds() {
+        assert_eq!(
+            serde_json::to_string(&Micros(1_234_567)).unwrap(),
+            "1234.567"
+        );
+        assert_eq!(serde_json::to_string(&Micros(0)).unwrap(), "0.0");
+        for ns in (0..1_000_000_000_000_000).step_by(999_999_937) {
+            for ns in ns..ns + 8 {
+                let text = serde_json::to_string(&Micros(ns)).unwrap();
+                let micros: f64 = text.parse().unwrap();
+                assert_eq!((micros * 1e3) as u64, ns, "{text}");
+                assert_eq!((micros * 1e3).round() as u64, ns, "{text}");
+            }
+        }
+    }
+}

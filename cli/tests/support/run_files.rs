@@ -1,0 +1,105 @@
+//! What `rooflut run` writes beside its answer, read again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{json, list, number, text};
+
+/// The rows of a CSV, by column, as numbers; `None` where there is none.
+pub(crate) fn columns(path: &Path) -> BTreeMap<String, Vec<Option<f64>>> {
+    let mut reader = csv::Reader::from_path(path).expect("a file");
+    let header = reader.headers().expect("a header").clone();
+    let mut columns: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+    for name in &header {
+        columns.entry(name.to_owned()).or_default();
+    }
+    for row in reader.records() {
+        let row = row.expect("a row");
+        for (name, field) in header.iter().zip(&row) {
+            let column = columns.get_mut(name).expect("a column");
+            column.push(field.parse().ok());
+        }
+    }
+    columns
+}
+
+/// Of a column.
+pub(crate) fn sum(column: &[Option<f64>]) -> f64 {
+    column.iter().flatten().sum()
+}
+
+/// The largest of a column.
+pub(crate) fn most(column: &[Option<f64>]) -> f64 {
+    column
+        .iter()
+        .flatten()
+        .fold(0.0, |most, value| value.max(most))
+}
+
+/// Whole nanoseconds of a time in microseconds.
+pub(crate) fn ns(event: &Value, pointer: &str) -> u64 {
+    (number(event, pointer) * 1e3).round() as u64
+}
+
+/// The events of a timeline of these kinds.
+pub(crate) fn events<'t>(timeline: &'t Value, kinds: &str) -> Vec<&'t Value> {
+    let all = list(timeline, "/traceEvents").iter();
+    all.filter(|event| kinds.contains(text(event, "/ph")))
+        .collect()
+}
+
+/// A server so small that it preempts, chunks prompts and lets requests wait; there is a pause, and a
+/// request that it rejects.
+pub(crate) const TIGHT: [&str; 7] = [
+    "run",
+    "--max-num-seqs",
+    "8",
+    "--max-num-batched-tokens",
+    "256",
+    "--kv-blocks",
+    "100",
+];
+
+/// A trace for it.
+pub(crate) fn trace() -> String {
+    let mut trace = "arrival_ms,prompt_tokens,output_tokens\n".to_owned();
+    for index in 0..20 {
+        let pause = if index < 15 { 0 } else { 60_000 };
+        trace.push_str(&format!(
+            "{},{},{}\n",
+            pause + index * 3,
+            100 + 20 * index,
+            1 + 9 * index
+        ));
+    }
+    trace + "70000,3000,10\n"
+}
+
+/// Runs [`TIGHT`] with all files; answers JSON and folder.
+pub(crate) fn run() -> (Value, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    fs::write(path("trace.csv"), trace()).expect("a file");
+    let mut arguments: Vec<String> = TIGHT.map(str::to_owned).to_vec();
+    for (flag, name) in [
+        ("--trace", "trace.csv"),
+        ("--requests-out", "requests.csv"),
+        ("--steps-out", "steps.csv"),
+        ("--perfetto", "timeline.json"),
+    ] {
+        arguments.extend([flag.to_owned(), path(name)]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let answer = json(&arguments);
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 4);
+    (answer, folder)
+}
+
+/// The timeline of [`run`].
+pub(crate) fn timeline(folder: &tempfile::TempDir) -> Value {
+    let text = fs::read_to_string(folder.path().join("timeline.json")).expect("a file");
+    serde_json::from_str(&text).expect("JSON")
+}

@@ -1,0 +1,100 @@
+//! A run allocates while its buffers grow and nothing after, proved by a counting allocator.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
+
+use std::hint::black_box;
+
+use allocation_counter::{AllocationInfo, measure};
+use rooflut::model;
+use rooflut::sim::{
+    Arrivals, Lengths, Listed, Observer, Request, RequestMix, Scheduling, SimConfig, Simulator,
+    Source, StepRecord, Stream, SyntheticLoad, Totals,
+};
+use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel, Tally};
+use rooflut::table::sets;
+
+/// Looks at each step.
+struct Steps(u64);
+
+impl Observer for Steps {
+    const EACH_STEP: bool = true;
+
+    fn step(&mut self, step: &StepRecord) {
+        self.0 += 1;
+        black_box(step);
+    }
+}
+
+fn model() -> TabulatedModel {
+    let llama = model::find("llama-3.1-8b").unwrap().spec;
+    let options = StepOptions::default();
+    let model = RooflineModel::try_new(&llama, &sets::H100, Parallelism::SINGLE, options);
+    TabulatedModel::new(model.unwrap(), 2_048)
+}
+
+fn config(scheduling: Scheduling) -> SimConfig {
+    let mut config = SimConfig::new(200_000, 10_000_000);
+    config.scheduling = scheduling;
+    config
+}
+
+/// How often a run allocates, and what it counts.
+fn run(
+    tally: &Tally<'_>,
+    scheduling: Scheduling,
+    source: &mut impl Source,
+    observer: &mut impl Observer,
+) -> (u64, Totals) {
+    let simulator = Simulator::try_new(tally, config(scheduling)).unwrap();
+    let mut totals = Totals::default();
+    let AllocationInfo { count_total, .. } = measure(|| totals = simulator.serve(source, observer));
+    (count_total, totals)
+}
+
+#[test]
+fn a_hundred_thousand_more_steps_allocate_nothing_more() {
+    let model = model();
+    let tally = Tally::new(&model);
+    for scheduling in [Scheduling::OneStepAhead, Scheduling::Synchronous] {
+        let decoding = |output_tokens: u32| {
+            let request = |index| Request {
+                arrival_ns: index,
+                prompt_tokens: 100 + index as u32,
+                output_tokens: output_tokens + 3 * index as u32,
+                ..Request::default()
+            };
+            let requests: Vec<Request> = (0..100).map(request).collect();
+            let mut source = Listed::new(&requests);
+            let quiet = run(&tally, scheduling, &mut source.clone(), &mut ());
+            let mut seen = Steps(0);
+            let observed = run(&tally, scheduling, &mut source, &mut seen);
+            assert_eq!(observed, quiet);
+            assert_eq!(seen.0, quiet.1.steps);
+            quiet
+        };
+        let (short, few) = decoding(1_000);
+        let (long, many) = decoding(101_000);
+        assert_eq!(many.steps - few.steps, 100_000);
+        assert!(short > 0, "{short}");
+        assert_eq!(long, short, "{scheduling:?}");
+    }
+}
+
+#[test]
+fn requests_that_come_and_go_allocate_nothing_once_the_buffers_have_grown() {
+    let model = model();
+    let tally = Tally::new(&model);
+    let served = |requests| {
+        let prompt = Lengths::try_lognormal_of_mean(512.0, 1.0, 1..=4_096).unwrap();
+        let output = Lengths::try_lognormal_of_mean(256.0, 1.0, 1..=4_096).unwrap();
+        let arrivals = Arrivals::try_poisson(18.0, 1).unwrap();
+        let load = SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 1);
+        let mut source = Stream::new(load.take(requests));
+        run(&tally, Scheduling::OneStepAhead, &mut source, &mut ())
+    };
+    let (few, _) = served(2_000);
+    let (many, totals) = served(20_000);
+    assert_eq!(totals.completed, 20_000);
+    assert!(totals.steps > 50_000, "{}", totals.steps);
+    // A longer run has higher peaks: a buffer may double once more.
+    assert!(many <= few + 10, "{few} -> {many}");
+}
