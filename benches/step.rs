@@ -4,7 +4,7 @@
 
 mod support;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rooflut::model;
 use rooflut::step::{
     Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
@@ -12,6 +12,8 @@ use rooflut::step::{
 use rooflut::table::sets;
 use std::hint::black_box;
 use support::csv_tables::CsvTables;
+use support::served::{roofline, tabulated};
+use support::{QUERIES, queries};
 
 const MIXED: StepBatch<'static> = StepBatch {
     prefill: &[Chunk {
@@ -77,5 +79,37 @@ fn step(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, step);
+/// What the simulator asks for most: the total of a step in which requests only decode.
+fn decode(c: &mut Criterion) {
+    let groups: Vec<DecodeGroup> = queries(1, 256)
+        .into_iter()
+        .zip(queries(128, 8_192))
+        .map(|(requests, kv_len)| DecodeGroup {
+            requests,
+            kv_tokens: u64::from(requests) * u64::from(kv_len),
+        })
+        .collect();
+    let (plain, tabulated) = (roofline(), tabulated());
+    let mut group = c.benchmark_group("decode step, 1024 queries");
+    group.throughput(Throughput::Elements(QUERIES as u64));
+    group.bench_function("TabulatedModel::decode_time", |b| {
+        let time = |&group| tabulated.decode_time(black_box(group)).0;
+        b.iter(|| groups.iter().map(time).sum::<f64>());
+    });
+    group.bench_function("RooflineModel::step_time", |b| {
+        b.iter(|| {
+            let time = |&group| {
+                let batch = StepBatch {
+                    prefill: &[],
+                    decode: &[black_box(group)],
+                };
+                plain.step_time(&batch).total().0
+            };
+            groups.iter().map(time).sum::<f64>()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, step, decode);
 criterion_main!(benches);

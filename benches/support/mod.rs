@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)] // each bench includes it and uses its part
 
 pub mod csv_tables;
+pub mod served;
 
 /// Queries in one batch.
 pub const QUERIES: usize = 1024;

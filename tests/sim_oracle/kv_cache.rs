@@ -1,5 +1,7 @@
 //! The KV cache, block by block: whoever needs one looks at all of them.
 
+use std::collections::VecDeque;
+
 use rooflut::sim::{Content, PrefixCaching, Request};
 
 /// What a block holds, and all before it: two are the same exactly if all tokens up to their end are.
@@ -59,7 +61,7 @@ struct Block {
 pub(crate) struct KvCache {
     caching: bool,
     blocks: Vec<Block>,
-    free: Vec<usize>,
+    free: VecDeque<usize>,
     peak_used: usize,
     clock: u64,
 }
@@ -130,7 +132,7 @@ impl KvCache {
         for block in blocks.into_iter().rev() {
             self.blocks[block].holders -= 1;
             if self.blocks[block].holders == 0 {
-                self.free.push(block);
+                self.free.push_back(block);
             }
         }
     }

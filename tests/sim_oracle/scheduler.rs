@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::kv_cache::{KvCache, tokens};
 use super::plan::Plan;
 use super::sequence::Sequence;
-use rooflut::sim::{Policy, SimConfig};
+use rooflut::sim::{Policy, PrefixCaching, SimConfig};
 
 /// The queue, the running requests and the KV cache they share.
 #[derive(Debug)]
@@ -108,6 +108,9 @@ impl Scheduler {
 
     /// The blocks that a request has filled can be found.
     fn fill(&mut self, sequence: &Sequence) {
+        if self.config.prefix_caching == PrefixCaching::Disabled {
+            return;
+        }
         let block_size = self.config.block_size;
         for (block, end) in sequence.blocks.iter().zip(ends(sequence, block_size)) {
             if end <= sequence.computed() {

@@ -1,0 +1,86 @@
+//! The simulator: llama-3.1-8b on an H100 under load, decoding, and beside the straightforward engine
+//! that walks over all requests in each step (`tests/sim_oracle`).
+#![allow(missing_docs, clippy::expect_used, clippy::indexing_slicing)] // criterion's macros; benches may panic
+
+#[allow(dead_code, reason = "the tests read all of it")]
+#[path = "../tests/sim_oracle/mod.rs"]
+mod sim_oracle;
+mod support;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rooflut::sim::{Listed, Request, Simulator, Totals};
+use rooflut::step::{LatencyModel, TabulatedModel};
+use support::served::{alike, config, load, roofline, saturation, serve, tabulated};
+
+/// Requests per iteration: Poisson arrivals at 70 % of what the server can do, generated as they come.
+const REQUESTS: usize = 100_000;
+
+fn under_load(c: &mut Criterion) {
+    let simulator = Simulator::try_new(tabulated(), config(128)).expect("sound limits");
+    let rate = 0.7 * saturation(&simulator);
+    let totals = serve(&simulator, load(rate), REQUESTS);
+    println!(
+        "{rate:.2} requests per second: {} steps, {} preemptions",
+        totals.steps, totals.preemptions
+    );
+    let mut group = c.benchmark_group("under load");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(REQUESTS as u64));
+    group.bench_function("requests", |b| {
+        b.iter(|| serve(&simulator, load(rate), REQUESTS));
+    });
+    group.finish();
+}
+
+fn serve_all<M: LatencyModel>(simulator: &Simulator<M>, requests: &[Request]) -> Totals {
+    simulator.serve(&mut Listed::new(requests), &mut ())
+}
+
+/// A server with room for all, and requests that decode together.
+fn decoding(batch: u32) -> Simulator<TabulatedModel> {
+    let mut config = config(batch);
+    config.kv_blocks = u32::MAX;
+    Simulator::try_new(tabulated(), config).expect("sound limits")
+}
+
+fn steps(c: &mut Criterion) {
+    let mut group = c.benchmark_group("steps");
+    // Long outputs for the cost of a step alone: a request costs as much as a few of them.
+    for (batch, prompt, output) in [
+        (64, 512, 2_048),
+        (8, 16, 50_000),
+        (64, 16, 50_000),
+        (512, 16, 50_000),
+    ] {
+        let simulator = decoding(batch);
+        let requests = alike(batch as usize, prompt, output);
+        let steps = serve_all(&simulator, &requests).steps;
+        group.throughput(Throughput::Elements(steps));
+        group.bench_function(format!("{batch} requests, {output} tokens each"), |b| {
+            b.iter(|| serve_all(&simulator, &requests));
+        });
+    }
+    group.finish();
+}
+
+fn engines(c: &mut Criterion) {
+    let mut config = config(256);
+    // The plain engine follows every block's contents otherwise, as no engine in use does.
+    config.prefix_caching = PrefixCaching::Disabled;
+    let requests = alike(512, 128, 512);
+    let simulator = Simulator::try_new(tabulated(), config).expect("sound limits");
+    let plain = roofline();
+    let steps = serve_all(&simulator, &requests).steps;
+    assert_eq!(sim_oracle::run(&plain, config, &requests, &[]).steps, steps);
+    let mut group = c.benchmark_group("engines at batch 256");
+    group.throughput(Throughput::Elements(steps));
+    group.bench_function("rooflut", |b| b.iter(|| serve_all(&simulator, &requests)));
+    group.sample_size(20);
+    group.bench_function("straightforward", |b| {
+        b.iter(|| sim_oracle::run(&plain, config, &requests, &[]));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, under_load, steps, engines);
+criterion_main!(benches);

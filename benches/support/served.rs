@@ -1,0 +1,68 @@
+//! Servers of llama-3.1-8b on an H100, and what they serve.
+
+use rooflut::model::{self, MemoryLimits, MemoryPlan};
+use rooflut::sim::{
+    Arrivals, Lengths, Request, RequestMix, SimConfig, Simulator, Stream, SyntheticLoad, Totals,
+};
+use rooflut::step::{LatencyModel, Parallelism, RooflineModel, StepOptions, TabulatedModel};
+use rooflut::table::sets;
+
+/// The step model.
+pub fn roofline() -> RooflineModel {
+    let spec = model::find("llama-3.1-8b").expect("in the catalogue").spec;
+    RooflineModel::try_new(
+        &spec,
+        &sets::H100,
+        Parallelism::SINGLE,
+        StepOptions::default(),
+    )
+    .expect("in the set")
+}
+
+/// The same, with what depends on counts alone worked out.
+pub fn tabulated() -> TabulatedModel {
+    TabulatedModel::new(roofline(), 2_048)
+}
+
+/// A server with the memory of an H100.
+pub fn config(max_num_seqs: u32) -> SimConfig {
+    let spec = model::find("llama-3.1-8b").expect("in the catalogue").spec;
+    let limits = MemoryLimits::default();
+    let plan = MemoryPlan::try_new(&spec, &sets::H100.gpu, 1, limits).expect("it fits");
+    let mut config = SimConfig::new(spec.max_model_len, plan.kv_blocks);
+    config.max_num_seqs = max_num_seqs;
+    config
+}
+
+/// Lognormal prompts and outputs of 512 and 256 tokens on average, as spread as exponential ones.
+pub fn load(requests_per_s: f64) -> SyntheticLoad {
+    let prompt = Lengths::try_lognormal_of_mean(512.0, 1.0, 1..=16_384).expect("a mean");
+    let output = Lengths::try_lognormal_of_mean(256.0, 1.0, 1..=16_384).expect("a mean");
+    let arrivals = Arrivals::try_poisson(requests_per_s, 42).expect("a rate");
+    SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 42)
+}
+
+/// Requests per second of [`load`] that the server completes if there are always some in the queue.
+pub fn saturation<M: LatencyModel>(simulator: &Simulator<M>) -> f64 {
+    let totals = serve(simulator, load(1e6), 20_000);
+    totals.completed as f64 / totals.makespan().0
+}
+
+/// Serves the first requests of a load.
+pub fn serve<M: LatencyModel>(
+    simulator: &Simulator<M>,
+    load: SyntheticLoad,
+    requests: usize,
+) -> Totals {
+    simulator.serve(&mut Stream::new(load.take(requests)), &mut ())
+}
+
+/// Requests that come all at once and are all alike.
+pub fn alike(requests: usize, prompt_tokens: u32, output_tokens: u32) -> Vec<Request> {
+    let request = Request {
+        prompt_tokens,
+        output_tokens,
+        ..Request::default()
+    };
+    vec![request; requests]
+}
