@@ -8,7 +8,7 @@ mod sim_oracle;
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rooflut::sim::{Listed, Request, Simulator, Totals};
+use rooflut::sim::{Listed, PrefixCaching, Request, Simulator, Totals};
 use rooflut::step::{LatencyModel, TabulatedModel};
 use support::served::{alike, config, load, roofline, saturation, serve, tabulated};
 
