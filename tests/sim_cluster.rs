@@ -19,6 +19,8 @@ use sim_support::{Linear, simulator};
 struct Seen {
     outcomes: Vec<(usize, Outcome)>,
     steps: Vec<StepRecord>,
+    /// Sum of all gaps between tokens.
+    gap_ns: u64,
 }
 
 impl Observer for Seen {
@@ -26,6 +28,11 @@ impl Observer for Seen {
 
     fn step(&mut self, step: &StepRecord) {
         self.steps.push(*step);
+        self.gap_ns += step.duration_ns * u64::from(step.decode_requests);
+    }
+
+    fn resumed(&mut self, _: usize, gap_ns: u64) {
+        self.gap_ns += gap_ns;
     }
 
     fn left(&mut self, place: usize, record: &RequestRecord) {
@@ -71,6 +78,12 @@ fn serve(config: SimConfig, replicas: u32, router: Router, requests: &[Request])
     let totals = cluster.serve(&mut Listed::new(requests), &mut seen);
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
+    assert_eq!(totals.replicas, replicas);
+    let decoding_ns = |(_, outcome): &(usize, Outcome)| match outcome {
+        Outcome::Completed(timing) => timing.finish_ns - timing.first_token_ns,
+        Outcome::Rejected(_) => 0,
+    };
+    assert_eq!(seen.gap_ns, seen.outcomes.iter().map(decoding_ns).sum());
     seen.outcomes.sort_by_key(|(place, _)| *place);
     seen
 }

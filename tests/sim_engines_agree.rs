@@ -11,7 +11,7 @@ mod sim_support;
 use proptest::prelude::*;
 use rooflut::sim::{
     Content, Listed, Observer, Outcome, Policy, PrefixCaching, Request, RequestRecord, Scheduling,
-    SimConfig,
+    SimConfig, StepRecord,
 };
 use sim_oracle::kv_cache::LISTED_TOKENS;
 use sim_support::{Linear, simulator};
@@ -101,22 +101,42 @@ fn servers() -> impl Strategy<Value = SimConfig> {
     )
 }
 
-/// Writes down what became of each.
-struct Outcomes(Vec<Option<Outcome>>);
+/// Writes down what became of each, and the gaps between tokens.
+struct Seen {
+    outcomes: Vec<Option<Outcome>>,
+    gaps_ns: Vec<u64>,
+}
 
-impl Observer for Outcomes {
+impl Observer for Seen {
+    const EACH_STEP: bool = true;
+
+    fn step(&mut self, step: &StepRecord) {
+        let decoding = std::iter::repeat_n(step.duration_ns, step.decode_requests as usize);
+        self.gaps_ns.extend(decoding);
+    }
+
+    fn resumed(&mut self, _: usize, gap_ns: u64) {
+        self.gaps_ns.push(gap_ns);
+    }
+
     fn left(&mut self, place: usize, record: &RequestRecord) {
-        assert_eq!(self.0[place].replace(record.outcome), None);
+        assert_eq!(self.outcomes[place].replace(record.outcome), None);
     }
 }
 
 fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let (model, naive) = (Linear::mixed(), Linear::mixed());
-    let mut outcomes = Outcomes(vec![None; requests.len()]);
+    let mut seen = Seen {
+        outcomes: vec![None; requests.len()],
+        gaps_ns: Vec::new(),
+    };
     let mut source = Listed::new(requests).with_ids(ids, LISTED_TOKENS);
-    let totals = simulator(&model, config).serve(&mut source, &mut outcomes);
-    let expected = sim_oracle::run(&naive, config, requests, ids);
-    let outcomes: Vec<Outcome> = outcomes.0.into_iter().flatten().collect();
+    let totals = simulator(&model, config).serve(&mut source, &mut seen);
+    let mut expected = sim_oracle::run(&naive, config, requests, ids);
+    seen.gaps_ns.sort_unstable();
+    expected.gaps_ns.sort_unstable();
+    assert_eq!(seen.gaps_ns, expected.gaps_ns);
+    let outcomes: Vec<Outcome> = seen.outcomes.into_iter().flatten().collect();
     assert_eq!(outcomes, expected.outcomes);
     assert_eq!(model.batches.into_inner(), naive.batches.into_inner());
     assert_eq!(totals.steps, expected.steps);

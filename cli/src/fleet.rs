@@ -1,6 +1,6 @@
 //! One server, or several behind a router.
 
-use rooflut::sim::{Cluster, Observer, SimConfig, SimReport, Simulator, Source};
+use rooflut::sim::{Cluster, Observer, SimConfig, SimReport, Simulator, Source, Totals};
 use rooflut::step::Tally;
 
 use crate::args::PolicyArgs;
@@ -31,8 +31,16 @@ impl<'m> Fleet<'m> {
         fleet.map_err(Error::Sim)
     }
 
-    /// Serves what comes from `source`, while `observer` looks on.
-    pub(crate) fn serve(
+    /// Serves what comes from `source`, while `observer` looks on, and keeps no record.
+    pub(crate) fn totals(&self, source: &mut impl Source, observer: &mut impl Observer) -> Totals {
+        match self {
+            Fleet::One(server) => server.serve(source, observer),
+            Fleet::Several(servers) => servers.serve(source, observer),
+        }
+    }
+
+    /// Serves what comes from `source`, while `observer` looks on, and keeps a record of each request.
+    pub(crate) fn report(
         &self,
         source: &mut impl Source,
         observer: &mut impl Observer,

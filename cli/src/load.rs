@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use rooflut::sim::{Listed, SimReport, Source, Stream};
+use rooflut::sim::{LatencyLimits, Listed, Stream};
 use rooflut_traces::{LISTED_BLOCK_TOKENS, Trace};
 
 use crate::args::{RunArgs, TraceArgs};
 use crate::error::Error;
 use crate::fleet::Fleet;
 use crate::output::plural;
-use crate::progress::Bar;
 use crate::run_files::StepFiles;
 use crate::run_json::LoadJson;
+use crate::served::Served;
 use crate::trace;
 use crate::workload::{Requests, Workload};
 
@@ -32,27 +32,38 @@ impl<'a> Load<'a> {
         Workload::try_new(&args.workload).map(Load::Workload)
     }
 
-    /// Lets `fleet` serve it, while the files are written that want to see each step.
+    /// Requests of it.
+    pub(crate) fn requests(&self) -> u64 {
+        match self {
+            Load::Trace(_, trace) => trace.requests.len() as u64,
+            Load::Workload(workload) => workload.count(),
+        }
+    }
+
+    /// Lets `fleet` serve it, and keeps a record of each request if `keep` says so or they are in
+    /// memory anyway.
     pub(crate) fn serve(
         &self,
         fleet: &Fleet<'_>,
         max_model_len: u32,
+        keep: bool,
+        limits: Option<LatencyLimits>,
         files: Option<&mut StepFiles>,
-    ) -> Result<SimReport, Error> {
+    ) -> Result<Served, Error> {
         let workload = match self {
             Load::Trace(_, trace) => {
-                let ids = Listed::new(&trace.requests);
-                let mut source = ids.with_ids(&trace.listed_ids, LISTED_BLOCK_TOKENS);
-                return Ok(serve(fleet, &mut source, files));
+                let listed = Listed::new(&trace.requests);
+                let mut source = listed.with_ids(&trace.listed_ids, LISTED_BLOCK_TOKENS);
+                return Ok(Served::kept(fleet, &mut source, limits, files));
             }
             Load::Workload(workload) => workload,
         };
         Ok(match workload.requests(max_model_len)? {
             Requests::Open(requests) => {
                 let mut stream = Stream::new(requests).with_total(workload.count());
-                serve(fleet, &mut stream, files)
+                Served::new(fleet, &mut stream, keep, limits, files)
             }
-            Requests::Closed(mut requests) => serve(fleet, &mut requests, files),
+            Requests::Closed(mut users) => Served::new(fleet, &mut users, keep, limits, files),
         })
     }
 
@@ -81,14 +92,5 @@ impl<'a> Load<'a> {
             Load::Trace(..) => None,
             Load::Workload(workload) => Some(workload.seed()),
         }
-    }
-}
-
-/// Looks at each step only if somebody wants to.
-fn serve(fleet: &Fleet<'_>, source: &mut impl Source, files: Option<&mut StepFiles>) -> SimReport {
-    let mut bar = Bar::new();
-    match files {
-        Some(files) => fleet.serve(source, &mut (bar, files)),
-        None => fleet.serve(source, &mut bar),
     }
 }

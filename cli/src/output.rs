@@ -100,10 +100,15 @@ const INDENT: usize = 11;
 
 /// `label` and `text` in two columns, over as many lines as it takes.
 pub(crate) fn wrapped(label: &str, text: &str) -> String {
+    wrapped_at(INDENT, label, text)
+}
+
+/// The same, with text that begins after `indent` characters.
+pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
     let mut lines = String::new();
     let mut first = format!("  {label}");
-    for line in fold(text, WIDTH - INDENT) {
-        let line = format!("{:<INDENT$}{line}", std::mem::take(&mut first));
+    for line in fold(text, WIDTH.saturating_sub(indent)) {
+        let line = format!("{:<indent$}{line}", std::mem::take(&mut first));
         lines.push_str(line.trim_end());
         lines.push('\n');
     }
@@ -199,6 +204,7 @@ pub(crate) struct StatsMs {
     mean: Option<f64>,
     p50: Option<f64>,
     p90: Option<f64>,
+    p95: Option<f64>,
     p99: Option<f64>,
 }
 
@@ -208,6 +214,7 @@ impl From<Option<Stats>> for StatsMs {
             mean: stats.map(|s| s.mean.ms()),
             p50: stats.map(|s| s.p50.ms()),
             p90: stats.map(|s| s.p90.ms()),
+            p95: stats.map(|s| s.p95.ms()),
             p99: stats.map(|s| s.p99.ms()),
         }
     }

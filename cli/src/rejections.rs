@@ -1,6 +1,6 @@
 //! Why requests were rejected, and what would help.
 
-use rooflut::sim::{Outcome, Rejection, RequestRecord, SimConfig};
+use rooflut::sim::{Observer, Outcome, Rejection, RequestRecord, SimConfig};
 use serde::Serialize;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
@@ -8,7 +8,7 @@ use crate::config_json::Window;
 use crate::output::count;
 
 /// Rejected requests by reason.
-#[derive(Default, Serialize)]
+#[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct Rejections {
     empty_prompt: u64,
     empty_output: u64,
@@ -17,6 +17,14 @@ pub(crate) struct Rejections {
     too_many_kv_blocks: u64,
     queue_full: u64,
     other: u64,
+}
+
+impl Observer for Rejections {
+    fn left(&mut self, _: usize, record: &RequestRecord) {
+        if let Outcome::Rejected(reason) = &record.outcome {
+            self.count(reason);
+        }
+    }
 }
 
 /// Requests that were rejected for one reason.
@@ -92,17 +100,6 @@ impl LengthLimit {
 }
 
 impl Rejections {
-    /// Counts those of a run.
-    pub(crate) fn of(records: &[RequestRecord]) -> Rejections {
-        let mut rejections = Rejections::default();
-        for record in records {
-            if let Outcome::Rejected(reason) = &record.outcome {
-                rejections.count(reason);
-            }
-        }
-        rejections
-    }
-
     fn count(&mut self, reason: &Rejection) {
         *match reason {
             Rejection::EmptyPrompt => &mut self.empty_prompt,

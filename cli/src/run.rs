@@ -6,10 +6,12 @@ use rooflut::table::Strictness;
 use crate::args::RunArgs;
 use crate::error::Error;
 use crate::fleet::Fleet;
+use crate::goodput::goodput_limits;
 use crate::load::Load;
 use crate::output::Answered;
 use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
+use crate::served::MOST_KEPT;
 use crate::server::Placement;
 
 /// Tokens of a step up to which its time is worked out beforehand.
@@ -26,13 +28,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let load = Load::try_new(args)?;
     let fleet = Fleet::try_new(&model, config, &args.policy)?;
     let mut files = RunFiles::create(args, &placement.to_string())?;
-    let report = load.serve(&fleet, config.max_model_len, files.of_steps())?;
+    let limits = goodput_limits(&args.goodput);
+    let keep = args.requests_out.is_some() || load.requests() <= MOST_KEPT;
+    let served = load.serve(&fleet, config.max_model_len, keep, limits, files.of_steps())?;
     let outcome = Outcome {
         args,
         load: &load,
         placement: &placement,
         config: &config,
-        report: &report,
+        summary: &served.summary,
+        rejections: &served.rejections,
         origins: model.origins(),
     };
     let text = if args.json {
@@ -40,7 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     } else {
         outcome.text()
     };
-    files.finish(&report.records)?;
+    files.finish(&served.records)?;
     Ok(Answered {
         text,
         failure: outcome.failure(),

@@ -4,10 +4,12 @@ use rooflut::sim::QueueGrowth;
 use serde::Serialize;
 
 use crate::args::RunArgs;
+use crate::goodput::GoodputJson;
 use crate::model_source::WeightsJson;
 use crate::origins::OriginsJson;
 use crate::output::StatsMs;
 use crate::rejections::Rejections;
+use crate::shares::Shares;
 use crate::workload::{ClosedJson, OpenJson};
 
 /// A run, as JSON has it.
@@ -21,10 +23,16 @@ pub(crate) struct RunJson<'r> {
     pub(crate) seed: Option<u64>,
     pub(crate) ttft_ms: StatsMs,
     pub(crate) tpot_ms: StatsMs,
+    pub(crate) itl_ms: StatsMs,
     pub(crate) e2e_ms: StatsMs,
     pub(crate) queue_ms: StatsMs,
+    /// Largest relative error of the percentiles but those of `itl_ms`: 0 where they are exact.
+    pub(crate) percentile_error: f64,
+    /// The same of `itl_ms`.
+    pub(crate) itl_percentile_error: f64,
     pub(crate) queue_growth: Option<QueueGrowthJson>,
     pub(crate) throughput: ThroughputJson,
+    pub(crate) goodput: Option<GoodputJson>,
     pub(crate) requests: u64,
     pub(crate) completed: u64,
     pub(crate) rejected: u64,
@@ -32,6 +40,8 @@ pub(crate) struct RunJson<'r> {
     pub(crate) preemptions: u64,
     pub(crate) steps: u64,
     pub(crate) makespan_s: f64,
+    pub(crate) busy_share: f64,
+    pub(crate) running_mean: f64,
     pub(crate) kv_blocks: u32,
     pub(crate) kv_blocks_peak: u32,
     pub(crate) kv_blocks_mean: f64,
@@ -46,6 +56,8 @@ pub(crate) struct RunJson<'r> {
     pub(crate) kv_dtype: &'static str,
     pub(crate) provenance: Option<&'static str>,
     pub(crate) time_share_by_origin: OriginsJson,
+    pub(crate) time_share_by_part: Shares,
+    pub(crate) time_share_by_binding: Shares,
     pub(crate) table_engine: &'static str,
     pub(crate) table_source: &'static str,
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::ValueEnum;
-use rooflut::sim::{QueueGrowth, Scheduling, SimConfig, SimReport, Stats};
+use rooflut::sim::{Scheduling, SimConfig, Summary, TokenGaps};
 use rooflut::step::Origins;
 use rooflut::table::{Origin, Provenance};
 
@@ -11,10 +11,11 @@ use crate::args::{PolicyName, RunArgs, Switch};
 use crate::error::Error;
 use crate::load::Load;
 use crate::origins::describe;
-use crate::output::{Align, Grid, count, json, ms, number, percent, plural, wrapped};
+use crate::output::{count, json, number, plural, wrapped};
 use crate::rejections::{LengthLimit, Rejected, Rejections};
 use crate::run_json::{RunJson, ScenarioJson, ThroughputJson};
 use crate::server::Placement;
+use crate::shares::Shares;
 
 /// A run and what it was a run of.
 pub(crate) struct Outcome<'r> {
@@ -22,7 +23,8 @@ pub(crate) struct Outcome<'r> {
     pub(crate) load: &'r Load<'r>,
     pub(crate) placement: &'r Placement,
     pub(crate) config: &'r SimConfig,
-    pub(crate) report: &'r SimReport,
+    pub(crate) summary: &'r Summary,
+    pub(crate) rejections: &'r Rejections,
     pub(crate) origins: Origins,
 }
 
@@ -37,9 +39,7 @@ impl Outcome<'_> {
 
     fn write_text(&self, text: &mut String) -> std::fmt::Result {
         self.write_setup(text)?;
-        self.write_latencies(text)?;
-        self.write_totals(text)?;
-        self.write_overload(text)?;
+        self.write_figures(text)?;
         if self.args.alone {
             writeln!(
                 text,
@@ -90,87 +90,6 @@ impl Outcome<'_> {
         Ok(())
     }
 
-    fn write_latencies(&self, text: &mut String) -> std::fmt::Result {
-        let mut grid = Grid::new(&[
-            ("latency", Align::Left),
-            ("mean ms", Align::Right),
-            ("p50 ms", Align::Right),
-            ("p90 ms", Align::Right),
-            ("p99 ms", Align::Right),
-        ]);
-        let summary = &self.report.summary;
-        for (name, stats) in [
-            ("TTFT   time to first token", summary.ttft),
-            ("TPOT   time per output token", summary.tpot),
-            ("E2E    arrival to last token", summary.e2e),
-            ("queue  arrival to scheduling", summary.queue),
-        ] {
-            let cell = |of: fn(&Stats) -> _| stats.as_ref().map_or("-".to_owned(), |s| ms(of(s)));
-            grid.row(vec![
-                name.to_owned(),
-                cell(|s| s.mean),
-                cell(|s| s.p50),
-                cell(|s| s.p90),
-                cell(|s| s.p99),
-            ]);
-        }
-        text.write_str(&grid.render(2))
-    }
-
-    fn write_totals(&self, text: &mut String) -> std::fmt::Result {
-        let summary = &self.report.summary;
-        let throughput = &summary.throughput;
-        writeln!(
-            text,
-            "\n  throughput   {} requests/s, {} output tokens/s, {} tokens/s with prompts",
-            number(throughput.requests_per_s, 2),
-            number(throughput.output_tokens_per_s, 0),
-            number(throughput.total_tokens_per_s, 0),
-        )?;
-        writeln!(
-            text,
-            "  completed    {} of {} in {} simulated s, {}, {}",
-            count(summary.completed),
-            plural(self.report.records.len() as u64, "request"),
-            number(summary.makespan.0, 2),
-            plural(summary.steps, "step"),
-            plural(summary.preemptions, "preemption"),
-        )?;
-        for rejected in self.rejected() {
-            let requests = count(rejected.requests);
-            writeln!(text, "  rejected     {requests}: {}", rejected.cause)?;
-        }
-        let kv = &summary.kv;
-        writeln!(
-            text,
-            "  KV cache     {} of {} blocks of {} tokens at the peak ({})",
-            count(kv.peak_blocks.into()),
-            count(kv.blocks.into()),
-            self.config.block_size,
-            percent(100.0 * f64::from(kv.peak_blocks) / f64::from(kv.blocks)),
-        )
-    }
-
-    /// Says so where the queue grows all the time, which it cannot where users wait.
-    fn write_overload(&self, text: &mut String) -> std::fmt::Result {
-        if self.args.workload.users.is_some() {
-            return Ok(());
-        }
-        let summary = &self.report.summary;
-        let mean_step = self.origins.total() * (1.0 / summary.steps.max(1) as f64);
-        let growth = QueueGrowth::of(&self.report.records);
-        let Some(growth) = growth.filter(|growth| growth.is_overload(mean_step)) else {
-            return Ok(());
-        };
-        writeln!(
-            text,
-            "\n  the server does not keep up with this rate: the mean queue time grows from {} ms in the\n  \
-             first quarter of the requests to {} ms in the last",
-            ms(growth.first_quarter),
-            ms(growth.last_quarter),
-        )
-    }
-
     /// What is asked beside the defaults.
     fn policies(&self) -> String {
         let args = &self.args.policy;
@@ -191,23 +110,29 @@ impl Outcome<'_> {
         text
     }
 
-    fn length_limit(&self) -> LengthLimit {
+    pub(crate) fn length_limit(&self) -> LengthLimit {
         let flag = self.args.server.max_model_len;
         LengthLimit::of(flag, self.placement.model.window)
     }
 
-    fn rejected(&self) -> Vec<Rejected> {
-        Rejections::of(&self.report.records).explain(self.config, self.length_limit())
+    /// Requests of the run.
+    pub(crate) fn requests(&self) -> u64 {
+        self.summary.completed + self.summary.rejected
+    }
+
+    /// Requests that were rejected, by reason.
+    pub(crate) fn rejected(&self) -> Vec<Rejected> {
+        self.rejections.explain(self.config, self.length_limit())
     }
 
     /// The error of a run that has served nothing.
     pub(crate) fn failure(&self) -> Option<Error> {
-        (self.report.summary.completed == 0).then(|| Error::AllRejected(self.rejected()))
+        (self.summary.completed == 0).then(|| Error::AllRejected(self.rejected()))
     }
 
     /// For programs.
     pub(crate) fn json(&self) -> Result<String, Error> {
-        let summary = &self.report.summary;
+        let summary = self.summary;
         let throughput = &summary.throughput;
         let Placement { model, set, tp, .. } = self.placement;
         json(&RunJson {
@@ -219,21 +144,27 @@ impl Outcome<'_> {
             seed: self.load.seed(),
             ttft_ms: summary.ttft.into(),
             tpot_ms: summary.tpot.into(),
+            itl_ms: summary.itl.into(),
             e2e_ms: summary.e2e.into(),
             queue_ms: summary.queue.into(),
-            queue_growth: QueueGrowth::of(&self.report.records).map(Into::into),
+            percentile_error: summary.percentile_error,
+            itl_percentile_error: TokenGaps::RELATIVE_ERROR,
+            queue_growth: summary.queue_growth.map(Into::into),
             throughput: ThroughputJson {
                 requests_per_s: throughput.requests_per_s,
                 output_tokens_per_s: throughput.output_tokens_per_s,
                 total_tokens_per_s: throughput.total_tokens_per_s,
             },
-            requests: self.report.records.len() as u64,
+            goodput: summary.goodput.map(Into::into),
+            requests: self.requests(),
             completed: summary.completed,
             rejected: summary.rejected,
-            rejected_by_reason: Rejections::of(&self.report.records),
+            rejected_by_reason: *self.rejections,
             preemptions: summary.preemptions,
             steps: summary.steps,
             makespan_s: summary.makespan.0,
+            busy_share: summary.server.busy_share,
+            running_mean: summary.server.mean_running,
             kv_blocks: summary.kv.blocks,
             kv_blocks_peak: summary.kv.peak_blocks,
             kv_blocks_mean: summary.kv.mean_blocks,
@@ -247,6 +178,8 @@ impl Outcome<'_> {
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.origins.worst().map(Provenance::name),
             time_share_by_origin: (&self.origins).into(),
+            time_share_by_part: Shares::by_part(&self.origins),
+            time_share_by_binding: Shares::by_binding(&self.origins),
             table_engine: set.origin.engine,
             table_source: set.origin.source,
         })

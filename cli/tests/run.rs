@@ -8,21 +8,25 @@ use support::{failure, failure_with_answer, json, number, rooflut, success, text
 #[test]
 fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
     let text = success(&[]);
-    assert!(text.lines().count() <= 25, "{text}");
+    assert!(text.lines().count() <= 27, "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     for word in [
         "llama-3.1-8b",
         "h100",
         "TTFT",
         "TPOT",
+        "ITL",
         "E2E",
         "queue",
+        "p95 ms",
         "p99 ms",
         "requests/s",
         "KV cache",
         "preemptions",
         "aiconfigurator",
         "interpolated",
+        "bound by",
+        "% gate_up",
         "Try next",
     ] {
         assert!(text.contains(word), "no {word} in\n{text}");
@@ -49,9 +53,10 @@ fn the_readme_shows_what_it_prints() {
 #[test]
 fn the_answer_is_consistent() {
     let answer = json(&["run", "--requests", "300"]);
-    for name in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {
+    for name in ["ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "queue_ms"] {
         let at = |key: &str| number(&answer, &format!("/{name}/{key}"));
-        assert!(at("p50") <= at("p90") && at("p90") <= at("p99"), "{answer}");
+        assert!(at("p50") <= at("p90") && at("p90") <= at("p95"), "{answer}");
+        assert!(at("p95") <= at("p99"), "{answer}");
         assert!(at("mean") > 0.0 && at("mean") <= at("p99"), "{answer}");
     }
     assert!(number(&answer, "/ttft_ms/p50") <= number(&answer, "/e2e_ms/p50"));
@@ -65,13 +70,20 @@ fn the_answer_is_consistent() {
     assert!((rates - 3.0).abs() < 1e-9);
     let per_second = number(&answer, "/throughput/requests_per_s");
     assert!((per_second * number(&answer, "/makespan_s") - 300.0).abs() < 1e-6);
-    let shares: f64 = answer["time_share_by_origin"]
-        .as_object()
-        .expect("shares")
-        .values()
-        .filter_map(Value::as_f64)
-        .sum();
-    assert!((shares - 1.0).abs() < 1e-9);
+    // All requests have the same number of gaps.
+    let means = number(&answer, "/itl_ms/mean") / number(&answer, "/tpot_ms/mean");
+    assert!((means - 1.0).abs() < 1e-9, "{answer}");
+    for by in ["origin", "part", "binding"] {
+        let shares = answer[format!("time_share_by_{by}")].as_object();
+        let shares: f64 = shares
+            .expect("shares")
+            .values()
+            .filter_map(Value::as_f64)
+            .sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{by}");
+    }
+    assert!(number(&answer, "/time_share_by_part/gate_up") > 0.2);
+    assert!(number(&answer, "/time_share_by_binding/memory") > 0.5);
 }
 
 #[test]

@@ -116,6 +116,10 @@ impl Iterator for Arrivals {
         };
         Some(Seconds(mean_gaps / self.requests_per_s).to_nanos())
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::MAX, None)
+    }
 }
 
 #[cfg(test)]

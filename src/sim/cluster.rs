@@ -290,6 +290,7 @@ impl Source for Inbox {
 struct Outbox<O> {
     left: Vec<(usize, RequestRecord)>,
     steps: Vec<StepRecord>,
+    resumed: Vec<(usize, u64)>,
     reader: PhantomData<O>,
 }
 
@@ -298,16 +299,20 @@ impl<O> Default for Outbox<O> {
         Outbox {
             left: Vec::new(),
             steps: Vec::new(),
+            resumed: Vec::new(),
             reader: PhantomData,
         }
     }
 }
 
 impl<O: Observer> Outbox<O> {
-    /// Tells the steps.
+    /// Tells the steps, and who went on after a preemption.
     fn forward(&mut self, replica: u32, observer: &mut O) {
         for step in self.steps.drain(..) {
             observer.step(&StepRecord { replica, ..step });
+        }
+        for (place, gap_ns) in self.resumed.drain(..) {
+            observer.resumed(place, gap_ns);
         }
     }
 }
@@ -317,6 +322,10 @@ impl<O: Observer> Observer for Outbox<O> {
 
     fn step(&mut self, step: &StepRecord) {
         self.steps.push(*step);
+    }
+
+    fn resumed(&mut self, place: usize, gap_ns: u64) {
+        self.resumed.push((place, gap_ns));
     }
 
     fn left(&mut self, place: usize, record: &RequestRecord) {

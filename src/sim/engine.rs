@@ -1,8 +1,8 @@
 //! A simulated server, for its users.
 
 use crate::sim::metrics::Totals;
-use crate::sim::observer::Observer;
-use crate::sim::report::{Collector, Recorder};
+use crate::sim::observer::{Observer, OnProgress};
+use crate::sim::report::Collector;
 use crate::sim::run::Run;
 use crate::sim::source::{Listed, Source};
 use crate::sim::{Request, SimConfig, SimError, SimReport};
@@ -66,9 +66,7 @@ impl<M: LatencyModel> Simulator<M> {
 
     /// As [`run`](Simulator::run), and calls `observe` now and then and once at the end.
     pub fn run_observed(&self, requests: &[Request], observe: impl FnMut(Progress)) -> SimReport {
-        let mut recorder = Recorder::new(requests, observe);
-        let totals = self.serve(&mut Listed::new(requests), &mut recorder);
-        recorder.into_report(&totals)
+        self.run_source(&mut Listed::new(requests), &mut OnProgress(observe))
     }
 
     /// Serves what comes from `source`, while `observer` looks on, and keeps what became of each request,

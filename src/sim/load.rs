@@ -95,6 +95,10 @@ impl Iterator for SyntheticLoad {
         }
         Some(request)
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::MAX, None)
+    }
 }
 
 /// A turn to come and the session that it is of, in the order of arrivals; sessions that began

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::RequestRecord;
 use crate::sim::observer::StepRecord;
 use crate::sim::record::span;
+use crate::sim::{Goodput, QueueGrowth, RequestRecord, Stats};
 use crate::units::Seconds;
 
 /// Figures of a whole run.
@@ -25,30 +25,26 @@ pub struct Summary {
     pub ttft: Option<Stats>,
     /// Time per output token after the first; none if no served request has a second token.
     pub tpot: Option<Stats>,
+    /// Inter-token latency: all gaps between consecutive tokens of a request; none if there are none,
+    /// or if nobody looked at each step (`TokenGaps` does, and `Digest`).
+    pub itl: Option<Stats>,
     /// Time from the arrival to the last token; none if nothing was served.
     pub e2e: Option<Stats>,
-    /// Time from the arrival to the first scheduling; none if nothing was served.
+    /// Time from the engine's first sight to the first scheduling; none if nothing was served.
     pub queue: Option<Stats>,
+    /// The largest relative error of the percentiles of `ttft`, `tpot`, `e2e` and `queue`: 0 where they
+    /// are exact. Means are exact.
+    pub percentile_error: f64,
+    /// Queue times at the beginning and at the end; none where fewer than four requests were served.
+    pub queue_growth: Option<QueueGrowth>,
+    /// Requests served within limits; none if nobody gave any.
+    pub goodput: Option<Goodput>,
     /// Served work per second of the makespan.
     pub throughput: Throughput,
+    /// Use of the server.
+    pub server: ServerUse,
     /// Use of the KV cache.
     pub kv: KvUse,
-}
-
-/// Mean and percentiles over requests.
-///
-/// A percentile between two values is interpolated linearly, as numpy does by default.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Arithmetic mean.
-    pub mean: Seconds,
-    /// Median.
-    pub p50: Seconds,
-    /// 90th percentile.
-    pub p90: Seconds,
-    /// 99th percentile.
-    pub p99: Seconds,
 }
 
 /// Work per second; zero if nothing was served.
@@ -61,6 +57,16 @@ pub struct Throughput {
     pub output_tokens_per_s: f64,
     /// Tokens of prompts, cached ones included, and of outputs.
     pub total_tokens_per_s: f64,
+}
+
+/// How busy the server was, over the makespan; zero if nothing was served.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ServerUse {
+    /// Share of the time in which a step ran, averaged over the replicas.
+    pub busy_share: f64,
+    /// Requests that held a sequence slot, averaged over the time, of all replicas.
+    pub mean_running: f64,
 }
 
 /// Use of the KV cache; shared blocks of prefix hits do not count.
@@ -79,6 +85,8 @@ pub struct KvUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Totals {
+    /// Replicas that served.
+    pub replicas: u32,
     /// Requests served in full.
     pub completed: u64,
     /// Requests that can never be served.
@@ -141,6 +149,7 @@ impl Totals {
             (one, None) | (None, one) => one,
         };
         Totals {
+            replicas: self.replicas + other.replicas,
             completed: self.completed + other.completed,
             rejected: self.rejected + other.rejected,
             preemptions: self.preemptions + other.preemptions,
@@ -166,59 +175,69 @@ impl Totals {
     }
 }
 
-impl Summary {
-    /// The figures of a run that has ended.
-    pub(super) fn new(records: &[RequestRecord], totals: &Totals) -> Summary {
+/// What a summary says of requests one by one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Latencies {
+    pub(super) ttft: Option<Stats>,
+    pub(super) tpot: Option<Stats>,
+    pub(super) itl: Option<Stats>,
+    pub(super) e2e: Option<Stats>,
+    pub(super) queue: Option<Stats>,
+    pub(super) percentile_error: f64,
+    pub(super) queue_growth: Option<QueueGrowth>,
+}
+
+impl Latencies {
+    /// Those of all records, exactly; but for the gaps between tokens, which no record has.
+    pub(super) fn of(records: &[RequestRecord]) -> Latencies {
         let mut values = Vec::with_capacity(records.len());
         let mut stats = |of: fn(&RequestRecord) -> Option<Seconds>| {
             values.clear();
             values.extend(records.iter().filter_map(of));
             Stats::of(&mut values)
         };
+        Latencies {
+            ttft: stats(RequestRecord::ttft),
+            tpot: stats(RequestRecord::tpot),
+            e2e: stats(RequestRecord::e2e),
+            queue: stats(RequestRecord::queue),
+            queue_growth: QueueGrowth::of(records),
+            ..Latencies::default()
+        }
+    }
+}
+
+impl Summary {
+    /// The figures of a run that has ended.
+    pub(super) fn new(latencies: Latencies, totals: &Totals) -> Summary {
         let makespan = totals.makespan();
+        let over_time = |amount_ns: f64| per_second(amount_ns / 1e9, makespan);
         Summary {
             completed: totals.completed,
             rejected: totals.rejected,
             preemptions: totals.preemptions,
             steps: totals.steps,
             makespan,
-            ttft: stats(RequestRecord::ttft),
-            tpot: stats(RequestRecord::tpot),
-            e2e: stats(RequestRecord::e2e),
-            queue: stats(RequestRecord::queue),
+            ttft: latencies.ttft,
+            tpot: latencies.tpot,
+            itl: latencies.itl,
+            e2e: latencies.e2e,
+            queue: latencies.queue,
+            percentile_error: latencies.percentile_error,
+            queue_growth: latencies.queue_growth,
+            goodput: None,
             throughput: Throughput::of(totals),
+            server: ServerUse {
+                busy_share: over_time(totals.busy_ns as f64) / f64::from(totals.replicas.max(1)),
+                mean_running: over_time(totals.running_ns as f64),
+            },
             kv: KvUse {
                 blocks: totals.kv_blocks,
                 peak_blocks: totals.peak_kv_blocks,
-                mean_blocks: per_second(totals.block_ns as f64 / 1e9, makespan),
+                mean_blocks: over_time(totals.block_ns as f64),
             },
         }
     }
-}
-
-impl Stats {
-    /// Sorts `values`; none if there are none.
-    ///
-    /// The mean adds up in ascending order, so that the order of the requests does not show in it.
-    fn of(values: &mut [Seconds]) -> Option<Stats> {
-        values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let sum: Seconds = values.iter().copied().sum();
-        Some(Stats {
-            mean: Seconds(sum.0 / values.len() as f64),
-            p50: percentile(values, 50)?,
-            p90: percentile(values, 90)?,
-            p99: percentile(values, 99)?,
-        })
-    }
-}
-
-/// The value below which `percent` of the sorted values lie.
-fn percentile(sorted: &[Seconds], percent: usize) -> Option<Seconds> {
-    let rank = sorted.len().checked_sub(1)? * percent; // in hundredths
-    let low = sorted.get(rank / 100)?;
-    let high = sorted.get(rank.div_ceil(100))?;
-    let share = (rank % 100) as f64 / 100.0;
-    Some(Seconds(low.0 + (high.0 - low.0) * share))
 }
 
 impl Throughput {
@@ -233,7 +252,7 @@ impl Throughput {
 }
 
 /// `amount` over `time`; zero over no time, in which nothing was served.
-fn per_second(amount: f64, time: Seconds) -> f64 {
+pub(super) fn per_second(amount: f64, time: Seconds) -> f64 {
     if time > Seconds::ZERO {
         amount / time.0
     } else {
@@ -245,30 +264,6 @@ fn per_second(amount: f64, time: Seconds) -> f64 {
 mod tests {
     use super::*;
     use crate::sim::{Outcome, Request, Timing};
-
-    fn seconds(values: &[f64]) -> Vec<Seconds> {
-        values.iter().copied().map(Seconds).collect()
-    }
-
-    #[test]
-    fn percentiles_interpolate_as_numpy_does() {
-        let stats = Stats::of(&mut seconds(&[4.0, 1.0, 3.0, 2.0])).unwrap();
-        // numpy.percentile([1, 2, 3, 4], [50, 90, 99])
-        assert_eq!(stats.p50, Seconds(2.5));
-        assert!((stats.p90.0 - 3.7).abs() < 1e-12);
-        assert!((stats.p99.0 - 3.97).abs() < 1e-12);
-        assert_eq!(stats.mean, Seconds(2.5));
-    }
-
-    #[test]
-    fn one_value_is_every_percentile_and_none_has_none() {
-        let stats = Stats::of(&mut seconds(&[0.25])).unwrap();
-        assert_eq!(
-            [stats.mean, stats.p50, stats.p90, stats.p99],
-            [Seconds(0.25); 4]
-        );
-        assert_eq!(Stats::of(&mut []), None);
-    }
 
     #[test]
     fn throughput_counts_served_requests_from_their_first_arrival() {

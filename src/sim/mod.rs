@@ -43,6 +43,14 @@
 //! # Ok::<(), rooflut::sim::SimError>(())
 //! ```
 //!
+//! # Figures
+//!
+//! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`] is exact. For millions of
+//! requests, [`Simulator::serve`] takes them from a [`Source`] one at a time and tells an [`Observer`]:
+//! `Digest` (feature `digest`) has the same summary, in about a megabyte whatever the number of requests, with
+//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`Goodput`]
+//! counts the requests that met [`LatencyLimits`].
+//!
 //! # The schedule
 //!
 //! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
@@ -77,8 +85,12 @@ mod closed_loop;
 mod cluster;
 mod config;
 mod content;
+#[cfg(feature = "digest")]
+mod digest;
 mod engine;
 mod error;
+mod goodput;
+mod interrupted;
 mod lengths;
 mod load;
 mod metrics;
@@ -88,6 +100,8 @@ mod parameter;
 mod plan;
 mod queue;
 mod queue_growth;
+#[cfg(feature = "digest")]
+mod queue_trend;
 mod random;
 mod record;
 mod report;
@@ -97,8 +111,13 @@ mod running;
 mod scheduler;
 mod sequence;
 mod session;
+#[cfg(feature = "digest")]
+mod sketch;
 mod source;
+mod stats;
 mod think_time;
+#[cfg(feature = "digest")]
+mod token_gaps;
 mod weights;
 
 pub use crate::engine::Scheduling;
@@ -106,11 +125,14 @@ pub use arrivals::Arrivals;
 pub use closed_loop::{ClosedLoop, LimitedLoop};
 pub use cluster::{Cluster, Router};
 pub use config::{Policy, PrefixCaching, SimConfig};
+#[cfg(feature = "digest")]
+pub use digest::Digest;
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};
+pub use goodput::{Goodput, LatencyLimits};
 pub use lengths::Lengths;
 pub use load::SyntheticLoad;
-pub use metrics::{KvUse, Stats, Summary, Throughput, Totals};
+pub use metrics::{KvUse, ServerUse, Summary, Throughput, Totals};
 pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use observer::{Observer, StepRecord};
 pub use queue_growth::QueueGrowth;
@@ -118,4 +140,7 @@ pub use record::{Outcome, RequestRecord, Timing};
 pub use report::SimReport;
 pub use request::{Content, Request};
 pub use source::{Listed, Source, Stream};
+pub use stats::Stats;
 pub use think_time::ThinkTime;
+#[cfg(feature = "digest")]
+pub use token_gaps::TokenGaps;

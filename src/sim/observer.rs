@@ -13,6 +13,11 @@ pub trait Observer {
         let _ = step;
     }
 
+    /// A request that was preempted after a token has its next one, `gap_ns` nanoseconds after the last.
+    fn resumed(&mut self, place: usize, gap_ns: u64) {
+        let _ = (place, gap_ns);
+    }
+
     /// A request has been served or rejected. `place` is that of the [`Source`](crate::sim::Source).
     fn left(&mut self, place: usize, record: &RequestRecord) {
         let _ = (place, record);
@@ -42,6 +47,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         }
     }
 
+    fn resumed(&mut self, place: usize, gap_ns: u64) {
+        let (first, second) = self;
+        first.resumed(place, gap_ns);
+        second.resumed(place, gap_ns);
+    }
+
     fn left(&mut self, place: usize, record: &RequestRecord) {
         let (first, second) = self;
         first.left(place, record);
@@ -63,6 +74,12 @@ impl<O: Observer> Observer for Option<O> {
     fn step(&mut self, step: &StepRecord) {
         if let Some(observer) = self {
             observer.step(step);
+        }
+    }
+
+    fn resumed(&mut self, place: usize, gap_ns: u64) {
+        if let Some(observer) = self {
+            observer.resumed(place, gap_ns);
         }
     }
 
@@ -88,12 +105,25 @@ impl<O: Observer> Observer for &mut O {
         (**self).step(step);
     }
 
+    fn resumed(&mut self, place: usize, gap_ns: u64) {
+        (**self).resumed(place, gap_ns);
+    }
+
     fn left(&mut self, place: usize, record: &RequestRecord) {
         (**self).left(place, record);
     }
 
     fn progress(&mut self, progress: &Progress) {
         (**self).progress(progress);
+    }
+}
+
+/// Calls a function with the progress of a run.
+pub(super) struct OnProgress<F>(pub(super) F);
+
+impl<F: FnMut(Progress)> Observer for OnProgress<F> {
+    fn progress(&mut self, progress: &Progress) {
+        (self.0)(*progress);
     }
 }
 
@@ -132,7 +162,7 @@ mod tests {
 
     /// Counts calls.
     #[derive(Default)]
-    struct Count<const EACH_STEP: bool>([u32; 3]);
+    struct Count<const EACH_STEP: bool>([u32; 4]);
 
     impl<const EACH_STEP: bool> Observer for Count<EACH_STEP> {
         const EACH_STEP: bool = EACH_STEP;
@@ -148,10 +178,15 @@ mod tests {
         fn progress(&mut self, _: &Progress) {
             self.0[2] += 1;
         }
+
+        fn resumed(&mut self, _: usize, _: u64) {
+            self.0[3] += 1;
+        }
     }
 
     fn tell<O: Observer>(observer: &mut O) -> bool {
         observer.step(&StepRecord::default());
+        observer.resumed(0, 1);
         observer.left(
             0,
             &RequestRecord {
@@ -177,7 +212,7 @@ mod tests {
         let mut often = Count::<true>::default();
         let mut pair = (Count::<false>::default(), (&mut often, None::<()>));
         assert!(tell(&mut pair));
-        assert_eq!((pair.0.0, pair.1.0.0), ([0, 1, 1], [1, 1, 1]));
+        assert_eq!((pair.0.0, pair.1.0.0), ([0, 1, 1, 1], [1, 1, 1, 1]));
         assert!(!tell(&mut (Count::<false>::default(), ())));
     }
 }

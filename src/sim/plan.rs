@@ -16,6 +16,10 @@ pub(super) struct Plan {
     pub(super) decode: DecodeGroup,
     /// How many requests lost their blocks for it.
     pub(super) preempted: u32,
+    /// Places of those of them that have had a token and are to have another.
+    pub(super) interrupted: Vec<usize>,
+    /// Places of requests that were interrupted and have their next token.
+    pub(super) resumed: Vec<usize>,
     /// Requests whose first token it yields, and who they are among those that run.
     pub(super) first_tokens: Vec<(usize, Admitted)>,
     /// Requests whose last token it yields, and who they are among those that run.
@@ -33,6 +37,8 @@ impl Plan {
                 kv_tokens: 0,
             },
             preempted: 0,
+            interrupted: Vec::new(),
+            resumed: Vec::new(),
             first_tokens: Vec::new(),
             finished: Vec::new(),
         }
@@ -52,6 +58,8 @@ impl Plan {
             kv_tokens: 0,
         };
         self.preempted = 0;
+        self.interrupted.clear();
+        self.resumed.clear();
         self.first_tokens.clear();
         self.finished.clear();
     }

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::metrics::Totals;
+use crate::sim::metrics::{Latencies, Totals};
 use crate::sim::observer::Observer;
-use crate::sim::{Outcome, Progress, Request, RequestRecord, Summary, Timing};
+use crate::sim::{RequestRecord, Summary};
 
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,41 +17,6 @@ pub struct SimReport {
     pub summary: Summary,
 }
 
-/// Writes down what became of each request of a list.
-#[derive(Debug)]
-pub(super) struct Recorder<F> {
-    records: Vec<RequestRecord>,
-    observe: F,
-}
-
-impl<F: FnMut(Progress)> Recorder<F> {
-    /// A record for each request, to be filled.
-    pub(super) fn new(requests: &[Request], observe: F) -> Recorder<F> {
-        let blank = |&request| RequestRecord {
-            request,
-            outcome: Outcome::Completed(Timing::default()),
-        };
-        Recorder {
-            records: requests.iter().map(blank).collect(),
-            observe,
-        }
-    }
-
-    /// The run is over.
-    pub(super) fn into_report(self, totals: &Totals) -> SimReport {
-        debug_assert_eq!(
-            totals.completed + totals.rejected,
-            self.records.len() as u64,
-            "a request was lost"
-        );
-        let summary = Summary::new(&self.records, totals);
-        SimReport {
-            records: self.records,
-            summary,
-        }
-    }
-}
-
 /// Keeps what became of each request of a source.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
@@ -61,9 +26,14 @@ pub(super) struct Collector {
 impl Collector {
     /// The run is over.
     pub(super) fn into_report(mut self, totals: &Totals) -> SimReport {
+        debug_assert_eq!(
+            totals.completed + totals.rejected,
+            self.records.len() as u64,
+            "a request was lost"
+        );
         self.records.sort_unstable_by_key(|(place, _)| *place);
         let records: Vec<RequestRecord> = self.records.into_iter().map(|(_, r)| r).collect();
-        let summary = Summary::new(&records, totals);
+        let summary = Summary::new(Latencies::of(&records), totals);
         SimReport { records, summary }
     }
 }
@@ -71,17 +41,5 @@ impl Collector {
 impl Observer for Collector {
     fn left(&mut self, place: usize, record: &RequestRecord) {
         self.records.push((place, *record));
-    }
-}
-
-impl<F: FnMut(Progress)> Observer for Recorder<F> {
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        if let Some(slot) = self.records.get_mut(place) {
-            *slot = *record;
-        }
-    }
-
-    fn progress(&mut self, progress: &Progress) {
-        (self.observe)(*progress);
     }
 }

@@ -2,6 +2,7 @@
 
 use core::mem;
 
+use crate::sim::interrupted::Interrupted;
 use crate::sim::metrics::Totals;
 use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::plan::Plan;
@@ -24,6 +25,7 @@ pub(super) struct Run<S, O> {
     now_ns: u64,
     scheduler: Scheduler,
     totals: Totals,
+    interrupted: Interrupted,
     /// The step under way.
     current: Plan,
     /// The step after it, if it is fixed.
@@ -40,6 +42,7 @@ impl<S: Source, O: Observer> Run<S, O> {
             now_ns: 0,
             scheduler: Scheduler::new(config),
             totals: Totals::default(),
+            interrupted: Interrupted::default(),
             current: Plan::new(),
             next: Plan::new(),
         }
@@ -52,6 +55,7 @@ impl<S: Source, O: Observer> Run<S, O> {
         self.take_arrivals();
         while self.next.is_empty() {
             self.plan_next();
+            self.note_interrupted();
             if self.next.is_empty() {
                 let Some(arrival_ns) = self.next_arrival_ns() else {
                     return false;
@@ -76,6 +80,8 @@ impl<S: Source, O: Observer> Run<S, O> {
         let duration_ns = self.pass(model.total_time(&self.current.batch()));
         self.count(&self.current.record(start_ns, duration_ns));
         self.scheduler.first_tokens(&self.current, self.now_ns);
+        self.resume();
+        self.note_interrupted();
         for &(place, admitted) in &self.current.finished {
             if let Some(record) = self.scheduler.retire(admitted, self.now_ns) {
                 self.totals.served(&record);
@@ -83,6 +89,21 @@ impl<S: Source, O: Observer> Run<S, O> {
                 self.source.left(place, &record.request, self.now_ns);
             }
         }
+    }
+
+    /// Tells of those who were interrupted and had a token in the current step.
+    fn resume(&mut self) {
+        for &place in &self.current.resumed {
+            if let Some(gap_ns) = self.interrupted.remove(place, self.now_ns) {
+                self.observer.resumed(place, gap_ns);
+            }
+        }
+    }
+
+    /// Those that the next step interrupts had their last token now, at the end of the step before it.
+    fn note_interrupted(&mut self) {
+        let places = self.next.interrupted.drain(..);
+        self.interrupted.add(places, self.now_ns);
     }
 
     /// Lets the time of a step pass; answers it in nanoseconds.
@@ -241,6 +262,7 @@ impl<S: Source, O: Observer> Run<S, O> {
         debug_assert_eq!(kv.used(), 0, "KV blocks were lost");
         let cache = kv.counts();
         Totals {
+            replicas: 1,
             cache_lookups: cache.lookups,
             cache_hits: cache.hits,
             cache_evictions: cache.evictions,

@@ -200,6 +200,8 @@ impl Scheduler {
         }
         if sequence.is_at_first_token() {
             plan.first_tokens.push((sequence.place, admitted));
+        } else {
+            plan.resumed.push(sequence.place);
         }
         let complete = sequence.is_complete();
         self.running.partial = None;
@@ -247,6 +249,9 @@ impl Scheduler {
             give_back(&mut self.kv, &mut victim, caching, block_size);
             self.ending.push((admitted, victim));
         } else {
+            if victim.has_token() {
+                plan.interrupted.push(victim.place);
+            }
             give_up(&mut self.kv, &mut victim, caching, block_size);
             victim.restart();
             self.waiting.push_preempted(victim);

@@ -142,6 +142,11 @@ impl Sequence {
         self.generated == self.request.output_tokens
     }
 
+    /// Whether its first token is scheduled.
+    pub(super) fn has_token(&self) -> bool {
+        self.generated > 0
+    }
+
     /// Whether its first token is scheduled, and no other.
     pub(super) fn is_at_first_token(&self) -> bool {
         self.generated == 1

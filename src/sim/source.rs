@@ -171,7 +171,12 @@ impl<I: Iterator<Item = Request>> Source for Stream<I> {
         Some((place, request))
     }
 
+    /// As it was told, or where the iterator knows its length.
     fn total(&self) -> Option<u64> {
-        self.total
+        let left = match self.requests.size_hint() {
+            (least, Some(most)) if least == most => Some((self.taken + least) as u64),
+            _ => None,
+        };
+        self.total.or(left)
     }
 }

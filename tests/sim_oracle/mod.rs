@@ -28,6 +28,8 @@ pub(crate) struct Run {
     pub(crate) peak_blocks: u32,
     /// Sum over the steps of held blocks times nanoseconds.
     pub(crate) block_ns: u128,
+    /// All gaps between consecutive tokens of a request, nanoseconds.
+    pub(crate) gaps_ns: Vec<u64>,
 }
 
 /// Serves `requests` from an empty server until all are done.
@@ -48,7 +50,9 @@ pub(crate) fn run(
         preemptions: 0,
         peak_blocks: 0,
         block_ns: 0,
+        gaps_ns: Vec::new(),
     };
+    let mut last_token_ns = vec![None; requests.len()];
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::new(), Plan::new());
     let mut now_ns = 0;
@@ -93,6 +97,10 @@ pub(crate) fn run(
         now_ns += duration_ns;
         run.steps += 1;
         run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv().used());
+        for &index in &current.tokens {
+            let last_ns: Option<u64> = last_token_ns[index].replace(now_ns);
+            run.gaps_ns.extend(last_ns.map(|last_ns| now_ns - last_ns));
+        }
         for &index in &current.first_tokens {
             run.timing(index).first_token_ns = now_ns;
         }

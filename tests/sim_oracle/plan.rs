@@ -16,6 +16,8 @@ pub(crate) struct Plan {
     pub(crate) admitted: Vec<usize>,
     /// Requests that lost their blocks for it.
     pub(crate) preempted: Vec<usize>,
+    /// Requests that have a token from it.
+    pub(crate) tokens: Vec<usize>,
     /// Requests whose first token it yields.
     pub(crate) first_tokens: Vec<usize>,
     /// Requests whose last token it yields.
@@ -34,6 +36,7 @@ impl Plan {
             },
             admitted: Vec::new(),
             preempted: Vec::new(),
+            tokens: Vec::new(),
             first_tokens: Vec::new(),
             finished: Vec::new(),
         }
@@ -54,6 +57,7 @@ impl Plan {
         };
         self.admitted.clear();
         self.preempted.clear();
+        self.tokens.clear();
         self.first_tokens.clear();
         self.finished.clear();
     }
@@ -99,6 +103,7 @@ impl Plan {
                 self.decode.kv_tokens += u64::from(kv_tokens);
             }
         }
+        self.tokens.push(sequence.request);
         if sequence.is_at_first_token() {
             self.first_tokens.push(sequence.request);
         }

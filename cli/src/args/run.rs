@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rooflut::sim::Scheduling;
+use rooflut::sim::{LatencyLimits, Scheduling};
 
 use super::policy::PolicyArgs;
 use super::{Target, TraceArgs, WorkloadArgs};
-use crate::value;
+use crate::{goodput, value};
 
 const LENGTHS: &str = "\
 LENGTHS are 512, uniform:100..900, normal:512,100 (mean, standard deviation), lognormal:512,0.6
@@ -31,10 +31,14 @@ pub(crate) struct RunArgs {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS.
+    #[arg(long, value_name = "NAME:MS", num_args = 1.., help_heading = "Output",
+          value_parser = goodput::latency_limit)]
+    pub(crate) goodput: Vec<LatencyLimits>,
     /// Write JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Also write one line per request to this CSV file.
+    /// Also write one line per request to this CSV file; percentiles are exact then.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) requests_out: Option<PathBuf>,
     /// Also write one line per step to this CSV file (about 50 bytes each).

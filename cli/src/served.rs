@@ -1,0 +1,76 @@
+//! A run of the simulator, with a record per request or without.
+
+use rooflut::sim::{Digest, Goodput, LatencyLimits, RequestRecord, Source, Summary, TokenGaps};
+
+use crate::fleet::Fleet;
+use crate::progress::Bar;
+use crate::rejections::Rejections;
+use crate::run_files::StepFiles;
+
+/// Made-up requests up to which each has a record, so that percentiles are exact.
+pub(crate) const MOST_KEPT: u64 = 100_000;
+
+/// What was served.
+pub(crate) struct Served {
+    pub(crate) summary: Summary,
+    pub(crate) rejections: Rejections,
+    /// In the order of the requests; empty where none were kept.
+    pub(crate) records: Vec<RequestRecord>,
+}
+
+impl Served {
+    /// Keeps a record of each request if `keep` says so.
+    pub(crate) fn new(
+        fleet: &Fleet<'_>,
+        source: &mut impl Source,
+        keep: bool,
+        limits: Option<LatencyLimits>,
+        files: Option<&mut StepFiles>,
+    ) -> Served {
+        match keep {
+            true => Served::kept(fleet, source, limits, files),
+            false => Served::digested(fleet, source, limits, files),
+        }
+    }
+
+    /// Keeps a record of each request.
+    pub(crate) fn kept(
+        fleet: &Fleet<'_>,
+        source: &mut impl Source,
+        limits: Option<LatencyLimits>,
+        files: Option<&mut StepFiles>,
+    ) -> Served {
+        let mut gaps = TokenGaps::new();
+        let mut rejections = Rejections::default();
+        let mut onlookers = (Bar::new(), (&mut rejections, (&mut gaps, files)));
+        let mut report = fleet.report(source, &mut onlookers);
+        report.summary.itl = gaps.stats();
+        report.summary.goodput = limits.map(|limits| Goodput::of(limits, &report));
+        Served {
+            summary: report.summary,
+            rejections,
+            records: report.records,
+        }
+    }
+
+    /// Keeps none, so that memory does not grow with the requests.
+    fn digested(
+        fleet: &Fleet<'_>,
+        source: &mut impl Source,
+        limits: Option<LatencyLimits>,
+        files: Option<&mut StepFiles>,
+    ) -> Served {
+        let mut digest = match limits {
+            Some(limits) => Digest::new().with_limits(limits),
+            None => Digest::new(),
+        };
+        let mut rejections = Rejections::default();
+        let mut onlookers = (Bar::new(), (&mut rejections, (&mut digest, files)));
+        let totals = fleet.totals(source, &mut onlookers);
+        Served {
+            summary: digest.into_summary(&totals),
+            rejections,
+            records: Vec::new(),
+        }
+    }
+}
