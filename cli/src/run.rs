@@ -1,6 +1,6 @@
 //! `rooflut run`: a server under load.
 
-use rooflut::sim::{Arrivals, Request, Simulator};
+use rooflut::sim::{Arrivals, Observer, Request, Simulator};
 use rooflut::step::{TabulatedModel, Tally};
 use rooflut::table::Strictness;
 
@@ -35,19 +35,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     };
     let simulator = Simulator::try_new(&model, config).map_err(Error::Sim)?;
     let mut files = RunFiles::create(args, &placement.to_string())?;
-    let limits = goodput_limits(&args.goodput);
-    let streams = args.requests_out.is_none() && args.synthetic.requests > MOST_KEPT;
-    let of_steps = files.of_steps();
-    let served = match (&trace, made_up) {
-        (None, Some(requests)) if streams => {
-            Served::digested(&simulator, requests, limits, of_steps)
-        }
-        (None, Some(requests)) => {
-            let requests: Vec<Request> = requests.collect();
-            Served::kept(&simulator, &requests, limits, of_steps)
-        }
-        (Some((_, trace)), _) => Served::kept(&simulator, &trace.requests, limits, of_steps),
-        (None, None) => Served::kept(&simulator, &[], limits, of_steps),
+    let requests = match (&trace, made_up) {
+        (Some((_, trace)), _) => Requests::Listed(&trace.requests),
+        (None, made_up) => Requests::MadeUp(made_up.into_iter().flatten()),
+    };
+    // Looks at each step for the files only if somebody wants them.
+    let served = match files.of_steps() {
+        Some(files) => serve(&simulator, args, requests, files),
+        None => serve(&simulator, args, requests, &mut ()),
     };
     let outcome = Outcome {
         args,
@@ -68,6 +63,35 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         text,
         failure: outcome.failure(),
     })
+}
+
+/// The load.
+enum Requests<'t, I> {
+    /// Those of a trace.
+    Listed(&'t [Request]),
+    /// Those that are made up as they come.
+    MadeUp(I),
+}
+
+/// Serves the load, with a record of each request where the answer needs or can afford it.
+fn serve(
+    simulator: &Simulator<&Tally<'_>>,
+    args: &RunArgs,
+    requests: Requests<'_, impl Iterator<Item = Request>>,
+    files: &mut impl Observer,
+) -> Served {
+    let limits = goodput_limits(&args.goodput);
+    let digested = args.requests_out.is_none() && args.synthetic.requests > MOST_KEPT;
+    match requests {
+        Requests::Listed(requests) => Served::kept(simulator, requests, limits, files),
+        Requests::MadeUp(requests) if digested => {
+            Served::digested(simulator, requests, limits, files)
+        }
+        Requests::MadeUp(requests) => {
+            let requests: Vec<Request> = requests.collect();
+            Served::kept(simulator, &requests, limits, files)
+        }
+    }
 }
 
 /// Requests that are all alike, in ascending arrival.

@@ -1,13 +1,13 @@
 //! A run of the simulator, with a record per request or without.
 
 use rooflut::sim::{
-    Digest, Goodput, LatencyLimits, Request, RequestRecord, Simulator, Stream, Summary, TokenGaps,
+    Digest, Goodput, LatencyLimits, Observer, Request, RequestRecord, Simulator, Stream, Summary,
+    TokenGaps,
 };
 use rooflut::step::Tally;
 
 use crate::progress::Bar;
 use crate::rejections::Rejections;
-use crate::run_files::StepFiles;
 
 /// Made-up requests up to which each has a record, so that percentiles are exact.
 pub(crate) const MOST_KEPT: u32 = 100_000;
@@ -26,7 +26,7 @@ impl Served {
         simulator: &Simulator<&Tally<'_>>,
         requests: &[Request],
         limits: Option<LatencyLimits>,
-        files: Option<&mut StepFiles>,
+        files: &mut impl Observer,
     ) -> Served {
         let mut gaps = TokenGaps::new();
         let mut rejections = Rejections::default();
@@ -46,7 +46,7 @@ impl Served {
         simulator: &Simulator<&Tally<'_>>,
         requests: impl Iterator<Item = Request>,
         limits: Option<LatencyLimits>,
-        files: Option<&mut StepFiles>,
+        files: &mut impl Observer,
     ) -> Served {
         let mut digest = match limits {
             Some(limits) => Digest::new().with_limits(limits),
