@@ -127,6 +127,10 @@ impl Outcome<'_> {
 
     /// Says so where the queue grows all the time.
     fn write_overload(&self, text: &mut String) -> std::fmt::Result {
+        // A queue of users who wait for their answers does not grow.
+        if self.args.workload.users.is_some() {
+            return Ok(());
+        }
         let summary = self.summary;
         let mean_step = self.origins.total() * (1.0 / summary.steps.max(1) as f64);
         let growth = summary.queue_growth;

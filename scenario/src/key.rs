@@ -89,7 +89,7 @@ const fn key(section: Section, name: &'static str, kind: Kind) -> Key {
 }
 
 /// Every key, in the order of the flags.
-pub const KEYS: [Key; 37] = [
+pub const KEYS: [Key; 38] = [
     key(Section::Top, "model", Kind::Text),
     key(Section::Top, "gpu", Kind::Text),
     key(Section::Top, "tp", Kind::Whole),
@@ -127,4 +127,5 @@ pub const KEYS: [Key; 37] = [
     key(Section::Output, "requests_out", Kind::Text),
     key(Section::Output, "steps_out", Kind::Text),
     key(Section::Output, "perfetto", Kind::Text),
+    key(Section::Output, "goodput", Kind::Texts),
 ];

@@ -16,7 +16,7 @@ use crate::sim::{Observer, Stats, StepRecord};
 /// Cost: one count in a histogram for each step.
 ///
 /// ```
-/// use rooflut::sim::{Request, SimConfig, Simulator, TokenGaps};
+/// use rooflut::sim::{Listed, Request, SimConfig, Simulator, TokenGaps};
 /// # use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
 /// # use rooflut::table::Provenance;
 /// # use rooflut::units::Seconds;
@@ -31,7 +31,9 @@ use crate::sim::{Observer, Stats, StepRecord};
 /// # let model = Steady; // 10 ms a step
 /// let request = Request { prompt_tokens: 512, output_tokens: 128, ..Request::default() };
 /// let mut gaps = TokenGaps::new();
-/// Simulator::try_new(model, SimConfig::new(8_192, 27_000))?.run_with(&[request], &mut gaps);
+/// let requests = [request];
+/// let server = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;
+/// server.run_source(&mut Listed::new(&requests), &mut gaps);
 /// assert_eq!(gaps.count(), 127);
 /// assert!((gaps.stats().unwrap().p99.ms() - 10.0).abs() < 0.005);
 /// # Ok::<(), rooflut::sim::SimError>(())

@@ -183,7 +183,7 @@ mod tests {
             let arg = arg.unwrap();
             let section = match arg.get_help_heading() {
                 Some("Workload" | "Trace") => Section::Workload,
-                Some("Server") => Section::Server,
+                Some("Server" | "Policies") => Section::Server,
                 Some("Output") => Section::Output,
                 _ => Section::Top,
             };
