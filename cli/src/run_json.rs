@@ -51,6 +51,12 @@ pub(crate) struct RunJson<'r> {
     pub(crate) max_model_len: u32,
     pub(crate) engine: &'static str,
     pub(crate) scheduling: &'static str,
+    pub(crate) policy: String,
+    pub(crate) max_waiting: Option<u32>,
+    pub(crate) prefix_caching: bool,
+    pub(crate) replicas: u32,
+    /// None where there is nothing to choose.
+    pub(crate) router: Option<String>,
     #[serde(flatten)]
     pub(crate) weights: WeightsJson,
     pub(crate) kv_dtype: &'static str,

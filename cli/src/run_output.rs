@@ -135,6 +135,7 @@ impl Outcome<'_> {
         let summary = self.summary;
         let throughput = &summary.throughput;
         let Placement { model, set, tp, .. } = self.placement;
+        let policy = &self.args.policy;
         json(&RunJson {
             model: &model.name,
             gpu: set.name,
@@ -174,6 +175,11 @@ impl Outcome<'_> {
             max_model_len: self.config.max_model_len,
             engine: self.placement.engine.name,
             scheduling: scheduling_name(self.config.scheduling),
+            policy: value_name(policy.policy),
+            max_waiting: policy.max_waiting,
+            prefix_caching: policy.prefix_caching == Switch::On,
+            replicas: policy.replicas,
+            router: (policy.replicas > 1).then(|| value_name(policy.router)),
             weights: model.weights(),
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.origins.worst().map(Provenance::name),

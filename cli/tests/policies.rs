@@ -22,6 +22,12 @@ fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
     let blocks = number(&answer, "/kv_blocks") / number(&alone, "/kv_blocks");
     assert!((blocks - 4.0).abs() < f64::EPSILON);
     assert!(number(&answer, "/busy_share") <= 1.0);
+    assert_eq!(answer["router"], "round-robin");
+    assert_eq!(alone["router"], serde_json::Value::Null);
+    assert_eq!(
+        (&alone["policy"], &alone["prefix_caching"]),
+        (&"fcfs".into(), &true.into())
+    );
 }
 
 #[test]
