@@ -182,6 +182,35 @@ fn affinity_sends_a_session_to_where_it_was_computed() {
 }
 
 #[test]
+fn affinity_keeps_a_prefix_and_the_beginning_of_a_trace_together() {
+    // Everybody's own text, after one and the same prefix.
+    let mut requests = burst(u64::from, |_| 60);
+    for request in &mut requests {
+        if let Content::Texts { prefix_tokens, .. } = &mut request.content {
+            *prefix_tokens = 32;
+        }
+    }
+    let [one, other] = computed(Router::PrefixAffinity, &requests);
+    assert_eq!(one.min(other), 0);
+    // The same first id, at two places of the trace.
+    for (place, request) in (0_u32..).zip(&mut requests) {
+        let first = 2 * (place % 2);
+        request.content = Content::Listed { first, count: 2 };
+    }
+    let cluster = Cluster::try_new(
+        Linear::mixed(),
+        config(Scheduling::OneStepAhead, 0),
+        2,
+        Router::PrefixAffinity,
+    );
+    let mut seen = Seen::default();
+    let mut source = Listed::new(&requests).with_ids(&[7, 8, 7, 9], 16);
+    cluster.unwrap().serve(&mut source, &mut seen);
+    let first = seen.steps[0].replica;
+    assert!(seen.steps.iter().all(|step| step.replica == first));
+}
+
+#[test]
 fn no_replica_is_refused() {
     let error = Cluster::try_new(
         Linear::mixed(),

@@ -10,6 +10,9 @@ use crate::table::{Axis, Curve, Entry, MAX_POINTS, Provenance};
 const MAX_NEIGHBOURS: usize = 4;
 
 /// Rows (tokens) up to which a step's GEMMs are evened out, and how wide in ln(rows).
+///
+/// Source: mean error of TPOT over the H100 load stages of `validation/`: 2.7 % without, 2.3 / 2.1 /
+/// 2.0 % at widths of 0.5 / 1 / 2, where 2 is worse on requests alone (1.2 instead of 0.4 %).
 const EVENED_ROWS: u32 = 256;
 const EVENED_WIDTH: f64 = 1.0;
 

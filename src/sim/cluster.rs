@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::marker::PhantomData;
 
+use crate::sim::content::mix;
 use crate::sim::metrics::Totals;
 use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::report::Collector;
@@ -23,8 +24,9 @@ pub enum Router {
     /// The one whose requests, those that have not been served by then, have the fewest tokens of prompt
     /// and output; of equals the first.
     LeastOutstandingTokens,
-    /// Always the same for the same session, or else for the same prefix, so that it finds what it has
-    /// computed; requests that share nothing as [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
+    /// Always the same for the same prefix, or, of requests without one, for the same session, so that
+    /// it finds what it has computed; requests that share nothing as
+    /// [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
     PrefixAffinity,
 }
 
@@ -125,9 +127,9 @@ impl<M: LatencyModel> Cluster<M> {
                     let Some((place, request)) = source.take() else {
                         break;
                     };
-                    let replica = desk.route(&request);
+                    let (ids, tokens) = source.listed(&request);
+                    let replica = desk.route(&request, ids);
                     if let Some(run) = runs.get_mut(replica) {
-                        let (ids, tokens) = source.listed(&request);
                         run.source.push(place, request, ids, tokens);
                     }
                 }
@@ -202,8 +204,8 @@ impl Desk {
         self.leaving.push(Reverse(leaving));
     }
 
-    /// The replica that a request goes to.
-    fn route(&mut self, request: &Request) -> usize {
+    /// The replica that a request goes to; `ids` are those of its trace.
+    fn route(&mut self, request: &Request, ids: &[u64]) -> usize {
         while let Some(&Reverse((finish_ns, replica, tokens))) = self.leaving.peek()
             && finish_ns <= request.arrival_ns
         {
@@ -212,10 +214,10 @@ impl Desk {
                 *outstanding -= tokens;
             }
         }
-        let replica = match (self.router, shared_text(request)) {
+        let replica = match (self.router, first_text(request, ids)) {
             (Router::RoundRobin, _) => self.routed % self.outstanding.len(),
             (Router::PrefixAffinity, Some(text)) => {
-                (mixed(text) % self.outstanding.len() as u64) as usize
+                (mix(0, text) % self.outstanding.len() as u64) as usize
             }
             _ => self.least(),
         };
@@ -234,21 +236,18 @@ impl Desk {
     }
 }
 
-/// The text by which a request belongs to a replica.
-fn shared_text(request: &Request) -> Option<u64> {
+/// The text by which a request belongs to a replica: what it begins with. `ids` are those of its trace.
+fn first_text(request: &Request, ids: &[u64]) -> Option<u64> {
     match request.content {
         Content::Unique => None,
-        Content::Texts { own, .. } => Some(own),
-        Content::Listed { count: 0, .. } => None,
-        Content::Listed { first, .. } => Some(u64::from(first)),
+        Content::Texts {
+            prefix_tokens: 0,
+            own,
+            ..
+        } => Some(own),
+        Content::Texts { prefix, .. } => Some(prefix),
+        Content::Listed { .. } => ids.first().copied(),
     }
-}
-
-/// A number that follows from `text` and looks like chance.
-fn mixed(text: u64) -> u64 {
-    let text = (text ^ (text >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let text = (text ^ (text >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    text ^ (text >> 31)
 }
 
 /// The requests that were routed to a replica, in the order of their arrival.

@@ -143,7 +143,7 @@ const LISTED: u64 = 0x082e_fa98_ec4e_6c89;
 /// with variant 13 of Stafford's constants).
 ///
 /// For a given `state` this is one-to-one in `word`: blocks of one text never collide.
-fn mix(state: u64, word: u64) -> u64 {
+pub(super) fn mix(state: u64, word: u64) -> u64 {
     let step = word.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut bits = state.wrapping_add(step);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
