@@ -24,6 +24,7 @@ const MIXED: StepBatch<'static> = StepBatch {
     decode: &[DecodeGroup {
         requests: 64,
         kv_tokens: 70_000,
+        drafted: 0,
     }],
 };
 const DECODE: StepBatch<'static> = StepBatch {
@@ -31,6 +32,7 @@ const DECODE: StepBatch<'static> = StepBatch {
     decode: &[DecodeGroup {
         requests: 64,
         kv_tokens: 70_000,
+        drafted: 0,
     }],
 };
 
@@ -87,6 +89,7 @@ fn decode(c: &mut Criterion) {
         .map(|(requests, kv_len)| DecodeGroup {
             requests,
             kv_tokens: u64::from(requests) * u64::from(kv_len),
+            drafted: 0,
         })
         .collect();
     let (plain, tabulated) = (roofline(), tabulated());

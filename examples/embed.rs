@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let decode = [DecodeGroup {
             requests,
             kv_tokens: u64::from(requests) * 1000,
+            drafted: 0,
         }];
         let prefill = [Chunk {
             new: prompt,

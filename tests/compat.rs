@@ -36,6 +36,7 @@ fn group(requests: u32, kv_len: u64) -> DecodeGroup {
     DecodeGroup {
         requests,
         kv_tokens: u64::from(requests) * kv_len,
+        drafted: 0,
     }
 }
 

@@ -95,6 +95,7 @@ fn making_a_step_model_and_stepping_allocate_nothing() {
     let group = DecodeGroup {
         requests: 20,
         kv_tokens: 60_000,
+        drafted: 0,
     };
     let (prefill, decode) = ([chunk; 16], [group; 16]);
     let batches = [

@@ -11,7 +11,7 @@ mod sim_support;
 use proptest::prelude::*;
 use rooflut::sim::{
     Content, Listed, Observer, Outcome, Policy, PrefixCaching, Request, RequestRecord, Scheduling,
-    SimConfig, StepRecord,
+    SimConfig, Speculation, StepRecord,
 };
 use sim_oracle::kv_cache::LISTED_TOKENS;
 use sim_support::{Linear, simulator};
@@ -83,9 +83,11 @@ fn servers() -> impl Strategy<Value = SimConfig> {
         Just(Policy::ShortestPrompt),
         Just(Policy::Priority),
     ];
+    let draft_tokens = prop_oneof![Just(0), 1..5_u32];
+    let drafts = (draft_tokens, prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]);
     let queue = (policy, prop_oneof![Just(None), (1..10_u32).prop_map(Some)]);
-    (limits, scheduling, caching, queue, 0..2_u64).prop_map(
-        |(limits, scheduling, prefix_caching, (policy, max_waiting), api)| {
+    (limits, scheduling, caching, queue, drafts, 0..2_u64).prop_map(
+        |(limits, scheduling, prefix_caching, (policy, max_waiting), drafts, api)| {
             let (max_num_seqs, more, kv_blocks, block_size) = limits;
             let mut config = SimConfig::new(280, kv_blocks * 16 / block_size);
             config.max_num_seqs = max_num_seqs;
@@ -96,6 +98,12 @@ fn servers() -> impl Strategy<Value = SimConfig> {
             config.policy = policy;
             config.max_waiting = max_waiting;
             config.api_server_ns = 700 * api;
+            let (draft_tokens, acceptance) = drafts;
+            if draft_tokens > 0 {
+                config.scheduling = Scheduling::Synchronous;
+                config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens) + more;
+                config.speculation = Speculation::try_new(draft_tokens, acceptance, api).ok();
+            }
             config
         },
     )

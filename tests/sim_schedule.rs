@@ -61,6 +61,7 @@ fn decode(requests: u32, kv_tokens: u64) -> Vec<DecodeGroup> {
     vec![DecodeGroup {
         requests,
         kv_tokens,
+        drafted: 0,
     }]
 }
 

@@ -172,10 +172,12 @@ fn steps_at_the_end_of_the_integers_are_finite() {
     let most = [DecodeGroup {
         requests: u32::MAX,
         kv_tokens: u64::MAX,
+        drafted: 0,
     }; 3];
     let too_few = [DecodeGroup {
         requests: 500,
         kv_tokens: 0,
+        drafted: 0,
     }];
     for (sharded, model) in models::all(DEFAULT) {
         for decode in [&most[..], &most[..1], &too_few[..], &[][..]] {
@@ -196,6 +198,7 @@ fn a_decode_group_cannot_have_fewer_kv_tokens_than_requests() {
         let decode = [DecodeGroup {
             requests: 64,
             kv_tokens,
+            drafted: 0,
         }];
         model.step_time(&StepBatch {
             prefill: &[],

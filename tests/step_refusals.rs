@@ -110,6 +110,7 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
             intermediate: 1 << 18,
         },
         weight_dtype: Dtype::Bf16,
+        tied_embeddings: false,
         max_model_len: u32::MAX,
     };
     let experts = ModelSpec {
@@ -127,6 +128,7 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
         let decode = [DecodeGroup {
             requests: u32::MAX,
             kv_tokens: u64::MAX,
+            drafted: 0,
         }];
         let total = model
             .step_time(&StepBatch {

@@ -34,6 +34,7 @@ fn six_ranks() -> ModelSpec {
             intermediate: 6 * 2048,
         },
         weight_dtype: Dtype::Bf16,
+        tied_embeddings: false,
         max_model_len: 4096,
     }
 }

@@ -56,16 +56,19 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
             split.decode.push(DecodeGroup {
                 requests,
                 kv_tokens,
+                drafted: 0,
             });
             split.decode.push(DecodeGroup {
                 requests: group.requests - requests,
                 kv_tokens: group.kv_tokens - kv_tokens,
+                drafted: 0,
             });
         }
         let step = batch.as_step();
         let sum = [DecodeGroup {
             requests: step.decode_requests() as u32,
             kv_tokens: step.decode_kv_tokens(),
+            drafted: 0,
         }];
         let summed = StepBatch {
             decode: &sum,
@@ -91,6 +94,7 @@ fn a_batch_without_tokens_takes_no_time() {
     let no_requests = DecodeGroup {
         requests: 0,
         kv_tokens: 0,
+        drafted: 0,
     };
     for (_, model) in models::all(DEFAULT) {
         assert_eq!(model.step_time(&StepBatch::default()), StepTime::ZERO);
@@ -114,6 +118,7 @@ fn chunks_and_groups_without_tokens_change_nothing() {
     let group = DecodeGroup {
         requests: 3,
         kv_tokens: 3000,
+        drafted: 0,
     };
     let plain = StepBatch {
         prefill: &[chunk],
@@ -127,6 +132,7 @@ fn chunks_and_groups_without_tokens_change_nothing() {
     let no_requests = DecodeGroup {
         requests: 0,
         kv_tokens: 0,
+        drafted: 0,
     };
     let padded = StepBatch {
         prefill: &[empty_chunk, chunk],

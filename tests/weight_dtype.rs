@@ -30,6 +30,7 @@ fn decode(spec: &ModelSpec, set: &'static TableSet) -> StepTime {
     let one = DecodeGroup {
         requests: 1,
         kv_tokens: 500,
+        drafted: 0,
     };
     try_new(spec, set).unwrap().step_time(&StepBatch {
         prefill: &[],

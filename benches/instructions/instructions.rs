@@ -17,6 +17,7 @@ use std::hint::black_box;
 const DECODE: DecodeGroup = DecodeGroup {
     requests: 64,
     kv_tokens: 70_000,
+    drafted: 0,
 };
 
 // What is asked is leaked: to copy and to drop it is no part of asking.

@@ -42,6 +42,7 @@ struct Config {
     head_dim: Option<u32>,
     intermediate_size: Option<u32>,
     vocab_size: Option<u32>,
+    tie_word_embeddings: Option<bool>,
     max_position_embeddings: Option<u32>,
     num_local_experts: Option<u32>,
     num_experts: Option<u32>,
@@ -178,6 +179,7 @@ impl Config {
             vocab: required("vocab_size", self.vocab_size)?,
             ffn: self.ffn(formats.experts)?,
             weight_dtype: formats.attention,
+            tied_embeddings: self.tie_word_embeddings.unwrap_or(false),
             max_model_len: self.max_model_len()?,
         })
     }

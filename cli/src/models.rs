@@ -72,6 +72,7 @@ struct ModelJson {
     vocab: u32,
     max_model_len: u32,
     weight_dtype: &'static str,
+    tied_embeddings: bool,
     ffn: FfnJson,
 }
 
@@ -106,6 +107,7 @@ impl ModelJson {
             vocab: spec.vocab,
             max_model_len: spec.max_model_len,
             weight_dtype: spec.weight_dtype.name(),
+            tied_embeddings: spec.tied_embeddings,
             ffn: match spec.ffn {
                 Ffn::Dense { intermediate } => FfnJson::Dense { intermediate },
                 Ffn::Moe {

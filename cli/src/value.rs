@@ -108,6 +108,7 @@ pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
         .map(|(requests, kv_len)| DecodeGroup {
             requests,
             kv_tokens: u64::from(requests) * u64::from(kv_len),
+            drafted: 0,
         })
         .ok_or_else(|| {
             "expected REQUESTSxKV, both at least 1: requests and the KV length of each with its new \

@@ -45,7 +45,15 @@ const fn dense(
         vocab,
         ffn: Ffn::Dense { intermediate },
         weight_dtype: Dtype::Bf16,
+        tied_embeddings: false,
         max_model_len,
+    }
+}
+
+const fn tied(base: ModelSpec) -> ModelSpec {
+    ModelSpec {
+        tied_embeddings: true,
+        ..base
     }
 }
 
@@ -62,7 +70,7 @@ const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> Mo
 }
 
 /// All models known by name. Source of the dimensions: each model's `config.json`.
-pub static CATALOG: [CatalogEntry; 14] = [
+pub static CATALOG: [CatalogEntry; 16] = [
     CatalogEntry {
         name: "llama-2-7b",
         aliases: &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],
@@ -75,6 +83,14 @@ pub static CATALOG: [CatalogEntry; 14] = [
             "meta-llama/Llama-2-70b-chat-hf",
         ],
         spec: dense([8192, 80, 64, 8, 128], 28_672, 32_000, 4096),
+    },
+    CatalogEntry {
+        name: "llama-3.2-1b",
+        aliases: &[
+            "meta-llama/Llama-3.2-1B-Instruct",
+            "meta-llama/Llama-3.2-1B",
+        ],
+        spec: tied(dense([2048, 16, 32, 8, 64], 8192, 128_256, 131_072)),
     },
     CatalogEntry {
         name: "llama-3.1-8b",
@@ -104,6 +120,11 @@ pub static CATALOG: [CatalogEntry; 14] = [
         name: "yi-34b",
         aliases: &["01-ai/Yi-34B"],
         spec: dense([7168, 60, 56, 8, 128], 20_480, 64_000, 4096),
+    },
+    CatalogEntry {
+        name: "qwen3-0.6b",
+        aliases: &["Qwen/Qwen3-0.6B"],
+        spec: tied(dense([1024, 28, 16, 8, 128], 3072, 151_936, 40_960)),
     },
     CatalogEntry {
         name: "qwen2.5-7b",
@@ -219,5 +240,7 @@ mod tests {
         assert_eq!(billions("mixtral-8x7b"), Some(46.7));
         assert_eq!(billions("qwen3-30b-a3b"), Some(30.5));
         assert_eq!(billions("mistral-nemo"), Some(12.2));
+        assert_eq!(billions("llama-3.2-1b"), Some(1.2));
+        assert_eq!(billions("qwen3-0.6b"), Some(0.6));
     }
 }

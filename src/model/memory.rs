@@ -141,29 +141,56 @@ impl MemoryPlan {
         model.check().map_err(MemoryError::Spec)?;
         model.check_tp(tp).map_err(MemoryError::Spec)?;
         let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * utilization;
-        let weight_bytes = weight_bytes(model, tp);
         let tokens = f64::from(limits.max_num_batched_tokens);
         let activation_bytes = tokens * activation_bytes_per_token(model, tp);
         let overhead_bytes = CONTEXT_BYTES + if tp > 1 { COMMUNICATION_BYTES } else { 0.0 };
-        let bytes_per_block =
-            f64::from(limits.block_size) * kv_bytes_per_token(model, tp, limits.kv_dtype);
-        let fixed = weight_bytes + activation_bytes + overhead_bytes;
-        let kv_blocks = ((usable_bytes - fixed) / bytes_per_block) as u32;
-        if kv_blocks == 0 {
-            let needed_bytes = fixed + bytes_per_block;
-            return Err(MemoryError::DoesNotFit {
-                needed_bytes,
-                usable_bytes,
-            });
-        }
-        Ok(MemoryPlan {
+        let empty = MemoryPlan {
             usable_bytes,
-            weight_bytes,
+            weight_bytes: 0.0,
             activation_bytes,
             overhead_bytes,
-            bytes_per_block,
-            kv_blocks,
-        })
+            bytes_per_block: 0.0,
+            kv_blocks: 0,
+        };
+        empty.with(model, tp, limits)
+    }
+
+    /// The same rank with the weights and the KV entries of `draft`, the draft model of speculative decoding,
+    /// beside those of its target: a KV block holds both. The activations of the two do not live at once,
+    /// and the target's are taken to be the larger.
+    ///
+    /// # Errors
+    /// The two leave no room for a block, or `draft` cannot be or be divided so.
+    pub fn with_draft(
+        self,
+        draft: &ModelSpec,
+        tp: u32,
+        limits: MemoryLimits,
+    ) -> Result<MemoryPlan, MemoryError> {
+        draft.check().map_err(MemoryError::Spec)?;
+        draft.check_tp(tp).map_err(MemoryError::Spec)?;
+        self.with(draft, tp, limits)
+    }
+
+    /// The same with one more model.
+    fn with(
+        mut self,
+        model: &ModelSpec,
+        tp: u32,
+        limits: MemoryLimits,
+    ) -> Result<MemoryPlan, MemoryError> {
+        self.weight_bytes += weight_bytes(model, tp);
+        self.bytes_per_block +=
+            f64::from(limits.block_size) * kv_bytes_per_token(model, tp, limits.kv_dtype);
+        let fixed = self.weight_bytes + self.activation_bytes + self.overhead_bytes;
+        self.kv_blocks = ((self.usable_bytes - fixed) / self.bytes_per_block) as u32;
+        if self.kv_blocks == 0 {
+            return Err(MemoryError::DoesNotFit {
+                needed_bytes: fixed + self.bytes_per_block,
+                usable_bytes: self.usable_bytes,
+            });
+        }
+        Ok(self)
     }
 }
 
@@ -191,7 +218,8 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     };
     let layer = attention * model.weight_dtype.weight_bytes()
         + ffn / f64::from(tp) * ffn_dtype.weight_bytes();
-    let vocabulary = 2.0 * f64::from(model.vocab) * hidden / f64::from(tp);
+    let vocabulary =
+        f64::from(model.vocabularies()) * f64::from(model.vocab) * hidden / f64::from(tp);
     f64::from(model.layers) * layer + vocabulary * Dtype::Bf16.weight_bytes()
 }
 
@@ -262,6 +290,27 @@ mod tests {
             let more = f64::from(fp8.kv_blocks) - f64::from(bf16.kv_blocks);
             assert!((more - freed).abs() <= 1.0, "{name}: {more} for {freed}");
         }
+    }
+
+    #[test]
+    fn a_draft_model_takes_weights_and_a_share_of_each_block() {
+        let (target, draft) = (find("llama-3.1-8b").unwrap(), find("llama-3.2-1b").unwrap());
+        let limits = MemoryLimits::default();
+        let alone = |spec| MemoryPlan::try_new(spec, &gpus::H100, 1, limits).unwrap();
+        let plan = alone(&target.spec);
+        let both = plan.with_draft(&draft.spec, 1, limits).unwrap();
+        let small = alone(&draft.spec);
+        // The draft's embedding is its lm_head: 1.24 billion weights.
+        assert!((small.weight_bytes / 2.47e9 - 1.0).abs() < 0.01);
+        let weights = plan.weight_bytes + small.weight_bytes;
+        assert!((both.weight_bytes - weights).abs() < 1.0);
+        // 32 layers of 8 heads of 128 dimensions, and 16 of 8 of 64: a quarter more.
+        assert!((both.bytes_per_block / plan.bytes_per_block - 1.25).abs() < 1e-12);
+        let left = f64::from(plan.kv_blocks) * plan.bytes_per_block - small.weight_bytes;
+        let blocks = left / both.bytes_per_block;
+        assert!((f64::from(both.kv_blocks) - blocks).abs() < 2.0);
+        let refused = plan.with_draft(&draft.spec, 3, limits);
+        assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");
     }
 
     #[test]

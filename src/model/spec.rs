@@ -13,7 +13,8 @@ use crate::hardware::Dtype;
 /// use rooflut::hardware::Dtype;
 /// let llama_3_1_8b = ModelSpec {
 ///     hidden: 4096, layers: 32, q_heads: 32, kv_heads: 8, head_dim: 128, vocab: 128_256,
-///     ffn: Ffn::Dense { intermediate: 14_336 }, weight_dtype: Dtype::Bf16, max_model_len: 131_072,
+///     ffn: Ffn::Dense { intermediate: 14_336 }, weight_dtype: Dtype::Bf16,
+///     tied_embeddings: false, max_model_len: 131_072,
 /// };
 /// llama_3_1_8b.check()?;
 /// assert_eq!(llama_3_1_8b.weight_params() / 1_000_000, 8_030);
@@ -37,6 +38,8 @@ pub struct ModelSpec {
     pub ffn: Ffn,
     /// Format of attention projections and dense FFNs. Embedding, router and lm_head are 16-bit.
     pub weight_dtype: Dtype,
+    /// Whether embedding and lm_head are the same weights.
+    pub tied_embeddings: bool,
     /// Longest sequence, prompt and output together.
     pub max_model_len: u32,
 }
@@ -198,7 +201,12 @@ impl ModelSpec {
         }
     }
 
-    /// All weights: layers, norms, embedding and lm_head (not tied); at most `u64::MAX`, which no
+    /// Matrices of vocabulary x hidden: embedding and lm_head, or one that is both.
+    pub(super) fn vocabularies(&self) -> u32 {
+        if self.tied_embeddings { 1 } else { 2 }
+    }
+
+    /// All weights: layers, norms, embedding and lm_head; at most `u64::MAX`, which no
     /// checked model reaches.
     pub fn weight_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
@@ -206,7 +214,7 @@ impl ModelSpec {
             .attention_params()
             .saturating_add(self.ffn_params())
             .saturating_add(2 * hidden);
-        let vocabulary = product([2, u64::from(self.vocab), hidden]);
+        let vocabulary = product([self.vocabularies().into(), self.vocab.into(), hidden]);
         product([u64::from(self.layers), layer])
             .saturating_add(vocabulary)
             .saturating_add(hidden)

@@ -58,11 +58,13 @@ impl StepDecode {
         self.provenance
     }
 
-    /// Time of one token for each of `requests` with `kv_tokens` KV entries in all.
+    /// Time of `requests` with `kv_tokens` KV entries in all, and `queries` tokens that look at them: one
+    /// for each request, or with speculative decoding several. Entries are read once.
     #[inline]
-    pub(crate) fn at(&self, requests: f64, kv_tokens: f64) -> OpTime {
-        let kv_tokens = kv_tokens.max(requests);
-        let work = self.kernel.decode_work(requests, kv_tokens);
+    pub(crate) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> OpTime {
+        let kv_tokens = kv_tokens.max(queries);
+        let mut work = self.kernel.decode_work(queries, kv_tokens);
+        work.flops *= queries / requests;
         let seconds = self.floor_s + work.bytes * self.s_per_byte;
         let (most, longest) = self.ends;
         let beyond = requests > most || kv_tokens > longest * requests;

@@ -1,7 +1,7 @@
 //! The limits of the simulated server.
 
 use crate::engine::{EngineStack, Scheduling};
-use crate::sim::{Rejection, Request, SimError};
+use crate::sim::{Rejection, Request, SimError, Speculation};
 
 /// Limits and policy of a server; the names are those of vLLM.
 ///
@@ -32,6 +32,9 @@ pub struct SimConfig {
     pub policy: Policy,
     /// The most requests that wait; who comes when so many do is rejected.
     pub max_waiting: Option<u32>,
+    /// Drafted tokens and how many are accepted; `None` for one token per request and step. It needs
+    /// [`Scheduling::Synchronous`]: how many tokens a step yields is not known before it has ended.
+    pub speculation: Option<Speculation>,
     /// Nanoseconds of each request outside of the engine's steps (HTTP, tokenizer, detokenizer). They
     /// pass before the engine sees it and count into its TTFT and E2E.
     pub api_server_ns: u64,
@@ -84,6 +87,7 @@ impl SimConfig {
             prefix_caching: PrefixCaching::Enabled,
             policy: Policy::Fcfs,
             max_waiting: None,
+            speculation: None,
             api_server_ns: 0,
         }
     }
@@ -125,9 +129,10 @@ impl SimConfig {
             let arrival_ns = request.arrival_ns;
             return Err(Rejection::TooLate { arrival_ns });
         }
-        // The last token is sampled, never computed.
-        let kv_tokens = request.prompt_tokens + request.output_tokens - 1;
-        let blocks = kv_tokens.div_ceil(self.block_size.max(1));
+        // The last token is sampled, never computed; drafts after the last but one are.
+        let kv_tokens = request.tokens() - 1 + u64::from(self.draft_tokens());
+        let blocks = kv_tokens.div_ceil(u64::from(self.block_size.max(1)));
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         if blocks > self.kv_blocks {
             return Err(Rejection::TooManyBlocks {
                 blocks,
@@ -135,6 +140,12 @@ impl SimConfig {
             });
         }
         Ok(())
+    }
+
+    /// Tokens that are drafted for each request and step.
+    pub(super) fn draft_tokens(&self) -> u32 {
+        self.speculation
+            .map_or(0, |speculation| speculation.draft_tokens())
     }
 
     /// Refuses limits under which no step could run.
@@ -151,11 +162,17 @@ impl SimConfig {
                 return Err(SimError::ZeroLimit { limit });
             }
         }
-        if self.max_num_batched_tokens < self.max_num_seqs {
+        let tokens_per_request = 1 + self.draft_tokens();
+        let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);
+        if u64::from(self.max_num_batched_tokens) < needed {
             return Err(SimError::BudgetBelowSequences {
                 max_num_batched_tokens: self.max_num_batched_tokens,
                 max_num_seqs: self.max_num_seqs,
+                tokens_per_request,
             });
+        }
+        if self.speculation.is_some() && self.scheduling != Scheduling::Synchronous {
+            return Err(SimError::SpeculationAhead);
         }
         Ok(())
     }
@@ -163,6 +180,8 @@ impl SimConfig {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
 
     fn request(prompt_tokens: u32, output_tokens: u32) -> Request {
@@ -262,8 +281,29 @@ mod tests {
             config.validate(),
             Err(SimError::BudgetBelowSequences {
                 max_num_batched_tokens: 128,
-                max_num_seqs: 129
+                max_num_seqs: 129,
+                tokens_per_request: 1,
             })
         );
+    }
+
+    #[test]
+    fn speculation_needs_results_before_the_next_schedule_and_room_for_its_drafts() {
+        let mut config = SimConfig::new(64, 4);
+        config.speculation = Some(Speculation::try_new(3, 0.5, 0).unwrap());
+        assert_eq!(config.validate(), Err(SimError::SpeculationAhead));
+        config.scheduling = Scheduling::Synchronous;
+        assert_eq!(config.validate(), Ok(()));
+        config.max_num_seqs = 513;
+        let message = config.validate().unwrap_err().to_string();
+        assert!(
+            message.contains("max_num_seqs x 4 tokens (2052), found 2048"),
+            "{message}"
+        );
+        // 61 tokens are sampled after a prompt of 1, and the last verification has 3 drafts.
+        assert_eq!(config.check(&request(1, 61)), Ok(()));
+        let refused = config.check(&request(1, 62));
+        let (blocks, kv_blocks) = (5, 4);
+        assert_eq!(refused, Err(Rejection::TooManyBlocks { blocks, kv_blocks }));
     }
 }

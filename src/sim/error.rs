@@ -19,7 +19,11 @@ pub enum SimError {
         max_num_batched_tokens: u32,
         /// Requests of a step.
         max_num_seqs: u32,
+        /// Tokens of each: 1, and those that are drafted.
+        tokens_per_request: u32,
     },
+    /// Speculative decoding where steps are fixed ahead.
+    SpeculationAhead,
     /// An arrival rate that is not a positive, finite number.
     InvalidRate {
         /// What was given.
@@ -57,10 +61,25 @@ impl fmt::Display for SimError {
             SimError::BudgetBelowSequences {
                 max_num_batched_tokens,
                 max_num_seqs,
-            } => write!(
+                tokens_per_request,
+            } => {
+                write!(f, "max_num_batched_tokens: expected at least max_num_seqs ")?;
+                match tokens_per_request {
+                    1 => write!(f, "({max_num_seqs})")?,
+                    _ => {
+                        let needed = u64::from(max_num_seqs) * u64::from(tokens_per_request);
+                        write!(f, "x {tokens_per_request} tokens ({needed})")?;
+                    }
+                }
+                write!(
+                    f,
+                    ", found {max_num_batched_tokens}: raise it, or lower max_num_seqs"
+                )
+            }
+            SimError::SpeculationAhead => write!(
                 f,
-                "max_num_batched_tokens: expected at least max_num_seqs ({max_num_seqs}), found \
-                 {max_num_batched_tokens}: raise it, or lower max_num_seqs"
+                "speculation: expected synchronous scheduling, found one step ahead: how many tokens \
+                 a step yields is known when it has ended"
             ),
             SimError::InvalidRate { requests_per_s } => write!(
                 f,
@@ -163,6 +182,7 @@ mod tests {
         let error = SimError::BudgetBelowSequences {
             max_num_batched_tokens: 64,
             max_num_seqs: 128,
+            tokens_per_request: 1,
         };
         assert_eq!(
             error.to_string(),

@@ -41,6 +41,8 @@ pub struct Summary {
     pub goodput: Option<Goodput>,
     /// Served work per second of the makespan.
     pub throughput: Throughput,
+    /// Drafted tokens; none without speculative decoding.
+    pub drafts: Option<Drafts>,
     /// Use of the server.
     pub server: ServerUse,
     /// Use of the KV cache.
@@ -81,6 +83,30 @@ pub struct KvUse {
     pub mean_blocks: f64,
 }
 
+/// Tokens of speculative decoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Drafts {
+    /// Requests that verified drafts, counted in each step.
+    pub verifications: u64,
+    /// Tokens that were drafted and verified.
+    pub drafted_tokens: u64,
+    /// Those of them that were accepted, the ones beyond the end of a request included.
+    pub accepted_tokens: u64,
+}
+
+impl Drafts {
+    /// Tokens that a step yielded for each request that verified drafts, on average.
+    pub fn tokens_per_step(&self) -> f64 {
+        1.0 + self.accepted_tokens as f64 / self.verifications as f64
+    }
+
+    /// Share of the drafted tokens that were accepted.
+    pub fn accepted_share(&self) -> f64 {
+        self.accepted_tokens as f64 / self.drafted_tokens as f64
+    }
+}
+
 /// What a run counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -111,6 +137,8 @@ pub struct Totals {
     pub cache_hits: u64,
     /// Blocks whose contents were lost to others.
     pub cache_evictions: u64,
+    /// Tokens of speculative decoding.
+    pub drafts: Drafts,
     /// Tokens that served requests generated.
     pub output_tokens: u64,
     /// Tokens of prompts, cached ones included, and of outputs of served requests.
@@ -127,6 +155,15 @@ impl Totals {
         self.busy_ns = self.busy_ns.saturating_add(step.duration_ns);
         self.running_ns += u128::from(step.duration_ns) * u128::from(running);
         self.block_ns += u128::from(step.duration_ns) * u128::from(blocks);
+    }
+
+    /// Counts the drafts of a step.
+    pub(super) fn drafts(&mut self, step: &StepRecord) {
+        if step.drafted_tokens > 0 {
+            self.drafts.verifications += u64::from(step.decode_requests);
+            self.drafts.drafted_tokens += u64::from(step.drafted_tokens);
+            self.drafts.accepted_tokens += u64::from(step.accepted_tokens);
+        }
     }
 
     /// Counts a request that was served.
@@ -162,6 +199,11 @@ impl Totals {
             cache_lookups: self.cache_lookups + other.cache_lookups,
             cache_hits: self.cache_hits + other.cache_hits,
             cache_evictions: self.cache_evictions + other.cache_evictions,
+            drafts: Drafts {
+                verifications: self.drafts.verifications + other.drafts.verifications,
+                drafted_tokens: self.drafts.drafted_tokens + other.drafts.drafted_tokens,
+                accepted_tokens: self.drafts.accepted_tokens + other.drafts.accepted_tokens,
+            },
             output_tokens: self.output_tokens + other.output_tokens,
             tokens: self.tokens + other.tokens,
             span_ns,
@@ -227,6 +269,7 @@ impl Summary {
             queue_growth: latencies.queue_growth,
             goodput: None,
             throughput: Throughput::of(totals),
+            drafts: (totals.drafts.drafted_tokens > 0).then_some(totals.drafts),
             server: ServerUse {
                 busy_share: over_time(totals.busy_ns as f64) / f64::from(totals.replicas.max(1)),
                 mean_running: over_time(totals.running_ns as f64),

@@ -76,6 +76,9 @@
 //! without a gap. At the end of a step its results come first, then arrivals up to that
 //! nanosecond, then the schedule.
 //!
+//! With [`Speculation`] a step verifies drafted tokens of each request that decodes, and yields as many as are
+//! accepted and one more; [`Drafting`](crate::step::Drafting) adds the draft model's time.
+//!
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
@@ -114,6 +117,7 @@ mod session;
 #[cfg(feature = "digest")]
 mod sketch;
 mod source;
+mod speculation;
 mod stats;
 mod think_time;
 #[cfg(feature = "digest")]
@@ -132,7 +136,7 @@ pub use error::{Rejection, SimError};
 pub use goodput::{Goodput, LatencyLimits};
 pub use lengths::Lengths;
 pub use load::SyntheticLoad;
-pub use metrics::{KvUse, ServerUse, Summary, Throughput, Totals};
+pub use metrics::{Drafts, KvUse, ServerUse, Summary, Throughput, Totals};
 pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use observer::{Observer, StepRecord};
 pub use queue_growth::QueueGrowth;
@@ -140,6 +144,7 @@ pub use record::{Outcome, RequestRecord, Timing};
 pub use report::SimReport;
 pub use request::{Content, Request};
 pub use source::{Listed, Source, Stream};
+pub use speculation::Speculation;
 pub use stats::Stats;
 pub use think_time::ThinkTime;
 #[cfg(feature = "digest")]

@@ -145,6 +145,10 @@ pub struct StepRecord {
     pub decode_requests: u32,
     /// Their KV tokens, new ones included.
     pub kv_tokens: u64,
+    /// Tokens drafted for these and verified, 0 without speculative decoding.
+    pub drafted_tokens: u32,
+    /// Those of them that were accepted.
+    pub accepted_tokens: u32,
     /// Requests that held a sequence slot.
     pub running: u32,
     /// Requests in the queue.

@@ -14,6 +14,8 @@ pub(super) struct Plan {
     number: u64,
     chunks: Vec<Chunk>,
     pub(super) decode: DecodeGroup,
+    /// Drafted tokens that are accepted.
+    pub(super) accepted: u32,
     /// How many requests lost their blocks for it.
     pub(super) preempted: u32,
     /// Places of those of them that have had a token and are to have another.
@@ -35,7 +37,9 @@ impl Plan {
             decode: DecodeGroup {
                 requests: 0,
                 kv_tokens: 0,
+                drafted: 0,
             },
+            accepted: 0,
             preempted: 0,
             interrupted: Vec::new(),
             resumed: Vec::new(),
@@ -56,7 +60,9 @@ impl Plan {
         self.decode = DecodeGroup {
             requests: 0,
             kv_tokens: 0,
+            drafted: 0,
         };
+        self.accepted = 0;
         self.preempted = 0;
         self.interrupted.clear();
         self.resumed.clear();
@@ -92,6 +98,13 @@ impl Plan {
         self.chunks.push(chunk);
     }
 
+    /// A request with `computed` tokens in the cache verifies its drafts.
+    pub(super) fn verify(&mut self, computed: u32) {
+        let new = 1 + u64::from(self.decode.drafted);
+        self.decode.requests += 1;
+        self.decode.kv_tokens += u64::from(computed) + new;
+    }
+
     /// What decodes, if that is all: nobody has a last token, is admitted or is preempted.
     pub(super) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else =
@@ -109,6 +122,8 @@ impl Plan {
             prefill_tokens: batch.prefill_tokens() as u32,
             decode_requests: self.decode.requests,
             kv_tokens: self.decode.kv_tokens,
+            drafted_tokens: self.decode.requests * self.decode.drafted,
+            accepted_tokens: self.accepted,
             preempted: self.preempted,
             ..StepRecord::default()
         }
@@ -130,6 +145,7 @@ mod tests {
         let decode = DecodeGroup {
             requests: 3,
             kv_tokens: 300,
+            drafted: 0,
         };
         let mut plan = Plan::new();
         assert!(plan.is_empty());

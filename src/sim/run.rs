@@ -78,7 +78,9 @@ impl<S: Source, O: Observer> Run<S, O> {
     fn execute(&mut self, model: &impl LatencyModel) {
         let start_ns = self.now_ns;
         let duration_ns = self.pass(model.total_time(&self.current.batch()));
-        self.count(&self.current.record(start_ns, duration_ns));
+        let record = self.current.record(start_ns, duration_ns);
+        self.totals.drafts(&record);
+        self.count(&record);
         self.scheduler.first_tokens(&self.current, self.now_ns);
         self.resume();
         self.note_interrupted();

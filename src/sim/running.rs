@@ -58,6 +58,7 @@ impl Running {
                 next: DecodeGroup {
                     requests: 0,
                     kv_tokens: 0,
+                    drafted: 0,
                 },
                 growing: vec![0; block_size.max(1) as usize],
                 ends: BinaryHeap::new(),

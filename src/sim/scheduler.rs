@@ -8,14 +8,15 @@ use crate::sim::plan::Plan;
 use crate::sim::queue::Queue;
 use crate::sim::running::{Admitted, Running};
 use crate::sim::sequence::Sequence;
-use crate::sim::{Policy, PrefixCaching, RequestRecord, SimConfig};
+use crate::sim::{Policy, PrefixCaching, RequestRecord, SimConfig, Speculation};
 use crate::step::DecodeGroup;
 
 /// The queue, the running requests and the KV cache they share.
 ///
 /// A step costs O(1), however many requests decode; each request O(log n) for its last step. A step that
 /// preempts walks over all running requests. A request that shares tokens with others costs O(its
-/// blocks) more, and as often as it is at the head of the queue and does not fit.
+/// blocks) more, and as often as it is at the head of the queue and does not fit. With speculative decoding a
+/// step costs O(requests that decode).
 #[derive(Debug)]
 pub(super) struct Scheduler {
     config: SimConfig,
@@ -25,6 +26,8 @@ pub(super) struct Scheduler {
     /// Requests that were preempted while their last token was on its way.
     ending: Vec<(Admitted, Sequence)>,
     scheduled_steps: u64,
+    /// Those who take their turns, where they have to be asked one by one.
+    turns: Vec<Admitted>,
 }
 
 impl Scheduler {
@@ -37,6 +40,7 @@ impl Scheduler {
             running: Running::new(config.block_size),
             ending: Vec::new(),
             scheduled_steps: 0,
+            turns: Vec::new(),
         }
     }
 
@@ -51,8 +55,11 @@ impl Scheduler {
     pub(super) fn plan(&mut self, plan: &mut Plan, now_ns: u64) {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
-        self.serve_decodes(plan);
-        let budget = self.config.max_num_batched_tokens - plan.decode.requests;
+        match self.config.speculation {
+            None => self.serve_decodes(plan),
+            Some(speculation) => self.verify_drafts(plan, speculation),
+        }
+        let budget = self.config.max_num_batched_tokens - plan.decode.tokens() as u32;
         let budget = self.serve_partial(plan, budget);
         if plan.preempted == 0 {
             self.admit_waiting(plan, budget, now_ns);
@@ -156,15 +163,63 @@ impl Scheduler {
     /// whom the policy preempts.
     fn grow_one_by_one(&mut self, plan: &mut Plan) {
         let step = plan.number();
-        let order: Vec<Admitted> = self.running.in_order().collect();
-        for admitted in order {
+        self.in_turn(|scheduler, admitted| {
             // It may have lost its slot to one before it.
-            let grows = self.running.grows(admitted, step);
-            while grows && self.running.get(admitted).is_some() && !self.kv.take_unregistered(1) {
-                let victim = self.victim(admitted);
-                self.preempt(plan, victim);
+            let grows = scheduler.running.grows(admitted, step);
+            while grows
+                && scheduler.running.get(admitted).is_some()
+                && !scheduler.kv.take_unregistered(1)
+            {
+                let victim = scheduler.victim(admitted);
+                scheduler.preempt(plan, victim);
             }
+        });
+    }
+
+    /// Lets everyone who decodes verify its drafts.
+    fn verify_drafts(&mut self, plan: &mut Plan, speculation: Speculation) {
+        plan.decode.drafted = speculation.draft_tokens();
+        self.in_turn(|scheduler, admitted| {
+            if !scheduler.make_room(plan, admitted, 1 + speculation.draft_tokens()) {
+                return;
+            }
+            let Some(sequence) = scheduler.running.get_mut(admitted) else {
+                return;
+            };
+            plan.verify(sequence.computed());
+            let accepted = speculation.accepted(sequence.place, sequence.generated());
+            plan.accepted += accepted;
+            sequence.verified(accepted);
+            if sequence.is_complete() {
+                scheduler.finish(plan, admitted);
+            }
+        });
+    }
+
+    /// Takes the blocks that a decoding request needs for `tokens` more, if need be from those whom the policy
+    /// preempts; says whether it still runs.
+    fn make_room(&mut self, plan: &mut Plan, admitted: Admitted, tokens: u32) -> bool {
+        while let Some(sequence) = self.running.get_mut(admitted)
+            && sequence.decodes()
+        {
+            if grow(&mut self.kv, sequence, tokens, self.config.block_size) {
+                return true;
+            }
+            let victim = self.victim(admitted);
+            self.preempt(plan, victim);
         }
+        false
+    }
+
+    /// Calls `take_turn` with each that holds a slot now, in the order of admission.
+    fn in_turn(&mut self, mut take_turn: impl FnMut(&mut Scheduler, Admitted)) {
+        let mut turns = core::mem::take(&mut self.turns);
+        turns.clear();
+        turns.extend(self.running.in_order());
+        for &admitted in &turns {
+            take_turn(self, admitted);
+        }
+        self.turns = turns;
     }
 
     /// Gives the request whose prompt is not computed yet its next chunk; returns the budget left.
@@ -207,7 +262,7 @@ impl Scheduler {
         self.running.partial = None;
         if complete {
             self.finish(plan, admitted);
-        } else {
+        } else if self.config.speculation.is_none() {
             self.running.decode_from(admitted, plan.number() + 1);
         }
     }

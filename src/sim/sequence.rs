@@ -127,6 +127,24 @@ impl Sequence {
         self.computed
     }
 
+    /// Output tokens sampled.
+    pub(super) fn generated(&self) -> u32 {
+        self.generated
+    }
+
+    /// Whether all its tokens but the last one sampled are computed, and another is to be sampled.
+    pub(super) fn decodes(&self) -> bool {
+        self.pending() == 0 && !self.is_complete()
+    }
+
+    /// A step has verified its drafts and accepted so many: they and one more are sampled, as far as it wants
+    /// them.
+    pub(super) fn verified(&mut self, accepted: u32) {
+        let sampled = (accepted + 1).min(self.left());
+        self.generated += sampled;
+        self.computed += sampled;
+    }
+
     /// Tokens of the prompt (and of the output before a preemption) that are still to be computed.
     pub(super) fn pending(&self) -> u32 {
         self.prefill.saturating_sub(self.computed)

@@ -2,6 +2,7 @@
 
 mod batch;
 pub mod compat;
+mod drafting;
 mod error;
 mod kernels;
 mod options;
@@ -15,6 +16,7 @@ mod time;
 
 pub use crate::op::Binding;
 pub use batch::{Chunk, DecodeGroup, StepBatch};
+pub use drafting::Drafting;
 pub use error::ModelError;
 pub use options::{Parallelism, StepOptions};
 pub use origins::Origins;

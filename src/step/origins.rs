@@ -43,6 +43,23 @@ impl Origins {
         self.worst = self.worst.max(Some(step.provenance()));
     }
 
+    /// The steps of both.
+    #[must_use]
+    pub fn plus(mut self, other: &Origins) -> Origins {
+        fn add<const N: usize>(times: &mut [Seconds; N], more: &[Seconds; N]) {
+            for (time, more) in times.iter_mut().zip(more) {
+                *time += *more;
+            }
+        }
+        add(&mut self.looked_up, &other.looked_up);
+        add(&mut self.by_part, &other.by_part);
+        add(&mut self.by_binding, &other.by_binding);
+        self.fitted += other.fitted;
+        self.total += other.total;
+        self.worst = self.worst.max(other.worst);
+        self
+    }
+
     /// The worst provenance of any step; `None` without a step.
     pub fn worst(&self) -> Option<Provenance> {
         self.worst

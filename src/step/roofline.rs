@@ -16,7 +16,8 @@ use crate::units::Seconds;
 /// A step is the sum of, per layer: fused QKV, attention, output projection, the FFN or the experts,
 /// two all-reduces and the small kernels; and once: lm_head and sampling of the sampled rows. GEMMs
 /// run over all tokens of the step, prefill attention over all chunks in one kernel, decode attention
-/// over all decoding requests by the sum of their KV lengths.
+/// over all decoding requests by the sum of their KV lengths, which are read once, however many drafted
+/// tokens look at them.
 ///
 /// No part is faster than its FLOPs at the peak, its compulsory bytes at the memory bandwidth, or its
 /// message over the link.
@@ -37,7 +38,7 @@ use crate::units::Seconds;
 /// )?;
 /// let time = step.step_time(&StepBatch {
 ///     prefill: &[Chunk { new: 512, context: 0, samples: 1 }],
-///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000 }],
+///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000 , drafted: 0}],
 /// });
 /// assert!(time.total().ms() > 5.0 && time.total().ms() < 50.0);
 /// # Ok::<(), rooflut::step::ModelError>(())
@@ -104,7 +105,7 @@ impl RooflineModel {
     }
 
     /// Attention of prompt chunks, over all layers; `None` without one.
-    pub(super) fn prefill_attention(&self, prefill: &[Chunk]) -> Option<OpTime> {
+    fn prefill_attention(&self, prefill: &[Chunk]) -> Option<OpTime> {
         let mut chunks = ChunkSums::default();
         for chunk in prefill {
             chunks.add(chunk.new, chunk.context);
@@ -113,11 +114,26 @@ impl RooflineModel {
         (!chunks.is_empty()).then(|| self.in_all_layers(once()))
     }
 
-    /// Attention of decoding requests, over all layers; `None` without one.
+    /// Attention of decoding requests whose new tokens are `tokens`, over all layers; `None` without one.
     #[inline]
-    pub(super) fn decode_attention(&self, requests: u64, kv_tokens: u64) -> Option<OpTime> {
-        let once = || self.kernels.decode.at(requests as f64, kv_tokens as f64);
+    pub(super) fn decode_attention(
+        &self,
+        requests: u64,
+        tokens: u64,
+        kv_tokens: u64,
+    ) -> Option<OpTime> {
+        let kernel = &self.kernels.decode;
+        let once = || kernel.at(requests as f64, tokens as f64, kv_tokens as f64);
         (requests > 0).then(|| self.in_all_layers(once()))
+    }
+
+    /// Attention of prompt chunks, and of decoding requests.
+    pub(super) fn attention(&self, batch: &StepBatch<'_>) -> [Option<OpTime>; 2] {
+        let (requests, tokens) = (batch.decode_requests(), batch.decode_tokens());
+        [
+            self.prefill_attention(batch.prefill),
+            self.decode_attention(requests, tokens, batch.decode_kv_tokens()),
+        ]
     }
 
     #[inline]
@@ -247,12 +263,11 @@ impl LatencyModel for RooflineModel {
             return step;
         }
         self.add_tokens(&mut step, batch.tokens());
-        if let Some(all) = self.prefill_attention(batch.prefill) {
-            add(&mut step, Part::PrefillAttention, 1.0, all);
-        }
-        if let Some(all) = self.decode_attention(batch.decode_requests(), batch.decode_kv_tokens())
-        {
-            add(&mut step, Part::DecodeAttention, 1.0, all);
+        let parts = [Part::PrefillAttention, Part::DecodeAttention];
+        for (part, all) in parts.into_iter().zip(self.attention(batch)) {
+            if let Some(all) = all {
+                add(&mut step, part, 1.0, all);
+            }
         }
         for (part, once) in self.sampling(batch.sampled_tokens()).into_iter().flatten() {
             add(&mut step, part, 1.0, once);

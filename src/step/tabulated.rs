@@ -22,7 +22,7 @@ use crate::units::Seconds;
 /// let model = RooflineModel::try_new(
 ///     &llama, &sets::H100, Parallelism::SINGLE, StepOptions::default(),
 /// )?;
-/// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000 }];
+/// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000 , drafted: 0}];
 /// let batch = StepBatch { prefill: &[], decode: &decode };
 /// let tabulated = TabulatedModel::new(model, 2_048);
 /// assert_eq!(tabulated.total_time(&batch), model.step_time(&batch).total());
@@ -94,20 +94,17 @@ impl LatencyModel for TabulatedModel {
     }
 
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        let requests = batch.decode_requests();
-        let attention = [
-            self.model.prefill_attention(batch.prefill),
-            self.model
-                .decode_attention(requests, batch.decode_kv_tokens()),
-        ];
+        let attention = self.model.attention(batch);
         self.total(batch.tokens(), attention, batch.sampled_tokens())
     }
 
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        let requests = u64::from(decode.requests);
-        let attention = self.model.decode_attention(requests, decode.kv_tokens);
-        self.total(requests, [None, attention], requests)
+        let (requests, tokens) = (u64::from(decode.requests), decode.tokens());
+        let attention = self
+            .model
+            .decode_attention(requests, tokens, decode.kv_tokens);
+        self.total(tokens, [None, attention], tokens)
     }
 }
 

@@ -140,12 +140,7 @@ impl LatencyModel for Tally<'_> {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         self.steps.set(self.steps.get() + 1);
         let (tokens, rows) = (batch.tokens(), batch.sampled_tokens());
-        let requests = batch.decode_requests();
-        let model = self.model.model();
-        let attention = [
-            model.prefill_attention(batch.prefill),
-            model.decode_attention(requests, batch.decode_kv_tokens()),
-        ];
+        let attention = self.model.model().attention(batch);
         self.count(tokens, attention, rows)
             .unwrap_or_else(|| self.count_other(batch))
     }
@@ -153,12 +148,12 @@ impl LatencyModel for Tally<'_> {
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         self.steps.set(self.steps.get() + 1);
-        let requests = u64::from(decode.requests);
+        let (requests, tokens) = (u64::from(decode.requests), decode.tokens());
         let attention = self
             .model
             .model()
-            .decode_attention(requests, decode.kv_tokens);
-        self.count(requests, [None, attention], requests)
+            .decode_attention(requests, tokens, decode.kv_tokens);
+        self.count(tokens, [None, attention], tokens)
             .unwrap_or_else(|| {
                 self.count_other(&StepBatch {
                     prefill: &[],

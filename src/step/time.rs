@@ -161,6 +161,11 @@ impl StepTime {
 
     /// Adds a part, or adds to it; the binding of the longer share stays.
     pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, provenance: Provenance) {
+        self.add_part(part, time, binding, provenance);
+        self.total += time;
+    }
+
+    fn add_part(&mut self, part: Part, time: Seconds, binding: Binding, provenance: Provenance) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
             *slot = Some(match *slot {
                 Some((old, old_binding, worst)) if old >= time => {
@@ -170,8 +175,15 @@ impl StepTime {
                 None => (time, binding, provenance),
             });
         }
-        self.total += time;
         self.provenance = self.provenance.max(provenance);
+    }
+
+    /// Adds all parts of `other`; its total is added as a whole.
+    pub fn add_all(&mut self, other: &StepTime) {
+        for part in other.parts() {
+            self.add_part(part.part, part.time, part.binding, part.provenance);
+        }
+        self.total += other.total;
     }
 
     /// The whole step.

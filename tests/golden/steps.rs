@@ -39,6 +39,7 @@ const fn decode(requests: u32, kv_len: u32) -> Batch {
         decode: Some(DecodeGroup {
             requests,
             kv_tokens,
+            drafted: 0,
         }),
     }
 }
@@ -131,6 +132,7 @@ impl Batch {
             let DecodeGroup {
                 requests,
                 kv_tokens,
+                ..
             } = group;
             format!("decode {requests}x{}", kv_tokens / u64::from(requests))
         });

@@ -126,7 +126,7 @@ fn take_arrivals(
         match (config.check(&requests[index]), full) {
             (Ok(()), None) => {
                 run.timing(index).at_engine_ns = at_engine_ns;
-                scheduler.enqueue(Sequence::new(index, &requests[index], config.block_size));
+                scheduler.enqueue(Sequence::new(index, &requests[index], config));
             }
             (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
             (Ok(()), Some(max_waiting)) => {

@@ -33,6 +33,7 @@ impl Plan {
             decode: DecodeGroup {
                 requests: 0,
                 kv_tokens: 0,
+                drafted: 0,
             },
             admitted: Vec::new(),
             preempted: Vec::new(),
@@ -54,6 +55,7 @@ impl Plan {
         self.decode = DecodeGroup {
             requests: 0,
             kv_tokens: 0,
+            drafted: 0,
         };
         self.admitted.clear();
         self.preempted.clear();
@@ -100,6 +102,7 @@ impl Plan {
             }
             Work::Decode { kv_tokens } => {
                 self.decode.requests += 1;
+                self.decode.drafted = tokens - 1;
                 self.decode.kv_tokens += u64::from(kv_tokens);
             }
         }

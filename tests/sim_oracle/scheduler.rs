@@ -136,7 +136,7 @@ impl Scheduler {
                 sequence.computed() + tokens,
                 self.config.block_size,
             );
-            let missing = own - sequence.blocks.len() as u32;
+            let missing = own.saturating_sub(sequence.blocks.len() as u32);
             let Some(blocks) = self.kv.take(&[], missing) else {
                 self.preempt(plan, self.victim(position));
                 continue;

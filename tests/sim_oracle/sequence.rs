@@ -1,6 +1,6 @@
 //! A request inside the engine.
 
-use rooflut::sim::Request;
+use rooflut::sim::{Request, SimConfig, Speculation};
 
 /// How far the steps scheduled so far bring a request.
 ///
@@ -14,6 +14,7 @@ pub(crate) struct Sequence {
     pub(crate) order: u64,
     prompt_tokens: u32,
     output_tokens: u32,
+    speculation: Option<Speculation>,
     /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
     cached: u32,
     /// Output tokens sampled.
@@ -35,23 +36,24 @@ pub(crate) struct Sequence {
 pub(crate) enum Work {
     /// `new` tokens after `context`; the last chunk yields a token.
     Chunk { new: u32, context: u32, last: bool },
-    /// One token over `kv_tokens`, itself included.
+    /// One token and its drafts, of which some are accepted, over `kv_tokens`, themselves included.
     Decode { kv_tokens: u32 },
 }
 
 impl Sequence {
     /// A request that has computed nothing beyond its prefix hit.
-    pub(crate) fn new(index: usize, request: &Request, block_size: u32) -> Sequence {
+    pub(crate) fn new(index: usize, request: &Request, config: SimConfig) -> Sequence {
         let reusable = request
             .cached_prompt_tokens
             .min(request.prompt_tokens.saturating_sub(1));
-        let cached = reusable - reusable % block_size.max(1);
+        let cached = reusable - reusable % config.block_size.max(1);
         Sequence {
             request: index,
             asked: *request,
             order: 0,
             prompt_tokens: request.prompt_tokens,
             output_tokens: request.output_tokens,
+            speculation: config.speculation,
             cached,
             generated: 0,
             computed: cached,
@@ -78,7 +80,9 @@ impl Sequence {
         } else if self.computed < self.prefill {
             self.prefill - self.computed
         } else {
-            1
+            1 + self
+                .speculation
+                .map_or(0, |speculation| speculation.draft_tokens())
         }
     }
 
@@ -105,10 +109,14 @@ impl Sequence {
                 last,
             }
         } else {
-            self.generated += 1;
-            Work::Decode {
-                kv_tokens: self.computed,
-            }
+            let kv_tokens = self.computed;
+            let accepted =
+                |speculation: Speculation| speculation.accepted(self.request, self.generated);
+            let sampled = 1 + self.speculation.map_or(0, accepted);
+            let sampled = sampled.min(self.output_tokens - self.generated);
+            self.generated += sampled;
+            self.computed = context + sampled;
+            Work::Decode { kv_tokens }
         }
     }
 

@@ -88,6 +88,7 @@ impl Batch {
             decode: vec![DecodeGroup {
                 requests,
                 kv_tokens: u64::from(requests) * each,
+                drafted: 0,
             }],
         }
     }
@@ -124,6 +125,7 @@ impl Batch {
                 batch.decode.push(DecodeGroup {
                     requests,
                     kv_tokens: u64::from(requests) * each + more,
+                    drafted: 0,
                 });
             }
         }

@@ -59,6 +59,7 @@ impl Steps {
         let group = DecodeGroup {
             requests,
             kv_tokens,
+            drafted: 0,
         };
         let batch = StepBatch {
             prefill: &[],

@@ -106,6 +106,7 @@ fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> f64 {
     let group = DecodeGroup {
         requests,
         kv_tokens: (f64::from(requests) * mean_context).round() as u64,
+        drafted: 0,
     };
     let batch = StepBatch {
         prefill: &[],

@@ -1,0 +1,103 @@
+//! Speculative decoding: what the draft model adds to a step.
+
+use super::{DecodeGroup, LatencyModel, StepBatch, StepTime};
+use crate::units::Seconds;
+
+/// A model whose decoding is speculative: after each of its steps a draft model, on the same GPUs, proposes
+/// tokens, which the next step verifies.
+///
+/// The draft model first reads what the step read (the chunks of prompts, and of each decoding request the
+/// token that was sampled last), then it runs once for each further drafted token, over all requests that
+/// sampled: k runs for k drafted tokens, one for a step that only reads parts of prompts.
+///
+/// Assumes: the draft model has the KV entries of its own drafts, so that it reads no token twice; its runs
+/// follow each other and the target's step without a gap; requests that have just ended are drafted for, too.
+///
+/// ```
+/// use rooflut::model;
+/// use rooflut::step::{
+///     DecodeGroup, Drafting, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+/// };
+/// use rooflut::table::sets;
+///
+/// let on_h100 = |name| {
+///     let spec = model::find(name).unwrap().spec;
+///     RooflineModel::try_new(&spec, &sets::H100, Parallelism::SINGLE, StepOptions::default())
+/// };
+/// let (target, draft) = (on_h100("qwen3-14b")?, on_h100("llama-3.1-8b")?);
+/// let batch = StepBatch {
+///     prefill: &[],
+///     decode: &[DecodeGroup { requests: 8, kv_tokens: 8_000, drafted: 3 }],
+/// };
+/// let both = Drafting::new(target, draft, 3).step_time(&batch).total();
+/// assert!(both > target.step_time(&batch).total() * 2.0);
+/// # Ok::<(), rooflut::step::ModelError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Drafting<T, D> {
+    target: T,
+    draft: D,
+    draft_tokens: u32,
+}
+
+impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
+    /// `draft` proposes `draft_tokens` tokens for `target`.
+    pub const fn new(target: T, draft: D, draft_tokens: u32) -> Drafting<T, D> {
+        Drafting {
+            target,
+            draft,
+            draft_tokens,
+        }
+    }
+
+    /// Calls `run` with the batch of each run of the draft model, and how often it runs with that batch.
+    fn runs(&self, batch: &StepBatch<'_>, mut run: impl FnMut(&StepBatch<'_>)) {
+        if self.draft_tokens == 0 || batch.is_empty() {
+            return;
+        }
+        let read = [DecodeGroup {
+            requests: u32::try_from(batch.decode_requests()).unwrap_or(u32::MAX),
+            kv_tokens: batch.decode_kv_tokens(),
+            drafted: 0,
+        }];
+        run(&StepBatch {
+            prefill: batch.prefill,
+            decode: &read,
+        });
+        let mut drafting = sampling(batch, read[0]);
+        for _ in 1..self.draft_tokens {
+            drafting.kv_tokens += u64::from(drafting.requests);
+            run(&StepBatch {
+                prefill: &[],
+                decode: &[drafting],
+            });
+        }
+    }
+}
+
+/// The requests that have a token from the step: those that decode, and those whose prompt is complete.
+fn sampling(batch: &StepBatch<'_>, decode: DecodeGroup) -> DecodeGroup {
+    let chunks = batch.prefill.iter().filter(|chunk| chunk.samples > 0);
+    chunks.fold(decode, |group, chunk| DecodeGroup {
+        requests: group.requests.saturating_add(1),
+        kv_tokens: group
+            .kv_tokens
+            .saturating_add(u64::from(chunk.context) + u64::from(chunk.new)),
+        ..group
+    })
+}
+
+impl<T: LatencyModel, D: LatencyModel> LatencyModel for Drafting<T, D> {
+    /// Parts of both models; those of the same name are added up.
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        let mut step = self.target.step_time(batch);
+        self.runs(batch, |run| step.add_all(&self.draft.step_time(run)));
+        step
+    }
+
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        let mut total = self.target.total_time(batch);
+        self.runs(batch, |run| total += self.draft.total_time(run));
+        total
+    }
+}
