@@ -234,11 +234,18 @@ impl fmt::Display for Error {
             Error::Sim(SimError::BudgetBelowSequences {
                 max_num_batched_tokens,
                 max_num_seqs,
-            }) => write!(
-                f,
-                "--max-num-batched-tokens: expected at least --max-num-seqs {max_num_seqs}, found \
-                 {max_num_batched_tokens}; raise it, or lower --max-num-seqs"
-            ),
+                tokens_per_request,
+            }) => {
+                let times = match tokens_per_request {
+                    1 => String::new(),
+                    tokens => format!(" x {tokens} tokens with drafts"),
+                };
+                write!(
+                    f,
+                    "--max-num-batched-tokens: expected at least --max-num-seqs {max_num_seqs}{times}, found \
+                     {max_num_batched_tokens}; raise it, or lower --max-num-seqs"
+                )
+            }
             Error::Sim(error) => error.fmt(f),
             Error::AllRejected(rejected) => write_all_rejected(f, rejected),
             Error::Lookup(error) => error.fmt(f),

@@ -1,34 +1,19 @@
 //! Several replicas of a server behind a router.
 
-use alloc::collections::{BinaryHeap, VecDeque};
-use alloc::vec::Vec;
-use core::cmp::Reverse;
-use core::marker::PhantomData;
+mod desk;
+mod disaggregated;
+mod pool;
 
-use crate::sim::content::mix;
 use crate::sim::metrics::Totals;
-use crate::sim::observer::{Observer, StepRecord};
+use crate::sim::observer::Observer;
 use crate::sim::report::Collector;
-use crate::sim::run::Run;
 use crate::sim::source::Source;
-use crate::sim::{Content, Request, RequestRecord, SimConfig, SimError, SimReport};
+use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
-/// Which replica a request goes to, decided when it arrives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Router {
-    /// One after the other.
-    #[default]
-    RoundRobin,
-    /// The one whose requests, those that have not been served by then, have the fewest tokens of prompt
-    /// and output; of equals the first.
-    LeastOutstandingTokens,
-    /// Always the same for the same prefix, or, of requests without one, for the same session, so that
-    /// it finds what it has computed; requests that share nothing as
-    /// [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
-    PrefixAffinity,
-}
+pub use desk::Router;
+pub use disaggregated::{Disaggregated, KvLink, ServerPool};
+use pool::Pool;
 
 /// Equal replicas of a server behind a router that costs no time.
 ///
@@ -98,29 +83,22 @@ impl<M: LatencyModel> Cluster<M> {
     /// are simulated one after the other between two arrivals. Counts add up over the replicas, their
     /// peaks of KV blocks, too.
     pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
-        let replica = |_| Run::new(self.config, Inbox::default(), Outbox::<O>::default());
-        let mut runs: Vec<_> = (0..self.replicas).map(replica).collect();
-        let mut desk = Desk::new(self.router, self.replicas);
+        let mut pool = Pool::new(self.config, self.replicas, self.router, 0);
         loop {
             let arrival_ns = source.next_arrival_ns();
-            match next_to_run(&mut runs, arrival_ns, self.config.api_server_ns) {
-                Some(place) => {
-                    let horizon_ns = match source.feeds_back() {
-                        true => earliest_other(&mut runs, place),
-                        false => u64::MAX,
-                    };
-                    let at_engine = |ns: u64| ns.saturating_add(self.config.api_server_ns);
-                    let horizon_ns = horizon_ns.min(arrival_ns.map_or(u64::MAX, at_engine));
-                    let Some(run) = runs.get_mut(place) else {
-                        break;
-                    };
-                    run.step(&self.model, horizon_ns);
-                    run.observer.forward(place as u32, observer);
-                    for (request, record) in run.observer.left.drain(..) {
-                        let finish_ns = record.timing().map_or(run_end(&record), |t| t.finish_ns);
-                        desk.left(place, &record.request, finish_ns);
-                        observer.left(request, &record);
-                        source.left(request, &record.request, finish_ns);
+            let at_engine_ns =
+                arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(self.config.api_server_ns));
+            let before_arrival =
+                |next: &(u64, usize)| arrival_ns.is_none() || next.0 < at_engine_ns;
+            match pool.next().filter(before_arrival) {
+                Some((_, replica)) => {
+                    let other = source.feeds_back().then(|| pool.next_but(replica));
+                    let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
+                    let horizon_ns = other_ns.min(at_engine_ns);
+                    pool.step(replica, &self.model, horizon_ns, observer);
+                    for left in pool.drain_left() {
+                        observer.left(left.place, &left.record);
+                        source.left(left.place, &left.record.request, left.at_ns);
                     }
                 }
                 None => {
@@ -128,206 +106,10 @@ impl<M: LatencyModel> Cluster<M> {
                         break;
                     };
                     let (ids, tokens) = source.listed(&request);
-                    let replica = desk.route(&request, ids);
-                    if let Some(run) = runs.get_mut(replica) {
-                        run.source.push(place, request, ids, tokens);
-                    }
+                    pool.push(place, request, ids, tokens);
                 }
             }
         }
-        let totals = runs.into_iter().map(Run::into_totals);
-        totals.fold(Totals::default(), Totals::plus)
-    }
-}
-
-/// When a request that was rejected left.
-fn run_end(record: &RequestRecord) -> u64 {
-    record.request.arrival_ns
-}
-
-type Replica<O> = Run<Inbox, Outbox<O>>;
-
-/// The replica that is furthest behind of those that have something to do before the next arrival.
-fn next_to_run<O: Observer>(
-    runs: &mut [Replica<O>],
-    arrival_ns: Option<u64>,
-    api_server_ns: u64,
-) -> Option<usize> {
-    let horizon_ns = arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(api_server_ns));
-    let mut first: Option<(u64, usize)> = None;
-    for (place, run) in runs.iter_mut().enumerate() {
-        if run.is_idle() {
-            continue;
-        }
-        let begins_ns = run.begins_ns();
-        let before_arrival = arrival_ns.is_none() || begins_ns < horizon_ns;
-        if before_arrival && first.is_none_or(|(earliest, _)| begins_ns < earliest) {
-            first = Some((begins_ns, place));
-        }
-    }
-    first.map(|(_, place)| place)
-}
-
-/// When another replica may have news.
-fn earliest_other<O: Observer>(runs: &mut [Replica<O>], place: usize) -> u64 {
-    let others = runs.iter_mut().enumerate();
-    let busy = others
-        .filter_map(|(other, run)| (other != place && !run.is_idle()).then(|| run.begins_ns()));
-    busy.min().unwrap_or(u64::MAX)
-}
-
-/// Who decides where requests go, and what that needs.
-#[derive(Debug)]
-struct Desk {
-    router: Router,
-    /// Requests so far.
-    routed: usize,
-    /// Tokens of requests that have not been served, by replica.
-    outstanding: Vec<u64>,
-    /// Requests that leave: when, where, tokens.
-    leaving: BinaryHeap<Reverse<(u64, usize, u64)>>,
-}
-
-impl Desk {
-    fn new(router: Router, replicas: u32) -> Desk {
-        Desk {
-            router,
-            routed: 0,
-            outstanding: (0..replicas).map(|_| 0).collect(),
-            leaving: BinaryHeap::new(),
-        }
-    }
-
-    /// A request leaves a replica at `finish_ns`.
-    fn left(&mut self, replica: usize, request: &Request, finish_ns: u64) {
-        let leaving = (finish_ns, replica, request.tokens());
-        self.leaving.push(Reverse(leaving));
-    }
-
-    /// The replica that a request goes to; `ids` are those of its trace.
-    fn route(&mut self, request: &Request, ids: &[u64]) -> usize {
-        while let Some(&Reverse((finish_ns, replica, tokens))) = self.leaving.peek()
-            && finish_ns <= request.arrival_ns
-        {
-            self.leaving.pop();
-            if let Some(outstanding) = self.outstanding.get_mut(replica) {
-                *outstanding -= tokens;
-            }
-        }
-        let replica = match (self.router, first_text(request, ids)) {
-            (Router::RoundRobin, _) => self.routed % self.outstanding.len(),
-            (Router::PrefixAffinity, Some(text)) => {
-                (mix(0, text) % self.outstanding.len() as u64) as usize
-            }
-            _ => self.least(),
-        };
-        self.routed += 1;
-        if let Some(outstanding) = self.outstanding.get_mut(replica) {
-            *outstanding += request.tokens();
-        }
-        replica
-    }
-
-    fn least(&self) -> usize {
-        let replicas = self.outstanding.iter().enumerate();
-        replicas
-            .min_by_key(|(_, tokens)| **tokens)
-            .map_or(0, |(place, _)| place)
-    }
-}
-
-/// The text by which a request belongs to a replica: what it begins with. `ids` are those of its trace.
-fn first_text(request: &Request, ids: &[u64]) -> Option<u64> {
-    match request.content {
-        Content::Unique => None,
-        Content::Texts {
-            prefix_tokens: 0,
-            own,
-            ..
-        } => Some(own),
-        Content::Texts { prefix, .. } => Some(prefix),
-        Content::Listed { .. } => ids.first().copied(),
-    }
-}
-
-/// The requests that were routed to a replica, in the order of their arrival.
-#[derive(Debug, Default)]
-struct Inbox {
-    requests: VecDeque<(usize, Request, Vec<u64>)>,
-    /// Of the last one that was taken.
-    ids: Vec<u64>,
-    tokens_of_id: u32,
-}
-
-impl Inbox {
-    fn push(&mut self, place: usize, request: Request, ids: &[u64], tokens: u32) {
-        self.requests.push_back((place, request, ids.to_vec()));
-        self.tokens_of_id = tokens;
-    }
-}
-
-impl Source for Inbox {
-    fn next_arrival_ns(&mut self) -> Option<u64> {
-        self.requests
-            .front()
-            .map(|(_, request, _)| request.arrival_ns)
-    }
-
-    fn take(&mut self) -> Option<(usize, Request)> {
-        let (place, request, ids) = self.requests.pop_front()?;
-        self.ids = ids;
-        Some((place, request))
-    }
-
-    fn listed(&self, _: &Request) -> (&[u64], u32) {
-        (&self.ids, self.tokens_of_id)
-    }
-}
-
-/// What a replica has to tell.
-#[derive(Debug)]
-struct Outbox<O> {
-    left: Vec<(usize, RequestRecord)>,
-    steps: Vec<StepRecord>,
-    resumed: Vec<(usize, u64)>,
-    reader: PhantomData<O>,
-}
-
-impl<O> Default for Outbox<O> {
-    fn default() -> Outbox<O> {
-        Outbox {
-            left: Vec::new(),
-            steps: Vec::new(),
-            resumed: Vec::new(),
-            reader: PhantomData,
-        }
-    }
-}
-
-impl<O: Observer> Outbox<O> {
-    /// Tells the steps, and who went on after a preemption.
-    fn forward(&mut self, replica: u32, observer: &mut O) {
-        for step in self.steps.drain(..) {
-            observer.step(&StepRecord { replica, ..step });
-        }
-        for (place, gap_ns) in self.resumed.drain(..) {
-            observer.resumed(place, gap_ns);
-        }
-    }
-}
-
-impl<O: Observer> Observer for Outbox<O> {
-    const EACH_STEP: bool = O::EACH_STEP;
-
-    fn step(&mut self, step: &StepRecord) {
-        self.steps.push(*step);
-    }
-
-    fn resumed(&mut self, place: usize, gap_ns: u64) {
-        self.resumed.push((place, gap_ns));
-    }
-
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        self.left.push((place, *record));
+        pool.into_totals()
     }
 }

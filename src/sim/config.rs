@@ -35,6 +35,8 @@ pub struct SimConfig {
     /// Drafted tokens and how many are accepted; `None` for one token per request and step. It needs
     /// [`Scheduling::Synchronous`]: how many tokens a step yields is not known before it has ended.
     pub speculation: Option<Speculation>,
+    /// What it does of a request.
+    pub(super) role: Role,
     /// Nanoseconds of each request outside of the engine's steps (HTTP, tokenizer, detokenizer). They
     /// pass before the engine sees it and count into its TTFT and E2E.
     pub api_server_ns: u64,
@@ -67,6 +69,15 @@ pub enum Policy {
     Priority,
 }
 
+/// What a server does of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Role {
+    /// All of it.
+    Whole,
+    /// All but its prompt, whose KV entries come with it.
+    Decode,
+}
+
 impl SimConfig {
     /// The last arrival that is served, 292 years after the start: half of what the clock can count, so
     /// that it never runs over.
@@ -88,6 +99,7 @@ impl SimConfig {
             policy: Policy::Fcfs,
             max_waiting: None,
             speculation: None,
+            role: Role::Whole,
             api_server_ns: 0,
         }
     }

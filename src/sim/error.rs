@@ -24,6 +24,8 @@ pub enum SimError {
     },
     /// Speculative decoding where steps are fixed ahead.
     SpeculationAhead,
+    /// Speculative decoding on servers that do prefill or decode only.
+    SpeculationDisaggregated,
     /// An arrival rate that is not a positive, finite number.
     InvalidRate {
         /// What was given.
@@ -76,6 +78,11 @@ impl fmt::Display for SimError {
                     ", found {max_num_batched_tokens}: raise it, or lower max_num_seqs"
                 )
             }
+            SimError::SpeculationDisaggregated => write!(
+                f,
+                "speculation: speculative decoding with prefill and decode on servers of their own is not \
+                 modelled; leave one of the two out"
+            ),
             SimError::SpeculationAhead => write!(
                 f,
                 "speculation: expected synchronous scheduling, found one step ahead: how many tokens \

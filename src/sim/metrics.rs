@@ -43,6 +43,8 @@ pub struct Summary {
     pub throughput: Throughput,
     /// Drafted tokens; none without speculative decoding.
     pub drafts: Option<Drafts>,
+    /// KV entries that moved; none where prefill and decode share servers.
+    pub transfers: Option<Transfers>,
     /// Use of the server.
     pub server: ServerUse,
     /// Use of the KV cache.
@@ -107,6 +109,43 @@ impl Drafts {
     }
 }
 
+/// KV entries that move from prefill to decode servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Transfers {
+    /// Links, one for each prefill server.
+    pub links: u32,
+    /// Requests whose KV entries moved.
+    pub requests: u64,
+    /// Time in which a link was sending, nanoseconds of all links.
+    pub link_ns: u128,
+    /// From the end of the prefill to the arrival of the entries, nanoseconds of all requests.
+    pub delay_ns: u128,
+    /// From there to the first scheduling on the decode server, nanoseconds of all requests that were served.
+    pub decode_queue_ns: u128,
+}
+
+impl Transfers {
+    /// From the end of the prefill to the arrival of the entries, on average.
+    pub fn mean_delay(&self) -> Seconds {
+        self.mean(self.delay_ns)
+    }
+
+    /// From the arrival of the entries to the first scheduling on the decode server, on average.
+    pub fn mean_decode_queue(&self) -> Seconds {
+        self.mean(self.decode_queue_ns)
+    }
+
+    fn mean(&self, sum_ns: u128) -> Seconds {
+        Seconds(sum_ns as f64 / 1e9 / self.requests.max(1) as f64)
+    }
+
+    /// Share of the makespan in which a link was sending, on average.
+    pub fn link_share(&self, makespan: Seconds) -> f64 {
+        per_second(self.link_ns as f64 / 1e9, makespan) / f64::from(self.links.max(1))
+    }
+}
+
 /// What a run counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -139,6 +178,8 @@ pub struct Totals {
     pub cache_evictions: u64,
     /// Tokens of speculative decoding.
     pub drafts: Drafts,
+    /// KV entries that moved between servers.
+    pub transfers: Transfers,
     /// Tokens that served requests generated.
     pub output_tokens: u64,
     /// Tokens of prompts, cached ones included, and of outputs of served requests.
@@ -179,6 +220,18 @@ impl Totals {
         self.span_ns = Some((first.min(request.arrival_ns), last.max(timing.finish_ns)));
     }
 
+    /// The same without what is counted by request: of those, each is counted where it leaves.
+    pub(super) fn without_requests(self) -> Totals {
+        Totals {
+            completed: 0,
+            rejected: 0,
+            output_tokens: 0,
+            tokens: 0,
+            span_ns: None,
+            ..self
+        }
+    }
+
     /// These and those of another replica.
     pub(super) fn plus(self, other: Totals) -> Totals {
         let span_ns = match (self.span_ns, other.span_ns) {
@@ -203,6 +256,13 @@ impl Totals {
                 verifications: self.drafts.verifications + other.drafts.verifications,
                 drafted_tokens: self.drafts.drafted_tokens + other.drafts.drafted_tokens,
                 accepted_tokens: self.drafts.accepted_tokens + other.drafts.accepted_tokens,
+            },
+            transfers: Transfers {
+                links: self.transfers.links + other.transfers.links,
+                requests: self.transfers.requests + other.transfers.requests,
+                link_ns: self.transfers.link_ns + other.transfers.link_ns,
+                delay_ns: self.transfers.delay_ns + other.transfers.delay_ns,
+                decode_queue_ns: self.transfers.decode_queue_ns + other.transfers.decode_queue_ns,
             },
             output_tokens: self.output_tokens + other.output_tokens,
             tokens: self.tokens + other.tokens,
@@ -270,6 +330,7 @@ impl Summary {
             goodput: None,
             throughput: Throughput::of(totals),
             drafts: (totals.drafts.drafted_tokens > 0).then_some(totals.drafts),
+            transfers: (totals.transfers.links > 0).then_some(totals.transfers),
             server: ServerUse {
                 busy_share: over_time(totals.busy_ns as f64) / f64::from(totals.replicas.max(1)),
                 mean_running: over_time(totals.running_ns as f64),

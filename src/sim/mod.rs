@@ -79,6 +79,9 @@
 //! With [`Speculation`] a step verifies drafted tokens of each request that decodes, and yields as many as are
 //! accepted and one more; [`Drafting`](crate::step::Drafting) adds the draft model's time.
 //!
+//! [`Cluster`] is several such servers behind a router, [`Disaggregated`] prefill and decode on servers of their
+//! own.
+//!
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
@@ -127,7 +130,7 @@ mod weights;
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
 pub use closed_loop::{ClosedLoop, LimitedLoop};
-pub use cluster::{Cluster, Router};
+pub use cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};
 pub use config::{Policy, PrefixCaching, SimConfig};
 #[cfg(feature = "digest")]
 pub use digest::Digest;
@@ -136,7 +139,7 @@ pub use error::{Rejection, SimError};
 pub use goodput::{Goodput, LatencyLimits};
 pub use lengths::Lengths;
 pub use load::SyntheticLoad;
-pub use metrics::{Drafts, KvUse, ServerUse, Summary, Throughput, Totals};
+pub use metrics::{Drafts, KvUse, ServerUse, Summary, Throughput, Totals, Transfers};
 pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use observer::{Observer, StepRecord};
 pub use queue_growth::QueueGrowth;

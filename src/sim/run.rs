@@ -2,6 +2,7 @@
 
 use core::mem;
 
+use crate::sim::config::Role;
 use crate::sim::interrupted::Interrupted;
 use crate::sim::metrics::Totals;
 use crate::sim::observer::{Observer, StepRecord};
@@ -196,7 +197,10 @@ impl<S: Source, O: Observer> Run<S, O> {
                     let block_size = self.config.block_size;
                     let listed = self.source.listed(&request);
                     let sequence = Sequence::new(place, &request, listed, at_engine_ns, block_size);
-                    self.scheduler.enqueue(sequence);
+                    self.scheduler.enqueue(match self.config.role {
+                        Role::Whole => sequence,
+                        Role::Decode => sequence.with_kv(),
+                    });
                 }
                 Err(reason) => self.reject(place, request, reason),
             }

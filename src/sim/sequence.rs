@@ -25,6 +25,8 @@ pub(super) struct Sequence {
     listed: (Vec<u64>, u32),
     /// Tokens of the prefix hit that came with it: whole blocks, never the last token of the prompt.
     cached: u32,
+    /// Tokens whose KV entries came with it from another server and wait for blocks.
+    arrived: u32,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, prefix hits included.
@@ -64,11 +66,21 @@ impl Sequence {
             },
             listed: (ids.to_vec(), tokens),
             cached,
+            arrived: 0,
             generated: 0,
             computed: cached,
             prefill: request.prompt_tokens,
             blocks: Blocks::default(),
             decodes_from: None,
+        }
+    }
+
+    /// The same with the KV entries of its prompt, which another server has computed. The last token of the
+    /// prompt is computed again, for the first token of the output.
+    pub(super) fn with_kv(self) -> Sequence {
+        Sequence {
+            arrived: self.prefill.saturating_sub(1),
+            ..self
         }
     }
 
@@ -105,7 +117,7 @@ impl Sequence {
 
     /// It finds `blocks` of its prompt computed, beyond the prefix hit that came with it.
     pub(super) fn found(&mut self, blocks: u32, block_size: u32) {
-        self.computed = self.cached + blocks * block_size;
+        self.computed = (self.cached + blocks * block_size).max(self.arrived);
     }
 
     /// Blocks of its prompt that it may find computed: never that of the last token, which yields the
@@ -203,6 +215,7 @@ impl Sequence {
     pub(super) fn restart(&mut self) {
         self.prefill = self.request.prompt_tokens + self.generated;
         self.computed = self.cached;
+        self.arrived = 0;
     }
 }
 

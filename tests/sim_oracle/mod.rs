@@ -39,6 +39,27 @@ pub(crate) fn run(
     requests: &[Request],
     listed: &[u64],
 ) -> Run {
+    serve(model, config, requests, listed, |sequence| sequence)
+}
+
+/// The same of requests that come with the KV entries of their prompts.
+#[allow(dead_code, reason = "not every test has such servers")]
+pub(crate) fn run_decode(
+    model: &impl LatencyModel,
+    config: SimConfig,
+    requests: &[Request],
+    listed: &[u64],
+) -> Run {
+    serve(model, config, requests, listed, Sequence::with_kv)
+}
+
+fn serve(
+    model: &impl LatencyModel,
+    config: SimConfig,
+    requests: &[Request],
+    listed: &[u64],
+    comes: fn(Sequence) -> Sequence,
+) -> Run {
     let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
         .map(|(index, request)| (request.arrival_ns + config.api_server_ns, index))
         .collect();
@@ -63,6 +84,7 @@ pub(crate) fn run(
             &mut arrivals,
             config,
             requests,
+            comes,
             now_ns,
         );
         while next.is_empty() {
@@ -80,6 +102,7 @@ pub(crate) fn run(
                     &mut arrivals,
                     config,
                     requests,
+                    comes,
                     now_ns,
                 );
             }
@@ -117,6 +140,7 @@ fn take_arrivals(
     arrivals: &mut std::iter::Peekable<std::vec::IntoIter<(u64, usize)>>,
     config: SimConfig,
     requests: &[Request],
+    comes: fn(Sequence) -> Sequence,
     now_ns: u64,
 ) {
     while let Some((at_engine_ns, index)) = arrivals.next_if(|&(arrival, _)| arrival <= now_ns) {
@@ -126,7 +150,7 @@ fn take_arrivals(
         match (config.check(&requests[index]), full) {
             (Ok(()), None) => {
                 run.timing(index).at_engine_ns = at_engine_ns;
-                scheduler.enqueue(Sequence::new(index, &requests[index], config));
+                scheduler.enqueue(comes(Sequence::new(index, &requests[index], config)));
             }
             (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
             (Ok(()), Some(max_waiting)) => {

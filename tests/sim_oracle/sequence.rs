@@ -17,6 +17,8 @@ pub(crate) struct Sequence {
     speculation: Option<Speculation>,
     /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
     cached: u32,
+    /// Tokens whose KV entries came with it.
+    arrived: u32,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
@@ -55,12 +57,19 @@ impl Sequence {
             output_tokens: request.output_tokens,
             speculation: config.speculation,
             cached,
+            arrived: 0,
             generated: 0,
             computed: cached,
             prefill: request.prompt_tokens,
             blocks: Vec::new(),
             last_step: None,
         }
+    }
+
+    /// The same with the KV entries of its prompt, of which it computes the last token again.
+    pub(crate) fn with_kv(mut self) -> Sequence {
+        self.arrived = self.prompt_tokens - 1;
+        self
     }
 
     /// Tokens of the prefix hit.
@@ -124,6 +133,7 @@ impl Sequence {
     pub(crate) fn restart(&mut self) {
         self.prefill = self.prompt_tokens + self.generated;
         self.computed = self.cached;
+        self.arrived = 0;
     }
 
     /// Tokens of which it may find whole blocks computed: never the last, which yields the next one.
@@ -133,7 +143,7 @@ impl Sequence {
 
     /// It finds so many tokens computed.
     pub(crate) fn found(&mut self, tokens: u32) {
-        self.computed = tokens;
+        self.computed = tokens.max(self.arrived);
     }
 
     /// Whether it has decoded since it was admitted.

@@ -96,6 +96,7 @@ pub(super) fn server(f: &mut Formatter<'_>, error: &SimError) -> Result {
         SimError::BudgetBelowSequences {
             max_num_batched_tokens,
             max_num_seqs,
+            ..
         } => write!(
             f,
             "max_num_batched_tokens ({max_num_batched_tokens}) below max_num_seqs ({max_num_seqs}) is \
