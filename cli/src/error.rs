@@ -70,6 +70,13 @@ pub(crate) enum Error {
     Dtype { latency_model: &'static str },
     /// More of a prompt is cached than the shortest has.
     CachedPrompt { cached: u32, prompt: u32 },
+    /// A draft model that cannot propose tokens of the target.
+    DraftVocabulary {
+        draft: String,
+        found: u32,
+        model: String,
+        expected: u32,
+    },
     /// A rate at which requests arrive later than the clock can tell.
     LateArrival {
         /// Requests per second.
@@ -246,6 +253,28 @@ impl fmt::Display for Error {
                      {max_num_batched_tokens}; raise it, or lower --max-num-seqs"
                 )
             }
+            Error::Sim(SimError::SpeculationAhead) => write!(
+                f,
+                "--scheduling async cannot be with --draft-tokens: how many tokens a step yields is known \
+                 when it has ended; leave it out"
+            ),
+            Error::Sim(SimError::SpeculationDisaggregated) => write!(
+                f,
+                "--draft-tokens cannot be with --prefill-replicas: speculative decoding on servers that \
+                 only decode is not modelled; leave one of the two out"
+            ),
+            Error::DraftVocabulary {
+                draft,
+                found,
+                model,
+                expected,
+            } => write!(
+                f,
+                "--draft-model {draft}: expected the vocabulary of {model}, {} tokens, found {}; use a \
+                 smaller model of the same family",
+                count(u64::from(*expected)),
+                count(u64::from(*found)),
+            ),
             Error::Sim(error) => error.fmt(f),
             Error::AllRejected(rejected) => write_all_rejected(f, rejected),
             Error::Lookup(error) => error.fmt(f),

@@ -1,30 +1,45 @@
 //! One server, or several behind a router.
 
-use rooflut::sim::{Cluster, Observer, SimConfig, SimReport, Simulator, Source, Totals};
-use rooflut::step::Tally;
+use rooflut::sim::{
+    Cluster, Disaggregated, Observer, ServerPool, SimConfig, SimReport, Simulator, Source, Totals,
+};
 
 use crate::args::PolicyArgs;
+use crate::disaggregation::Pools;
 use crate::error::Error;
+use crate::step_model::StepModel;
 
 /// What serves a load.
 pub(crate) enum Fleet<'m> {
     /// One server.
-    One(Simulator<&'m Tally<'m>>),
+    One(Simulator<&'m StepModel<'m>>),
     /// Several behind a router.
-    Several(Cluster<&'m Tally<'m>>),
+    Several(Cluster<&'m StepModel<'m>>),
+    /// Prefill and decode on servers of their own.
+    Disaggregated(Disaggregated<&'m StepModel<'m>>),
 }
 
 impl<'m> Fleet<'m> {
     /// As many servers as `args` ask for.
     pub(crate) fn try_new(
-        model: &'m Tally<'m>,
+        model: &'m StepModel<'m>,
         config: SimConfig,
         args: &PolicyArgs,
+        pools: Option<&Pools>,
     ) -> Result<Fleet<'m>, Error> {
-        let fleet = match args.replicas {
-            1 => Simulator::try_new(model, config).map(Fleet::One),
-            replicas => {
-                let router = args.router.into();
+        let router = args.router.into();
+        let pool = |replicas| ServerPool {
+            model,
+            config,
+            replicas,
+        };
+        let fleet = match (pools, args.replicas) {
+            (Some(pools), _) => pools.link().and_then(|link| {
+                let (prefill, decode) = (pool(pools.prefill), pool(pools.decode));
+                Disaggregated::try_new(prefill, decode, router, link).map(Fleet::Disaggregated)
+            }),
+            (None, 1) => Simulator::try_new(model, config).map(Fleet::One),
+            (None, replicas) => {
                 Cluster::try_new(model, config, replicas, router).map(Fleet::Several)
             }
         };
@@ -36,6 +51,7 @@ impl<'m> Fleet<'m> {
         match self {
             Fleet::One(server) => server.serve(source, observer),
             Fleet::Several(servers) => servers.serve(source, observer),
+            Fleet::Disaggregated(servers) => servers.serve(source, observer),
         }
     }
 
@@ -48,6 +64,7 @@ impl<'m> Fleet<'m> {
         match self {
             Fleet::One(server) => server.run_source(source, observer),
             Fleet::Several(servers) => servers.run_source(source, observer),
+            Fleet::Disaggregated(servers) => servers.run_source(source, observer),
         }
     }
 }

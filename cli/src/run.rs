@@ -1,9 +1,9 @@
 //! `rooflut run`: a server under load.
 
-use rooflut::step::{TabulatedModel, Tally};
 use rooflut::table::Strictness;
 
 use crate::args::RunArgs;
+use crate::disaggregation::Pools;
 use crate::error::Error;
 use crate::fleet::Fleet;
 use crate::goodput::goodput_limits;
@@ -13,20 +13,25 @@ use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
 use crate::served::MOST_KEPT;
 use crate::server::Placement;
-
-/// Tokens of a step up to which its time is worked out beforehand.
-const MOST_TABULATED: u32 = 8_192;
+use crate::speculation::Speculating;
+use crate::step_model::Tabulated;
 
 /// Simulates and answers with the text to print, and with an error if no request was served.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let placement = Placement::find(&args.target)?;
-    let config = placement.config(&args.server, &args.policy)?;
+    let (target, seed) = (&args.target, args.workload.seed);
+    let speculating = Speculating::find(&args.speculation, target, &placement, seed)?;
+    let config = placement.config(&args.server, &args.policy, speculating.as_ref())?;
+    let pools = Pools::find(&args.disaggregation, &placement);
     let roofline = placement.roofline(Strictness::ANY)?;
-    let tabulated =
-        TabulatedModel::new(roofline, config.max_num_batched_tokens.min(MOST_TABULATED));
-    let model = Tally::new(&tabulated);
+    let draft = match &speculating {
+        Some(speculating) => speculating.roofline()?,
+        None => None,
+    };
+    let tabulated = Tabulated::new(roofline, draft, config.max_num_batched_tokens);
+    let model = tabulated.tally();
     let load = Load::try_new(args)?;
-    let fleet = Fleet::try_new(&model, config, &args.policy)?;
+    let fleet = Fleet::try_new(&model, config, &args.policy, pools.as_ref())?;
     let mut files = RunFiles::create(args, &placement.to_string())?;
     let limits = goodput_limits(&args.goodput);
     let keep = args.requests_out.is_some() || load.requests() <= MOST_KEPT;
@@ -36,9 +41,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         load: &load,
         placement: &placement,
         config: &config,
+        speculating: speculating.as_ref(),
+        pools: pools.as_ref(),
         summary: &served.summary,
         rejections: &served.rejections,
         origins: model.origins(),
+        draft_origins: model.draft_origins(),
     };
     let text = if args.json {
         outcome.json()?

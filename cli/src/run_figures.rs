@@ -76,6 +76,14 @@ impl Outcome<'_> {
             let told = goodput::describe(goodput, self.requests());
             text.push_str(&wrapped_at(INDENT, "goodput", &told));
         }
+        if let (Some(speculating), Some(drafts)) = (self.speculating, &summary.drafts) {
+            let told = speculating.figures(drafts, self.draft_share());
+            text.push_str(&wrapped_at(INDENT, "drafts", &told));
+        }
+        if let (Some(pools), Some(transfers)) = (self.pools, &summary.transfers) {
+            let told = pools.figures(transfers, summary);
+            text.push_str(&wrapped_at(INDENT, "KV moves", &told));
+        }
         let completed = format!(
             "{} of {} in {} simulated s, {}, {}",
             count(summary.completed),

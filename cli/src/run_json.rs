@@ -4,12 +4,14 @@ use rooflut::sim::QueueGrowth;
 use serde::Serialize;
 
 use crate::args::RunArgs;
+use crate::disaggregation::DisaggregationJson;
 use crate::goodput::GoodputJson;
 use crate::model_source::WeightsJson;
 use crate::origins::OriginsJson;
 use crate::output::StatsMs;
 use crate::rejections::Rejections;
 use crate::shares::Shares;
+use crate::speculation::SpeculationJson;
 use crate::workload::{ClosedJson, OpenJson};
 
 /// A run, as JSON has it.
@@ -55,6 +57,10 @@ pub(crate) struct RunJson<'r> {
     pub(crate) max_waiting: Option<u32>,
     pub(crate) prefix_caching: bool,
     pub(crate) replicas: u32,
+    /// None where prefill and decode share servers; `replicas` counts both kinds.
+    pub(crate) disaggregation: Option<DisaggregationJson>,
+    /// None without speculative decoding.
+    pub(crate) speculation: Option<SpeculationJson>,
     /// None where there is nothing to choose.
     pub(crate) router: Option<String>,
     #[serde(flatten)]

@@ -8,6 +8,7 @@ use rooflut::step::Origins;
 use rooflut::table::{Origin, Provenance};
 
 use crate::args::{PolicyName, RunArgs, Switch};
+use crate::disaggregation::Pools;
 use crate::error::Error;
 use crate::load::Load;
 use crate::origins::describe;
@@ -16,6 +17,7 @@ use crate::rejections::{LengthLimit, Rejected, Rejections};
 use crate::run_json::{RunJson, ScenarioJson, ThroughputJson};
 use crate::server::Placement;
 use crate::shares::Shares;
+use crate::speculation::{Speculating, draft_share};
 
 /// A run and what it was a run of.
 pub(crate) struct Outcome<'r> {
@@ -25,7 +27,11 @@ pub(crate) struct Outcome<'r> {
     pub(crate) config: &'r SimConfig,
     pub(crate) summary: &'r Summary,
     pub(crate) rejections: &'r Rejections,
+    pub(crate) speculating: Option<&'r Speculating>,
+    pub(crate) pools: Option<&'r Pools>,
     pub(crate) origins: Origins,
+    /// Of the draft model, if there is one.
+    pub(crate) draft_origins: Option<Origins>,
 }
 
 impl Outcome<'_> {
@@ -98,6 +104,12 @@ impl Outcome<'_> {
             let servers = plural(args.replicas.into(), "replica");
             text += &format!("; {servers}, {}", value_name(args.router));
         }
+        if let Some(pools) = self.pools {
+            text += &format!("; {}, {}", pools.setup(), value_name(args.router));
+        }
+        if let Some(speculating) = self.speculating {
+            text += &format!("; {}", speculating.setup());
+        }
         if args.policy != PolicyName::Fcfs {
             text += &format!("; {} first", value_name(args.policy));
         }
@@ -108,6 +120,17 @@ impl Outcome<'_> {
             text += "; no prefix caching";
         }
         text
+    }
+
+    /// The share of the draft model in the time, if there is one.
+    pub(crate) fn draft_share(&self) -> Option<f64> {
+        draft_share(&self.origins, self.draft_origins.as_ref())
+    }
+
+    /// Servers of the run.
+    fn replicas(&self) -> u32 {
+        let both = |pools: &Pools| pools.prefill + pools.decode;
+        self.pools.map_or(self.args.policy.replicas, both)
     }
 
     pub(crate) fn length_limit(&self) -> LengthLimit {
@@ -178,8 +201,11 @@ impl Outcome<'_> {
             policy: value_name(policy.policy),
             max_waiting: policy.max_waiting,
             prefix_caching: policy.prefix_caching == Switch::On,
-            replicas: policy.replicas,
-            router: (policy.replicas > 1).then(|| value_name(policy.router)),
+            replicas: self.replicas(),
+            disaggregation: self.pools.map(|pools| pools.json(summary)),
+            speculation: (self.speculating)
+                .map(|of| of.json(summary.drafts.as_ref(), self.draft_share())),
+            router: (self.replicas() > 1).then(|| value_name(policy.router)),
             weights: model.weights(),
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.origins.worst().map(Provenance::name),

@@ -5,7 +5,7 @@ use std::fmt;
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::SimConfig;
+use rooflut::sim::{Scheduling, SimConfig};
 use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{Strictness, TableSet, sets};
 
@@ -13,6 +13,7 @@ use crate::args::{PolicyArgs, ServerArgs, Target};
 use crate::error::Error;
 use crate::model_source::{self, NamedModel};
 use crate::refusal::Refusal;
+use crate::speculation::Speculating;
 use crate::table_set;
 
 /// Ranks that are tried where a set has no all-reduce.
@@ -38,8 +39,17 @@ impl fmt::Display for Placement {
 impl Placement {
     /// Finds model and table set, and checks that the ranks can share the model.
     pub(crate) fn find(target: &Target) -> Result<Placement, Error> {
-        let set = table_set::find(&target.gpu)?;
         let model = model_source::find(&target.model)?.with_weights(target.dtype);
+        Placement::of(model, target)
+    }
+
+    /// The same for a draft model, with its own weights.
+    pub(crate) fn of_draft(name: &str, target: &Target) -> Result<Placement, Error> {
+        Placement::of(model_source::find(name)?, target)
+    }
+
+    fn of(model: NamedModel, target: &Target) -> Result<Placement, Error> {
+        let set = table_set::find(&target.gpu)?;
         let placement = Placement {
             model,
             set,
@@ -97,16 +107,21 @@ impl Placement {
         &self,
         args: &ServerArgs,
         policy: &PolicyArgs,
+        speculating: Option<&Speculating>,
     ) -> Result<SimConfig, Error> {
         let spec = &self.model.spec;
         let max_model_len = args.max_model_len.unwrap_or(spec.max_model_len);
         let kv_blocks = match args.kv_blocks {
             Some(blocks) => blocks,
-            None => self.kv_blocks(args)?,
+            None => self.kv_blocks(args, speculating.and_then(|of| of.draft.as_ref()))?,
         };
         let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(self.engine);
         config.max_num_seqs = args.max_num_seqs;
         config.max_num_batched_tokens = args.max_num_batched_tokens;
+        if let Some(speculating) = speculating {
+            config.speculation = Some(speculating.speculation);
+            config.scheduling = Scheduling::Synchronous;
+        }
         if let Some(scheduling) = args.scheduling {
             config.scheduling = scheduling.into();
         }
@@ -116,14 +131,21 @@ impl Placement {
         Ok(config)
     }
 
-    fn kv_blocks(&self, args: &ServerArgs) -> Result<u32, Error> {
+    /// KV blocks that the model and its draft model leave room for.
+    fn kv_blocks(&self, args: &ServerArgs, draft: Option<&Placement>) -> Result<u32, Error> {
         let limits = MemoryLimits {
             gpu_memory_utilization: args.gpu_memory_utilization,
             max_num_batched_tokens: args.max_num_batched_tokens,
             kv_dtype: self.kv_dtype,
             ..MemoryLimits::default()
         };
-        let plan = |tp| MemoryPlan::try_new(&self.model.spec, &self.set.gpu, tp, limits);
+        let plan = |tp| {
+            let plan = MemoryPlan::try_new(&self.model.spec, &self.set.gpu, tp, limits)?;
+            match draft {
+                Some(draft) => plan.with_draft(&draft.model.spec, tp, limits),
+                None => Ok(plan),
+            }
+        };
         match plan(self.tp) {
             Ok(plan) => Ok(plan.kv_blocks),
             Err(MemoryError::DoesNotFit {
@@ -132,7 +154,10 @@ impl Placement {
             }) => {
                 let mut larger = self.possible_tp().filter(|&tp| tp > self.tp);
                 Err(Error::DoesNotFit {
-                    model: self.model.to_string(),
+                    model: match draft {
+                        Some(draft) => format!("{} with {}", self.model, draft.model),
+                        None => self.model.to_string(),
+                    },
                     gpu: self.set.gpu.name,
                     tp: self.tp,
                     utilization: args.gpu_memory_utilization,

@@ -81,6 +81,55 @@ pub(crate) fn utilization(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A share, certainties included.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("expected a number from 0 to 1".to_owned()),
+    }
+}
+
+/// A bandwidth in GB/s.
+pub(crate) fn bandwidth(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(bandwidth) if bandwidth > 0.0 && bandwidth.is_finite() => Ok(bandwidth),
+        _ => Err("expected a positive number of GB/s".to_owned()),
+    }
+}
+
+/// A latency in microseconds.
+pub(crate) fn latency_us(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(latency) if latency >= 0.0 && latency.is_finite() => Ok(latency),
+        _ => Err("expected microseconds, at least 0".to_owned()),
+    }
+}
+
+/// Stages of pipeline parallelism.
+pub(crate) fn pipeline(text: &str) -> Result<u32, String> {
+    only_one(
+        text,
+        "pipeline parallelism is not modelled; --tp divides a model over the GPUs of one node",
+    )
+}
+
+/// Ranks of data parallelism.
+pub(crate) fn data_parallel(text: &str) -> Result<u32, String> {
+    only_one(
+        text,
+        "attention on each rank with experts shared by all ranks is not modelled; replicas of a whole model \
+         are `rooflut run --replicas`",
+    )
+}
+
+fn only_one(text: &str, why_not_more: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(1) => Ok(1),
+        Ok(count) if count > 1 => Err(why_not_more.to_owned()),
+        _ => Err("expected 1".to_owned()),
+    }
+}
+
 /// `NEW[@CONTEXT]`, a prompt chunk whose last row is sampled.
 pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
     let (new, context) = match text.split_once('@') {

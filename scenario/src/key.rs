@@ -89,10 +89,12 @@ const fn key(section: Section, name: &'static str, kind: Kind) -> Key {
 }
 
 /// Every key, in the order of the flags.
-pub const KEYS: [Key; 38] = [
+pub const KEYS: [Key; 47] = [
     key(Section::Top, "model", Kind::Text),
     key(Section::Top, "gpu", Kind::Text),
     key(Section::Top, "tp", Kind::Whole),
+    key(Section::Top, "pp", Kind::Whole),
+    key(Section::Top, "dp", Kind::Whole),
     key(Section::Top, "dtype", Kind::Text),
     key(Section::Top, "kv_dtype", Kind::Text),
     key(Section::Top, "engine", Kind::Text),
@@ -123,6 +125,13 @@ pub const KEYS: [Key; 38] = [
     key(Section::Server, "prefix_caching", Kind::Text),
     key(Section::Server, "replicas", Kind::Whole),
     key(Section::Server, "router", Kind::Text),
+    key(Section::Server, "draft_tokens", Kind::Whole),
+    key(Section::Server, "acceptance", Kind::Number),
+    key(Section::Server, "draft_model", Kind::Text),
+    key(Section::Server, "prefill_replicas", Kind::Whole),
+    key(Section::Server, "decode_replicas", Kind::Whole),
+    key(Section::Server, "link_bandwidth", Kind::Number),
+    key(Section::Server, "link_latency", Kind::Number),
     key(Section::Output, "json", Kind::Switch),
     key(Section::Output, "requests_out", Kind::Text),
     key(Section::Output, "steps_out", Kind::Text),

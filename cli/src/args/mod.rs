@@ -1,10 +1,12 @@
 //! The arguments.
 
+mod disaggregation;
 mod lookup;
 mod policy;
 mod rules;
 mod run;
 mod scenario;
+mod speculation;
 mod step;
 mod tables;
 mod validate;
@@ -17,9 +19,11 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 
+pub(crate) use disaggregation::DisaggregationArgs;
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
 pub(crate) use policy::{PolicyArgs, PolicyName, Switch};
 pub(crate) use run::{RunArgs, ServerArgs};
+pub(crate) use speculation::{DraftModel, SpeculationArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
 pub(crate) use tables::{ScoreArgs, TablesArgs, TablesCommand};
 pub(crate) use validate::ValidateArgs;
@@ -82,6 +86,12 @@ pub(crate) struct Target {
     /// Tensor parallelism: GPUs that share each layer.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tp: u32,
+    /// Pipeline parallelism; only 1 is modelled.
+    #[arg(long, default_value_t = 1, value_parser = value::pipeline)]
+    pub(crate) pp: u32,
+    /// Data parallelism; only 1 is modelled (see --replicas of `rooflut run`).
+    #[arg(long, default_value_t = 1, value_parser = value::data_parallel)]
+    pub(crate) dp: u32,
     /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
     #[arg(long, value_name = "DTYPE", value_parser = value::dtype)]
     pub(crate) dtype: Option<Dtype>,

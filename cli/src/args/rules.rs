@@ -30,7 +30,7 @@ pub(super) struct Rule {
 }
 
 /// Flags that mean nothing without another: they go with it.
-pub(super) const IDLE_WITHOUT: [Rule; 4] = [
+pub(super) const IDLE_WITHOUT: [Rule; 8] = [
     Rule {
         of: any("burstiness"),
         one_of: &[exactly("arrival", "gamma")],
@@ -47,10 +47,26 @@ pub(super) const IDLE_WITHOUT: [Rule; 4] = [
         of: any("where"),
         one_of: &[any("trace")],
     },
+    Rule {
+        of: any("acceptance"),
+        one_of: &[any("draft-tokens")],
+    },
+    Rule {
+        of: any("draft-model"),
+        one_of: &[any("draft-tokens")],
+    },
+    Rule {
+        of: any("link-bandwidth"),
+        one_of: &[any("prefill-replicas")],
+    },
+    Rule {
+        of: any("link-latency"),
+        one_of: &[any("prefill-replicas")],
+    },
 ];
 
 /// Flags that do not say enough without another.
-const VAGUE_WITHOUT: [Rule; 2] = [
+const VAGUE_WITHOUT: [Rule; 8] = [
     Rule {
         of: exactly("arrival", "gamma"),
         one_of: &[any("burstiness")],
@@ -58,6 +74,30 @@ const VAGUE_WITHOUT: [Rule; 2] = [
     Rule {
         of: any("turns"),
         one_of: &[any("think-time"), any("users")],
+    },
+    Rule {
+        of: any("draft-tokens"),
+        one_of: &[any("draft-model")],
+    },
+    Rule {
+        of: any("draft-tokens"),
+        one_of: &[any("acceptance")],
+    },
+    Rule {
+        of: any("decode-replicas"),
+        one_of: &[any("prefill-replicas")],
+    },
+    Rule {
+        of: any("prefill-replicas"),
+        one_of: &[any("decode-replicas")],
+    },
+    Rule {
+        of: any("prefill-replicas"),
+        one_of: &[any("link-bandwidth")],
+    },
+    Rule {
+        of: any("prefill-replicas"),
+        one_of: &[any("link-latency")],
     },
 ];
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use rooflut::sim::{LatencyLimits, Scheduling};
 
 use super::policy::PolicyArgs;
-use super::{Target, TraceArgs, WorkloadArgs};
+use super::{DisaggregationArgs, SpeculationArgs, Target, TraceArgs, WorkloadArgs};
 use crate::{goodput, value};
 
 const LENGTHS: &str = "\
@@ -31,6 +31,10 @@ pub(crate) struct RunArgs {
     pub(crate) server: ServerArgs,
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+    #[command(flatten)]
+    pub(crate) speculation: SpeculationArgs,
+    #[command(flatten)]
+    pub(crate) disaggregation: DisaggregationArgs,
     /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS.
     #[arg(long, value_name = "NAME:MS", num_args = 1.., help_heading = "Output",
           value_parser = goodput::latency_limit)]

@@ -183,7 +183,9 @@ mod tests {
             let arg = arg.unwrap();
             let section = match arg.get_help_heading() {
                 Some("Workload" | "Trace") => Section::Workload,
-                Some("Server" | "Policies") => Section::Server,
+                Some("Server" | "Policies" | "Speculative decoding" | "Disaggregation") => {
+                    Section::Server
+                }
                 Some("Output") => Section::Output,
                 _ => Section::Top,
             };

@@ -1,0 +1,91 @@
+//! Prefill and decode on servers of their own, as `rooflut run` has it.
+
+use rooflut::model::kv_bytes_per_token;
+use rooflut::sim::{KvLink, SimError, Summary, Transfers};
+use rooflut::units::Seconds;
+use serde::Serialize;
+
+use crate::args::DisaggregationArgs;
+use crate::output::{ms, number, percent, plural};
+use crate::server::Placement;
+
+/// The two pools of a run, and the links between them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pools {
+    pub(crate) prefill: u32,
+    pub(crate) decode: u32,
+    bandwidth_gb_per_s: f64,
+    latency_us: f64,
+    bytes_per_token: f64,
+}
+
+impl Pools {
+    /// What `args` ask for, if they do.
+    pub(crate) fn find(args: &DisaggregationArgs, placement: &Placement) -> Option<Pools> {
+        Some(Pools {
+            prefill: args.prefill_replicas?,
+            decode: args.decode_replicas?,
+            bandwidth_gb_per_s: args.link_bandwidth?,
+            latency_us: args.link_latency?,
+            bytes_per_token: kv_bytes_per_token(&placement.model.spec, 1, placement.kv_dtype),
+        })
+    }
+
+    /// The link of each prefill server.
+    pub(crate) fn link(&self) -> Result<KvLink, SimError> {
+        let latency = Seconds::from_us(self.latency_us);
+        KvLink::try_new(self.bandwidth_gb_per_s * 1e9, latency, self.bytes_per_token)
+    }
+
+    /// What is asked for, for people.
+    pub(crate) fn setup(&self) -> String {
+        format!(
+            "{} and {}, KV entries over links of {} GB/s and {} us",
+            plural(self.prefill.into(), "prefill server"),
+            plural(self.decode.into(), "decode server"),
+            number(self.bandwidth_gb_per_s, 1),
+            number(self.latency_us, 1),
+        )
+    }
+
+    /// What came of it, for people.
+    pub(crate) fn figures(&self, transfers: &Transfers, summary: &Summary) -> String {
+        format!(
+            "{} ms from the end of the prefill to the arrival of its KV entries, {} ms from there to the \
+             decode server's schedule (means); links busy {} of the time",
+            ms(transfers.mean_delay()),
+            ms(transfers.mean_decode_queue()),
+            percent(100.0 * transfers.link_share(summary.makespan)),
+        )
+    }
+
+    /// Both for programs.
+    pub(crate) fn json(&self, summary: &Summary) -> DisaggregationJson {
+        let transfers = summary.transfers.unwrap_or_default();
+        DisaggregationJson {
+            prefill_replicas: self.prefill,
+            decode_replicas: self.decode,
+            link_bandwidth_gb_per_s: self.bandwidth_gb_per_s,
+            link_latency_us: self.latency_us,
+            kv_bytes_per_token: self.bytes_per_token,
+            transfers: transfers.requests,
+            transfer_mean_ms: transfers.mean_delay().ms(),
+            decode_queue_mean_ms: transfers.mean_decode_queue().ms(),
+            link_busy_share: transfers.link_share(summary.makespan),
+        }
+    }
+}
+
+/// Disaggregation, as JSON has it.
+#[derive(Serialize)]
+pub(crate) struct DisaggregationJson {
+    prefill_replicas: u32,
+    decode_replicas: u32,
+    link_bandwidth_gb_per_s: f64,
+    link_latency_us: f64,
+    kv_bytes_per_token: f64,
+    transfers: u64,
+    transfer_mean_ms: f64,
+    decode_queue_mean_ms: f64,
+    link_busy_share: f64,
+}

@@ -1,0 +1,135 @@
+//! Speculative decoding, as `rooflut run` has it.
+
+use rooflut::sim::{Drafts, Speculation};
+use rooflut::step::{Origins, RooflineModel};
+use rooflut::table::Strictness;
+use serde::Serialize;
+
+use crate::args::{DraftModel, SpeculationArgs, Target};
+use crate::error::Error;
+use crate::output::{number, percent, plural};
+use crate::server::Placement;
+
+/// Speculative decoding of a run.
+pub(crate) struct Speculating {
+    /// Who drafts, on the GPUs of the target; `None` for a look-up in the prompt.
+    pub(crate) draft: Option<Placement>,
+    /// How many tokens, and how many are accepted.
+    pub(crate) speculation: Speculation,
+    acceptance: f64,
+    seed: u64,
+}
+
+impl Speculating {
+    /// What `args` ask for, if they do.
+    pub(crate) fn find(
+        args: &SpeculationArgs,
+        target: &Target,
+        placement: &Placement,
+        seed: u64,
+    ) -> Result<Option<Speculating>, Error> {
+        let (Some(draft_tokens), Some(acceptance), Some(model)) =
+            (args.draft_tokens, args.acceptance, &args.draft_model)
+        else {
+            return Ok(None);
+        };
+        let draft = match model {
+            DraftModel::Ngram => None,
+            DraftModel::Named(name) => Some(Placement::of_draft(name, target)?),
+        };
+        if let Some(draft) = &draft {
+            let (own, expected) = (&draft.model, &placement.model);
+            if own.spec.vocab != expected.spec.vocab {
+                return Err(Error::DraftVocabulary {
+                    draft: own.to_string(),
+                    found: own.spec.vocab,
+                    model: expected.to_string(),
+                    expected: expected.spec.vocab,
+                });
+            }
+        }
+        let speculation =
+            Speculation::try_new(draft_tokens, acceptance, seed).map_err(Error::Sim)?;
+        Ok(Some(Speculating {
+            draft,
+            speculation,
+            acceptance,
+            seed,
+        }))
+    }
+
+    /// The step model of who drafts, and how many tokens it proposes; `None` for a look-up in the prompt.
+    pub(crate) fn roofline(&self) -> Result<Option<(RooflineModel, u32)>, Error> {
+        let Some(draft) = &self.draft else {
+            return Ok(None);
+        };
+        let roofline = draft.roofline(Strictness::ANY)?;
+        Ok(Some((roofline, self.speculation.draft_tokens())))
+    }
+
+    fn draft_name(&self) -> String {
+        let named = |draft: &Placement| draft.model.to_string();
+        self.draft.as_ref().map_or("ngram".to_owned(), named)
+    }
+
+    /// What is asked for, for people.
+    pub(crate) fn setup(&self) -> String {
+        format!(
+            "{} drafted by {}, {} of them accepted after an accepted one",
+            plural(self.speculation.draft_tokens().into(), "token"),
+            self.draft_name(),
+            percent(100.0 * self.acceptance),
+        )
+    }
+
+    /// What came of it, for people.
+    pub(crate) fn figures(&self, drafts: &Drafts, share: Option<f64>) -> String {
+        let of_draft = |share| {
+            format!(
+                ", the draft model takes {} of the time",
+                percent(100.0 * share)
+            )
+        };
+        format!(
+            "{} tokens a request and step ({} expected), {} of the drafted tokens accepted{}",
+            number(drafts.tokens_per_step(), 2),
+            number(self.speculation.tokens_per_step(), 2),
+            percent(100.0 * drafts.accepted_share()),
+            share.map_or(String::new(), of_draft),
+        )
+    }
+
+    /// Both for programs.
+    pub(crate) fn json(&self, drafts: Option<&Drafts>, share: Option<f64>) -> SpeculationJson {
+        SpeculationJson {
+            draft_tokens: self.speculation.draft_tokens(),
+            acceptance: self.acceptance,
+            draft_model: self.draft_name(),
+            seed: self.seed,
+            tokens_per_step_expected: self.speculation.tokens_per_step(),
+            tokens_per_step: drafts.map(Drafts::tokens_per_step),
+            accepted_share: drafts.map(Drafts::accepted_share),
+            draft_time_share: share,
+        }
+    }
+}
+
+/// The share of the draft model in the time of all steps.
+pub(crate) fn draft_share(all: &Origins, draft: Option<&Origins>) -> Option<f64> {
+    draft.map(|draft| draft.total().0 / all.total().0)
+}
+
+/// Speculative decoding, as JSON has it.
+#[derive(Serialize)]
+pub(crate) struct SpeculationJson {
+    draft_tokens: u32,
+    acceptance: f64,
+    draft_model: String,
+    seed: u64,
+    tokens_per_step_expected: f64,
+    /// None where no request decoded.
+    tokens_per_step: Option<f64>,
+    accepted_share: Option<f64>,
+    /// None where no model drafts.
+    draft_time_share: Option<f64>,
+}
