@@ -7,7 +7,7 @@ use allocation_counter::{AllocationInfo, measure};
 use rooflut::model;
 use rooflut::sim::{
     Arrivals, Lengths, Listed, Observer, Request, RequestMix, Scheduling, SimConfig, Simulator,
-    Source, StepRecord, Stream, SyntheticLoad, Totals,
+    Source, Speculation, StepRecord, Stream, SyntheticLoad, Totals,
 };
 use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel, Tally};
 use rooflut::table::sets;
@@ -37,17 +37,46 @@ fn config(scheduling: Scheduling) -> SimConfig {
     config
 }
 
+/// Seven of ten drafted tokens accepted, of those after accepted ones.
+fn speculative() -> SimConfig {
+    let mut config = config(Scheduling::Synchronous);
+    config.speculation = Speculation::try_new(3, 0.7, 0).ok();
+    config
+}
+
 /// How often a run allocates, and what it counts.
 fn run(
     tally: &Tally<'_>,
-    scheduling: Scheduling,
+    config: SimConfig,
     source: &mut impl Source,
     observer: &mut impl Observer,
 ) -> (u64, Totals) {
-    let simulator = Simulator::try_new(tally, config(scheduling)).unwrap();
+    let simulator = Simulator::try_new(tally, config).unwrap();
     let mut totals = Totals::default();
     let AllocationInfo { count_total, .. } = measure(|| totals = simulator.serve(source, observer));
     (count_total, totals)
+}
+
+#[test]
+fn verified_drafts_allocate_nothing_more() {
+    let model = model();
+    let tally = Tally::new(&model);
+    let decoding = |output_tokens| {
+        let request = Request {
+            prompt_tokens: 100,
+            output_tokens,
+            ..Request::default()
+        };
+        let requests = [request; 100];
+        run(&tally, speculative(), &mut Listed::new(&requests), &mut ())
+    };
+    let (short, few) = decoding(1_000);
+    let (long, many) = decoding(51_000);
+    // A step yields 1 + 0.7 + 0.49 + 0.343 tokens of a request, and the slowest request needs a few more.
+    let steps = (many.steps - few.steps) as f64 * 2.533 / 50_000.0;
+    assert!((1.0..1.05).contains(&steps), "{steps}");
+    assert!(many.drafts.verifications > 100 * 19_000);
+    assert!(long <= short, "{short} -> {long}");
 }
 
 #[test]
@@ -64,9 +93,9 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
             };
             let requests: Vec<Request> = (0..100).map(request).collect();
             let mut source = Listed::new(&requests);
-            let quiet = run(&tally, scheduling, &mut source.clone(), &mut ());
+            let quiet = run(&tally, config(scheduling), &mut source.clone(), &mut ());
             let mut seen = Steps(0);
-            let observed = run(&tally, scheduling, &mut source, &mut seen);
+            let observed = run(&tally, config(scheduling), &mut source, &mut seen);
             assert_eq!(observed, quiet);
             assert_eq!(seen.0, quiet.1.steps);
             quiet
@@ -89,7 +118,12 @@ fn requests_that_come_and_go_allocate_nothing_once_the_buffers_have_grown() {
         let arrivals = Arrivals::try_poisson(18.0, 1).unwrap();
         let load = SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 1);
         let mut source = Stream::new(load.take(requests));
-        run(&tally, Scheduling::OneStepAhead, &mut source, &mut ())
+        run(
+            &tally,
+            config(Scheduling::OneStepAhead),
+            &mut source,
+            &mut (),
+        )
     };
     let (few, _) = served(2_000);
     let (many, totals) = served(20_000);

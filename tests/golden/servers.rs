@@ -2,9 +2,11 @@
 
 use rooflut::engine::{EngineStack, stacks};
 use rooflut::hardware::Dtype;
-use rooflut::model::{MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{Arrivals, Request, SimConfig, Simulator, Stats, Summary};
-use rooflut::step::{Parallelism, RooflineModel, StepOptions};
+use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::sim::{
+    Arrivals, Request, Scheduling, SimConfig, Simulator, Speculation, Stats, Summary,
+};
+use rooflut::step::{Drafting, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
 use super::comparison::{Golden, Line};
@@ -32,6 +34,8 @@ struct Server {
     requests_per_s: u32,
     /// Fewer KV blocks than the memory leaves.
     kv_blocks: Option<u32>,
+    /// Three tokens drafted by this model, of which 0.7 are accepted after an accepted one.
+    draft: Option<&'static str>,
 }
 
 /// The model on H100 behind vLLM 0.15.1, with 16-bit KV entries.
@@ -43,6 +47,7 @@ const fn on_h100(placed: Placed, requests_per_s: u32) -> Server {
         engine: &stacks::VLLM_0_15_1,
         requests_per_s,
         kv_blocks: None,
+        draft: None,
     }
 }
 
@@ -57,7 +62,7 @@ const fn qwen(set: &'static TableSet, requests_per_s: u32) -> Server {
     }
 }
 
-const SERVERS: [Server; 8] = [
+const SERVERS: [Server; 9] = [
     llama(20),
     Server {
         engine: &stacks::VLLM_0_11_0,
@@ -67,6 +72,10 @@ const SERVERS: [Server; 8] = [
     Server {
         kv_blocks: Some(520),
         ..llama(20)
+    },
+    Server {
+        draft: Some("llama-3.2-1b"),
+        ..llama(10)
     },
     Server {
         kv_dtype: Dtype::Fp8,
@@ -103,9 +112,11 @@ impl Server {
         let kv_blocks = self
             .kv_blocks
             .map(|blocks| format!(" in {blocks} KV blocks"));
+        let draft = self.draft.map(|draft| format!("; 3 tokens by {draft}"));
+        let draft = draft.unwrap_or_default();
         format!(
             "{model},{set},{tp},{kv_dtype},{},{REQUESTS} requests of {PROMPT_TOKENS}+{OUTPUT_TOKENS} \
-             at {}/s{}",
+             at {}/s{}{draft}",
             self.engine.name,
             self.requests_per_s,
             kv_blocks.unwrap_or_default()
@@ -121,9 +132,22 @@ impl Server {
         let mut options = StepOptions::for_engine(self.engine);
         options.kv_dtype = self.kv_dtype;
         let ranks = Parallelism::tensor(self.tp());
-        let model = RooflineModel::try_new(&spec, self.set, ranks, options).expect("a step model");
-        let simulator = Simulator::try_new(model, self.config(&spec)).expect("sound limits");
-        simulator.run(&self.requests()).summary
+        let on = |spec: &ModelSpec| {
+            RooflineModel::try_new(spec, self.set, ranks, options).expect("a step model")
+        };
+        let (model, config, requests) = (on(&spec), self.config(&spec), self.requests());
+        match self.draft {
+            None => {
+                let simulator = Simulator::try_new(model, config).expect("sound limits");
+                simulator.run(&requests).summary
+            }
+            Some(draft) => {
+                let draft = model::find(draft).expect("a known model").spec;
+                let model = Drafting::new(model, on(&draft), 3);
+                let simulator = Simulator::try_new(model, config).expect("sound limits");
+                simulator.run(&requests).summary
+            }
+        }
     }
 
     fn config(&self, spec: &ModelSpec) -> SimConfig {
@@ -133,7 +157,12 @@ impl Server {
         };
         let plan = MemoryPlan::try_new(spec, &self.set.gpu, self.tp(), limits).expect("it fits");
         let kv_blocks = self.kv_blocks.unwrap_or(plan.kv_blocks);
-        SimConfig::new(spec.max_model_len, kv_blocks).with_engine(self.engine)
+        let mut config = SimConfig::new(spec.max_model_len, kv_blocks).with_engine(self.engine);
+        if self.draft.is_some() {
+            config.scheduling = Scheduling::Synchronous;
+            config.speculation = Speculation::try_new(3, 0.7, 0).ok();
+        }
+        config
     }
 
     fn requests(&self) -> Vec<Request> {
