@@ -10,7 +10,7 @@
 /// // One prompt of 512 tokens, and 64 requests that decode at 1,000 tokens of context each.
 /// let batch = StepBatch {
 ///     prefill: &[Chunk { new: 512, context: 0, samples: 1 }],
-///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000 , drafted: 0}],
+///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }],
 /// };
 /// assert_eq!(batch.tokens(), 576);
 /// assert_eq!(batch.sampled_tokens(), 65);

@@ -38,7 +38,7 @@ use crate::units::Seconds;
 /// )?;
 /// let time = step.step_time(&StepBatch {
 ///     prefill: &[Chunk { new: 512, context: 0, samples: 1 }],
-///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000 , drafted: 0}],
+///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }],
 /// });
 /// assert!(time.total().ms() > 5.0 && time.total().ms() < 50.0);
 /// # Ok::<(), rooflut::step::ModelError>(())

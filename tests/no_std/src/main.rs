@@ -31,7 +31,7 @@ pub extern "C" fn main() -> i32 {
     };
     let batch = StepBatch {
         prefill: &[Chunk { new: 512, context: 0, samples: 1 }],
-        decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000 , drafted: 0}],
+        decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }],
     };
     let ms = step.step_time(&black_box(batch)).total().ms();
     if (5.0..50.0).contains(&ms) { 0 } else { 3 }
