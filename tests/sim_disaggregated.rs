@@ -1,6 +1,7 @@
 //! Prefill and decode on servers of their own, against the straightforward engine in two stages.
 #![allow(
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "test code outside of test functions"
 )]

@@ -2,7 +2,9 @@
 
 mod desk;
 mod disaggregated;
+mod kv_link;
 mod pool;
+mod two_stages;
 
 use crate::sim::metrics::Totals;
 use crate::sim::observer::Observer;
@@ -12,7 +14,8 @@ use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
 pub use desk::Router;
-pub use disaggregated::{Disaggregated, KvLink, ServerPool};
+pub use disaggregated::{Disaggregated, ServerPool};
+pub use kv_link::KvLink;
 use pool::Pool;
 
 /// Equal replicas of a server behind a router that costs no time.
@@ -90,9 +93,9 @@ impl<M: LatencyModel> Cluster<M> {
                 arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(self.config.api_server_ns));
             let before_arrival =
                 |next: &(u64, usize)| arrival_ns.is_none() || next.0 < at_engine_ns;
-            match pool.next().filter(before_arrival) {
+            match pool.next(None).filter(before_arrival) {
                 Some((_, replica)) => {
-                    let other = source.feeds_back().then(|| pool.next_but(replica));
+                    let other = source.feeds_back().then(|| pool.next(Some(replica)));
                     let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
                     let horizon_ns = other_ns.min(at_engine_ns);
                     pool.step(replica, &self.model, horizon_ns, observer);

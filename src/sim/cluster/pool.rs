@@ -55,16 +55,12 @@ impl<O: Observer> Pool<O> {
         }
     }
 
-    /// When the next step begins, and which replica runs it; `None` where there is nothing to do.
-    pub(super) fn next(&mut self) -> Option<(u64, usize)> {
-        self.next_but(usize::MAX)
-    }
-
-    /// The same of the replicas other than `except`.
-    pub(super) fn next_but(&mut self, except: usize) -> Option<(u64, usize)> {
+    /// When the next step begins, and which replica, other than `except`, runs it; `None` where there is
+    /// nothing to do.
+    pub(super) fn next(&mut self, except: Option<usize>) -> Option<(u64, usize)> {
         let runs = self.runs.iter_mut().enumerate();
         let busy = runs.filter_map(|(replica, run)| {
-            let asked = replica != except && !run.is_idle();
+            let asked = Some(replica) != except && !run.is_idle();
             asked.then(|| (run.begins_ns(), replica))
         });
         busy.min()

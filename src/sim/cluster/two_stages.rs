@@ -1,0 +1,243 @@
+//! Requests that go from a prefill server to a decode server.
+
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::disaggregated::Disaggregated;
+use super::pool::{Left, Pool};
+use crate::sim::metrics::{Totals, Transfers};
+use crate::sim::observer::Observer;
+use crate::sim::source::Source;
+use crate::sim::{Outcome, Rejection, Request, RequestRecord, Timing};
+use crate::step::LatencyModel;
+
+/// A run of servers that do prefill or decode only.
+#[derive(Debug)]
+pub(super) struct TwoStages<'r, M, S, O> {
+    servers: &'r Disaggregated<M>,
+    prefill: Pool<O>,
+    decode: Pool<O>,
+    /// When the link of each prefill server has sent what it has to.
+    links_free_ns: Vec<u64>,
+    /// Requests between their arrival and their end, by place.
+    under_way: BTreeMap<usize, UnderWay>,
+    /// When KV entries arrive, and of which request.
+    deliveries: BinaryHeap<Reverse<(u64, usize)>>,
+    /// What is counted of requests.
+    served: Totals,
+    source: &'r mut S,
+    observer: &'r mut O,
+}
+
+/// A request that has arrived.
+#[derive(Debug)]
+struct UnderWay {
+    request: Request,
+    /// The ids that a trace gives its tokens, and how many tokens one stands for.
+    listed: (Vec<u64>, u32),
+    /// What became of it on the prefill server.
+    prefill: Timing,
+}
+
+/// What happens next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    /// A request arrives.
+    Arrival,
+    /// The KV entries of a request arrive.
+    Delivery(usize),
+    /// A prefill server runs a step.
+    Prefill(usize),
+    /// A decode server does.
+    Decode(usize),
+}
+
+impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
+    /// Servers with nothing to do.
+    pub(super) fn new(
+        servers: &'r Disaggregated<M>,
+        source: &'r mut S,
+        observer: &'r mut O,
+    ) -> TwoStages<'r, M, S, O> {
+        let Disaggregated {
+            prefill,
+            decode,
+            router,
+            ..
+        } = servers;
+        let (prompts, outputs) = (prefill.replicas, decode.replicas);
+        TwoStages {
+            servers,
+            prefill: Pool::new(prefill.config, prompts, *router, 0),
+            decode: Pool::new(decode.config, outputs, *router, prompts),
+            links_free_ns: vec![0; prompts as usize],
+            under_way: BTreeMap::new(),
+            deliveries: BinaryHeap::new(),
+            served: Totals::default(),
+            source,
+            observer,
+        }
+    }
+
+    /// Lets the next thing happen; says whether there was one.
+    pub(super) fn go_on(&mut self) -> bool {
+        let Some((_, next)) = self.upcoming(None) else {
+            return false;
+        };
+        match next {
+            Next::Arrival => self.arrive(),
+            Next::Delivery(place) => self.deliver(place),
+            Next::Prefill(replica) => {
+                // Every step of it has a prompt, so that it runs no step unasked.
+                let model = &self.servers.prefill.model;
+                self.prefill.step(replica, model, u64::MAX, self.observer);
+                let mut left: Vec<Left> = self.prefill.drain_left().collect();
+                // The link is for one at a time, whatever the policy of the server.
+                left.sort_unstable_by_key(|left| (left.at_ns, left.place));
+                left.iter().for_each(|left| self.prefilled(left));
+            }
+            Next::Decode(replica) => {
+                let horizon_ns = self.upcoming(Some(replica)).map_or(u64::MAX, |(ns, _)| ns);
+                let model = &self.servers.decode.model;
+                self.decode.step(replica, model, horizon_ns, self.observer);
+                let left: Vec<Left> = self.decode.drain_left().collect();
+                left.iter().for_each(|left| self.decoded(left));
+            }
+        }
+        true
+    }
+
+    /// What happens next, and when, one decode server left out. Of what happens at the same time, requests
+    /// and KV entries arrive before steps begin.
+    fn upcoming(&mut self, but_decode: Option<usize>) -> Option<(u64, Next)> {
+        let api_server_ns = self.servers.prefill.config.api_server_ns;
+        let at_engine = |ns: u64| (ns.saturating_add(api_server_ns), Next::Arrival);
+        let delivery = |&Reverse((ns, place))| (ns, Next::Delivery(place));
+        let events = [
+            self.source.next_arrival_ns().map(at_engine),
+            self.deliveries.peek().map(delivery),
+            (self.prefill.next(None)).map(|(ns, replica)| (ns, Next::Prefill(replica))),
+            (self.decode.next(but_decode)).map(|(ns, replica)| (ns, Next::Decode(replica))),
+        ];
+        events.into_iter().flatten().min()
+    }
+
+    /// A request comes in.
+    fn arrive(&mut self) {
+        let Some((place, request)) = self.source.take() else {
+            return;
+        };
+        if let Err(reason) = self.servers.decode.config.check(&request) {
+            return self.reject(place, request, reason);
+        }
+        let (ids, tokens) = self.source.listed(&request);
+        let prompt = Request {
+            output_tokens: 1,
+            ..request
+        };
+        self.prefill.push(place, prompt, ids, tokens);
+        let under_way = UnderWay {
+            request,
+            listed: (ids.to_vec(), tokens),
+            prefill: Timing::default(),
+        };
+        self.under_way.insert(place, under_way);
+    }
+
+    /// A prefill server is done with a request: its KV entries go over the link.
+    fn prefilled(&mut self, left: &Left) {
+        let timing = match left.record.outcome {
+            Outcome::Completed(timing) => timing,
+            Outcome::Rejected(reason) => {
+                if let Some(under_way) = self.under_way.remove(&left.place) {
+                    self.reject(left.place, under_way.request, reason);
+                }
+                return;
+            }
+        };
+        let (Some(under_way), Some(free_ns)) = (
+            self.under_way.get_mut(&left.place),
+            self.links_free_ns.get_mut(left.replica),
+        ) else {
+            return;
+        };
+        under_way.prefill = timing;
+        let link = &self.servers.link;
+        let occupied_ns = link.occupied_ns(under_way.request.prompt_tokens);
+        *free_ns = timing.finish_ns.max(*free_ns).saturating_add(occupied_ns);
+        let delivery_ns = free_ns.saturating_add(link.latency_ns());
+        let transfers = &mut self.served.transfers;
+        transfers.requests += 1;
+        transfers.link_ns += u128::from(occupied_ns);
+        transfers.delay_ns += u128::from(delivery_ns - timing.finish_ns);
+        self.deliveries.push(Reverse((delivery_ns, left.place)));
+    }
+
+    /// The KV entries of a request have come.
+    fn deliver(&mut self, place: usize) {
+        let Some(Reverse((arrival_ns, _))) = self.deliveries.pop() else {
+            return;
+        };
+        if let Some(under_way) = self.under_way.get(&place) {
+            let request = Request {
+                arrival_ns,
+                // Their blocks are the decode server's own.
+                cached_prompt_tokens: 0,
+                ..under_way.request
+            };
+            let (ids, tokens) = &under_way.listed;
+            self.decode.push(place, request, ids, *tokens);
+        }
+    }
+
+    /// A decode server is done with a request.
+    fn decoded(&mut self, left: &Left) {
+        let Some(under_way) = self.under_way.remove(&left.place) else {
+            return;
+        };
+        let UnderWay {
+            request, prefill, ..
+        } = under_way;
+        let outcome = match left.record.outcome {
+            Outcome::Completed(decode) => {
+                let queue_ns = decode.scheduled_ns.saturating_sub(decode.at_engine_ns);
+                self.served.transfers.decode_queue_ns += u128::from(queue_ns);
+                Outcome::Completed(Timing {
+                    at_engine_ns: prefill.at_engine_ns,
+                    scheduled_ns: prefill.scheduled_ns,
+                    preemptions: prefill.preemptions + decode.preemptions,
+                    ..decode
+                })
+            }
+            rejected @ Outcome::Rejected(_) => rejected,
+        };
+        let record = RequestRecord { request, outcome };
+        self.served.served(&record);
+        self.observer.left(left.place, &record);
+        self.source.left(left.place, &request, left.at_ns);
+    }
+
+    fn reject(&mut self, place: usize, request: Request, reason: Rejection) {
+        self.served.rejected += 1;
+        let outcome = Outcome::Rejected(reason);
+        self.observer
+            .left(place, &RequestRecord { request, outcome });
+        self.source.left(place, &request, request.arrival_ns);
+    }
+
+    /// What was counted: steps of both pools, requests once.
+    pub(super) fn into_totals(self) -> Totals {
+        let servers = self.prefill.into_totals().plus(self.decode.into_totals());
+        let transfers = Transfers {
+            links: self.servers.prefill.replicas,
+            ..self.served.transfers
+        };
+        let requests = Totals {
+            transfers,
+            ..self.served
+        };
+        servers.without_requests().plus(requests)
+    }
+}
