@@ -40,6 +40,7 @@ impl Linear {
 
 /// A server whose limits are known to be sound.
 #[expect(clippy::unwrap_used, reason = "test code outside of a test function")]
+#[allow(dead_code, reason = "not every test has a single server")]
 pub(crate) fn simulator(model: &Linear, config: SimConfig) -> Simulator<&Linear> {
     Simulator::try_new(model, config).unwrap()
 }
