@@ -325,12 +325,12 @@ fn files_that_cannot_be_scored_are_refused() {
         (
             "",
             &[][..],
-            "mine.csv: expected at least one row of measurements, found none; add some",
+            "mine.csv:1: expected at least one row of measurements, found none; add some",
         ),
         (
             GEMM,
             &[],
-            "mine.csv: expected at least one row of measurements",
+            "mine.csv:1: expected at least one row of measurements",
         ),
         (
             "a,b\n1,2\n",

@@ -19,13 +19,14 @@ fn a_folder_without_set_toml_is_refused() {
 #[test]
 fn a_folder_that_does_not_exist_is_refused() {
     let fixture = Fixture::new();
-    for missing in ["sett", "set/set.toml"] {
+    for missing in ["sett", "set/sett.toml"] {
         let dir = fixture.dir().join("..").join(missing);
         let message = read_set(&dir, GPUS).err().unwrap().to_string();
         assert_eq!(
             message,
             format!(
-                "{}: expected the folder of a table set, found none; check the path",
+                "{}: expected a table set (a folder with a set.toml, or one file made of it), found \
+                 nothing there; check the path",
                 dir.display()
             )
         );
@@ -63,7 +64,7 @@ fn a_table_without_rows_is_refused() {
     for csv in ["", "\n\n", "\u{feff}", GEMM, &format!("{GEMM}\n\r\n")] {
         assert_eq!(
             Fixture::new().file("gemm.csv", csv).refusal(),
-            "set/gemm.csv: expected at least one row of measurements, found none; add some or leave \
+            "set/gemm.csv:1: expected at least one row of measurements, found none; add some or leave \
              the file out",
             "{csv:?}"
         );

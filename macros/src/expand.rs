@@ -87,10 +87,10 @@ pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<To
 fn message(error: Error, path: &str) -> String {
     let start = "paths start at the folder of this crate's Cargo.toml";
     match error {
-        Error::NoFolder { .. } => {
-            format!("{}; {start}", Error::NoFolder { dir: path.into() })
+        Error::NotFound { .. } => {
+            format!("{}; {start}", Error::NotFound { path: path.into() })
         }
-        Error::NoSetToml { .. } => Error::NoSetToml { dir: path.into() }.to_string(),
+        Error::NoSetToml { .. } => Error::NoSetToml { path: path.into() }.to_string(),
         error => error.to_string(),
     }
 }
