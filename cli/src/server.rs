@@ -38,7 +38,7 @@ impl fmt::Display for Placement {
 impl Placement {
     /// Finds model and table set, and checks that the ranks can share the model.
     pub(crate) fn find(target: &Target) -> Result<Placement, Error> {
-        let set = table_set::find(&target.gpu)?;
+        let set = table_set::find(target.set())?;
         let model = model_source::find(&target.model)?.with_weights(target.dtype);
         let placement = Placement {
             model,

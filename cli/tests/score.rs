@@ -387,7 +387,7 @@ fn missing_files_sets_and_operations_are_refused() {
     let gemm = data("h100", "gemm.csv");
     let message = failure(&["tables", "score", &gemm, "--gpu", "h10"]);
     assert!(message.contains("(nearest: h100, "), "{message}");
-    assert!(failure(&["tables", "score", &gemm]).contains("--gpu <GPU>"));
+    assert!(failure(&["tables", "score", &gemm]).contains("--gpu NAME"));
     let moe = data("h100", "moe.csv");
     let message = failure(&["tables", "score", &moe, "--gpu", "h100-infersim"]);
     assert!(

@@ -89,9 +89,10 @@ const fn key(section: Section, name: &'static str, kind: Kind) -> Key {
 }
 
 /// Every key, in the order of the flags.
-pub const KEYS: [Key; 38] = [
+pub const KEYS: [Key; 39] = [
     key(Section::Top, "model", Kind::Text),
     key(Section::Top, "gpu", Kind::Text),
+    key(Section::Top, "tables", Kind::Text),
     key(Section::Top, "tp", Kind::Whole),
     key(Section::Top, "dtype", Kind::Text),
     key(Section::Top, "kv_dtype", Kind::Text),
