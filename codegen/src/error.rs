@@ -247,7 +247,7 @@ impl fmt::Display for Error {
             Error::NoSetToml { path } => write!(
                 f,
                 "{}: expected a set.toml beside the tables (GPU, engine stack, timing, t0, source, \
-                 licence, date), found none; bench_data/README.md shows one",
+                 licence, date), found none; rooflut's bench_data/README.md shows one",
                 path.display()
             ),
             Error::Part {

@@ -101,7 +101,7 @@ impl Header {
     /// # Errors
     /// [`Error::Toml`] with the line, [`Error::UnknownGpu`].
     pub(crate) fn parse(file: &TomlFile<'_>, gpus: &Gpus, taken: &[&str]) -> Result<Header, Error> {
-        let raw: RawHeader = file.parse("bench_data/README.md")?;
+        let raw: RawHeader = file.parse("rooflut's bench_data/README.md")?;
         let place = raw.name.span().start;
         file.simple_name("name", raw.name.as_ref(), place)?;
         if taken.contains(&raw.name.as_ref().as_str()) {
