@@ -22,6 +22,12 @@ pub mod units;
 
 pub use error::ResolveError;
 
+/// ```
+/// use rooflut::table::TableSet;
+///
+/// static TINY: &TableSet = rooflut::tables!("tests/fixtures/tiny-set");
+/// assert_eq!(TINY.name, "tiny");
+/// ```
 #[cfg(feature = "macros")]
 pub use rooflut_macros::tables;
 

@@ -147,3 +147,38 @@ fn what_is_wrong_with_the_files_is_told_as_by_the_compiler() {
         "{mistaken}"
     );
 }
+
+#[test]
+fn validate_predicts_the_rows_of_the_gpu_with_it() {
+    let (temp, path) = mine();
+    let runs = workspace()
+        .join("validation/decode_steps.csv")
+        .display()
+        .to_string();
+    let built_in = json(&["validate", &runs]);
+    let own = json(&["validate", &runs, "--tables", &path]);
+    let rows = |report: &serde_json::Value, gpu| {
+        let rows = list(report, "/rows").iter();
+        rows.filter(|row| text(row, "/gpu") == gpu).count()
+    };
+    assert!(rows(&built_in, "h100") > 0);
+    assert_eq!(rows(&own, "h10x"), rows(&built_in, "h100"));
+    assert_eq!(rows(&own, "h100"), 0);
+    // The same measurements predict the same.
+    let predicted = |report: &serde_json::Value| report["rows"].to_string();
+    assert_eq!(
+        predicted(&own).replace("h10x", "h100"),
+        predicted(&built_in)
+    );
+    let notes = own["notes"].to_string();
+    assert!(notes.contains("predicted as h10x"), "{notes}");
+
+    let header = temp.path().join("measured/set.toml");
+    let other = fs::read_to_string(&header).unwrap();
+    fs::write(&header, other.replace("gpu = \"h100\"", "gpu = \"b200\"")).unwrap();
+    assert_eq!(
+        failure(&["validate", &runs, "--tables", &path]),
+        "--tables: expected rows that were measured on b200, the GPU of h10x, found none; leave \
+         --tables out or name other files"
+    );
+}

@@ -226,3 +226,16 @@ fn a_single_file_made_by_tail_is_the_folder() {
     let expected = format!("my-gpu.tables:{line}: dtype: expected one of bf16,");
     assert!(error.starts_with(&expected), "{error}");
 }
+
+#[test]
+fn a_set_keeps_what_its_rows_take_and_nothing_else() {
+    let dir = copied("h100", &scratch("memory"));
+    let load = || {
+        TableSet::try_load(&dir).unwrap();
+    };
+    // Data sheets and shared axes: a second set takes as much as the first.
+    let first = allocation_counter::measure(load).bytes_current;
+    let second = allocation_counter::measure(load).bytes_current;
+    assert_eq!(first, second);
+    assert!((50_000..60_000).contains(&first), "{first} bytes");
+}
