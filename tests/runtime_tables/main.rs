@@ -11,7 +11,11 @@
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
 mod pairs;
-#[allow(dead_code, reason = "other tests use all of it")]
+#[allow(
+    dead_code,
+    clippy::indexing_slicing,
+    reason = "other tests use all of it; test code"
+)]
 #[path = "../support/random.rs"]
 mod random;
 
