@@ -67,35 +67,25 @@ fn keep(set: StoredSet) -> TableSet {
             license: text(set.license),
             date: text(set.date),
         },
-        gemm: set
-            .gemm
-            .map(|kernels| table(kernels, &gpu, |shape| axes.curve(shape))),
-        prefill: set
-            .prefill
-            .map(|kernels| table(kernels, &gpu, |shape| axes.grid(shape))),
-        decode: set
-            .decode
-            .map(|kernels| table(kernels, &gpu, |shape| axes.grid(shape))),
-        allreduce: set
-            .allreduce
-            .map(|kernels| table(kernels, &gpu, |shape| axes.curve(shape))),
-        moe: set
-            .moe
-            .map(|kernels| table(kernels, &gpu, |shape| axes.curve(shape))),
+        gemm: table(set.gemm, &gpu, |shape| axes.curve(shape)),
+        prefill: table(set.prefill, &gpu, |shape| axes.grid(shape)),
+        decode: table(set.decode, &gpu, |shape| axes.grid(shape)),
+        allreduce: table(set.allreduce, &gpu, |shape| axes.curve(shape)),
+        moe: table(set.moe, &gpu, |shape| axes.curve(shape)),
     }
 }
 
 fn table<S, P, const AXES: usize>(
-    table: StoredTable<S, AXES>,
+    table: Option<StoredTable<S, AXES>>,
     gpu: &Gpu,
     entry: impl FnMut(StoredEntry<S, AXES>) -> Entry<S, P>,
-) -> KernelTable<S, P> {
+) -> Option<KernelTable<S, P>> {
     let StoredTable {
         t0_us,
         floor_us,
         hot_read,
         entries,
-    } = table;
+    } = table?;
     // Codegen has counted the shapes: 16 bits number them.
     let mut keys: Vec<(u64, u16)> = entries
         .iter()
@@ -103,14 +93,14 @@ fn table<S, P, const AXES: usize>(
         .zip(0..=u16::MAX)
         .collect();
     keys.sort_unstable();
-    KernelTable {
+    Some(KernelTable {
         t0_us,
         floor_us,
         hot_read,
         references: Reference::by_dtype(gpu, t0_us, hot_read),
         entries: leak(entries.into_iter().map(entry).collect()),
         index: Index::Sorted(leak(keys)),
-    }
+    })
 }
 
 /// The axes kept so far: most shapes share theirs.
