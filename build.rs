@@ -4,22 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-const SETS: [(&str, &str); 6] = [
-    ("CARGO_FEATURE_A100", "a100"),
-    ("CARGO_FEATURE_B200", "b200"),
-    ("CARGO_FEATURE_H100", "h100"),
-    ("CARGO_FEATURE_H100_INFERSIM", "h100-infersim"),
-    ("CARGO_FEATURE_H200", "h200"),
-    ("CARGO_FEATURE_L40S", "l40s"),
-];
-
 fn main() {
     let data = Path::new("bench_data");
     let gpus = data.join("gpus.toml");
-    let sets: Vec<PathBuf> = SETS
+    let sets: Vec<PathBuf> = rooflut_codegen::BUILT_IN
         .iter()
-        .filter(|(feature, _)| env::var_os(feature).is_some())
-        .map(|(_, name)| data.join(name))
+        .filter(|name| env::var_os(feature(name)).is_some())
+        .map(|name| data.join(name))
         .collect();
     println!("cargo::rerun-if-changed=build.rs");
     let engines = data.join("engines");
@@ -31,6 +22,11 @@ fn main() {
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
+}
+
+/// The variable that is set where the feature is on.
+fn feature(name: &str) -> String {
+    format!("CARGO_FEATURE_{}", name.to_uppercase().replace('-', "_"))
 }
 
 /// The `.toml` files of a folder, in order of their names without the extension.

@@ -46,6 +46,8 @@ pub(crate) enum Error {
         name: String,
         nearest: Vec<&'static str>,
         known: Vec<&'static str>,
+        /// Whether there is a file or folder of that name.
+        is_path: bool,
     },
     /// The ranks cannot share the model.
     Tp {
@@ -114,7 +116,7 @@ pub(crate) enum Error {
     Lengths { path: PathBuf, error: LengthsError },
     /// A trace is not what it should be.
     Trace { path: PathBuf, error: TraceError },
-    /// A CSV of measured kernels is not what it should be.
+    /// A CSV of measured kernels, or a set of them, is not what it should be.
     Measurements(rooflut_codegen::Error),
     /// No row of a CSV of measured kernels can be compared with a set.
     NothingScored {
@@ -169,10 +171,15 @@ impl fmt::Display for Error {
                 name,
                 nearest,
                 known,
+                is_path,
             } => {
                 write!(f, "unknown table set \"{name}\"")?;
                 write_nearest(f, nearest)?;
-                write!(f, "; use --gpu {}", either(known))
+                write!(f, "; use --gpu {}", either(known))?;
+                match is_path {
+                    true => write!(f, ", or --tables {name} for measurements of your own"),
+                    false => Ok(()),
+                }
             }
             Error::Tp {
                 model,

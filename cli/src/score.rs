@@ -13,14 +13,12 @@ use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summar
 use crate::args::ScoreArgs;
 use crate::error::Error;
 use crate::fields::{self, Fields};
-use crate::table_set;
 
 /// What is said of all metrics and of all origins together.
 const ALL: &str = "all";
 
 /// Compares the set with the file and answers with the text to print.
-pub(crate) fn run(args: &ScoreArgs, json: bool) -> Result<String, Error> {
-    let set = table_set::find(&args.gpu)?;
+pub(crate) fn run(args: &ScoreArgs, set: &'static TableSet, json: bool) -> Result<String, Error> {
     let measured =
         rooflut_codegen::read_rows(&args.file, args.op, &set.gpu).map_err(Error::Measurements)?;
     let score = Score::new(&args.file, set, measured);

@@ -39,17 +39,17 @@ impl fmt::Display for Placement {
 impl Placement {
     /// Finds model and table set, and checks that the ranks can share the model.
     pub(crate) fn find(target: &Target) -> Result<Placement, Error> {
+        let set = table_set::find(target.set())?;
         let model = model_source::find(&target.model)?.with_weights(target.dtype);
-        Placement::of(model, target)
+        Placement::of(model, set, target)
     }
 
-    /// The same for a draft model, with its own weights.
-    pub(crate) fn of_draft(name: &str, target: &Target) -> Result<Placement, Error> {
-        Placement::of(model_source::find(name)?, target)
+    /// A draft model, with its own weights, on the same GPUs.
+    pub(crate) fn of_draft(&self, name: &str, target: &Target) -> Result<Placement, Error> {
+        Placement::of(model_source::find(name)?, self.set, target)
     }
 
-    fn of(model: NamedModel, target: &Target) -> Result<Placement, Error> {
-        let set = table_set::find(&target.gpu)?;
+    fn of(model: NamedModel, set: &'static TableSet, target: &Target) -> Result<Placement, Error> {
         let placement = Placement {
             model,
             set,

@@ -35,7 +35,7 @@ impl Speculating {
         };
         let draft = match model {
             DraftModel::Ngram => None,
-            DraftModel::Named(name) => Some(Placement::of_draft(name, target)?),
+            DraftModel::Named(name) => Some(placement.of_draft(name, target)?),
         };
         if let Some(draft) = &draft {
             let (own, expected) = (&draft.model, &placement.model);

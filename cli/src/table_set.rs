@@ -1,12 +1,30 @@
-//! The table set that `--gpu` names.
+//! The table set that `--gpu` or `--tables` names.
+
+use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
 
 use crate::error::Error;
 use crate::suggest::nearest;
 
-/// The compiled-in set of that name, in any case of letters.
-pub(crate) fn find(name: &str) -> Result<&'static TableSet, Error> {
+/// Which table set is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WhichSet<'a> {
+    /// A compiled-in set, by its name in any case of letters.
+    Named(&'a str),
+    /// Measurements in a folder or a single file, whose name is none of the compiled-in sets.
+    At(&'a Path),
+}
+
+/// Finds the set, or reads it.
+pub(crate) fn find(which: WhichSet<'_>) -> Result<&'static TableSet, Error> {
+    match which {
+        WhichSet::Named(name) => named(name),
+        WhichSet::At(path) => TableSet::try_load(path).map_err(Error::Measurements),
+    }
+}
+
+fn named(name: &str) -> Result<&'static TableSet, Error> {
     let found = sets::ALL
         .into_iter()
         .find(|set| set.name.eq_ignore_ascii_case(name));
@@ -14,6 +32,7 @@ pub(crate) fn find(name: &str) -> Result<&'static TableSet, Error> {
         name: name.to_owned(),
         nearest: nearest(name, names()),
         known: names().collect(),
+        is_path: Path::new(name).exists(),
     })
 }
 

@@ -1,7 +1,8 @@
-//! `rooflut tables`: what is compiled in.
+//! `rooflut tables`: what is compiled in, or what a set of measurements holds.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::Path;
 
 use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::table::{Axis, Curve, Entry, Grid as Points, KernelTable, TableSet, sets};
@@ -11,18 +12,35 @@ use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
 use crate::output::{Align, Grid, count, json, wrapped};
 use crate::score;
+use crate::table_set::{self, WhichSet};
 
 /// Answers with the text to print.
 pub(crate) fn run(args: &TablesArgs) -> Result<String, Error> {
     if let Some(TablesCommand::Score(score)) = &args.command {
-        return score::run(score, args.json);
+        let set = table_set::find(asked(score.gpu.as_deref(), args.tables.as_deref())?)?;
+        return score::run(score, set, args.json);
     }
-    let sets: Vec<SetJson> = sets::ALL.into_iter().map(SetJson::new).collect();
+    let sets: Vec<SetJson> = match &args.tables {
+        Some(path) => vec![SetJson::new(table_set::find(WhichSet::At(path))?)],
+        None => sets::ALL.into_iter().map(SetJson::new).collect(),
+    };
     if args.json {
         return json(&sets);
     }
     let texts: Vec<String> = sets.iter().map(SetJson::text).collect();
     Ok(texts.join("\n"))
+}
+
+/// The one set that the flags name.
+fn asked<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<'a>, Error> {
+    match (gpu, tables) {
+        (Some(name), None) => Ok(WhichSet::Named(name)),
+        (None, Some(path)) => Ok(WhichSet::At(path)),
+        (found, _) => Err(Error::Arguments(format!(
+            "expected either --gpu NAME or --tables PATH, found {}; see --help",
+            if found.is_some() { "both" } else { "neither" }
+        ))),
+    }
 }
 
 #[derive(Serialize)]

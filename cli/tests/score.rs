@@ -325,12 +325,12 @@ fn files_that_cannot_be_scored_are_refused() {
         (
             "",
             &[][..],
-            "mine.csv: expected at least one row of measurements, found none; add some",
+            "mine.csv:1: expected at least one row of measurements, found none; add some",
         ),
         (
             GEMM,
             &[],
-            "mine.csv: expected at least one row of measurements",
+            "mine.csv:1: expected at least one row of measurements",
         ),
         (
             "a,b\n1,2\n",
@@ -387,7 +387,7 @@ fn missing_files_sets_and_operations_are_refused() {
     let gemm = data("h100", "gemm.csv");
     let message = failure(&["tables", "score", &gemm, "--gpu", "h10"]);
     assert!(message.contains("(nearest: h100, "), "{message}");
-    assert!(failure(&["tables", "score", &gemm]).contains("--gpu <GPU>"));
+    assert!(failure(&["tables", "score", &gemm]).contains("--gpu NAME"));
     let moe = data("h100", "moe.csv");
     let message = failure(&["tables", "score", &moe, "--gpu", "h100-infersim"]);
     assert!(

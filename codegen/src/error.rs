@@ -18,15 +18,28 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// There is no such folder.
-    NoFolder {
-        /// The path that should be one.
-        dir: PathBuf,
+    /// There is nothing at the path of a set.
+    NotFound {
+        /// The path.
+        path: PathBuf,
     },
-    /// A folder without its `set.toml`.
+    /// A set without its `set.toml`.
     NoSetToml {
-        /// The folder.
-        dir: PathBuf,
+        /// The folder or the single file.
+        path: PathBuf,
+    },
+    /// A single file that is not one after the other of the files of a set.
+    Part {
+        /// The single file.
+        file: String,
+        /// Its line.
+        line: u64,
+        /// What was expected there.
+        expected: String,
+        /// What was found.
+        found: String,
+        /// What to do about it.
+        hint: &'static str,
     },
     /// A TOML file that does not parse, lacks a key, has one too many, or one that makes no sense.
     Toml {
@@ -61,6 +74,8 @@ pub enum Error {
     Empty {
         /// The CSV.
         file: String,
+        /// The line of its header.
+        line: u64,
     },
     /// A set has no table at all.
     NoTable {
@@ -223,16 +238,28 @@ impl fmt::Display for Error {
                 "{}: {source}; check that the file is there and readable",
                 path.display()
             ),
-            Error::NoFolder { dir } => write!(
+            Error::NotFound { path } => write!(
                 f,
-                "{}: expected the folder of a table set, found none; check the path",
-                dir.display()
+                "{}: expected a table set (a folder with a set.toml, or one file made of it), found \
+                 nothing there; check the path",
+                path.display()
             ),
-            Error::NoSetToml { dir } => write!(
+            Error::NoSetToml { path } => write!(
                 f,
                 "{}: expected a set.toml beside the tables (GPU, engine stack, timing, t0, source, \
-                 licence, date), found none; bench_data/README.md shows one",
-                dir.display()
+                 licence, date), found none; rooflut's bench_data/README.md shows one",
+                path.display()
+            ),
+            Error::Part {
+                file,
+                line,
+                expected,
+                found,
+                hint,
+            } => write!(
+                f,
+                "{file}:{line}: expected {expected}, found {}; {hint}",
+                Quoted(found)
             ),
             Error::Toml {
                 file,
@@ -262,9 +289,9 @@ impl fmt::Display for Error {
                 known.join(", "),
                 Quoted(found)
             ),
-            Error::Empty { file } => write!(
+            Error::Empty { file, line } => write!(
                 f,
-                "{file}: expected at least one row of measurements, found none; add some or \
+                "{file}:{line}: expected at least one row of measurements, found none; add some or \
                  leave the file out"
             ),
             Error::NoTable { file, expected } => write!(

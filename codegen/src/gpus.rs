@@ -63,7 +63,7 @@ impl GpuSheet {
         scaled("l2_bytes", self.l2_bytes as f64, 1.0)?;
         scaled("sms", f64::from(self.sms), 1.0)?;
         Ok(Gpu {
-            // A generator runs once and ends; names live as long as it does.
+            // A set lives as long as the program, and so do the names in it.
             name: Box::leak(name.to_owned().into_boxed_str()),
             description: Box::leak(self.description.clone().into_boxed_str()),
             bf16_flops_per_s: scaled("bf16_tflops", self.bf16_tflops, 1e12)?,
@@ -80,14 +80,14 @@ impl GpuSheet {
 
 /// The GPUs that sets may name.
 #[derive(Debug)]
-pub(crate) struct Gpus(BTreeMap<String, Gpu>);
+pub struct Gpus(BTreeMap<String, Gpu>);
 
 impl Gpus {
     /// Reads the text of a `gpus.toml`.
     ///
     /// # Errors
     /// [`Error::Toml`] with the line.
-    pub(crate) fn parse(text: &str) -> Result<Gpus, Error> {
+    pub fn parse(text: &str) -> Result<Gpus, Error> {
         let file = TomlFile::new("gpus.toml", text);
         let sheets: BTreeMap<String, Spanned<GpuSheet>> = file.parse("bench_data/gpus.toml")?;
         let gpu = |(name, sheet): (&String, &Spanned<GpuSheet>)| {
@@ -115,7 +115,16 @@ impl Gpus {
     }
 
     /// All GPUs, in order of their names.
+    #[cfg(feature = "emit")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Gpu> {
         self.0.values()
+    }
+}
+
+impl FromIterator<Gpu> for Gpus {
+    /// Data sheets that have been read before.
+    fn from_iter<I: IntoIterator<Item = Gpu>>(gpus: I) -> Gpus {
+        let named = gpus.into_iter().map(|gpu| (gpu.name.to_owned(), gpu));
+        Gpus(named.collect())
     }
 }

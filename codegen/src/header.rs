@@ -96,14 +96,23 @@ impl<'de> Deserialize<'de> for GpuRef {
 }
 
 impl Header {
-    /// Reads the text of a `set.toml`.
+    /// Reads a `set.toml`, whose name is none of `taken`.
     ///
     /// # Errors
     /// [`Error::Toml`] with the line, [`Error::UnknownGpu`].
-    pub(crate) fn parse(file: &TomlFile<'_>, gpus: &Gpus) -> Result<Header, Error> {
-        let raw: RawHeader = file.parse("bench_data/README.md")?;
+    pub(crate) fn parse(file: &TomlFile<'_>, gpus: &Gpus, taken: &[&str]) -> Result<Header, Error> {
+        let raw: RawHeader = file.parse("rooflut's bench_data/README.md")?;
         let place = raw.name.span().start;
         file.simple_name("name", raw.name.as_ref(), place)?;
+        if taken.contains(&raw.name.as_ref().as_str()) {
+            let message = format!(
+                "name: expected another name than those of the built-in sets ({}), found {:?}; \
+                 rename it, so that no output takes one for the other",
+                taken.join(", "),
+                raw.name.as_ref()
+            );
+            return Err(file.error(place, message));
+        }
         let place = raw.gpu.span().start;
         let gpu = match raw.gpu.into_inner() {
             GpuRef::Own(sheet) => sheet.to_own_gpu(file, place)?,

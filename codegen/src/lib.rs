@@ -1,7 +1,7 @@
 //! Reads measured kernel tables, checks them, and emits them as Rust.
 //!
-//! One implementation behind rooflut's `build.rs` (the built-in sets) and `rooflut::tables!` (a
-//! user's own). A set is a folder:
+//! One implementation behind rooflut's `build.rs` (the built-in sets), `rooflut::tables!` (a user's
+//! own) and `TableSet::try_load` (a user's own, at run time). A set is a folder:
 //!
 //! | file | one row is |
 //! |---|---|
@@ -15,80 +15,61 @@
 //! Each CSV is optional, each may have an `mfu` column (checked, not used), rows may come in any
 //! order. What cannot be true is refused with its file, line and column: [`Error`] lists the cases.
 //!
+//! A set may also be a single file: what `tail -n +1 set.toml *.csv` prints in its folder.
+//!
 //! [`read_rows`] reads one such CSV without a set around it, to compare its rows with a set.
 
 mod check;
+#[cfg(feature = "emit")]
 mod emit;
-mod engines;
 mod error;
+mod files;
 mod fingerprint;
+#[cfg(feature = "emit")]
+mod generate;
 mod gpus;
 mod header;
 mod measured;
 mod operation;
 mod rows;
 mod set;
+mod stored;
 mod table;
 mod toml_file;
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::path::Path;
 
-pub use engines::generate_engines;
+#[cfg(feature = "emit")]
+pub use emit::generate_engines;
 pub use error::Error;
+pub use files::FILES;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
+#[cfg(feature = "emit")]
+pub use generate::{generate_builtin, generate_expression};
+pub use gpus::Gpus;
 pub use measured::{
     MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind, RefusedRow, read_rows,
 };
-pub use set::{FILES, TableSet};
+pub use set::TableSet;
+pub use stored::{AxisLogs, StoredEntry, StoredSet, StoredTable};
 
-/// Reads and checks the set in `dir`, whose GPU is one of `gpus_toml` or defined by the set itself.
+/// The names of rooflut's own sets, which no other may have: an output that names one means it.
+pub const BUILT_IN: [&str; 6] = ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"];
+
+/// Reads and checks the set at `path`, whatever its name; its GPU is one of `gpus_toml` or defined by
+/// the set itself.
 ///
 /// # Errors
 /// The first thing in the files that is missing, malformed or impossible; see [`Error`].
-pub fn read_set(dir: &Path, gpus_toml: &str) -> Result<TableSet, Error> {
-    TableSet::read(dir, &gpus::Gpus::parse(gpus_toml)?)
+pub fn read_set(path: &Path, gpus_toml: &str) -> Result<TableSet, Error> {
+    TableSet::read(path, &Gpus::parse(gpus_toml)?, &[])
 }
 
-/// The Rust source of a module with every GPU of `gpus_toml` and the sets in `dirs`, in order of
-/// their names, for rooflut itself.
-///
-/// Deterministic: the same files give the same bytes.
+/// Reads and checks a set that is not one of rooflut's; its GPU is one of `gpus` or defined by the set
+/// itself.
 ///
 /// # Errors
-/// As [`read_set`]; two sets of one name.
-pub fn generate_builtin(gpus_toml: &Path, dirs: &[&Path]) -> Result<String, Error> {
-    let text = std::fs::read_to_string(gpus_toml).map_err(|source| Error::Io {
-        path: gpus_toml.to_owned(),
-        source,
-    })?;
-    let gpus = gpus::Gpus::parse(&text)?;
-    let mut sets = BTreeMap::<String, (&Path, TableSet)>::new();
-    for dir in dirs {
-        let set = TableSet::read(dir, &gpus)?;
-        match sets.entry(set.name().to_owned()) {
-            Entry::Vacant(place) => {
-                place.insert((dir, set));
-            }
-            Entry::Occupied(first) => {
-                return Err(Error::SameName {
-                    name: first.key().clone(),
-                    first: first.get().0.to_owned(),
-                    second: dir.to_path_buf(),
-                });
-            }
-        }
-    }
-    let sets: Vec<_> = sets.into_values().map(|(_, set)| set).collect();
-    Ok(emit::module(&gpus, &text, &sets))
-}
-
-/// A Rust block expression of type `&'static rooflut::table::TableSet` for the set in `dir`; the set
-/// names a GPU of `gpus_toml` or defines its own.
-///
-/// # Errors
-/// As [`read_set`].
-pub fn generate_expression(dir: &Path, gpus_toml: &str) -> Result<proc_macro2::TokenStream, Error> {
-    Ok(emit::expression(&read_set(dir, gpus_toml)?))
+/// As [`read_set`]; a name of [`BUILT_IN`].
+pub fn read_own_set(path: &Path, gpus: &Gpus) -> Result<TableSet, Error> {
+    TableSet::read(path, gpus, &BUILT_IN)
 }

@@ -7,6 +7,7 @@ use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape}
 
 use crate::Error;
 use crate::check;
+use crate::files::Part;
 use crate::operation::{AllReduce, Decode, Gemm, Moe, Operation, Prefill};
 use crate::rows::{Row, Rows};
 use crate::table::{columns, measurement};
@@ -174,7 +175,7 @@ pub fn read_rows(
     operation: Option<OperationKind>,
     gpu: &Gpu,
 ) -> Result<MeasuredRows, Error> {
-    let rows = Rows::read(path, &path.display().to_string())?;
+    let rows = Rows::read(&Part::alone(path)?)?;
     let kind = recognise(&rows, operation)?;
     match kind {
         OperationKind::Gemm => read::<Gemm>(kind, &rows, gpu, |shape, [m, _]| {

@@ -1,7 +1,5 @@
 //! The five operations: their columns, shapes and work.
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
 use rooflut_roofline::{
     AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape, Prompts, Reference, Work,
 };
@@ -39,13 +37,6 @@ pub(crate) trait Operation {
     fn reference_s(shape: &Self::Shape, point: [u32; 2], reference: &Reference) -> f64;
     /// The integer for perfect hashing.
     fn key(shape: &Self::Shape) -> u64;
-    /// A struct literal of the shape; `root` is the path of rooflut.
-    fn literal(shape: &Self::Shape, root: &TokenStream) -> TokenStream;
-}
-
-fn dtype_literal(dtype: Dtype, root: &TokenStream) -> TokenStream {
-    let variant = format_ident!("{dtype:?}");
-    quote!(#root::hardware::Dtype::#variant)
 }
 
 pub(crate) struct Gemm;
@@ -79,12 +70,6 @@ impl Operation for Gemm {
 
     fn key(shape: &GemmShape) -> u64 {
         shape.key()
-    }
-
-    fn literal(shape: &GemmShape, root: &TokenStream) -> TokenStream {
-        let GemmShape { k, n, .. } = *shape;
-        let dtype = dtype_literal(shape.dtype, root);
-        quote!(#root::hardware::GemmShape { dtype: #dtype, k: #k, n: #n })
     }
 }
 
@@ -131,22 +116,6 @@ fn attention_shape(row: &Row<'_>) -> Result<AttentionShape, Error> {
     Ok(shape)
 }
 
-fn attention_literal(shape: &AttentionShape, root: &TokenStream) -> TokenStream {
-    let AttentionShape {
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-        ..
-    } = *shape;
-    let dtype = dtype_literal(shape.dtype, root);
-    let kv_dtype = dtype_literal(shape.kv_dtype, root);
-    quote!(#root::hardware::AttentionShape {
-        dtype: #dtype, kv_dtype: #kv_dtype,
-        q_heads: #q_heads, kv_heads: #kv_heads, head_dim: #head_dim, tp: #tp,
-    })
-}
-
 pub(crate) struct Prefill;
 
 impl Operation for Prefill {
@@ -186,10 +155,6 @@ impl Operation for Prefill {
 
     fn key(shape: &AttentionShape) -> u64 {
         shape.key()
-    }
-
-    fn literal(shape: &AttentionShape, root: &TokenStream) -> TokenStream {
-        attention_literal(shape, root)
     }
 }
 
@@ -234,10 +199,6 @@ impl Operation for Decode {
     fn key(shape: &AttentionShape) -> u64 {
         shape.key()
     }
-
-    fn literal(shape: &AttentionShape, root: &TokenStream) -> TokenStream {
-        attention_literal(shape, root)
-    }
 }
 
 pub(crate) struct AllReduce;
@@ -276,11 +237,6 @@ impl Operation for AllReduce {
 
     fn key(shape: &AllReduceShape) -> u64 {
         shape.key()
-    }
-
-    fn literal(shape: &AllReduceShape, root: &TokenStream) -> TokenStream {
-        let ranks = shape.ranks;
-        quote!(#root::hardware::AllReduceShape { ranks: #ranks })
     }
 }
 
@@ -340,21 +296,5 @@ impl Operation for Moe {
 
     fn key(shape: &MoeShape) -> u64 {
         shape.key()
-    }
-
-    fn literal(shape: &MoeShape, root: &TokenStream) -> TokenStream {
-        let MoeShape {
-            experts,
-            top_k,
-            hidden,
-            intermediate,
-            tp,
-            ..
-        } = *shape;
-        let dtype = dtype_literal(shape.dtype, root);
-        quote!(#root::hardware::MoeShape {
-            dtype: #dtype, experts: #experts, top_k: #top_k,
-            hidden: #hidden, intermediate: #intermediate, tp: #tp,
-        })
     }
 }

@@ -1,11 +1,11 @@
 //! A CSV with named columns whose errors name file, line and column.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use rooflut_roofline::Dtype;
 
 use crate::Error;
+use crate::files::Part;
 
 /// The rows of a CSV.
 pub(crate) struct Rows {
@@ -27,13 +27,10 @@ impl Rows {
     /// Reads a CSV, whatever its columns.
     ///
     /// # Errors
-    /// A file that cannot be read or is empty.
-    pub(crate) fn read(path: &Path, file: &str) -> Result<Rows, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        let text = utf8(file, &bytes)?;
+    /// A file that is no UTF-8 or empty.
+    pub(crate) fn read(part: &Part) -> Result<Rows, Error> {
+        let file = &part.name;
+        let text = part.text()?;
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -44,15 +41,16 @@ impl Rows {
         for record in reader.records() {
             // Neither input nor encoding can fail here; the reader's type does not know.
             let record = record.map_err(|error| Error::Io {
-                path: path.to_owned(),
+                path: file.into(),
                 source: error.into(),
             })?;
             let byte = record.position().map_or(0, csv::Position::byte);
-            records.push((lines.line_of(byte), record));
+            records.push((part.lines_before + lines.line_of(byte), record));
         }
         let mut records = records.into_iter();
         let (header_line, header) = records.next().ok_or_else(|| Error::Empty {
             file: file.to_owned(),
+            line: part.lines_before + 1,
         })?;
         Ok(Rows {
             file: file.to_owned(),
@@ -145,6 +143,7 @@ impl Rows {
     fn empty(&self) -> Error {
         Error::Empty {
             file: self.file.clone(),
+            line: self.header_line,
         }
     }
 
@@ -171,24 +170,6 @@ impl Rows {
             record,
         })
     }
-}
-
-fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Error> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let (valid, rest) = bytes.split_at(error.valid_up_to());
-        let newlines = valid.iter().filter(|byte| **byte == b'\n').count();
-        let before = valid.rsplit(|byte| *byte == b'\n').next();
-        let after = rest.split(|byte| *byte == b'\n').next();
-        let found = [before.unwrap_or_default(), after.unwrap_or_default()].concat();
-        Error::Value {
-            file: file.to_owned(),
-            line: newlines as u64 + 1,
-            column: "row",
-            found: String::from_utf8_lossy(&found).trim_end().to_owned(),
-            expected: "UTF-8 text".to_owned(),
-            hint: "save the file as UTF-8",
-        }
-    })
 }
 
 /// Line numbers of ascending byte positions. (The csv crate's own are those of the previous line's

@@ -1,12 +1,12 @@
 //! One CSV as sorted points by shape.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use rooflut_roofline::Gpu;
 
 use crate::Error;
 use crate::check;
+use crate::files::Files;
 use crate::header::Timing;
 use crate::operation::Operation;
 use crate::rows::{Row, Rows};
@@ -26,27 +26,24 @@ pub(crate) struct Table<O: Operation> {
 }
 
 impl<O: Operation> Table<O> {
-    /// Reads and checks `O::FILE` in `dir`; `None` where there is no such file.
+    /// Reads and checks `O::FILE`; `None` where there is no such file.
     ///
     /// # Errors
     /// See [`Error`].
     pub(crate) fn read(
-        dir: &Path,
-        set: &str,
+        files: &Files,
         gpu: &Gpu,
         timing: Option<Timing>,
     ) -> Result<Option<Table<O>>, Error> {
-        let path = dir.join(O::FILE);
-        // Whatever else keeps the file from being read is an error, not a missing table.
-        if matches!(path.try_exists(), Ok(false)) {
+        let Some(part) = files.table(O::FILE) else {
             return Ok(None);
-        }
-        let file = format!("{set}/{}", O::FILE);
+        };
         let timing = timing.ok_or_else(|| Error::NoTiming {
-            file: format!("{set}/set.toml"),
+            file: files.header().name.clone(),
             operation: O::NAME,
         })?;
-        let rows = Rows::read(&path, &file)?;
+        let rows = Rows::read(part)?;
+        let file = part.name.clone();
         rows.check(&columns::<O>(), O::OPTIONAL)?;
         let key_columns: Vec<_> = O::KEY_COLUMNS
             .iter()

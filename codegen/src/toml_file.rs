@@ -5,19 +5,37 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::Error;
+use crate::files::Part;
 
 /// A TOML file: its name in messages, and its text.
 pub(crate) struct TomlFile<'a> {
     /// The file as messages call it.
     pub(crate) name: &'a str,
     text: &'a str,
+    /// Lines before the text in the file.
+    lines_before: u64,
 }
 
 impl<'a> TomlFile<'a> {
     /// The file called `name` with this text.
     pub(crate) fn new(name: &'a str, text: &'a str) -> TomlFile<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        TomlFile { name, text }
+        TomlFile {
+            name,
+            text,
+            lines_before: 0,
+        }
+    }
+
+    /// A file of a set.
+    ///
+    /// # Errors
+    /// It is no UTF-8.
+    pub(crate) fn of(part: &'a Part) -> Result<TomlFile<'a>, Error> {
+        Ok(TomlFile {
+            lines_before: part.lines_before,
+            ..TomlFile::new(&part.name, part.text()?)
+        })
     }
 
     /// Its values, of which `example` has one of each.
@@ -89,6 +107,6 @@ impl<'a> TomlFile<'a> {
     /// The line of a byte of the text.
     pub(crate) fn line(&self, place: usize) -> u64 {
         let before = self.text.bytes().take(place);
-        before.filter(|byte| *byte == b'\n').count() as u64 + 1
+        self.lines_before + before.filter(|byte| *byte == b'\n').count() as u64 + 1
     }
 }

@@ -12,20 +12,21 @@ fn a_folder_without_set_toml_is_refused() {
     assert_eq!(
         Fixture::gemm(ROW).without("set.toml").refusal(),
         "set: expected a set.toml beside the tables (GPU, engine stack, timing, t0, source, licence, \
-         date), found none; bench_data/README.md shows one"
+         date), found none; rooflut's bench_data/README.md shows one"
     );
 }
 
 #[test]
 fn a_folder_that_does_not_exist_is_refused() {
     let fixture = Fixture::new();
-    for missing in ["sett", "set/set.toml"] {
+    for missing in ["sett", "set/sett.toml"] {
         let dir = fixture.dir().join("..").join(missing);
         let message = read_set(&dir, GPUS).err().unwrap().to_string();
         assert_eq!(
             message,
             format!(
-                "{}: expected the folder of a table set, found none; check the path",
+                "{}: expected a table set (a folder with a set.toml, or one file made of it), found \
+                 nothing there; check the path",
                 dir.display()
             )
         );
@@ -63,7 +64,7 @@ fn a_table_without_rows_is_refused() {
     for csv in ["", "\n\n", "\u{feff}", GEMM, &format!("{GEMM}\n\r\n")] {
         assert_eq!(
             Fixture::new().file("gemm.csv", csv).refusal(),
-            "set/gemm.csv: expected at least one row of measurements, found none; add some or leave \
+            "set/gemm.csv:1: expected at least one row of measurements, found none; add some or leave \
              the file out",
             "{csv:?}"
         );
@@ -104,12 +105,12 @@ fn a_key_too_many_is_named() {
         toml_refusal("engine = \"none\"\n", "engine = \"none\"\nvendor = \"x\"\n"),
         "set/set.toml:4: unknown field `vendor`, expected one of `name`, `gpu`, `engine`, `timing`, \
          `source`, `license`, `date`, `gemm`, `prefill`, `decode`, `allreduce`, `moe`; \
-         bench_data/README.md shows how it should be"
+         rooflut's bench_data/README.md shows how it should be"
     );
     assert_eq!(
         toml_refusal("[gemm]\nt0_us = 5.0", "[gemm]\nt0_us = 5.0\nt1_us = 3.0"),
         "set/set.toml:10: unknown field `t1_us`, expected one of `t0_us`, `floor_us`, `hot_read`; \
-         bench_data/README.md shows how it should be"
+         rooflut's bench_data/README.md shows how it should be"
     );
 }
 
@@ -117,11 +118,11 @@ fn a_key_too_many_is_named() {
 fn a_missing_key_is_named() {
     assert_eq!(
         toml_refusal("engine = \"none\"\n", ""),
-        "set/set.toml:1: missing field `engine`; bench_data/README.md shows how it should be"
+        "set/set.toml:1: missing field `engine`; rooflut's bench_data/README.md shows how it should be"
     );
     assert_eq!(
         toml_refusal("[moe]\nt0_us = 5.0\n", "[moe]\n"),
-        "set/set.toml:16: missing field `t0_us`; bench_data/README.md shows how it should be"
+        "set/set.toml:16: missing field `t0_us`; rooflut's bench_data/README.md shows how it should be"
     );
 }
 
@@ -131,7 +132,7 @@ fn toml_that_does_not_parse_is_refused_on_one_line() {
     assert!(message.starts_with("set/set.toml:3: "), "{message}");
     assert_eq!(
         toml_refusal("engine = \"none\"", "engine = 3"),
-        "set/set.toml:3: invalid type: integer `3`, expected a string; bench_data/README.md shows \
+        "set/set.toml:3: invalid type: integer `3`, expected a string; rooflut's bench_data/README.md shows \
          how it should be"
     );
 }
@@ -161,7 +162,7 @@ fn an_unknown_gpu_is_refused_with_those_that_exist() {
     assert_eq!(
         toml_refusal("gpu = \"toy\"", "gpu = 100"),
         "set/set.toml:2: invalid type: integer `100`, expected the name of a GPU or a [gpu] table; \
-         bench_data/README.md shows how it should be"
+         rooflut's bench_data/README.md shows how it should be"
     );
 }
 
@@ -235,7 +236,7 @@ fn gpu_refusal(from: &str, to: &str) -> String {
 fn a_data_sheet_of_its_own_is_checked() {
     assert_eq!(
         gpu_refusal("sms = 40\n", ""),
-        "set/set.toml:18: missing field `sms`; bench_data/README.md shows how it should be"
+        "set/set.toml:18: missing field `sms`; rooflut's bench_data/README.md shows how it should be"
     );
     let message = gpu_refusal("sms = 40\n", "sms = 40\nprice = 3\n");
     assert!(

@@ -10,7 +10,7 @@ use syn::{LitStr, Token};
 
 /// The argument of `tables!`.
 pub(crate) struct Call {
-    /// The folder of the set.
+    /// The folder of the set, or the file that has all of it.
     pub(crate) dir: LitStr,
 }
 
@@ -23,22 +23,20 @@ pub(crate) struct CallWithGpus {
 
 impl Parse for Call {
     fn parse(input: ParseStream<'_>) -> syn::Result<Call> {
-        let expected = "expected the folder of a table set as one string, \
+        let expected = "expected the path of a table set as one string, \
                         rooflut::tables!(\"measurements/my-gpu\")";
-        let explain = |error: syn::Error| {
-            let found = if input.is_empty() {
-                "nothing"
-            } else {
-                "something else"
-            };
-            syn::Error::new(error.span(), format!("{expected}, found {found}"))
+        let refuse =
+            |found: String| syn::Error::new(input.span(), format!("{expected}, found {found}"));
+        let dir = match input.parse() {
+            Ok(dir) => dir,
+            Err(_) if input.is_empty() => return Err(refuse("nothing".to_owned())),
+            Err(_) => return Err(refuse(input.to_string())),
         };
-        let dir = input.parse().map_err(explain)?;
         input.parse::<Option<Token![,]>>()?;
         if input.is_empty() {
             Ok(Call { dir })
         } else {
-            Err(input.error(format!("{expected}, found more")))
+            Err(refuse(format!("{input} behind it")))
         }
     }
 }
@@ -62,15 +60,11 @@ pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<To
     let set = rooflut_codegen::generate_expression(&dir, &call.gpus.value())
         .map_err(|error| syn::Error::new(call.dir.span(), message(error, &path)))?;
     // Cargo does not know that a procedural macro reads files; that `include_bytes!` does, it knows.
-    let files = rooflut_codegen::FILES
-        .iter()
-        .filter(|file| dir.join(file).exists());
-    let includes = files.map(|file| {
+    let includes = files(&dir, &path).into_iter().map(|file| {
         if Path::new(&path).is_absolute() {
-            let file = format!("{path}/{file}");
             quote!(::core::include_bytes!(#file))
         } else {
-            let file = format!("/{path}/{file}");
+            let file = format!("/{file}");
             quote!(::core::include_bytes!(::core::concat!(
                 ::core::env!("CARGO_MANIFEST_DIR"),
                 #file
@@ -83,14 +77,26 @@ pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<To
     }})
 }
 
-/// The message for the user, who knows the folder by the path in the call.
+/// The files of the set in `dir`, as `path` in the call leads to them.
+fn files(dir: &Path, path: &str) -> Vec<String> {
+    if dir.is_file() {
+        return vec![path.to_owned()];
+    }
+    let files = rooflut_codegen::FILES.iter();
+    files
+        .filter(|file| dir.join(file).exists())
+        .map(|file| format!("{path}/{file}"))
+        .collect()
+}
+
+/// The message for the user, who knows the set by the path in the call.
 fn message(error: Error, path: &str) -> String {
     let start = "paths start at the folder of this crate's Cargo.toml";
     match error {
-        Error::NoFolder { .. } => {
-            format!("{}; {start}", Error::NoFolder { dir: path.into() })
+        Error::NotFound { .. } => {
+            format!("{}; {start}", Error::NotFound { path: path.into() })
         }
-        Error::NoSetToml { .. } => Error::NoSetToml { dir: path.into() }.to_string(),
+        Error::NoSetToml { .. } => Error::NoSetToml { path: path.into() }.to_string(),
         error => error.to_string(),
     }
 }

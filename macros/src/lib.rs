@@ -10,13 +10,14 @@ use quote::quote;
 
 mod expand;
 
-/// Compiles the table set in a folder into this crate: an expression of type
+/// Compiles a table set of measurements into this crate: an expression of type
 /// `&'static rooflut::table::TableSet`.
 ///
 /// The path is relative to the folder of this crate's `Cargo.toml`. The folder has a `set.toml` (the
 /// GPU, by the name of a built-in data sheet or with a `[gpu]` table of its own; who measured what and
 /// how; a section per operation) and one CSV per operation, as the folders of rooflut's `bench_data/`,
-/// whose README describes them.
+/// whose README describes them. One file that `tail -n +1 set.toml *.csv` made of such a folder will do
+/// as well.
 ///
 /// ```text
 /// static MY_GPU: &rooflut::table::TableSet = rooflut::tables!("measurements/my-gpu");
@@ -25,7 +26,11 @@ mod expand;
 /// Everything is checked while this crate compiles; what is missing, misspelt or faster than the GPU
 /// can be is a compile error that names file, line and column. A change of one of the files recompiles
 /// the crate; a file that is *added* to the folder is seen at the next change of one of the others, or
-/// of the code.
+/// of the code. The name of the set is none of the built-in ones, so that no output takes one for the
+/// other.
+///
+/// 3,900 rows, as `h100` has, add 2 s to a build from scratch, most of it for the macro, and 0.1 s to each
+/// build of the crate after that.
 ///
 /// The dependency must be called `rooflut` in `Cargo.toml`: the expansion names it.
 #[proc_macro]

@@ -89,9 +89,10 @@ const fn key(section: Section, name: &'static str, kind: Kind) -> Key {
 }
 
 /// Every key, in the order of the flags.
-pub const KEYS: [Key; 47] = [
+pub const KEYS: [Key; 48] = [
     key(Section::Top, "model", Kind::Text),
     key(Section::Top, "gpu", Kind::Text),
+    key(Section::Top, "tables", Kind::Text),
     key(Section::Top, "tp", Kind::Whole),
     key(Section::Top, "pp", Kind::Whole),
     key(Section::Top, "dp", Kind::Whole),

@@ -3,6 +3,9 @@
 mod axis;
 mod curve;
 mod grid;
+mod index;
+#[cfg(feature = "runtime-tables")]
+mod load;
 mod provenance;
 mod set;
 
@@ -10,6 +13,10 @@ pub(crate) use axis::MAX_POINTS;
 pub use axis::{Axis, Bracket, Place};
 pub use curve::{Curve, Reading};
 pub use grid::Grid;
+#[doc(hidden)]
+pub use index::Index;
+#[cfg(feature = "runtime-tables")]
+pub use load::LoadError;
 pub use provenance::{Provenance, Strictness};
 pub use set::{Entry, KernelTable, Origin, Shape, TableSet};
 

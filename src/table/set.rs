@@ -4,12 +4,20 @@ use rooflut_roofline::{
     AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Reference,
 };
 
-use super::{Curve, Grid};
+use super::{Curve, Grid, Index};
 
-/// Measured tables of one GPU and engine stack, compiled in.
+/// Measured tables of one GPU and engine stack.
 ///
-/// Built-in sets are statics ([`crate::table::sets`]); `tables!` makes one from a user's own
-/// measurements. A set may lack an operation.
+/// Built-in sets are statics ([`crate::table::sets`]). From a user's own measurements
+#[cfg_attr(feature = "macros", doc = "[`tables!`](crate::tables)")]
+#[cfg_attr(not(feature = "macros"), doc = "`tables!` (feature `macros`)")]
+/// makes one at compile time and
+#[cfg_attr(feature = "runtime-tables", doc = "[`try_load`](TableSet::try_load)")]
+#[cfg_attr(
+    not(feature = "runtime-tables"),
+    doc = "`try_load` (feature `runtime-tables`)"
+)]
+/// one at run time. A set may lack an operation.
 #[derive(Debug)]
 pub struct TableSet {
     /// Name of the set, `h100`.
@@ -60,7 +68,7 @@ pub struct KernelTable<S: 'static, P: 'static> {
     pub entries: &'static [Entry<S, P>],
     /// Key of a shape to its place in `entries`.
     #[doc(hidden)]
-    pub index: phf::Map<u64, u16>,
+    pub index: Index,
 }
 
 /// The measured points of one shape.
@@ -95,9 +103,10 @@ impl<S: Shape, P> KernelTable<S, P> {
         self.references.get(dtype as usize)?.as_ref()
     }
 
-    /// The measured points of exactly this shape: one perfect-hash lookup.
+    /// The measured points of exactly this shape: one perfect-hash lookup; in tables that were read at
+    /// run time a binary search.
     pub fn find(&self, shape: &S) -> Option<&'static Entry<S, P>> {
-        let &place = self.index.get(&shape.key())?;
+        let place = self.index.place(shape.key())?;
         self.entries
             .get(usize::from(place))
             .filter(|entry| entry.shape == *shape)

@@ -4,7 +4,7 @@
 //! Their perfect-hash index is empty, so every shape counts as unseen and its measured neighbours
 //! answer; ask for shapes that are not listed.
 
-use rooflut::__private::phf;
+use rooflut::__private::{Index, phf};
 use rooflut::hardware::{
     AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Reference, gpus,
 };
@@ -63,7 +63,7 @@ const fn table<S, P>(gpu: &Gpu, entries: &'static [Entry<S, P>]) -> KernelTable<
         hot_read: 1.0,
         references: Reference::by_dtype(gpu, 0.0, 1.0),
         entries,
-        index: phf::Map::new(),
+        index: Index::Hashed(phf::Map::new()),
     }
 }
 

@@ -1,7 +1,12 @@
 //! The rows of a file.
 
 use crate::kind::Kind;
-use crate::rows::{DecodeStep, KvBlockCount, LoadStage, ReplayedRequest, SoloRequest};
+use rooflut::table::TableSet;
+
+use crate::predict::gpu;
+use crate::rows::{
+    DecodeStep, KvBlockCount, LoadStage, OwnTables, ReplayedRequest, Server, SoloRequest,
+};
 
 /// A file of measurements.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,6 +15,21 @@ pub struct Dataset {
     pub file: String,
     /// Its rows.
     pub rows: Rows,
+}
+
+impl Dataset {
+    /// Has the rows that name `set` or the GPU that it was measured on predicted with it. Answers with
+    /// how many these are; the others are predicted with the built-in tables.
+    pub fn predict_with(&mut self, set: &'static TableSet) -> usize {
+        let mut found = 0;
+        self.rows.for_each_server(|server| {
+            if gpu::is_of(&server.gpu, set) {
+                server.tables = Some(OwnTables(set));
+                found += 1;
+            }
+        });
+        found
+    }
 }
 
 /// Rows of one kind, in the order of the file.
@@ -28,6 +48,16 @@ pub enum Rows {
 }
 
 impl Rows {
+    fn for_each_server(&mut self, mut visit: impl FnMut(&mut Server)) {
+        match self {
+            Rows::LoadStages(rows) => rows.iter_mut().for_each(|row| visit(&mut row.server)),
+            Rows::Requests(rows) => rows.iter_mut().for_each(|row| visit(&mut row.server)),
+            Rows::SoloRequests(rows) => rows.iter_mut().for_each(|row| visit(&mut row.server)),
+            Rows::DecodeSteps(rows) => rows.iter_mut().for_each(|row| visit(&mut row.server)),
+            Rows::KvBlocks(rows) => rows.iter_mut().for_each(|row| visit(&mut row.server)),
+        }
+    }
+
     /// What the rows are.
     pub fn kind(&self) -> Kind {
         match self {

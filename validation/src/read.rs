@@ -111,6 +111,7 @@ fn server(cells: &Cells<'_>) -> Result<Server, Error> {
         },
         tp: cells.whole("tp")?,
         engine: cells.text("engine").to_owned(),
+        tables: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! What a row of each kind of file says.
 
 use rooflut::sim::PrefixCaching;
+use rooflut::table::TableSet;
 
 /// Which row it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,21 @@ pub struct Server {
     pub tp: u32,
     /// The engine and its version.
     pub engine: String,
+    /// Tables to predict with in place of the built-in ones of the GPU.
+    pub tables: Option<OwnTables>,
 }
+
+/// Measurements of one's own; equal to nothing but themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnTables(pub &'static TableSet);
+
+impl PartialEq for OwnTables {
+    fn eq(&self, other: &OwnTables) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for OwnTables {}
 
 /// What the server was told; `None` where the row does not say: vLLM's default.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,9 +1,12 @@
 //! Arguments of `rooflut lookup`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use rooflut::hardware::Dtype;
 use rooflut::table::Provenance;
 
+use crate::table_set::WhichSet;
 use crate::value;
 
 /// Arguments of `rooflut lookup`.
@@ -13,13 +16,26 @@ pub(crate) struct LookupArgs {
     pub(crate) kernel: Kernel,
     /// Table set (`rooflut tables` lists them).
     #[arg(long, global = true, default_value = "h100")]
-    pub(crate) gpu: String,
+    gpu: String,
+    /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
+    #[arg(long, global = true, value_name = "PATH", conflicts_with = "gpu")]
+    tables: Option<PathBuf>,
     /// Refuse a worse origin: measured, interpolated, extrapolated, transferred, bound.
     #[arg(long, global = true, value_name = "ORIGIN", value_parser = value::provenance)]
     pub(crate) strict: Option<Provenance>,
     /// Write JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+}
+
+impl LookupArgs {
+    /// The table set that is asked for.
+    pub(crate) fn set(&self) -> WhichSet<'_> {
+        match &self.tables {
+            Some(path) => WhichSet::At(path),
+            None => WhichSet::Named(&self.gpu),
+        }
+    }
 }
 
 /// A kernel and what to ask it.

@@ -1,6 +1,7 @@
 //! The arguments.
 
 mod disaggregation;
+mod leading;
 mod lookup;
 mod policy;
 mod rules;
@@ -13,6 +14,7 @@ mod validate;
 mod workload;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -30,6 +32,7 @@ pub(crate) use validate::ValidateArgs;
 pub(crate) use workload::{Arrival, TraceArgs, WorkloadArgs};
 
 use crate::error::Error;
+use crate::table_set::WhichSet;
 use crate::value;
 
 /// The model where none is named.
@@ -37,11 +40,14 @@ const MODEL: &str = "llama-3.1-8b";
 /// The engine where none is named.
 pub(crate) const ENGINE: &str = "vllm-0.15.1";
 
+const TABLES: &str = "\
+Measurements of your own: rooflut --tables PATH with run, step, lookup, tables or validate.";
+
 /// What latency and throughput a model on a GPU would serve, from measured kernel tables.
 ///
 /// Alone it simulates a default scenario: `rooflut run` with its defaults.
 #[derive(Parser)]
-#[command(name = "rooflut", version, disable_help_subcommand = true)]
+#[command(name = "rooflut", version, disable_help_subcommand = true, after_help = TABLES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -82,7 +88,10 @@ pub(crate) struct Target {
     pub(crate) model: String,
     /// Table set (`rooflut tables` lists them).
     #[arg(long, default_value = "h100")]
-    pub(crate) gpu: String,
+    gpu: String,
+    /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
+    #[arg(long, value_name = "PATH", conflicts_with = "gpu")]
+    tables: Option<PathBuf>,
     /// Tensor parallelism: GPUs that share each layer.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tp: u32,
@@ -101,6 +110,16 @@ pub(crate) struct Target {
     /// Engine whose overheads and scheduling are added (`rooflut engines` lists them).
     #[arg(long, value_name = "NAME", default_value = ENGINE, value_parser = value::engine)]
     pub(crate) engine: &'static EngineStack,
+}
+
+impl Target {
+    /// The table set that is asked for.
+    pub(crate) fn set(&self) -> WhichSet<'_> {
+        match &self.tables {
+            Some(path) => WhichSet::At(path),
+            None => WhichSet::Named(&self.gpu),
+        }
+    }
 }
 
 /// Arguments of the commands that list something.
@@ -122,7 +141,8 @@ pub(crate) enum Invocation {
 /// Reads the command line, and the scenario that it names.
 pub(crate) fn parse() -> Result<Invocation, Error> {
     let command = negative_values(Cli::command());
-    let (arguments, scenario) = match scenario::find(std::env::args_os().collect()) {
+    let arguments = leading::behind_command(std::env::args_os().collect());
+    let (arguments, scenario) = match scenario::find(arguments) {
         Ok(given) => {
             let (arguments, scenario) = given.merge(&command)?;
             (arguments, Some(scenario))

@@ -12,6 +12,10 @@ use crate::value;
 pub(crate) struct TablesArgs {
     #[command(subcommand)]
     pub(crate) command: Option<TablesCommand>,
+    /// Measurements of your own in place of the built-in sets: a folder like those of bench_data/, or one
+    /// file made of it.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) tables: Option<PathBuf>,
     /// Write JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -34,9 +38,9 @@ pub(crate) struct ScoreArgs {
     /// CSV of measured kernels: a gemm.csv, attention_prefill.csv, attention_decode.csv,
     /// allreduce.csv or moe.csv as bench_data/README.md describes them, under any name.
     pub(crate) file: PathBuf,
-    /// Table set (`rooflut tables` lists them).
+    /// Table set (`rooflut tables` lists them) [or --tables].
     #[arg(long)]
-    pub(crate) gpu: String,
+    pub(crate) gpu: Option<String>,
     /// What the file measures: gemm, prefill, decode, allreduce, moe [default: by its columns].
     #[arg(long, value_parser = value::operation)]
     pub(crate) op: Option<OperationKind>,

@@ -14,19 +14,24 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use unpredicted::Unpredicted;
 
+use rooflut::table::TableSet;
 use rooflut_validation::{Dataset, FileReport, Predictor, embedded, read, validate};
 
 use crate::args::ValidateArgs;
 use crate::error::Error;
 use crate::output::Answered;
+use crate::table_set::{self, WhichSet};
 
 /// Predicts, compares and answers with the text to print; for programs also where nothing can be
 /// predicted, with that as an error.
 pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
-    let datasets = match args.files.is_empty() {
+    let mut datasets = match args.files.is_empty() {
         true => embedded().map_err(Error::MeasuredRuns)?,
         false => read_all(&args.files)?,
     };
+    if let Some(path) = &args.tables {
+        predict_with(&mut datasets, table_set::find(WhichSet::At(path))?)?;
+    }
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
     let nothing = reports.iter().all(|report| report.cases.is_empty());
@@ -41,6 +46,19 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
         (false, None) => text::render(&reports, args.rows),
     };
     Ok(text.into())
+}
+
+/// Has the rows of the set's GPU predicted with it.
+fn predict_with(datasets: &mut [Dataset], set: &'static TableSet) -> Result<(), Error> {
+    let rows: usize = datasets.iter_mut().map(|d| d.predict_with(set)).sum();
+    match rows {
+        0 => Err(Error::Arguments(format!(
+            "--tables: expected rows that were measured on {}, the GPU of {}, found none; leave --tables \
+             out or name other files",
+            set.gpu.name, set.name
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The measurements of all files, each under the name of its file.

@@ -9,7 +9,7 @@ use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::TableSet;
 
 use super::{Named, Reason, format, gpu};
-use crate::rows::{Limits, Server};
+use crate::rows::{Limits, OwnTables, Server};
 use rooflut::engine::EngineStack;
 
 /// A model on GPUs.
@@ -37,7 +37,10 @@ impl Deployment {
     pub fn find(server: &Server) -> Result<Deployment, Reason> {
         let entry = model::find(&server.model);
         let entry = entry.ok_or_else(|| Reason::unknown(Named::Model, &server.model))?;
-        let set = gpu::find(&server.gpu)?;
+        let set = match server.tables {
+            Some(OwnTables(set)) => set,
+            None => gpu::find(&server.gpu)?,
+        };
         let mut deployment = Deployment {
             model: entry.name,
             spec: entry.spec,
@@ -179,6 +182,7 @@ mod tests {
             kv_dtype: String::new(),
             tp: 1,
             engine: String::new(),
+            tables: None,
         }
     }
 

@@ -20,6 +20,13 @@ pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
     found.ok_or_else(|| Reason::unknown(Named::Gpu, gpu))
 }
 
+/// Whether `gpu` spells the set or the GPU that it was measured on.
+pub(crate) fn is_of(gpu: &str, set: &TableSet) -> bool {
+    let names = [set.name, set.gpu.name];
+    names.iter().any(|name| name.eq_ignore_ascii_case(gpu))
+        || find(gpu).is_ok_and(|found| found.name == set.gpu.name)
+}
+
 const SEPARATORS: [char; 3] = ['-', '_', ' '];
 
 /// Words that name the hardware that the set is of, and no other.
@@ -55,6 +62,21 @@ mod tests {
             let found = find(gpu).unwrap_or_else(|reason| panic!("{reason}"));
             assert_eq!(found.name, set, "{gpu}");
         }
+    }
+
+    #[test]
+    fn a_set_is_of_the_hardware_that_was_measured() {
+        for gpu in ["h200", "H200 SXM 141GB", "NVIDIA H200"] {
+            assert!(is_of(gpu, &sets::H200), "{gpu}");
+        }
+        assert!(
+            is_of("h100", &sets::H100_INFERSIM) && is_of("H100-infersim", &sets::H100_INFERSIM)
+        );
+        for gpu in ["h100", "h200 NVL", "", "h100-infersim"] {
+            assert!(!is_of(gpu, &sets::H200), "{gpu}");
+        }
+        // Who asks for InferSim's figures means them.
+        assert!(!is_of("h100-infersim", &sets::H100));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod cached;
 mod deployment;
 mod format;
-mod gpu;
+pub(crate) mod gpu;
 mod memory;
 mod not_modelled;
 mod reason;

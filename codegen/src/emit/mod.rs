@@ -1,15 +1,17 @@
 //! Checked tables as Rust source.
 
-use std::collections::BTreeMap;
+mod engines;
+mod literal;
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
-use rooflut_roofline::{Gpu, Reference, math};
 
 use crate::gpus::Gpus;
-use crate::operation::Operation;
 use crate::set::TableSet;
-use crate::table::Table;
+use crate::stored::{AxisLogs, StoredEntry, StoredTable};
+use literal::{ShapeLiteral, gpu_literal, number};
+
+pub use engines::generate_engines;
 
 /// A module with a constant per GPU and a static per set, for rooflut itself; and a macro that hands
 /// the text of `gpus.toml` to the procedural macro behind `tables!`, which has no other way to it.
@@ -81,14 +83,14 @@ pub(crate) fn expression(set: &TableSet) -> TokenStream {
 
 /// Formats items; text that does not parse as Rust would be a bug of this module and is passed on
 /// as it is, for the compiler to complain about.
-pub(crate) fn pretty(tokens: TokenStream) -> String {
+fn pretty(tokens: TokenStream) -> String {
     match syn::parse2(tokens.clone()) {
         Ok(file) => prettyplease::unparse(&file),
         Err(_) => tokens.to_string(),
     }
 }
 
-pub(crate) fn constant_name(name: &str) -> proc_macro2::Ident {
+fn constant_name(name: &str) -> proc_macro2::Ident {
     format_ident!("{}", name.to_uppercase().replace('-', "_"))
 }
 
@@ -99,55 +101,22 @@ fn describe(set: &TableSet) -> String {
     )
 }
 
-fn gpu_literal(gpu: &Gpu, root: &TokenStream) -> TokenStream {
-    let Gpu {
-        name,
-        description,
-        mem_bytes,
-        l2_bytes,
-        sms,
-        ..
-    } = *gpu;
-    let (bf16, bandwidth, link) = (
-        gpu.bf16_flops_per_s,
-        gpu.mem_bw_bytes_per_s,
-        gpu.link_bytes_per_s,
-    );
-    let option = |value: Option<f64>| match value {
-        Some(value) => quote!(Some(#value)),
-        None => quote!(None),
-    };
-    let (fp8, fp4) = (option(gpu.fp8_flops_per_s), option(gpu.fp4_flops_per_s));
-    quote! {
-        #root::hardware::Gpu {
-            name: #name,
-            description: #description,
-            bf16_flops_per_s: #bf16,
-            fp8_flops_per_s: #fp8,
-            fp4_flops_per_s: #fp4,
-            mem_bytes: #mem_bytes,
-            mem_bw_bytes_per_s: #bandwidth,
-            l2_bytes: #l2_bytes,
-            sms: #sms,
-            link_bytes_per_s: #link,
-        }
-    }
-}
-
 /// A block expression of type `TableSet`.
 fn set_literal(set: &TableSet, root: &TokenStream) -> TokenStream {
+    let set = set.stored();
     let mut axes = Axes::default();
-    let gemm = table_literal(&set.gemm, &set.header.gpu, &mut axes, root);
-    let prefill = table_literal(&set.prefill, &set.header.gpu, &mut axes, root);
-    let decode = table_literal(&set.decode, &set.header.gpu, &mut axes, root);
-    let allreduce = table_literal(&set.allreduce, &set.header.gpu, &mut axes, root);
-    let moe = table_literal(&set.moe, &set.header.gpu, &mut axes, root);
+    let gemm = table_literal(&set.gemm, &mut axes, root);
+    let prefill = table_literal(&set.prefill, &mut axes, root);
+    let decode = table_literal(&set.decode, &mut axes, root);
+    let allreduce = table_literal(&set.allreduce, &mut axes, root);
+    let moe = table_literal(&set.moe, &mut axes, root);
     let axis_items = axes.items(root);
-    let gpu = gpu_literal(&set.header.gpu, root);
-    let header = &set.header;
-    let (name, engine, timing) = (&header.name, &header.engine, &header.timing);
-    let (source, license, date) = (&header.source, &header.license, &header.date);
+    let gpu = gpu_literal(&set.gpu, root);
+    let (name, engine, timing) = (&set.name, &set.engine, &set.timing);
+    let (source, license, date) = (&set.source, &set.license, &set.date);
     quote! {{
+        #[allow(unused_imports)]
+        use #root::__private::Index;
         #[allow(unused_imports)]
         use #root::table::{Axis, Curve, Entry, Grid, KernelTable};
         /// Nothing was measured here.
@@ -174,29 +143,25 @@ fn set_literal(set: &TableSet, root: &TokenStream) -> TokenStream {
     }}
 }
 
-fn table_literal<O: Operation>(
-    table: &Option<Table<O>>,
-    gpu: &Gpu,
+fn table_literal<S: ShapeLiteral, const AXES: usize>(
+    table: &Option<StoredTable<S, AXES>>,
     axes: &mut Axes,
     root: &TokenStream,
 ) -> TokenStream {
     let Some(table) = table else {
         return quote!(None);
     };
-    let (t0_us, floor_us) = (table.timing.t0_us, table.floor_us());
-    let hot_read = table.timing.hot_read.unwrap_or(1.0);
+    let (t0_us, floor_us, hot_read) = (table.t0_us, table.floor_us, table.hot_read);
     let mut index = phf_codegen::Map::new();
     let phf_path = format!("{root}::__private::phf").replace(' ', "");
     index.phf_path(&phf_path);
-    let entries: Vec<_> = table
-        .shapes
-        .iter()
-        .enumerate()
-        .map(|(place, (shape, points))| {
-            index.entry(O::key(shape), place.to_string());
-            let shape_literal = O::literal(shape, root);
-            let points = points_literal(table, gpu, shape, points, axes);
-            quote!(Entry { shape: #shape_literal, points: #points })
+    let entries: Vec<_> = (0_usize..)
+        .zip(&table.entries)
+        .map(|(place, entry)| {
+            index.entry(entry.key, place.to_string());
+            let shape = entry.shape.literal(root);
+            let points = points_literal(entry, axes);
+            quote!(Entry { shape: #shape, points: #points })
         })
         .collect();
     let index: TokenStream = index.build().to_string().parse().unwrap_or_default();
@@ -207,55 +172,23 @@ fn table_literal<O: Operation>(
             hot_read: #hot_read,
             references: #root::hardware::Reference::by_dtype(&GPU, #t0_us, #hot_read),
             entries: &[#(#entries),*],
-            index: #index,
+            index: Index::Hashed(#index),
         })
     }
 }
 
-/// A curve over the first axis, or a dense grid over both with `HOLE` where no row exists.
-fn points_literal<O: Operation>(
-    table: &Table<O>,
-    gpu: &Gpu,
-    shape: &O::Shape,
-    points: &BTreeMap<[u32; 2], f32>,
+/// A curve over the only axis, or a dense grid over both.
+fn points_literal<S, const AXES: usize>(
+    entry: &StoredEntry<S, AXES>,
     axes: &mut Axes,
 ) -> TokenStream {
-    let [rows, columns] = Table::<O>::axes(points);
-    let cells = || {
-        rows.iter()
-            .flat_map(|row| columns.iter().map(move |column| [*row, *column]))
-    };
-    let hot_read = table.timing.hot_read.unwrap_or(1.0);
-    let reference = gpu
-        .rates(O::dtype(shape))
-        .map(|rates| Reference::new(gpu, rates, table.timing.t0_us, hot_read));
-    let latencies = cells().map(|at| number(points.get(&at).copied()));
-    let slowdowns = cells().map(|at| {
-        number(points.get(&at).and_then(|latency_us| {
-            let reference_s = O::reference_s(shape, at, reference.as_ref()?);
-            Some(math::ln(f64::from(*latency_us) * 1e-6 / reference_s) as f32)
-        }))
-    });
+    let latencies = entry.latency_us.iter().copied().map(number);
+    let slowdowns = entry.ln_slowdown.iter().copied().map(number);
     let arrays = quote!(&[#(#latencies),*], &[#(#slowdowns),*]);
-    let first = axes.name(&rows);
-    if O::AXES.len() == 1 {
-        return quote!(Curve::from_generated(#first, #arrays));
-    }
-    let second = axes.name(&columns);
-    quote!(Grid::from_generated(#first, #second, #arrays))
-}
-
-fn number(value: Option<f32>) -> TokenStream {
-    match value {
-        Some(value) if value.is_sign_negative() => {
-            let magnitude = Literal::f32_unsuffixed(-value);
-            quote!(-#magnitude)
-        }
-        Some(value) => {
-            let literal = Literal::f32_unsuffixed(value);
-            quote!(#literal)
-        }
-        None => quote!(HOLE),
+    let over = entry.axes.each_ref().map(|values| axes.name(values));
+    match AXES {
+        1 => quote!(Curve::from_generated(#(#over,)* #arrays)),
+        _ => quote!(Grid::from_generated(#(#over,)* #arrays)),
     }
 }
 
@@ -284,13 +217,9 @@ impl Axes {
             let (logs, inverse) = (name("_LN"), name("_INVERSE_SPAN"));
             let count = values.len();
             let numbers = values.iter().map(|v| Literal::u32_unsuffixed(*v));
-            let ln: Vec<f64> = values.iter().map(|v| math::ln(f64::from(*v))).collect();
-            let span = ln
-                .iter()
-                .zip(ln.iter().skip(1))
-                .map(|(low, high)| 1.0 / (high - low));
-            let span = span.chain([0.0]).map(Literal::f64_unsuffixed);
-            let ln = ln.iter().copied().map(Literal::f64_unsuffixed);
+            let AxisLogs { ln, inverse_span } = AxisLogs::of(values);
+            let ln = ln.into_iter().map(Literal::f64_unsuffixed);
+            let span = inverse_span.into_iter().map(Literal::f64_unsuffixed);
             quote! {
                 static #array: [u32; #count] = [#(#numbers),*];
                 static #logs: [f64; #count] = [#(#ln),*];

@@ -7,8 +7,8 @@ use quote::{format_ident, quote};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::{constant_name, pretty};
 use crate::Error;
-use crate::emit::{constant_name, pretty};
 use crate::toml_file::TomlFile;
 
 /// A constant as a file gives it.

@@ -1,0 +1,44 @@
+//! Names that belong to rooflut's own sets.
+
+#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
+
+mod support;
+
+use std::fs;
+
+use rooflut_codegen::{BUILT_IN, Gpus, generate_expression, read_own_set, read_set};
+use support::{Fixture, GPUS, bench_data};
+
+const ROW: &str = "bf16,512,512,16,10\n";
+
+#[test]
+fn they_are_the_folders_of_bench_data() {
+    let mut folders: Vec<String> = fs::read_dir(bench_data())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("set.toml").exists())
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    folders.sort();
+    assert_eq!(folders, BUILT_IN);
+}
+
+#[test]
+fn a_set_of_ones_own_has_another() {
+    for name in BUILT_IN {
+        let fixture = Fixture::gemm(ROW).set_toml("\"set\"", &format!("{name:?}"));
+        let expected = format!(
+            "set/set.toml:1: name: expected another name than those of the built-in sets (a100, \
+             b200, h100, h100-infersim, h200, l40s), found \"{name}\"; rename it, so that no output \
+             takes one for the other"
+        );
+        let gpus = Gpus::parse(GPUS).unwrap();
+        let read = read_own_set(&fixture.dir(), &gpus).err().unwrap();
+        assert_eq!(read.to_string(), expected);
+        let compiled = generate_expression(&fixture.dir(), GPUS).unwrap_err();
+        assert_eq!(compiled.to_string(), expected);
+        assert_eq!(read_set(&fixture.dir(), GPUS).unwrap().name(), name);
+    }
+    let fixture = Fixture::gemm(ROW).set_toml("\"set\"", "\"h100-at-home\"");
+    assert!(generate_expression(&fixture.dir(), GPUS).is_ok());
+}

@@ -1,0 +1,125 @@
+//! A set in one file, as `tail -n +1 set.toml *.csv` prints its folder.
+
+#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
+
+mod support;
+
+use std::path::PathBuf;
+
+use rooflut_codegen::read_set;
+use support::{Fixture, GEMM, GPUS, SET_TOML};
+use tempfile::TempDir;
+
+const ROWS: &str = "bf16,512,512,16,10\nbf16,512,512,32,11\n";
+
+fn file(contents: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.tables");
+    std::fs::write(&path, contents).unwrap();
+    (folder, path)
+}
+
+/// The message of a refusal, the folder's path cut off.
+fn refusal(contents: impl AsRef<[u8]>) -> String {
+    let (folder, path) = file(contents);
+    let message = read_set(&path, GPUS).err().unwrap().to_string();
+    message.replace(&format!("{}/", folder.path().display()), "")
+}
+
+/// The set with this `gemm.csv`; its title is on line 20.
+fn one_file(gemm: &str) -> String {
+    format!("==> set.toml <==\n{SET_TOML}\n\n==> gemm.csv <==\n{gemm}")
+}
+
+#[test]
+fn it_is_the_set_of_the_folder() {
+    let csv = format!("{GEMM}{ROWS}");
+    let folder = Fixture::gemm(ROWS).read().unwrap();
+    let expected = format!("{:?}", folder.stored());
+    let plain = one_file(&csv);
+    for contents in [
+        plain.clone(),
+        format!("\u{feff}{plain}"),
+        format!("\n\n{plain}\n\n"),
+        plain.replace('\n', "\r\n"),
+        plain.replace("==> ", "==> ../measurements/my-gpu/"),
+        format!("==> gemm.csv <==\n{csv}==> set.toml <==\n{SET_TOML}"),
+    ] {
+        let (_folder, path) = file(&contents);
+        let set = read_set(&path, GPUS).unwrap();
+        assert_eq!(format!("{:?}", set.stored()), expected, "{contents}");
+    }
+}
+
+#[test]
+fn lines_are_those_of_the_file() {
+    let title = one_file("").lines().count();
+    let csv = format!("{GEMM}{ROWS}");
+    let value = one_file(&csv.replace(",11\n", ",-\n"));
+    assert_eq!(
+        refusal(value),
+        format!(
+            "my.tables:{}: latency_us: expected a positive number, found \"-\"; correct it or leave \
+             the row out",
+            title + 3
+        )
+    );
+    assert_eq!(
+        refusal(one_file(GEMM)),
+        format!(
+            "my.tables:{}: expected at least one row of measurements, found none; add some or leave \
+             the file out",
+            title + 1
+        )
+    );
+    let gpu = one_file(&csv).replace("gpu = \"toy\"", "gpu = \"toyy\"");
+    assert!(refusal(gpu).starts_with("my.tables:3: gpu: expected one of toy, found"));
+    let latin = [one_file(&csv).as_bytes(), b"bf\xff16,1,1,1,1\n"].concat();
+    assert_eq!(
+        refusal(latin),
+        format!(
+            "my.tables:{}: row: expected UTF-8 text, found \"bf\u{fffd}16,1,1,1,1\"; save the file as \
+             UTF-8",
+            title + 4
+        )
+    );
+}
+
+#[test]
+fn any_other_file_is_refused() {
+    assert_eq!(
+        refusal(SET_TOML),
+        "my.tables:1: expected the title of a file of a set, ==> set.toml <==, found \"name = \
+         \\\"set\\\"\"; name the folder of the set, or make one file of it: tail -n +1 set.toml *.csv \
+         > my-set.tables"
+            .replace("\\\"", "\"")
+    );
+    let set = "my.tables: expected a set.toml beside the tables (GPU, engine stack, timing, t0, \
+               source, licence, date), found none; rooflut's bench_data/README.md shows one";
+    assert_eq!(refusal(""), set);
+    assert_eq!(refusal(format!("==> gemm.csv <==\n{GEMM}{ROWS}")), set);
+    let only = refusal(format!("==> set.toml <==\n{SET_TOML}"));
+    assert!(only.starts_with("my.tables: expected at least one table beside set.toml (gemm.csv,"));
+}
+
+#[test]
+fn a_title_of_no_set_or_again_is_refused() {
+    let good = one_file(&format!("{GEMM}{ROWS}"));
+    let lines = good.lines().count();
+    assert_eq!(
+        refusal(format!("{good}==> gem.csv <==\n")),
+        format!(
+            "my.tables:{}: expected the title of one of set.toml, gemm.csv, attention_prefill.csv, \
+             attention_decode.csv, allreduce.csv, moe.csv, found \"==> gem.csv <==\"; rename it or \
+             leave the file out",
+            lines + 1
+        )
+    );
+    assert_eq!(
+        refusal(format!("{good}\n==> a/gemm.csv <==\n")),
+        format!(
+            "my.tables:{}: expected gemm.csv once, found \"==> a/gemm.csv <==\"; keep one of the two",
+            lines + 2
+        )
+    );
+}

@@ -1,0 +1,59 @@
+//! Measurements of one's own, compiled in and read at run time.
+//!
+//! A path as argument, of a folder or a single file, is read in place of the folder that was compiled in.
+
+use std::error::Error;
+use std::{env, process::ExitCode};
+
+use rooflut::model;
+use rooflut::step::{
+    DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+};
+use rooflut::table::TableSet;
+
+/// Checked and compiled with this crate, and again when one of the files changes.
+static COMPILED: &TableSet = rooflut::tables!("measurements/my-gpu");
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/measurements/my-gpu");
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let argument = env::args_os().nth(1);
+    let read = TableSet::try_load(argument.as_deref().unwrap_or(FOLDER.as_ref()))?;
+    let compiled_us = decode_us("compiled", COMPILED)?;
+    let read_us = decode_us("read", read)?;
+    if argument.is_none() && compiled_us.to_bits() != read_us.to_bits() {
+        return Err("expected the same from the same files, found two times".into());
+    }
+    Ok(())
+}
+
+/// Prints and answers how long a step of 32 decoding requests takes, microseconds.
+fn decode_us(how: &str, set: &'static TableSet) -> Result<f64, Box<dyn Error>> {
+    let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
+    let (parallelism, options) = (Parallelism::SINGLE, StepOptions::default());
+    let model = RooflineModel::try_new(&llama.spec, set, parallelism, options)?;
+    let step = model.step_time(&StepBatch {
+        prefill: &[],
+        decode: &[DecodeGroup {
+            requests: 32,
+            kv_tokens: 32_000,
+            drafted: 0,
+        }],
+    });
+    let (total, origin) = (step.total(), step.provenance());
+    println!(
+        "{how:8} {}: {total} on {}, {origin}",
+        set.name, set.gpu.description
+    );
+    Ok(total.us())
+}

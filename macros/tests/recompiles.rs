@@ -1,0 +1,41 @@
+//! A crate with `rooflut::tables!` is compiled again when one of its measurements changes.
+
+mod support;
+
+use support::{UserCrate, fixture};
+
+const MAIN: &str = r#"fn main() {
+    let set = rooflut::tables!("data/my-set");
+    let gemm = set.gemm.as_ref().unwrap();
+    println!("{} {} {:?}", set.name, set.gpu.name, gemm.entries[0].points.latency_us());
+}
+"#;
+
+#[test]
+fn when_a_file_of_the_set_changes() {
+    let user = UserCrate::new("recompiles");
+    user.write("src/main.rs", MAIN);
+    let set_toml = fixture("tests/fixtures/own-gpu/set.toml");
+    user.write("data/my-set/set.toml", &set_toml);
+    user.write(
+        "data/my-set/gemm.csv",
+        &fixture("tests/fixtures/own-gpu/gemm.csv"),
+    );
+    assert_eq!(user.run(), "own-gpu toy [12.5]\n");
+
+    let gemm = "dtype,k,n,m,latency_us\nbf16,1024,1024,16,13.5\n";
+    user.write("data/my-set/gemm.csv", gemm);
+    assert_eq!(user.run(), "own-gpu toy [13.5]\n");
+
+    let renamed = set_toml.replace("\"own-gpu\"", "\"renamed\"");
+    user.write("data/my-set/set.toml", &renamed);
+    assert_eq!(user.run(), "renamed toy [13.5]\n");
+
+    // The same in one file.
+    user.remove("data/my-set");
+    let file = |gemm| format!("==> set.toml <==\n{set_toml}\n==> gemm.csv <==\n{gemm}");
+    user.write("data/my-set", &file(gemm));
+    assert_eq!(user.run(), "own-gpu toy [13.5]\n");
+    user.write("data/my-set", &file(&gemm.replace("13.5", "14.5")));
+    assert_eq!(user.run(), "own-gpu toy [14.5]\n");
+}

@@ -1,0 +1,246 @@
+//! Sets that are read at run time answer as the compiled ones do, bit for bit.
+#![cfg(all(
+    feature = "runtime-tables",
+    feature = "a100",
+    feature = "b200",
+    feature = "h100",
+    feature = "h100-infersim",
+    feature = "h200",
+    feature = "l40s"
+))]
+#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
+
+mod pairs;
+#[allow(
+    dead_code,
+    clippy::indexing_slicing,
+    reason = "other tests use all of it; test code"
+)]
+#[path = "../support/random.rs"]
+mod random;
+
+use std::fs;
+use std::path::Path;
+
+use pairs::{assert_same, assert_same_table, copied, pairs, renamed, scratch};
+use random::Random;
+use rooflut::ResolveError;
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut::model::CATALOG;
+use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use rooflut::step::{
+    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+};
+use rooflut::table::{LoadError, TableSet, sets};
+
+#[test]
+fn every_cell_is_the_same() {
+    for (set, read) in pairs("every_cell") {
+        assert_eq!(read.name, renamed(set.name));
+        assert_same(set, &set.gpu, &read.gpu);
+        assert_same(set, &set.origin, &read.origin);
+        let shapes = assert_same_table(set, &set.gemm, &read.gemm)
+            + assert_same_table(set, &set.prefill, &read.prefill)
+            + assert_same_table(set, &set.decode, &read.decode)
+            + assert_same_table(set, &set.allreduce, &read.allreduce)
+            + assert_same_table(set, &set.moe, &read.moe);
+        assert!(shapes > 20, "{}: {shapes} shapes", set.name);
+    }
+}
+
+/// What `ask` answers to what `resolve` finds in either set, or why there is nothing.
+fn assert_same_answer<H>(
+    (set, read): (&'static TableSet, &'static TableSet),
+    resolve: impl Fn(&'static TableSet) -> Result<H, ResolveError>,
+    ask: impl Fn(&H) -> Estimate,
+) -> bool {
+    let answer = |set| resolve(set).map(|handle| ask(&handle));
+    let (compiled, read) = (answer(set), answer(read));
+    assert_same(set, &compiled, &read);
+    compiled.is_ok()
+}
+
+#[test]
+fn any_lookup_is_answered_the_same() {
+    let mut random = Random(7);
+    let mut answered = 0;
+    let pairs = pairs("any_lookup");
+    for _ in 0..20_000 {
+        let pair = *random.pick(&pairs);
+        let dtype = *random.pick(&Dtype::ALL);
+        let heads = 1 << random.between(0, 6);
+        let shape = AttentionShape {
+            dtype: Dtype::Bf16,
+            kv_dtype: *random.pick(&[Dtype::Bf16, Dtype::Fp8]),
+            q_heads: heads << random.between(0, 3),
+            kv_heads: heads,
+            head_dim: *random.pick(&[64, 128, 192]),
+            tp: 1 << random.between(0, 3),
+        };
+        let (tokens, length) = (random.log(100_000), random.log(200_000));
+        answered += usize::from(match random.between(0, 4) {
+            0 => {
+                // As measured now and then, else anything.
+                let sizes = [1024, 4096, 14_336, random.log(100_000)];
+                let (k, n) = (*random.pick(&sizes), *random.pick(&sizes));
+                assert_same_answer(
+                    pair,
+                    |set| Gemm::resolve(set, GemmShape { dtype, k, n }),
+                    |gemm| gemm.at(tokens),
+                )
+            }
+            1 => assert_same_answer(
+                pair,
+                |set| PrefillAttention::resolve(set, shape),
+                |prefill| prefill.at(tokens.min(64), length),
+            ),
+            2 => assert_same_answer(
+                pair,
+                |set| DecodeAttention::resolve(set, shape),
+                |decode| decode.at(tokens, u64::from(tokens) * u64::from(length)),
+            ),
+            3 => {
+                let ranks = random.between(2, 8) as u32;
+                assert_same_answer(
+                    pair,
+                    |set| AllReduce::resolve(set, AllReduceShape { ranks }),
+                    |allreduce| allreduce.at(u64::from(length) * 100),
+                )
+            }
+            _ => {
+                let layer = MoeShape {
+                    dtype,
+                    experts: *random.pick(&[8, 64, 128]),
+                    top_k: *random.pick(&[2, 8]),
+                    hidden: *random.pick(&[2048, 4096, 5000]),
+                    intermediate: *random.pick(&[768, 14_336]),
+                    tp: 1 << random.between(0, 3),
+                };
+                assert_same_answer(pair, |set| Moe::resolve(set, layer), |moe| moe.at(tokens))
+            }
+        });
+    }
+    assert!(answered > 10_000, "{answered} of 20,000 have an answer");
+}
+
+#[test]
+fn any_step_takes_the_same_time() {
+    let mut random = Random(8);
+    let mut made = 0;
+    for (set, read) in pairs("any_step") {
+        for model in &CATALOG {
+            for tp in [1, 2, 4, 8] {
+                let make = |set| {
+                    let (parallelism, options) = (Parallelism::tensor(tp), StepOptions::default());
+                    RooflineModel::try_new(&model.spec, set, parallelism, options)
+                };
+                let (compiled, read) = match (make(set), make(read)) {
+                    (Ok(compiled), Ok(read)) => (compiled, read),
+                    (compiled, read) => {
+                        assert_same(set, &compiled.err(), &read.err());
+                        continue;
+                    }
+                };
+                made += 1;
+                for _ in 0..20 {
+                    let requests = random.log(512);
+                    let decode = DecodeGroup {
+                        requests,
+                        kv_tokens: u64::from(requests) * u64::from(random.log(30_000)),
+                        drafted: 0,
+                    };
+                    let chunk = Chunk {
+                        new: random.log(4_000),
+                        context: random.log(10_000),
+                        samples: 1,
+                    };
+                    let batch = StepBatch {
+                        prefill: &[chunk][..random.between(0, 1) as usize],
+                        decode: &[decode],
+                    };
+                    assert_same(set, &compiled.step_time(&batch), &read.step_time(&batch));
+                }
+            }
+        }
+    }
+    assert!(made > 100, "{made} models");
+}
+
+#[test]
+fn the_name_of_a_built_in_set_is_refused() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench_data");
+    for set in sets::ALL {
+        let error = TableSet::try_load(data.join(set.name)).unwrap_err();
+        let expected = format!(
+            "{}/set.toml:1: name: expected another name than those of the built-in sets (a100, \
+             b200, h100, h100-infersim, h200, l40s), found \"{}\"; rename it, so that no output \
+             takes one for the other",
+            set.name, set.name
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn errors_are_those_of_the_compiler() {
+    let dir = copied("h100", &scratch("errors"));
+    let gemm = dir.join("gemm.csv");
+    let text = fs::read_to_string(&gemm).unwrap();
+    fs::write(&gemm, format!("{text}bf16,4096,4096,7,-\n")).unwrap();
+    let error = TableSet::try_load(&dir).unwrap_err();
+    let line = text.lines().count() as u64 + 1;
+    assert!(
+        matches!(&error, LoadError::Value { line: found, column: "latency_us", .. } if *found == line)
+    );
+    let expected = format!(
+        "h100/gemm.csv:{line}: latency_us: expected a positive number, found \"-\"; correct it or \
+         leave the row out"
+    );
+    assert_eq!(error.to_string(), expected);
+}
+
+/// The command that the documentation gives.
+#[cfg(unix)]
+#[test]
+fn a_single_file_made_by_tail_is_the_folder() {
+    let dir = scratch("single_file");
+    let folder = copied("h100", &dir);
+    let status = std::process::Command::new("sh")
+        .args(["-c", "tail -n +1 set.toml *.csv > ../my-gpu.tables"])
+        .current_dir(&folder)
+        .status();
+    assert!(status.unwrap().success());
+    let file = dir.join("my-gpu.tables");
+    let one = TableSet::try_load(&folder).unwrap();
+    let other = TableSet::try_load(&file).unwrap();
+    assert_eq!(one.name, other.name);
+    assert_same(one, &one.gpu, &other.gpu);
+    assert_same(one, &one.origin, &other.origin);
+    assert!(assert_same_table(one, &one.gemm, &other.gemm) > 0);
+    assert!(assert_same_table(one, &one.prefill, &other.prefill) > 0);
+    assert!(assert_same_table(one, &one.decode, &other.decode) > 0);
+    assert!(assert_same_table(one, &one.allreduce, &other.allreduce) > 0);
+    assert!(assert_same_table(one, &one.moe, &other.moe) > 0);
+
+    // Lines are those of the single file.
+    let text = fs::read_to_string(&file).unwrap();
+    let at = text.find("\nfp8,").unwrap() + 1;
+    fs::write(&file, format!("{}fp9{}", &text[..at], &text[at + 3..])).unwrap();
+    let line = text[..at].lines().count() + 1;
+    let error = TableSet::try_load(&file).unwrap_err().to_string();
+    let expected = format!("my-gpu.tables:{line}: dtype: expected one of bf16,");
+    assert!(error.starts_with(&expected), "{error}");
+}
+
+#[test]
+fn a_set_keeps_what_its_rows_take_and_nothing_else() {
+    let dir = copied("h100", &scratch("memory"));
+    let load = || {
+        TableSet::try_load(&dir).unwrap();
+    };
+    // Data sheets and shared axes: a second set takes as much as the first.
+    let first = allocation_counter::measure(load).bytes_current;
+    let second = allocation_counter::measure(load).bytes_current;
+    assert_eq!(first, second);
+    assert!((50_000..60_000).contains(&first), "{first} bytes");
+}
