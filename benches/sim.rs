@@ -8,7 +8,9 @@ mod sim_oracle;
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rooflut::sim::{BatchSizes, Listed, PrefixCaching, Request, Simulator, TokenGaps, Totals};
+use rooflut::sim::{
+    BatchSizes, Digest, Listed, PrefixCaching, Request, Simulator, Stream, TokenGaps, Totals,
+};
 use rooflut::step::{LatencyModel, TabulatedModel};
 use support::served::{alike, config, load, roofline, saturation, serve, tabulated};
 
@@ -28,6 +30,13 @@ fn under_load(c: &mut Criterion) {
     group.throughput(Throughput::Elements(REQUESTS as u64));
     group.bench_function("requests", |b| {
         b.iter(|| serve(&simulator, load(rate), REQUESTS));
+    });
+    // As `rooflut run` has them.
+    group.bench_function("requests, with all figures", |b| {
+        b.iter(|| {
+            let mut source = Stream::new(load(rate).take(REQUESTS));
+            simulator.serve(&mut source, &mut Digest::new())
+        });
     });
     group.finish();
 }
