@@ -9,7 +9,7 @@ use crate::args::{RunArgs, TraceArgs};
 use crate::error::Error;
 use crate::fleet::Fleet;
 use crate::output::plural;
-use crate::run_files::StepFiles;
+use crate::run_files::Files;
 use crate::run_json::LoadJson;
 use crate::served::Served;
 use crate::trace;
@@ -48,7 +48,7 @@ impl<'a> Load<'a> {
         max_model_len: u32,
         keep: bool,
         limits: Option<LatencyLimits>,
-        files: Option<&mut StepFiles>,
+        files: Files<'_>,
     ) -> Result<Served, Error> {
         let workload = match self {
             Load::Trace(_, trace) => {

@@ -5,13 +5,13 @@ use serde::{Serialize, Serializer};
 
 use crate::requests_out::reason_name;
 
-/// An event. Process and thread have to be there; there is one of each.
+/// An event. The process is the replica, counted from 1; each has one thread.
 #[derive(Serialize)]
 pub(crate) struct Event<'e> {
     name: &'e str,
     /// The kind of event.
     ph: &'static str,
-    pid: u8,
+    pid: u32,
     tid: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     cat: Option<&'static str>,
@@ -23,6 +23,14 @@ pub(crate) struct Event<'e> {
     dur: Option<Micros>,
     #[serde(skip_serializing_if = "Option::is_none")]
     args: Option<Args<'e>>,
+}
+
+/// Whose event it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Of {
+    pub(crate) replica: u32,
+    /// Of the request.
+    pub(crate) place: usize,
 }
 
 /// What is known of an event.
@@ -59,11 +67,11 @@ pub(crate) enum Args<'e> {
 }
 
 impl<'e> Event<'e> {
-    fn new(ph: &'static str, name: &'e str) -> Event<'e> {
+    fn new(replica: u32, ph: &'static str, name: &'e str) -> Event<'e> {
         Event {
             name,
             ph,
-            pid: 1,
+            pid: replica.saturating_add(1),
             tid: 1,
             cat: None,
             id: None,
@@ -74,13 +82,18 @@ impl<'e> Event<'e> {
     }
 
     /// The name of the process or of the thread.
-    pub(crate) fn metadata(of: &'static str, name: &'e str) -> Event<'e> {
-        Event::new("M", of).with(Args::Name { name })
+    pub(crate) fn metadata(replica: u32, of: &'static str, name: &'e str) -> Event<'e> {
+        Event::new(replica, "M", of).with(Args::Name { name })
     }
 
     /// A counter has a new value.
-    pub(crate) fn counter(name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
-        Event::new("C", name).at(at_ns).with(args)
+    pub(crate) fn counter(
+        replica: u32,
+        name: &'static str,
+        at_ns: u64,
+        args: Args<'e>,
+    ) -> Event<'e> {
+        Event::new(replica, "C", name).at(at_ns).with(args)
     }
 
     /// A step from its begin to its end.
@@ -99,28 +112,25 @@ impl<'e> Event<'e> {
         };
         Event {
             dur: Some(Micros(step.duration_ns)),
-            ..Event::new("X", name).at(step.start_ns).with(args)
+            ..Event::new(step.replica, "X", name)
+                .at(step.start_ns)
+                .with(args)
         }
     }
 
     /// A request, or a phase of it, begins.
-    pub(crate) fn begin(place: usize, name: &'static str, at_ns: u64) -> Event<'e> {
-        Event::new("b", name).of(place).at(at_ns)
+    pub(crate) fn begin(of: Of, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::of(of, "b", name).at(at_ns)
     }
 
     /// A request, or a phase of it, ends.
-    pub(crate) fn end(place: usize, name: &'static str, at_ns: u64) -> Event<'e> {
-        Event::new("e", name).of(place).at(at_ns)
+    pub(crate) fn end(of: Of, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::of(of, "e", name).at(at_ns)
     }
 
     /// Something happens to a request.
-    pub(crate) fn instant(
-        place: usize,
-        name: &'static str,
-        at_ns: u64,
-        args: Args<'e>,
-    ) -> Event<'e> {
-        Event::new("n", name).of(place).at(at_ns).with(args)
+    pub(crate) fn instant(of: Of, name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
+        Event::of(of, "n", name).at(at_ns).with(args)
     }
 
     /// The same with these arguments.
@@ -134,9 +144,12 @@ impl<'e> Event<'e> {
         Event { ts, ..self }
     }
 
-    fn of(self, place: usize) -> Event<'e> {
-        let (cat, id) = (Some("request"), Some(Id(place)));
-        Event { cat, id, ..self }
+    fn of(of: Of, ph: &'static str, name: &'e str) -> Event<'e> {
+        Event {
+            cat: Some("request"),
+            id: Some(Id(of.place)),
+            ..Event::new(of.replica, ph, name)
+        }
     }
 }
 

@@ -29,8 +29,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let fleet = Fleet::try_new(&model, config, &args.policy)?;
     let mut files = RunFiles::create(args, &placement.to_string())?;
     let limits = goodput_limits(&args.goodput);
-    let keep = args.requests_out.is_some() || load.requests() <= MOST_KEPT;
-    let served = load.serve(&fleet, config.max_model_len, keep, limits, files.of_steps())?;
+    let keep = load.requests() <= MOST_KEPT;
+    let served = load.serve(
+        &fleet,
+        config.max_model_len,
+        keep,
+        limits,
+        files.onlookers(),
+    )?;
     let outcome = Outcome {
         args,
         load: &load,
@@ -45,7 +51,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     } else {
         outcome.text()
     };
-    files.finish(&served.records)?;
+    files.finish()?;
     Ok(Answered {
         text,
         failure: outcome.failure(),

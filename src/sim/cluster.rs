@@ -11,7 +11,7 @@ use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::report::Collector;
 use crate::sim::run::Run;
 use crate::sim::source::Source;
-use crate::sim::{Content, Request, RequestRecord, SimConfig, SimError, SimReport};
+use crate::sim::{Content, Outcome, Request, RequestRecord, SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
 /// Which replica a request goes to, decided when it arrives.
@@ -116,7 +116,10 @@ impl<M: LatencyModel> Cluster<M> {
                     };
                     run.step(&self.model, horizon_ns);
                     run.observer.forward(place as u32, observer);
-                    for (request, record) in run.observer.left.drain(..) {
+                    for (request, mut record) in run.observer.left.drain(..) {
+                        if let Outcome::Completed(timing) = &mut record.outcome {
+                            timing.replica = place as u32;
+                        }
                         let finish_ns = record.timing().map_or(run_end(&record), |t| t.finish_ns);
                         desk.left(place, &record.request, finish_ns);
                         observer.left(request, &record);
