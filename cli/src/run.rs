@@ -9,6 +9,7 @@ use crate::fleet::Fleet;
 use crate::goodput::goodput_limits;
 use crate::load::Load;
 use crate::output::Answered;
+use crate::progress::Bar;
 use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
 use crate::served::MOST_KEPT;
@@ -30,13 +31,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let mut files = RunFiles::create(args, &placement.to_string())?;
     let limits = goodput_limits(&args.goodput);
     let keep = load.requests() <= MOST_KEPT;
-    let served = load.serve(
-        &fleet,
-        config.max_model_len,
-        keep,
-        limits,
-        files.onlookers(),
-    )?;
+    let mut onlookers = (Bar::new(args.progress), files.onlookers());
+    let served = load.serve(&fleet, config.max_model_len, keep, limits, &mut onlookers)?;
+    drop(onlookers);
     let outcome = Outcome {
         args,
         load: &load,

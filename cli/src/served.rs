@@ -1,11 +1,11 @@
 //! A run of the simulator, with a record per request or without.
 
-use rooflut::sim::{BatchSizes, Digest, Goodput, LatencyLimits, Source, Summary, TokenGaps};
+use rooflut::sim::{
+    BatchSizes, Digest, Goodput, LatencyLimits, Observer, Source, Summary, TokenGaps,
+};
 
 use crate::fleet::Fleet;
-use crate::progress::Bar;
 use crate::rejections::Rejections;
-use crate::run_files::Files;
 
 /// Made-up requests up to which each has a record, so that percentiles are exact.
 pub(crate) const MOST_KEPT: u64 = 100_000;
@@ -23,11 +23,11 @@ impl Served {
         source: &mut impl Source,
         keep: bool,
         limits: Option<LatencyLimits>,
-        files: Files<'_>,
+        onlooker: &mut impl Observer,
     ) -> Served {
         match keep {
-            true => Served::kept(fleet, source, limits, files),
-            false => Served::digested(fleet, source, limits, files),
+            true => Served::kept(fleet, source, limits, onlooker),
+            false => Served::digested(fleet, source, limits, onlooker),
         }
     }
 
@@ -36,11 +36,11 @@ impl Served {
         fleet: &Fleet<'_>,
         source: &mut impl Source,
         limits: Option<LatencyLimits>,
-        files: Files<'_>,
+        onlooker: &mut impl Observer,
     ) -> Served {
         let mut looks = (TokenGaps::new(), BatchSizes::new());
         let mut rejections = Rejections::default();
-        let mut onlookers = (Bar::new(), (&mut rejections, (&mut looks, files)));
+        let mut onlookers = (&mut rejections, (&mut looks, onlooker));
         let mut report = fleet.report(source, &mut onlookers);
         let (gaps, sizes) = looks;
         report.summary.itl = gaps.stats();
@@ -57,14 +57,14 @@ impl Served {
         fleet: &Fleet<'_>,
         source: &mut impl Source,
         limits: Option<LatencyLimits>,
-        files: Files<'_>,
+        onlooker: &mut impl Observer,
     ) -> Served {
         let mut digest = match limits {
             Some(limits) => Digest::new().with_limits(limits),
             None => Digest::new(),
         };
         let mut rejections = Rejections::default();
-        let mut onlookers = (Bar::new(), (&mut rejections, (&mut digest, files)));
+        let mut onlookers = (&mut rejections, (&mut digest, onlooker));
         let totals = fleet.totals(source, &mut onlookers);
         Served {
             summary: digest.into_summary(&totals),

@@ -11,7 +11,9 @@ use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::report::Collector;
 use crate::sim::run::Run;
 use crate::sim::source::Source;
-use crate::sim::{Content, Outcome, Request, RequestRecord, SimConfig, SimError, SimReport};
+use crate::sim::{
+    Content, Outcome, Progress, Request, RequestRecord, SimConfig, SimError, SimReport,
+};
 use crate::step::LatencyModel;
 
 /// Which replica a request goes to, decided when it arrives.
@@ -101,7 +103,12 @@ impl<M: LatencyModel> Cluster<M> {
         let replica = |_| Run::new(self.config, Inbox::default(), Outbox::<O>::default());
         let mut runs: Vec<_> = (0..self.replicas).map(replica).collect();
         let mut desk = Desk::new(self.router, self.replicas);
+        let mut turns = 0_u64;
         loop {
+            if turns.is_multiple_of(TURNS_PER_REPORT) {
+                observer.progress(&progress(&mut runs, source.total()));
+            }
+            turns += 1;
             let arrival_ns = source.next_arrival_ns();
             match next_to_run(&mut runs, arrival_ns, self.config.api_server_ns) {
                 Some(place) => {
@@ -138,6 +145,7 @@ impl<M: LatencyModel> Cluster<M> {
                 }
             }
         }
+        observer.progress(&progress(&mut runs, source.total()));
         let totals = runs.into_iter().map(Run::into_totals);
         totals.fold(Totals::default(), Totals::plus)
     }
@@ -148,7 +156,36 @@ fn run_end(record: &RequestRecord) -> u64 {
     record.request.arrival_ns
 }
 
+/// Turns of the router between two reports of progress.
+const TURNS_PER_REPORT: u64 = 1 << 10;
+
 type Replica<O> = Run<Inbox, Outbox<O>>;
+
+/// Where all replicas together are: at the time of the one that is furthest behind, of those that are
+/// busy.
+fn progress<O: Observer>(runs: &mut [Replica<O>], total: Option<u64>) -> Progress {
+    let mut all = Progress {
+        total,
+        ..Progress::default()
+    };
+    let mut behind_ns = None;
+    for run in runs {
+        let one = run.progress();
+        if !run.is_idle() {
+            let begins_ns = run.begins_ns();
+            behind_ns = Some(behind_ns.map_or(begins_ns, |ns: u64| ns.min(begins_ns)));
+        }
+        all.now_ns = all.now_ns.max(one.now_ns);
+        all.steps += one.steps;
+        all.completed += one.completed;
+        all.rejected += one.rejected;
+        all.waiting += one.waiting;
+        all.running += one.running;
+        all.kv_blocks_used = all.kv_blocks_used.saturating_add(one.kv_blocks_used);
+    }
+    all.now_ns = behind_ns.unwrap_or(all.now_ns);
+    all
+}
 
 /// The replica that is furthest behind of those that have something to do before the next arrival.
 fn next_to_run<O: Observer>(

@@ -19,10 +19,10 @@ pub struct Simulator<M> {
 }
 
 /// The state of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Simulated time in nanoseconds.
+    /// Simulated time in nanoseconds; of several replicas that to which all have come.
     pub now_ns: u64,
     /// Steps so far.
     pub steps: u64,

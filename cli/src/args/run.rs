@@ -47,6 +47,9 @@ pub(crate) struct RunArgs {
     /// Also write a timeline for ui.perfetto.dev to this JSON file (about 200 bytes a step, 1 kB a request).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) perfetto: Option<PathBuf>,
+    /// Tell on standard error how far the simulation is, in simulated time; a terminal shows a bar anyway.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) progress: bool,
     /// Keys of the scenario that the command line replaces.
     #[arg(skip)]
     pub(crate) replaced: Vec<&'static str>,
