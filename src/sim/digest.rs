@@ -92,7 +92,7 @@ impl Digest {
         let latencies = Latencies {
             ttft: self.ttft.stats(),
             tpot: self.tpot.stats(),
-            itl: self.gaps.stats(),
+            itl: self.gaps.into_stats(),
             e2e: self.e2e.stats(),
             queue: self.queue.stats(),
             batch: self.sizes.stats(),

@@ -79,6 +79,7 @@
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
+mod arrived;
 mod batch_sizes;
 mod block_pool;
 mod blocks;

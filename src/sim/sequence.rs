@@ -1,7 +1,9 @@
 //! A request inside the engine.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::sim::arrived::Arrived;
 use crate::sim::blocks::Blocks;
 use crate::sim::content::{BlockIds, TraceIds};
 use crate::sim::{Content, Outcome, Request, RequestRecord, Timing};
@@ -70,6 +72,42 @@ impl Sequence {
             blocks: Blocks::default(),
             decodes_from: None,
         }
+    }
+
+    /// The same in short if nothing has happened to it since it came.
+    pub(super) fn into_arrived(self) -> Result<Arrived, Sequence> {
+        let came = Timing {
+            at_engine_ns: self.timing.at_engine_ns,
+            ..Timing::default()
+        };
+        let untouched = self.timing == came
+            && (self.generated, self.computed) == (0, self.cached)
+            && self.prefill == self.request.prompt_tokens
+            && self.blocks.is_untouched()
+            && self.decodes_from.is_none();
+        if !untouched {
+            return Err(self);
+        }
+        // All fields: a new one is to be thought of here.
+        let Sequence {
+            place,
+            request,
+            order: _, // is in the turn
+            timing,
+            listed,
+            cached: _,
+            generated: _,
+            computed: _,
+            prefill: _,
+            blocks: _,
+            decodes_from: _,
+        } = self;
+        Ok(Arrived {
+            place,
+            request,
+            at_engine_ns: timing.at_engine_ns,
+            listed: (!listed.0.is_empty()).then(|| Box::new(listed)),
+        })
     }
 
     /// The ids of its KV blocks, from the first one beyond the prefix hit that came with it.

@@ -76,9 +76,13 @@ impl TokenGaps {
 
     /// Mean and percentiles over all gaps; none if there were none.
     pub fn stats(&self) -> Option<Stats> {
-        let mut sketch = self.sketch.clone();
-        self.latest.clone().move_to(&mut sketch);
-        sketch.stats()
+        self.clone().into_stats()
+    }
+
+    /// The same of gaps that are all there are.
+    pub(super) fn into_stats(mut self) -> Option<Stats> {
+        self.latest.move_to(&mut self.sketch);
+        self.sketch.stats()
     }
 }
 
