@@ -8,21 +8,23 @@ use crate::sim::sequence::Sequence;
 
 /// Requests in the order in which they are admitted. Each costs O(log n).
 ///
-/// Memory: 160 bytes for each request that has not been looked at, and 440 for each that has been, or that
-/// was preempted.
+/// Memory: 160 bytes for each request beyond the first few, and 440 for each that was preempted.
 #[derive(Debug)]
 pub(super) struct Queue {
     policy: Policy,
     block_size: u32,
-    /// Those that nobody has looked at.
+    /// Those that are kept in short.
     arrived: BTreeMap<Turn, Arrived>,
-    /// Those that have been first, or that were preempted.
+    /// Those that have been first, or that were preempted, and a few others.
     begun: BTreeMap<Turn, Sequence>,
     /// Requests that have come.
     came: i64,
     /// Preempted requests that were put before all others.
     preempted: i64,
 }
+
+/// So many are kept as they are: it costs time to make them short and whole again.
+const FEW: usize = 16;
 
 /// When it is a request's turn: class, length, order.
 type Turn = (u32, u32, i64);
@@ -44,6 +46,10 @@ impl Queue {
         self.came += 1;
         sequence.order = self.came;
         let turn = self.turn(&sequence);
+        if self.begun.len() < FEW {
+            self.begun.insert(turn, sequence);
+            return;
+        }
         match sequence.into_arrived() {
             Ok(arrived) => {
                 self.arrived.insert(turn, arrived);
@@ -74,6 +80,19 @@ impl Queue {
 
     /// The request whose turn it is.
     pub(super) fn first_mut(&mut self) -> Option<&mut Sequence> {
+        self.make_first_whole();
+        self.begun.first_entry().map(|entry| entry.into_mut())
+    }
+
+    /// Makes the request whose turn it is whole if it is kept in short.
+    #[inline]
+    fn make_first_whole(&mut self) {
+        if !self.arrived.is_empty() {
+            self.compare_firsts();
+        }
+    }
+
+    fn compare_firsts(&mut self) {
         let begun = self.begun.keys().next();
         let next = self.arrived.keys().next();
         if next.is_some_and(|turn| begun.is_none_or(|first| turn < first))
@@ -83,12 +102,11 @@ impl Queue {
             (_, _, sequence.order) = turn;
             self.begun.insert(turn, sequence);
         }
-        self.begun.first_entry().map(|entry| entry.into_mut())
     }
 
     /// Takes the request whose turn it is.
     pub(super) fn pop(&mut self) -> Option<Sequence> {
-        self.first_mut()?;
+        self.make_first_whole();
         self.begun.pop_first().map(|(_, sequence)| sequence)
     }
 
@@ -135,28 +153,31 @@ mod tests {
     #[test]
     fn a_request_comes_back_as_it_went_in_and_one_that_has_begun_keeps_its_state() {
         let mut queue = Queue::new(Policy::ShortestPrompt, 16);
-        queue.push(sequence(0, 60));
-        let mut begun = sequence(1, 40);
+        // Those that are kept as they are.
+        (0..FEW).for_each(|place| queue.push(sequence(place, 1_000)));
+        let others = queue.len();
+        queue.push(sequence(100, 60));
+        let mut begun = sequence(101, 40);
         begun.advance(40);
         queue.push_preempted(begun);
-        queue.push(sequence(2, 20));
-        assert_eq!((queue.places(), queue.len()), (vec![2, 1, 0], 3));
+        queue.push(sequence(102, 20));
+        assert_eq!(queue.arrived.len(), 2);
+        assert_eq!(queue.len(), others + 3);
+        assert_eq!(queue.places()[..3], [102, 101, 100]);
         let first = queue.pop().unwrap();
-        assert_eq!((first.place, first.order), (2, 2));
+        assert_eq!((first.place, first.order), (102, 18));
         assert_eq!((first.pending(), first.timing.at_engine_ns), (20, 7));
-        assert!(
-            first
-                .block_ids(16)
-                .take(2)
-                .eq(sequence(2, 20).block_ids(16).take(2))
-        );
+        let ids = |of: &Sequence| of.block_ids(16).take(3).collect::<vec::Vec<u64>>();
+        assert_eq!(ids(&first), ids(&sequence(102, 20)));
         assert_eq!(queue.pop().unwrap().left(), 1);
         // One that is looked at and waits on.
         queue.first_mut().unwrap().found(1, 16);
-        queue.push(sequence(3, 50));
-        assert_eq!(queue.places(), [3, 0]);
-        assert_eq!(queue.pop().unwrap().place, 3);
+        queue.push(sequence(103, 50));
+        assert_eq!(queue.places()[..2], [103, 100]);
+        assert_eq!(queue.pop().unwrap().place, 103);
         assert_eq!(queue.pop().unwrap().pending(), 44);
-        assert!(queue.pop().is_none() && queue.is_empty());
+        assert_eq!(queue.places(), (0..FEW).collect::<vec::Vec<usize>>());
+        while queue.pop().is_some() {}
+        assert!(queue.is_empty());
     }
 }
