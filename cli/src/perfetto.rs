@@ -42,10 +42,15 @@ struct Counters {
 impl Perfetto {
     /// Writes to `file`; `title` says what is run, on so many replicas.
     pub(crate) fn new(mut file: PendingFile, title: &str, replicas: u32) -> Perfetto {
+        let process = |replica| match replicas {
+            1 => title.to_owned(),
+            _ => format!("{title}, replica {replica}"),
+        };
         file.write(|file| {
-            // Every event after the first follows a comma.
-            let first = Event::metadata(0, "thread_name", "steps");
-            write!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
+            writeln!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
+            // Every event but the first follows a comma.
+            let name = process(0);
+            let first = Event::metadata(0, "process_name", &name);
             serde_json::to_writer(file, &first).map_err(io::Error::from)
         });
         let mut timeline = Perfetto {
@@ -53,18 +58,14 @@ impl Perfetto {
             servers: BTreeMap::new(),
             router: if replicas > 1 { replicas } else { 0 },
         };
-        if replicas <= 1 {
-            timeline.write(&Event::metadata(0, "process_name", title));
-            return timeline;
+        timeline.write(&Event::metadata(0, "thread_name", "steps"));
+        for replica in 1..replicas {
+            timeline.write(&Event::metadata(replica, "process_name", &process(replica)));
+            timeline.write(&Event::metadata(replica, "thread_name", "steps"));
         }
-        for replica in 0..replicas {
-            let name = format!("{title}, replica {replica}");
-            timeline.write(&Event::metadata(replica, "process_name", &name));
-            if replica > 0 {
-                timeline.write(&Event::metadata(replica, "thread_name", "steps"));
-            }
+        if replicas > 1 {
+            timeline.write(&Event::metadata(replicas, "process_name", "router"));
         }
-        timeline.write(&Event::metadata(replicas, "process_name", "router"));
         timeline
     }
 

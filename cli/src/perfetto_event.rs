@@ -110,8 +110,13 @@ impl<'e> Event<'e> {
             kv_tokens: step.kv_tokens,
             preempted: step.preempted,
         };
+        // From one time as it is read to the other, so that no step begins before the last one has ended.
+        let end = Micros(step.start_ns.saturating_add(step.duration_ns));
+        let dur = end
+            .read_ns()
+            .saturating_sub(Micros(step.start_ns).read_ns());
         Event {
-            dur: Some(Micros(step.duration_ns)),
+            dur: Some(Micros(dur)),
             ..Event::new(step.replica, "X", name)
                 .at(step.start_ns)
                 .with(args)
@@ -171,18 +176,30 @@ impl Args<'static> {
     }
 }
 
-/// Nanoseconds, written in microseconds.
+/// Nanoseconds, written in microseconds. A float holds them up to 51 days; a year later four of them are one.
 struct Micros(u64);
+
+impl Micros {
+    /// As it is written.
+    fn micros(&self) -> f64 {
+        let micros = self.0 as f64 / 1e3;
+        // A reader that takes times 1,000 and cuts off gets the same nanoseconds: one less, and a step
+        // would overlap the next.
+        match ((micros * 1e3) as u64) < self.0 {
+            true => micros.next_up(),
+            false => micros,
+        }
+    }
+
+    /// The nanoseconds that a reader finds.
+    fn read_ns(&self) -> u64 {
+        (self.micros() * 1e3) as u64
+    }
+}
 
 impl Serialize for Micros {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut micros = self.0 as f64 / 1e3;
-        // A reader that takes times 1,000 and cuts off gets the same nanoseconds: one less, and a step
-        // would overlap the next.
-        if ((micros * 1e3) as u64) < self.0 {
-            micros = micros.next_up();
-        }
-        serializer.serialize_f64(micros)
+        serializer.serialize_f64(self.micros())
     }
 }
 
