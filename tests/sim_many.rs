@@ -56,10 +56,14 @@ fn memory_does_not_grow_with_requests_that_have_left() {
 #[ignore = "reads the wall clock"]
 fn ten_million_requests_take_ten_times_as_long_as_a_million() {
     let server = Server::new();
-    let one = (0..3).map(|_| server.serve(1_000_000)).min().unwrap();
-    let ten = (0..2).map(|_| server.serve(10_000_000)).min().unwrap();
-    let ratio = ten.0.as_secs_f64() / one.0.as_secs_f64() / 10.0;
-    println!("10^6: {one:?}, 10^7: {ten:?} (bytes): {ratio:.3} of the time each");
-    assert!((0.8..1.2).contains(&ratio), "{ratio}");
-    assert!(ten.1 < one.1 + 20_000);
+    let is_linear = |_| {
+        let one = (0..3).map(|_| server.serve(1_000_000)).min().unwrap();
+        let ten = server.serve(10_000_000);
+        let ratio = ten.0.as_secs_f64() / one.0.as_secs_f64() / 10.0;
+        println!("10^6: {one:?}, 10^7: {ten:?} (bytes): {ratio:.3} of the time each");
+        assert!(ten.1 < one.1 + 20_000);
+        (0.8..1.2).contains(&ratio)
+    };
+    // A machine that does something else meanwhile gets another try.
+    assert!((0..3).any(is_linear));
 }
