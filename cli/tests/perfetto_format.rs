@@ -4,6 +4,7 @@
 //! importer to ask.
 #![allow(
     clippy::panic,
+    clippy::indexing_slicing,
     clippy::expect_used,
     reason = "test code outside of test functions"
 )]
@@ -207,8 +208,8 @@ fn replicas_are_processes_with_their_own_steps_counters_and_requests() {
         let counters = events(&timeline, "C")
             .into_iter()
             .filter(|e| pid(e) == replica);
-        let running = counters.filter(|event| text(event, "/name") == "running");
-        let last = running.last().expect("a counter");
+        let mut running = counters.filter(|event| text(event, "/name") == "running");
+        let last = running.next_back().expect("a counter");
         assert_eq!(number(last, "/args/requests").to_bits(), 0);
     }
 }

@@ -46,15 +46,15 @@ impl Queue {
         self.came += 1;
         sequence.order = self.came;
         let turn = self.turn(&sequence);
-        if self.begun.len() < FEW {
-            self.begun.insert(turn, sequence);
-            return;
-        }
-        match sequence.into_arrived() {
-            Ok(arrived) => {
+        let in_short = match self.begun.len() < FEW {
+            true => None,
+            false => sequence.in_short(),
+        };
+        match in_short {
+            Some(arrived) => {
                 self.arrived.insert(turn, arrived);
             }
-            Err(sequence) => {
+            None => {
                 self.begun.insert(turn, sequence);
             }
         }

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::sim::arrived::Arrived;
 use crate::sim::blocks::Blocks;
@@ -74,20 +75,8 @@ impl Sequence {
         }
     }
 
-    /// The same in short if nothing has happened to it since it came.
-    pub(super) fn into_arrived(self) -> Result<Arrived, Sequence> {
-        let came = Timing {
-            at_engine_ns: self.timing.at_engine_ns,
-            ..Timing::default()
-        };
-        let untouched = self.timing == came
-            && (self.generated, self.computed) == (0, self.cached)
-            && self.prefill == self.request.prompt_tokens
-            && self.blocks.is_untouched()
-            && self.decodes_from.is_none();
-        if !untouched {
-            return Err(self);
-        }
+    /// What there is to know of it if nothing has happened to it since it came.
+    pub(super) fn in_short(&mut self) -> Option<Arrived> {
         // All fields: a new one is to be thought of here.
         let Sequence {
             place,
@@ -95,18 +84,30 @@ impl Sequence {
             order: _, // is in the turn
             timing,
             listed,
-            cached: _,
-            generated: _,
-            computed: _,
-            prefill: _,
-            blocks: _,
-            decodes_from: _,
-        } = self;
-        Ok(Arrived {
-            place,
-            request,
-            at_engine_ns: timing.at_engine_ns,
-            listed: (!listed.0.is_empty()).then(|| Box::new(listed)),
+            cached,
+            generated: 0,
+            computed,
+            prefill,
+            blocks,
+            decodes_from: None,
+        } = self
+        else {
+            return None;
+        };
+        let at_engine_ns = timing.at_engine_ns;
+        let came = Timing {
+            at_engine_ns,
+            ..Timing::default()
+        };
+        let untouched = *timing == came
+            && computed == cached
+            && *prefill == request.prompt_tokens
+            && blocks.is_untouched();
+        untouched.then(|| Arrived {
+            place: *place,
+            request: *request,
+            at_engine_ns,
+            listed: (!listed.0.is_empty()).then(|| Box::new(mem::take(listed))),
         })
     }
 
