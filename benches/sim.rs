@@ -8,7 +8,9 @@ mod sim_oracle;
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rooflut::sim::{Listed, PrefixCaching, Request, Simulator, Totals};
+use rooflut::sim::{
+    BatchSizes, Digest, Listed, PrefixCaching, Request, Simulator, Stream, TokenGaps, Totals,
+};
 use rooflut::step::{LatencyModel, TabulatedModel};
 use support::served::{alike, config, load, roofline, saturation, serve, tabulated};
 
@@ -28,6 +30,13 @@ fn under_load(c: &mut Criterion) {
     group.throughput(Throughput::Elements(REQUESTS as u64));
     group.bench_function("requests", |b| {
         b.iter(|| serve(&simulator, load(rate), REQUESTS));
+    });
+    // As `rooflut run` has them.
+    group.bench_function("requests, with all figures", |b| {
+        b.iter(|| {
+            let mut source = Stream::new(load(rate).take(REQUESTS));
+            simulator.serve(&mut source, &mut Digest::new())
+        });
     });
     group.finish();
 }
@@ -63,6 +72,33 @@ fn steps(c: &mut Criterion) {
     group.finish();
 }
 
+/// Steps of a decode set while somebody looks at each.
+fn observed(c: &mut Criterion) {
+    let mut group = c.benchmark_group("observed steps");
+    for batch in [8, 64] {
+        let simulator = decoding(batch);
+        let requests = alike(batch as usize, 16, 50_000);
+        let steps = serve_all(&simulator, &requests).steps;
+        group.throughput(Throughput::Elements(steps));
+        group.bench_function(format!("{batch} requests, nobody"), |b| {
+            b.iter(|| simulator.serve(&mut Listed::new(&requests), &mut ()));
+        });
+        group.bench_function(format!("{batch} requests, token gaps"), |b| {
+            b.iter(|| simulator.serve(&mut Listed::new(&requests), &mut TokenGaps::new()));
+        });
+        group.bench_function(
+            format!("{batch} requests, token gaps and batch sizes"),
+            |b| {
+                b.iter(|| {
+                    let mut observers = (TokenGaps::new(), BatchSizes::new());
+                    simulator.serve(&mut Listed::new(&requests), &mut observers)
+                });
+            },
+        );
+    }
+    group.finish();
+}
+
 fn engines(c: &mut Criterion) {
     let mut config = config(256);
     // The plain engine follows every block's contents otherwise, as no engine in use does.
@@ -82,5 +118,5 @@ fn engines(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, under_load, steps, engines);
+criterion_group!(benches, under_load, steps, observed, engines);
 criterion_main!(benches);

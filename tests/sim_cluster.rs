@@ -10,7 +10,7 @@ mod sim_support;
 use proptest::prelude::*;
 use rooflut::sim::{
     Cluster, Content, Listed, Observer, Outcome, Request, RequestRecord, Router, Scheduling,
-    SimConfig, StepRecord,
+    SimConfig, StepRecord, Timing,
 };
 use sim_support::{Linear, simulator};
 
@@ -109,7 +109,14 @@ proptest! {
             let places: Vec<usize> = (replica..requests.len()).step_by(replicas as usize).collect();
             let own: Vec<Request> = places.iter().map(|place| requests[*place]).collect();
             let report = simulator(&Linear::mixed(), config).run(&own);
-            expected.extend(places.into_iter().zip(report.records.iter().map(|r| r.outcome)));
+            let outcomes = report.records.iter().map(|record| match record.outcome {
+                Outcome::Completed(timing) => Outcome::Completed(Timing {
+                    replica: replica as u32,
+                    ..timing
+                }),
+                rejected => rejected,
+            });
+            expected.extend(places.into_iter().zip(outcomes));
         }
         expected.sort_by_key(|(place, _)| *place);
         prop_assert_eq!(found.outcomes, expected);

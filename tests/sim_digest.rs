@@ -9,8 +9,8 @@
 mod sim_support;
 
 use rooflut::sim::{
-    Arrivals, Digest, Goodput, LatencyLimits, Lengths, Listed, Observer, Outcome, Request,
-    RequestMix, RequestRecord, Scheduling, SimConfig, SimReport, Stats, Stream, Summary,
+    Arrivals, BatchSizes, Digest, Goodput, LatencyLimits, Lengths, Listed, Observer, Outcome,
+    Request, RequestMix, RequestRecord, Scheduling, SimConfig, SimReport, Stats, Stream, Summary,
     SyntheticLoad, Timing, TokenGaps, Totals,
 };
 use rooflut::units::Seconds;
@@ -53,11 +53,14 @@ fn limits() -> LatencyLimits {
 
 /// The same run with records and without.
 fn both(config: SimConfig, mix: &RequestMix, requests: usize) -> (SimReport, TokenGaps, Summary) {
+    let mut sizes = BatchSizes::new();
     let listed: Vec<Request> = load(mix.clone(), requests).collect();
     let model = model();
     let simulator = simulator(&model, config);
     let mut gaps = TokenGaps::new();
-    let report = simulator.run_source(&mut Listed::new(&listed), &mut gaps);
+    let looks = &mut (&mut gaps, &mut sizes);
+    let mut report = simulator.run_source(&mut Listed::new(&listed), looks);
+    report.summary.batch = sizes.stats();
     let mut digest = Digest::new().with_limits(limits());
     let totals = simulator.serve(&mut Stream::new(load(mix.clone(), requests)), &mut digest);
     (report, gaps, digest.into_summary(&totals))

@@ -102,6 +102,7 @@ fn expected([prefill, decode]: [SimConfig; 2], requests: &[Request]) -> Vec<(usi
                     at_engine_ns: prompt.at_engine_ns,
                     scheduled_ns: prompt.scheduled_ns,
                     preemptions: prompt.preemptions + output.preemptions,
+                    replica: 1,
                     ..output
                 }),
                 other => panic!("{other:?}"),

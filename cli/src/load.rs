@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use rooflut::sim::{LatencyLimits, Listed, Stream};
+use rooflut::sim::{LatencyLimits, Listed, Observer, Stream};
 use rooflut_traces::{LISTED_BLOCK_TOKENS, Trace};
 
 use crate::args::{RunArgs, TraceArgs};
 use crate::error::Error;
 use crate::fleet::Fleet;
 use crate::output::plural;
-use crate::run_files::StepFiles;
 use crate::run_json::LoadJson;
 use crate::served::Served;
 use crate::trace;
@@ -48,22 +47,22 @@ impl<'a> Load<'a> {
         max_model_len: u32,
         keep: bool,
         limits: Option<LatencyLimits>,
-        files: Option<&mut StepFiles>,
+        onlooker: &mut impl Observer,
     ) -> Result<Served, Error> {
         let workload = match self {
             Load::Trace(_, trace) => {
                 let listed = Listed::new(&trace.requests);
                 let mut source = listed.with_ids(&trace.listed_ids, LISTED_BLOCK_TOKENS);
-                return Ok(Served::kept(fleet, &mut source, limits, files));
+                return Ok(Served::kept(fleet, &mut source, limits, onlooker));
             }
             Load::Workload(workload) => workload,
         };
         Ok(match workload.requests(max_model_len)? {
             Requests::Open(requests) => {
                 let mut stream = Stream::new(requests).with_total(workload.count());
-                Served::new(fleet, &mut stream, keep, limits, files)
+                Served::new(fleet, &mut stream, keep, limits, onlooker)
             }
-            Requests::Closed(mut users) => Served::new(fleet, &mut users, keep, limits, files),
+            Requests::Closed(mut users) => Served::new(fleet, &mut users, keep, limits, onlooker),
         })
     }
 

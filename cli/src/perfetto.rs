@@ -1,21 +1,30 @@
-//! A timeline of a run in the Chrome trace event format, which ui.perfetto.dev opens: a track of steps,
-//! counters, and requests with their phases. Written while the simulation goes on, one event per line;
+//! A timeline of a run in the Chrome trace event format, which ui.perfetto.dev opens: a process for each
+//! replica with a track of steps, counters, and its requests with their phases. Written while the simulation goes on, one event per line;
 //! those of a request when it has left, so that lines are not in the order of time (readers sort).
 //!
 //! Format: "Trace Event Format", docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use rooflut::sim::{Observer, Outcome, RequestRecord, StepRecord, Timing};
 
 use crate::error::Error;
 use crate::pending_file::PendingFile;
-use crate::perfetto_event::{Args, Event};
+use crate::perfetto_event::{Args, Event, Of};
 
 /// A timeline.
 pub(crate) struct Perfetto {
     file: PendingFile,
+    /// What is written of each replica.
+    servers: BTreeMap<u32, Server>,
+    /// A replica for those that no replica serves.
+    router: u32,
+}
+
+/// What is written of a replica.
+#[derive(Clone, Copy, Default)]
+struct Server {
     /// Where the last step ended.
     end_ns: u64,
     /// As written last.
@@ -31,25 +40,40 @@ struct Counters {
 }
 
 impl Perfetto {
-    /// Writes to `file`; `title` says what is run.
-    pub(crate) fn new(file: PendingFile, title: &str) -> Perfetto {
+    /// Writes to `file`; `title` says what is run, on so many replicas.
+    pub(crate) fn new(mut file: PendingFile, title: &str, replicas: u32) -> Perfetto {
+        let process = |replica| match replicas {
+            1 => title.to_owned(),
+            _ => format!("{title}, replica {replica}"),
+        };
+        file.write(|file| {
+            writeln!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
+            // Every event but the first follows a comma.
+            let name = process(0);
+            let first = Event::metadata(0, "process_name", &name);
+            serde_json::to_writer(file, &first).map_err(io::Error::from)
+        });
         let mut timeline = Perfetto {
             file,
-            end_ns: 0,
-            counters: Counters::default(),
+            servers: BTreeMap::new(),
+            router: if replicas > 1 { replicas } else { 0 },
         };
-        timeline.file.write(|file| {
-            writeln!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
-            line(file, &Event::metadata("process_name", title))?;
-            writeln!(file, ",")?;
-            line(file, &Event::metadata("thread_name", "steps"))
-        });
+        timeline.write(&Event::metadata(0, "thread_name", "steps"));
+        for replica in 1..replicas {
+            timeline.write(&Event::metadata(replica, "process_name", &process(replica)));
+            timeline.write(&Event::metadata(replica, "thread_name", "steps"));
+        }
+        if replicas > 1 {
+            timeline.write(&Event::metadata(replicas, "process_name", "router"));
+        }
         timeline
     }
 
     /// The simulation has ended.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
-        self.count(self.end_ns, Counters::default());
+        for (replica, server) in self.servers.clone() {
+            self.count(replica, server.end_ns, Counters::default());
+        }
         self.file.write(|file| writeln!(file, "\n]}}"));
         self.file.finish()
     }
@@ -57,32 +81,26 @@ impl Perfetto {
     fn write(&mut self, event: &Event<'_>) {
         self.file.write(|file| {
             writeln!(file, ",")?;
-            line(file, event)
+            serde_json::to_writer(file, event).map_err(io::Error::from)
         });
     }
 
     /// Writes the counters that have changed.
-    fn count(&mut self, at_ns: u64, now: Counters) {
-        let shown = std::mem::replace(&mut self.counters, now);
+    fn count(&mut self, replica: u32, at_ns: u64, now: Counters) {
+        let server = self.servers.entry(replica).or_default();
+        let shown = std::mem::replace(&mut server.counters, now);
+        let of = |name, args| Event::counter(replica, name, at_ns, args);
         if shown.running != now.running {
             let requests = now.running;
-            self.write(&Event::counter(
-                "running",
-                at_ns,
-                Args::Requests { requests },
-            ));
+            self.write(&of("running", Args::Requests { requests }));
         }
         if shown.waiting != now.waiting {
             let requests = now.waiting;
-            self.write(&Event::counter(
-                "waiting",
-                at_ns,
-                Args::Requests { requests },
-            ));
+            self.write(&of("waiting", Args::Requests { requests }));
         }
         if shown.kv_blocks != now.kv_blocks {
             let blocks = now.kv_blocks;
-            self.write(&Event::counter("KV", at_ns, Args::Blocks { blocks }));
+            self.write(&of("KV", Args::Blocks { blocks }));
         }
     }
 }
@@ -91,17 +109,19 @@ impl Observer for Perfetto {
     const EACH_STEP: bool = true;
 
     fn step(&mut self, step: &StepRecord) {
-        if step.start_ns > self.end_ns {
+        let server = self.servers.entry(step.replica).or_default();
+        let end_ns = step.start_ns.saturating_add(step.duration_ns);
+        let last_ns = std::mem::replace(&mut server.end_ns, end_ns);
+        if step.start_ns > last_ns {
             // Nobody was there in between.
-            self.count(self.end_ns, Counters::default());
+            self.count(step.replica, last_ns, Counters::default());
         }
-        self.end_ns = step.start_ns.saturating_add(step.duration_ns);
         let now = Counters {
             running: step.running,
             waiting: step.waiting,
             kv_blocks: step.kv_blocks_used,
         };
-        self.count(step.start_ns, now);
+        self.count(step.replica, step.start_ns, now);
         self.write(&Event::step(step));
     }
 
@@ -111,18 +131,25 @@ impl Observer for Perfetto {
         let timing = match &record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(_) => {
-                return self.write(&Event::instant(place, "rejected", arrival_ns, args));
+                let of = Of {
+                    replica: self.router,
+                    place,
+                };
+                return self.write(&Event::instant(of, "rejected", arrival_ns, args));
             }
         };
-        let begin = Event::begin(place, "request", arrival_ns);
-        self.write(&begin.with(args));
+        let of = Of {
+            replica: timing.replica,
+            place,
+        };
+        self.write(&Event::begin(of, "request", arrival_ns).with(args));
         for (name, begin_ns, end_ns) in phases(arrival_ns, timing) {
             if begin_ns < end_ns {
-                self.write(&Event::begin(place, name, begin_ns));
-                self.write(&Event::end(place, name, end_ns));
+                self.write(&Event::begin(of, name, begin_ns));
+                self.write(&Event::end(of, name, end_ns));
             }
         }
-        self.write(&Event::end(place, "request", timing.finish_ns));
+        self.write(&Event::end(of, "request", timing.finish_ns));
     }
 }
 
@@ -134,8 +161,4 @@ fn phases(arrival_ns: u64, timing: &Timing) -> [(&'static str, u64, u64); 4] {
         ("prefill", timing.scheduled_ns, timing.first_token_ns),
         ("decode", timing.first_token_ns, timing.finish_ns),
     ]
-}
-
-fn line(file: &mut BufWriter<File>, event: &Event<'_>) -> io::Result<()> {
-    serde_json::to_writer(file, event).map_err(io::Error::from)
 }

@@ -5,13 +5,13 @@ use serde::{Serialize, Serializer};
 
 use crate::requests_out::reason_name;
 
-/// An event. Process and thread have to be there; there is one of each.
+/// An event. The process is the replica, counted from 1; each has one thread.
 #[derive(Serialize)]
 pub(crate) struct Event<'e> {
     name: &'e str,
     /// The kind of event.
     ph: &'static str,
-    pid: u8,
+    pid: u32,
     tid: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     cat: Option<&'static str>,
@@ -23,6 +23,14 @@ pub(crate) struct Event<'e> {
     dur: Option<Micros>,
     #[serde(skip_serializing_if = "Option::is_none")]
     args: Option<Args<'e>>,
+}
+
+/// Whose event it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Of {
+    pub(crate) replica: u32,
+    /// Of the request.
+    pub(crate) place: usize,
 }
 
 /// What is known of an event.
@@ -59,11 +67,11 @@ pub(crate) enum Args<'e> {
 }
 
 impl<'e> Event<'e> {
-    fn new(ph: &'static str, name: &'e str) -> Event<'e> {
+    fn new(replica: u32, ph: &'static str, name: &'e str) -> Event<'e> {
         Event {
             name,
             ph,
-            pid: 1,
+            pid: replica.saturating_add(1),
             tid: 1,
             cat: None,
             id: None,
@@ -74,13 +82,18 @@ impl<'e> Event<'e> {
     }
 
     /// The name of the process or of the thread.
-    pub(crate) fn metadata(of: &'static str, name: &'e str) -> Event<'e> {
-        Event::new("M", of).with(Args::Name { name })
+    pub(crate) fn metadata(replica: u32, of: &'static str, name: &'e str) -> Event<'e> {
+        Event::new(replica, "M", of).with(Args::Name { name })
     }
 
     /// A counter has a new value.
-    pub(crate) fn counter(name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
-        Event::new("C", name).at(at_ns).with(args)
+    pub(crate) fn counter(
+        replica: u32,
+        name: &'static str,
+        at_ns: u64,
+        args: Args<'e>,
+    ) -> Event<'e> {
+        Event::new(replica, "C", name).at(at_ns).with(args)
     }
 
     /// A step from its begin to its end.
@@ -97,30 +110,32 @@ impl<'e> Event<'e> {
             kv_tokens: step.kv_tokens,
             preempted: step.preempted,
         };
+        // From one time as it is read to the other, so that no step begins before the last one has ended.
+        let end = Micros(step.start_ns.saturating_add(step.duration_ns));
+        let dur = end
+            .read_ns()
+            .saturating_sub(Micros(step.start_ns).read_ns());
         Event {
-            dur: Some(Micros(step.duration_ns)),
-            ..Event::new("X", name).at(step.start_ns).with(args)
+            dur: Some(Micros(dur)),
+            ..Event::new(step.replica, "X", name)
+                .at(step.start_ns)
+                .with(args)
         }
     }
 
     /// A request, or a phase of it, begins.
-    pub(crate) fn begin(place: usize, name: &'static str, at_ns: u64) -> Event<'e> {
-        Event::new("b", name).of(place).at(at_ns)
+    pub(crate) fn begin(of: Of, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::of(of, "b", name).at(at_ns)
     }
 
     /// A request, or a phase of it, ends.
-    pub(crate) fn end(place: usize, name: &'static str, at_ns: u64) -> Event<'e> {
-        Event::new("e", name).of(place).at(at_ns)
+    pub(crate) fn end(of: Of, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::of(of, "e", name).at(at_ns)
     }
 
     /// Something happens to a request.
-    pub(crate) fn instant(
-        place: usize,
-        name: &'static str,
-        at_ns: u64,
-        args: Args<'e>,
-    ) -> Event<'e> {
-        Event::new("n", name).of(place).at(at_ns).with(args)
+    pub(crate) fn instant(of: Of, name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
+        Event::of(of, "n", name).at(at_ns).with(args)
     }
 
     /// The same with these arguments.
@@ -134,9 +149,12 @@ impl<'e> Event<'e> {
         Event { ts, ..self }
     }
 
-    fn of(self, place: usize) -> Event<'e> {
-        let (cat, id) = (Some("request"), Some(Id(place)));
-        Event { cat, id, ..self }
+    fn of(of: Of, ph: &'static str, name: &'e str) -> Event<'e> {
+        Event {
+            cat: Some("request"),
+            id: Some(Id(of.place)),
+            ..Event::new(of.replica, ph, name)
+        }
     }
 }
 
@@ -158,18 +176,30 @@ impl Args<'static> {
     }
 }
 
-/// Nanoseconds, written in microseconds.
+/// Nanoseconds, written in microseconds. A float holds them up to 51 days; a year later four of them are one.
 struct Micros(u64);
+
+impl Micros {
+    /// As it is written.
+    fn micros(&self) -> f64 {
+        let micros = self.0 as f64 / 1e3;
+        // A reader that takes times 1,000 and cuts off gets the same nanoseconds: one less, and a step
+        // would overlap the next.
+        match ((micros * 1e3) as u64) < self.0 {
+            true => micros.next_up(),
+            false => micros,
+        }
+    }
+
+    /// The nanoseconds that a reader finds.
+    fn read_ns(&self) -> u64 {
+        (self.micros() * 1e3) as u64
+    }
+}
 
 impl Serialize for Micros {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut micros = self.0 as f64 / 1e3;
-        // A reader that takes times 1,000 and cuts off gets the same nanoseconds: one less, and a step
-        // would overlap the next.
-        if ((micros * 1e3) as u64) < self.0 {
-            micros = micros.next_up();
-        }
-        serializer.serialize_f64(micros)
+        serializer.serialize_f64(self.micros())
     }
 }
 

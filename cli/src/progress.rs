@@ -1,30 +1,57 @@
-//! A progress bar for work that lasts.
+//! How far a simulation is, while it lasts.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rooflut::sim::{Observer, Progress};
 
+use crate::output::{count, number, plural};
+
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Time between two lines where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(5);
 /// Reports between two looks at the wall clock.
-const REPORTS_PER_LOOK: u64 = 1 << 12;
+const REPORTS_PER_LOOK: u64 = 1 << 8;
 
-/// Progress of a simulation, on standard error, if that is a terminal.
+/// Progress of a simulation, on standard error: a bar if that is a terminal; if lines are asked for, one
+/// now and then where it is none, and one at the end.
 pub(crate) struct Bar {
-    start: Option<Instant>,
+    start: Instant,
+    is_terminal: bool,
+    lines: bool,
     bar: Option<ProgressBar>,
+    /// When the last line was written.
+    line: Duration,
     reports: u64,
+    last: Option<Progress>,
 }
 
 impl Bar {
     /// No bar yet.
-    pub(crate) fn new() -> Bar {
+    pub(crate) fn new(lines: bool) -> Bar {
         Bar {
-            start: stderr().is_terminal().then(Instant::now),
+            start: Instant::now(),
+            is_terminal: stderr().is_terminal(),
+            lines,
             bar: None,
+            line: Duration::ZERO,
             reports: 0,
+            last: None,
+        }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        let elapsed = self.start.elapsed();
+        if !self.is_terminal && elapsed >= self.line + BETWEEN_LINES {
+            self.line = elapsed;
+            write_line(progress, elapsed);
+        }
+        if self.is_terminal && elapsed >= PATIENCE {
+            let bar = self.bar.get_or_insert_with(|| bar(progress.total));
+            bar.set_position(progress.completed + progress.rejected);
+            bar.set_message(simulated(progress, elapsed));
         }
     }
 }
@@ -32,16 +59,10 @@ impl Bar {
 /// Shows where the simulation is, once it has lasted.
 impl Observer for Bar {
     fn progress(&mut self, progress: &Progress) {
+        self.last = Some(*progress);
         self.reports += 1;
-        if !self.reports.is_multiple_of(REPORTS_PER_LOOK) {
-            return;
-        }
-        let Some(start) = self.start else { return };
-        if self.bar.is_none() && start.elapsed() >= PATIENCE {
-            self.bar = Some(bar(progress.total));
-        }
-        if let Some(bar) = &self.bar {
-            bar.set_position(progress.completed + progress.rejected);
+        if self.reports.is_multiple_of(REPORTS_PER_LOOK) && (self.is_terminal || self.lines) {
+            self.show(progress);
         }
     }
 }
@@ -51,16 +72,77 @@ impl Drop for Bar {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        if let Some(progress) = self.last.filter(|_| self.lines) {
+            write_line(&progress, self.start.elapsed());
+        }
     }
 }
 
 fn bar(requests: Option<u64>) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(requests, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template(
-        "simulating {wide_bar} {human_pos} of {human_len} requests, {eta} left",
-    );
-    match style {
+    let template = match requests {
+        Some(_) => "{wide_bar} {human_pos} of {human_len} requests, {eta} left; {msg}",
+        None => "{human_pos} requests; {msg}",
+    };
+    match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
+    }
+}
+
+/// A reader that went away does not end the simulation.
+fn write_line(progress: &Progress, elapsed: Duration) {
+    let _ = writeln!(stderr(), "{}", line(progress, elapsed));
+}
+
+/// `1,200 of 5,000 requests; simulated 70.1 s, 5,000 times as fast as the clock; 3 waiting`.
+fn line(progress: &Progress, elapsed: Duration) -> String {
+    let done = progress.completed + progress.rejected;
+    let done = match progress.total {
+        Some(total) => format!("{} of {}", count(done), plural(total, "request")),
+        None => plural(done, "request"),
+    };
+    format!("{done}; {}", simulated(progress, elapsed))
+}
+
+/// Simulated time, which is none of this world.
+fn simulated(progress: &Progress, elapsed: Duration) -> String {
+    let simulated_s = progress.now_ns as f64 / 1e9;
+    let elapsed_s = elapsed.as_secs_f64();
+    let mut text = format!("simulated {} s", number(simulated_s, 1));
+    if elapsed_s > 0.0 && simulated_s > 0.0 {
+        let speed = simulated_s / elapsed_s;
+        let decimals = if speed < 10.0 { 1 } else { 0 };
+        let speed = number(speed, decimals);
+        text.push_str(&format!(", {speed} times as fast as the clock"));
+    }
+    text + &format!("; {} waiting", count(progress.waiting))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simulated_time_is_told_apart_from_that_of_the_clock() {
+        let mut progress = Progress::default();
+        (progress.completed, progress.rejected) = (1_190, 10);
+        progress.now_ns = 70_140_000_000;
+        progress.waiting = 3;
+        progress.total = Some(5_000);
+        let told = line(&progress, Duration::from_millis(20));
+        assert_eq!(
+            told,
+            "1,200 of 5,000 requests; simulated 70.1 s, 3,507 times as fast as the clock; 3 waiting"
+        );
+        // A server that takes longer to simulate than to wait for, and a source without an end.
+        progress.total = None;
+        let told = line(&progress, Duration::from_secs(200));
+        assert_eq!(
+            told,
+            "1,200 requests; simulated 70.1 s, 0.4 times as fast as the clock; 3 waiting"
+        );
+        let nothing = line(&Progress::default(), Duration::ZERO);
+        assert_eq!(nothing, "0 requests; simulated 0.0 s; 0 waiting");
     }
 }

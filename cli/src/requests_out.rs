@@ -1,35 +1,80 @@
-//! One line per request.
+//! One line per request, written while the simulation goes on.
 
-use std::io::{self, Write};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 
-use rooflut::sim::{Outcome, Rejection, RequestRecord};
+use rooflut::sim::{Observer, Outcome, Rejection, RequestRecord};
 use rooflut::units::Seconds;
 
-const HEADER: &str = "request,arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,outcome,\
-                      queue_ms,ttft_ms,tpot_ms,e2e_ms,preemptions";
+use crate::error::Error;
+use crate::pending_file::PendingFile;
 
-/// Writes the records as CSV.
-pub(crate) fn write_records(file: &mut impl Write, records: &[RequestRecord]) -> io::Result<()> {
-    writeln!(file, "{HEADER}")?;
-    for (index, record) in records.iter().enumerate() {
-        let request = &record.request;
-        let preemptions = record.timing().map_or(0, |timing| timing.preemptions);
-        writeln!(
+const HEADER: &str = "request,arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,outcome,\
+                      queue_ms,ttft_ms,tpot_ms,e2e_ms,preemptions,replica";
+
+/// A CSV of requests, in the order of their places.
+///
+/// A request that leaves before one of an earlier place is kept until that has left. Where they are
+/// served about as they come, memory does not grow with those that have left.
+pub(crate) struct RequestsOut {
+    file: PendingFile,
+    /// The place whose line is the next.
+    next: usize,
+    /// Those that have left before it.
+    early: BTreeMap<usize, RequestRecord>,
+}
+
+impl RequestsOut {
+    /// Writes to `file`.
+    pub(crate) fn new(mut file: PendingFile) -> RequestsOut {
+        file.write(|file| writeln!(file, "{HEADER}"));
+        RequestsOut {
             file,
-            "{index},{}.{:06},{},{},{},{},{},{},{},{},{preemptions}",
-            request.arrival_ns / 1_000_000,
-            request.arrival_ns % 1_000_000,
-            request.prompt_tokens,
-            request.output_tokens,
-            request.cached_prompt_tokens,
-            outcome(&record.outcome),
-            ms(record.queue()),
-            ms(record.ttft()),
-            ms(record.tpot()),
-            ms(record.e2e()),
-        )?;
+            next: 0,
+            early: BTreeMap::new(),
+        }
     }
-    Ok(())
+
+    /// The simulation has ended.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        for (place, record) in &self.early {
+            self.file.write(|file| write_row(file, *place, record));
+        }
+        self.file.finish()
+    }
+}
+
+impl Observer for RequestsOut {
+    fn left(&mut self, place: usize, record: &RequestRecord) {
+        self.early.insert(place, *record);
+        while let Some(record) = self.early.remove(&self.next) {
+            let place = self.next;
+            self.file.write(|file| write_row(file, place, &record));
+            self.next += 1;
+        }
+    }
+}
+
+fn write_row(file: &mut BufWriter<File>, place: usize, record: &RequestRecord) -> io::Result<()> {
+    let request = &record.request;
+    let timing = record.timing();
+    let replica = timing.map_or_else(String::new, |timing| timing.replica.to_string());
+    writeln!(
+        file,
+        "{place},{}.{:06},{},{},{},{},{},{},{},{},{},{replica}",
+        request.arrival_ns / 1_000_000,
+        request.arrival_ns % 1_000_000,
+        request.prompt_tokens,
+        request.output_tokens,
+        request.cached_prompt_tokens,
+        outcome(&record.outcome),
+        ms(record.queue()),
+        ms(record.ttft()),
+        ms(record.tpot()),
+        ms(record.e2e()),
+        timing.map_or(0, |timing| timing.preemptions),
+    )
 }
 
 /// Milliseconds to the nanosecond; nothing where there is no such time.
@@ -54,5 +99,37 @@ pub(crate) fn reason_name(reason: &Rejection) -> &'static str {
         Rejection::TooManyBlocks { .. } => "too_many_kv_blocks",
         Rejection::QueueFull { .. } => "queue_full",
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rooflut::sim::Request;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_in_the_order_of_places_and_few_requests_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("requests.csv");
+        let mut rows = RequestsOut::new(PendingFile::create(&path, &[]).unwrap());
+        let record = RequestRecord {
+            request: Request::default(),
+            outcome: Outcome::Rejected(Rejection::EmptyPrompt),
+        };
+        // They leave in pairs, the later one first; the last one never does.
+        for pair in 0..500 {
+            rows.left(2 * pair + 1, &record);
+            rows.left(2 * pair, &record);
+            assert!(rows.early.is_empty());
+        }
+        rows.left(1_001, &record);
+        rows.finish().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let places = text.lines().skip(1).map(|row| row.split(',').next());
+        let expected: Vec<String> = (0..1_000).chain([1_001]).map(|p| p.to_string()).collect();
+        assert!(places.eq(expected.iter().map(|place| Some(place.as_str()))));
     }
 }

@@ -9,6 +9,7 @@ use crate::fleet::Fleet;
 use crate::goodput::goodput_limits;
 use crate::load::Load;
 use crate::output::Answered;
+use crate::progress::Bar;
 use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
 use crate::served::MOST_KEPT;
@@ -34,8 +35,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let fleet = Fleet::try_new(&model, config, &args.policy, pools.as_ref())?;
     let mut files = RunFiles::create(args, &placement.to_string())?;
     let limits = goodput_limits(&args.goodput);
-    let keep = args.requests_out.is_some() || load.requests() <= MOST_KEPT;
-    let served = load.serve(&fleet, config.max_model_len, keep, limits, files.of_steps())?;
+    let keep = load.requests() <= MOST_KEPT;
+    let mut onlookers = (Bar::new(args.progress), files.onlookers());
+    let served = load.serve(&fleet, config.max_model_len, keep, limits, &mut onlookers)?;
+    drop(onlookers);
     let outcome = Outcome {
         args,
         load: &load,
@@ -53,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     } else {
         outcome.text()
     };
-    files.finish(&served.records)?;
+    files.finish()?;
     Ok(Answered {
         text,
         failure: outcome.failure(),

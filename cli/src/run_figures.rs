@@ -7,6 +7,7 @@ use rooflut::sim::Stats;
 use crate::goodput;
 use crate::output::{Align, Grid, count, ms, number, percent, plural, wrapped_at};
 use crate::run_output::Outcome;
+use crate::served::MOST_KEPT;
 use crate::shares::Shares;
 
 /// Where text begins after its label.
@@ -54,8 +55,9 @@ impl Outcome<'_> {
         if summary.percentile_error > 0.0 {
             writeln!(
                 text,
-                "  percentiles from histograms, within {} %; --requests-out FILE makes them exact",
-                number(100.0 * summary.percentile_error, 2)
+                "  percentiles from histograms, within {} %; exact up to {} requests",
+                number(100.0 * summary.percentile_error, 2),
+                count(MOST_KEPT),
             )?;
         }
         Ok(())
@@ -108,6 +110,17 @@ impl Outcome<'_> {
             number(server.mean_running, 1),
         );
         text.push_str(&wrapped_at(INDENT, "busy", &busy));
+        if let Some(batch) = &self.summary.batch {
+            let sizes = format!(
+                "{} requests a step on average, p50 {}, p90 {}, p95 {}, p99 {} (over the time)",
+                number(batch.mean, 1),
+                count(batch.p50.into()),
+                count(batch.p90.into()),
+                count(batch.p95.into()),
+                count(batch.p99.into()),
+            );
+            text.push_str(&wrapped_at(INDENT, "batch", &sizes));
+        }
         for (label, shares) in [
             ("time", Shares::by_part(&self.origins)),
             ("bound by", Shares::by_binding(&self.origins)),

@@ -2,22 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflut::sim::RequestRecord;
-
 use crate::args::RunArgs;
 use crate::error::Error;
 use crate::pending_file::PendingFile;
 use crate::perfetto::Perfetto;
-use crate::requests_out::write_records;
+use crate::requests_out::RequestsOut;
 use crate::steps_out::StepsOut;
 use crate::workload::LengthsArg;
 
-/// Files that are written while the simulation goes on; an observer.
-pub(crate) type StepFiles = (Option<StepsOut>, Option<Perfetto>);
+/// Files that want to see each step.
+type StepFiles = (Option<StepsOut>, Option<Perfetto>);
+
+/// An observer that writes the files which are asked for while the simulation goes on.
+pub(crate) type Files<'f> = (Option<&'f mut RequestsOut>, Option<&'f mut StepFiles>);
 
 /// The files that are asked for.
 pub(crate) struct RunFiles {
-    requests: Option<PendingFile>,
+    requests: Option<RequestsOut>,
     of_steps: StepFiles,
 }
 
@@ -30,27 +31,26 @@ impl RunFiles {
             None => Ok(None),
         };
         Ok(RunFiles {
-            requests: pending(&args.requests_out)?,
+            requests: pending(&args.requests_out)?.map(RequestsOut::new),
             of_steps: (
                 pending(&args.steps_out)?.map(StepsOut::new),
-                pending(&args.perfetto)?.map(|file| Perfetto::new(file, title)),
+                pending(&args.perfetto)?
+                    .map(|file| Perfetto::new(file, title, args.policy.replicas)),
             ),
         })
     }
 
-    /// Those that want to see each step, if any.
-    pub(crate) fn of_steps(&mut self) -> Option<&mut StepFiles> {
+    /// To look on; at each step only where somebody wants to.
+    pub(crate) fn onlookers(&mut self) -> Files<'_> {
         let (steps, perfetto) = &self.of_steps;
-        (steps.is_some() || perfetto.is_some()).then_some(&mut self.of_steps)
+        let looks = steps.is_some() || perfetto.is_some();
+        (self.requests.as_mut(), looks.then_some(&mut self.of_steps))
     }
 
     /// The simulation has ended: each file appears in its place.
-    pub(crate) fn finish(self, records: &[RequestRecord]) -> Result<(), Error> {
-        if let Some(mut file) = self.requests {
-            file.write(|file| write_records(file, records));
-            file.finish()?;
-        }
+    pub(crate) fn finish(self) -> Result<(), Error> {
         let (steps, perfetto) = self.of_steps;
+        self.requests.map_or(Ok(()), RequestsOut::finish)?;
         steps.map_or(Ok(()), StepsOut::finish)?;
         perfetto.map_or(Ok(()), Perfetto::finish)
     }

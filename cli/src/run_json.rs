@@ -1,6 +1,6 @@
 //! The JSON of `rooflut run`.
 
-use rooflut::sim::QueueGrowth;
+use rooflut::sim::{BatchStats, QueueGrowth};
 use serde::Serialize;
 
 use crate::args::RunArgs;
@@ -44,6 +44,8 @@ pub(crate) struct RunJson<'r> {
     pub(crate) makespan_s: f64,
     pub(crate) busy_share: f64,
     pub(crate) running_mean: f64,
+    /// Requests that a step computes, over the time in which steps ran.
+    pub(crate) batch_size: Option<BatchJson>,
     pub(crate) kv_blocks: u32,
     pub(crate) kv_blocks_peak: u32,
     pub(crate) kv_blocks_mean: f64,
@@ -124,6 +126,28 @@ pub(crate) struct ThroughputJson {
     pub(crate) requests_per_s: f64,
     pub(crate) output_tokens_per_s: f64,
     pub(crate) total_tokens_per_s: f64,
+}
+
+/// How many requests a step computes.
+#[derive(Serialize)]
+pub(crate) struct BatchJson {
+    mean: f64,
+    p50: u32,
+    p90: u32,
+    p95: u32,
+    p99: u32,
+}
+
+impl From<BatchStats> for BatchJson {
+    fn from(batch: BatchStats) -> BatchJson {
+        BatchJson {
+            mean: batch.mean,
+            p50: batch.p50,
+            p90: batch.p90,
+            p95: batch.p95,
+            p99: batch.p99,
+        }
+    }
 }
 
 /// Queue times at the beginning and at the end of a run.

@@ -189,6 +189,7 @@ impl Outcome<'_> {
             makespan_s: summary.makespan.0,
             busy_share: summary.server.busy_share,
             running_mean: summary.server.mean_running,
+            batch_size: summary.batch.map(Into::into),
             kv_blocks: summary.kv.blocks,
             kv_blocks_peak: summary.kv.peak_blocks,
             kv_blocks_mean: summary.kv.mean_blocks,

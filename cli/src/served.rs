@@ -1,11 +1,11 @@
 //! A run of the simulator, with a record per request or without.
 
-use rooflut::sim::{Digest, Goodput, LatencyLimits, RequestRecord, Source, Summary, TokenGaps};
+use rooflut::sim::{
+    BatchSizes, Digest, Goodput, LatencyLimits, Observer, Source, Summary, TokenGaps,
+};
 
 use crate::fleet::Fleet;
-use crate::progress::Bar;
 use crate::rejections::Rejections;
-use crate::run_files::StepFiles;
 
 /// Made-up requests up to which each has a record, so that percentiles are exact.
 pub(crate) const MOST_KEPT: u64 = 100_000;
@@ -14,8 +14,6 @@ pub(crate) const MOST_KEPT: u64 = 100_000;
 pub(crate) struct Served {
     pub(crate) summary: Summary,
     pub(crate) rejections: Rejections,
-    /// In the order of the requests; empty where none were kept.
-    pub(crate) records: Vec<RequestRecord>,
 }
 
 impl Served {
@@ -25,11 +23,11 @@ impl Served {
         source: &mut impl Source,
         keep: bool,
         limits: Option<LatencyLimits>,
-        files: Option<&mut StepFiles>,
+        onlooker: &mut impl Observer,
     ) -> Served {
         match keep {
-            true => Served::kept(fleet, source, limits, files),
-            false => Served::digested(fleet, source, limits, files),
+            true => Served::kept(fleet, source, limits, onlooker),
+            false => Served::digested(fleet, source, limits, onlooker),
         }
     }
 
@@ -38,18 +36,19 @@ impl Served {
         fleet: &Fleet<'_>,
         source: &mut impl Source,
         limits: Option<LatencyLimits>,
-        files: Option<&mut StepFiles>,
+        onlooker: &mut impl Observer,
     ) -> Served {
-        let mut gaps = TokenGaps::new();
+        let mut looks = (TokenGaps::new(), BatchSizes::new());
         let mut rejections = Rejections::default();
-        let mut onlookers = (Bar::new(), (&mut rejections, (&mut gaps, files)));
+        let mut onlookers = (&mut rejections, (&mut looks, onlooker));
         let mut report = fleet.report(source, &mut onlookers);
+        let (gaps, sizes) = looks;
         report.summary.itl = gaps.stats();
+        report.summary.batch = sizes.stats();
         report.summary.goodput = limits.map(|limits| Goodput::of(limits, &report));
         Served {
             summary: report.summary,
             rejections,
-            records: report.records,
         }
     }
 
@@ -58,19 +57,18 @@ impl Served {
         fleet: &Fleet<'_>,
         source: &mut impl Source,
         limits: Option<LatencyLimits>,
-        files: Option<&mut StepFiles>,
+        onlooker: &mut impl Observer,
     ) -> Served {
         let mut digest = match limits {
             Some(limits) => Digest::new().with_limits(limits),
             None => Digest::new(),
         };
         let mut rejections = Rejections::default();
-        let mut onlookers = (Bar::new(), (&mut rejections, (&mut digest, files)));
+        let mut onlookers = (&mut rejections, (&mut digest, onlooker));
         let totals = fleet.totals(source, &mut onlookers);
         Served {
             summary: digest.into_summary(&totals),
             rejections,
-            records: Vec::new(),
         }
     }
 }

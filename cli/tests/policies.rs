@@ -82,15 +82,6 @@ fn who_comes_when_the_queue_is_full_is_rejected_and_counted() {
 }
 
 #[test]
-fn a_timeline_is_of_one_server() {
-    let message = failure(&["run", "--replicas", "2", "--perfetto", "timeline.json"]);
-    assert!(
-        message.contains("--perfetto") && message.contains("--replicas"),
-        "{message}"
-    );
-}
-
-#[test]
 fn what_is_no_policy_is_refused() {
     for (flag, value) in [
         ("--policy", "lifo"),

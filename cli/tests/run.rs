@@ -8,7 +8,7 @@ use support::{failure, failure_with_answer, json, number, rooflut, success, text
 #[test]
 fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
     let text = success(&[]);
-    assert!(text.lines().count() <= 27, "{text}");
+    assert!(text.lines().count() <= 28, "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     for word in [
         "llama-3.1-8b",
@@ -17,6 +17,7 @@ fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
         "TPOT",
         "ITL",
         "E2E",
+        "batch ",
         "queue",
         "p95 ms",
         "p99 ms",

@@ -1,10 +1,17 @@
 //! `rooflut run`: goodput, use of the server, percentiles without records.
-#![allow(clippy::expect_used, reason = "test code outside of test functions")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
 
 mod support;
 
+use std::path::Path;
+
 use serde_json::Value;
-use support::{failure, json, number, success};
+use support::run_files::{columns, run};
+use support::{failure, failure_with_answer, json, number, success};
 
 #[test]
 fn the_server_is_as_busy_as_its_load() {
@@ -71,32 +78,105 @@ fn goodput_counts_requests_within_all_limits() {
     );
 }
 
+/// A column of times of a file of requests, in ascending order.
+fn times(path: &str, name: &str) -> Vec<f64> {
+    let rows = columns(Path::new(path));
+    let mut times: Vec<f64> = rows[name].iter().flatten().copied().collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// As numpy has it.
+fn percentile(times: &[f64], percent: usize) -> f64 {
+    let rank = (times.len() - 1) * percent;
+    let (low, high) = (times[rank / 100], times[rank.div_ceil(100)]);
+    low + (high - low) * (rank % 100) as f64 / 100.0
+}
+
 #[test]
 fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
-    const SAID: &str = "percentiles from histograms, within 0.05 %";
+    const SAID: &str = "percentiles from histograms, within 0.05 %; exact up to 100,000 requests";
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("requests.csv");
     let path = path.to_str().expect("UTF-8");
     let base = ["run", "--output", "3", "--requests", "100001"];
     let goodput = ["--goodput", "ttft:20"];
-    let streamed = json(&[&base[..], &goodput].concat());
-    let exact = json(&[&base[..], &["--requests-out", path], &goodput].concat());
-    assert_eq!(number(&exact, "/percentile_error").to_bits(), 0);
+    let streamed = json(&[&base[..], &["--requests-out", path], &goodput].concat());
+    assert_eq!(json(&[&base[..], &goodput].concat()), streamed);
     let error = number(&streamed, "/percentile_error");
     assert!(error > 0.0 && error < 0.001);
     for name in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {
-        for key in ["mean", "p50", "p90", "p95", "p99"] {
+        let times = times(path, name);
+        assert_eq!(times.len(), 100_001);
+        for (key, percent) in [("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99)] {
             let pointer = format!("/{name}/{key}");
-            let (a, b) = (number(&streamed, &pointer), number(&exact, &pointer));
-            assert!((a - b).abs() <= error * b + 1e-6, "{pointer} {a} {b}");
+            let (a, b) = (number(&streamed, &pointer), percentile(&times, percent));
+            assert!((a - b).abs() <= error * b + 2e-6, "{pointer} {a} {b}");
         }
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        assert!((number(&streamed, &format!("/{name}/mean")) / mean - 1.0).abs() < 1e-6);
     }
-    let [streamed, exact] = [streamed, exact].map(without_sketches);
-    assert_eq!(streamed, exact);
+    let met = times(path, "ttft_ms")
+        .iter()
+        .filter(|ms| **ms <= 20.0)
+        .count();
+    assert_eq!(streamed["goodput"]["met"], met);
+    // The same load is a trace, of which each request has a record.
+    let replayed = without_sketches(json(&["run", "--trace", path]));
+    let mut streamed = without_sketches(streamed);
+    for key in ["load", "seed", "goodput"] {
+        streamed[key] = replayed[key].clone();
+    }
+    assert_eq!(streamed, replayed);
     assert!(success(&base).contains(SAID));
     assert!(success(&base).lines().all(|line| line.len() <= 100));
-    let few = success(&["run", "--output", "3", "--requests", "100000"]);
-    assert!(!few.contains(SAID), "{few}");
+    let few = ["run", "--output", "3", "--requests", "100000"];
+    assert!(!success(&few).contains(SAID));
+    assert_eq!(number(&json(&few), "/percentile_error").to_bits(), 0);
+}
+
+#[test]
+fn batch_sizes_are_told_over_the_time_in_which_steps_ran() {
+    let (answer, folder) = run();
+    let steps = columns(&folder.path().join("steps.csv"));
+    let column = |name: &str| steps[name].iter().map(|value| value.expect("a number"));
+    let sizes = column("prefill_chunks").zip(column("decode_requests"));
+    let mut sizes: Vec<(f64, f64)> = (sizes.map(|(chunks, decodes)| chunks + decodes))
+        .zip(column("duration_ms"))
+        .collect();
+    sizes.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let busy_ms: f64 = sizes.iter().map(|(_, ms)| ms).sum();
+    let mean = sizes.iter().map(|(size, ms)| size * ms).sum::<f64>() / busy_ms;
+    assert!((number(&answer, "/batch_size/mean") / mean - 1.0).abs() < 1e-9);
+    for (key, share) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)] {
+        let mut passed_ms = 0.0;
+        let at = sizes.iter().find(|(_, ms)| {
+            passed_ms += ms;
+            passed_ms >= share * busy_ms * (1.0 - 1e-12)
+        });
+        let (size, _) = at.expect("a size");
+        let found = number(&answer, &format!("/batch_size/{key}"));
+        assert!((found - size).abs() < 0.5, "{key} {found} {size}");
+    }
+    // A step takes as many requests on two servers as on one with half the load.
+    let flags = [
+        "run",
+        "--arrival",
+        "constant",
+        "--rate",
+        "10",
+        "--requests",
+        "400",
+    ];
+    let two = ["--rate", "20", "--requests", "800", "--replicas", "2"];
+    let (one, two) = (json(&flags), json(&[&flags[..3], &two].concat()));
+    let ratio = number(&two, "/batch_size/mean") / number(&one, "/batch_size/mean");
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+    assert!(success(&["run"]).contains("  batch        "));
+    let (none, _) =
+        failure_with_answer(&["run", "--requests", "1", "--max-model-len", "9", "--json"]);
+    let none: Value = serde_json::from_str(&none).expect("JSON");
+    assert_eq!(none["batch_size"], Value::Null);
 }
 
 /// What of an answer does not depend on whether there are records.

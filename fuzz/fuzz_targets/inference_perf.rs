@@ -1,5 +1,3 @@
 #![no_main]
 
-use rooflut_traces::Format;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooflut_fuzz::trace(bytes, Some(Format::InferencePerf)));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooflut_fuzz::target("inference_perf", bytes));

@@ -1,5 +1,3 @@
 #![no_main]
 
-use rooflut_traces::Format;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooflut_fuzz::trace(bytes, Some(Format::Mooncake)));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooflut_fuzz::target("mooncake", bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooflut_fuzz::scenario(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| rooflut_fuzz::target("scenario", bytes));

@@ -1,10 +1,28 @@
 //! What must hold for every trace and every scenario that can be read.
 
+pub mod corpus;
+
 use rooflut::sim::{Content, SimConfig};
 use rooflut_traces::{Condition, Format, Options, Trace, read};
 
+/// What the fuzz target `name` does with its input.
+pub fn target(name: &str, bytes: &[u8]) {
+    let format = match name {
+        "scenario" => return scenario(bytes),
+        "detect" => None,
+        "own" => Some(Format::Own),
+        "azure" => Some(Format::Azure),
+        "burst_gpt" => Some(Format::BurstGpt),
+        "mooncake" => Some(Format::Mooncake),
+        "vllm" => Some(Format::Vllm),
+        "inference_perf" => Some(Format::InferencePerf),
+        _ => panic!("no target {name}"),
+    };
+    trace(bytes, format);
+}
+
 /// Reads `bytes`, with and without a condition, and checks what comes of it.
-pub fn trace(bytes: &[u8], format: Option<Format>) {
+fn trace(bytes: &[u8], format: Option<Format>) {
     let condition = [Condition {
         column: "Model".to_owned(),
         value: "a".to_owned(),
@@ -22,7 +40,7 @@ pub fn trace(bytes: &[u8], format: Option<Format>) {
 }
 
 /// Reads `bytes` as a scenario and checks what comes of it.
-pub fn scenario(bytes: &[u8]) {
+fn scenario(bytes: &[u8]) {
     match rooflut_scenario::read(bytes) {
         Ok(entries) => {
             assert!(entries.is_sorted_by_key(|entry| entry.line));

@@ -89,7 +89,7 @@ const fn key(section: Section, name: &'static str, kind: Kind) -> Key {
 }
 
 /// Every key, in the order of the flags.
-pub const KEYS: [Key; 48] = [
+pub const KEYS: [Key; 49] = [
     key(Section::Top, "model", Kind::Text),
     key(Section::Top, "gpu", Kind::Text),
     key(Section::Top, "tables", Kind::Text),
@@ -137,5 +137,6 @@ pub const KEYS: [Key; 48] = [
     key(Section::Output, "requests_out", Kind::Text),
     key(Section::Output, "steps_out", Kind::Text),
     key(Section::Output, "perfetto", Kind::Text),
+    key(Section::Output, "progress", Kind::Switch),
     key(Section::Output, "goodput", Kind::Texts),
 ];

@@ -18,6 +18,9 @@ pub use disaggregated::{Disaggregated, ServerPool};
 pub use kv_link::KvLink;
 use pool::Pool;
 
+/// Turns of a router between two reports of progress.
+const TURNS_PER_REPORT: u64 = 1 << 10;
+
 /// Equal replicas of a server behind a router that costs no time.
 ///
 /// ```
@@ -87,7 +90,12 @@ impl<M: LatencyModel> Cluster<M> {
     /// peaks of KV blocks, too.
     pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
         let mut pool = Pool::new(self.config, self.replicas, self.router, 0);
+        let mut turns = 0_u64;
         loop {
+            if turns.is_multiple_of(TURNS_PER_REPORT) {
+                observer.progress(&pool.progress(source.total()));
+            }
+            turns += 1;
             let arrival_ns = source.next_arrival_ns();
             let at_engine_ns =
                 arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(self.config.api_server_ns));
@@ -113,6 +121,7 @@ impl<M: LatencyModel> Cluster<M> {
                 }
             }
         }
+        observer.progress(&pool.progress(source.total()));
         pool.into_totals()
     }
 }

@@ -4,7 +4,8 @@ use crate::sim::metrics::Latencies;
 use crate::sim::queue_trend::QueueTrend;
 use crate::sim::sketch::Sketch;
 use crate::sim::{
-    Goodput, LatencyLimits, Observer, RequestRecord, StepRecord, Summary, TokenGaps, Totals,
+    BatchSizes, Goodput, LatencyLimits, Observer, RequestRecord, StepRecord, Summary, TokenGaps,
+    Totals,
 };
 
 /// Looks on and has the figures of a whole run at its end, without a record per request.
@@ -52,6 +53,7 @@ pub struct Digest {
     e2e: Sketch<u32>,
     queue: Sketch<u32>,
     gaps: TokenGaps,
+    sizes: BatchSizes,
     trend: QueueTrend,
     limits: Option<LatencyLimits>,
     /// Requests within the limits.
@@ -70,6 +72,7 @@ impl Digest {
             e2e: Sketch::new(),
             queue: Sketch::new(),
             gaps: TokenGaps::new(),
+            sizes: BatchSizes::new(),
             trend: QueueTrend::new(),
             limits: None,
             met: 0,
@@ -89,9 +92,10 @@ impl Digest {
         let latencies = Latencies {
             ttft: self.ttft.stats(),
             tpot: self.tpot.stats(),
-            itl: self.gaps.stats(),
+            itl: self.gaps.into_stats(),
             e2e: self.e2e.stats(),
             queue: self.queue.stats(),
+            batch: self.sizes.stats(),
             percentile_error: Digest::RELATIVE_ERROR,
             queue_growth: self.trend.growth(),
         };
@@ -114,6 +118,7 @@ impl Observer for Digest {
     #[inline]
     fn step(&mut self, step: &StepRecord) {
         self.gaps.step(step);
+        self.sizes.step(step);
     }
 
     fn resumed(&mut self, place: usize, gap_ns: u64) {

@@ -19,10 +19,10 @@ pub struct Simulator<M> {
 }
 
 /// The state of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Simulated time in nanoseconds.
+    /// Simulated time in nanoseconds; of several replicas that to which all have come.
     pub now_ns: u64,
     /// Steps so far.
     pub steps: u64,
@@ -38,6 +38,22 @@ pub struct Progress {
     pub running: u64,
     /// KV blocks held.
     pub kv_blocks_used: u32,
+}
+
+impl Progress {
+    /// This and that of another replica; at the later of the two times, of as many requests as this one.
+    pub(super) fn plus(self, other: Progress) -> Progress {
+        Progress {
+            now_ns: self.now_ns.max(other.now_ns),
+            steps: self.steps + other.steps,
+            total: self.total,
+            completed: self.completed + other.completed,
+            rejected: self.rejected + other.rejected,
+            waiting: self.waiting + other.waiting,
+            running: self.running + other.running,
+            kv_blocks_used: self.kv_blocks_used.saturating_add(other.kv_blocks_used),
+        }
+    }
 }
 
 impl<M: LatencyModel> Simulator<M> {

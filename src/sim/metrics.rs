@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::sim::observer::StepRecord;
 use crate::sim::record::span;
-use crate::sim::{Goodput, QueueGrowth, RequestRecord, Stats};
+use crate::sim::{BatchStats, Goodput, QueueGrowth, RequestRecord, Stats};
 use crate::units::Seconds;
 
 /// Figures of a whole run.
@@ -47,6 +47,9 @@ pub struct Summary {
     pub transfers: Option<Transfers>,
     /// Use of the server.
     pub server: ServerUse,
+    /// Requests that a step computes; none if there was no step, or if nobody looked at each
+    /// ([`BatchSizes`](crate::sim::BatchSizes) does, and `Digest`).
+    pub batch: Option<BatchStats>,
     /// Use of the KV cache.
     pub kv: KvUse,
 }
@@ -277,7 +280,7 @@ impl Totals {
     }
 }
 
-/// What a summary says of requests one by one.
+/// What a summary says of requests, and of steps, one by one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Latencies {
     pub(super) ttft: Option<Stats>,
@@ -285,12 +288,13 @@ pub(super) struct Latencies {
     pub(super) itl: Option<Stats>,
     pub(super) e2e: Option<Stats>,
     pub(super) queue: Option<Stats>,
+    pub(super) batch: Option<BatchStats>,
     pub(super) percentile_error: f64,
     pub(super) queue_growth: Option<QueueGrowth>,
 }
 
 impl Latencies {
-    /// Those of all records, exactly; but for the gaps between tokens, which no record has.
+    /// Those of all records, exactly; but for what only steps tell: the gaps between tokens and the batches.
     pub(super) fn of(records: &[RequestRecord]) -> Latencies {
         let mut values = Vec::with_capacity(records.len());
         let mut stats = |of: fn(&RequestRecord) -> Option<Seconds>| {
@@ -335,6 +339,7 @@ impl Summary {
                 busy_share: over_time(totals.busy_ns as f64) / f64::from(totals.replicas.max(1)),
                 mean_running: over_time(totals.running_ns as f64),
             },
+            batch: latencies.batch,
             kv: KvUse {
                 blocks: totals.kv_blocks,
                 peak_blocks: totals.peak_kv_blocks,

@@ -48,8 +48,8 @@
 //! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`] is exact. For millions of
 //! requests, [`Simulator::serve`] takes them from a [`Source`] one at a time and tells an [`Observer`]:
 //! `Digest` (feature `digest`) has the same summary, in about a megabyte whatever the number of requests, with
-//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`Goodput`]
-//! counts the requests that met [`LatencyLimits`].
+//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`BatchSizes`] how many requests its steps
+//! compute, [`Goodput`] counts the requests that met [`LatencyLimits`].
 //!
 //! # The schedule
 //!
@@ -85,6 +85,8 @@
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
 mod arrivals;
+mod arrived;
+mod batch_sizes;
 mod block_pool;
 mod blocks;
 mod closed_loop;
@@ -129,6 +131,7 @@ mod weights;
 
 pub use crate::engine::Scheduling;
 pub use arrivals::Arrivals;
+pub use batch_sizes::{BatchSizes, BatchStats};
 pub use closed_loop::{ClosedLoop, LimitedLoop};
 pub use cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};
 pub use config::{Policy, PrefixCaching, SimConfig};

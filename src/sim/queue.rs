@@ -3,27 +3,39 @@
 use alloc::collections::BTreeMap;
 
 use crate::sim::Policy;
+use crate::sim::arrived::Arrived;
 use crate::sim::sequence::Sequence;
 
 /// Requests in the order in which they are admitted. Each costs O(log n).
+///
+/// Memory: 160 bytes for each request beyond the first few, and 440 for each that was preempted.
 #[derive(Debug)]
 pub(super) struct Queue {
     policy: Policy,
-    waiting: BTreeMap<Turn, Sequence>,
+    block_size: u32,
+    /// Those that are kept in short.
+    arrived: BTreeMap<Turn, Arrived>,
+    /// Those that have been first, or that were preempted, and a few others.
+    begun: BTreeMap<Turn, Sequence>,
     /// Requests that have come.
     came: i64,
     /// Preempted requests that were put before all others.
     preempted: i64,
 }
 
+/// So many are kept as they are: it costs time to make them short and whole again.
+const FEW: usize = 16;
+
 /// When it is a request's turn: class, length, order.
 type Turn = (u32, u32, i64);
 
 impl Queue {
-    pub(super) fn new(policy: Policy) -> Queue {
+    pub(super) fn new(policy: Policy, block_size: u32) -> Queue {
         Queue {
             policy,
-            waiting: BTreeMap::new(),
+            block_size,
+            arrived: BTreeMap::new(),
+            begun: BTreeMap::new(),
             came: 0,
             preempted: 0,
         }
@@ -33,7 +45,19 @@ impl Queue {
     pub(super) fn push(&mut self, mut sequence: Sequence) {
         self.came += 1;
         sequence.order = self.came;
-        self.insert(sequence);
+        let turn = self.turn(&sequence);
+        let in_short = match self.begun.len() < FEW {
+            true => None,
+            false => sequence.in_short(),
+        };
+        match in_short {
+            Some(arrived) => {
+                self.arrived.insert(turn, arrived);
+            }
+            None => {
+                self.begun.insert(turn, sequence);
+            }
+        }
     }
 
     /// A request was preempted: it goes before all others, or where the policy wants it.
@@ -42,45 +66,118 @@ impl Queue {
             self.preempted += 1;
             sequence.order = -self.preempted;
         }
-        self.insert(sequence);
+        self.begun.insert(self.turn(&sequence), sequence);
     }
 
-    fn insert(&mut self, sequence: Sequence) {
+    fn turn(&self, sequence: &Sequence) -> Turn {
         let request = &sequence.request;
-        let turn = match self.policy {
+        match self.policy {
             Policy::Fcfs => (0, 0, sequence.order),
             Policy::ShortestPrompt => (0, request.prompt_tokens, sequence.order),
             Policy::Priority => (request.priority, 0, sequence.order),
-        };
-        self.waiting.insert(turn, sequence);
+        }
     }
 
     /// The request whose turn it is.
     pub(super) fn first_mut(&mut self) -> Option<&mut Sequence> {
-        self.waiting.first_entry().map(|entry| entry.into_mut())
+        self.make_first_whole();
+        self.begun.first_entry().map(|entry| entry.into_mut())
+    }
+
+    /// Makes the request whose turn it is whole if it is kept in short.
+    #[inline]
+    fn make_first_whole(&mut self) {
+        if !self.arrived.is_empty() {
+            self.compare_firsts();
+        }
+    }
+
+    fn compare_firsts(&mut self) {
+        let begun = self.begun.keys().next();
+        let next = self.arrived.keys().next();
+        if next.is_some_and(|turn| begun.is_none_or(|first| turn < first))
+            && let Some((turn, arrived)) = self.arrived.pop_first()
+        {
+            let mut sequence = arrived.into_sequence(self.block_size);
+            (_, _, sequence.order) = turn;
+            self.begun.insert(turn, sequence);
+        }
     }
 
     /// Takes the request whose turn it is.
     pub(super) fn pop(&mut self) -> Option<Sequence> {
-        self.waiting.pop_first().map(|(_, sequence)| sequence)
+        self.make_first_whole();
+        self.begun.pop_first().map(|(_, sequence)| sequence)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.waiting.len()
+        self.arrived.len() + self.begun.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.len() == 0
     }
 
-    /// All requests, whose turn it is first.
+    /// All requests that have been preempted, and perhaps others.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Sequence> {
-        self.waiting.values_mut()
+        self.begun.values_mut()
     }
 
-    /// All requests, whose turn it is first.
+    /// Places of all requests, whose turn it is first.
     #[cfg(test)]
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Sequence> {
-        self.waiting.values()
+    pub(super) fn places(&self) -> alloc::vec::Vec<usize> {
+        let arrived = self.arrived.iter().map(|(turn, of)| (*turn, of.place));
+        let begun = self.begun.iter().map(|(turn, of)| (*turn, of.place));
+        let all: BTreeMap<Turn, usize> = arrived.chain(begun).collect();
+        all.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+
+    use super::*;
+    use crate::sim::{Content, Request};
+
+    fn sequence(place: usize, prompt_tokens: u32) -> Sequence {
+        let request = Request {
+            prompt_tokens,
+            output_tokens: 2,
+            content: Content::Listed { first: 3, count: 2 },
+            ..Request::default()
+        };
+        Sequence::new(place, &request, (&[8, 9], 16), 7, 16)
+    }
+
+    #[test]
+    fn a_request_comes_back_as_it_went_in_and_one_that_has_begun_keeps_its_state() {
+        let mut queue = Queue::new(Policy::ShortestPrompt, 16);
+        // Those that are kept as they are.
+        (0..FEW).for_each(|place| queue.push(sequence(place, 1_000)));
+        let others = queue.len();
+        queue.push(sequence(100, 60));
+        let mut begun = sequence(101, 40);
+        begun.advance(40);
+        queue.push_preempted(begun);
+        queue.push(sequence(102, 20));
+        assert_eq!(queue.arrived.len(), 2);
+        assert_eq!(queue.len(), others + 3);
+        assert_eq!(queue.places()[..3], [102, 101, 100]);
+        let first = queue.pop().unwrap();
+        assert_eq!((first.place, first.order), (102, 18));
+        assert_eq!((first.pending(), first.timing.at_engine_ns), (20, 7));
+        let ids = |of: &Sequence| of.block_ids(16).take(3).collect::<vec::Vec<u64>>();
+        assert_eq!(ids(&first), ids(&sequence(102, 20)));
+        assert_eq!(queue.pop().unwrap().left(), 1);
+        // One that is looked at and waits on.
+        queue.first_mut().unwrap().found(1, 16);
+        queue.push(sequence(103, 50));
+        assert_eq!(queue.places()[..2], [103, 100]);
+        assert_eq!(queue.pop().unwrap().place, 103);
+        assert_eq!(queue.pop().unwrap().pending(), 44);
+        assert_eq!(queue.places(), (0..FEW).collect::<vec::Vec<usize>>());
+        while queue.pop().is_some() {}
+        assert!(queue.is_empty());
     }
 }

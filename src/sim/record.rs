@@ -34,6 +34,8 @@ pub struct Timing {
     pub finish_ns: u64,
     /// How often it lost its KV blocks.
     pub preemptions: u32,
+    /// The replica that served it, counted from 0.
+    pub replica: u32,
 }
 
 impl RequestRecord {
@@ -95,7 +97,7 @@ mod tests {
                 scheduled_ns: 1_500_000_000,
                 first_token_ns: 2_000_000_000,
                 finish_ns: 3_000_000_000,
-                preemptions: 0,
+                ..Timing::default()
             }),
         };
         assert_eq!(record.queue(), Some(Seconds(0.4)));

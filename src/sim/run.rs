@@ -249,7 +249,13 @@ impl<S: Source, O: Observer> Run<S, O> {
 
     /// Tells the observer where the run is.
     pub(super) fn report_progress(&mut self) {
-        let progress = Progress {
+        let progress = self.progress();
+        self.observer.progress(&progress);
+    }
+
+    /// Where the run is.
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
             now_ns: self.now_ns,
             steps: self.totals.steps,
             total: self.source.total(),
@@ -258,8 +264,7 @@ impl<S: Source, O: Observer> Run<S, O> {
             waiting: self.scheduler.waiting() as u64,
             running: self.scheduler.running() as u64,
             kv_blocks_used: self.scheduler.kv().used(),
-        };
-        self.observer.progress(&progress);
+        }
     }
 
     /// What was counted; the run is over.

@@ -36,7 +36,7 @@ impl Scheduler {
         Scheduler {
             config,
             kv: BlockPool::new(config.kv_blocks),
-            waiting: Queue::new(config.policy),
+            waiting: Queue::new(config.policy, config.block_size),
             running: Running::new(config.block_size),
             ending: Vec::new(),
             scheduled_steps: 0,
@@ -378,11 +378,7 @@ mod tests {
 
     /// Places of the requests in the queue.
     fn waiting(scheduler: &Scheduler) -> Vec<usize> {
-        scheduler
-            .waiting
-            .iter()
-            .map(|sequence| sequence.place)
-            .collect()
+        scheduler.waiting.places()
     }
 
     #[test]

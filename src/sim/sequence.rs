@@ -1,7 +1,10 @@
 //! A request inside the engine.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem;
 
+use crate::sim::arrived::Arrived;
 use crate::sim::blocks::Blocks;
 use crate::sim::content::{BlockIds, TraceIds};
 use crate::sim::{Content, Outcome, Request, RequestRecord, Timing};
@@ -82,6 +85,43 @@ impl Sequence {
             arrived: self.prefill.saturating_sub(1),
             ..self
         }
+    }
+
+    /// What there is to know of it if nothing has happened to it since it came.
+    pub(super) fn in_short(&mut self) -> Option<Arrived> {
+        // All fields: a new one is to be thought of here.
+        let Sequence {
+            place,
+            request,
+            order: _, // is in the turn
+            timing,
+            listed,
+            cached,
+            arrived: 0,
+            generated: 0,
+            computed,
+            prefill,
+            blocks,
+            decodes_from: None,
+        } = self
+        else {
+            return None;
+        };
+        let at_engine_ns = timing.at_engine_ns;
+        let came = Timing {
+            at_engine_ns,
+            ..Timing::default()
+        };
+        let untouched = *timing == came
+            && computed == cached
+            && *prefill == request.prompt_tokens
+            && blocks.is_untouched();
+        untouched.then(|| Arrived {
+            place: *place,
+            request: *request,
+            at_engine_ns,
+            listed: (!listed.0.is_empty()).then(|| Box::new(mem::take(listed))),
+        })
     }
 
     /// The ids of its KV blocks, from the first one beyond the prefix hit that came with it.

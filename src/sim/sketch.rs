@@ -42,12 +42,28 @@ impl<C: Counter> Sketch<C> {
     /// `times` more of `time_ns`.
     #[inline]
     pub(super) fn add_ns(&mut self, time_ns: u64, times: C) {
+        let sum_ns = u128::from(time_ns) * u128::from(times.as_u64());
+        self.add_bucket(time_ns, times, sum_ns);
+    }
+
+    /// `times` more in the bucket of `time_ns`, and their sum.
+    #[inline]
+    pub(super) fn add_bucket(&mut self, time_ns: u64, times: C, sum_ns: u128) {
         if let Some(histogram) = &mut self.histogram {
             // It grows to any u64 wherever there is the address space for it.
             let _ = histogram.record_n(time_ns, times);
         }
-        self.sum_ns += u128::from(time_ns) * u128::from(times.as_u64());
+        self.sum_ns += sum_ns;
         self.count += times.as_u64();
+    }
+
+    /// The first of the nanoseconds that share a bucket with `time_ns`, and how many there are.
+    pub(super) fn bucket(&self, time_ns: u64) -> (u64, u64) {
+        let bucket = |histogram: &Histogram<C>| {
+            let first_ns = histogram.lowest_equivalent(time_ns);
+            (first_ns, histogram.equivalent_range(time_ns))
+        };
+        self.histogram.as_ref().map_or((time_ns, 1), bucket)
     }
 
     /// One more time.
@@ -127,6 +143,18 @@ mod tests {
                 assert!((a.0 / b.0 - 1.0).abs() <= Sketch::<u32>::RELATIVE_ERROR);
             }
             assert!((sketched.mean.0 / exact.mean.0 - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn what_shares_a_bucket_is_counted_together() {
+        for time_ns in [0, 1, 2_047, 2_048, 5_000_003, 9_999_999_999, u64::MAX / 3] {
+            let mut sketch = Sketch::<u64>::new();
+            let (first_ns, width_ns) = sketch.bucket(time_ns);
+            assert!((first_ns..first_ns + width_ns).contains(&time_ns));
+            sketch.add_bucket(first_ns, 2, 2 * u128::from(time_ns));
+            assert_eq!(sketch.stats(), sketch_of(&[time_ns, time_ns]).stats());
+            assert_ne!(sketch.bucket(first_ns + width_ns).0, first_ns);
         }
     }
 

@@ -42,21 +42,18 @@ pub(crate) struct RunArgs {
     /// Write JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Also write one line per request to this CSV file; percentiles are exact then.
+    /// Also write one line per request, in the order of the load, to this CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) requests_out: Option<PathBuf>,
     /// Also write one line per step to this CSV file (about 50 bytes each).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) steps_out: Option<PathBuf>,
-    /// Also write a timeline for ui.perfetto.dev to this JSON file (about 200 bytes a step, 1 kB a request); of
-    /// one server only.
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Output",
-        conflicts_with = "replicas"
-    )]
+    /// Also write a timeline for ui.perfetto.dev to this JSON file (about 200 bytes a step, 1 kB a request).
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) perfetto: Option<PathBuf>,
+    /// Tell on standard error how far the simulation is, in simulated time; a terminal shows a bar anyway.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) progress: bool,
     /// Keys of the scenario that the command line replaces.
     #[arg(skip)]
     pub(crate) replaced: Vec<&'static str>,

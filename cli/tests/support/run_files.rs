@@ -80,6 +80,11 @@ pub(crate) fn trace() -> String {
 
 /// Runs [`TIGHT`] with all files; answers JSON and folder.
 pub(crate) fn run() -> (Value, tempfile::TempDir) {
+    run_with(&[])
+}
+
+/// The same with more flags.
+pub(crate) fn run_with(flags: &[&str]) -> (Value, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     fs::write(path("trace.csv"), trace()).expect("a file");
@@ -92,7 +97,8 @@ pub(crate) fn run() -> (Value, tempfile::TempDir) {
     ] {
         arguments.extend([flag.to_owned(), path(name)]);
     }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let arguments = arguments.iter().map(String::as_str);
+    let arguments: Vec<&str> = arguments.chain(flags.iter().copied()).collect();
     let answer = json(&arguments);
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 4);
     (answer, folder)

@@ -1,5 +1,6 @@
 //! Prefill and decode on servers of their own.
 
+use super::TURNS_PER_REPORT;
 use super::desk::Router;
 use super::kv_link::KvLink;
 use super::two_stages::TwoStages;
@@ -126,7 +127,14 @@ impl<M: LatencyModel> Disaggregated<M> {
     /// replicas after these.
     pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
         let mut run = TwoStages::new(self, source, observer);
-        while run.go_on() {}
+        let mut turns = 0_u64;
+        while run.go_on() {
+            turns += 1;
+            if turns.is_multiple_of(TURNS_PER_REPORT) {
+                run.report_progress();
+            }
+        }
+        run.report_progress();
         run.into_totals()
     }
 }

@@ -9,7 +9,7 @@ use crate::sim::metrics::Totals;
 use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::run::Run;
 use crate::sim::source::Source;
-use crate::sim::{Request, RequestRecord, SimConfig};
+use crate::sim::{Outcome, Progress, Request, RequestRecord, SimConfig};
 use crate::step::LatencyModel;
 
 /// Equal servers, and who decides where a request goes.
@@ -80,7 +80,10 @@ impl<O: Observer> Pool<O> {
         };
         run.step(model, horizon_ns);
         run.observer.forward(self.first + replica as u32, observer);
-        for (place, record) in run.observer.left.drain(..) {
+        for (place, mut record) in run.observer.left.drain(..) {
+            if let Outcome::Completed(timing) = &mut record.outcome {
+                timing.replica = self.first + replica as u32;
+            }
             let arrival_ns = record.request.arrival_ns;
             let at_ns = record
                 .timing()
@@ -92,6 +95,25 @@ impl<O: Observer> Pool<O> {
                 record,
                 at_ns,
             });
+        }
+    }
+
+    /// Where all replicas together are: at the time of the one that is furthest behind, of those that are
+    /// busy.
+    pub(super) fn progress(&mut self, total: Option<u64>) -> Progress {
+        let behind = self.next(None);
+        let all = Progress {
+            total,
+            ..Progress::default()
+        };
+        let all = self
+            .runs
+            .iter()
+            .map(Run::progress)
+            .fold(all, Progress::plus);
+        Progress {
+            now_ns: behind.map_or(all.now_ns, |(begins_ns, _)| begins_ns),
+            ..all
         }
     }
 

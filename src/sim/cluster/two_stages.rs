@@ -10,7 +10,7 @@ use super::pool::{Left, Pool};
 use crate::sim::metrics::{Totals, Transfers};
 use crate::sim::observer::Observer;
 use crate::sim::source::Source;
-use crate::sim::{Outcome, Rejection, Request, RequestRecord, Timing};
+use crate::sim::{Outcome, Progress, Rejection, Request, RequestRecord, Timing};
 use crate::step::LatencyModel;
 
 /// A run of servers that do prefill or decode only.
@@ -107,6 +107,20 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             }
         }
         true
+    }
+
+    /// Where both pools together are.
+    pub(super) fn report_progress(&mut self) {
+        let total = self.source.total();
+        let prompts = self.prefill.progress(total);
+        let both = prompts.plus(self.decode.progress(total));
+        let next = self.upcoming(None);
+        self.observer.progress(&Progress {
+            now_ns: next.map_or(both.now_ns, |(ns, _)| ns),
+            completed: self.served.completed,
+            rejected: self.served.rejected,
+            ..both
+        });
     }
 
     /// What happens next, and when, one decode server left out. Of what happens at the same time, requests

@@ -1,0 +1,31 @@
+//! `corpus unpack|pack TARGET FOLDER`: the kept inputs of a target as the files that libFuzzer wants, and back.
+
+use std::path::Path;
+use std::{env, error::Error, fs};
+
+use rooflut_fuzz::corpus;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [action, target, folder] = arguments.as_slice() else {
+        return Err("usage: corpus unpack|pack TARGET FOLDER".into());
+    };
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{target}.txt"));
+    let folder = Path::new(folder);
+    match action.as_str() {
+        "unpack" => {
+            fs::create_dir_all(folder)?;
+            let inputs = corpus::unpack(&fs::read_to_string(&kept)?);
+            let inputs = inputs.map_err(|line| format!("{}:{line}: bad escape", kept.display()))?;
+            for (index, input) in inputs.iter().enumerate() {
+                fs::write(folder.join(format!("kept-{index}")), input)?;
+            }
+        }
+        "pack" => {
+            let files = fs::read_dir(folder)?.map(|file| fs::read(file?.path()));
+            fs::write(kept, corpus::pack(files.collect::<Result<_, _>>()?))?;
+        }
+        other => return Err(format!("{other}: expected unpack or pack").into()),
+    }
+    Ok(())
+}

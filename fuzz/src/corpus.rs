@@ -1,0 +1,43 @@
+//! Inputs that are kept: one on each line, with the escapes of a Rust byte string.
+
+/// The inputs of a file.
+///
+/// # Errors
+/// The number of a line that is none.
+pub fn unpack(text: &str) -> Result<Vec<Vec<u8>>, usize> {
+    let inputs = (1..).zip(text.lines());
+    inputs
+        .map(|(line, input)| unescape(input).ok_or(line))
+        .collect()
+}
+
+/// The file of these inputs, in an order of their own.
+pub fn pack(mut inputs: Vec<Vec<u8>>) -> String {
+    inputs.sort_unstable();
+    inputs.dedup();
+    let lines = inputs
+        .iter()
+        .map(|input| format!("{}\n", input.escape_ascii()));
+    lines.collect()
+}
+
+fn unescape(line: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut rest = line.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'\\' => match rest.next()? {
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'n' => b'\n',
+                b'x' => {
+                    let mut digit = || char::from(rest.next()?).to_digit(16);
+                    (digit()? * 16 + digit()?) as u8
+                }
+                quoted => quoted,
+            },
+            _ => byte,
+        });
+    }
+    Some(bytes)
+}

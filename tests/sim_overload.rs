@@ -1,0 +1,209 @@
+//! More requests than a server can do: the run ends, says so, and keeps little of those that wait.
+#![cfg(feature = "digest")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
+
+mod sim_support;
+
+use rooflut::sim::{
+    Arrivals, Cluster, Digest, Lengths, Listed, Observer, Policy, Progress, Request, RequestMix,
+    Router, SimConfig, Simulator, Stream, Summary, SyntheticLoad, Totals,
+};
+use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
+use rooflut::table::Provenance;
+use rooflut::units::Seconds;
+use sim_support::{Linear, simulator};
+
+/// 20 ms a step, whatever is in it.
+#[derive(Clone, Copy)]
+struct Steady;
+
+impl LatencyModel for Steady {
+    fn step_time(&self, _: &StepBatch<'_>) -> StepTime {
+        let mut time = StepTime::ZERO;
+        time.add(
+            Part::GateUp,
+            Seconds(0.02),
+            Binding::Memory,
+            Provenance::Bound,
+        );
+        time
+    }
+}
+
+/// Ten requests of 40 steps each at a time: 12.5 a second at best.
+fn config() -> SimConfig {
+    let mut config = SimConfig::new(4_096, 10_000);
+    config.max_num_seqs = 10;
+    config
+}
+
+/// Requests of an hour.
+fn hour(requests_per_s: f64) -> impl Iterator<Item = Request> + Clone {
+    let mix = RequestMix::new(
+        Lengths::try_fixed(100).unwrap(),
+        Lengths::try_fixed(40).unwrap(),
+    );
+    let arrivals = Arrivals::try_poisson(requests_per_s, 3).unwrap();
+    SyntheticLoad::new(arrivals, mix, 3)
+        .take_while(|request| request.arrival_ns < 3_600_000_000_000)
+}
+
+/// Looks at the queue now and then.
+#[derive(Default)]
+struct Queue {
+    longest: u64,
+    last: Option<Progress>,
+}
+
+impl Observer for Queue {
+    fn progress(&mut self, progress: &Progress) {
+        self.longest = self.longest.max(progress.waiting);
+        self.last = Some(*progress);
+    }
+}
+
+fn summary(totals: &Totals, digest: Digest) -> Summary {
+    digest.into_summary(totals)
+}
+
+#[test]
+fn an_hour_of_twice_the_rate_ends_and_is_told_from_one_of_half_the_rate() {
+    let mean_step = Seconds(0.02);
+    for (replicas, policy) in [
+        (1, Policy::Fcfs),
+        (1, Policy::ShortestPrompt),
+        (3, Policy::Fcfs),
+    ] {
+        let served = |requests_per_s: f64| {
+            let mut config = config();
+            config.policy = policy;
+            let requests = hour(requests_per_s * f64::from(replicas));
+            let (mut digest, mut queue) = (Digest::new(), Queue::default());
+            let cluster = Cluster::try_new(Steady, config, replicas, Router::RoundRobin).unwrap();
+            let mut source = Stream::new(requests.clone());
+            let totals = cluster.serve(&mut source, &mut (&mut digest, &mut queue));
+            assert_eq!(totals.completed, requests.count() as u64);
+            let last = queue.last.unwrap();
+            assert_eq!((last.waiting, last.running), (0, 0));
+            assert_eq!(last.completed, totals.completed);
+            (summary(&totals, digest), queue.longest)
+        };
+        let (calm, short) = served(6.0);
+        assert!(!calm.queue_growth.unwrap().is_overload(mean_step));
+        assert!(short < 100, "{short}");
+        let (flooded, long) = served(25.0);
+        assert!(flooded.queue_growth.unwrap().is_overload(mean_step));
+        // Half of 90,000 requests a server wait when the last comes, and it takes another hour.
+        let waiting = 45_000 * u64::from(replicas);
+        assert!(long > waiting * 9 / 10, "{long}");
+        assert!(flooded.makespan.0 > 6_800.0, "{}", flooded.makespan);
+    }
+}
+
+/// Bytes that a server with one slot holds at most while so many requests wait.
+fn peak_bytes(requests: usize, replicas: u32) -> u64 {
+    let mut config = config();
+    config.max_num_seqs = 1;
+    let request = |index| Request {
+        arrival_ns: 1_000_000 * index,
+        prompt_tokens: 100,
+        output_tokens: 2,
+        ..Request::default()
+    };
+    let mut digest = Digest::new();
+    let cluster = Cluster::try_new(Steady, config, replicas, Router::RoundRobin).unwrap();
+    let simulator = Simulator::try_new(Steady, config).unwrap();
+    let mut source = Stream::new((0..requests as u64).map(request));
+    let used = allocation_counter::measure(|| {
+        let totals = match replicas {
+            1 => simulator.serve(&mut source, &mut digest),
+            _ => cluster.serve(&mut source, &mut digest),
+        };
+        assert_eq!(totals.completed, requests as u64);
+    });
+    used.bytes_max
+}
+
+#[test]
+fn a_request_that_waits_takes_little_more_than_its_record() {
+    // A record has 96 bytes.
+    for replicas in [1, 3] {
+        let (few, many) = (peak_bytes(10_000, replicas), peak_bytes(60_000, replicas));
+        let each = (many - few) / 50_000;
+        println!("{replicas} replicas: {each} bytes for each request that waits");
+        assert!(each < 200, "{replicas} replicas: {each}");
+    }
+}
+
+#[test]
+fn a_full_queue_sends_requests_away_and_holds_no_memory_for_them() {
+    let mut config = config();
+    config.max_waiting = Some(100);
+    let mut digest = Digest::new();
+    let requests = || hour(25.0);
+    let simulator = Simulator::try_new(Steady, config).unwrap();
+    let mut queue = Queue::default();
+    let totals = simulator.serve(&mut Stream::new(requests()), &mut (&mut digest, &mut queue));
+    assert_eq!(
+        totals.completed + totals.rejected,
+        requests().count() as u64
+    );
+    assert!(totals.rejected > 40_000, "{}", totals.rejected);
+    assert!(queue.longest <= 100);
+    // Who is admitted waits for 100 others, all the time.
+    let growth = digest.into_summary(&totals).queue_growth.unwrap();
+    assert!(!growth.is_overload(Seconds(0.02)), "{growth:?}");
+}
+
+#[test]
+fn a_year_of_requests_is_served_to_the_nanosecond() {
+    const YEAR_NS: u64 = 365 * 86_400 * 1_000_000_000;
+    // One every 315.36 s.
+    let request = |index| Request {
+        arrival_ns: YEAR_NS / 100_000 * index,
+        prompt_tokens: 10,
+        output_tokens: 2,
+        ..Request::default()
+    };
+    let model = Linear::mixed();
+    let requests: Vec<Request> = (0..=100_000).map(request).collect();
+    let report = simulator(&model, SimConfig::new(300, 10)).run(&requests);
+    assert_eq!(report.summary.completed, 100_001);
+    for record in &report.records {
+        let timing = record.timing().unwrap();
+        // 1000 + 100 for the prompt, 1000 + 100 + 11 for the decode, at any time of the year.
+        assert_eq!(timing.finish_ns - record.request.arrival_ns, 2_211);
+    }
+    assert!((report.summary.makespan.0 - 31_536_000.0).abs() < 1e-3);
+    let throughput = report.summary.throughput.requests_per_s;
+    assert!((throughput * 31_536_000.0 / 100_001.0 - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_last_arrival_that_the_clock_can_tell_is_served_and_one_later_is_refused() {
+    let request = |arrival_ns| Request {
+        arrival_ns,
+        prompt_tokens: 10,
+        output_tokens: 2,
+        ..Request::default()
+    };
+    let requests = [
+        request(SimConfig::LAST_ARRIVAL_NS + 1),
+        request(SimConfig::LAST_ARRIVAL_NS),
+        request(u64::MAX),
+    ];
+    let model = Linear::mixed();
+    let report = simulator(&model, SimConfig::new(300, 10)).run(&requests);
+    let timing = report.records[1].timing().unwrap();
+    assert_eq!(timing.finish_ns, SimConfig::LAST_ARRIVAL_NS + 2_211);
+    assert_eq!((report.summary.completed, report.summary.rejected), (1, 2));
+    let listed = Simulator::try_new(Steady, SimConfig::new(300, 10)).unwrap();
+    assert_eq!(
+        listed.serve(&mut Listed::new(&requests), &mut ()).rejected,
+        2
+    );
+}
