@@ -139,7 +139,7 @@ fn no_file_makes_reading_panic() {
         (state >> 33) as usize % below
     };
     let mut read = 0;
-    for _ in 0..3_000 {
+    for _ in 0..800 {
         let mut text = good.clone();
         for _ in 0..=random(3) {
             if text.is_empty() {
@@ -162,6 +162,6 @@ fn no_file_makes_reading_panic() {
             Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
         }
     }
-    assert!((100..2_900).contains(&read), "{read} of 3,000 are sets");
+    assert!((20..780).contains(&read), "{read} of 800 are sets");
     drop(folder);
 }
