@@ -15,7 +15,7 @@ use crate::table_set;
 
 /// Looks the kernel up and answers with the text to print.
 pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
-    let set = table_set::find(args.set())?;
+    let set = table_set::find(args.set()?)?;
     check(&args.kernel).map_err(Error::Arguments)?;
     let answer = ask(&args.kernel, set).map_err(Error::Lookup)?;
     let strictness = args.strict.map_or(Strictness::ANY, Strictness::at_worst);

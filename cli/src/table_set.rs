@@ -16,6 +16,22 @@ pub(crate) enum WhichSet<'a> {
     At(&'a Path),
 }
 
+impl<'a> WhichSet<'a> {
+    /// The set that the flags name, none where neither is given. (clap does not see that they exclude each
+    /// other where one stands before a subcommand and the other behind it.)
+    pub(crate) fn chosen(
+        gpu: Option<&'a str>,
+        tables: Option<&'a Path>,
+    ) -> Result<Option<WhichSet<'a>>, Error> {
+        match (gpu, tables) {
+            (Some(_), Some(_)) => Err(Error::Arguments(
+                "expected either --gpu NAME or --tables PATH, found both; see --help".to_owned(),
+            )),
+            (gpu, tables) => Ok(gpu.map(WhichSet::Named).or(tables.map(WhichSet::At))),
+        }
+    }
+}
+
 /// Finds the set, or reads it.
 pub(crate) fn find(which: WhichSet<'_>) -> Result<&'static TableSet, Error> {
     match which {

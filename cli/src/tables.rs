@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::Path;
 
 use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::table::{Axis, Curve, Entry, Grid as Points, KernelTable, TableSet, sets};
@@ -17,8 +16,12 @@ use crate::table_set::{self, WhichSet};
 /// Answers with the text to print.
 pub(crate) fn run(args: &TablesArgs) -> Result<String, Error> {
     if let Some(TablesCommand::Score(score)) = &args.command {
-        let set = table_set::find(asked(score.gpu.as_deref(), args.tables.as_deref())?)?;
-        return score::run(score, set, args.json);
+        let chosen = WhichSet::chosen(score.gpu.as_deref(), args.tables.as_deref())?;
+        let which = chosen.ok_or_else(|| {
+            let neither = "expected --gpu NAME or --tables PATH, found neither; see --help";
+            Error::Arguments(neither.to_owned())
+        })?;
+        return score::run(score, table_set::find(which)?, args.json);
     }
     let sets: Vec<SetJson> = match &args.tables {
         Some(path) => vec![SetJson::new(table_set::find(WhichSet::At(path))?)],
@@ -29,18 +32,6 @@ pub(crate) fn run(args: &TablesArgs) -> Result<String, Error> {
     }
     let texts: Vec<String> = sets.iter().map(SetJson::text).collect();
     Ok(texts.join("\n"))
-}
-
-/// The one set that the flags name.
-fn asked<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<'a>, Error> {
-    match (gpu, tables) {
-        (Some(name), None) => Ok(WhichSet::Named(name)),
-        (None, Some(path)) => Ok(WhichSet::At(path)),
-        (found, _) => Err(Error::Arguments(format!(
-            "expected either --gpu NAME or --tables PATH, found {}; see --help",
-            if found.is_some() { "both" } else { "neither" }
-        ))),
-    }
 }
 
 #[derive(Serialize)]

@@ -73,14 +73,42 @@ fn tables_lists_the_set_and_scores_it() {
     assert_eq!(text(&compiled, "/summary/0/gpu"), "h100");
     assert_eq!(score["rows"], compiled["rows"]);
     assert!(list(&score, "/rows").len() > 1000);
-    for (flags, found) in [
-        (&["--gpu", "h100", "--tables", &path][..], "both"),
-        (&[], "neither"),
+    assert_eq!(
+        failure(&["tables", "score", &rows]),
+        "expected --gpu NAME or --tables PATH, found neither; see --help"
+    );
+}
+
+#[test]
+fn a_set_by_name_and_one_by_path_exclude_each_other() {
+    let (_temp, path) = mine();
+    let rows = format!("{path}/gemm.csv");
+    let both = ["--gpu", "h200", "--tables", &path];
+    for line in [
+        &["tables", "score", &rows][..],
+        &["--tables", &path, "tables", "score", &rows, "--gpu", "h200"],
+        &GEMM,
+        &[
+            "--tables", &path, "lookup", "--gpu", "h200", "gemm", "--k", "1", "--n", "1", "--m",
+            "1",
+        ],
+        &[
+            "lookup", "--gpu", "h200", "gemm", "--k", "1", "--n", "1", "--m", "1", "--tables",
+            &path,
+        ],
     ] {
+        let line = match line.contains(&"h200") {
+            true => line.to_vec(),
+            false => [line, &both].concat(),
+        };
         assert_eq!(
-            failure(&[&["tables", "score", &rows], flags].concat()),
-            format!("expected either --gpu NAME or --tables PATH, found {found}; see --help")
+            failure(&line),
+            "expected either --gpu NAME or --tables PATH, found both; see --help"
         );
+    }
+    for command in ["run", "step"] {
+        let message = failure(&[&[command], &both[..]].concat());
+        assert!(message.contains("cannot be used with"), "{message}");
     }
 }
 
@@ -138,8 +166,6 @@ fn what_is_wrong_with_the_files_is_told_as_by_the_compiler() {
          found 0.01, which is 53687.09 TFLOP/s; check the dtype (an 8-bit table read as 16-bit looks \
          like this), the shape and the unit"
     );
-    let both = failure(&[&GEMM[..], &["--tables", &path, "--gpu", "h100"]].concat());
-    assert!(both.contains("cannot be used with"), "{both}");
     let mistaken = failure(&[&GEMM[..], &["--gpu", &path]].concat());
     assert!(
         mistaken.ends_with(&format!(

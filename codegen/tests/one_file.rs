@@ -123,3 +123,45 @@ fn a_title_of_no_set_or_again_is_refused() {
         )
     );
 }
+
+/// Whatever stands in a file, reading ends with a set or a message of one line.
+#[test]
+fn no_file_makes_reading_panic() {
+    let good = one_file(&format!("{GEMM}{ROWS}")).into_bytes();
+    let bytes = b"0-9.,;=<>\"'[]#\n\r\t e\xff\xef\xbb\xbf";
+    let (folder, path) = file(&good);
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        // Knuth's constants (MMIX); the high bits are the good ones.
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut read = 0;
+    for _ in 0..800 {
+        let mut text = good.clone();
+        for _ in 0..=random(3) {
+            if text.is_empty() {
+                break;
+            }
+            let at = random(text.len());
+            match random(4) {
+                0 => text.truncate(at),
+                1 => drop(text.remove(at)),
+                2 => text.insert(at, bytes[random(bytes.len())]),
+                _ => text[at] = bytes[random(bytes.len())],
+            }
+        }
+        std::fs::write(&path, &text).unwrap();
+        match read_set(&path, GPUS) {
+            Ok(set) => {
+                set.stored();
+                read += 1;
+            }
+            Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+        }
+    }
+    assert!((20..780).contains(&read), "{read} of 800 are sets");
+    drop(folder);
+}

@@ -6,6 +6,8 @@ use clap::{Args, Subcommand};
 use rooflut::hardware::Dtype;
 use rooflut::table::Provenance;
 
+use super::GPU;
+use crate::error::Error;
 use crate::table_set::WhichSet;
 use crate::value;
 
@@ -14,11 +16,11 @@ use crate::value;
 pub(crate) struct LookupArgs {
     #[command(subcommand)]
     pub(crate) kernel: Kernel,
-    /// Table set (`rooflut tables` lists them).
-    #[arg(long, global = true, default_value = "h100")]
-    gpu: String,
+    /// Table set (`rooflut tables` lists them) [default: h100].
+    #[arg(long, global = true)]
+    gpu: Option<String>,
     /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
-    #[arg(long, global = true, value_name = "PATH", conflicts_with = "gpu")]
+    #[arg(long, global = true, value_name = "PATH")]
     tables: Option<PathBuf>,
     /// Refuse a worse origin: measured, interpolated, extrapolated, transferred, bound.
     #[arg(long, global = true, value_name = "ORIGIN", value_parser = value::provenance)]
@@ -30,11 +32,9 @@ pub(crate) struct LookupArgs {
 
 impl LookupArgs {
     /// The table set that is asked for.
-    pub(crate) fn set(&self) -> WhichSet<'_> {
-        match &self.tables {
-            Some(path) => WhichSet::At(path),
-            None => WhichSet::Named(&self.gpu),
-        }
+    pub(crate) fn set(&self) -> Result<WhichSet<'_>, Error> {
+        let chosen = WhichSet::chosen(self.gpu.as_deref(), self.tables.as_deref())?;
+        Ok(chosen.unwrap_or(WhichSet::Named(GPU)))
     }
 }
 

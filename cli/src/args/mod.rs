@@ -37,11 +37,13 @@ use crate::value;
 
 /// The model where none is named.
 const MODEL: &str = "llama-3.1-8b";
+/// The table set where none is named.
+const GPU: &str = "h100";
 /// The engine where none is named.
 pub(crate) const ENGINE: &str = "vllm-0.15.1";
 
 const TABLES: &str = "\
-Measurements of your own: rooflut --tables PATH with run, step, lookup, tables or validate.";
+Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup, tables, validate.";
 
 /// What latency and throughput a model on a GPU would serve, from measured kernel tables.
 ///
@@ -87,7 +89,7 @@ pub(crate) struct Target {
     #[arg(long, default_value = MODEL)]
     pub(crate) model: String,
     /// Table set (`rooflut tables` lists them).
-    #[arg(long, default_value = "h100")]
+    #[arg(long, default_value = GPU)]
     gpu: String,
     /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
     #[arg(long, value_name = "PATH", conflicts_with = "gpu")]
