@@ -81,8 +81,8 @@ impl Drop for Bar {
 fn bar(requests: Option<u64>) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(requests, ProgressDrawTarget::stderr());
     let template = match requests {
-        Some(_) => "{wide_bar} {human_pos} of {human_len} requests, {eta} left; {msg}",
-        None => "{human_pos} requests; {msg}",
+        Some(_) => "{wide_bar} {human_pos} of {human_len} requests\n{msg}",
+        None => "{human_pos} requests\n{msg}",
     };
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
@@ -116,7 +116,18 @@ fn simulated(progress: &Progress, elapsed: Duration) -> String {
         let speed = number(speed, decimals);
         text.push_str(&format!(", {speed} times as fast as the clock"));
     }
-    text + &format!("; {} waiting", count(progress.waiting))
+    text.push_str(&format!("; {} waiting", count(progress.waiting)));
+    if let Some(left_s) = left_s(progress, elapsed_s).filter(|left_s| *left_s >= 1.0) {
+        text.push_str(&format!("; about {} s left", number(left_s, 0)));
+    }
+    text
+}
+
+/// Time of the clock that is left if requests leave as fast as they did.
+fn left_s(progress: &Progress, elapsed_s: f64) -> Option<f64> {
+    let done = progress.completed + progress.rejected;
+    let left = progress.total?.saturating_sub(done);
+    (done > 0).then(|| elapsed_s * left as f64 / done as f64)
 }
 
 #[cfg(test)]
@@ -142,6 +153,9 @@ mod tests {
             told,
             "1,200 requests; simulated 70.1 s, 0.4 times as fast as the clock; 3 waiting"
         );
+        progress.total = Some(5_000);
+        let told = line(&progress, Duration::from_secs(200));
+        assert!(told.ends_with("; 3 waiting; about 633 s left"), "{told}");
         let nothing = line(&Progress::default(), Duration::ZERO);
         assert_eq!(nothing, "0 requests; simulated 0.0 s; 0 waiting");
     }

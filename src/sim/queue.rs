@@ -46,18 +46,13 @@ impl Queue {
         self.came += 1;
         sequence.order = self.came;
         let turn = self.turn(&sequence);
-        let in_short = match self.begun.len() < FEW {
-            true => None,
-            false => sequence.in_short(),
-        };
-        match in_short {
-            Some(arrived) => {
-                self.arrived.insert(turn, arrived);
-            }
-            None => {
-                self.begun.insert(turn, sequence);
-            }
+        if self.begun.len() >= FEW
+            && let Some(arrived) = sequence.in_short()
+        {
+            self.arrived.insert(turn, arrived);
+            return;
         }
+        self.begun.insert(turn, sequence);
     }
 
     /// A request was preempted: it goes before all others, or where the policy wants it.
@@ -92,6 +87,7 @@ impl Queue {
         }
     }
 
+    #[cold]
     fn compare_firsts(&mut self) {
         let begun = self.begun.keys().next();
         let next = self.arrived.keys().next();
@@ -165,7 +161,7 @@ mod tests {
         assert_eq!(queue.len(), others + 3);
         assert_eq!(queue.places()[..3], [102, 101, 100]);
         let first = queue.pop().unwrap();
-        assert_eq!((first.place, first.order), (102, 18));
+        assert_eq!((first.place, first.order), (102, FEW as i64 + 2));
         assert_eq!((first.pending(), first.timing.at_engine_ns), (20, 7));
         let ids = |of: &Sequence| of.block_ids(16).take(3).collect::<vec::Vec<u64>>();
         assert_eq!(ids(&first), ids(&sequence(102, 20)));

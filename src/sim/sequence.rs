@@ -88,6 +88,7 @@ impl Sequence {
     }
 
     /// What there is to know of it if nothing has happened to it since it came.
+    #[cold]
     pub(super) fn in_short(&mut self) -> Option<Arrived> {
         // All fields: a new one is to be thought of here.
         let Sequence {
