@@ -1,5 +1,6 @@
 //! The arguments.
 
+mod import;
 mod lookup;
 mod policy;
 mod rules;
@@ -17,6 +18,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 
+pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
 pub(crate) use policy::{PolicyArgs, PolicyName, Switch};
 pub(crate) use run::{RunArgs, ServerArgs};
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Lookup(LookupArgs),
     /// List the compiled-in tables: operations, shapes, ranges, sources; score them.
     Tables(TablesArgs),
+    /// Make a table set of what others published: InferSim, BLIS, AIConfigurator, Vidur.
+    Import(Box<ImportArgs>),
     /// List the models known by name.
     Models(ListArgs),
     /// List the engine stacks: scheduling, and what each adds to the kernels.

@@ -1,5 +1,6 @@
 //! Eager floors: below some size all kernels take as long as a launch from the host.
 
+use rooflut_codegen::MeasuredKernel;
 use rooflut_roofline::Gpu;
 
 use crate::kernel;
@@ -28,7 +29,8 @@ pub(crate) struct Floor {
 
 /// The rows of one operation whose latency is that of an eager launch: of each shape those within 15 % of
 /// its shortest, where that is at least 15 us, the work of three or more spreads over a factor of 8 and
-/// explains at most half of the time.
+/// explains at most half of the time. An all-reduce has a floor of its own, the latency of its link, which
+/// looks alike: none is reported.
 pub(crate) fn floor(readings: &[Reading], gpu: &Gpu) -> Option<Floor> {
     let mut rows: Vec<(&Reading, usize)> = readings.iter().zip(0..).collect();
     rows.sort_by_key(|(row, index)| (kernel::shape(&row.kernel), *index));
@@ -46,8 +48,10 @@ pub(crate) fn floor(readings: &[Reading], gpu: &Gpu) -> Option<Floor> {
 
 /// The rows of a shape that are at its floor, with their latencies; none where it has no floor.
 fn of_shape(rows: &[(&Reading, usize)], gpu: &Gpu) -> Vec<(usize, f64)> {
-    let shortest = rows
+    let kernels = rows
         .iter()
+        .filter(|(row, _)| !matches!(row.kernel, MeasuredKernel::AllReduce { .. }));
+    let shortest = kernels
         .map(|(row, _)| row.latency_us)
         .min_by(f64::total_cmp);
     let Some(shortest) = shortest.filter(|us| *us >= SHORTEST_US) else {
