@@ -42,7 +42,7 @@ pub struct Answers {
     pub statistic: Statistic,
     /// The peak that `mfu` columns are relative to, FLOP/s; otherwise that of the GPU.
     pub mfu_peak_flops_per_s: Option<f64>,
-    /// t0 of an operation, microseconds; otherwise its smallest latency.
+    /// t0 of an operation, microseconds; otherwise its smallest latency less what FLOPs and bytes explain.
     pub t0_us: Vec<(OperationKind, f64)>,
     /// What becomes of rows at the floor of eager launches.
     pub floor: FloorRows,

@@ -46,7 +46,7 @@ pub(crate) fn foreign(
                 }));
             }
             // Without a GPU there is nothing to compare with; it is asked for first.
-            None if gpu.is_none() && folders.len() == 1 => {}
+            None if gpu.is_none() => {}
             None => {
                 let names: Vec<&str> = folders.into_iter().collect();
                 asked.push(Asked {
@@ -132,7 +132,7 @@ mod tests {
         let one = foreign(Layout::InferSim, &TREE[..1], &answers("h100", &[]));
         assert!(one.is_err());
         assert_eq!(
-            foreign(Layout::InferSim, &TREE[..1], &Answers::default()),
+            foreign(Layout::InferSim, &TREE, &Answers::default()),
             Ok(BTreeMap::new())
         );
     }

@@ -111,7 +111,11 @@ impl<'a> File<'a> {
     /// The columns that are not read.
     fn ignored(&self) -> Vec<String> {
         let unread = |name: &&String| !self.columns.read().any(|column| column == *name);
-        self.header.iter().filter(unread).cloned().collect()
+        let named = |name: &String| match name.is_empty() {
+            true => "(unnamed)".to_owned(),
+            false => name.clone(),
+        };
+        self.header.iter().filter(unread).map(named).collect()
     }
 
     /// The columns that may tell apart ways of measuring: those that are not read and have few values,

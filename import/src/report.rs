@@ -171,7 +171,7 @@ impl fmt::Display for Report {
             ignored,
         } in &self.files
         {
-            write!(f, "{path}: {operation}, {rows} rows")?;
+            write!(f, "{path}: {operation}, {}", counted(*rows, "row"))?;
             if *measurements_per_row > 1 {
                 write!(f, " of {measurements_per_row} measurements")?;
             }
@@ -181,7 +181,7 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         for NotImported { path, rows, why } in &self.not_imported {
-            let rows = rows.map_or("rows not counted".to_owned(), |rows| format!("{rows} rows"));
+            let rows = rows.map_or("rows not counted".to_owned(), |rows| counted(rows, "row"));
             writeln!(f, "{path}: not imported, {rows}: {why}")?;
         }
         if !self.left_out.is_empty() {
@@ -204,6 +204,12 @@ impl fmt::Display for Report {
         }
         Ok(())
     }
+}
+
+/// A number of things: `1 row`, `2 rows`.
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{s}")
 }
 
 /// Ascending places as text: `3-17, 20`.

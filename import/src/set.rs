@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use rooflut_codegen::{FILES, MeasuredKernel, OperationKind};
+use rooflut_roofline::Gpu;
 use toml::Value;
 
 use crate::answers::{Answers, MeasuredGpu};
@@ -69,18 +70,38 @@ fn set_toml(
         let _ = write!(text, "\n[gpu]\n{}", sheet.toml());
     }
     text.push_str(
-        "\n# t0_us: time that neither FLOPs nor bytes explain. Where it was not given it is the smallest\n\
-         # latency of the table, a start: the value with the smallest leave-one-out error is better.\n",
+        "\n# t0_us: time that neither FLOPs nor bytes explain. Where it was not given it is what the bound\n\
+         # leaves of the smallest latency, a start: the value with the smallest leave-one-out error is better.\n",
     );
     for (operation, rows) in readings {
-        let smallest = rows.iter().map(|row| row.latency_us).min_by(f64::total_cmp);
-        if let Some(t0_us) = answers.t0_of(*operation).or(smallest) {
+        let t0_us = answers
+            .t0_of(*operation)
+            .or(unexplained_us(rows, complete.gpu.gpu()));
+        if let Some(t0_us) = t0_us {
             let _ = write!(text, "[{operation}]\nt0_us = {}\n\n", Value::Float(t0_us));
         }
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+/// What FLOPs and bytes leave unexplained of the smallest latency, to three decimals; all of it if they
+/// explain more than it (data in the L2 cache).
+fn unexplained_us(rows: &[Reading], gpu: &Gpu) -> Option<f64> {
+    let smallest = rows
+        .iter()
+        .min_by(|a, b| a.latency_us.total_cmp(&b.latency_us))?;
+    let rates = gpu.rates(kernel::dtype(&smallest.kernel));
+    let bound_us = rates.map_or(0.0, |rates| {
+        kernel::work(&smallest.kernel).bound_s(&rates) * 1e6
+    });
+    let rounded = ((smallest.latency_us - bound_us) * 1e3).round() / 1e3;
+    Some(if rounded > 0.0 {
+        rounded
+    } else {
+        smallest.latency_us
+    })
 }
 
 fn csv(operation: OperationKind, rows: &[Reading]) -> String {
@@ -110,13 +131,23 @@ fn csv(operation: OperationKind, rows: &[Reading]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::defects::made_up::{decode, files as readings, gemm};
+    use crate::defects::made_up::{GPU, decode, files as readings, gemm};
 
     #[test]
     fn every_operation_has_its_file() {
         let names = OperationKind::ALL.map(file_name);
         assert_eq!(names[..], FILES[1..]);
         assert_eq!(file_name(OperationKind::AllReduce), "allreduce.csv");
+    }
+
+    #[test]
+    fn t0_is_what_the_bound_leaves_of_the_smallest_latency() {
+        // 4096 x 4096 weights of 16 bits take 11.2 us at 3e12 bytes a second.
+        let rows = readings([&[(gemm(4096, 8), 20.0), (gemm(4096, 1), 15.0)]]);
+        assert_eq!(unexplained_us(&rows, &GPU), Some(3.81));
+        let hot = readings([&[(gemm(4096, 1), 9.0)]]);
+        assert_eq!(unexplained_us(&hot, &GPU), Some(9.0));
+        assert_eq!(unexplained_us(&[], &GPU), None);
     }
 
     #[test]

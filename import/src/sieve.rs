@@ -12,6 +12,7 @@ use crate::defects::{eager_floor, physics, points, repeated, warm_up};
 use crate::findings::Findings;
 use crate::read::File;
 use crate::reading::{Cause, LeftOut, Reading, Reason};
+use crate::report::counted;
 
 /// The readings of an operation, and where those go that do not stay.
 pub(crate) struct Sieve<'a> {
@@ -94,8 +95,9 @@ impl Sieve<'_> {
             .map(|repeats| repeats.spread)
             .fold(1.0, f64::max);
         let mut text = format!(
-            "{} kernels stand several times: {same} rows with the latency that is kept",
-            found.len()
+            "{} in the files several times: {} with the latency that is kept",
+            counted(found.len(), "kernel"),
+            counted(same, "row")
         );
         if other > 0 {
             text.push_str(&format!(

@@ -135,7 +135,7 @@ pub(crate) struct SetArgs {
     #[arg(long = "header", value_name = "OP=COLUMNS", value_parser = import_value::header,
           help_heading = "What the files do not say")]
     pub(crate) headers: Vec<(OperationKind, Vec<String>)>,
-    /// t0 of an operation in us, as gemm=3.7; repeatable [default: its smallest latency].
+    /// t0 of an operation in us, as gemm=3.7; repeatable [default: its smallest latency less the bound].
     #[arg(long = "t0", value_name = "OP=US", value_parser = import_value::t0,
           help_heading = "What the files do not say")]
     pub(crate) t0_us: Vec<(OperationKind, f64)>,

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use rooflut::table::sets;
 use rooflut_import::{Report, SetFile};
 use serde::Serialize;
 
 use super::destination::REPORT;
 use crate::error::Error;
-use crate::output::{Align, Grid, count, json, wrapped};
+use crate::output::{Align, Grid, count, json, plural, wrapped};
 
 /// For programs.
 #[derive(Serialize)]
@@ -46,7 +47,7 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     for (index, file) in report.not_imported.iter().enumerate() {
         let label = if index == 0 { "not read" } else { "" };
         let rows = file.rows.map_or(String::new(), |rows| {
-            format!(", {} rows", count(rows as u64))
+            format!(", {}", plural(rows as u64, "row"))
         });
         text.push_str(&wrapped(
             label,
@@ -60,8 +61,13 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
         .map(|file| file.name)
         .find(|name| name.ends_with(".csv"));
     if let Some(table) = tables {
+        let known = sets::ALL.into_iter().map(|set| set.name);
+        let gpu = known
+            .clone()
+            .find(|name| *name == report.gpu)
+            .unwrap_or("h100");
         text.push_str(&format!(
-            "\n{REPORT} has every row that was left out. Try next: rooflut tables score {} --gpu h100\n",
+            "\n{REPORT} has every row that was left out. Try next: rooflut tables score {} --gpu {gpu}\n",
             dest.join(table).display()
         ));
     }

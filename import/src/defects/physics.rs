@@ -53,9 +53,9 @@ pub(crate) fn beyond(kernel: &MeasuredKernel, latency_us: f64, gpu: &Gpu) -> Opt
     None
 }
 
-/// Whether so many of the rows are impossible that the GPU or the format is in doubt.
+/// Whether so many of the rows are impossible that the GPU or the format is in doubt; one row alone is not.
 pub(crate) fn is_doubtful(impossible: usize, rows: usize) -> bool {
-    impossible as f64 > DOUBTFUL * rows as f64
+    impossible > 1 && impossible as f64 > DOUBTFUL * rows as f64
 }
 
 /// The formats of the math in which no row is impossible.
@@ -99,6 +99,6 @@ mod tests {
     fn the_format_that_fits_is_found() {
         let rows = files([&[(gemm(4096, 8192), 150.0), (gemm(4096, 1), 9.0)]]);
         assert_eq!(fitting(&rows, &GPU), [Dtype::Fp8, Dtype::Fp8Block]);
-        assert!(is_doubtful(2, 10) && !is_doubtful(1, 10));
+        assert!(is_doubtful(2, 10) && !is_doubtful(1, 2) && !is_doubtful(10, 100));
     }
 }
