@@ -4,7 +4,8 @@ use csv::StringRecord;
 use rooflut_roofline::Dtype;
 
 use crate::answers::Answers;
-use crate::reading::{Cause, Reason, Rounded};
+use crate::decimal::Decimal;
+use crate::reading::{Cause, Latency, Reason, Rounded};
 
 /// Where the columns of a file are.
 pub(crate) struct Places(Vec<(String, usize)>);
@@ -58,11 +59,16 @@ impl<'a> Cells<'a> {
 
     /// A time in microseconds, of a column in units of 10^`power` us. Only the decimal point moves: no
     /// digit is lost.
-    pub(crate) fn latency_us(&self, column: &str, power: i32) -> Result<f64, Cause> {
+    pub(crate) fn latency(&self, column: &str, power: i32) -> Result<Latency, Cause> {
         let text = self.text(column).unwrap_or_default();
-        match shifted(text, power) {
+        let exact = Decimal::parse(text, power);
+        let us = match exact {
+            Some(exact) => exact.to_string().parse().ok(),
+            None => shifted(text, power),
+        };
+        match us {
             // A table set stores 32 bits.
-            Some(us) if us > 0.0 && (us as f32).is_normal() => Ok(us),
+            Some(us) if us > 0.0 && (us as f32).is_normal() => Ok(Latency { us, exact }),
             _ => Err(self.malformed(column, "a positive time")),
         }
     }
@@ -159,9 +165,18 @@ mod tests {
             ("12", 12_000.0),
             ("1E1", 10_000.0),
         ] {
-            assert_eq!(with(ms, |cells| cells.latency_us("x", 3)), Ok(us), "{ms}");
+            assert_eq!(
+                with(ms, |cells| cells.latency("x", 3).map(|latency| latency.us)),
+                Ok(us),
+                "{ms}"
+            );
         }
-        assert_eq!(with("3.3", |cells| cells.latency_us("x", 0)), Ok(3.3));
+        assert_eq!(
+            with("3.3", |cells| cells
+                .latency("x", 0)
+                .map(|latency| latency.us)),
+            Ok(3.3)
+        );
     }
 
     #[test]
@@ -170,7 +185,9 @@ mod tests {
             "", "-", "0", "-1", "nan", "inf", "OOM", "1e40", "1e-50", "e", "1e",
         ] {
             for power in [0, 3] {
-                let found = with(wrong, |cells| cells.latency_us("x", power));
+                let found = with(wrong, |cells| {
+                    cells.latency("x", power).map(|latency| latency.us)
+                });
                 assert_eq!(found.unwrap_err().reason, Reason::Malformed, "{wrong}");
             }
         }

@@ -111,7 +111,7 @@ pub(crate) fn describe(kernel: &MeasuredKernel) -> String {
 pub(crate) fn write_row(
     text: &mut String,
     kernel: &MeasuredKernel,
-    latency_us: f64,
+    latency_us: &dyn std::fmt::Display,
     prefill_tp: bool,
 ) {
     // Writing to a String does not fail.

@@ -49,6 +49,7 @@
 mod answers;
 mod asked;
 mod cells;
+mod decimal;
 mod defects;
 mod error;
 mod findings;

@@ -207,18 +207,18 @@ impl Readings {
             let readings = self.readings.entry(file.operation).or_default();
             let mfu = cells.mfu();
             layout.row(file.operation, file.heads, &cells, &mut |measured| {
-                let sound = measured.and_then(|(kernel, latency_us)| {
-                    match kernel::contradiction(&kernel) {
+                let sound =
+                    measured.and_then(|(kernel, latency)| match kernel::contradiction(&kernel) {
                         Some(found) => Err(Cause::new(Reason::Contradiction, found)),
-                        None => Ok((kernel, latency_us)),
-                    }
-                });
+                        None => Ok((kernel, latency)),
+                    });
                 match sound {
-                    Ok((kernel, latency_us)) => readings.push(Reading {
+                    Ok((kernel, latency)) => readings.push(Reading {
                         file: index,
                         place: row.place,
                         kernel,
-                        latency_us,
+                        latency_us: latency.us,
+                        exact: latency.exact,
                         mfu,
                         variant,
                     }),

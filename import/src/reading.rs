@@ -4,6 +4,8 @@ use std::fmt;
 
 use rooflut_codegen::MeasuredKernel;
 
+use crate::decimal::Decimal;
+
 /// A measurement and where it was found.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
@@ -13,9 +15,20 @@ pub(crate) struct Reading {
     pub(crate) place: u64,
     pub(crate) kernel: MeasuredKernel,
     pub(crate) latency_us: f64,
+    /// The latency with all digits of the file.
+    pub(crate) exact: Option<Decimal>,
     pub(crate) mfu: Option<Rounded>,
     /// What the columns say that a table set has no place for, by its place in the list of such texts.
     pub(crate) variant: usize,
+}
+
+/// How long a kernel took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Latency {
+    /// Microseconds.
+    pub(crate) us: f64,
+    /// The same with all digits of the file; `None` where these are more than 19.
+    pub(crate) exact: Option<Decimal>,
 }
 
 /// A number as a file gives it: rounded.

@@ -123,7 +123,10 @@ fn csv(operation: OperationKind, rows: &[Reading]) -> String {
     let mut text = columns.join(",");
     text.push('\n');
     for row in rows {
-        kernel::write_row(&mut text, &row.kernel, row.latency_us, prefill_tp);
+        match &row.exact {
+            Some(exact) => kernel::write_row(&mut text, &row.kernel, exact, prefill_tp),
+            None => kernel::write_row(&mut text, &row.kernel, &row.latency_us, prefill_tp),
+        }
     }
     text
 }

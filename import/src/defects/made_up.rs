@@ -52,6 +52,7 @@ pub(crate) fn files<const N: usize>(files: [&[(MeasuredKernel, f64)]; N]) -> Vec
         place,
         kernel: *kernel,
         latency_us: *latency_us,
+        exact: None,
         mfu: None,
         variant: 0,
     })

@@ -77,7 +77,7 @@ pub(super) fn row(operation: OperationKind, cells: &Cells<'_>) -> Measured {
         OperationKind::Moe => moe(cells)?,
         OperationKind::AllReduce => all_reduce(cells)?,
     };
-    Ok((kernel, cells.latency_us("latency", MS)?))
+    Ok((kernel, cells.latency("latency", MS)?))
 }
 
 fn prefill(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {

@@ -54,7 +54,7 @@ pub(super) fn row(operation: OperationKind, heads: Option<Heads>, cells: &Cells<
             m: cells.count("m")?,
         },
     };
-    Ok((kernel, cells.latency_us("latency_us", 0)?))
+    Ok((kernel, cells.latency("latency_us", 0)?))
 }
 
 fn attention(

@@ -9,7 +9,7 @@ use rooflut_codegen::{MeasuredKernel, OperationKind};
 use crate::answers::Answers;
 use crate::cells::Cells;
 use crate::layout::{Heads, Layout};
-use crate::reading::Cause;
+use crate::reading::{Cause, Latency};
 
 /// The columns of a kind of file.
 pub(crate) struct Columns {
@@ -46,8 +46,8 @@ impl Columns {
     }
 }
 
-/// A kernel and how long it took, microseconds.
-pub(crate) type Measured = Result<(MeasuredKernel, f64), Cause>;
+/// A kernel and how long it took.
+pub(crate) type Measured = Result<(MeasuredKernel, Latency), Cause>;
 
 impl Layout {
     /// The columns of files of an operation.

@@ -63,20 +63,20 @@ pub(super) fn row(operation: OperationKind, cells: &Cells<'_>, measured: &mut dy
     let statistic = cells.answers.statistic;
     if operation == OperationKind::AllReduce {
         let kernel = all_reduce(cells);
-        let latency = || cells.latency_us(&time("all_reduce", statistic), MS);
+        let latency = || cells.latency(&time("all_reduce", statistic), MS);
         return measured(kernel.and_then(|kernel| Ok((kernel, latency()?))));
     }
     let layer = Layer::read(cells);
     for part in PARTS {
         let gemm = layer.clone().and_then(|layer| {
             let shape = layer.gemm(part)?;
-            let latency_us = cells.latency_us(&time(part, statistic), MS)?;
+            let latency = cells.latency(&time(part, statistic), MS)?;
             Ok((
                 MeasuredKernel::Gemm {
                     shape,
                     m: layer.tokens,
                 },
-                latency_us,
+                latency,
             ))
         });
         measured(gemm);
