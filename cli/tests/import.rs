@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{failure, json, list, number, success, text, workspace};
+use support::{failure, json, list, success, text, workspace};
 use tempfile::TempDir;
 
 const FIXTURES: &str = "cli/tests/fixtures/import";
@@ -74,13 +74,13 @@ impl Place {
         let arguments = self.arguments(layout, src, more);
         let answer = json(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
         for table in list(&answer, "/tables") {
-            let left_out: f64 = list(table, "/left_out")
+            let left_out: u64 = list(table, "/left_out")
                 .iter()
-                .map(|reason| number(reason, "/rows"))
+                .map(|reason| rows(reason, "/rows"))
                 .sum();
             assert_eq!(
-                number(table, "/read"),
-                number(table, "/written") + left_out,
+                rows(table, "/read"),
+                rows(table, "/written") + left_out,
                 "{table}"
             );
         }
@@ -101,12 +101,18 @@ impl Place {
     }
 }
 
+/// A number of rows in an answer.
+fn rows(value: &Value, pointer: &str) -> u64 {
+    let found = value.pointer(pointer).and_then(Value::as_u64);
+    found.unwrap_or_else(|| panic!("no number at {pointer} of {value}"))
+}
+
 fn fixture(layout: &str) -> String {
     format!("{FIXTURES}/{layout}")
 }
 
 /// What was written of an operation, and how many were left out for reasons that have `reason` in them.
-fn counts(answer: &Value, operation: &str, reason: &str) -> (f64, f64) {
+fn counts(answer: &Value, operation: &str, reason: &str) -> (u64, u64) {
     let mut tables = list(answer, "/tables").iter();
     let table = tables
         .find(|table| text(table, "/operation") == operation)
@@ -115,8 +121,8 @@ fn counts(answer: &Value, operation: &str, reason: &str) -> (f64, f64) {
         .iter()
         .filter(|left_out| text(left_out, "/reason").contains(reason));
     (
-        number(table, "/written"),
-        left_out.map(|left_out| number(left_out, "/rows")).sum(),
+        rows(table, "/written"),
+        left_out.map(|left_out| rows(left_out, "/rows")).sum(),
     )
 }
 
@@ -131,13 +137,13 @@ fn a_tree_of_blis_becomes_a_set_and_its_defects_are_told() {
     let answer = place.import("blis", &fixture("blis"), &[&SAID[..], &TREE].concat());
     assert_eq!(
         counts(&answer, "gemm", "repeated with the same latency"),
-        (8.0, 1.0)
+        (8, 1)
     );
-    assert_eq!(counts(&answer, "prefill", ""), (3.0, 0.0));
-    assert_eq!(counts(&answer, "decode", "warm-up"), (10.0, 1.0));
+    assert_eq!(counts(&answer, "prefill", ""), (3, 0));
+    assert_eq!(counts(&answer, "decode", "warm-up"), (10, 1));
     assert_eq!(
         counts(&answer, "decode", "faster than the GPU can be"),
-        (10.0, 1.0)
+        (10, 1)
     );
     for defect in ["warm-up", "eager floor", "mfu of 0", "ragged grid"] {
         assert!(has_finding(&answer, "decode", defect), "{defect}");
@@ -282,15 +288,12 @@ fn tables_of_aiconfigurator_say_most_themselves() {
     let answer = place.import("aiconfigurator", &src, &said);
     assert_eq!(
         counts(&answer, "gemm", "a format that table sets do not know"),
-        (10.0, 1.0)
+        (10, 1)
     );
-    assert_eq!(counts(&answer, "prefill", "cached tokens"), (5.0, 1.0));
-    assert_eq!(counts(&answer, "decode", ""), (4.0, 0.0));
-    assert_eq!(
-        counts(&answer, "moe", "experts on several ranks"),
-        (2.0, 0.0)
-    );
-    assert_eq!(counts(&answer, "moe", "not selected"), (2.0, 3.0));
+    assert_eq!(counts(&answer, "prefill", "cached tokens"), (5, 1));
+    assert_eq!(counts(&answer, "decode", ""), (4, 0));
+    assert_eq!(counts(&answer, "moe", "experts on several ranks"), (2, 0));
+    assert_eq!(counts(&answer, "moe", "not selected"), (2, 3));
     // Milliseconds, elements of two bytes, what was cached and the new token.
     assert!(
         place
@@ -311,7 +314,7 @@ fn tables_of_aiconfigurator_say_most_themselves() {
     // A format that the library does not know may be one that it does.
     let said = [&said[..], &["--dtype-name", "int8_wo=fp8_block", "--force"]].concat();
     let answer = place.import("aiconfigurator", &src, &said);
-    assert_eq!(counts(&answer, "gemm", "format"), (11.0, 0.0));
+    assert_eq!(counts(&answer, "gemm", "format"), (11, 0));
 }
 
 #[test]
@@ -319,14 +322,11 @@ fn profiles_of_vidur_hold_four_gemms_a_row() {
     let place = Place::new();
     let said = [&SAID[..], &["--engine", "vLLM", "--dtype", "bf16"]].concat();
     let answer = place.import("vidur", &fixture("vidur"), &said);
-    assert_eq!(
-        counts(&answer, "gemm", "do not fit each other"),
-        (19.0, 1.0)
-    );
-    assert_eq!(counts(&answer, "allreduce", "several nodes"), (3.0, 1.0));
+    assert_eq!(counts(&answer, "gemm", "do not fit each other"), (19, 1));
+    assert_eq!(counts(&answer, "allreduce", "several nodes"), (3, 1));
     assert_eq!(
         counts(&answer, "allreduce", "repeated with another latency"),
-        (3.0, 1.0)
+        (3, 1)
     );
     assert!(
         place
@@ -358,7 +358,7 @@ fn a_file_without_a_header_needs_one() {
     let message = other.refused("infersim", src, &with("gemm=m,k,n"));
     assert!(message.contains("its 4 columns, found 3"), "{message}");
     let answer = other.import("infersim", src, &with("gemm=m,k,n,latency_us"));
-    assert_eq!(counts(&answer, "gemm", ""), (2.0, 0.0));
+    assert_eq!(counts(&answer, "gemm", ""), (2, 0));
     assert!(has_finding(&answer, "gemm", "no header"));
 }
 

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn the_rounding_of_an_mfu_is_that_of_its_digits() {
         let mfu = with("0.250", |cells| cells.mfu()).unwrap();
-        assert_eq!(mfu.value, 0.25);
+        assert!((mfu.value - 0.25).abs() < 1e-12);
         assert!((mfu.half_unit - 0.0005).abs() < 1e-12);
         assert_eq!(with("-", |cells| cells.mfu()), None);
     }

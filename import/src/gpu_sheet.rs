@@ -92,10 +92,19 @@ mod tests {
     #[test]
     fn a_sheet_is_in_units_of_data_sheets() {
         let sheet = GpuSheet::parse("gpu.toml", SHEET).unwrap();
-        assert_eq!(sheet.gpu().name, "mine");
-        assert_eq!(sheet.gpu().bf16_flops_per_s, 1e14);
-        assert_eq!(sheet.gpu().fp8_flops_per_s, None);
-        assert_eq!(sheet.gpu().mem_bw_bytes_per_s, 2e9);
+        let expected = Gpu {
+            name: "mine",
+            description: "d",
+            bf16_flops_per_s: 1e14,
+            fp8_flops_per_s: None,
+            fp4_flops_per_s: None,
+            mem_bytes: 1000,
+            mem_bw_bytes_per_s: 2e9,
+            l2_bytes: 3,
+            sms: 4,
+            link_bytes_per_s: 5e9,
+        };
+        assert_eq!(*sheet.gpu(), expected);
         assert!(!sheet.toml().contains("fp8"));
     }
 
