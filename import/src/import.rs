@@ -146,6 +146,7 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
     let mut tables = Vec::new();
     for table in &source.tables {
         match layout.content(&table.path) {
+            _ if table.header.is_none() && table.is_empty() => leave(table, "an empty file"),
             Content::Table { operation, heads } => tables.push((table, operation, heads)),
             Content::NotImported(why) => leave(table, why),
             Content::Unknown => leave(table, "no table of this layout"),

@@ -129,22 +129,27 @@ impl<'a> File<'a> {
         let unread = |name: &str| !self.columns.read().any(|column| column == name);
         named
             .filter(|(_, name)| unread(name) || is_dtype(name))
-            .filter(|(place, _)| {
-                let mut values = BTreeSet::new();
-                let cells = self
-                    .table
-                    .rows
-                    .iter()
-                    .filter_map(|row| row.cells.get(*place));
-                for value in cells {
-                    values.insert(value);
-                    if values.len() > VALUES {
-                        return false;
-                    }
-                }
-                true
-            })
+            .filter(|(place, _)| self.is_choice(*place))
             .collect()
+    }
+
+    /// Whether a column has few values: it may say how a row was measured. One of fractions, most of them
+    /// different, is a measurement itself.
+    fn is_choice(&self, place: usize) -> bool {
+        let mut values = BTreeSet::new();
+        for value in self
+            .table
+            .rows
+            .iter()
+            .filter_map(|row| row.cells.get(place))
+        {
+            values.insert(value);
+            if values.len() > VALUES {
+                return false;
+            }
+        }
+        let is_fraction = |text: &&str| text.parse().is_ok_and(|value: f64| value.fract() != 0.0);
+        values.len() * 2 <= self.table.len() || !values.iter().any(is_fraction)
     }
 }
 
@@ -153,7 +158,12 @@ fn nearest(column: &str, header: &[String], columns: &Columns) -> Option<String>
     let free = header
         .iter()
         .filter(|name| !columns.read().any(|read| read == *name));
-    let scored = free.map(|name| (strsim::jaro_winkler(column, name), name));
+    let scored = free.map(|name| {
+        (
+            strsim::jaro_winkler(column, &name.to_ascii_lowercase()),
+            name,
+        )
+    });
     let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (best.0 >= 0.75).then(|| best.1.clone())
 }

@@ -84,6 +84,33 @@ fn cells_that_are_no_numbers_are_left_out_with_their_lines() {
 }
 
 #[test]
+fn a_column_that_tells_two_latencies_apart_is_asked_about_and_a_measurement_is_not() {
+    let text = "m,k,n,latency_us,kernel,tflops\n\
+        8,4096,4096,12.5,a,21.5\n8,4096,4096,13.5,b,19.9\n16,4096,4096,13,a,41.3\n";
+    let error = import(GEMM, text, &answers(H100)).unwrap_err();
+    let Error::Ambiguous { columns, .. } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(columns.into_keys().collect::<Vec<_>>(), ["kernel"]);
+    let repeated = text.replace(",b,", ",a,");
+    let import = import(GEMM, &repeated, &answers(H100)).unwrap();
+    assert!(finding(&import, "repeated").contains("8.0 % apart"));
+}
+
+#[test]
+fn a_file_without_anything_is_told() {
+    let files = [
+        (
+            GEMM.to_owned(),
+            "m,k,n,latency_us\n8,4096,4096,12.5\n".to_owned(),
+        ),
+        (DECODE.to_owned(), String::new()),
+    ];
+    let import = imported(Layout::InferSim, &files, &answers(H100)).unwrap();
+    assert_eq!(import.report.not_imported[0].why, "an empty file");
+}
+
+#[test]
 fn rows_at_the_floor_of_eager_launches_stay_unless_they_are_not_wanted() {
     let text =
         "batch_size,kv_len,latency_us\n1,512,22.5\n1,4096,22.9\n1,8192,23.1\n1,131072,190.5\n";
