@@ -22,10 +22,21 @@ use support::{failure, json, list};
 
 const SCHEMA: &str = "message table {
     REQUIRED BYTE_ARRAY framework (UTF8); REQUIRED BYTE_ARRAY version (UTF8);
-    REQUIRED BYTE_ARRAY gemm_dtype (UTF8);
+    REQUIRED BYTE_ARRAY device (UTF8); REQUIRED BYTE_ARRAY op_name (UTF8);
+    REQUIRED BYTE_ARRAY kernel_source (UTF8); REQUIRED BYTE_ARRAY gemm_dtype (UTF8);
     REQUIRED INT64 m; REQUIRED INT64 n; REQUIRED INT64 k;
     REQUIRED DOUBLE latency;
 }";
+
+/// The columns of text, in the order of the schema.
+const TEXTS: [&str; 6] = [
+    "VLLM",
+    "0.24.0",
+    "NVIDIA H100 80GB HBM3",
+    "gemm",
+    "torch",
+    "bfloat16",
+];
 
 /// A GEMM: m, n, k and milliseconds.
 type Row = (i64, i64, i64, f64);
@@ -39,11 +50,8 @@ fn write(path: &Path, rows: &[Row], compression: Compression) {
     let mut writer =
         SerializedFileWriter::new(file, schema, Arc::new(properties)).expect("a writer");
     let mut group = writer.next_row_group().expect("a row group");
-    for name in ["VLLM", "0.24.0", "bfloat16"] {
-        let mut column = group
-            .next_column()
-            .expect("a column")
-            .expect("three of text");
+    for name in TEXTS {
+        let mut column = group.next_column().expect("a column").expect("six of text");
         let values = vec![ByteArray::from(name); rows.len()];
         column
             .typed::<ByteArrayType>()
