@@ -7,8 +7,9 @@ use rooflut_roofline::Gpu;
 
 use crate::answers::Answers;
 use crate::defects::{mfu_peak, mfu_zero, ragged};
+use crate::file::File;
 use crate::kernel;
-use crate::read::{File, Readings};
+use crate::read::Readings;
 use crate::reading::{Reading, Reason};
 use crate::report::Finding;
 

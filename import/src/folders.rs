@@ -24,7 +24,7 @@ pub(crate) fn foreign(
     let mut groups = BTreeMap::<&str, BTreeSet<&str>>::new();
     let of_paths: Vec<(&str, &str, &str)> = paths
         .iter()
-        .filter_map(|path| Some((*path, group(layout, path), layout.gpu_folder(path)?)))
+        .filter_map(|path| Some((*path, group(layout, path), gpu_folder(layout, path)?)))
         .collect();
     for (_, group, folder) in &of_paths {
         groups.entry(group).or_default().insert(folder);
@@ -63,6 +63,30 @@ pub(crate) fn foreign(
         true => Ok(foreign),
         false => Err(asked),
     }
+}
+
+/// The folder that names the GPU of the file at `path`.
+fn gpu_folder(layout: Layout, path: &str) -> Option<&str> {
+    let (folders, _) = path.rsplit_once('/')?;
+    let mut folders = folders.rsplit('/').peekable();
+    match layout {
+        Layout::InferSim | Layout::Blis => folders.next().filter(|name| !is_kind(name)),
+        Layout::Vidur => loop {
+            let folder = folders.next()?;
+            if matches!(folders.peek(), Some(&"compute" | &"network")) {
+                return Some(folder);
+            }
+        },
+        Layout::AiConfigurator => None,
+    }
+}
+
+/// Whether a folder of InferSim's tree says what is measured, not on which GPU.
+fn is_kind(folder: &str) -> bool {
+    matches!(
+        folder,
+        "gemm" | "grouped_gemm" | "mha" | "mla" | "prefill" | "decode" | "bench_data"
+    )
 }
 
 /// Files whose folders are named alike: Vidur names GPUs for kernels, nodes for collectives.
@@ -147,5 +171,17 @@ mod tests {
         ];
         let found = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap();
         assert_eq!(found.into_keys().collect::<Vec<_>>(), [tree[1], tree[3]]);
+    }
+
+    #[test]
+    fn the_folder_of_the_gpu_is_found() {
+        assert_eq!(
+            gpu_folder(Layout::Blis, "mha/decode/h100/1-1-128.csv"),
+            Some("h100")
+        );
+        assert_eq!(gpu_folder(Layout::Blis, "gemm/data.csv"), None);
+        let vidur = "profiling/compute/a40/org/model/mlp.csv";
+        assert_eq!(gpu_folder(Layout::Vidur, vidur), Some("a40"));
+        assert_eq!(gpu_folder(Layout::Vidur, "mlp.csv"), None);
     }
 }

@@ -9,10 +9,11 @@ use crate::Error;
 use crate::answers::Answers;
 use crate::asked::{self, Asked};
 use crate::defects::variants;
+use crate::file::{self, File};
 use crate::findings::{About, Findings};
 use crate::folders;
 use crate::layout::{Content, Heads, Layout};
-use crate::read::{self, File, Readings};
+use crate::read::{self, Readings};
 use crate::reading::{LeftOut, Reason};
 use crate::report::{FileRead, LeftOutRows, NotImported, ReasonCount, Report, TableCount, ranges};
 use crate::set::{self, SetFile};
@@ -66,7 +67,7 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
         .iter()
         .map(|(table, operation, heads)| File::try_new(layout, table, *operation, *heads, answers))
         .collect::<Result<Vec<_>, Error>>()?;
-    read::check_conditions(&files, answers)?;
+    file::check_conditions(&files, answers)?;
     let mut read = read::read(layout, &files, answers);
     let gpu = complete.gpu.gpu();
     let mut findings = Findings::default();

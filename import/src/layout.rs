@@ -106,22 +106,6 @@ impl Layout {
             _ => Content::Unknown,
         }
     }
-
-    /// The folder that names the GPU of the file at `path`.
-    pub(crate) fn gpu_folder(self, path: &str) -> Option<&str> {
-        let (folders, _) = path.rsplit_once('/')?;
-        let mut folders = folders.rsplit('/').peekable();
-        match self {
-            Layout::InferSim | Layout::Blis => folders.next().filter(|name| !is_kind(name)),
-            Layout::Vidur => loop {
-                let folder = folders.next()?;
-                if matches!(folders.peek(), Some(&"compute" | &"network")) {
-                    return Some(folder);
-                }
-            },
-            Layout::AiConfigurator => None,
-        }
-    }
 }
 
 impl fmt::Display for Layout {
@@ -135,14 +119,6 @@ const fn table(operation: OperationKind) -> Content {
         operation,
         heads: None,
     }
-}
-
-/// Whether a folder of InferSim's tree says what is measured, not on which GPU.
-fn is_kind(folder: &str) -> bool {
-    matches!(
-        folder,
-        "gemm" | "grouped_gemm" | "mha" | "mla" | "prefill" | "decode" | "bench_data"
-    )
 }
 
 /// A file of InferSim's tree; the nearest folder that names a kind counts.
@@ -285,17 +261,5 @@ mod tests {
                 "{path}: {content:?}"
             );
         }
-    }
-
-    #[test]
-    fn the_folder_of_the_gpu_is_found() {
-        assert_eq!(
-            Layout::Blis.gpu_folder("mha/decode/h100/1-1-128.csv"),
-            Some("h100")
-        );
-        assert_eq!(Layout::Blis.gpu_folder("gemm/data.csv"), None);
-        let vidur = "profiling/compute/a40/org/model/mlp.csv";
-        assert_eq!(Layout::Vidur.gpu_folder(vidur), Some("a40"));
-        assert_eq!(Layout::Vidur.gpu_folder("mlp.csv"), None);
     }
 }

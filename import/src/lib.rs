@@ -52,6 +52,7 @@ mod cells;
 mod decimal;
 mod defects;
 mod error;
+mod file;
 mod findings;
 mod folders;
 mod gpu_sheet;

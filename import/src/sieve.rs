@@ -9,8 +9,8 @@ use crate::Error;
 use crate::answers::FloorRows;
 use crate::defects::repeated::Latency;
 use crate::defects::{eager_floor, physics, points, repeated, warm_up};
+use crate::file::File;
 use crate::findings::Findings;
-use crate::read::File;
 use crate::reading::{Cause, LeftOut, Reading, Reason};
 use crate::report::counted;
 

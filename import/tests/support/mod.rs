@@ -8,6 +8,8 @@
     reason = "a helper of tests fails as tests do"
 )]
 
+pub(crate) mod generate;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
