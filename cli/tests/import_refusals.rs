@@ -177,3 +177,21 @@ fn without_a_reader_of_parquet_the_message_says_how_to_get_one() {
     let message = place.refused("aiconfigurator", src.path().to_str().expect("UTF-8"), &SAID);
     assert!(message.contains("--features parquet"), "{message}");
 }
+
+#[test]
+fn a_set_is_not_called_as_one_of_the_librarys() {
+    let place = Place::new();
+    let said = [&SAID[..], &TREE, &["--name", "h200"]].concat();
+    let message = place.refused("blis", &fixture("blis"), &said);
+    assert!(
+        message.starts_with("--name: expected another name"),
+        "{message}"
+    );
+    // Nor is its folder's name taken for one.
+    let dest = place.folder.path().join("h100");
+    let dest = dest.to_str().expect("UTF-8");
+    let src = fixture("blis");
+    let arguments = [&["import", "blis", &src, dest][..], &SAID, &TREE].concat();
+    let message = failure(&arguments);
+    assert!(message.contains("--name ("), "{message}");
+}

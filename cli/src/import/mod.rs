@@ -12,6 +12,7 @@ use std::fs;
 use std::path::Path;
 
 use rooflut::hardware::gpus;
+use rooflut::table::sets;
 use rooflut_import::{Answers, FloorRows, GpuSheet, MeasuredGpu, import};
 
 use self::destination::Destination;
@@ -36,7 +37,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
 
 fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Error> {
     let common = Answers {
-        name: set.name.clone().or_else(|| set_name(folder)),
+        name: match &set.name {
+            Some(name) => Some(given_name(name)?),
+            None => set_name(folder),
+        },
         gpu: gpu(set)?,
         engine: set.engine.clone(),
         timing: set.timing.clone(),
@@ -90,9 +94,24 @@ fn sheet(path: &Path) -> Result<GpuSheet, Error> {
         .map_err(|error| Error::Import(ImportError::Files(error)))
 }
 
+/// The name that was given; that of a built-in set is taken.
+fn given_name(name: &str) -> Result<String, Error> {
+    match is_built_in(name) {
+        true => Err(Error::Arguments(format!(
+            "--name: expected another name than that of a built-in set, found {name}; name another"
+        ))),
+        false => Ok(name.to_owned()),
+    }
+}
+
+fn is_built_in(name: &str) -> bool {
+    sets::ALL.into_iter().any(|set| set.name == name)
+}
+
 /// The name of the folder, if a set may be called so.
 fn set_name(folder: &str) -> Option<String> {
     let simple = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let starts = folder.starts_with(|c: char| c.is_ascii_lowercase());
-    (starts && folder.chars().all(simple) && folder != "all").then(|| folder.to_owned())
+    (starts && folder.chars().all(simple) && folder != "all" && !is_built_in(folder))
+        .then(|| folder.to_owned())
 }
