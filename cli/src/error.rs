@@ -14,6 +14,7 @@ use rooflut_validation::Tally;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::config_error::ConfigError;
+use crate::import::ImportError;
 use crate::output::{count, scientific};
 use crate::refusal::Refusal;
 use crate::rejections::Rejected;
@@ -116,6 +117,8 @@ pub(crate) enum Error {
     Lengths { path: PathBuf, error: LengthsError },
     /// A trace is not what it should be.
     Trace { path: PathBuf, error: TraceError },
+    /// Published tables do not become a table set.
+    Import(ImportError),
     /// A CSV of measured kernels, or a set of them, is not what it should be.
     Measurements(rooflut_codegen::Error),
     /// No row of a CSV of measured kernels can be compared with a set.
@@ -291,6 +294,7 @@ impl fmt::Display for Error {
             }
             Error::Lengths { path, error } => write_placed(f, path, error.line, &error.problem),
             Error::Trace { path, error } => write_placed(f, path, error.line, &error.problem),
+            Error::Import(error) => error.fmt(f),
             Error::Measurements(error) => error.fmt(f),
             Error::NothingScored { path, set, skipped } => {
                 let told = |tally: &Tally| format!("{}: {}", tallied::rows(tally), tally.text);

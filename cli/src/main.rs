@@ -16,6 +16,7 @@ mod error;
 mod fields;
 mod fleet;
 mod goodput;
+mod import;
 mod load;
 mod lookup;
 mod lookup_output;
@@ -84,6 +85,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Step(args) => step::run(args)?.into(),
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),
+        Command::Import(args) => import::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
         Command::Engines(args) => engines::run(args)?.into(),
         Command::Validate(args) => validate::run(args)?,

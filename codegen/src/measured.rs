@@ -83,7 +83,7 @@ impl fmt::Display for OperationKind {
 }
 
 /// A kernel and the point at which it was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MeasuredKernel {
     /// Dense matrix multiplication.
     Gemm {

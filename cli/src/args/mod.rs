@@ -1,6 +1,7 @@
 //! The arguments.
 
 mod disaggregation;
+mod import;
 mod leading;
 mod lookup;
 mod policy;
@@ -22,6 +23,7 @@ use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 
 pub(crate) use disaggregation::DisaggregationArgs;
+pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
 pub(crate) use policy::{PolicyArgs, PolicyName, Switch};
 pub(crate) use run::{RunArgs, ServerArgs};
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Lookup(LookupArgs),
     /// List the compiled-in tables: operations, shapes, ranges, sources; score them.
     Tables(TablesArgs),
+    /// Make a table set of what others published: InferSim, BLIS, AIConfigurator, Vidur.
+    Import(Box<ImportArgs>),
     /// List the models known by name.
     Models(ListArgs),
     /// List the engine stacks: scheduling, and what each adds to the kernels.

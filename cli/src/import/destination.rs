@@ -1,0 +1,126 @@
+//! The folder of a set: written whole or not at all.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use rooflut_codegen::FILES;
+use rooflut_import::SetFile;
+
+use super::error::ImportError;
+use crate::error::Error;
+
+/// The report beside the files of a set.
+pub(crate) const REPORT: &str = "import-report.txt";
+
+/// The data sheets that a set may name.
+const GPUS: &str = include_str!("../../../bench_data/gpus.toml");
+
+/// A folder that may be written.
+pub(crate) struct Destination {
+    folder: PathBuf,
+    name: String,
+}
+
+impl Destination {
+    /// A folder that is new or empty, or that holds nothing but a set that is to be replaced.
+    pub(crate) fn try_new(path: &Path, force: bool) -> Result<Destination, Error> {
+        let refuse = |problem| {
+            Err(Error::Import(ImportError::Destination {
+                path: path.to_owned(),
+                problem,
+            }))
+        };
+        // A link is followed, so that it stays one.
+        let folder = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let Some(name) = folder.file_name() else {
+            return refuse("expected the name of a folder; name one");
+        };
+        let name = name.to_string_lossy().into_owned();
+        if folder.exists() {
+            if !folder.is_dir() {
+                return refuse("expected a folder, found a file; name another");
+            }
+            let inside = names(&folder).map_err(|error| write_error(path, error))?;
+            let is_of_set = |name: &String| name == REPORT || FILES.contains(&name.as_str());
+            if !inside.is_empty() && !force {
+                return refuse(
+                    "expected a new or empty folder, found files; name another, or --force to replace a set",
+                );
+            }
+            if !inside.iter().all(is_of_set) {
+                return refuse(
+                    "expected nothing but a table set to replace, found other files; name another",
+                );
+            }
+        }
+        Ok(Destination { folder, name })
+    }
+
+    /// The name of the folder.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes the files beside the folder, checks that they are a set, and moves them to their place.
+    pub(crate) fn write(&self, files: &[SetFile], report: &str) -> Result<(), Error> {
+        let parent = match self.folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let failed = |error| write_error(&self.folder, error);
+        let beside = Beside::create(parent).map_err(failed)?;
+        // Messages of the check name the folder of the set.
+        let set = beside.0.join(&self.name);
+        fs::create_dir(&set).map_err(failed)?;
+        for SetFile { name, text } in files {
+            fs::write(set.join(name), text).map_err(failed)?;
+        }
+        rooflut_codegen::read_set(&set, GPUS)
+            .map_err(|error| Error::Import(ImportError::Refused(error)))?;
+        fs::write(set.join(REPORT), report).map_err(failed)?;
+        if !self.folder.exists() {
+            return fs::rename(&set, &self.folder).map_err(failed);
+        }
+        let old = beside.0.join("old");
+        fs::rename(&self.folder, &old).map_err(failed)?;
+        fs::rename(&set, &self.folder).map_err(|error| {
+            // What was there stays; the first failure is the one to tell.
+            let _ = fs::rename(&old, &self.folder);
+            failed(error)
+        })
+    }
+}
+
+/// A folder beside the destination that leaves nothing behind.
+struct Beside(PathBuf);
+
+impl Beside {
+    fn create(parent: &Path) -> io::Result<Beside> {
+        let path = parent.join(format!(".rooflut-import.{}.tmp", process::id()));
+        fs::create_dir(&path)?;
+        Ok(Beside(path))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // A failure to clean up has no reader.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = fs::read_dir(folder)?;
+    entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect()
+}
+
+fn write_error(path: &Path, error: io::Error) -> Error {
+    Error::Write {
+        path: path.to_owned(),
+        error,
+    }
+}

@@ -1,0 +1,106 @@
+//! What `rooflut import` prints.
+
+use std::path::Path;
+
+use rooflut::table::sets;
+use rooflut_import::{Report, SetFile};
+use serde::Serialize;
+
+use super::destination::REPORT;
+use crate::error::Error;
+use crate::output::{Align, Grid, count, json, plural, wrapped};
+
+/// For programs.
+#[derive(Serialize)]
+struct ImportJson<'r> {
+    dest: String,
+    files_written: Vec<&'static str>,
+    #[serde(flatten)]
+    report: &'r Report,
+}
+
+/// For programs.
+pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result<String, Error> {
+    json(&ImportJson {
+        dest: dest.display().to_string(),
+        files_written: written(files),
+        report,
+    })
+}
+
+/// For people.
+pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
+    let mut text = format!("{} from files of {}\n\n", dest.display(), report.layout);
+    text.push_str(&wrapped(
+        "set",
+        &format!("{} for {}", report.set, report.gpu),
+    ));
+    text.push_str(&wrapped("files", &written(files).join(", ")));
+    for (index, finding) in report.findings.iter().enumerate() {
+        let label = if index == 0 { "found" } else { "" };
+        let about = match finding.operation {
+            "" => finding.defect.to_owned(),
+            operation => format!("{operation}, {}", finding.defect),
+        };
+        text.push_str(&wrapped(label, &format!("{about}: {}", finding.text)));
+    }
+    for (index, file) in report.not_imported.iter().enumerate() {
+        let label = if index == 0 { "not read" } else { "" };
+        let rows = file.rows.map_or(String::new(), |rows| {
+            format!(", {}", plural(rows as u64, "row"))
+        });
+        text.push_str(&wrapped(
+            label,
+            &format!("{}{rows}: {}", file.path, file.why),
+        ));
+    }
+    text.push('\n');
+    text.push_str(&counts(report).render(2));
+    let tables = files
+        .iter()
+        .map(|file| file.name)
+        .find(|name| name.ends_with(".csv"));
+    if let Some(table) = tables {
+        let known = sets::ALL.into_iter().map(|set| set.name);
+        let gpu = known
+            .clone()
+            .find(|name| *name == report.gpu)
+            .unwrap_or("h100");
+        text.push_str(&format!(
+            "\n{REPORT} has every row that was left out. Try next: rooflut tables score {} --gpu {gpu}\n",
+            dest.join(table).display()
+        ));
+    }
+    text
+}
+
+/// What became of the measurements: each is written or has a reason.
+fn counts(report: &Report) -> Grid {
+    let mut grid = Grid::new(&[
+        ("table", Align::Left),
+        ("measurements", Align::Right),
+        ("", Align::Left),
+    ]);
+    for table in &report.tables {
+        let number = |rows: usize| count(rows as u64);
+        grid.row(vec![
+            table.operation.to_owned(),
+            number(table.read),
+            "read".to_owned(),
+        ]);
+        grid.row(vec![
+            String::new(),
+            number(table.written),
+            "written".to_owned(),
+        ]);
+        for left_out in &table.left_out {
+            let reason = format!("left out: {}", left_out.reason);
+            grid.row(vec![String::new(), number(left_out.rows), reason]);
+        }
+    }
+    grid
+}
+
+fn written(files: &[SetFile]) -> Vec<&'static str> {
+    files.iter().map(|file| file.name).chain([REPORT]).collect()
+}

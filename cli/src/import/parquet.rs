@@ -1,0 +1,58 @@
+//! Reads parquet tables.
+
+use std::fs::File;
+use std::path::Path;
+
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use rooflut_import::SourceTable;
+
+use super::error::ImportError;
+use crate::error::Error;
+
+/// The rows of a parquet file, as text.
+pub(crate) fn read(path: &Path, named: &str) -> Result<SourceTable, Error> {
+    let file = File::open(path).map_err(|error| Error::Read {
+        path: path.to_owned(),
+        error,
+    })?;
+    let refuse = |error: ParquetError| {
+        Error::Import(ImportError::Parquet {
+            path: path.to_owned(),
+            problem: error.to_string().replace('\n', ", "),
+        })
+    };
+    let reader = SerializedFileReader::new(file).map_err(refuse)?;
+    let schema = reader.metadata().file_metadata().schema();
+    let header = schema
+        .get_fields()
+        .iter()
+        .map(|field| field.name().to_owned());
+    let header: Vec<String> = header.collect();
+    let rows = reader.get_row_iter(None).map_err(refuse)?;
+    let rows = rows
+        .map(|row| {
+            let cells = row.map_err(refuse)?.into_columns();
+            Ok(cells
+                .into_iter()
+                .map(|(_, cell)| text(cell))
+                .collect::<Vec<String>>())
+        })
+        .collect::<Result<Vec<Vec<String>>, Error>>()?;
+    Ok(SourceTable::of_rows(named, header, rows))
+}
+
+/// The shortest text that reads back as the same value; of an `f32` the shortest that is the same `f32`,
+/// because that is what was meant.
+fn text(cell: Field) -> String {
+    match cell {
+        Field::Null => String::new(),
+        Field::Str(text) => text,
+        Field::Float(number) => number.to_string(),
+        Field::Double(number) => number.to_string(),
+        // Texts whose column does not say that it holds text.
+        Field::Bytes(bytes) => String::from_utf8_lossy(bytes.data()).into_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The files that are imported.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rooflut_import::{Content, Layout, NotImported, Source, SourceTable};
+
+use super::error::ImportError;
+#[cfg(feature = "parquet")]
+use super::parquet;
+use crate::error::Error;
+
+/// Reads all files of a layout in `src`, a file or a folder, but those of `skip`.
+pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source, Error> {
+    let mut found = Vec::new();
+    let metadata = fs::metadata(src).map_err(|error| read_error(src, error))?;
+    match metadata.is_dir() {
+        true => walk(src, &mut Vec::new(), &mut BTreeSet::new(), &mut found)?,
+        false => found.push((src.to_owned(), spelled(src))),
+    }
+    // The folders above SRC say what a file is, too: SRC may be `bench_data/gemm/h100`.
+    let above = match metadata.is_dir() {
+        true => format!("{}/", spelled(src)),
+        false => String::new(),
+    };
+    let mut source = Source {
+        layout,
+        tables: Vec::new(),
+        not_imported: Vec::new(),
+    };
+    for (path, inside) in found {
+        let named = format!("{above}{inside}");
+        let content = layout.content(&named);
+        if content == Content::Unknown {
+            continue;
+        }
+        let mut leave = |why: &str| {
+            source.not_imported.push(NotImported {
+                path: named.clone(),
+                rows: None,
+                why: why.to_owned(),
+            });
+        };
+        if skip.iter().any(|skipped| is_skipped(&inside, skipped)) {
+            leave("left out by --skip");
+            continue;
+        }
+        match (table(&path, &named), content) {
+            (Ok(table), _) => source.tables.push(table),
+            // What is not imported anyway need not be readable.
+            (Err(_), Content::NotImported(why)) => leave(why),
+            (Err(error), _) => return Err(error),
+        }
+    }
+    Ok(source)
+}
+
+/// Whether a path is the one that is skipped, or below it.
+fn is_skipped(path: &str, skipped: &str) -> bool {
+    let skipped = skipped.trim_start_matches("./").trim_end_matches('/');
+    let rest = path.strip_prefix(skipped);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// All files below a folder with their paths in it, in the order of these.
+fn walk(
+    folder: &Path,
+    above: &mut Vec<String>,
+    seen: &mut BTreeSet<PathBuf>,
+    found: &mut Vec<(PathBuf, String)>,
+) -> Result<(), Error> {
+    // A link may lead back to where it is.
+    let real = fs::canonicalize(folder).map_err(|error| read_error(folder, error))?;
+    if !seen.insert(real) {
+        return Ok(());
+    }
+    let entries = fs::read_dir(folder).map_err(|error| read_error(folder, error))?;
+    let mut paths = entries
+        .map(|entry| Ok(entry.map_err(|error| read_error(folder, error))?.path()))
+        .collect::<Result<Vec<PathBuf>, Error>>()?;
+    paths.sort();
+    for path in paths {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        // Hidden files belong to editors and version control.
+        if name.starts_with('.') {
+            continue;
+        }
+        above.push(name);
+        match path.is_dir() {
+            true => walk(&path, above, seen, found)?,
+            false => found.push((path, above.join("/"))),
+        }
+        above.pop();
+    }
+    Ok(())
+}
+
+/// A path with `/` between its folders.
+fn spelled(path: &Path) -> String {
+    let spelled = path
+        .to_string_lossy()
+        .replace(std::path::MAIN_SEPARATOR, "/");
+    spelled.trim_end_matches('/').to_owned()
+}
+
+fn table(path: &Path, named: &str) -> Result<SourceTable, Error> {
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "parquet")
+    {
+        #[cfg(feature = "parquet")]
+        return parquet::read(path, named);
+        #[cfg(not(feature = "parquet"))]
+        return Err(Error::Import(ImportError::NoParquet {
+            path: path.to_owned(),
+        }));
+    }
+    let bytes = fs::read(path).map_err(|error| read_error(path, error))?;
+    SourceTable::of_csv(named, &bytes).map_err(|error| Error::Import(ImportError::Files(error)))
+}
+
+fn read_error(path: &Path, error: std::io::Error) -> Error {
+    Error::Read {
+        path: path.to_owned(),
+        error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_or_a_whole_folder_is_skipped() {
+        assert!(is_skipped("gemm/h100/data.csv", "gemm/h100/data.csv"));
+        assert!(is_skipped("gemm/h100/data.csv", "./gemm/"));
+        assert!(!is_skipped("gemm/h100/data.csv", "gem"));
+        assert!(!is_skipped("gemm/h100/data.csv", "h100"));
+    }
+}

@@ -1,0 +1,104 @@
+//! Values of the arguments of `rooflut import`.
+
+use rooflut::hardware::{Dtype, Gpu, gpus};
+use rooflut_codegen::OperationKind;
+use rooflut_import::{Condition, Statistic};
+
+use crate::suggest::nearest;
+use crate::value;
+
+/// A GPU by its name.
+pub(crate) fn gpu(text: &str) -> Result<Gpu, String> {
+    let known = || gpus::ALL.into_iter();
+    let found = known().find(|gpu| gpu.name.eq_ignore_ascii_case(text));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = known().map(|gpu| gpu.name).collect();
+        let nearest = nearest(text, names.iter().copied());
+        let hint = match nearest.is_empty() {
+            true => String::new(),
+            false => format!(" (nearest: {})", nearest.join(", ")),
+        };
+        format!(
+            "unknown GPU{hint}; expected one of {}, or --gpu-sheet with the data sheet of another",
+            names.join(", ")
+        )
+    })
+}
+
+/// A positive number.
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a positive, finite number".to_owned()),
+    }
+}
+
+/// A statistic by its name.
+pub(crate) fn statistic(text: &str) -> Result<Statistic, String> {
+    let found = Statistic::ALL
+        .into_iter()
+        .find(|statistic| statistic.name() == text);
+    let names = || Statistic::ALL.map(Statistic::name).join(", ");
+    found.ok_or_else(|| format!("expected one of {}", names()))
+}
+
+/// `fp8_static=fp8`.
+pub(crate) fn dtype_name(text: &str) -> Result<(String, Dtype), String> {
+    let (name, dtype) = pair(text, "NAME=DTYPE, as fp8_static=fp8")?;
+    Ok((name.to_owned(), value::dtype(dtype)?))
+}
+
+/// `gemm=m,k,n,latency_us`.
+pub(crate) fn header(text: &str) -> Result<(OperationKind, Vec<String>), String> {
+    let (operation, columns) = pair(text, "OPERATION=COLUMNS, as gemm=m,k,n,latency_us")?;
+    let columns = columns.split(',').map(|column| column.trim().to_owned());
+    Ok((value::operation(operation)?, columns.collect()))
+}
+
+/// `gemm=3.7`.
+pub(crate) fn t0(text: &str) -> Result<(OperationKind, f64), String> {
+    let (operation, t0_us) = pair(text, "OPERATION=MICROSECONDS, as gemm=3.7")?;
+    Ok((value::operation(operation)?, positive(t0_us)?))
+}
+
+/// `kernel_source=torch`.
+pub(crate) fn condition(text: &str) -> Result<Condition, String> {
+    let (column, value) = pair(text, "COLUMN=VALUE, as kernel_source=torch")?;
+    Ok(Condition {
+        column: column.to_owned(),
+        value: value.to_owned(),
+    })
+}
+
+fn pair<'t>(text: &'t str, expected: &str) -> Result<(&'t str, &'t str), String> {
+    let parts = text
+        .split_once('=')
+        .filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    parts.ok_or_else(|| format!("expected {expected}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_need_both_sides() {
+        assert_eq!(dtype_name("int8=fp8"), Ok(("int8".to_owned(), Dtype::Fp8)));
+        assert_eq!(t0("decode=9"), Ok((OperationKind::Decode, 9.0)));
+        assert_eq!(header("gemm=m, k").unwrap().1, ["m", "k"]);
+        assert_eq!(condition("a=b=c").unwrap().value, "b=c");
+        for wrong in ["", "a", "=b", "a=", "gemm=0", "gemm=-1"] {
+            assert!(t0(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_gpu_is_known_by_its_name() {
+        assert_eq!(gpu("H100").unwrap().name, "h100");
+        let message = gpu("h800").unwrap_err();
+        assert!(
+            message.contains("nearest: h") && message.contains("--gpu-sheet"),
+            "{message}"
+        );
+    }
+}

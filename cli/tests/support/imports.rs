@@ -1,0 +1,126 @@
+//! Imports of made-up files.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{failure, json, list, text};
+
+const FIXTURES: &str = "cli/tests/fixtures/import";
+
+/// What no file of any layout says.
+pub(crate) const SAID: [&str; 10] = [
+    "--gpu",
+    "h100",
+    "--timing",
+    "made up",
+    "--source",
+    "a test",
+    "--license",
+    "MIT",
+    "--date",
+    "2026-01-31",
+];
+
+/// For InferSim's and BLIS's trees.
+pub(crate) const TREE: [&str; 6] = [
+    "--engine",
+    "DeepGEMM",
+    "--gemm-dtype",
+    "fp8_block",
+    "--kv-dtype",
+    "bf16",
+];
+
+/// A place for a set that does not exist yet, below a folder that goes with the value.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        Place {
+            folder: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    pub(crate) fn dest(&self) -> PathBuf {
+        self.folder.path().join("mine")
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.dest().join(file)).expect("a file of the set")
+    }
+
+    /// The arguments that import `src` to here.
+    pub(crate) fn arguments(&self, layout: &str, src: &str, more: &[&str]) -> Vec<String> {
+        let dest = self.dest();
+        let dest = dest.to_str().expect("UTF-8");
+        let given = ["import", layout, src, dest]
+            .into_iter()
+            .chain(more.iter().copied());
+        given.map(str::to_owned).collect()
+    }
+
+    pub(crate) fn import(&self, layout: &str, src: &str, more: &[&str]) -> Value {
+        let arguments = self.arguments(layout, src, more);
+        let answer = json(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        for table in list(&answer, "/tables") {
+            let left_out: u64 = list(table, "/left_out")
+                .iter()
+                .map(|reason| rows(reason, "/rows"))
+                .sum();
+            assert_eq!(
+                rows(table, "/read"),
+                rows(table, "/written") + left_out,
+                "{table}"
+            );
+        }
+        answer
+    }
+
+    pub(crate) fn refused(&self, layout: &str, src: &str, more: &[&str]) -> String {
+        let arguments = self.arguments(layout, src, more);
+        let message = failure(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let left: Vec<_> = self.folder.path().read_dir().expect("a folder").collect();
+        assert!(
+            left.iter()
+                .flatten()
+                .all(|entry| entry.file_name() == "mine"),
+            "{left:?}"
+        );
+        message
+    }
+}
+
+/// A number of rows in an answer.
+pub(crate) fn rows(value: &Value, pointer: &str) -> u64 {
+    let found = value.pointer(pointer).and_then(Value::as_u64);
+    found.unwrap_or_else(|| panic!("no number at {pointer} of {value}"))
+}
+
+pub(crate) fn fixture(layout: &str) -> String {
+    format!("{FIXTURES}/{layout}")
+}
+
+/// What was written of an operation, and how many were left out for reasons that have `reason` in them.
+pub(crate) fn counts(answer: &Value, operation: &str, reason: &str) -> (u64, u64) {
+    let mut tables = list(answer, "/tables").iter();
+    let table = tables
+        .find(|table| text(table, "/operation") == operation)
+        .expect("the operation");
+    let left_out = list(table, "/left_out")
+        .iter()
+        .filter(|left_out| text(left_out, "/reason").contains(reason));
+    (
+        rows(table, "/written"),
+        left_out.map(|left_out| rows(left_out, "/rows")).sum(),
+    )
+}
+
+pub(crate) fn has_finding(answer: &Value, operation: &str, defect: &str) -> bool {
+    let mut findings = list(answer, "/findings").iter();
+    findings.any(|found| text(found, "/operation") == operation && text(found, "/defect") == defect)
+}

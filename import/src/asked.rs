@@ -1,0 +1,266 @@
+//! What has to be asked for: all at once.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use rooflut_codegen::OperationKind;
+use rooflut_roofline::Dtype;
+
+use crate::answers::{Answers, MeasuredGpu};
+use crate::layout::{Content, Layout};
+use crate::table::SourceTable;
+
+/// Something that the files do not say.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Asked {
+    /// The flag that says it.
+    pub flag: String,
+    /// What it is, with values or an example.
+    pub meaning: String,
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.flag, self.meaning)
+    }
+}
+
+/// What `set.toml` says, complete.
+pub(crate) struct Complete<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) gpu: &'a MeasuredGpu,
+    pub(crate) engine: String,
+    pub(crate) timing: &'a str,
+    pub(crate) source: &'a str,
+    pub(crate) license: &'a str,
+    pub(crate) date: &'a str,
+}
+
+/// The answers if none is missing, else what is. `known` are the names of GPUs.
+pub(crate) fn complete<'a>(
+    layout: Layout,
+    tables: &[&SourceTable],
+    answers: &'a Answers,
+    known: &[&str],
+) -> Result<Complete<'a>, Vec<Asked>> {
+    let mut asked = Vec::new();
+    let mut ask = |flag: &str, meaning: &str| {
+        asked.push(Asked {
+            flag: flag.to_owned(),
+            meaning: meaning.to_owned(),
+        });
+    };
+    if answers.gpu.is_none() {
+        ask(
+            "--gpu",
+            &format!(
+                "what was measured: {}, or --gpu-sheet for another",
+                known.join(", ")
+            ),
+        );
+    }
+    let dtypes = Dtype::ALL.map(Dtype::name).join(", ");
+    for (flag, meaning) in formats(layout, tables, answers) {
+        ask(&flag, &meaning.replace("DTYPES", &dtypes));
+    }
+    if answers.name.is_none() {
+        ask(
+            "--name",
+            "of the set: lower-case letters, digits and hyphens",
+        );
+    }
+    let engine = answers.engine.clone().or_else(|| engine(layout, tables));
+    if engine.is_none() {
+        ask(
+            "--engine",
+            "the stack that ran the kernels, like \"vLLM 0.24.0: FlashAttention-3\"",
+        );
+    }
+    if answers.timing.is_none() {
+        ask(
+            "--timing",
+            "how, like \"CUDA graph replay\" or \"eager, launch included\"",
+        );
+    }
+    if answers.source.is_none() {
+        ask("--source", "where the files are from, with the commit");
+    }
+    if answers.license.is_none() {
+        ask("--license", "of the files, like Apache-2.0");
+    }
+    if answers.date.is_none() {
+        ask(
+            "--date",
+            "of the measurement or of its publication, like 2026-01-31",
+        );
+    }
+    let complete = complete_of(answers, engine);
+    match complete {
+        Some(complete) if asked.is_empty() => Ok(complete),
+        _ => Err(asked),
+    }
+}
+
+fn complete_of(answers: &Answers, engine: Option<String>) -> Option<Complete<'_>> {
+    Some(Complete {
+        name: answers.name.as_deref()?,
+        gpu: answers.gpu.as_ref()?,
+        engine: engine?,
+        timing: answers.timing.as_deref()?,
+        source: answers.source.as_deref()?,
+        license: answers.license.as_deref()?,
+        date: answers.date.as_deref()?,
+    })
+}
+
+/// Flags for columns that files do not have.
+fn formats(
+    layout: Layout,
+    tables: &[&SourceTable],
+    answers: &Answers,
+) -> BTreeSet<(String, String)> {
+    let mut asked = BTreeSet::new();
+    let mut ask = |flag: String, meaning: String| asked.insert((flag, meaning));
+    for table in tables {
+        let Content::Table { operation, .. } = layout.content(&table.path) else {
+            continue;
+        };
+        let path = &table.path;
+        let Some(header) = table.header.as_deref().or(answers.header_of(operation)) else {
+            let columns = layout.columns(operation, answers).required.join(",");
+            ask(
+                format!("--header {operation}=COLUMNS"),
+                format!("{path} has no header; its columns in order, among them {columns}"),
+            );
+            continue;
+        };
+        let has = |column: &str| header.iter().any(|name| name == column);
+        let says_dtype = layout == Layout::AiConfigurator || has("dtype");
+        let counted = operation != OperationKind::AllReduce;
+        if counted && !says_dtype && answers.dtype_of(operation).is_none() {
+            let (flag, hint) = match (layout, operation) {
+                (Layout::Vidur, _) => ("--dtype", ""),
+                (_, OperationKind::Gemm) => ("--gemm-dtype", "; InferSim's GEMMs are fp8_block"),
+                _ => ("--dtype", ""),
+            };
+            ask(
+                flag.to_owned(),
+                format!("format of the math of {operation}: DTYPES{hint}"),
+            );
+        }
+        let attention = matches!(operation, OperationKind::Prefill | OperationKind::Decode);
+        let says_kv = layout == Layout::AiConfigurator || has("kv_dtype");
+        if attention && !says_kv && answers.kv_dtype.is_none() {
+            ask(
+                "--kv-dtype".to_owned(),
+                "format of the KV cache: bf16, fp8".to_owned(),
+            );
+        }
+        let in_elements = layout == Layout::AiConfigurator && !counted;
+        if in_elements && !has("allreduce_dtype") && answers.element_bytes.is_none() {
+            let meaning = "bytes of an element of a message: 2 for bf16".to_owned();
+            ask("--element-bytes".to_owned(), meaning);
+        }
+    }
+    asked
+}
+
+/// What AIConfigurator's tables say of the stack: `VLLM 0.24.0`.
+fn engine(layout: Layout, tables: &[&SourceTable]) -> Option<String> {
+    if layout != Layout::AiConfigurator {
+        return None;
+    }
+    let mut stacks = BTreeSet::new();
+    for table in tables {
+        let header = table.header.as_deref()?;
+        let place = |column: &str| header.iter().position(|name| name == column);
+        let (Some(framework), Some(version)) = (place("framework"), place("version")) else {
+            continue;
+        };
+        for row in &table.rows {
+            if let (Some(framework), Some(version)) =
+                (row.cells.get(framework), row.cells.get(version))
+            {
+                // Rows of one stack follow each other: most are known already.
+                let stack = (framework, version);
+                if !stacks.contains(&stack) {
+                    stacks.insert(stack);
+                }
+            }
+        }
+    }
+    let stacks: Vec<String> = stacks
+        .iter()
+        .map(|(framework, version)| format!("{framework} {version}"))
+        .collect();
+    (!stacks.is_empty()).then(|| stacks.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(path: &str, csv: &str) -> SourceTable {
+        SourceTable::of_csv(path, csv.as_bytes()).unwrap()
+    }
+
+    fn flags(layout: Layout, tables: &[SourceTable], answers: &Answers) -> Vec<String> {
+        let tables: Vec<&SourceTable> = tables.iter().collect();
+        let asked = complete(layout, &tables, answers, &["h100"])
+            .err()
+            .unwrap_or_default();
+        asked.into_iter().map(|asked| asked.flag).collect()
+    }
+
+    #[test]
+    fn all_that_is_missing_is_asked_for_at_once() {
+        let tables = [
+            table("gemm/h100/data.csv", "m,k,n,latency_us\n1,2,3,4\n"),
+            table(
+                "mha/decode/h100/8-8-128.csv",
+                "batch_size,kv_len,latency_us\n1,2,3\n",
+            ),
+            table("mha/prefill/h100/8-8-128.csv", "1,2\n"),
+        ];
+        let expected = [
+            "--gpu",
+            "--dtype",
+            "--gemm-dtype",
+            "--header prefill=COLUMNS",
+            "--kv-dtype",
+            "--name",
+            "--engine",
+            "--timing",
+            "--source",
+            "--license",
+            "--date",
+        ];
+        assert_eq!(flags(Layout::Blis, &tables, &Answers::default()), expected);
+    }
+
+    #[test]
+    fn what_the_files_say_is_not_asked_for() {
+        let csv = "framework,version,gemm_dtype,m,n,k,latency\nVLLM,0.24.0,bfloat16,1,2,3,4\n";
+        let tables = [table("gemm_perf.txt", csv)];
+        let found = flags(Layout::AiConfigurator, &tables, &Answers::default());
+        assert_eq!(
+            found,
+            [
+                "--gpu",
+                "--name",
+                "--timing",
+                "--source",
+                "--license",
+                "--date"
+            ]
+        );
+        let engine = engine(Layout::AiConfigurator, &[&tables[0]]);
+        assert_eq!(engine.as_deref(), Some("VLLM 0.24.0"));
+        let tables = [table(
+            "custom_allreduce_perf.txt",
+            "num_gpus,message_size,latency\n2,1,1\n",
+        )];
+        let found = flags(Layout::AiConfigurator, &tables, &Answers::default());
+        assert!(found.contains(&"--element-bytes".to_owned()));
+    }
+}

@@ -1,0 +1,60 @@
+//! Made-up readings.
+
+use rooflut_codegen::MeasuredKernel;
+use rooflut_roofline::{AttentionShape, Dtype, GemmShape, Gpu};
+
+use crate::reading::Reading;
+
+pub(crate) const GPU: Gpu = Gpu {
+    name: "made-up",
+    description: "",
+    bf16_flops_per_s: 1e15,
+    fp8_flops_per_s: Some(2e15),
+    fp4_flops_per_s: None,
+    mem_bytes: 80_000_000_000,
+    mem_bw_bytes_per_s: 3e12,
+    l2_bytes: 50_000_000,
+    sms: 132,
+    link_bytes_per_s: 450e9,
+};
+
+pub(crate) fn gemm(n: u32, m: u32) -> MeasuredKernel {
+    let shape = GemmShape {
+        dtype: Dtype::Bf16,
+        k: 4096,
+        n,
+    };
+    MeasuredKernel::Gemm { shape, m }
+}
+
+pub(crate) fn decode(kv_heads: u32, batch: u32, kv_len: u32) -> MeasuredKernel {
+    let shape = AttentionShape {
+        dtype: Dtype::Bf16,
+        kv_dtype: Dtype::Bf16,
+        q_heads: 32,
+        kv_heads,
+        head_dim: 128,
+        tp: 1,
+    };
+    MeasuredKernel::Decode {
+        shape,
+        batch,
+        kv_len,
+    }
+}
+
+/// The readings of files, each a list of kernels and latencies.
+pub(crate) fn files<const N: usize>(files: [&[(MeasuredKernel, f64)]; N]) -> Vec<Reading> {
+    let numbered = files.iter().enumerate();
+    let rows = numbered.flat_map(|(file, rows)| (2..).zip(*rows).map(move |row| (file, row)));
+    rows.map(|(file, (place, (kernel, latency_us)))| Reading {
+        file,
+        place,
+        kernel: *kernel,
+        latency_us: *latency_us,
+        exact: None,
+        mfu: None,
+        variant: 0,
+    })
+    .collect()
+}

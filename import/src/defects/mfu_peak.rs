@@ -1,0 +1,143 @@
+//! `mfu` that does not follow from the latencies: divided by the peak of another format or GPU.
+
+use rooflut_roofline::{Dtype, Gpu};
+
+use crate::kernel;
+use crate::reading::Reading;
+
+/// What latencies carry of rounding, relative: they have three digits or more.
+const LATENCY_ROUNDING: f64 = 0.005;
+/// The share of rows from which on a peak fits.
+const FITS: f64 = 0.95;
+
+/// That the rows' `mfu` does not belong to the peak that was stated.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Misfit {
+    /// Rows with an `mfu` above 0.
+    pub(crate) rows: usize,
+    /// Those that do not fit.
+    pub(crate) misfits: usize,
+    /// The first of them, by its place in the list.
+    pub(crate) first: usize,
+    /// The peak that the `mfu` of the misfits implies, FLOP/s (their median).
+    pub(crate) implied_flops_per_s: f64,
+    /// The peaks that fit nearly all rows: GPU and format.
+    pub(crate) fitting: Vec<(&'static str, Dtype)>,
+}
+
+/// Holds each `mfu` against the latency. `stated` is the peak of the files if it was given; otherwise that
+/// of `gpu` for the row's format. `known` are the GPUs whose peaks are tried where it does not fit.
+pub(crate) fn misfit(
+    readings: &[Reading],
+    gpu: &Gpu,
+    stated: Option<f64>,
+    known: &[Gpu],
+) -> Option<Misfit> {
+    let rows: Vec<(usize, &Reading)> = readings
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| has_mfu(row))
+        .collect();
+    let peak = |row: &Reading| stated.or(gpu.peak_flops_per_s(kernel::dtype(&row.kernel)));
+    let misfits: Vec<&(usize, &Reading)> = rows
+        .iter()
+        .filter(|(_, row)| peak(row).is_some_and(|peak| !fits(row, peak)))
+        .collect();
+    let (first, _) = **misfits.first()?;
+    let mut implied: Vec<f64> = misfits.iter().filter_map(|(_, row)| implied(row)).collect();
+    implied.sort_by(f64::total_cmp);
+    let most = |peak: f64| {
+        let fitting = rows.iter().filter(|(_, row)| fits(row, peak)).count();
+        fitting as f64 >= FITS * rows.len() as f64
+    };
+    let peaks = known.iter().flat_map(|gpu| {
+        let peak = |dtype: Dtype| Some((gpu.name, dtype, gpu.peak_flops_per_s(dtype)?));
+        [Dtype::Bf16, Dtype::Fp8, Dtype::Nvfp4]
+            .into_iter()
+            .filter_map(peak)
+    });
+    Some(Misfit {
+        rows: rows.len(),
+        misfits: misfits.len(),
+        first,
+        implied_flops_per_s: implied.get(implied.len() / 2).copied()?,
+        fitting: peaks
+            .filter(|(.., peak)| most(*peak))
+            .map(|(name, dtype, _)| (name, dtype))
+            .collect(),
+    })
+}
+
+fn has_mfu(row: &Reading) -> bool {
+    row.mfu.is_some_and(|mfu| mfu.value != 0.0) && kernel::work(&row.kernel).flops > 0.0
+}
+
+/// The peak by which the FLOP rate of a row gives its `mfu`.
+fn implied(row: &Reading) -> Option<f64> {
+    Some(rate(row) / row.mfu?.value)
+}
+
+fn rate(row: &Reading) -> f64 {
+    kernel::work(&row.kernel).flops / (row.latency_us * 1e-6)
+}
+
+fn fits(row: &Reading, peak: f64) -> bool {
+    let expected = rate(row) / peak;
+    row.mfu.is_some_and(|mfu| {
+        (mfu.value - expected).abs() <= mfu.half_unit * 1.001 + expected * LATENCY_ROUNDING
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::defects::made_up::{GPU, files, gemm};
+    use crate::reading::Rounded;
+
+    /// GEMMs at half of the made-up peak, their `mfu` relative to `peak`.
+    fn rows(peak: f64) -> Vec<Reading> {
+        let kernels = [512, 1024, 2048, 4096].map(|m| (gemm(4096, m), f64::from(m) * 0.0671));
+        let mut rows = files([&kernels]);
+        for row in &mut rows {
+            let value = (rate(row) / peak * 1e3).round() * 1e-3;
+            row.mfu = Some(Rounded {
+                value,
+                half_unit: 0.0005,
+            });
+        }
+        rows
+    }
+
+    #[test]
+    fn an_mfu_of_the_gpus_own_peak_fits() {
+        assert_eq!(misfit(&rows(1e15), &GPU, None, &[GPU]), None);
+        assert_eq!(misfit(&rows(1.48e14), &GPU, Some(1.48e14), &[GPU]), None);
+    }
+
+    #[test]
+    fn the_peak_of_another_format_is_named() {
+        let found = misfit(&rows(2e15), &GPU, None, &[GPU]).unwrap();
+        assert_eq!((found.rows, found.misfits, found.first), (4, 4, 0));
+        assert_eq!(found.fitting, [("made-up", Dtype::Fp8)]);
+        assert!((found.implied_flops_per_s / 2e15 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_peak_that_no_gpu_has_is_told_as_a_number() {
+        let found = misfit(&rows(1.48e14), &GPU, None, &[GPU]).unwrap();
+        assert_eq!(found.fitting, []);
+        assert!((found.implied_flops_per_s / 1.48e14 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_single_wrong_cell_is_found_and_the_peak_still_fits() {
+        let mut many = rows(1e15).repeat(10);
+        many[7].mfu = Some(Rounded {
+            value: 0.9,
+            half_unit: 0.05,
+        });
+        let found = misfit(&many, &GPU, None, &[GPU]).unwrap();
+        assert_eq!((found.misfits, found.first), (1, 7));
+        assert_eq!(found.fitting, [("made-up", Dtype::Bf16)]);
+    }
+}

@@ -1,0 +1,258 @@
+//! Why an import gives nothing, told to the person who has to mend it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use rooflut_codegen::OperationKind;
+use rooflut_roofline::Dtype;
+
+use crate::asked::Asked;
+use crate::layout::Layout;
+
+/// Why an import gives nothing. Every message is one line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A CSV that is no text.
+    NotText {
+        /// The file.
+        file: String,
+        /// Its line.
+        line: u64,
+    },
+    /// No file of the layout among those that were given.
+    NoTable {
+        /// The layout.
+        layout: Layout,
+        /// What was left aside, and why.
+        not_imported: Vec<(String, String)>,
+    },
+    /// The files do not say what a table set has to: all of it at once.
+    Asked(Vec<Asked>),
+    /// Columns are missing.
+    MissingColumns {
+        /// The file.
+        file: String,
+        /// The missing columns, each with the column that may be meant.
+        missing: Vec<(String, Option<String>)>,
+        /// The columns found.
+        found: Vec<String>,
+        /// The columns that such a file must have.
+        expected: Vec<String>,
+    },
+    /// A column stands twice.
+    ColumnTwice {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// A header was given that does not fit a file.
+    HeaderLength {
+        /// The file.
+        file: String,
+        /// Its columns.
+        found: usize,
+        /// The columns given.
+        given: Vec<String>,
+    },
+    /// A condition that nothing can meet.
+    Condition {
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+        /// The columns that there are, if it is none of them; else the values that the column has.
+        known: Vec<String>,
+        /// Whether the column is none.
+        unknown_column: bool,
+    },
+    /// One kernel with several latencies that columns tell apart.
+    Ambiguous {
+        /// What was measured.
+        operation: OperationKind,
+        /// The columns and their values.
+        columns: BTreeMap<String, BTreeSet<String>>,
+    },
+    /// So many rows are faster than the GPU can be that GPU or format are in doubt.
+    Implausible {
+        /// What was measured.
+        operation: OperationKind,
+        /// Rows that are impossible.
+        impossible: usize,
+        /// All rows.
+        rows: usize,
+        /// Where the first of them is, and what is wrong with it.
+        first: String,
+        /// The formats with which all rows are possible.
+        fitting: Vec<Dtype>,
+    },
+    /// No row is left.
+    NothingLeft {
+        /// Reasons and how many rows each left out.
+        left_out: Vec<(String, usize)>,
+    },
+    /// A data sheet that cannot be read.
+    Sheet {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Values that a message lists.
+const LISTED: usize = 8;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NotText { file, line } => {
+                write!(
+                    f,
+                    "{file}:{line}: expected UTF-8 text, found other bytes; save the file as UTF-8"
+                )
+            }
+            Error::NoTable {
+                layout,
+                not_imported,
+            } => {
+                write!(
+                    f,
+                    "expected tables of {layout} ({}), found none",
+                    layout.expected()
+                )?;
+                for (file, why) in not_imported.iter().take(LISTED) {
+                    write!(f, "; {file}: {why}")?;
+                }
+                match not_imported.len() {
+                    0 => f.write_str("; check the path"),
+                    found if found > LISTED => write!(f, "; and {} more", found - LISTED),
+                    _ => Ok(()),
+                }
+            }
+            Error::Asked(asked) => {
+                f.write_str("the files do not say all that a table set has to; add ")?;
+                for (index, asked) in asked.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { "; " };
+                    write!(f, "{separator}{asked}")?;
+                }
+                Ok(())
+            }
+            Error::MissingColumns {
+                file,
+                missing,
+                found,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "{file}: expected the columns {}, found {}; missing: ",
+                    expected.join(","),
+                    found.join(",")
+                )?;
+                for (index, (column, nearest)) in missing.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}{column}")?;
+                    if let Some(nearest) = nearest {
+                        write!(f, " (is it {nearest}?)")?;
+                    }
+                }
+                f.write_str(
+                    "; rename the columns that are meant, or leave the file out with --skip",
+                )
+            }
+            Error::ColumnTwice { file, column } => write!(
+                f,
+                "{file}: {column}: expected a column of that name once, found it twice; rename one of the two"
+            ),
+            Error::HeaderLength { file, found, given } => write!(
+                f,
+                "{file}: --header: expected a name for each of its {found} columns, found {} ({}); name them all",
+                given.len(),
+                given.join(",")
+            ),
+            Error::Condition {
+                column,
+                value,
+                known,
+                unknown_column,
+            } => {
+                let listed = listed(known.iter().map(String::as_str), known.len());
+                match unknown_column {
+                    true => write!(
+                        f,
+                        "--where {column}={value}: expected a column of the files, one of {listed}, found none called {column}"
+                    ),
+                    false => write!(
+                        f,
+                        "--where {column}={value}: expected a value that the column has, one of {listed}, found no row with {value}"
+                    ),
+                }
+            }
+            Error::Ambiguous { operation, columns } => {
+                write!(
+                    f,
+                    "{operation}: one kernel has several latencies, told apart by "
+                )?;
+                for (index, (column, values)) in columns.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { "; " };
+                    let values = listed(values.iter().map(String::as_str), values.len());
+                    write!(f, "{separator}{column} ({values})")?;
+                }
+                let first = columns.iter().next();
+                let example = first.and_then(|(column, values)| Some((column, values.first()?)));
+                match example {
+                    Some((column, value)) => {
+                        write!(f, "; say which are meant, as with --where {column}={value}")
+                    }
+                    None => Ok(()),
+                }
+            }
+            Error::Implausible {
+                operation,
+                impossible,
+                rows,
+                first,
+                fitting,
+            } => {
+                write!(
+                    f,
+                    "{operation}: {impossible} of {rows} rows are faster than the GPU can be ({first}): \
+                     what was said of all of them is wrong, not these rows; check --gpu and the format of \
+                     the numbers"
+                )?;
+                let names: Vec<&str> = fitting.iter().map(|dtype| dtype.name()).collect();
+                match names.is_empty() {
+                    true => f.write_str(" (no format fits)"),
+                    false => write!(f, " (fitting: {})", names.join(", ")),
+                }
+            }
+            Error::NothingLeft { left_out } => {
+                f.write_str("expected rows that a table set can hold, found none: ")?;
+                let told: Vec<String> = left_out
+                    .iter()
+                    .map(|(reason, rows)| format!("{rows} left out: {reason}"))
+                    .collect();
+                f.write_str(&told.join("; "))
+            }
+            Error::Sheet { file, message } => {
+                write!(
+                    f,
+                    "{file}: {message}; expected a table [gpu] as bench_data/README.md shows it"
+                )
+            }
+        }
+    }
+}
+
+/// The first of some names.
+fn listed<'n>(names: impl Iterator<Item = &'n str>, count: usize) -> String {
+    let mut text = names.take(LISTED).collect::<Vec<_>>().join(", ");
+    if count > LISTED {
+        text.push_str(&format!(" and {} more", count - LISTED));
+    }
+    text
+}
+
+impl std::error::Error for Error {}

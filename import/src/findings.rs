@@ -1,0 +1,151 @@
+//! What a reader of a set has to know of the files that it was made of.
+
+use std::collections::BTreeSet;
+
+use rooflut_codegen::OperationKind;
+use rooflut_roofline::Gpu;
+
+use crate::answers::Answers;
+use crate::defects::{mfu_peak, mfu_zero, ragged};
+use crate::file::File;
+use crate::kernel;
+use crate::read::Readings;
+use crate::reading::{Reading, Reason};
+use crate::report::Finding;
+
+/// What was found, in the order in which it was.
+#[derive(Default)]
+pub(crate) struct Findings(Vec<Finding>);
+
+/// What the rows of an operation are held against.
+pub(crate) struct About<'a> {
+    pub(crate) gpu: &'a Gpu,
+    pub(crate) answers: &'a Answers,
+    pub(crate) known: &'a [Gpu],
+    pub(crate) files: &'a [File<'a>],
+}
+
+impl Findings {
+    /// Something about an operation.
+    pub(crate) fn add(&mut self, operation: OperationKind, defect: &'static str, text: String) {
+        self.0.push(Finding {
+            operation: operation.name(),
+            defect,
+            text,
+        });
+    }
+
+    pub(crate) fn into_list(self) -> Vec<Finding> {
+        self.0
+    }
+
+    /// What shows before any row is judged.
+    pub(crate) fn of_files(&mut self, files: &[File<'_>], read: &Readings, gpu: &Gpu) {
+        for (index, file) in files.iter().enumerate() {
+            let path = &file.table.path;
+            if file.table.header.is_none() {
+                let text = format!("{path} has none; its columns are those of --header");
+                self.add(file.operation, "no header", text);
+            }
+            let again = read.left_out.iter();
+            let again =
+                again.filter(|row| row.file == index && row.cause.reason == Reason::HeaderAgain);
+            let blocks = again.count() / file.measurements_per_row.max(1);
+            if blocks > 0 {
+                let text = format!("{path} has {} blocks, each with a header", blocks + 1);
+                self.add(file.operation, "repeated header", text);
+            }
+        }
+        let devices: BTreeSet<&str> = files.iter().flat_map(File::devices).collect();
+        let strangers: Vec<&str> = devices
+            .into_iter()
+            .filter(|device| !device.to_ascii_lowercase().contains(gpu.name))
+            .collect();
+        if !strangers.is_empty() {
+            self.0.push(Finding {
+                operation: "",
+                defect: "device",
+                text: format!(
+                    "the files say {}, the set {}: check --gpu",
+                    strangers.join(", "),
+                    gpu.name
+                ),
+            });
+        }
+    }
+
+    /// What the rows of an operation show.
+    pub(crate) fn of_rows(
+        &mut self,
+        operation: OperationKind,
+        rows: &[Reading],
+        about: &About<'_>,
+    ) {
+        let (with_mfu, zeros) = mfu_zero::zeros(rows);
+        if zeros > 0 {
+            let text = format!(
+                "{zeros} of {with_mfu} are rounded to it: the latencies are kept, mfu follows from them"
+            );
+            self.add(operation, "mfu of 0", text);
+        }
+        let stated = about.answers.mfu_peak_flops_per_s;
+        if let Some(misfit) = mfu_peak::misfit(rows, about.gpu, stated, about.known) {
+            self.misfit(operation, &misfit, rows, about);
+        }
+        if let Some(ragged) = ragged::ragged(rows) {
+            let axes = kernel::axes(operation);
+            let coordinates: Vec<String> = axes
+                .iter()
+                .zip(ragged.smallest)
+                .map(|(axis, value)| format!("{axis} {value}"))
+                .collect();
+            let text = format!(
+                "{} of {} grids lack cells, {} of {} in all, the smallest at {}; most in {}",
+                ragged.ragged,
+                ragged.shapes,
+                ragged.missing,
+                ragged.cells,
+                coordinates.join(", "),
+                kernel::describe(&ragged.worst)
+            );
+            self.add(operation, "ragged grid", text);
+        }
+    }
+
+    fn misfit(
+        &mut self,
+        operation: OperationKind,
+        misfit: &mfu_peak::Misfit,
+        rows: &[Reading],
+        about: &About<'_>,
+    ) {
+        let place = rows.get(misfit.first).and_then(|row| {
+            let file = about.files.get(row.file)?;
+            Some(format!("{}:{}", file.table.path, row.place))
+        });
+        let against = match about.answers.mfu_peak_flops_per_s {
+            Some(peak) => format!("{:.1} TFLOP/s", peak * 1e-12),
+            None => format!("the peak of {}", about.gpu.name),
+        };
+        let fitting: Vec<String> = misfit
+            .fitting
+            .iter()
+            .map(|(gpu, dtype)| format!("{gpu} {dtype}"))
+            .collect();
+        let fits = match fitting.is_empty() {
+            true => format!(
+                "they imply {:.1} TFLOP/s, which is the peak of no known GPU",
+                misfit.implied_flops_per_s * 1e-12
+            ),
+            false => format!("nearly all fit that of {}", fitting.join(", ")),
+        };
+        let text = format!(
+            "{} of {} mfu do not follow from the latencies and {against}, first {}: {fits}; the latencies \
+             are kept",
+            misfit.misfits,
+            misfit.rows,
+            place.unwrap_or_default()
+        );
+        self.add(operation, "peak", text);
+    }
+}

@@ -1,0 +1,187 @@
+//! Which files are of the GPU that is meant: trees hold several, each in a folder of its name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::answers::Answers;
+use crate::asked::Asked;
+use crate::layout::Layout;
+
+/// Why a file is not of the GPU that is meant, by its path; or what has to be asked to know.
+pub(crate) fn foreign(
+    layout: Layout,
+    paths: &[&str],
+    answers: &Answers,
+) -> Result<BTreeMap<String, String>, Vec<Asked>> {
+    if !answers.folders.is_empty() {
+        let is_meant = |path: &str| {
+            let mut folders = path.split('/');
+            folders.any(|folder| answers.folders.iter().any(|meant| meant == folder))
+        };
+        let others = paths.iter().filter(|path| !is_meant(path));
+        let why = |path: &&str| ((*path).to_owned(), "below no folder of --folder".to_owned());
+        return Ok(others.map(why).collect());
+    }
+    let mut groups = BTreeMap::<&str, BTreeSet<&str>>::new();
+    let of_paths: Vec<(&str, &str, &str)> = paths
+        .iter()
+        .filter_map(|path| Some((*path, group(layout, path), gpu_folder(layout, path)?)))
+        .collect();
+    for (_, group, folder) in &of_paths {
+        groups.entry(group).or_default().insert(folder);
+    }
+    let gpu = answers.gpu.as_ref().map(|gpu| gpu.gpu().name);
+    let mut asked = Vec::new();
+    let mut foreign = BTreeMap::new();
+    for (group, folders) in groups {
+        match meant(&folders, gpu) {
+            Some(meant) => {
+                let others = of_paths
+                    .iter()
+                    .filter(|(_, of, folder)| *of == group && *folder != meant);
+                foreign.extend(others.map(|(path, _, folder)| {
+                    (
+                        (*path).to_owned(),
+                        format!("of another GPU (folder {folder})"),
+                    )
+                }));
+            }
+            // Without a GPU there is nothing to compare with; it is asked for first.
+            None if gpu.is_none() => {}
+            None => {
+                let names: Vec<&str> = folders.into_iter().collect();
+                asked.push(Asked {
+                    flag: "--folder".to_owned(),
+                    meaning: format!(
+                        "which files are of this GPU: the tree has {}",
+                        names.join(", ")
+                    ),
+                });
+            }
+        }
+    }
+    match asked.is_empty() {
+        true => Ok(foreign),
+        false => Err(asked),
+    }
+}
+
+/// The folder that names the GPU of the file at `path`.
+fn gpu_folder(layout: Layout, path: &str) -> Option<&str> {
+    let (folders, _) = path.rsplit_once('/')?;
+    let mut folders = folders.rsplit('/').peekable();
+    match layout {
+        Layout::InferSim | Layout::Blis => folders.next().filter(|name| !is_kind(name)),
+        Layout::Vidur => loop {
+            let folder = folders.next()?;
+            if matches!(folders.peek(), Some(&"compute" | &"network")) {
+                return Some(folder);
+            }
+        },
+        Layout::AiConfigurator => None,
+    }
+}
+
+/// Whether a folder of InferSim's tree says what is measured, not on which GPU.
+fn is_kind(folder: &str) -> bool {
+    matches!(
+        folder,
+        "gemm" | "grouped_gemm" | "mha" | "mla" | "prefill" | "decode" | "bench_data"
+    )
+}
+
+/// Files whose folders are named alike: Vidur names GPUs for kernels, nodes for collectives.
+fn group(layout: Layout, path: &str) -> &'static str {
+    let has = |name: &str| path.split('/').any(|folder| folder == name);
+    match layout {
+        Layout::Vidur if has("network") => "network",
+        _ => "",
+    }
+}
+
+/// The folder that is named as the GPU, or else the only one whose name has that of the GPU in it.
+fn meant<'f>(folders: &BTreeSet<&'f str>, gpu: Option<&str>) -> Option<&'f str> {
+    let gpu = gpu?;
+    let same = folders
+        .iter()
+        .find(|folder| folder.eq_ignore_ascii_case(gpu));
+    let mut alike = folders
+        .iter()
+        .filter(|folder| folder.to_ascii_lowercase().contains(gpu));
+    let alone = match (alike.next(), alike.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    };
+    same.or(alone).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answers::MeasuredGpu;
+    use crate::defects::made_up::GPU;
+
+    fn answers(gpu: &'static str, folders: &[&str]) -> Answers {
+        Answers {
+            gpu: Some(MeasuredGpu::Known(rooflut_roofline::Gpu {
+                name: gpu,
+                ..GPU
+            })),
+            folders: folders.iter().map(|&folder| folder.to_owned()).collect(),
+            ..Answers::default()
+        }
+    }
+
+    const TREE: [&str; 3] = [
+        "gemm/h20/data.csv",
+        "gemm/h100/data.csv",
+        "mha/decode/h100/8-8-128.csv",
+    ];
+
+    #[test]
+    fn only_the_folder_of_the_gpu_is_read() {
+        let found = foreign(Layout::Blis, &TREE, &answers("h100", &[])).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["gemm/h20/data.csv"]);
+        let found = foreign(Layout::Blis, &TREE, &answers("h100", &["h20"])).unwrap();
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn a_tree_of_other_gpus_is_asked_about() {
+        let asked = foreign(Layout::Blis, &TREE, &answers("a100", &[])).unwrap_err();
+        assert_eq!(asked.len(), 1);
+        assert!(
+            asked[0].meaning.ends_with("the tree has h100, h20"),
+            "{asked:?}"
+        );
+        let one = foreign(Layout::InferSim, &TREE[..1], &answers("h100", &[]));
+        assert!(one.is_err());
+        assert_eq!(
+            foreign(Layout::InferSim, &TREE, &Answers::default()),
+            Ok(BTreeMap::new())
+        );
+    }
+
+    #[test]
+    fn nodes_are_found_by_the_gpu_in_their_names() {
+        let tree = [
+            "compute/a100/m/mlp.csv",
+            "compute/a40/m/mlp.csv",
+            "network/a100_dgx/all_reduce.csv",
+            "network/h100_dgx/all_reduce.csv",
+        ];
+        let found = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap();
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), [tree[1], tree[3]]);
+    }
+
+    #[test]
+    fn the_folder_of_the_gpu_is_found() {
+        assert_eq!(
+            gpu_folder(Layout::Blis, "mha/decode/h100/1-1-128.csv"),
+            Some("h100")
+        );
+        assert_eq!(gpu_folder(Layout::Blis, "gemm/data.csv"), None);
+        let vidur = "profiling/compute/a40/org/model/mlp.csv";
+        assert_eq!(gpu_folder(Layout::Vidur, vidur), Some("a40"));
+        assert_eq!(gpu_folder(Layout::Vidur, "mlp.csv"), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! From tables as published to the files of a set.
+
+use std::collections::BTreeMap;
+
+use rooflut_codegen::OperationKind;
+use rooflut_roofline::Gpu;
+
+use crate::Error;
+use crate::answers::Answers;
+use crate::asked::{self, Asked};
+use crate::defects::variants;
+use crate::file::{self, File};
+use crate::findings::{About, Findings};
+use crate::folders;
+use crate::layout::{Content, Heads, Layout};
+use crate::read::{self, Readings};
+use crate::reading::{LeftOut, Reason};
+use crate::report::{FileRead, LeftOutRows, NotImported, ReasonCount, Report, TableCount, ranges};
+use crate::set::{self, SetFile};
+use crate::sieve::Sieve;
+use crate::table::SourceTable;
+
+/// A table set, not written yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// `set.toml` and a CSV for each operation.
+    pub files: Vec<SetFile>,
+    /// What became of each row.
+    pub report: Report,
+}
+
+/// What is imported: the files of one layout.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The layout.
+    pub layout: Layout,
+    /// All of its files that could be read, those that no set has a place for included: their rows are
+    /// counted.
+    pub tables: Vec<SourceTable>,
+    /// The others, with the reason.
+    pub not_imported: Vec<NotImported>,
+}
+
+/// Makes a table set of published tables.
+///
+/// `known` are the GPUs that the library has data sheets of: they are named where `answers` lacks one, and
+/// their peaks are tried where an `mfu` column does not fit.
+///
+/// # Errors
+/// What the files do not say, all at once ([`Error::Asked`]); columns that are missing; one kernel with
+/// several latencies that columns tell apart; rows that no GPU or format explains. See [`Error`].
+pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Import, Error> {
+    let layout = source.layout;
+    let Sorted {
+        tables,
+        not_imported,
+        asked,
+    } = sort(source, answers)?;
+    let names: Vec<&str> = known.iter().map(|gpu| gpu.name).collect();
+    let sources: Vec<&SourceTable> = tables.iter().map(|(table, ..)| *table).collect();
+    let complete = match asked::complete(layout, &sources, answers, &names) {
+        Ok(complete) if asked.is_empty() => complete,
+        Ok(_) => return Err(Error::Asked(asked)),
+        Err(others) => return Err(Error::Asked(others.into_iter().chain(asked).collect())),
+    };
+    let files = tables
+        .iter()
+        .map(|(table, operation, heads)| File::try_new(layout, table, *operation, *heads, answers))
+        .collect::<Result<Vec<_>, Error>>()?;
+    file::check_conditions(&files, answers)?;
+    let mut read = read::read(layout, &files, answers);
+    let gpu = complete.gpu.gpu();
+    let mut findings = Findings::default();
+    findings.of_files(&files, &read, gpu);
+    for (operation, readings) in std::mem::take(&mut read.readings) {
+        let mut sieve = Sieve {
+            operation,
+            readings,
+            left_out: &mut read.left_out,
+            findings: &mut findings,
+        };
+        let ambiguous = variants::ambiguous(&sieve.readings, &read.variants);
+        if !ambiguous.is_empty() {
+            let columns = ambiguous;
+            return Err(Error::Ambiguous { operation, columns });
+        }
+        sieve.warm_ups(&read.first_places);
+        sieve.impossible(gpu, &files)?;
+        sieve.repeated();
+        sieve.floor(gpu, answers.floor);
+        sieve.points();
+        let kept = sieve.readings;
+        findings.of_rows(
+            operation,
+            &kept,
+            &About {
+                gpu,
+                answers,
+                known,
+                files: &files,
+            },
+        );
+        read.readings.insert(operation, kept);
+    }
+    read.left_out
+        .sort_by_key(|left_out| (left_out.file, left_out.place));
+    let report = Report {
+        layout: layout.name(),
+        set: complete.name.to_owned(),
+        gpu: gpu.name.to_owned(),
+        tables: counts(&files, &read),
+        findings: findings.into_list(),
+        files: files_read(&files, &read),
+        not_imported,
+        left_out: left_out(&files, &read.left_out),
+    };
+    if report.written() == 0 {
+        let reasons = report.tables.iter().flat_map(|table| &table.left_out);
+        let left_out = reasons.map(|left_out| (left_out.reason.clone(), left_out.rows));
+        return Err(Error::NothingLeft {
+            left_out: left_out.collect(),
+        });
+    }
+    Ok(Import {
+        files: set::files(&complete, answers, &read.readings),
+        report,
+    })
+}
+
+/// The files of a source by what becomes of them.
+struct Sorted<'s> {
+    tables: Vec<(&'s SourceTable, OperationKind, Option<Heads>)>,
+    not_imported: Vec<NotImported>,
+    asked: Vec<Asked>,
+}
+
+fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> {
+    let layout = source.layout;
+    let mut not_imported = source.not_imported.clone();
+    let mut leave = |table: &SourceTable, why: &str| {
+        not_imported.push(NotImported {
+            path: table.path.clone(),
+            rows: Some(table.len()),
+            why: why.to_owned(),
+        });
+    };
+    let mut tables = Vec::new();
+    for table in &source.tables {
+        match layout.content(&table.path) {
+            _ if table.header.is_none() && table.is_empty() => leave(table, "an empty file"),
+            Content::Table { operation, heads } => tables.push((table, operation, heads)),
+            Content::NotImported(why) => leave(table, why),
+            Content::Unknown => leave(table, "no table of this layout"),
+        }
+    }
+    let paths: Vec<&str> = tables
+        .iter()
+        .map(|(table, ..)| table.path.as_str())
+        .collect();
+    let (foreign, asked) = match folders::foreign(layout, &paths, answers) {
+        Ok(foreign) => (foreign, Vec::new()),
+        Err(asked) => (BTreeMap::new(), asked),
+    };
+    tables.retain(|(table, ..)| {
+        let why = foreign.get(&table.path);
+        if let Some(why) = why {
+            leave(table, why);
+        }
+        why.is_none()
+    });
+    not_imported.sort_by(|a, b| a.path.cmp(&b.path));
+    if tables.is_empty() {
+        let told = not_imported.into_iter().map(|file| (file.path, file.why));
+        return Err(Error::NoTable {
+            layout,
+            not_imported: told.collect(),
+        });
+    }
+    Ok(Sorted {
+        tables,
+        not_imported,
+        asked,
+    })
+}
+
+fn counts(files: &[File<'_>], read: &Readings) -> Vec<TableCount> {
+    let mut reasons = BTreeMap::<(OperationKind, Reason), usize>::new();
+    for left_out in &read.left_out {
+        if let Some(file) = files.get(left_out.file) {
+            *reasons
+                .entry((file.operation, left_out.cause.reason))
+                .or_default() += 1;
+        }
+    }
+    let rows = |operation: OperationKind| {
+        let of = files.iter().filter(move |file| file.operation == operation);
+        of.map(|file| file.table.len() * file.measurements_per_row)
+            .sum::<usize>()
+    };
+    OperationKind::ALL
+        .into_iter()
+        .filter(|operation| files.iter().any(|file| file.operation == *operation))
+        .map(|operation| TableCount {
+            operation: operation.name(),
+            read: rows(operation),
+            written: read.readings.get(&operation).map_or(0, Vec::len),
+            left_out: reasons
+                .iter()
+                .filter(|((kind, _), _)| *kind == operation)
+                .map(|((_, reason), rows)| ReasonCount {
+                    reason: reason.to_string(),
+                    rows: *rows,
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn files_read(files: &[File<'_>], read: &Readings) -> Vec<FileRead> {
+    let described = files
+        .iter()
+        .zip(&read.ignored)
+        .map(|(file, ignored)| FileRead {
+            path: file.table.path.clone(),
+            operation: file.operation.name(),
+            rows: file.table.len(),
+            measurements_per_row: file.measurements_per_row,
+            ignored: ignored.clone(),
+        });
+    described.collect()
+}
+
+/// What was left out, by file, reason and what was found.
+fn left_out(files: &[File<'_>], left_out: &[LeftOut]) -> Vec<LeftOutRows> {
+    let mut groups = BTreeMap::<(usize, Reason, &str), Vec<u64>>::new();
+    for LeftOut { file, place, cause } in left_out {
+        let key = (*file, cause.reason, cause.detail.as_str());
+        groups.entry(key).or_default().push(*place);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|((file, reason, _), places)| (*file, *reason, places.first().copied()));
+    let rows = groups
+        .into_iter()
+        .filter_map(|((file, reason, detail), places)| {
+            let table = files.get(file)?.table;
+            Some(LeftOutRows {
+                file: table.path.clone(),
+                numbering: table.numbering.name(),
+                places: ranges(&places),
+                rows: places.len(),
+                reason: reason.to_string(),
+                detail: detail.to_owned(),
+            })
+        });
+    rows.collect()
+}

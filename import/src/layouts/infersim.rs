@@ -1,0 +1,79 @@
+//! InferSim and BLIS: a CSV for each attention shape, one of GEMMs.
+
+use rooflut_codegen::{MeasuredKernel, OperationKind};
+use rooflut_roofline::{AttentionShape, GemmShape};
+
+use super::{Columns, Measured, Others};
+use crate::cells::Cells;
+use crate::layout::Heads;
+use crate::reading::{Cause, Reason};
+
+pub(super) fn columns(operation: OperationKind) -> Columns {
+    match operation {
+        OperationKind::Prefill => Columns::new(
+            &["seq_len", "latency_us"],
+            &["dtype", "kv_dtype", "batch_size", "mfu"],
+            Others::Variants,
+        ),
+        OperationKind::Decode => Columns::new(
+            &["batch_size", "kv_len", "latency_us"],
+            &["dtype", "kv_dtype", "mfu"],
+            Others::Variants,
+        ),
+        _ => Columns::new(
+            &["m", "k", "n", "latency_us"],
+            &["dtype", "mfu"],
+            Others::Variants,
+        ),
+    }
+}
+
+pub(super) fn row(operation: OperationKind, heads: Option<Heads>, cells: &Cells<'_>) -> Measured {
+    let dtype = cells.dtype("dtype", cells.answers.dtype_of(operation))?;
+    let kernel = match operation {
+        OperationKind::Prefill => MeasuredKernel::Prefill {
+            // Measured on whole heads; only decode files are sharded.
+            shape: attention(dtype, heads, cells)?,
+            batch: match cells.text("batch_size") {
+                Some(_) => cells.count("batch_size")?,
+                None => 1,
+            },
+            seq_len: cells.count("seq_len")?,
+        },
+        OperationKind::Decode => MeasuredKernel::Decode {
+            shape: attention(dtype, heads, cells)?,
+            batch: cells.count("batch_size")?,
+            kv_len: cells.count("kv_len")?,
+        },
+        _ => MeasuredKernel::Gemm {
+            shape: GemmShape {
+                dtype,
+                k: cells.count("k")?,
+                n: cells.count("n")?,
+            },
+            m: cells.count("m")?,
+        },
+    };
+    Ok((kernel, cells.latency("latency_us", 0)?))
+}
+
+fn attention(
+    dtype: rooflut_roofline::Dtype,
+    heads: Option<Heads>,
+    cells: &Cells<'_>,
+) -> Result<AttentionShape, Cause> {
+    let Heads {
+        q_heads,
+        kv_heads,
+        head_dim,
+        tp,
+    } = heads.ok_or_else(|| Cause::new(Reason::Contradiction, "a file name without a shape"))?;
+    Ok(AttentionShape {
+        dtype,
+        kv_dtype: cells.kv_dtype("kv_dtype")?,
+        q_heads,
+        kv_heads,
+        head_dim,
+        tp,
+    })
+}

@@ -1,0 +1,144 @@
+//! From the rows of files to readings.
+
+use std::collections::BTreeMap;
+
+use rooflut_codegen::OperationKind;
+
+use crate::answers::Answers;
+use crate::cells::{Cells, Places};
+use crate::defects::variants::Variant;
+use crate::file::File;
+use crate::kernel;
+use crate::layout::Layout;
+use crate::reading::{Cause, LeftOut, Reading, Reason};
+use crate::table::SourceRow;
+
+/// The readings of all files, and what was left out on the way.
+#[derive(Default)]
+pub(crate) struct Readings {
+    /// By operation, in the order of files and rows.
+    pub(crate) readings: BTreeMap<OperationKind, Vec<Reading>>,
+    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) variants: Vec<Variant>,
+    /// The columns of each file that were not read.
+    pub(crate) ignored: Vec<Vec<String>>,
+    /// The place of the first row of each file.
+    pub(crate) first_places: Vec<u64>,
+}
+
+/// Reads all files.
+pub(crate) fn read(layout: Layout, files: &[File<'_>], answers: &Answers) -> Readings {
+    let mut read = Readings::default();
+    for (index, file) in files.iter().enumerate() {
+        read.ignored.push(file.ignored());
+        read.first_places
+            .push(file.table.rows.first().map_or(0, |row| row.place));
+        read.file(layout, index, file, answers);
+    }
+    read
+}
+
+impl Readings {
+    fn file(&mut self, layout: Layout, index: usize, file: &File<'_>, answers: &Answers) {
+        let places = Places::of(file.header, file.columns.read());
+        let variant_columns = file.variant_columns();
+        let conditions: Vec<(usize, &str)> = answers
+            .conditions
+            .iter()
+            .filter_map(|condition| {
+                let place = file
+                    .header
+                    .iter()
+                    .position(|name| *name == condition.column)?;
+                Some((place, condition.value.as_str()))
+            })
+            .collect();
+        let mut variants = BTreeMap::<String, usize>::new();
+        for row in &file.table.rows {
+            let mut leave_out = |cause: Cause| {
+                self.left_out.push(LeftOut {
+                    file: index,
+                    place: row.place,
+                    cause,
+                });
+            };
+            if let Some(cause) = whole_row(row, file.header, &conditions) {
+                (0..file.measurements_per_row).for_each(|_| leave_out(cause.clone()));
+                continue;
+            }
+            let cells = Cells {
+                places: &places,
+                record: &row.cells,
+                answers,
+            };
+            let variant = variant_of(row, &variant_columns, &mut variants, &mut self.variants);
+            let readings = self.readings.entry(file.operation).or_default();
+            let mfu = cells.mfu();
+            layout.row(file.operation, file.heads, &cells, &mut |measured| {
+                let sound =
+                    measured.and_then(|(kernel, latency)| match kernel::contradiction(&kernel) {
+                        Some(found) => Err(Cause::new(Reason::Contradiction, found)),
+                        None => Ok((kernel, latency)),
+                    });
+                match sound {
+                    Ok((kernel, latency)) => readings.push(Reading {
+                        file: index,
+                        place: row.place,
+                        kernel,
+                        latency_us: latency.us,
+                        exact: latency.exact,
+                        mfu,
+                        variant,
+                    }),
+                    Err(cause) => leave_out(cause),
+                }
+            });
+        }
+    }
+}
+
+/// Why a row as a whole is left out, if it is.
+fn whole_row(row: &SourceRow, header: &[String], conditions: &[(usize, &str)]) -> Option<Cause> {
+    if row.cells.iter().all(str::is_empty) {
+        return Some(Reason::Blank.into());
+    }
+    if row.cells.len() != header.len() {
+        let detail = format!("expected {} cells, found {}", header.len(), row.cells.len());
+        return Some(Cause::new(Reason::Length, detail));
+    }
+    if row.cells.iter().eq(header.iter().map(String::as_str)) {
+        return Some(Reason::HeaderAgain.into());
+    }
+    let unmet = |(place, value): &(usize, &str)| row.cells.get(*place) != Some(*value);
+    conditions
+        .iter()
+        .any(unmet)
+        .then(|| Reason::NotSelected.into())
+}
+
+/// The number of what the columns of a row say that no table set has a place for.
+fn variant_of(
+    row: &SourceRow,
+    columns: &[(usize, &str)],
+    known: &mut BTreeMap<String, usize>,
+    variants: &mut Vec<Variant>,
+) -> usize {
+    let mut text = String::new();
+    for (place, _) in columns {
+        text.push_str(row.cells.get(*place).unwrap_or_default());
+        text.push('\0');
+    }
+    if let Some(number) = known.get(&text) {
+        return *number;
+    }
+    let value = |place: usize| row.cells.get(place).unwrap_or_default().to_owned();
+    variants.push(
+        columns
+            .iter()
+            .map(|(place, name)| ((*name).to_owned(), value(*place)))
+            .collect(),
+    );
+    let number = variants.len() - 1;
+    known.insert(text, number);
+    number
+}

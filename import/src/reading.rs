@@ -1,0 +1,150 @@
+//! A measurement that was read, and one that was left out.
+
+use std::fmt;
+
+use rooflut_codegen::MeasuredKernel;
+
+use crate::decimal::Decimal;
+
+/// A measurement and where it was found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// The file, by its place in the list of files.
+    pub(crate) file: usize,
+    /// Its line or row.
+    pub(crate) place: u64,
+    pub(crate) kernel: MeasuredKernel,
+    pub(crate) latency_us: f64,
+    /// The latency with all digits of the file.
+    pub(crate) exact: Option<Decimal>,
+    pub(crate) mfu: Option<Rounded>,
+    /// What the columns say that a table set has no place for, by its place in the list of such texts.
+    pub(crate) variant: usize,
+}
+
+/// How long a kernel took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Latency {
+    /// Microseconds.
+    pub(crate) us: f64,
+    /// The same with all digits of the file; `None` where these are more than 19.
+    pub(crate) exact: Option<Decimal>,
+}
+
+/// A number as a file gives it: rounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rounded {
+    pub(crate) value: f64,
+    /// Half a unit of its last digit.
+    pub(crate) half_unit: f64,
+}
+
+/// A measurement that does not become a row of a table set.
+#[derive(Debug, Clone)]
+pub(crate) struct LeftOut {
+    pub(crate) file: usize,
+    pub(crate) place: u64,
+    pub(crate) cause: Cause,
+}
+
+/// Why a measurement is left out, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cause {
+    pub(crate) reason: Reason,
+    /// Empty where the reason says all.
+    pub(crate) detail: String,
+}
+
+impl Cause {
+    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Cause {
+        Cause {
+            reason,
+            detail: detail.into(),
+        }
+    }
+}
+
+impl From<Reason> for Cause {
+    fn from(reason: Reason) -> Cause {
+        Cause::new(reason, "")
+    }
+}
+
+/// Why a measurement is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Reason {
+    /// The header, again.
+    HeaderAgain,
+    /// A line without values.
+    Blank,
+    /// More or fewer cells than columns.
+    Length,
+    /// `--where` does not select it.
+    NotSelected,
+    /// A value that is not what its column holds.
+    Malformed,
+    /// A format that no table set knows.
+    UnknownDtype,
+    /// A format that the GPU has no peak for.
+    NoPeak,
+    /// Numbers that do not fit each other.
+    Contradiction,
+    /// A prompt after cached tokens.
+    Context,
+    /// Attention over a window.
+    Window,
+    /// More than one beam.
+    Beams,
+    /// Experts on several ranks.
+    ExpertParallel,
+    /// A collective other than all-reduce.
+    OtherCollective,
+    /// Ranks on several nodes.
+    AcrossNodes,
+    /// One rank, which has nothing to reduce.
+    OneRank,
+    /// The first row of a file, which timed the warm-up.
+    WarmUp,
+    /// Faster than the GPU can be.
+    Impossible,
+    /// A kernel that is there already, with this latency.
+    RepeatedSame,
+    /// A kernel that is there already, with another latency.
+    RepeatedOther,
+    /// The time of an eager launch, not of a kernel.
+    EagerFloor,
+    /// More points on an axis than a table set can hold.
+    Thinned,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Reason::HeaderAgain => "the header again",
+            Reason::Blank => "no values",
+            Reason::Length => "more or fewer cells than columns",
+            Reason::NotSelected => "not selected by --where",
+            Reason::Malformed => "a value that is not what its column holds",
+            Reason::UnknownDtype => {
+                "a format that table sets do not know (--dtype-name says what it is)"
+            }
+            Reason::NoPeak => "a format that the GPU has no peak for",
+            Reason::Contradiction => "numbers that do not fit each other",
+            Reason::Context => "a prompt after cached tokens: prefill tables have whole prompts",
+            Reason::Window => "attention over a window: tables have full attention",
+            Reason::Beams => "more than one beam",
+            Reason::ExpertParallel => {
+                "experts on several ranks: tables have tensor parallelism only"
+            }
+            Reason::OtherCollective => "a collective other than all-reduce",
+            Reason::AcrossNodes => "ranks on several nodes: tables are of one node",
+            Reason::OneRank => "one rank, which has nothing to reduce",
+            Reason::WarmUp => "the first row of its file, which timed the warm-up",
+            Reason::Impossible => "faster than the GPU can be",
+            Reason::RepeatedSame => "repeated with the same latency",
+            Reason::RepeatedOther => "repeated with another latency: the middle one is kept",
+            Reason::EagerFloor => "at the floor of eager launches (--drop-floor)",
+            Reason::Thinned => "more points on an axis than a table set can hold",
+        })
+    }
+}

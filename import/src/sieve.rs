@@ -1,0 +1,190 @@
+//! Takes out of the readings of an operation what does not become a row of a set.
+
+use std::collections::BTreeSet;
+
+use rooflut_codegen::OperationKind;
+use rooflut_roofline::{Dtype, Gpu};
+
+use crate::Error;
+use crate::answers::FloorRows;
+use crate::defects::repeated::Latency;
+use crate::defects::{eager_floor, physics, points, repeated, warm_up};
+use crate::file::File;
+use crate::findings::Findings;
+use crate::reading::{Cause, LeftOut, Reading, Reason};
+use crate::report::counted;
+
+/// The readings of an operation, and where those go that do not stay.
+pub(crate) struct Sieve<'a> {
+    pub(crate) operation: OperationKind,
+    pub(crate) readings: Vec<Reading>,
+    pub(crate) left_out: &'a mut Vec<LeftOut>,
+    pub(crate) findings: &'a mut Findings,
+}
+
+impl Sieve<'_> {
+    /// First rows that timed the warm-up.
+    pub(crate) fn warm_ups(&mut self, first_places: &[u64]) {
+        let found = warm_up::warm_ups(&self.readings, first_places);
+        if found.is_empty() {
+            return;
+        }
+        let files: BTreeSet<usize> = self.readings.iter().map(|row| row.file).collect();
+        let text = format!(
+            "the first row of {} of {} files takes as long as a launch that loads the kernel: left out",
+            found.len(),
+            files.len()
+        );
+        self.findings.add(self.operation, "warm-up", text);
+        self.take(
+            found
+                .into_iter()
+                .map(|index| (index, Reason::WarmUp.into())),
+        );
+    }
+
+    /// Rows that are faster than the GPU can be.
+    ///
+    /// # Errors
+    /// [`Error::Implausible`] if they are many.
+    pub(crate) fn impossible(&mut self, gpu: &Gpu, files: &[File<'_>]) -> Result<(), Error> {
+        let beyond = |row: &Reading| physics::beyond(&row.kernel, row.latency_us, gpu);
+        let rows = self.readings.iter().enumerate();
+        let found: Vec<(usize, Cause)> = rows
+            .filter_map(|(index, row)| Some((index, beyond(row)?)))
+            .collect();
+        let is_impossible = |(_, cause): &&(usize, Cause)| cause.reason == Reason::Impossible;
+        let impossible = found.iter().filter(is_impossible).count();
+        if physics::is_doubtful(impossible, self.readings.len()) {
+            let first = found.iter().find(is_impossible);
+            let told = first.and_then(|(index, cause)| {
+                let row = self.readings.get(*index)?;
+                let table = files.get(row.file)?.table;
+                Some(format!("{}:{}: {}", table.path, row.place, cause.detail))
+            });
+            let fitting: Vec<Dtype> = match self.operation {
+                OperationKind::AllReduce => Vec::new(),
+                _ => physics::fitting(&self.readings, gpu),
+            };
+            return Err(Error::Implausible {
+                operation: self.operation,
+                impossible,
+                rows: self.readings.len(),
+                first: told.unwrap_or_default(),
+                fitting,
+            });
+        }
+        self.take(found.into_iter());
+        Ok(())
+    }
+
+    /// Kernels that stand in the files several times.
+    pub(crate) fn repeated(&mut self) {
+        let found = repeated::repeats(&self.readings);
+        if found.is_empty() {
+            return;
+        }
+        let dropped = found.iter().flat_map(|repeats| &repeats.dropped);
+        let same = dropped
+            .clone()
+            .filter(|(_, latency)| *latency == Latency::Same)
+            .count();
+        let other = dropped.clone().count() - same;
+        let spread = found
+            .iter()
+            .map(|repeats| repeats.spread)
+            .fold(1.0, f64::max);
+        let mut text = format!(
+            "{} in the files several times: {} with the latency that is kept",
+            counted(found.len(), "kernel"),
+            counted(same, "row")
+        );
+        if other > 0 {
+            text.push_str(&format!(
+                ", {other} with another, up to {:.1} % apart: the middle one is kept",
+                (spread - 1.0) * 100.0
+            ));
+        }
+        self.findings.add(self.operation, "repeated", text);
+        let rows: Vec<(usize, Cause)> = dropped
+            .map(|(index, latency)| {
+                let reason = match latency {
+                    Latency::Same => Reason::RepeatedSame,
+                    Latency::Other => Reason::RepeatedOther,
+                };
+                (*index, reason.into())
+            })
+            .collect();
+        self.take(rows.into_iter());
+    }
+
+    /// Rows that timed an eager launch.
+    pub(crate) fn floor(&mut self, gpu: &Gpu, rows: FloorRows) {
+        let Some(floor) = eager_floor::floor(&self.readings, gpu) else {
+            return;
+        };
+        let done = match rows {
+            FloorRows::Keep => "kept, so --timing should say it; --drop-floor leaves them out",
+            FloorRows::Drop => "left out",
+        };
+        let text = format!(
+            "{} of {} rows take {:.1} to {:.1} us whatever their work, as launches from the host do: {done}",
+            floor.rows.len(),
+            self.readings.len(),
+            floor.shortest_us,
+            floor.longest_us
+        );
+        self.findings.add(self.operation, "eager floor", text);
+        if rows == FloorRows::Drop {
+            self.take(
+                floor
+                    .rows
+                    .into_iter()
+                    .map(|index| (index, Reason::EagerFloor.into())),
+            );
+        }
+    }
+
+    /// Points of axes that have too many.
+    pub(crate) fn points(&mut self) {
+        let surplus = points::surplus(&self.readings);
+        if surplus.is_empty() {
+            return;
+        }
+        let text = format!(
+            "{} of {} rows are left out: a table set holds {} points on an axis (ends and powers of two \
+             stay, the others are spread evenly)",
+            surplus.len(),
+            self.readings.len(),
+            points::MOST
+        );
+        self.findings.add(self.operation, "too many points", text);
+        self.take(
+            surplus
+                .into_iter()
+                .map(|index| (index, Reason::Thinned.into())),
+        );
+    }
+
+    /// Takes out these readings.
+    fn take(&mut self, found: impl Iterator<Item = (usize, Cause)>) {
+        let mut causes: Vec<Option<Cause>> = vec![None; self.readings.len()];
+        for (index, cause) in found {
+            if let Some(place) = causes.get_mut(index) {
+                *place = Some(cause);
+            }
+        }
+        let mut causes = causes.into_iter();
+        self.readings.retain(|row| match causes.next().flatten() {
+            None => true,
+            Some(cause) => {
+                self.left_out.push(LeftOut {
+                    file: row.file,
+                    place: row.place,
+                    cause,
+                });
+                false
+            }
+        });
+    }
+}

@@ -1,0 +1,291 @@
+//! Sets of the project and made-up rows, written as others publish them.
+#![allow(dead_code, reason = "each test crate uses a part")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a helper of tests fails as tests do"
+)]
+
+pub(crate) mod generate;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rooflut_codegen::{MeasuredKernel, OperationKind, read_rows};
+use rooflut_import::{Answers, Error, Import, Layout, MeasuredGpu, Source, SourceTable, import};
+use rooflut_roofline::{Dtype, Gpu};
+
+/// A kernel and its latency in microseconds, in the order of kernels.
+pub(crate) type Rows = BTreeMap<MeasuredKernel, f64>;
+
+pub(crate) const H100: Gpu = Gpu {
+    name: "h100",
+    description: "NVIDIA H100 SXM5 80 GB",
+    bf16_flops_per_s: 989.5e12,
+    fp8_flops_per_s: Some(1979.0e12),
+    fp4_flops_per_s: None,
+    mem_bytes: 85_899_345_920,
+    mem_bw_bytes_per_s: 3350.0e9,
+    l2_bytes: 50_000_000,
+    sms: 132,
+    link_bytes_per_s: 450.0e9,
+};
+
+/// A GPU on which everything that was measured on any is possible.
+pub(crate) const FASTEST: Gpu = Gpu {
+    bf16_flops_per_s: 1e18,
+    fp8_flops_per_s: Some(1e18),
+    fp4_flops_per_s: Some(1e18),
+    mem_bw_bytes_per_s: 1e15,
+    link_bytes_per_s: 1e15,
+    ..H100
+};
+
+pub(crate) fn data(set: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../bench_data")
+        .join(set)
+}
+
+/// The rows of an operation of a set of the project.
+pub(crate) fn rows_of(set: &str, operation: OperationKind) -> Rows {
+    let file = match operation {
+        OperationKind::Gemm => "gemm.csv",
+        OperationKind::Prefill => "attention_prefill.csv",
+        OperationKind::Decode => "attention_decode.csv",
+        OperationKind::AllReduce => "allreduce.csv",
+        OperationKind::Moe => "moe.csv",
+    };
+    let path = data(set).join(file);
+    if !path.exists() {
+        return Rows::new();
+    }
+    let read = read_rows(&path, Some(operation), &FASTEST).expect("a table");
+    assert!(read.refused.is_empty());
+    read.rows
+        .iter()
+        .map(|row| (row.kernel, row.latency_us))
+        .collect()
+}
+
+/// All rows of a set of the project.
+pub(crate) fn set(name: &str) -> Rows {
+    OperationKind::ALL
+        .into_iter()
+        .flat_map(|operation| rows_of(name, operation))
+        .collect()
+}
+
+/// Answers to everything.
+pub(crate) fn answers(gpu: Gpu) -> Answers {
+    let text = |text: &str| Some(text.to_owned());
+    Answers {
+        name: text("mine"),
+        gpu: Some(MeasuredGpu::Known(gpu)),
+        engine: text("an engine"),
+        timing: text("made up"),
+        source: text("a test"),
+        license: text("MIT"),
+        date: text("2026-01-31"),
+        dtype: Some(Dtype::Bf16),
+        kv_dtype: Some(Dtype::Bf16),
+        ..Answers::default()
+    }
+}
+
+pub(crate) fn tables(files: &[(String, String)]) -> Vec<SourceTable> {
+    let table = |(path, text): &(String, String)| SourceTable::of_csv(path, text.as_bytes());
+    files
+        .iter()
+        .map(|file| table(file).expect("text"))
+        .collect()
+}
+
+pub(crate) fn imported(
+    layout: Layout,
+    files: &[(String, String)],
+    answers: &Answers,
+) -> Result<Import, Error> {
+    let source = Source {
+        layout,
+        tables: tables(files),
+        not_imported: Vec::new(),
+    };
+    let import = import(&source, answers, &[H100])?;
+    for table in &import.report.tables {
+        assert!(table.adds_up(), "{table:?}");
+    }
+    let left_out: usize = import.report.left_out.iter().map(|rows| rows.rows).sum();
+    assert_eq!(import.report.read(), import.report.written() + left_out);
+    Ok(import)
+}
+
+/// The rows of the files of an import, read as those of a set are.
+pub(crate) fn written(import: &Import) -> Rows {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut rows = Rows::new();
+    for file in import.files.iter().filter(|file| file.name != "set.toml") {
+        let path = folder.path().join(file.name);
+        std::fs::write(&path, &file.text).expect("a file");
+        let read = read_rows(&path, None, &FASTEST).expect("a table");
+        assert!(read.refused.is_empty(), "{:?}", read.refused);
+        for row in read.rows {
+            assert_eq!(
+                rows.insert(row.kernel, row.latency_us),
+                None,
+                "twice: {row:?}"
+            );
+        }
+    }
+    rows
+}
+
+/// Files as a list, from texts by path.
+fn files(texts: BTreeMap<String, String>) -> Vec<(String, String)> {
+    texts.into_iter().collect()
+}
+
+/// A number with its decimal point moved three digits to the left, as text.
+pub(crate) fn in_ms(latency_us: f64) -> String {
+    let text = format!("{latency_us}");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let padded = format!("{whole:0>4}");
+    let (left, right) = padded.split_at(padded.len() - 3);
+    format!("{left}.{right}{fraction}")
+}
+
+/// As BLIS publishes them (InferSim, where `tp` is 1): GEMMs of one format, attention by shape.
+pub(crate) fn bench_data(rows: &Rows) -> Vec<(String, String)> {
+    let mut texts = BTreeMap::<String, String>::new();
+    let mut add = |path: String, header: &str, row: String| {
+        let text = texts.entry(path).or_insert_with(|| format!("{header}\n"));
+        text.push_str(&row);
+        text.push('\n');
+    };
+    for (kernel, us) in rows {
+        match kernel {
+            MeasuredKernel::Gemm { shape, m } => add(
+                "bench_data/gemm/h100/data.csv".to_owned(),
+                "m,k,n,latency_us",
+                format!("{m},{},{},{us}", shape.k, shape.n),
+            ),
+            MeasuredKernel::Prefill {
+                shape,
+                batch,
+                seq_len,
+            } => add(
+                format!(
+                    "bench_data/mha/prefill/h100/{}-{}-{}.csv",
+                    shape.q_heads, shape.kv_heads, shape.head_dim
+                ),
+                "dtype,kv_dtype,batch_size,seq_len,latency_us",
+                format!("{},{},{batch},{seq_len},{us}", shape.dtype, shape.kv_dtype),
+            ),
+            MeasuredKernel::Decode {
+                shape,
+                batch,
+                kv_len,
+            } => {
+                let tp = match shape.tp {
+                    1 => String::new(),
+                    tp => format!("-tp{tp}"),
+                };
+                add(
+                    format!(
+                        "bench_data/mha/decode/h100/{}-{}-{}{tp}.csv",
+                        shape.q_heads, shape.kv_heads, shape.head_dim
+                    ),
+                    "dtype,kv_dtype,batch_size,kv_len,latency_us",
+                    format!("{},{},{batch},{kv_len},{us}", shape.dtype, shape.kv_dtype),
+                );
+            }
+            other => panic!("no place for {other:?}"),
+        }
+    }
+    files(texts)
+}
+
+/// As AIConfigurator publishes them.
+pub(crate) fn perf(rows: &Rows) -> Vec<(String, String)> {
+    const COMMON: &str = "framework,version,device,op_name,kernel_source";
+    let mut texts = BTreeMap::<String, String>::new();
+    let mut add = |name: &str, header: &str, row: String| {
+        let text = texts
+            .entry(format!("data/h100_sxm/vllm/0.24.0/{name}_perf.txt"))
+            .or_insert_with(|| format!("{COMMON},{header},latency\n"));
+        text.push_str(&format!(
+            "VLLM,0.24.0,NVIDIA H100 80GB HBM3,{name},default,{row}\n"
+        ));
+    };
+    let named = |dtype: Dtype| match dtype {
+        Dtype::Bf16 => "bfloat16".to_owned(),
+        other => other.name().to_owned(),
+    };
+    const ATTENTION: &str = "batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,\
+                             attn_dtype,kv_cache_dtype,step";
+    for (kernel, us) in rows {
+        let ms = in_ms(*us);
+        match kernel {
+            MeasuredKernel::Gemm { shape, m } => add(
+                "gemm",
+                "gemm_dtype,m,n,k",
+                format!("{},{m},{},{},{ms}", named(shape.dtype), shape.n, shape.k),
+            ),
+            MeasuredKernel::Prefill {
+                shape,
+                batch,
+                seq_len,
+            } => add(
+                "context_attention",
+                ATTENTION,
+                format!(
+                    "{batch},{seq_len},{},{},{},1,{},{},0,{ms}",
+                    shape.q_heads,
+                    shape.kv_heads,
+                    shape.head_dim,
+                    named(shape.dtype),
+                    named(shape.kv_dtype)
+                ),
+            ),
+            MeasuredKernel::Decode {
+                shape,
+                batch,
+                kv_len,
+            } => add(
+                "generation_attention",
+                ATTENTION,
+                format!(
+                    "{batch},1,{},{},{},1,{},{},{},{ms}",
+                    shape.q_heads,
+                    shape.kv_heads,
+                    shape.head_dim,
+                    named(shape.dtype),
+                    named(shape.kv_dtype),
+                    kv_len - 1
+                ),
+            ),
+            MeasuredKernel::AllReduce { shape, bytes } => add(
+                "custom_allreduce",
+                "allreduce_dtype,num_gpus,message_size",
+                format!("bfloat16,{},{},{ms}", shape.ranks, bytes / 2),
+            ),
+            MeasuredKernel::Moe { shape, tokens } => add(
+                "moe",
+                "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,\
+                 distribution",
+                format!(
+                    "{},{tokens},{},{},{},{},{},1,power_law_1.01,{ms}",
+                    named(shape.dtype),
+                    shape.hidden,
+                    shape.intermediate,
+                    shape.top_k,
+                    shape.experts,
+                    shape.tp
+                ),
+            ),
+        }
+    }
+    files(texts)
+}
