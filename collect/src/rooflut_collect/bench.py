@@ -9,7 +9,7 @@ import torch
 
 from . import kernels, timing
 from .device import Device
-from .errors import DeviceLost, NoKernel, OutOfMemory
+from .errors import DeviceLost, NoKernel, OutOfMemory, UserError
 from .kernels.base import Backend, bytes_of, relative_error
 from .kernels.ranks import Ranks
 from .operations import Row
@@ -42,6 +42,8 @@ class TorchBench:
         self._broken = set(broken)
         self._allowed = set(allowed)
         self._chosen: dict[str, Backend | str] = {}
+        if device.kind == "cpu":
+            torch.set_num_threads(1)  # Threads that wait for each other measure the other programs.
         self._flush = timing.flush_buffer(device.kind, device.l2_bytes)
         self._telemetry = Telemetry(device.uuid)
         self._ranks = Ranks(device.kind, tell)
@@ -52,7 +54,7 @@ class TorchBench:
             if row.operation == "allreduce":
                 return self._ranks.measure(row, self._budget)
             return self._measure(row, self._backend(row))
-        except (OutOfMemory, NoKernel, DeviceLost):
+        except (OutOfMemory, NoKernel, DeviceLost, UserError):
             raise
         except Exception as error:
             self._collect_garbage(error)
@@ -111,8 +113,12 @@ class TorchBench:
 
     def _choose(self, row: Row) -> Backend | str:
         """The first library that is there and computes what it should, or why there is none."""
-        rejected = []
+        rejected, unfit = [], []
         for backend in kernels.OPERATIONS[row.operation].BACKENDS:
+            why = backend.unfit(row, self._device.kind)
+            if why:
+                unfit.append({"backend": backend.name, "reason": why})
+                continue
             reason, version, error = self._try(backend, row)
             if reason is None:
                 chosen = {"backend": backend.name, "version": version, "self_check": error}
@@ -120,7 +126,7 @@ class TorchBench:
                 return backend
             rejected.append({"backend": backend.name, "reason": reason})
         self._tell({"kind": "kernel", "variant": row.variant, "backend": None, "rejected": rejected})
-        why = "; ".join(f"{each['backend']}: {each['reason']}" for each in rejected)
+        why = "; ".join(f"{each['backend']}: {each['reason']}" for each in rejected + unfit)
         return f"no kernel for {row.variant} on {self._device.kind}: {why}"
 
     def _try(self, backend: Backend, row: Row) -> tuple[str | None, str, float]:
@@ -129,9 +135,6 @@ class TorchBench:
             return "not among --kernels", "", 0.0
         if (row.variant, backend.name) in self._broken:
             return "took the device down in an earlier process", "", 0.0
-        unfit = backend.unfit(row, self._device.kind)
-        if unfit:
-            return unfit, "", 0.0
         try:
             version = backend.load()
         except Exception as error:  # Not only ImportError: libraries look for GPUs as they load.
@@ -141,9 +144,9 @@ class TorchBench:
         except Exception as failure:
             try:
                 self._collect_garbage(failure)
-            except DeviceLost:
+            except DeviceLost as lost:
                 self._tell({"kind": "broken", "variant": row.variant, "backend": backend.name})
-                raise
+                raise DeviceLost(str(lost), by_row=False) from None
             return f"{version}: self-check failed: {type(failure).__name__}: {_line(failure)}", "", 0.0
         limit = backend.tolerance(row)
         if not error <= limit:  # A NaN is no agreement either.

@@ -16,6 +16,11 @@ class NoKernel(Exception):
 class DeviceLost(Exception):
     """The device answers no more in this process; a new process may go on."""
 
+    def __init__(self, message: str, by_row: bool = True):
+        super().__init__(message)
+        #: Whether measuring the row did it, rather than the self-check of a library.
+        self.by_row = by_row
+
 
 def comma(names) -> str:
     """`a, b, c`."""

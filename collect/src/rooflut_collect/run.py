@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from . import __version__, bounds
-from .errors import DeviceLost, NoKernel, OutOfMemory
+from .errors import DeviceLost, NoKernel, OutOfMemory, UserError
 from .gpus import Sheet
 from .log import FAILED, OK, OOM, Log
 from .operations import Row
@@ -64,7 +64,7 @@ def todo(rows: Sequence[Row], log: Log, retry: bool) -> list[Row]:
     return [row for row in rows if row.key not in done]
 
 
-def session(device: dict, shard: str, timing: str) -> dict:
+def session(device: dict, sheet: Sheet, shard: str, timing: str) -> dict:
     """The record that a process began."""
     return {
         "kind": "session",
@@ -74,6 +74,7 @@ def session(device: dict, shard: str, timing: str) -> dict:
         "shard": shard,
         "timing": timing,
         "device": device,
+        "sheet": {"name": sheet.name, "values": sheet.values},
     }
 
 
@@ -82,9 +83,14 @@ def measure(rows: Sequence[Row], log: Log, bench: Bench, sheet: Sheet, progress:
     outcome = Outcome({OK: 0, OOM: 0, FAILED: 0})
     for row in rows:
         began = time.monotonic()
-        record = _outcome(row, bench, sheet)
+        try:
+            record = _outcome(row, bench, sheet)
+        except DeviceLost as error:
+            outcome.lost = True
+            if not error.by_row:
+                break
+            record = {"status": FAILED, "reason": _reason(error)}
         seconds = time.monotonic() - began
-        outcome.lost = record.pop("lost", False)
         log.append({"kind": "row", "key": row.key, **record, "wall_s": round(seconds, 4), "at": now()})
         outcome.counts[record["status"]] += 1
         outcome.loop_s += record.get("loop_s", 0.0)
@@ -103,8 +109,8 @@ def _outcome(row: Row, bench: Bench, sheet: Sheet) -> dict:
         measured = bench.measure(row)
     except OutOfMemory as error:
         return {"status": OOM, "reason": _reason(error)}
-    except DeviceLost as error:
-        return {"status": FAILED, "reason": _reason(error), "lost": True}
+    except (DeviceLost, UserError):
+        raise
     except NoKernel as error:
         return {"status": FAILED, "reason": _reason(error)}
     except Exception as error:  # A kernel may raise anything; the run goes on.
