@@ -97,11 +97,13 @@ def _own_gpu(sheet: Sheet) -> str:
 
 
 def _engines(records: Records, rows: Sequence[Row]) -> list[str]:
-    """`gemm bf16: torch 2.9`, for each variant that has a row."""
-    variants = dict.fromkeys(row.variant for row in rows)
-    chosen = [kernel for kernel in records.kernels if kernel["backend"]]
-    found = {variant: _distinct(k["version"] for k in chosen if k["variant"] == variant) for variant in variants}
-    return [f"{variant}: {' and '.join(versions)}" for variant, versions in found.items()]
+    """`torch 2.9.0 (gemm bf16, gemm fp8)`, for each library with the variants it was used for."""
+    variants = {row.variant for row in rows}
+    used: dict[str, list[str]] = {}
+    for kernel in records.kernels:
+        if kernel["backend"] and kernel["variant"] in variants:
+            used.setdefault(kernel["version"], []).append(kernel["variant"])
+    return [f"{version} ({comma(_distinct(those))})" for version, those in used.items()]
 
 
 def _rejections(records: Records, rows: Sequence[Row]) -> list[str]:
