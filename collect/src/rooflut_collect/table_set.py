@@ -98,22 +98,26 @@ def _own_gpu(sheet: Sheet) -> str:
 
 def _engines(records: Records, rows: Sequence[Row]) -> list[str]:
     """`torch 2.9.0 (gemm bf16, gemm fp8)`, for each library with the variants it was used for."""
-    variants = {row.variant for row in rows}
     used: dict[str, list[str]] = {}
-    for kernel in records.kernels:
-        if kernel["backend"] and kernel["variant"] in variants:
+    for kernel in _kernels(records, rows):
+        if kernel["backend"]:
             used.setdefault(kernel["version"], []).append(kernel["variant"])
     return [f"{version} ({comma(_distinct(those))})" for version, those in used.items()]
 
 
 def _rejections(records: Records, rows: Sequence[Row]) -> list[str]:
-    variants = {row.variant for row in rows}
     return _distinct(
         f"{kernel['variant']}: {rejected['backend']}: {rejected['reason']}"
-        for kernel in records.kernels
-        if kernel["variant"] in variants
+        for kernel in _kernels(records, rows)
         for rejected in kernel["rejected"]
     )
+
+
+def _kernels(records: Records, rows: Sequence[Row]) -> list[dict]:
+    """The choices for the variants of `rows`, in their order."""
+    order = {variant: place for place, variant in enumerate(dict.fromkeys(row.variant for row in rows))}
+    chosen = [kernel for kernel in records.kernels if kernel["variant"] in order]
+    return sorted(chosen, key=lambda kernel: order[kernel["variant"]])
 
 
 def _clocks(outcomes: list[dict]) -> list[str]:
