@@ -26,6 +26,9 @@ def main(argv: Sequence[str] | None = None, **replaced) -> int:
     except UserError as error:
         print(f"rooflut-collect: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"rooflut-collect: {error}; what is in the log is kept", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return run.INTERRUPTED
 

@@ -61,9 +61,11 @@ class Log:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             os.close(self._file)
-            raise UserError(f"{path}: another process is collecting this shard; wait for it") from None
+            if isinstance(error, BlockingIOError):
+                raise UserError(f"{path}: another process is collecting this shard; wait for it") from None
+            raise UserError(f"{path}: cannot be locked ({error}): give an --out on another volume") from None
         self.records, whole = _parse(path, path.read_bytes())
         os.ftruncate(self._file, whole)
 

@@ -91,14 +91,19 @@ class Ranks:
         handle, self._store = tempfile.mkstemp(prefix="rooflut-collect-")
         os.close(handle)
         os.unlink(self._store)  # The group makes it anew.
-        for rank in range(ranks):
-            ours, theirs = context.Pipe()
-            arguments = (self._device, rank, ranks, self._store, theirs)
-            process = context.Process(target=_rank, args=arguments, daemon=True)
-            process.start()
-            theirs.close()
-            self._processes.append(process)
-            self._pipes.append(ours)
+        # Ctrl-C is for this process, which ends the others: they are born deaf to it.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            for rank in range(ranks):
+                ours, theirs = context.Pipe()
+                arguments = (self._device, rank, ranks, self._store, theirs)
+                process = context.Process(target=_rank, args=arguments, daemon=True)
+                process.start()
+                theirs.close()
+                self._processes.append(process)
+                self._pipes.append(ours)
+        finally:
+            signal.signal(signal.SIGINT, before)
         try:
             versions = self._answers(_START_S)
         except BaseException:
@@ -110,8 +115,11 @@ class Ranks:
             self._tell({"kind": "kernel", "variant": "allreduce", **chosen, "rejected": []})
 
     def _ask(self, question: tuple) -> list[list[float]]:
-        for pipe in self._pipes:
-            pipe.send(question)
+        for rank, pipe in enumerate(self._pipes):
+            try:
+                pipe.send(question)
+            except OSError:
+                raise RuntimeError(f"the process of rank {rank} ended") from None
         return self._answers(_ROW_S)
 
     def _answers(self, seconds: float) -> list:
@@ -140,7 +148,6 @@ class Ranks:
 
 def _rank(device: str, rank: int, ranks: int, store: str, pipe) -> None:
     """The process of one rank: answers until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the collector, which ends this.
     try:
         pipe.send(("ok", _join(device, rank, ranks, store)))
         while True:
