@@ -72,29 +72,34 @@ def test_operands_are_no_zeros_and_repeat():
     assert values.abs().min() >= 1 / 16 and values.abs().max() < 1 and abs(values.mean()) < 0.02
 
 
-class Slow:
-    """A repeater of known speed, that counts."""
+class Kernel:
+    """A repeater of known speed, on a clock of its own."""
 
-    def __init__(self, seconds):
-        self.seconds, self.repetitions = seconds, 0
+    def __init__(self, seconds, monkeypatch):
+        self.seconds, self.repetitions, self.now = seconds, 0, 0.0
+        monkeypatch.setattr(timing.time, "monotonic", lambda: self.now)
 
     def batch(self, repetitions):
         self.repetitions += repetitions
-        time.sleep(self.seconds * repetitions)
-        return [self.seconds * 1e6] * repetitions, 0.0
+        self.now += self.seconds * repetitions
+        return [self.seconds * 1e6] * repetitions, 0.25 * self.seconds * repetitions
 
 
-def test_a_row_takes_its_time_and_no_more():
-    samples = timing.repeat(Slow(0.001), timing.Budget(0.05, 0.25))
-    assert 0.28 < samples.loop_s < 0.45
-    assert 50 < len(samples.microseconds) <= 250
+def test_a_row_takes_its_time_and_no_more(monkeypatch):
+    samples = timing.repeat(Kernel(0.001, monkeypatch), timing.Budget(0.05, 0.25))
+    assert 0.3 <= samples.loop_s < 0.37
+    assert samples.flush_s == pytest.approx(samples.loop_s / 4)
+    assert 250 <= len(samples.microseconds) < 290
 
 
-def test_a_slow_kernel_has_its_fewest_repetitions_and_a_fast_one_its_most():
-    slow = Slow(0.02)
-    samples = timing.repeat(slow, timing.Budget(0.0, 0.01, min_repetitions=4))
+def test_a_slow_kernel_has_its_fewest_repetitions(monkeypatch):
+    slow = Kernel(2.0, monkeypatch)
+    samples = timing.repeat(slow, timing.Budget(0.05, 0.25, min_repetitions=4))
     assert len(samples.microseconds) == 4 and slow.repetitions == 5
-    fast = timing.repeat(Slow(0.0), timing.Budget(0.0, 5.0, max_repetitions=1000))
+
+
+def test_a_fast_kernel_has_its_most_repetitions(monkeypatch):
+    fast = timing.repeat(Kernel(1e-6, monkeypatch), timing.Budget(0.01, 5.0, max_repetitions=1000))
     assert 1000 <= len(fast.microseconds) < 1064
 
 

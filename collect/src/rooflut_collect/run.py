@@ -10,7 +10,7 @@ from typing import Protocol
 from . import __version__, bounds
 from .errors import DeviceLost, NoKernel, OutOfMemory, UserError
 from .gpus import Sheet
-from .log import FAILED, OK, OOM, Log
+from .log import FAILED, OK, OOM, Log, Records
 from .operations import Row
 from .progress import Progress
 
@@ -58,9 +58,9 @@ class Outcome:
     lost: bool = False
 
 
-def todo(rows: Sequence[Row], log: Log, retry: bool) -> list[Row]:
-    """The rows that the log has no outcome of; with `retry`, those that failed as well."""
-    done = {k for k, record in log.records.rows.items() if not retry or record["status"] == OK}
+def todo(rows: Sequence[Row], records: Records, retry: bool = False) -> list[Row]:
+    """The rows that a log has no outcome of; with `retry`, those that failed as well."""
+    done = {key for key, record in records.rows.items() if not retry or record["status"] == OK}
     return [row for row in rows if row.key not in done]
 
 

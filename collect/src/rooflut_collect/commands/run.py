@@ -64,10 +64,8 @@ def _shard(arguments: argparse.Namespace) -> shard.Shard:
 
 def _list(arguments: argparse.Namespace, whole: plan.Plan, part: shard.Shard) -> int:
     path = arguments.out / "log" / part.log_name
-    rows = list(part.take(whole.rows))
-    if path.exists():
-        done = log.read(path).rows
-        rows = [row for row in rows if row.key not in done or (arguments.retry and done[row.key]["status"] != log.OK)]
+    records = log.read(path) if path.exists() else log.Records()
+    rows = run.todo(part.take(whole.rows), records, arguments.retry)
     for row in rows:
         print(row.key)
     counts = Counter(row.operation for row in rows)
@@ -78,10 +76,12 @@ def _list(arguments: argparse.Namespace, whole: plan.Plan, part: shard.Shard) ->
 
 
 def _collect(arguments, whole: plan.Plan, part: shard.Shard, device, open_bench, began: float) -> int:
-    opened = log.Log(arguments.out / "log" / part.log_name)
-    rows = run.todo(part.take(whole.rows), opened, arguments.retry)
+    path = arguments.out / "log" / part.log_name
+    opened = log.Log(path)
+    mine = part.take(whole.rows)
+    rows = run.todo(mine, opened.records, arguments.retry)
     progress = Progress([row.operation for row in rows])
-    known = len(part.take(whole.rows)) - len(rows)
+    known = len(mine) - len(rows)
     progress.note(f"{len(rows)} rows to measure on {device.name}" + (f", {known} are in the log" if known else ""))
     bench, outcome, interrupted = None, None, False
     try:
@@ -99,16 +99,18 @@ def _collect(arguments, whole: plan.Plan, part: shard.Shard, device, open_bench,
         opened.close()
     if outcome is not None and outcome.lost:
         return _again(arguments, progress)
+    # From the disk: an interrupt may have come between a row's line and the memory of it.
+    records = log.read(path)
     if part.count == 1:
-        _write_set(arguments, device, whole, opened, progress)
-    left = len(run.todo(part.take(whole.rows), opened, False))
+        _write_set(arguments, device, whole, records, progress)
     if interrupted:
+        left = len(run.todo(mine, records))
         progress.note(f"stopped with {left} rows left; the same command goes on")
         return INTERRUPTED
-    return _conclude(outcome, part, opened, progress)
+    return _conclude(outcome, part, records, progress)
 
 
-def _conclude(outcome, part: shard.Shard, opened: log.Log, progress: Progress) -> int:
+def _conclude(outcome, part: shard.Shard, records: log.Records, progress: Progress) -> int:
     if outcome is not None:
         counts = ", ".join(f"{count} {status}" for status, count in outcome.counts.items() if count)
         share = 1.0 - outcome.loop_s / max(outcome.wall_s, 1e-9)
@@ -118,13 +120,13 @@ def _conclude(outcome, part: shard.Shard, opened: log.Log, progress: Progress) -
         )
     if part.count > 1:
         progress.note(f"shard {part.index} of {part.count} is done; join all: rooflut-collect merge FOLDER")
-    measured = any(record["status"] == log.OK for record in opened.records.rows.values())
+    measured = any(record["status"] == log.OK for record in records.rows.values())
     return 0 if measured else 1
 
 
-def _write_set(arguments, device, whole: plan.Plan, opened: log.Log, progress: Progress) -> None:
+def _write_set(arguments, device, whole: plan.Plan, records: log.Records, progress: Progress) -> None:
     about = table_set.About(options.set_name(arguments, device.sheet.name), arguments.license, device.sheet)
-    written = table_set.write(arguments.out, about, whole.rows, opened.records)
+    written = table_set.write(arguments.out, about, whole.rows, records)
     progress.note(f"set: {written}" if written else "no row was measured: no set")
 
 
