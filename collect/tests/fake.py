@@ -50,7 +50,12 @@ class FakeBench:
             with open(os.environ["FAKE_TRACE"], "a") as trace:
                 trace.write(key + "\n")
         self._tell(row)
-        for name, error in (("FAIL", RuntimeError), ("OOM", OutOfMemory), ("NO_KERNEL", NoKernel), ("LOST", DeviceLost)):
+        for name, error in (
+            ("FAIL", RuntimeError),
+            ("OOM", OutOfMemory),
+            ("NO_KERNEL", NoKernel),
+            ("LOST", DeviceLost),
+        ):
             wanted = os.environ.get(f"FAKE_{name}")
             if wanted and wanted in key:
                 raise error("made to fail")
@@ -63,7 +68,12 @@ class FakeBench:
             self.told.add(row.variant)
             version = os.environ.get("FAKE_VERSION", "fake 1.0")
             rejected = [{"backend": "better", "reason": "cannot be loaded"}]
-            record = {"variant": row.variant, "backend": "fake", "version": version, "rejected": rejected}
+            record = {
+                "variant": row.variant,
+                "backend": "fake",
+                "version": version,
+                "rejected": rejected,
+            }
             _check_same(record, self.log)
             self.log.append({"kind": "kernel", **record})
 

@@ -1,6 +1,5 @@
-from pathlib import Path
-
 import csv
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +37,9 @@ def rows_and_latencies(name):
 @pytest.mark.parametrize("name", ["h100", "h200", "a100", "l40s", "b200"])
 def test_rows_that_rooflut_accepts_are_possible(name):
     sheet = gpus.known()[name]
-    wrong = [(row.key, why) for row, us in rows_and_latencies(name) if (why := bounds.impossible(row, us, sheet))]
+    wrong = [
+        (row.key, why) for row, us in rows_and_latencies(name) if (why := bounds.impossible(row, us, sheet))
+    ]
     assert wrong == []
 
 
@@ -82,7 +83,9 @@ def test_the_data_sheets_are_those_of_rooflut():
 def test_a_data_sheet_of_ones_own(tmp_path):
     path = tmp_path / "gpu.toml"
     text = "[gpu]\nname = 'mine'\ndescription = 'd'\nbf16_tflops = 100.0\nmem_bytes = 1000\n"
-    path.write_text(text + "mem_bw_gb_per_s = 1.0\nl2_bytes = 10\nsms = 1\nlink_gb_per_s = 1.0\nsource = 's'\n")
+    path.write_text(
+        text + "mem_bw_gb_per_s = 1.0\nl2_bytes = 10\nsms = 1\nlink_gb_per_s = 1.0\nsource = 's'\n"
+    )
     assert gpus.read(path).peak("bf16") == 1e14
     path.write_text(text)
     with pytest.raises(UserError, match="missing mem_bw_gb_per_s, l2_bytes, sms, link_gb_per_s, source"):

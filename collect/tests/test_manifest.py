@@ -14,7 +14,14 @@ KUBERNETES = ("manifest", "kubernetes", "--image", "example/collect:1", "--claim
 EVERYTHING = (
     *("--parallelism", "5", "--namespace", "bench", "--job-name", "collect-h200", "--backoff", "6"),
     *("--node-selector", "nvidia.com/gpu.product=NVIDIA-H200", "--node-selector", "pool=gpu"),
-    *("--toleration", "nvidia.com/gpu:NoSchedule", "--toleration", "team=infer:NoExecute", "--toleration", "spot"),
+    *(
+        "--toleration",
+        "nvidia.com/gpu:NoSchedule",
+        "--toleration",
+        "team=infer:NoExecute",
+        "--toleration",
+        "spot",
+    ),
     *("--gpus", "8", "--gpu-resource", "amd.com/gpu", "--cpus", "500m", "--memory", "64Gi"),
     *("--kv-dtype", "bf16", "--run=--retry", "--out", "h200"),
 )
@@ -97,16 +104,35 @@ def test_the_pods_together_measure_the_plan(written, capsys, some):
 def test_openshift_gets_its_security_context(written):
     pod = validated(written(*KUBERNETES, *PLAN, "--openshift"))["spec"]["template"]["spec"]
     # What the restricted-v2 constraint asks for; user and group are left to the project's range.
-    assert pod["securityContext"] == {"seccompProfile": {"type": "RuntimeDefault"}, "runAsNonRoot": True}
+    assert pod["securityContext"] == {
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "runAsNonRoot": True,
+    }
     container = pod["containers"][0]["securityContext"]
     assert container == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
 def test_a_slurm_script_is_bash_with_an_array(written, capsys):
-    options = ("--partition", "gpu", "--time", "2:00:00", "--sbatch", "constraint=h200", "--setup", "module load cuda")
+    options = (
+        "--partition",
+        "gpu",
+        "--time",
+        "2:00:00",
+        "--sbatch",
+        "constraint=h200",
+        "--setup",
+        "module load cuda",
+    )
     text = written("manifest", "slurm", *PLAN, "--parallelism", "4", *options, "--out", "it's here")
     assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
-    for line in ("array=0-24%4", "gres=gpu:1", "partition=gpu", "time=2:00:00", "constraint=h200", "requeue"):
+    for line in (
+        "array=0-24%4",
+        "gres=gpu:1",
+        "partition=gpu",
+        "time=2:00:00",
+        "constraint=h200",
+        "requeue",
+    ):
         assert f"#SBATCH --{line}\n" in text
     assert "module load cuda\n" in text
     command = text.splitlines()[-1].removeprefix("exec srun ")

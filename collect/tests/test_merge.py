@@ -3,7 +3,6 @@ import shlex
 import tomllib
 from pathlib import Path
 
-import pytest
 from fake import FakeBench, open_device
 
 from rooflut_collect import cli, plan, shard

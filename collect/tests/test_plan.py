@@ -107,7 +107,10 @@ def test_another_plan_has_another_digest():
     [
         ("models:lama-3.1-8b", "did you mean llama-3.1-8b"),
         ("models:zzz", "expected one of llama-2-7b"),
-        ("models:qwen2.5-7b@tp8", "query heads, 28, does not divide over 8 GPUs; tp can be 1, 2, 4"),
+        (
+            "models:qwen2.5-7b@tp8",
+            "query heads, 28, does not divide over 8 GPUs; tp can be 1, 2, 4",
+        ),
         ("models:llama-3.1-8b@8", "expected @tp1,2,4 after the models, found @8"),
         ("models:llama-3.1-8b@tp0", "found @tp0"),
         ("models:llama-3.1-8b,,@tp1", "a model's name between commas"),

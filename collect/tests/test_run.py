@@ -24,7 +24,12 @@ def collect(tmp_path):
             benches.append(FakeBench(opened))
             return benches[-1]
 
-        words = ("run", "--out", str(out), *(words if "--plan" in words else ("--plan", "tiny", *words)))
+        words = (
+            "run",
+            "--out",
+            str(out),
+            *(words if "--plan" in words else ("--plan", "tiny", *words)),
+        )
         status = cli.main(words, open_device=open_device, open_bench=open_bench)
         return status, [row.key for bench in benches for row in bench.rows]
 
@@ -43,7 +48,12 @@ def test_every_row_is_measured_once(collect, records):
 
 
 def test_a_dry_run_lists_exactly_what_runs(collect, capsys, tmp_path):
-    for words in ((), ("--shard", "1/3"), ("--only", "decode,moe"), ("--plan", "models:llama-3.1-8b")):
+    for words in (
+        (),
+        ("--shard", "1/3"),
+        ("--only", "decode,moe"),
+        ("--plan", "models:llama-3.1-8b"),
+    ):
         out = tmp_path / "-".join(("out", *words)).replace("/", "_")
         assert collect(*words, "--dry-run", out=out)[0] == 0
         listed = capsys.readouterr().out.splitlines()
@@ -109,7 +119,17 @@ def test_the_set_holds_what_was_measured(collect, tmp_path):
     with (folder / "attention_decode.csv").open() as file:
         lines = list(csv.DictReader(file))
     decode = [row for row in TINY if row.operation == "decode"]
-    assert list(lines[0]) == "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,kv_len,latency_us".split(",")
+    assert list(lines[0]) == [
+        "dtype",
+        "kv_dtype",
+        "q_heads",
+        "kv_heads",
+        "head_dim",
+        "tp",
+        "batch",
+        "kv_len",
+        "latency_us",
+    ]
     assert {line["latency_us"] for line in lines} == {f"{latency_us(row):.3f}" for row in decode}
     with (tmp_path / "out/measurements.csv").open() as file:
         details = {line["row"]: line for line in csv.DictReader(file)}
@@ -129,10 +149,18 @@ def test_a_table_whose_rows_all_fail_later_is_taken_away(collect, tmp_path, monk
 @pytest.mark.parametrize(
     ("again", "settings", "message"),
     [
-        ((), {"FAKE_GPU": "NVIDIA L40S"}, "holds rows of 'NVIDIA H200', this device is 'NVIDIA L40S'"),
+        (
+            (),
+            {"FAKE_GPU": "NVIDIA L40S"},
+            "holds rows of 'NVIDIA H200', this device is 'NVIDIA L40S'",
+        ),
         (("--only", "moe"), {}, r"holds another plan \(--plan tiny; 19 rows, this one has 2\)"),
         (("--shard", "0/2"), {}, "holds a plan split into 1 shards, not 2"),
-        (("--retry",), {"FAKE_VERSION": "fake 2.0"}, "measured with fake 1.0, now fake 2.0 was chosen"),
+        (
+            ("--retry",),
+            {"FAKE_VERSION": "fake 2.0"},
+            "measured with fake 1.0, now fake 2.0 was chosen",
+        ),
     ],
 )
 def test_a_folder_of_something_else_is_refused(collect, monkeypatch, capsys, again, settings, message):
@@ -179,8 +207,14 @@ def test_a_line_that_is_no_record_is_named(collect, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--only", "gem"), "--only gem: expected some of gemm, prefill, decode, moe, allreduce, found 'gem'"),
-        (("--dtype", "bf16,int4"), "--dtype bf16,int4: expected some of bf16, fp8, fp8_block, found 'int4'"),
+        (
+            ("--only", "gem"),
+            "--only gem: expected some of gemm, prefill, decode, moe, allreduce, found 'gem'",
+        ),
+        (
+            ("--dtype", "bf16,int4"),
+            "--dtype bf16,int4: expected some of bf16, fp8, fp8_block, found 'int4'",
+        ),
         (("--shard", "3/2"), "indexes are 0 to 1"),
         (("--name", "My Set"), "--name My Set: expected lower-case letters"),
         (("--only", "gemm", "--plan", "set:/nowhere"), "expected a table set"),

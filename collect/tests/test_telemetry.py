@@ -22,7 +22,12 @@ def test_samples_are_of_the_row_that_is_measured(tmp_path, monkeypatch):
         # None yet: the last one before.
         assert telemetry.since(began + 60.0)["sm_mhz"] == 1980.0
         time.sleep(0.2)
-        assert telemetry.since(began) == {"sm_mhz": 1980.0, "mem_mhz": 3201.0, "power_w": 650.0, "celsius": 50.0}
+        assert telemetry.since(began) == {
+            "sm_mhz": 1980.0,
+            "mem_mhz": 3201.0,
+            "power_w": 650.0,
+            "celsius": 50.0,
+        }
     finally:
         telemetry.close()
 

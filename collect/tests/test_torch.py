@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,10 @@ def test_a_reference_notices_a_wrong_page_and_a_wrong_mask():
     decode = next(row for row in TINY if row.operation == "decode" and row["batch"] == 4)
     operands = kernels.decode.operands(decode, "cpu")
     found = own(decode).prepare(decode, operands)()
-    operands.pages[0, 0], operands.pages[1, 0] = operands.pages[1, 0].clone(), operands.pages[0, 0].clone()
+    operands.pages[0, 0], operands.pages[1, 0] = (
+        operands.pages[1, 0].clone(),
+        operands.pages[0, 0].clone(),
+    )
     assert relative_error(found, kernels.decode.reference(decode, operands)) > 0.1
     prefill = next(row for row in TINY if row.operation == "prefill")
     operands = kernels.prefill.operands(prefill, "cpu")
@@ -56,7 +58,10 @@ def test_block_scales_belong_to_their_blocks():
     operands = kernels.gemm.operands(row, "cpu")
     out = kernels.gemm.reference(row, operands)
     expected = sum(
-        operands.a[2, j].float() * operands.a_scale[2, j // 128] * operands.w[300, j].float() * operands.w_scale[2, j // 128]
+        operands.a[2, j].float()
+        * operands.a_scale[2, j // 128]
+        * operands.w[300, j].float()
+        * operands.w_scale[2, j // 128]
         for j in range(256)
     )
     assert out[2, 300].item() == pytest.approx(expected.item(), rel=1e-4)
@@ -147,7 +152,8 @@ def test_a_row_that_does_not_fit_is_out_of_memory_and_the_next_is_measured(devic
 
 def test_where_no_library_has_a_kernel_the_row_says_why(device):
     measuring, told = bench(device)
-    with pytest.raises(NoKernel, match="no kernel for gemm fp8_block on cpu: deepgemm: not for cpu; vllm: not for cpu; torch: no fp8_block"):
+    why = "on cpu: deepgemm: not for cpu; vllm: not for cpu; torch: no fp8_block"
+    with pytest.raises(NoKernel, match=f"no kernel for gemm fp8_block {why}"):
         measuring.measure(Row.of("gemm", dtype="fp8_block", k=128, n=128, m=1))
     assert told[0]["backend"] is None
 
@@ -211,13 +217,25 @@ def test_processes_reduce_together_and_a_dead_one_fails_just_its_row(device):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_cuda_device_the_cpu_is_offered():
-    with pytest.raises(UserError, match="no CUDA device: this torch .* or try the collector with --device cpu"):
+    with pytest.raises(
+        UserError, match="no CUDA device: this torch .* or try the collector with --device cpu"
+    ):
         open_device("cuda", None)
 
 
 def start(out, *words):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")}
-    command = [sys.executable, "-m", "rooflut_collect", "run", "--device", "cpu", "--out", str(out), *words]
+    command = [
+        sys.executable,
+        "-m",
+        "rooflut_collect",
+        "run",
+        "--device",
+        "cpu",
+        "--out",
+        str(out),
+        *words,
+    ]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
@@ -229,7 +247,14 @@ def test_the_command_measures_the_tiny_plan(tmp_path):
     with (tmp_path / "measurements.csv").open() as file:
         assert {line["status"] for line in csv.DictReader(file)} == {"ok"}
     names = {path.name for path in (tmp_path / "cpu-measured").iterdir()}
-    assert names == {"set.toml", "gemm.csv", "attention_prefill.csv", "attention_decode.csv", "moe.csv", "allreduce.csv"}
+    assert names == {
+        "set.toml",
+        "gemm.csv",
+        "attention_prefill.csv",
+        "attention_decode.csv",
+        "moe.csv",
+        "allreduce.csv",
+    }
 
 
 def test_ctrl_c_ends_the_processes_of_an_all_reduce(tmp_path):
@@ -242,4 +267,7 @@ def test_ctrl_c_ends_the_processes_of_an_all_reduce(tmp_path):
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 130 and "stopped with 2 rows left" in error
-    assert not any(Path(f"/proc/{child}/cmdline").exists() and "spawn" in Path(f"/proc/{child}/cmdline").read_text() for child in children)
+    assert not any(
+        Path(f"/proc/{child}/cmdline").exists() and "spawn" in Path(f"/proc/{child}/cmdline").read_text()
+        for child in children
+    )

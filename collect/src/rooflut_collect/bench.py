@@ -21,6 +21,10 @@ _OPERAND_BYTES = 256 << 20
 _MOST_CALLS = 8
 
 
+class _Rejected(Exception):
+    """Why a library is not used."""
+
+
 class TorchBench:
     """A bench on a CUDA device or the CPU.
 
@@ -119,26 +123,28 @@ class TorchBench:
             if why:
                 unfit.append({"backend": backend.name, "reason": why})
                 continue
-            reason, version, error = self._try(backend, row)
-            if reason is None:
-                chosen = {"backend": backend.name, "version": version, "self_check": error}
-                self._tell({"kind": "kernel", "variant": row.variant, **chosen, "rejected": rejected})
-                return backend
-            rejected.append({"backend": backend.name, "reason": reason})
+            try:
+                version, error = self._try(backend, row)
+            except _Rejected as rejection:
+                rejected.append({"backend": backend.name, "reason": str(rejection)})
+                continue
+            chosen = {"backend": backend.name, "version": version, "self_check": error}
+            self._tell({"kind": "kernel", "variant": row.variant, **chosen, "rejected": rejected})
+            return backend
         self._tell({"kind": "kernel", "variant": row.variant, "backend": None, "rejected": rejected})
         why = "; ".join(f"{each['backend']}: {each['reason']}" for each in rejected + unfit)
         return f"no kernel for {row.variant} on {self._device.kind}: {why}"
 
-    def _try(self, backend: Backend, row: Row) -> tuple[str | None, str, float]:
-        """Why a library cannot be used (or `None`), its version, the error of its self-check."""
+    def _try(self, backend: Backend, row: Row) -> tuple[str, float]:
+        """A library's version, and the error of its self-check."""
         if self._allowed and backend.name not in self._allowed:
-            return "not among --kernels", "", 0.0
+            raise _Rejected("not among --kernels")
         if (row.variant, backend.name) in self._broken:
-            return "took the device down in an earlier process", "", 0.0
+            raise _Rejected("took the device down in an earlier process")
         try:
             version = backend.load()
         except Exception as error:  # Not only ImportError: libraries look for GPUs as they load.
-            return f"cannot be loaded: {type(error).__name__}: {_line(error)}", "", 0.0
+            raise _Rejected(f"cannot be loaded: {_line(error)}") from None
         try:
             error = self._self_check(backend, row)
         except Exception as failure:
@@ -147,11 +153,11 @@ class TorchBench:
             except DeviceLost as lost:
                 self._tell({"kind": "broken", "variant": row.variant, "backend": backend.name})
                 raise DeviceLost(str(lost), by_row=False) from None
-            return f"{version}: self-check failed: {type(failure).__name__}: {_line(failure)}", "", 0.0
+            raise _Rejected(f"{version}: self-check failed: {_line(failure)}") from None
         limit = backend.tolerance(row)
         if not error <= limit:  # A NaN is no agreement either.
-            return f"{version}: self-check: error {error:.2g}, expected at most {limit:g}", "", 0.0
-        return None, version, round(error, 6)
+            raise _Rejected(f"{version}: self-check: error {error:.2g}, expected at most {limit:g}")
+        return version, round(error, 6)
 
     def _self_check(self, backend: Backend, row: Row) -> float:
         """The relative error of a small case, run as rows are, against torch in 32 bits."""
@@ -171,4 +177,4 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

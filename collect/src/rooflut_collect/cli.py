@@ -34,7 +34,10 @@ def main(argv: Sequence[str] | None = None, **replaced) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="rooflut-collect", description="Measures GPU kernels and writes table sets for rooflut.")
+    parser = argparse.ArgumentParser(
+        prog="rooflut-collect",
+        description="Measures GPU kernels and writes table sets for rooflut.",
+    )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in _COMMANDS.items():

@@ -36,7 +36,9 @@ class Missing:
         out = shlex.quote(str(self.out))
         shards, plan = self.collection.shards, " ".join(map(shlex.quote, self.collection.arguments))
         indexes = format_indexes(sorted(self.rows))
-        lines = [f"{sum(self.rows.values())} rows are missing, of {len(self.rows)} of {shards} shards: {indexes}"]
+        lines = [
+            f"{sum(self.rows.values())} rows are missing, of {len(self.rows)} of {shards} shards: {indexes}"
+        ]
         lines += ["measure them with one of"]
         if shards == 1:
             lines += [f"  rooflut-collect run {plan} --out {out}"]

@@ -31,9 +31,7 @@ class Model:
         odd = self._undivided(tp)
         if odd:
             good = comma(n for n in (1, 2, 4, 8, 16) if not self._undivided(n))
-            raise UserError(
-                f"{self.name}@tp{tp}: its {odd} does not divide over {tp} GPUs; tp can be {good}"
-            )
+            raise UserError(f"{self.name}@tp{tp}: its {odd} does not divide over {tp} GPUs; tp can be {good}")
 
     def _undivided(self, tp: int) -> str | None:
         """The first size that `tp` ranks cannot share. (Fewer KV heads than ranks are copied.)"""
@@ -66,7 +64,9 @@ def find(name: str) -> Model:
         return models[name.lower()]
     near = difflib.get_close_matches(name.lower(), models, n=3, cutoff=0.5)
     names = list(dict.fromkeys(models[match].name for match in near))
-    hint = f"did you mean {' or '.join(names)}?" if names else "expected one of " + comma(
-        dict.fromkeys(model.name for model in models.values())
+    hint = (
+        f"did you mean {' or '.join(names)}?"
+        if names
+        else "expected one of " + comma(dict.fromkeys(model.name for model in models.values()))
     )
     raise UserError(f"unknown model {name!r}: {hint}")

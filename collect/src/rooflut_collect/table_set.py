@@ -123,7 +123,11 @@ def _kernels(records: Records, rows: Sequence[Row]) -> list[dict]:
 def _clocks(outcomes: list[dict]) -> list[str]:
     """`SM clock 1980 MHz (1755 to 1980), …`, where it is known."""
     texts = []
-    for name, label, unit in (("sm_mhz", "SM clock", "MHz"), ("mem_mhz", "memory clock", "MHz"), ("power_w", "power", "W")):
+    for name, label, unit in (
+        ("sm_mhz", "SM clock", "MHz"),
+        ("mem_mhz", "memory clock", "MHz"),
+        ("power_w", "power", "W"),
+    ):
         values = [outcome[name] for outcome in outcomes if outcome.get(name) is not None]
         if values:
             middle = statistics.median(values)
@@ -177,9 +181,12 @@ def _csv(header: Sequence[str], lines: list[list]) -> str:
 def check_name(name: str) -> str:
     """A name that rooflut accepts: it becomes that of a constant."""
     simple = name[:1].isascii() and name[:1].islower()
-    if not simple or name == "all" or any(not (c.isascii() and (c.islower() or c.isdigit() or c == "-")) for c in name):
+    if (
+        not simple
+        or name == "all"
+        or any(not (c.isascii() and (c.islower() or c.isdigit() or c == "-")) for c in name)
+    ):
         raise UserError(
             f"--name {name}: expected lower-case letters, digits and hyphens, starting with a letter"
         )
     return name
-

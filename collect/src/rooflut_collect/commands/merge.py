@@ -12,7 +12,9 @@ from . import options
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments."""
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="what `run --out` wrote")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the set goes (default: the first folder)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="where the set goes (default: the first folder)"
+    )
     parser.add_argument("--partial", action="store_true", help="write the set though rows are missing")
     options.add_set(parser)
 

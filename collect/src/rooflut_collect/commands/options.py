@@ -20,8 +20,16 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         help=f"{plans.SYNTAX}; several are joined (default: tiny, with --device cpu)",
     )
-    group.add_argument("--dtype", metavar="LIST", help=f"formats of GEMMs and experts in models: and tiny, of {comma(DTYPES)} (default: bf16,fp8)")
-    group.add_argument("--kv-dtype", metavar="LIST", help=f"formats of the KV cache, of {comma(KV_DTYPES)} (default: bf16,fp8)")
+    group.add_argument(
+        "--dtype",
+        metavar="LIST",
+        help=f"formats of GEMMs and experts in models: and tiny, of {comma(DTYPES)} (default: bf16,fp8)",
+    )
+    group.add_argument(
+        "--kv-dtype",
+        metavar="LIST",
+        help=f"formats of the KV cache, of {comma(KV_DTYPES)} (default: bf16,fp8)",
+    )
     some = group.add_mutually_exclusive_group()
     some.add_argument("--only", metavar="LIST", help=f"operations to measure, of {comma(OPERATIONS)}")
     some.add_argument("--skip", metavar="LIST", help="operations to leave out")
@@ -62,8 +70,18 @@ def add_set(parser: argparse.ArgumentParser) -> None:
     """What the set says of itself."""
     group = parser.add_argument_group("the set")
     group.add_argument("--name", metavar="NAME", help="default: the GPU's name and -measured")
-    group.add_argument("--license", metavar="TEXT", default="not stated", help="licence of the measurements (default: not stated)")
-    group.add_argument("--gpu-sheet", type=Path, metavar="FILE", help="a TOML file with a table [gpu]: the data sheet of a GPU that rooflut does not know")
+    group.add_argument(
+        "--license",
+        metavar="TEXT",
+        default="not stated",
+        help="licence of the measurements (default: not stated)",
+    )
+    group.add_argument(
+        "--gpu-sheet",
+        type=Path,
+        metavar="FILE",
+        help="a TOML file with a table [gpu]: the data sheet of a GPU that rooflut does not know",
+    )
 
 
 def set_name(arguments: argparse.Namespace, gpu: str) -> str:

@@ -28,13 +28,33 @@ INTERRUPTED = 130
 def add(parser: argparse.ArgumentParser) -> None:
     """The arguments."""
     options.add_plan(parser)
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where logs and set go (default: collected)", default=Path("collected"))
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="where logs and set go (default: collected)",
+        default=Path("collected"),
+    )
     parser.add_argument("--dry-run", action="store_true", help="list what would be measured, and stop")
-    parser.add_argument("--retry", action="store_true", help="measure rows again that failed or did not fit into memory")
+    parser.add_argument(
+        "--retry",
+        action="store_true",
+        help="measure rows again that failed or did not fit into memory",
+    )
     parser.add_argument("--shard", metavar="I/N", default="0/1", help="measure part I of N, counted from 0")
     parser.add_argument("--indexes", metavar="LIST", help="the I of --shard counts in this list: 3,7,9-12")
-    parser.add_argument("--kernels", metavar="LIST", help="libraries that may be used, by the names that the log has (default: all)")
-    parser.add_argument("--row-seconds", type=options.positive, metavar="S", default=_ROW_SECONDS, help=f"time to repeat a row (default: {_ROW_SECONDS})")
+    parser.add_argument(
+        "--kernels",
+        metavar="LIST",
+        help="libraries that may be used, by the names that the log has (default: all)",
+    )
+    parser.add_argument(
+        "--row-seconds",
+        type=options.positive,
+        metavar="S",
+        default=_ROW_SECONDS,
+        help=f"time to repeat a row (default: {_ROW_SECONDS})",
+    )
     options.add_set(parser)
 
 
@@ -82,7 +102,9 @@ def _collect(arguments, whole: plan.Plan, part: shard.Shard, device, open_bench,
     rows = run.todo(mine, opened.records, arguments.retry)
     progress = Progress([row.operation for row in rows])
     known = len(mine) - len(rows)
-    progress.note(f"{len(rows)} rows to measure on {device.name}" + (f", {known} are in the log" if known else ""))
+    progress.note(
+        f"{len(rows)} rows to measure on {device.name}" + (f", {known} are in the log" if known else "")
+    )
     bench, outcome, interrupted = None, None, False
     try:
         if rows:

@@ -12,7 +12,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-
 from multiprocessing.connection import wait as wait_for_any
 
 import torch
@@ -78,11 +77,11 @@ class Ranks:
     def _repeat(self, size: int, budget: Budget) -> tuple[Samples, int]:
         calls = max(1, min(_MOST_CALLS, _MESSAGE_BYTES // size))
         began = time.monotonic()
-        warm = self._ask(("measure", size, calls, _WARMUP))
+        warm = self._ask(("measure", size, calls, _WARMUP), budget)
         median_s = statistics.median(map(max, zip(*warm))) * calls * 1e-6
         wanted = int(budget.measure_s / max(median_s, 1e-7))
         count = max(budget.min_repetitions, min(budget.max_repetitions, wanted))
-        times = self._ask(("measure", size, calls, count))
+        times = self._ask(("measure", size, calls, count), budget)
         slowest = [max(of_ranks) for of_ranks in zip(*times)]
         return Samples(slowest, time.monotonic() - began, 0.0), calls
 
@@ -114,13 +113,13 @@ class Ranks:
             chosen = {"backend": _BACKENDS[self._device], "version": versions[0], "self_check": 0.0}
             self._tell({"kind": "kernel", "variant": "allreduce", **chosen, "rejected": []})
 
-    def _ask(self, question: tuple) -> list[list[float]]:
+    def _ask(self, question: tuple, budget: Budget) -> list[list[float]]:
         for rank, pipe in enumerate(self._pipes):
             try:
                 pipe.send(question)
             except OSError:
                 raise RuntimeError(f"the process of rank {rank} ended") from None
-        return self._answers(_ROW_S)
+        return self._answers(_ROW_S + 2 * budget.measure_s)
 
     def _answers(self, seconds: float) -> list:
         """The answers of all ranks; the first error of one, or of its silence."""

@@ -43,4 +43,12 @@ class ShardedRun:
     def command(self, index: str) -> list[str]:
         """The command of a job; `index` is what the cluster replaces by its number."""
         some = [] if self.whole else ["--indexes", format_indexes(self.indexes)]
-        return ["run", *self.arguments, "--shard", f"{index}/{self.shards}", *some, "--out", self.out]
+        return [
+            "run",
+            *self.arguments,
+            "--shard",
+            f"{index}/{self.shards}",
+            *some,
+            "--out",
+            self.out,
+        ]

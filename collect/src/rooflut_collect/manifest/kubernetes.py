@@ -50,7 +50,10 @@ def manifest(run: ShardedRun, cluster: Cluster) -> str:
             "parallelism": min(run.parallelism, len(run.indexes)),
             "backoffLimitPerIndex": cluster.backoff,
             "maxFailedIndexes": len(run.indexes),
-            "template": {"metadata": {"labels": {"app": "rooflut-collect"}}, "spec": _pod(run, cluster)},
+            "template": {
+                "metadata": {"labels": {"app": "rooflut-collect"}},
+                "spec": _pod(run, cluster),
+            },
         },
     }
     count = f"{len(run.indexes)} of {run.shards} shards, {len(run.plan.rows)} rows in all"
@@ -89,7 +92,10 @@ def _container(run: ShardedRun, cluster: Cluster) -> dict:
         "command": ["rooflut-collect"],
         "args": run.command("$(JOB_COMPLETION_INDEX)"),
         # Libraries compile kernels into their caches; the user of a pod may have no home.
-        "env": [{"name": "HOME", "value": "/scratch"}, {"name": "TRITON_CACHE_DIR", "value": "/scratch/triton"}],
+        "env": [
+            {"name": "HOME", "value": "/scratch"},
+            {"name": "TRITON_CACHE_DIR", "value": "/scratch/triton"},
+        ],
         "resources": {"requests": resources, "limits": limits},
         "securityContext": security,
         "volumeMounts": [

@@ -44,7 +44,9 @@ def script(run: ShardedRun, cluster: Cluster) -> str:
         "time": cluster.time or "",
         "mem": cluster.memory or "",
     }
-    lines = [f"#SBATCH --{key}" + (f"={value}" if value else "") for key, value in wanted.items() if value != ""]
+    lines = [
+        f"#SBATCH --{key}" + (f"={value}" if value else "") for key, value in wanted.items() if value != ""
+    ]
     for option in cluster.options:
         if not re.fullmatch(r"[a-z][-a-z]*(=\S+)?", option):
             raise UserError(f"--sbatch {option}: expected an option of sbatch without dashes, like qos=high")
@@ -53,5 +55,15 @@ def script(run: ShardedRun, cluster: Cluster) -> str:
     whole = ShardedRun(**{**vars(run), "indexes": tuple(range(run.shards))})
     command = shlex.join(["rooflut-collect", *whole.command("@INDEX@")])
     command = command.replace("@INDEX@", '"$SLURM_ARRAY_TASK_ID"')
-    head = f"# rooflut-collect: {run.shards} shards, {len(run.plan.rows)} rows. A task that is started again goes on."
-    return "\n".join(["#!/bin/bash", head, *lines, "set -euo pipefail", *cluster.setup, f"exec srun {command}", ""])
+    head = f"# rooflut-collect: {run.shards} shards, {len(run.plan.rows)} rows. A task started again goes on."
+    return "\n".join(
+        [
+            "#!/bin/bash",
+            head,
+            *lines,
+            "set -euo pipefail",
+            *cluster.setup,
+            f"exec srun {command}",
+            "",
+        ]
+    )
