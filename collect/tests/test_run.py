@@ -6,9 +6,11 @@ import tomllib
 import pytest
 from fake import FakeBench, latency_us, open_device
 
-from rooflut_collect import cli, log, plan
+from rooflut_collect import cli, gpus, log, plan, run
+from rooflut_collect.errors import DeviceLost
 from rooflut_collect.log import Log
 from rooflut_collect.plan import PlanSpec
+from rooflut_collect.progress import Progress
 
 TINY = plan.build(PlanSpec(("tiny",))).rows
 
@@ -17,7 +19,7 @@ TINY = plan.build(PlanSpec(("tiny",))).rows
 def collect(tmp_path):
     """Runs `rooflut-collect run --plan tiny` with the fake bench: exit status and measured keys."""
 
-    def run(*words, out=tmp_path / "out"):
+    def collect(*words, out=tmp_path / "out"):
         benches = []
 
         def open_bench(arguments, device, opened, progress):
@@ -33,7 +35,7 @@ def collect(tmp_path):
         status = cli.main(words, open_device=open_device, open_bench=open_bench)
         return status, [row.key for bench in benches for row in bench.rows]
 
-    return run
+    return collect
 
 
 @pytest.fixture
@@ -76,6 +78,20 @@ def test_a_kernel_that_raises_is_recorded_and_the_run_goes_on(collect, records, 
     failed = next(record for key, record in records().rows.items() if key.startswith("moe"))
     assert failed["reason"] == "RuntimeError: made to fail"
     assert "failed: moe dtype=bf16" in capsys.readouterr().err
+
+
+def test_a_row_is_not_blamed_for_a_library_that_took_the_device_down(tmp_path):
+    class Crashing(FakeBench):
+        def measure(self, row):
+            if len(self.rows) == 2:
+                raise DeviceLost("in a self-check", by_row=False)
+            return super().measure(row)
+
+    opened = Log(tmp_path / "log.jsonl")
+    progress = Progress([row.operation for row in TINY])
+    outcome = run.measure(TINY, opened, Crashing(), gpus.known()["h200"], progress)
+    assert outcome.lost and outcome.counts["ok"] == 2
+    assert list(opened.records.rows) == [row.key for row in TINY[:2]]
 
 
 def test_rows_that_failed_are_measured_again_only_if_asked(collect, records, monkeypatch):
