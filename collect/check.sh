@@ -13,8 +13,12 @@ command -v python3 >/dev/null || leave_out "python3 is not installed"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || leave_out "python3 is older than 3.11"
 python3 -c 'import ensurepip, venv' 2>/dev/null || leave_out "python3 has no venv (Debian: python3-venv)"
 
-[ -x "$environment/bin/python" ] || python3 -m venv --system-site-packages "$environment"
+[ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 python=$environment/bin/python
+# python3 may itself be of an environment, which a new one does not see: name the folder that has torch.
+if torch=$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' 2>/dev/null); then
+  echo "$torch" >"$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
+fi
 rm -rf build  # Files of an earlier version would be installed too.
 "$python" -m pip install -q --no-deps .
 "$python" -m pip install -q pytest kubernetes-validate

@@ -15,7 +15,7 @@ from rooflut_collect import kernels, plan, timing  # noqa: E402
 from rooflut_collect.bench import TorchBench  # noqa: E402
 from rooflut_collect.device import open_device  # noqa: E402
 from rooflut_collect.errors import NoKernel, OutOfMemory, UserError  # noqa: E402
-from rooflut_collect.kernels.base import bytes_of, random_fp8, relative_error  # noqa: E402
+from rooflut_collect.kernels.base import bytes_of, copy_of, random_fp8, relative_error  # noqa: E402
 from rooflut_collect.kernels.ranks import Ranks  # noqa: E402
 from rooflut_collect.operations import Row  # noqa: E402
 from rooflut_collect.plan import PlanSpec  # noqa: E402
@@ -67,7 +67,15 @@ def test_block_scales_belong_to_their_blocks():
     assert out[2, 300].item() == pytest.approx(expected.item(), rel=1e-4)
 
 
-def test_operands_are_no_zeros_and_repeat():
+def test_a_copy_of_operands_has_memory_of_its_own():
+    row = Row.of("gemm", dtype="bf16", k=64, n=64, m=64)
+    one = kernels.gemm.operands(row, "cpu")
+    other = copy_of(one)
+    assert torch.equal(one.a, other.a) and torch.equal(one.w, other.w)
+    assert one.a.data_ptr() != other.a.data_ptr() and one.w.data_ptr() != other.w.data_ptr()
+
+
+def test_operands_are_no_zeros():
     for dtype in ("bf16", "fp8"):
         row = Row.of("gemm", dtype=dtype, k=64, n=64, m=64)
         one = kernels.gemm.operands(row, "cpu")

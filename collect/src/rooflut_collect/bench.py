@@ -10,7 +10,7 @@ import torch
 from . import kernels, timing
 from .device import Device
 from .errors import DeviceLost, NoKernel, OutOfMemory, UserError
-from .kernels.base import Backend, bytes_of, relative_error
+from .kernels.base import Backend, bytes_of, copy_of, relative_error
 from .kernels.ranks import Ranks
 from .operations import Row
 from .run import Measurement
@@ -85,9 +85,9 @@ class TorchBench:
 
     def _measure(self, row: Row, backend: Backend) -> Measurement:
         began = time.monotonic()
-        operands = [self._operands(row, 0)]
+        operands = [self._operands(row)]
         more = min(_MOST_CALLS, _OPERAND_BYTES // max(bytes_of(operands[0]), 1)) - 1
-        operands += [self._operands(row, copy + 1) for copy in range(more)]
+        operands += [copy_of(operands[0]) for _ in range(more)]
         calls = [backend.prepare(row, each) for each in operands]
         repeater = timing.repeater(calls, self._flush)
         samples = timing.repeat(repeater, self._budget)
@@ -103,8 +103,8 @@ class TorchBench:
             **self._telemetry.since(began),
         )
 
-    def _operands(self, row: Row, copy: int):
-        torch.manual_seed(zlib.crc32(f"{row.key} {copy}".encode()))
+    def _operands(self, row: Row):
+        torch.manual_seed(zlib.crc32(row.key.encode()))
         return kernels.OPERATIONS[row.operation].operands(row, self._device.kind)
 
     def _backend(self, row: Row) -> Backend:
@@ -163,7 +163,7 @@ class TorchBench:
         """The relative error of a small case, run as rows are, against torch in 32 bits."""
         module = kernels.OPERATIONS[row.operation]
         small = module.small(row)
-        operands = self._operands(small, 0)
+        operands = self._operands(small)
         expected = module.reference(small, operands)
         found = timing.repeater([backend.prepare(small, operands)], self._flush).run()
         return relative_error(found, expected)

@@ -1,7 +1,7 @@
 """What a library has to offer, and what all kernels share."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import metadata
 
 import torch
@@ -92,6 +92,13 @@ def bytes_of(operands) -> int:
     """Bytes of all tensors of a dataclass of operands."""
     values = (getattr(operands, field.name) for field in fields(operands))
     return sum(value.nbytes for value in values if isinstance(value, torch.Tensor))
+
+
+def copy_of(operands):
+    """The same numbers in memory of their own."""
+    values = {field.name: getattr(operands, field.name) for field in fields(operands)}
+    tensors = {name: value.clone() for name, value in values.items() if isinstance(value, torch.Tensor)}
+    return replace(operands, **tensors)
 
 
 def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
