@@ -71,6 +71,8 @@ def test_a_job_has_an_index_for_each_shard(written):
     spec = validated(written(*KUBERNETES, *PLAN, *EVERYTHING))["spec"]
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 25, 5)
     assert spec["backoffLimitPerIndex"] == 6
+    # An eviction is no failure of the shard.
+    assert spec["podFailurePolicy"]["rules"][0]["action"] == "Ignore"
     pod = spec["template"]["spec"]
     assert pod["nodeSelector"] == {"nvidia.com/gpu.product": "NVIDIA-H200", "pool": "gpu"}
     assert pod["tolerations"] == [
@@ -163,6 +165,8 @@ def test_all_reduces_need_jobs_of_several_gpus(refused, written):
         (("--toleration", "a:Never"), "--toleration a:Never: expected KEY=VALUE:EFFECT"),
         (("--node-selector", "gpu"), "--node-selector gpu: expected KEY=VALUE"),
         (("--job-name", "Collect_1"), "--job-name Collect_1: expected lower-case"),
+        (("--out", "/h200"), "--out /h200: expected a folder in the volume, like h200"),
+        (("--out", "a/../../b"), "expected a folder in the volume"),
         (("--indexes", "25"), "each below 25, found '25'"),
         (("--shards", "100000"), "--shards 100000: the plan has"),
     ],

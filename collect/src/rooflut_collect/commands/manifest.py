@@ -1,7 +1,6 @@
 """`rooflut-collect manifest`: what a cluster needs to run all shards."""
 
 import argparse
-import posixpath
 
 from .. import plan, shard
 from ..manifest import kubernetes, slurm
@@ -105,7 +104,7 @@ def execute(arguments: argparse.Namespace) -> int:
         arguments=tuple(words),
         shards=count,
         indexes=tuple(indexes),
-        out=posixpath.join(kubernetes.MOUNT, arguments.out) if is_kubernetes else arguments.out,
+        out=kubernetes.out_in_volume(arguments.out) if is_kubernetes else arguments.out,
         gpus=gpus,
         parallelism=arguments.parallelism or count,
     )

@@ -1,5 +1,6 @@
 """An Indexed Job: the completion index is the shard."""
 
+import posixpath
 import re
 from dataclasses import dataclass
 
@@ -30,6 +31,14 @@ class Cluster:
     openshift: bool
 
 
+def out_in_volume(folder: str) -> str:
+    """Where a folder of the results is in a pod."""
+    path = posixpath.normpath(folder)
+    if path.startswith(("/", "..")):
+        raise UserError(f"--out {folder}: expected a folder in the volume, like h200")
+    return posixpath.join(MOUNT, path)
+
+
 def manifest(run: ShardedRun, cluster: Cluster) -> str:
     """The YAML of the Job."""
     run.check()
@@ -50,6 +59,12 @@ def manifest(run: ShardedRun, cluster: Cluster) -> str:
             "parallelism": min(run.parallelism, len(run.indexes)),
             "backoffLimitPerIndex": cluster.backoff,
             "maxFailedIndexes": len(run.indexes),
+            # A pod that is evicted or whose node goes away has not failed: it does not count.
+            "podFailurePolicy": {
+                "rules": [
+                    {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+                ]
+            },
             "template": {
                 "metadata": {"labels": {"app": "rooflut-collect"}},
                 "spec": _pod(run, cluster),
