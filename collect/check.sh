@@ -25,4 +25,5 @@ rm -rf build  # Files of an earlier version would be installed too.
 if [ "${ROOFLUT_COLLECT_TORCH:-}" = 1 ]; then "$python" -m pip install -q torch; fi
 "$python" -m pytest -q -rs
 # As installed: the command and its data.
-"$environment/bin/rooflut-collect" run --plan models:llama-3.1-8b@tp1,2 --dry-run >/dev/null
+"$environment/bin/rooflut-collect" run --plan models:llama-3.1-8b@tp1,2 --dry-run >/dev/null 2>&1
+tests/slurm/run.sh "$python"

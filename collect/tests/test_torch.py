@@ -248,10 +248,10 @@ def start(out, *words):
 
 
 def test_the_command_measures_the_tiny_plan(tmp_path):
-    process = start(tmp_path, "--row-seconds", "0.02")
+    process = start(tmp_path, "--skip", "allreduce", "--row-seconds", "0.02")
     _, error = process.communicate(timeout=100)
     assert process.returncode == 0, error
-    assert "19 ok in" in error
+    assert "17 ok in" in error
     with (tmp_path / "measurements.csv").open() as file:
         assert {line["status"] for line in csv.DictReader(file)} == {"ok"}
     names = {path.name for path in (tmp_path / "cpu-measured").iterdir()}
@@ -261,7 +261,6 @@ def test_the_command_measures_the_tiny_plan(tmp_path):
         "attention_prefill.csv",
         "attention_decode.csv",
         "moe.csv",
-        "allreduce.csv",
     }
 
 
