@@ -1,0 +1,1 @@
+"""The subcommands: each adds its arguments to a parser and runs."""

@@ -1,0 +1,92 @@
+"""Data sheets: what a GPU can do at most, and which one a device is.
+
+`data/gpus.toml` is a copy of rooflut's `bench_data/gpus.toml`; the project's checks compare the two.
+"""
+
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from .errors import UserError, comma
+
+#: What drivers call the GPUs of `gpus.toml`: only parts whose peaks and bandwidth are those.
+_DEVICE_NAMES = {
+    "NVIDIA A100-SXM4-80GB": "a100",
+    "NVIDIA B200": "b200",
+    "NVIDIA H100 80GB HBM3": "h100",
+    "NVIDIA H200": "h200",
+    "NVIDIA L40S": "l40s",
+}
+
+_NUMBERS = ("bf16_tflops", "mem_bytes", "mem_bw_gb_per_s", "l2_bytes", "sms", "link_gb_per_s")
+_PEAKS = ("fp8_tflops", "fp4_tflops")
+_TEXTS = ("description", "source")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A data sheet, in the units of `gpus.toml`."""
+
+    name: str
+    values: dict = field(hash=False)
+    #: Whether `gpus.toml` has it, so that a set names it and repeats nothing.
+    known: bool = False
+
+    def peak(self, dtype: str) -> float | None:
+        """FLOP/s of a number format, `None` where the GPU has none."""
+        key = {"bf16": "bf16_tflops", "fp8": "fp8_tflops", "fp8_block": "fp8_tflops"}
+        value = self.values.get(key.get(dtype, "fp4_tflops"))
+        return None if value is None else value * 1e12
+
+
+@cache
+def known() -> dict[str, Sheet]:
+    """The GPUs that rooflut knows, by name."""
+    text = resources.files(__package__).joinpath("data/gpus.toml").read_text()
+    return {name: Sheet(name, values, True) for name, values in tomllib.loads(text).items()}
+
+
+def of_device(device_name: str) -> Sheet | None:
+    """The data sheet of a device by the name that its driver gives it."""
+    name = _DEVICE_NAMES.get(device_name)
+    return known()[name] if name else None
+
+
+def read(path: Path) -> Sheet:
+    """The data sheet in a TOML file: one table `[gpu]`, as in a `set.toml`."""
+    try:
+        values = tomllib.loads(path.read_text())["gpu"]
+        name = values.pop("name")
+    except (OSError, KeyError, AttributeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"{path}: expected a table [gpu] with a name, found {error!r}") from None
+    missing = [key for key in (*_NUMBERS, *_TEXTS) if key not in values]
+    unknown = [key for key in values if key not in (*_NUMBERS, *_PEAKS, *_TEXTS)]
+    if missing or unknown:
+        raise UserError(
+            f"{path}: [gpu]: missing {comma(missing) or 'nothing'}, unknown {comma(unknown) or 'nothing'}"
+        )
+    for key in (*_NUMBERS, *_PEAKS):
+        value = values.get(key, 1)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise UserError(f"{path}: gpu.{key}: expected a positive number, found {value!r}")
+    return Sheet(name, values)
+
+
+def of_cpu(memory_bytes: int, cores: int) -> Sheet:
+    """Bounds for a set measured on a CPU: so wide that no machine breaks them."""
+    return Sheet(
+        "cpu",
+        {
+            "description": "a CPU, to try the collector; peaks and bandwidths of no machine",
+            "bf16_tflops": 1000.0,
+            "fp8_tflops": 2000.0,
+            "mem_bytes": memory_bytes,
+            "mem_bw_gb_per_s": 10000.0,
+            "l2_bytes": 1 << 20,
+            "sms": cores,
+            "link_gb_per_s": 1000.0,
+            "source": "nominal, far above any CPU",
+        },
+    )
