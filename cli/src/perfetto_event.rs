@@ -105,7 +105,9 @@ impl<'e> Event<'e> {
         };
         let (chunks, decodes) = (step.prefill_chunks, step.decode_requests);
         let args = Args::Step {
-            tokens: u64::from(step.prefill_tokens) + u64::from(decodes),
+            tokens: u64::from(step.prefill_tokens)
+                + u64::from(decodes)
+                + u64::from(step.drafted_tokens),
             requests: u64::from(chunks) + u64::from(decodes),
             kv_tokens: step.kv_tokens,
             preempted: step.preempted,

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::pending_file::PendingFile;
 
 const HEADER: &str = "start_ms,duration_ms,prefill_chunks,prefill_tokens,decode_requests,kv_tokens,\
-                      running,waiting,kv_blocks_used,preempted,replica";
+                      drafted_tokens,accepted_tokens,running,waiting,kv_blocks_used,preempted,replica";
 
 /// A CSV of steps.
 pub(crate) struct StepsOut(PendingFile);
@@ -33,7 +33,7 @@ impl Observer for StepsOut {
         self.0.write(|file| {
             writeln!(
                 file,
-                "{}.{:06},{}.{:06},{},{},{},{},{},{},{},{},{}",
+                "{}.{:06},{}.{:06},{},{},{},{},{},{},{},{},{},{},{}",
                 step.start_ns / 1_000_000,
                 step.start_ns % 1_000_000,
                 step.duration_ns / 1_000_000,
@@ -42,6 +42,8 @@ impl Observer for StepsOut {
                 step.prefill_tokens,
                 step.decode_requests,
                 step.kv_tokens,
+                step.drafted_tokens,
+                step.accepted_tokens,
                 step.running,
                 step.waiting,
                 step.kv_blocks_used,

@@ -81,6 +81,30 @@ fn the_answer_tells_what_was_drafted_and_what_came_of_it() {
 }
 
 #[test]
+fn steps_tell_what_was_drafted_and_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("steps.csv");
+    let path = path.to_str().unwrap();
+    let flags = [&drafts("ngram", "0.5")[..], &["--steps-out", path]].concat();
+    let answer = answer(&flags);
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = rows.next().unwrap();
+    let place = |name| header.iter().position(|found| *found == name).unwrap();
+    let places = ["decode_requests", "drafted_tokens", "accepted_tokens"].map(place);
+    let mut sums = [0_u64; 3];
+    for row in rows {
+        let counts = places.map(|place| row[place].parse::<u64>().unwrap());
+        assert_eq!(counts[1], 4 * counts[0]);
+        assert!(counts[2] <= counts[1]);
+        sums = [0, 1, 2].map(|i| sums[i] + counts[i]);
+    }
+    let share = sums[2] as f64 / sums[1] as f64;
+    assert!((share - number(&answer, "/speculation/accepted_share")).abs() < 1e-12);
+    assert!(sums[0] > 1_000);
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_a_way_out() {
     let refused = |flags: &[&str]| failure(&[&["run"][..], flags].concat());
     for (flags, part) in [

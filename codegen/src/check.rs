@@ -1,12 +1,12 @@
 //! What a row may claim: not more than the GPU can do.
 
-use rooflut_roofline::Gpu;
+use rooflut_roofline::{Dtype, Excess, Gpu, Limit};
 
 use crate::Error;
 use crate::operation::Operation;
 use crate::rows::Row;
 
-/// The error of f64 itself: a row may stand exactly on a limit.
+/// The error of f64 itself.
 const ROUNDING: f64 = 1e-12;
 
 /// Checks one row against peak, bandwidth and link of `gpu`, and its `mfu` against its latency.
@@ -30,51 +30,47 @@ pub(crate) fn row<O: Operation>(
     };
     let work = O::work(shape, point);
     let latency_s = latency_us * 1e-6;
-    let impossible = |found: String, limit: String, hint: &str| Error::Impossible {
-        file: file.to_owned(),
-        line: row.line(),
-        found: format!("{latency_us}, which is {found}"),
-        limit,
-        hint: hint.to_owned(),
-    };
-    let exceeds = |rate: f64, limit: f64| rate > limit * (1.0 + ROUNDING);
-    let flops_per_s = work.flops / latency_s;
-    if exceeds(flops_per_s, peak) {
-        return Err(impossible(
-            format!("{:.2} TFLOP/s", flops_per_s * 1e-12),
-            format!(
-                "the {dtype} peak of {} ({:.2} TFLOP/s)",
-                gpu.name,
-                peak * 1e-12
-            ),
-            "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit",
-        ));
-    }
-    let bytes_per_s = work.bytes / latency_s;
-    if work.bytes > gpu.l2_bytes as f64 && exceeds(bytes_per_s, gpu.mem_bw_bytes_per_s) {
-        return Err(impossible(
-            format!("{:.3} TB/s of compulsory traffic", bytes_per_s * 1e-12),
-            format!(
-                "the bandwidth of {} ({:.3} TB/s)",
-                gpu.name,
-                gpu.mem_bw_bytes_per_s * 1e-12
-            ),
-            "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit",
-        ));
-    }
-    let link_bytes_per_s = work.link_bytes / latency_s;
-    if exceeds(link_bytes_per_s, gpu.link_bytes_per_s) {
-        return Err(impossible(
-            format!("{:.1} GB/s per rank", link_bytes_per_s * 1e-9),
-            format!(
-                "the link of {} ({:.1} GB/s)",
-                gpu.name,
-                gpu.link_bytes_per_s * 1e-9
-            ),
-            "bytes are those of one rank's message: check them and the unit",
-        ));
+    if let Some(excess) = gpu.exceeded(dtype, &work, latency_s) {
+        let (found, limit, hint) = tell(&excess, dtype, gpu);
+        return Err(Error::Impossible {
+            file: file.to_owned(),
+            line: row.line(),
+            found: format!("{latency_us}, which is {found}"),
+            limit,
+            hint: hint.to_owned(),
+        });
     }
     mfu(file, row, work.flops * 1e6 / peak, latency_us)
+}
+
+/// What was found, the limit, and what to do.
+fn tell(excess: &Excess, dtype: Dtype, gpu: &Gpu) -> (String, String, &'static str) {
+    const FORMAT: &str =
+        "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit";
+    let Excess {
+        limit,
+        found,
+        possible,
+    } = *excess;
+    let name = gpu.name;
+    let (tera, giga) = (|rate: f64| rate * 1e-12, |rate: f64| rate * 1e-9);
+    match limit {
+        Limit::Peak => (
+            format!("{:.2} TFLOP/s", tera(found)),
+            format!("the {dtype} peak of {name} ({:.2} TFLOP/s)", tera(possible)),
+            FORMAT,
+        ),
+        Limit::Bandwidth => (
+            format!("{:.3} TB/s of compulsory traffic", tera(found)),
+            format!("the bandwidth of {name} ({:.3} TB/s)", tera(possible)),
+            FORMAT,
+        ),
+        Limit::Link => (
+            format!("{:.1} GB/s per rank", giga(found)),
+            format!("the link of {name} ({:.1} GB/s)", giga(possible)),
+            "bytes are those of one rank's message: check them and the unit",
+        ),
+    }
 }
 
 /// Compares an `mfu` column with `bound_us / latency_us`, within the rounding of both columns.

@@ -78,6 +78,22 @@ impl GpuSheet {
     }
 }
 
+/// Reads a file with a data sheet alone: a table `[gpu]`, as a `set.toml` has it.
+///
+/// # Errors
+/// [`Error::Toml`] with file and line for a key that is missing, unknown or of another type, and for a number
+/// that is not positive and finite.
+pub fn own_gpu(file: &str, text: &str) -> Result<Gpu, Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct SheetFile {
+        gpu: Spanned<GpuSheet>,
+    }
+    let file = TomlFile::new(file, text);
+    let SheetFile { gpu } = file.parse("[gpu] in bench_data/README.md")?;
+    gpu.as_ref().to_own_gpu(&file, gpu.span().start)
+}
+
 /// The GPUs that sets may name.
 #[derive(Debug)]
 pub struct Gpus(BTreeMap<String, Gpu>);

@@ -46,7 +46,7 @@ pub use files::FILES;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 #[cfg(feature = "emit")]
 pub use generate::{generate_builtin, generate_expression};
-pub use gpus::Gpus;
+pub use gpus::{Gpus, own_gpu};
 pub use measured::{
     MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind, RefusedRow, read_rows,
 };

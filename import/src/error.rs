@@ -93,12 +93,7 @@ pub enum Error {
         left_out: Vec<(String, usize)>,
     },
     /// A data sheet that cannot be read.
-    Sheet {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        message: String,
-    },
+    Sheet(rooflut_codegen::Error),
 }
 
 /// Values that a message lists.
@@ -236,12 +231,7 @@ impl fmt::Display for Error {
                     .collect();
                 f.write_str(&told.join("; "))
             }
-            Error::Sheet { file, message } => {
-                write!(
-                    f,
-                    "{file}: {message}; expected a table [gpu] as bench_data/README.md shows it"
-                )
-            }
+            Error::Sheet(error) => error.fmt(f),
         }
     }
 }

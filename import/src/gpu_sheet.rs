@@ -1,7 +1,7 @@
 //! The data sheet of a GPU that the library does not know.
 
 use rooflut_roofline::Gpu;
-use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 use crate::Error;
 
@@ -12,61 +12,17 @@ pub struct GpuSheet {
     toml: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SheetFile {
-    gpu: Sheet,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Sheet {
-    name: String,
-    description: String,
-    bf16_tflops: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fp8_tflops: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fp4_tflops: Option<f64>,
-    mem_bytes: u64,
-    mem_bw_gb_per_s: f64,
-    l2_bytes: u64,
-    sms: u32,
-    link_gb_per_s: f64,
-    source: String,
-}
-
 impl GpuSheet {
     /// Reads a TOML file with one table `[gpu]`, as a `set.toml` has it.
-    ///
-    /// The values are checked with the set that they become part of.
     ///
     /// # Errors
     /// [`Error::Sheet`] for a key that is missing, unknown or of another type.
     pub fn parse(file: &str, text: &str) -> Result<GpuSheet, Error> {
-        let refuse = |message: &str| Error::Sheet {
-            file: file.to_owned(),
-            message: message.trim_end().replace('\n', ", "),
-        };
-        let SheetFile { gpu: sheet } = toml::from_str(text).map_err(|error| {
-            let before = text.get(..error.span().map_or(0, |span| span.start));
-            let line = before.unwrap_or_default().matches('\n').count() + 1;
-            refuse(&format!("line {line}: {}", error.message()))
-        })?;
-        let toml = toml::to_string(&sheet).map_err(|error| refuse(&error.to_string()))?;
-        let gpu = Gpu {
-            // One import a process; names live as long as it does.
-            name: Box::leak(sheet.name.into_boxed_str()),
-            description: Box::leak(sheet.description.into_boxed_str()),
-            bf16_flops_per_s: sheet.bf16_tflops * 1e12,
-            fp8_flops_per_s: sheet.fp8_tflops.map(|tflops| tflops * 1e12),
-            fp4_flops_per_s: sheet.fp4_tflops.map(|tflops| tflops * 1e12),
-            mem_bytes: sheet.mem_bytes,
-            mem_bw_bytes_per_s: sheet.mem_bw_gb_per_s * 1e9,
-            l2_bytes: sheet.l2_bytes,
-            sms: sheet.sms,
-            link_bytes_per_s: sheet.link_gb_per_s * 1e9,
-        };
+        let gpu = rooflut_codegen::own_gpu(file, text).map_err(Error::Sheet)?;
+        // It has been read once.
+        let table: Table = toml::from_str(text).unwrap_or_default();
+        let keys = table.get("gpu").and_then(Value::as_table);
+        let toml = keys.map_or_else(String::new, Table::to_string);
         Ok(GpuSheet { gpu, toml })
     }
 
@@ -113,7 +69,7 @@ mod tests {
         let error = GpuSheet::parse("gpu.toml", &SHEET.replace("sms = 4\n", "")).unwrap_err();
         let message = error.to_string();
         assert!(
-            message.starts_with("gpu.toml: ") && message.contains("sms"),
+            message.starts_with("gpu.toml:") && message.contains("sms"),
             "{message}"
         );
         assert_eq!(message.lines().count(), 1);

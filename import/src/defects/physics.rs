@@ -1,13 +1,10 @@
 //! Rows that are faster than the GPU can be: the rules of a table set, before there is one.
 
 use rooflut_codegen::MeasuredKernel;
-use rooflut_roofline::{Dtype, Gpu};
+use rooflut_roofline::{Dtype, Gpu, Limit};
 
 use crate::kernel;
 use crate::reading::{Cause, Reading, Reason};
-
-/// The error of f64 itself: a row may stand exactly on a limit.
-const ROUNDING: f64 = 1e-12;
 
 /// The share of rows above which not single rows are wrong but what was said of all of them.
 const DOUBTFUL: f64 = 0.1;
@@ -17,40 +14,20 @@ const DOUBTFUL: f64 = 0.1;
 pub(crate) fn beyond(kernel: &MeasuredKernel, latency_us: f64, gpu: &Gpu) -> Option<Cause> {
     let dtype = kernel::dtype(kernel);
     let name = gpu.name;
-    let Some(peak) = gpu.peak_flops_per_s(dtype) else {
+    if gpu.peak_flops_per_s(dtype).is_none() {
         return Some(Cause::new(Reason::NoPeak, format!("{dtype} on {name}")));
+    }
+    let excess = gpu.exceeded(dtype, &kernel::work(kernel), latency_us * 1e-6)?;
+    let (unit, per_unit, what) = match excess.limit {
+        Limit::Peak => ("TFLOP/s", 1e12, format!("{dtype} peak")),
+        Limit::Bandwidth => ("GB/s", 1e9, "bandwidth".to_owned()),
+        Limit::Link => ("GB/s", 1e9, "link".to_owned()),
     };
-    let work = kernel::work(kernel);
-    let latency_s = latency_us * 1e-6;
-    let exceeds = |rate: f64, limit: f64| rate > limit * (1.0 + ROUNDING);
-    let impossible = |found: f64, unit: &str, limit: f64, what: &str| {
-        let detail = format!(
-            "{latency_us} us, which is {found:.2} {unit}, above the {what} of {name} ({limit:.2} {unit})"
-        );
-        Some(Cause::new(Reason::Impossible, detail))
-    };
-    let (flops, bytes) = (work.flops / latency_s, work.bytes / latency_s);
-    let link = work.link_bytes / latency_s;
-    if exceeds(flops, peak) {
-        return impossible(
-            flops * 1e-12,
-            "TFLOP/s",
-            peak * 1e-12,
-            &format!("{dtype} peak"),
-        );
-    }
-    if work.bytes > gpu.l2_bytes as f64 && exceeds(bytes, gpu.mem_bw_bytes_per_s) {
-        return impossible(
-            bytes * 1e-9,
-            "GB/s",
-            gpu.mem_bw_bytes_per_s * 1e-9,
-            "bandwidth",
-        );
-    }
-    if exceeds(link, gpu.link_bytes_per_s) {
-        return impossible(link * 1e-9, "GB/s", gpu.link_bytes_per_s * 1e-9, "link");
-    }
-    None
+    let (found, possible) = (excess.found / per_unit, excess.possible / per_unit);
+    let detail = format!(
+        "{latency_us} us, which is {found:.2} {unit}, above the {what} of {name} ({possible:.2} {unit})"
+    );
+    Some(Cause::new(Reason::Impossible, detail))
 }
 
 /// Whether so many of the rows are impossible that the GPU or the format is in doubt; one row alone is not.
