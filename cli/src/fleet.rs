@@ -16,7 +16,7 @@ pub(crate) enum Fleet<'m> {
     /// Several behind a router.
     Several(Cluster<&'m StepModel<'m>>),
     /// Prefill and decode on servers of their own.
-    Disaggregated(Disaggregated<&'m StepModel<'m>>),
+    Disaggregated(Box<Disaggregated<&'m StepModel<'m>>>),
 }
 
 impl<'m> Fleet<'m> {
@@ -36,7 +36,8 @@ impl<'m> Fleet<'m> {
         let fleet = match (pools, args.replicas) {
             (Some(pools), _) => pools.link().and_then(|link| {
                 let (prefill, decode) = (pool(pools.prefill), pool(pools.decode));
-                Disaggregated::try_new(prefill, decode, router, link).map(Fleet::Disaggregated)
+                Disaggregated::try_new(prefill, decode, router, link)
+                    .map(|servers| Fleet::Disaggregated(Box::new(servers)))
             }),
             (None, 1) => Simulator::try_new(model, config).map(Fleet::One),
             (None, replicas) => {
