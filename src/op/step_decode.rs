@@ -64,7 +64,9 @@ impl StepDecode {
     pub(crate) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> OpTime {
         let kv_tokens = kv_tokens.max(queries);
         let mut work = self.kernel.decode_work(queries, kv_tokens);
-        work.flops *= queries / requests;
+        if queries > requests {
+            work.flops *= queries / requests;
+        }
         let seconds = self.floor_s + work.bytes * self.s_per_byte;
         let (most, longest) = self.ends;
         let beyond = requests > most || kv_tokens > longest * requests;

@@ -1,7 +1,10 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::kernels::{FfnOps, GatedOps, Kernels};
-use super::{Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime};
+use super::{
+    Chunk, DecodeGroup, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions,
+    StepTime,
+};
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
@@ -114,25 +117,29 @@ impl RooflineModel {
         (!chunks.is_empty()).then(|| self.in_all_layers(once()))
     }
 
-    /// Attention of decoding requests whose new tokens are `tokens`, over all layers; `None` without one.
+    /// Attention of decoding requests, over all layers; `None` without one. `queries` are their new tokens.
     #[inline]
-    pub(super) fn decode_attention(
-        &self,
-        requests: u64,
-        tokens: u64,
-        kv_tokens: u64,
-    ) -> Option<OpTime> {
+    fn decode_attention(&self, requests: f64, queries: f64, kv_tokens: u64) -> Option<OpTime> {
         let kernel = &self.kernels.decode;
-        let once = || kernel.at(requests as f64, tokens as f64, kv_tokens as f64);
-        (requests > 0).then(|| self.in_all_layers(once()))
+        let once = || kernel.at(requests, queries, kv_tokens as f64);
+        (requests > 0.0).then(|| self.in_all_layers(once()))
+    }
+
+    /// Attention of a step in which requests decode and nothing else, over all layers.
+    #[inline]
+    pub(super) fn group_attention(&self, decode: DecodeGroup) -> Option<OpTime> {
+        let requests = f64::from(decode.requests);
+        let queries = requests * (1.0 + f64::from(decode.drafted));
+        self.decode_attention(requests, queries, decode.kv_tokens)
     }
 
     /// Attention of prompt chunks, and of decoding requests.
     pub(super) fn attention(&self, batch: &StepBatch<'_>) -> [Option<OpTime>; 2] {
-        let (requests, tokens) = (batch.decode_requests(), batch.decode_tokens());
+        let requests = batch.decode_requests() as f64;
+        let queries = batch.decode_tokens() as f64;
         [
             self.prefill_attention(batch.prefill),
-            self.decode_attention(requests, tokens, batch.decode_kv_tokens()),
+            self.decode_attention(requests, queries, batch.decode_kv_tokens()),
         ]
     }
 

@@ -100,10 +100,7 @@ impl LatencyModel for TabulatedModel {
 
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        let (requests, tokens) = (u64::from(decode.requests), decode.tokens());
-        let attention = self
-            .model
-            .decode_attention(requests, tokens, decode.kv_tokens);
+        let (tokens, attention) = (decode.tokens(), self.model.group_attention(decode));
         self.total(tokens, [None, attention], tokens)
     }
 }

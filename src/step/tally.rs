@@ -148,11 +148,8 @@ impl LatencyModel for Tally<'_> {
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         self.steps.set(self.steps.get() + 1);
-        let (requests, tokens) = (u64::from(decode.requests), decode.tokens());
-        let attention = self
-            .model
-            .model()
-            .decode_attention(requests, tokens, decode.kv_tokens);
+        let attention = self.model.model().group_attention(decode);
+        let tokens = decode.tokens();
         self.count(tokens, [None, attention], tokens)
             .unwrap_or_else(|| {
                 self.count_other(&StepBatch {
