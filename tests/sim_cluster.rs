@@ -9,9 +9,10 @@ mod sim_support;
 
 use proptest::prelude::*;
 use rooflut::sim::{
-    Cluster, Content, Listed, Observer, Outcome, Request, RequestRecord, Router, Scheduling,
-    SimConfig, StepRecord, Timing,
+    ClosedLoop, Cluster, Content, Lengths, Listed, Observer, Outcome, Request, RequestMix,
+    RequestRecord, Router, Scheduling, SimConfig, StepRecord, ThinkTime, Timing,
 };
+use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
 
 /// Writes down what became of each, and who ran it.
@@ -215,6 +216,30 @@ fn affinity_keeps_a_prefix_and_the_beginning_of_a_trace_together() {
     cluster.unwrap().serve(&mut source, &mut seen);
     let first = seen.steps[0].replica;
     assert!(seen.steps.iter().all(|step| step.replica == first));
+}
+
+#[test]
+fn one_replica_is_a_server_also_for_users_whose_requests_are_rejected() {
+    let lengths = |tokens| Lengths::try_fixed(tokens).unwrap();
+    let mix = RequestMix::new(lengths(40), lengths(20));
+    let think = ThinkTime::try_fixed(Seconds(5e-6)).unwrap();
+    for max_waiting in [None, Some(1), Some(3)] {
+        let users = || {
+            ClosedLoop::try_new(9, think, mix.clone(), 3)
+                .unwrap()
+                .limited(80)
+        };
+        let mut config = config(Scheduling::OneStepAhead, 700);
+        config.max_num_seqs = 2;
+        config.max_waiting = max_waiting;
+        let (alone, together) = (Linear::mixed(), Linear::mixed());
+        let single = simulator(&alone, config).run_source(&mut users(), &mut ());
+        let cluster = Cluster::try_new(&together, config, 1, Router::RoundRobin).unwrap();
+        let replica = cluster.run_source(&mut users(), &mut ());
+        assert_eq!(replica.records, single.records);
+        assert_eq!(alone.batches, together.batches);
+        assert_eq!(single.summary.rejected > 0, max_waiting.is_some());
+    }
 }
 
 #[test]

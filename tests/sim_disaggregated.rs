@@ -11,9 +11,9 @@ mod sim_support;
 
 use proptest::prelude::*;
 use rooflut::sim::{
-    ClosedLoop, Content, Disaggregated, KvLink, Lengths, Listed, Observer, Outcome, Policy,
-    Rejection, Request, RequestMix, RequestRecord, Router, Scheduling, ServerPool, SimConfig,
-    SimError, Speculation, StepRecord, ThinkTime, Timing,
+    ClosedLoop, Content, Disaggregated, Handover, KvLink, Lengths, Listed, Observer, Outcome,
+    Policy, Rejection, Request, RequestMix, RequestRecord, Router, Scheduling, ServerPool,
+    SimConfig, SimError, Speculation, StepRecord, ThinkTime, Timing,
 };
 use rooflut::units::Seconds;
 use sim_support::Linear;
@@ -55,61 +55,85 @@ impl Observer for Seen {
     }
 }
 
-/// What one server of each kind should do.
-fn expected([prefill, decode]: [SimConfig; 2], requests: &[Request]) -> Vec<(usize, Outcome)> {
-    // Those that the decode server cannot take never reach the prefill server.
+fn timing(outcome: &Outcome) -> Option<Timing> {
+    match outcome {
+        Outcome::Completed(timing) => Some(*timing),
+        Outcome::Rejected(_) => None,
+    }
+}
+
+/// What a prefill server and so many decode servers, one after the other, should do.
+fn expected(
+    [prefill, mut decode]: [SimConfig; 2],
+    decode_replicas: usize,
+    requests: &[Request],
+) -> Vec<(usize, Outcome)> {
+    // Those that the decode servers cannot take never reach the prefill server.
     let refused: Vec<Option<Rejection>> = requests.iter().map(|r| decode.check(r).err()).collect();
     let prompts: Vec<Request> = (requests.iter().zip(&refused))
         .map(|(request, refused)| Request {
-            prompt_tokens: if refused.is_some() {
-                0
-            } else {
-                request.prompt_tokens
+            prompt_tokens: match refused {
+                Some(_) => 0,
+                None => request.prompt_tokens,
             },
             output_tokens: 1,
             ..*request
         })
         .collect();
     let first = sim_oracle::run(&Linear::mixed(), prefill, &prompts, &[]);
-    let timing = |outcome: &Outcome| match outcome {
-        Outcome::Completed(timing) => Some(*timing),
-        Outcome::Rejected(_) => None,
-    };
     let mut done: Vec<(u64, usize)> = (first.outcomes.iter().enumerate())
         .filter_map(|(place, outcome)| Some((timing(outcome)?.finish_ns, place)))
         .collect();
     done.sort_unstable();
-    let mut coming: Vec<Request> = requests.to_vec();
-    for (request, refused) in coming.iter_mut().zip(&refused) {
-        request.cached_prompt_tokens = 0;
-        request.prompt_tokens *= u32::from(refused.is_none());
-    }
     let mut free_ns = 0;
+    let mut deliveries = Vec::new();
     for (finish_ns, place) in done {
         let tokens = f64::from(requests[place].prompt_tokens);
         free_ns = finish_ns.max(free_ns) + Seconds(tokens / 5e9).to_nanos();
-        coming[place].arrival_ns = free_ns + 300;
+        deliveries.push((free_ns + 300, place));
     }
-    let mut decode = decode;
+    let mut outcomes: Vec<(usize, Outcome)> = (refused.into_iter().enumerate())
+        .filter_map(|(place, refused)| Some((place, Outcome::Rejected(refused?))))
+        .collect();
     decode.api_server_ns = 0;
-    let second = sim_oracle::run_decode(&Linear::mixed(), decode, &coming, &[]);
-    let both = first.outcomes.iter().zip(&second.outcomes).zip(refused);
-    both.enumerate()
-        .map(|(place, ((first, second), refused))| {
-            let outcome = match (timing(first), timing(second), refused) {
-                (_, _, Some(reason)) => Outcome::Rejected(reason),
-                (Some(prompt), Some(output), None) => Outcome::Completed(Timing {
-                    at_engine_ns: prompt.at_engine_ns,
-                    scheduled_ns: prompt.scheduled_ns,
-                    preemptions: prompt.preemptions + output.preemptions,
-                    replica: 1,
-                    ..output
-                }),
-                other => panic!("{other:?}"),
+    for replica in 0..decode_replicas {
+        let own: Vec<(u64, usize)> = deliveries
+            .iter()
+            .copied()
+            .skip(replica)
+            .step_by(decode_replicas)
+            .collect();
+        // Places say whose blocks are whose: those of the others stay, and are refused.
+        let mut coming = vec![Request::default(); requests.len()];
+        for &(delivered_ns, place) in &own {
+            coming[place] = Request {
+                arrival_ns: delivered_ns,
+                cached_prompt_tokens: 0,
+                ..requests[place]
             };
-            (place, outcome)
-        })
-        .collect()
+        }
+        let second = sim_oracle::run_decode(&Linear::mixed(), decode, &coming, &[]);
+        for (delivered_ns, place) in own {
+            let prompt = timing(&first.outcomes[place]).unwrap();
+            let output = timing(&second.outcomes[place]).unwrap();
+            let both = Timing {
+                at_engine_ns: prompt.at_engine_ns,
+                scheduled_ns: prompt.scheduled_ns,
+                preemptions: prompt.preemptions + output.preemptions,
+                replica: 1 + replica as u32,
+                handover: Some(Handover {
+                    prefill_replica: 0,
+                    prefilled_ns: prompt.finish_ns,
+                    delivered_ns,
+                    scheduled_ns: output.scheduled_ns,
+                }),
+                ..output
+            };
+            outcomes.push((place, Outcome::Completed(both)));
+        }
+    }
+    outcomes.sort_by_key(|(place, _)| *place);
+    outcomes
 }
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
@@ -176,7 +200,7 @@ fn serve(servers: &Disaggregated<&Linear>, requests: &[Request]) -> Seen {
     let totals = servers.serve(&mut Listed::new(requests), &mut seen);
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
-    assert_eq!(totals.transfers.requests, totals.completed);
+    assert_eq!(totals.stages.transfers, totals.completed);
     seen.outcomes.sort_by_key(|(place, _)| *place);
     seen
 }
@@ -185,12 +209,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn one_server_of_each_kind_does_what_two_stages_do(
-        requests in requests(), prefill in config(), decode in config(),
+    fn a_prefill_server_and_decode_servers_do_what_two_stages_do(
+        requests in requests(), prefill in config(), decode in config(), replicas in 1..4_u32,
     ) {
         let model = Linear::mixed();
         let found = serve(
-            &servers(&model, [(prefill, 1), (decode, 1)], Router::RoundRobin),
+            &servers(&model, [(prefill, 1), (decode, replicas)], Router::RoundRobin),
             &requests,
         );
         // The prefill server must take what the decode server takes.
@@ -199,7 +223,7 @@ proptest! {
             decode.check(request).is_err() || prefill.check(&prompt).is_ok()
         };
         prop_assume!(requests.iter().all(fits));
-        prop_assert_eq!(found.outcomes, expected([prefill, decode], &requests));
+        prop_assert_eq!(found.outcomes, expected([prefill, decode], replicas as usize, &requests));
     }
 
     #[test]
@@ -280,8 +304,11 @@ fn a_link_sends_one_request_after_the_other() {
         let servers =
             Disaggregated::try_new(pool(prefill), pool(1), Router::RoundRobin, slow).unwrap();
         let report = servers.run_source(&mut Listed::new(&requests), &mut ());
-        let transfers = report.summary.transfers.unwrap();
-        assert_eq!((transfers.links, transfers.link_ns), (prefill, 2_000_000));
+        let stages = report.summary.stages.unwrap();
+        assert_eq!(
+            (stages.prefill.replicas, stages.link_ns),
+            (prefill, 2_000_000)
+        );
         let ttft = |record: &RequestRecord| record.ttft().unwrap().0;
         (ttft(&report.records[0]), ttft(&report.records[1]))
     };
@@ -293,6 +320,43 @@ fn a_link_sends_one_request_after_the_other() {
         first > 0.501 && (second - first).abs() < 1e-5,
         "{first} {second}"
     );
+}
+
+/// Whether the mean time of waiting grew.
+fn grows(bandwidth: f64, prefill: u32, decode: u32, gap_ns: u64) -> bool {
+    let model = Linear::mixed();
+    let mut config = SimConfig::new(2_000, 10_000);
+    config.max_num_seqs = 4;
+    let requests: Vec<Request> = (0..400)
+        .map(|index| Request {
+            arrival_ns: index * gap_ns,
+            prompt_tokens: 100,
+            output_tokens: 50,
+            ..Request::default()
+        })
+        .collect();
+    let pool = |replicas| ServerPool {
+        model: &model,
+        config,
+        replicas,
+    };
+    let link = KvLink::try_new(bandwidth, Seconds::ZERO, 1.0).unwrap();
+    let servers =
+        Disaggregated::try_new(pool(prefill), pool(decode), Router::RoundRobin, link).unwrap();
+    let summary = servers
+        .run_source(&mut Listed::new(&requests), &mut ())
+        .summary;
+    assert_eq!(summary.completed, 400);
+    let mean_step = Seconds(2e-6);
+    summary.queue_growth.unwrap().is_overload(mean_step)
+}
+
+#[test]
+fn a_queue_that_grows_is_told_wherever_it_is() {
+    // Roomy; too many for the link; too many for the decode server.
+    assert!(!grows(1e12, 1, 4, 30_000));
+    assert!(grows(2e6, 1, 4, 30_000));
+    assert!(grows(1e12, 4, 1, 10_000));
 }
 
 #[test]

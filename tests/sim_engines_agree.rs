@@ -183,6 +183,26 @@ fn a_preemption_storm_is_the_same_storm() {
 }
 
 #[test]
+fn tokens_beyond_the_end_of_a_request_are_not_yielded() {
+    let request = Request {
+        prompt_tokens: 20,
+        output_tokens: 4,
+        ..Request::default()
+    };
+    let mut config = SimConfig::new(280, 100);
+    config.scheduling = Scheduling::Synchronous;
+    config.speculation = Speculation::try_new(8, 1.0, 0).ok();
+    let model = Linear::mixed();
+    let requests = [request; 5];
+    let summary = simulator(&model, config).run(&requests).summary;
+    let drafts = summary.drafts.unwrap();
+    // A token of the prompt's step, and three of one verification, though nine were there.
+    assert_eq!((drafts.verifications, drafts.yielded_tokens), (5, 15));
+    assert_eq!((drafts.drafted_tokens, drafts.accepted_tokens), (40, 40));
+    compare(config, &requests, &[]);
+}
+
+#[test]
 fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
     let turn = |arrival_ns, prompt_tokens, own| Request {
         arrival_ns,

@@ -5,10 +5,10 @@
 use proptest::prelude::*;
 use rooflut::model;
 use rooflut::step::{
-    Chunk, DecodeGroup, Drafting, LatencyModel, Parallelism, Part, RooflineModel, StepBatch,
-    StepOptions, TabulatedModel, Tally,
+    Binding, Chunk, DecodeGroup, Drafting, LatencyModel, Parallelism, Part, RooflineModel,
+    StepBatch, StepOptions, TabulatedModel, Tally,
 };
-use rooflut::table::sets;
+use rooflut::table::{Provenance, sets};
 use rooflut::units::Seconds;
 
 fn on_h100(name: &str) -> RooflineModel {
@@ -105,6 +105,40 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
     let drafts = own(1, 513) + own(1, 514);
     assert!((after_reading(1) - drafts.0).abs() < 1e-12);
     assert_eq!(both.step_time(&StepBatch::default()).total(), Seconds::ZERO);
+}
+
+/// A second for a step, whatever is in it.
+struct Second;
+
+impl LatencyModel for Second {
+    fn step_time(&self, _: &StepBatch<'_>) -> rooflut::step::StepTime {
+        let mut time = rooflut::step::StepTime::ZERO;
+        let (binding, provenance) = (Binding::Latency, Provenance::Bound);
+        time.add(Part::Qkv, Seconds(1.0), binding, provenance);
+        time
+    }
+}
+
+#[test]
+fn a_draft_model_runs_as_often_as_it_is_said_to() {
+    let runs = |prefill: &[Chunk], decode: &[DecodeGroup]| {
+        let both = Drafting::new(Second, Second, 4);
+        both.total_time(&StepBatch { prefill, decode }).0 - 1.0
+    };
+    let chunk = |samples| Chunk {
+        new: 10,
+        context: 0,
+        samples,
+    };
+    let endless = DecodeGroup {
+        requests: 3,
+        kv_tokens: u64::MAX,
+        drafted: 4,
+    };
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
+    close(runs(&[], &[endless]), 4.0);
+    close(runs(&[chunk(1)], &[]), 4.0);
+    close(runs(&[chunk(0)], &[]), 1.0);
 }
 
 proptest! {

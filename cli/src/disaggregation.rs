@@ -1,7 +1,7 @@
 //! Prefill and decode on servers of their own, as `rooflut run` has it.
 
 use rooflut::model::kv_bytes_per_token;
-use rooflut::sim::{KvLink, SimError, Summary, Transfers};
+use rooflut::sim::{KvLink, PoolUse, SimError, Stages, Summary};
 use rooflut::units::Seconds;
 use serde::Serialize;
 
@@ -49,29 +49,46 @@ impl Pools {
     }
 
     /// What came of it, for people.
-    pub(crate) fn figures(&self, transfers: &Transfers, summary: &Summary) -> String {
-        format!(
+    pub(crate) fn figures(stages: &Stages, summary: &Summary) -> [(&'static str, String); 2] {
+        let makespan = summary.makespan;
+        let transfer = format!(
             "{} ms from the end of the prefill to the arrival of its KV entries, {} ms from there to the \
              decode server's schedule (means); links busy {} of the time",
-            ms(transfers.mean_delay()),
-            ms(transfers.mean_decode_queue()),
-            percent(100.0 * transfers.link_share(summary.makespan)),
-        )
+            ms(stages.mean_transfer()),
+            ms(stages.mean_decode_queue()),
+            percent(100.0 * stages.link_share(makespan)),
+        );
+        let pool = |of: &PoolUse| {
+            let peak = f64::from(of.peak_kv_blocks) / f64::from(of.kv_blocks.max(1));
+            format!(
+                "busy {} of the time, {} of their KV blocks at the peak",
+                percent(100.0 * of.busy_share(makespan)),
+                percent(100.0 * peak),
+            )
+        };
+        let (prefill, decode) = (pool(&stages.prefill), pool(&stages.decode));
+        let pools = format!("prefill servers {prefill}; decode servers {decode}");
+        [("KV transfer", transfer), ("pools", pools)]
     }
 
     /// Both for programs.
     pub(crate) fn json(&self, summary: &Summary) -> DisaggregationJson {
-        let transfers = summary.transfers.unwrap_or_default();
+        let stages = summary.stages.unwrap_or_default();
+        let makespan = summary.makespan;
         DisaggregationJson {
             prefill_replicas: self.prefill,
             decode_replicas: self.decode,
             link_bandwidth_gb_per_s: self.bandwidth_gb_per_s,
             link_latency_us: self.latency_us,
             kv_bytes_per_token: self.bytes_per_token,
-            transfers: transfers.requests,
-            transfer_mean_ms: transfers.mean_delay().ms(),
-            decode_queue_mean_ms: transfers.mean_decode_queue().ms(),
-            link_busy_share: transfers.link_share(summary.makespan),
+            transfers: stages.transfers,
+            transfer_mean_ms: stages.mean_transfer().ms(),
+            decode_queue_mean_ms: stages.mean_decode_queue().ms(),
+            link_busy_share: stages.link_share(makespan),
+            prefill_busy_share: stages.prefill.busy_share(makespan),
+            decode_busy_share: stages.decode.busy_share(makespan),
+            prefill_kv_blocks_peak: stages.prefill.peak_kv_blocks,
+            decode_kv_blocks_peak: stages.decode.peak_kv_blocks,
         }
     }
 }
@@ -88,4 +105,9 @@ pub(crate) struct DisaggregationJson {
     transfer_mean_ms: f64,
     decode_queue_mean_ms: f64,
     link_busy_share: f64,
+    prefill_busy_share: f64,
+    decode_busy_share: f64,
+    /// Summed over the servers.
+    prefill_kv_blocks_peak: u32,
+    decode_kv_blocks_peak: u32,
 }

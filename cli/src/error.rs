@@ -80,6 +80,12 @@ pub(crate) enum Error {
         model: String,
         expected: u32,
     },
+    /// Requests longer than the draft model takes.
+    DraftContext {
+        draft: String,
+        longest: u32,
+        found: u32,
+    },
     /// A rate at which requests arrive later than the clock can tell.
     LateArrival {
         /// Requests per second.
@@ -272,6 +278,17 @@ impl fmt::Display for Error {
                 f,
                 "--draft-tokens cannot be with --prefill-replicas: speculative decoding on servers that \
                  only decode is not modelled; leave one of the two out"
+            ),
+            Error::DraftContext {
+                draft,
+                longest,
+                found,
+            } => write!(
+                f,
+                "--max-model-len: expected at most {}, where the draft model {draft} ends, found {}; lower \
+                 it, or use another draft model",
+                count(u64::from(*longest)),
+                count(u64::from(*found)),
             ),
             Error::DraftVocabulary {
                 draft,

@@ -45,6 +45,8 @@ pub(crate) enum LengthLimit {
     Flag(Option<Window>),
     /// A window, which is not modelled.
     Window(Window),
+    /// The draft model, which has a smaller limit than the model.
+    Draft,
     /// The model.
     Model,
 }
@@ -71,6 +73,7 @@ impl LengthLimit {
             LengthLimit::Window(Window { key, .. }) => {
                 format!(" ({key}, as windows are not modelled)")
             }
+            LengthLimit::Draft => " (where the draft model ends)".to_owned(),
             LengthLimit::Flag(None) | LengthLimit::Model => String::new(),
         }
     }
@@ -80,6 +83,9 @@ impl LengthLimit {
             LengthLimit::Flag(_) => format!("prompt and output exceed --max-model-len {tokens}"),
             LengthLimit::Window(Window { key, .. }) => {
                 format!("prompt and output exceed {key} {tokens} (windows are not modelled)")
+            }
+            LengthLimit::Draft => {
+                format!("prompt and output exceed the draft model's limit of {tokens} tokens")
             }
             LengthLimit::Model => {
                 format!("prompt and output exceed the model's limit of {tokens} tokens")
@@ -94,6 +100,7 @@ impl LengthLimit {
                 "use shorter requests, or give --max-model-len to have full attention beyond the \
                  window"
             }
+            LengthLimit::Draft => "use shorter requests or another draft model",
             LengthLimit::Model => "use shorter requests or another model",
         }
     }

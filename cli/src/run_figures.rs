@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use rooflut::sim::Stats;
 
+use crate::disaggregation::Pools;
 use crate::goodput;
 use crate::output::{Align, Grid, count, ms, number, percent, plural, wrapped_at};
 use crate::run_output::Outcome;
@@ -34,10 +35,14 @@ impl Outcome<'_> {
             ("p99 ms", Align::Right),
         ]);
         let summary = self.summary;
+        let itl = match summary.drafts {
+            Some(_) => "ITL    between steps, +-0.05 %",
+            None => "ITL    between tokens, +-0.05 %",
+        };
         for (name, stats) in [
             ("TTFT   time to first token", summary.ttft),
             ("TPOT   time per output token", summary.tpot),
-            ("ITL    between tokens, +-0.05 %", summary.itl),
+            (itl, summary.itl),
             ("E2E    arrival to last token", summary.e2e),
             ("queue  arrival to scheduling", summary.queue),
         ] {
@@ -82,9 +87,10 @@ impl Outcome<'_> {
             let told = speculating.figures(drafts, self.draft_share());
             text.push_str(&wrapped_at(INDENT, "drafts", &told));
         }
-        if let (Some(pools), Some(transfers)) = (self.pools, &summary.transfers) {
-            let told = pools.figures(transfers, summary);
-            text.push_str(&wrapped_at(INDENT, "KV moves", &told));
+        if let Some(stages) = &summary.stages {
+            for (label, told) in Pools::figures(stages, summary) {
+                text.push_str(&wrapped_at(INDENT, label, &told));
+            }
         }
         let completed = format!(
             "{} of {} in {} simulated s, {}, {}",
@@ -158,9 +164,13 @@ impl Outcome<'_> {
         let Some(growth) = growth.filter(|growth| growth.is_overload(mean_step)) else {
             return Ok(());
         };
+        let times = match summary.stages {
+            Some(_) => "time in queues and on links",
+            None => "queue time",
+        };
         writeln!(
             text,
-            "\n  the server does not keep up with this rate: the mean queue time grows from {} ms in the\n  \
+            "\n  the server does not keep up with this rate: the mean {times} grows from {} ms in the\n  \
              first quarter of the requests to {} ms in the last",
             ms(growth.first_quarter),
             ms(growth.last_quarter),

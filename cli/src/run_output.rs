@@ -135,7 +135,13 @@ impl Outcome<'_> {
 
     pub(crate) fn length_limit(&self) -> LengthLimit {
         let flag = self.args.server.max_model_len;
-        LengthLimit::of(flag, self.placement.model.window)
+        let most_drafted = self.speculating.map(Speculating::max_model_len);
+        match most_drafted {
+            Some(most) if flag.is_none() && most < self.placement.model.spec.max_model_len => {
+                LengthLimit::Draft
+            }
+            _ => LengthLimit::of(flag, self.placement.model.window),
+        }
     }
 
     /// Requests of the run.

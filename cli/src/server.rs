@@ -110,7 +110,16 @@ impl Placement {
         speculating: Option<&Speculating>,
     ) -> Result<SimConfig, Error> {
         let spec = &self.model.spec;
-        let max_model_len = args.max_model_len.unwrap_or(spec.max_model_len);
+        let most_drafted = speculating.map_or(u32::MAX, Speculating::max_model_len);
+        let longest = spec.max_model_len.min(most_drafted);
+        let max_model_len = args.max_model_len.unwrap_or(longest);
+        if max_model_len > most_drafted {
+            return Err(Error::DraftContext {
+                draft: speculating.map_or(String::new(), Speculating::draft_name),
+                longest: most_drafted,
+                found: max_model_len,
+            });
+        }
         let kv_blocks = match args.kv_blocks {
             Some(blocks) => blocks,
             None => self.kv_blocks(args, speculating.and_then(|of| of.draft.as_ref()))?,

@@ -67,7 +67,14 @@ impl Speculating {
         Ok(Some((roofline, self.speculation.draft_tokens())))
     }
 
-    fn draft_name(&self) -> String {
+    /// The longest request that drafts are proposed for.
+    pub(crate) fn max_model_len(&self) -> u32 {
+        let of = |draft: &Placement| draft.model.spec.max_model_len;
+        self.draft.as_ref().map_or(u32::MAX, of)
+    }
+
+    /// Who drafts.
+    pub(crate) fn draft_name(&self) -> String {
         let named = |draft: &Placement| draft.model.to_string();
         self.draft.as_ref().map_or("ngram".to_owned(), named)
     }

@@ -97,11 +97,13 @@ pub(crate) fn bandwidth(text: &str) -> Result<f64, String> {
     }
 }
 
+const HOUR_US: f64 = 3.6e9;
+
 /// A latency in microseconds.
 pub(crate) fn latency_us(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(latency) if latency >= 0.0 && latency.is_finite() => Ok(latency),
-        _ => Err("expected microseconds, at least 0".to_owned()),
+        Ok(latency) if (0.0..=HOUR_US).contains(&latency) => Ok(latency),
+        _ => Err("expected microseconds, at least 0 and at most an hour".to_owned()),
     }
 }
 

@@ -134,6 +134,15 @@ fn what_cannot_be_is_refused_with_a_way_out() {
             .concat(),
             "--max-num-seqs 128 x 5 tokens with drafts, found 600",
         ),
+        (
+            &[
+                &drafts("llama-2-7b", "0.5")[..],
+                &["--model", "codellama-34b", "--tp", "2"],
+                &["--max-model-len", "8000"],
+            ]
+            .concat(),
+            "--max-model-len: expected at most 4,096, where the draft model llama-2-7b ends",
+        ),
         (&["--pp", "2"], "pipeline parallelism is not modelled; --tp"),
         (
             &["--dp", "8"],

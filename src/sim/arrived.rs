@@ -13,6 +13,8 @@ pub(super) struct Arrived {
     pub(super) place: usize,
     pub(super) request: Request,
     pub(super) at_engine_ns: u64,
+    /// Whether the KV entries of its prompt came with it.
+    pub(super) with_kv: bool,
     /// The ids that a trace gives its tokens, and how many tokens one stands for, if there are any.
     pub(super) listed: Option<Box<(Vec<u64>, u32)>>,
 }
@@ -22,12 +24,16 @@ impl Arrived {
     pub(super) fn into_sequence(self, block_size: u32) -> Sequence {
         let listed = self.listed.as_deref();
         let (ids, tokens) = listed.map_or((&[][..], 0), |(ids, tokens)| (&ids[..], *tokens));
-        Sequence::new(
+        let sequence = Sequence::new(
             self.place,
             &self.request,
             (ids, tokens),
             self.at_engine_ns,
             block_size,
-        )
+        );
+        match self.with_kv {
+            true => sequence.with_kv(),
+            false => sequence,
+        }
     }
 }

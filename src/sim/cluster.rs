@@ -6,7 +6,7 @@ mod kv_link;
 mod pool;
 mod two_stages;
 
-use crate::sim::metrics::Totals;
+use crate::sim::Totals;
 use crate::sim::observer::Observer;
 use crate::sim::report::Collector;
 use crate::sim::source::Source;

@@ -141,8 +141,12 @@ impl SimConfig {
             let arrival_ns = request.arrival_ns;
             return Err(Rejection::TooLate { arrival_ns });
         }
-        // The last token is sampled, never computed; drafts after the last but one are.
-        let kv_tokens = request.tokens() - 1 + u64::from(self.draft_tokens());
+        // The last token is sampled, never computed; drafts after the last but one are, if it decodes.
+        let drafts = match request.output_tokens {
+            1 => 0,
+            _ => self.draft_tokens(),
+        };
+        let kv_tokens = request.tokens() - 1 + u64::from(drafts);
         let blocks = kv_tokens.div_ceil(u64::from(self.block_size.max(1)));
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         if blocks > self.kv_blocks {
@@ -317,5 +321,7 @@ mod tests {
         let refused = config.check(&request(1, 62));
         let (blocks, kv_blocks) = (5, 4);
         assert_eq!(refused, Err(Rejection::TooManyBlocks { blocks, kv_blocks }));
+        // Nothing is drafted for a single token.
+        assert_eq!(config.check(&request(63, 1)), Ok(()));
     }
 }

@@ -137,7 +137,7 @@ impl Observer for Digest {
                 sketch.add(time);
             }
         }
-        if let Some(queue) = record.queue() {
+        if let Some(queue) = record.waiting() {
             self.trend.add(place, queue);
         }
         if self.limits.is_some_and(|limits| limits.are_met_by(record)) {

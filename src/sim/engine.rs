@@ -1,6 +1,6 @@
 //! A simulated server, for its users.
 
-use crate::sim::metrics::Totals;
+use crate::sim::Totals;
 use crate::sim::observer::{Observer, OnProgress};
 use crate::sim::report::Collector;
 use crate::sim::run::Run;
@@ -11,7 +11,7 @@ use crate::step::LatencyModel;
 /// A server with a latency model; the [module](crate::sim) has an example.
 ///
 /// Cost: a step O(1) whatever the batch; a request O(log n). Steps that preempt walk over the running
-/// requests. A step allocates nothing once the buffers have grown to their largest size.
+/// requests, and with speculative decoding all steps do. A step allocates nothing once the buffers have grown to their largest size.
 #[derive(Debug, Clone)]
 pub struct Simulator<M> {
     model: M,

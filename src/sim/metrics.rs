@@ -2,9 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::observer::StepRecord;
-use crate::sim::record::span;
-use crate::sim::{BatchStats, Goodput, QueueGrowth, RequestRecord, Stats};
+use crate::sim::{BatchStats, Drafts, Goodput, QueueGrowth, RequestRecord, Stages, Stats, Totals};
 use crate::units::Seconds;
 
 /// Figures of a whole run.
@@ -25,8 +23,8 @@ pub struct Summary {
     pub ttft: Option<Stats>,
     /// Time per output token after the first; none if no served request has a second token.
     pub tpot: Option<Stats>,
-    /// Inter-token latency: all gaps between consecutive tokens of a request; none if there are none,
-    /// or if nobody looked at each step (`TokenGaps` does, and `Digest`).
+    /// Inter-token latency: all gaps between consecutive tokens of a request, those of one step taken as
+    /// one; none if there are none, or if nobody looked at each step (`TokenGaps` does, and `Digest`).
     pub itl: Option<Stats>,
     /// Time from the arrival to the last token; none if nothing was served.
     pub e2e: Option<Stats>,
@@ -43,8 +41,8 @@ pub struct Summary {
     pub throughput: Throughput,
     /// Drafted tokens; none without speculative decoding.
     pub drafts: Option<Drafts>,
-    /// KV entries that moved; none where prefill and decode share servers.
-    pub transfers: Option<Transfers>,
+    /// Prefill and decode on servers of their own; none where they share servers.
+    pub stages: Option<Stages>,
     /// Use of the server.
     pub server: ServerUse,
     /// Requests that a step computes; none if there was no step, or if nobody looked at each
@@ -86,198 +84,6 @@ pub struct KvUse {
     pub peak_blocks: u32,
     /// Blocks held, averaged over the makespan.
     pub mean_blocks: f64,
-}
-
-/// Tokens of speculative decoding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Drafts {
-    /// Requests that verified drafts, counted in each step.
-    pub verifications: u64,
-    /// Tokens that were drafted and verified.
-    pub drafted_tokens: u64,
-    /// Those of them that were accepted, the ones beyond the end of a request included.
-    pub accepted_tokens: u64,
-}
-
-impl Drafts {
-    /// Tokens that a step yielded for each request that verified drafts, on average.
-    pub fn tokens_per_step(&self) -> f64 {
-        1.0 + self.accepted_tokens as f64 / self.verifications as f64
-    }
-
-    /// Share of the drafted tokens that were accepted.
-    pub fn accepted_share(&self) -> f64 {
-        self.accepted_tokens as f64 / self.drafted_tokens as f64
-    }
-}
-
-/// KV entries that move from prefill to decode servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Transfers {
-    /// Links, one for each prefill server.
-    pub links: u32,
-    /// Requests whose KV entries moved.
-    pub requests: u64,
-    /// Time in which a link was sending, nanoseconds of all links.
-    pub link_ns: u128,
-    /// From the end of the prefill to the arrival of the entries, nanoseconds of all requests.
-    pub delay_ns: u128,
-    /// From there to the first scheduling on the decode server, nanoseconds of all requests that were served.
-    pub decode_queue_ns: u128,
-}
-
-impl Transfers {
-    /// From the end of the prefill to the arrival of the entries, on average.
-    pub fn mean_delay(&self) -> Seconds {
-        self.mean(self.delay_ns)
-    }
-
-    /// From the arrival of the entries to the first scheduling on the decode server, on average.
-    pub fn mean_decode_queue(&self) -> Seconds {
-        self.mean(self.decode_queue_ns)
-    }
-
-    fn mean(&self, sum_ns: u128) -> Seconds {
-        Seconds(sum_ns as f64 / 1e9 / self.requests.max(1) as f64)
-    }
-
-    /// Share of the makespan in which a link was sending, on average.
-    pub fn link_share(&self, makespan: Seconds) -> f64 {
-        per_second(self.link_ns as f64 / 1e9, makespan) / f64::from(self.links.max(1))
-    }
-}
-
-/// What a run counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Totals {
-    /// Replicas that served.
-    pub replicas: u32,
-    /// Requests served in full.
-    pub completed: u64,
-    /// Requests that can never be served.
-    pub rejected: u64,
-    /// How often a running request lost its KV blocks.
-    pub preemptions: u64,
-    /// Engine steps.
-    pub steps: u64,
-    /// Time of all steps, nanoseconds.
-    pub busy_ns: u64,
-    /// Sum over the steps of requests that held a slot times nanoseconds.
-    pub running_ns: u128,
-    /// Sum over the steps of held KV blocks times nanoseconds.
-    pub block_ns: u128,
-    /// KV blocks that exist.
-    pub kv_blocks: u32,
-    /// The most KV blocks that were held at any time.
-    pub peak_kv_blocks: u32,
-    /// Blocks that were looked up in the prefix cache, by requests that share tokens.
-    pub cache_lookups: u64,
-    /// Those of them that were found.
-    pub cache_hits: u64,
-    /// Blocks whose contents were lost to others.
-    pub cache_evictions: u64,
-    /// Tokens of speculative decoding.
-    pub drafts: Drafts,
-    /// KV entries that moved between servers.
-    pub transfers: Transfers,
-    /// Tokens that served requests generated.
-    pub output_tokens: u64,
-    /// Tokens of prompts, cached ones included, and of outputs of served requests.
-    pub tokens: u64,
-    /// First arrival of a served request, and last end of one, nanoseconds from the start.
-    pub span_ns: Option<(u64, u64)>,
-}
-
-impl Totals {
-    /// Counts a step.
-    #[inline]
-    pub(super) fn step(&mut self, step: &StepRecord, running: u32, blocks: u32) {
-        self.steps += 1;
-        self.busy_ns = self.busy_ns.saturating_add(step.duration_ns);
-        self.running_ns += u128::from(step.duration_ns) * u128::from(running);
-        self.block_ns += u128::from(step.duration_ns) * u128::from(blocks);
-    }
-
-    /// Counts the drafts of a step.
-    pub(super) fn drafts(&mut self, step: &StepRecord) {
-        if step.drafted_tokens > 0 {
-            self.drafts.verifications += u64::from(step.decode_requests);
-            self.drafts.drafted_tokens += u64::from(step.drafted_tokens);
-            self.drafts.accepted_tokens += u64::from(step.accepted_tokens);
-        }
-    }
-
-    /// Counts a request that was served.
-    pub(super) fn served(&mut self, record: &RequestRecord) {
-        let Some(timing) = record.timing() else {
-            return;
-        };
-        let request = &record.request;
-        self.completed += 1;
-        self.output_tokens += u64::from(request.output_tokens);
-        self.tokens += request.tokens();
-        let (first, last) = self.span_ns.unwrap_or((u64::MAX, 0));
-        self.span_ns = Some((first.min(request.arrival_ns), last.max(timing.finish_ns)));
-    }
-
-    /// The same without what is counted by request: of those, each is counted where it leaves.
-    pub(super) fn without_requests(self) -> Totals {
-        Totals {
-            completed: 0,
-            rejected: 0,
-            output_tokens: 0,
-            tokens: 0,
-            span_ns: None,
-            ..self
-        }
-    }
-
-    /// These and those of another replica.
-    pub(super) fn plus(self, other: Totals) -> Totals {
-        let span_ns = match (self.span_ns, other.span_ns) {
-            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
-            (one, None) | (None, one) => one,
-        };
-        Totals {
-            replicas: self.replicas + other.replicas,
-            completed: self.completed + other.completed,
-            rejected: self.rejected + other.rejected,
-            preemptions: self.preemptions + other.preemptions,
-            steps: self.steps + other.steps,
-            busy_ns: self.busy_ns.saturating_add(other.busy_ns),
-            running_ns: self.running_ns + other.running_ns,
-            block_ns: self.block_ns + other.block_ns,
-            kv_blocks: self.kv_blocks.saturating_add(other.kv_blocks),
-            peak_kv_blocks: self.peak_kv_blocks.saturating_add(other.peak_kv_blocks),
-            cache_lookups: self.cache_lookups + other.cache_lookups,
-            cache_hits: self.cache_hits + other.cache_hits,
-            cache_evictions: self.cache_evictions + other.cache_evictions,
-            drafts: Drafts {
-                verifications: self.drafts.verifications + other.drafts.verifications,
-                drafted_tokens: self.drafts.drafted_tokens + other.drafts.drafted_tokens,
-                accepted_tokens: self.drafts.accepted_tokens + other.drafts.accepted_tokens,
-            },
-            transfers: Transfers {
-                links: self.transfers.links + other.transfers.links,
-                requests: self.transfers.requests + other.transfers.requests,
-                link_ns: self.transfers.link_ns + other.transfers.link_ns,
-                delay_ns: self.transfers.delay_ns + other.transfers.delay_ns,
-                decode_queue_ns: self.transfers.decode_queue_ns + other.transfers.decode_queue_ns,
-            },
-            output_tokens: self.output_tokens + other.output_tokens,
-            tokens: self.tokens + other.tokens,
-            span_ns,
-        }
-    }
-
-    /// From the first arrival of a served request to the last token.
-    pub fn makespan(&self) -> Seconds {
-        let (first, last) = self.span_ns.unwrap_or((0, 0));
-        span(first, last)
-    }
 }
 
 /// What a summary says of requests, and of steps, one by one.
@@ -334,7 +140,7 @@ impl Summary {
             goodput: None,
             throughput: Throughput::of(totals),
             drafts: (totals.drafts.drafted_tokens > 0).then_some(totals.drafts),
-            transfers: (totals.transfers.links > 0).then_some(totals.transfers),
+            stages: (totals.stages.prefill.replicas > 0).then_some(totals.stages),
             server: ServerUse {
                 busy_share: over_time(totals.busy_ns as f64) / f64::from(totals.replicas.max(1)),
                 mean_running: over_time(totals.running_ns as f64),

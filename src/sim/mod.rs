@@ -54,7 +54,7 @@
 //! # The schedule
 //!
 //! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
-//! order of their admission: a decoding one takes one token, one in prefill as much of its prompt as
+//! order of their admission: a decoding one takes one token (and its drafts, see below), one in prefill as much of its prompt as
 //! the budget leaves. Then waiting requests are admitted, first come first served, while budget,
 //! sequence slots and KV blocks last ([`Policy`] may want another order); the first that does not fit
 //! blocks those behind it. The last
@@ -95,6 +95,7 @@ mod config;
 mod content;
 #[cfg(feature = "digest")]
 mod digest;
+mod drafts;
 mod engine;
 mod error;
 mod goodput;
@@ -123,10 +124,12 @@ mod session;
 mod sketch;
 mod source;
 mod speculation;
+mod stages;
 mod stats;
 mod think_time;
 #[cfg(feature = "digest")]
 mod token_gaps;
+mod totals;
 mod weights;
 
 pub use crate::engine::Scheduling;
@@ -137,21 +140,24 @@ pub use cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};
 pub use config::{Policy, PrefixCaching, SimConfig};
 #[cfg(feature = "digest")]
 pub use digest::Digest;
+pub use drafts::Drafts;
 pub use engine::{Progress, Simulator};
 pub use error::{Rejection, SimError};
 pub use goodput::{Goodput, LatencyLimits};
 pub use lengths::Lengths;
 pub use load::SyntheticLoad;
-pub use metrics::{Drafts, KvUse, ServerUse, Summary, Throughput, Totals, Transfers};
+pub use metrics::{KvUse, ServerUse, Summary, Throughput};
 pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use observer::{Observer, StepRecord};
 pub use queue_growth::QueueGrowth;
-pub use record::{Outcome, RequestRecord, Timing};
+pub use record::{Handover, Outcome, RequestRecord, Timing};
 pub use report::SimReport;
 pub use request::{Content, Request};
 pub use source::{Listed, Source, Stream};
 pub use speculation::Speculation;
+pub use stages::{PoolUse, Stages};
 pub use stats::Stats;
 pub use think_time::ThinkTime;
 #[cfg(feature = "digest")]
 pub use token_gaps::TokenGaps;
+pub use totals::Totals;

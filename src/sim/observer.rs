@@ -147,8 +147,10 @@ pub struct StepRecord {
     pub kv_tokens: u64,
     /// Tokens drafted for these and verified, 0 without speculative decoding.
     pub drafted_tokens: u32,
-    /// Those of them that were accepted.
+    /// Those of them that were accepted, the ones beyond the end of a request included.
     pub accepted_tokens: u32,
+    /// Tokens that the requests have of it, beside those of prompts; 0 without speculative decoding.
+    pub yielded_tokens: u32,
     /// Requests that held a sequence slot.
     pub running: u32,
     /// Requests in the queue.

@@ -16,6 +16,8 @@ pub(super) struct Plan {
     pub(super) decode: DecodeGroup,
     /// Drafted tokens that are accepted.
     pub(super) accepted: u32,
+    /// Tokens that requests have from verified drafts, their own ones included.
+    pub(super) yielded: u32,
     /// How many requests lost their blocks for it.
     pub(super) preempted: u32,
     /// Places of those of them that have had a token and are to have another.
@@ -40,6 +42,7 @@ impl Plan {
                 drafted: 0,
             },
             accepted: 0,
+            yielded: 0,
             preempted: 0,
             interrupted: Vec::new(),
             resumed: Vec::new(),
@@ -63,6 +66,7 @@ impl Plan {
             drafted: 0,
         };
         self.accepted = 0;
+        self.yielded = 0;
         self.preempted = 0;
         self.interrupted.clear();
         self.resumed.clear();
@@ -124,6 +128,7 @@ impl Plan {
             kv_tokens: self.decode.kv_tokens,
             drafted_tokens: self.decode.requests * self.decode.drafted,
             accepted_tokens: self.accepted,
+            yielded_tokens: self.yielded,
             preempted: self.preempted,
             ..StepRecord::default()
         }

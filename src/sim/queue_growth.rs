@@ -19,7 +19,7 @@ impl QueueGrowth {
     pub fn of(records: &[RequestRecord]) -> Option<QueueGrowth> {
         let served = records
             .iter()
-            .filter_map(|record| Some((record.request.arrival_ns, record.queue()?)));
+            .filter_map(|record| Some((record.request.arrival_ns, record.waiting()?)));
         let mut served: Vec<(u64, Seconds)> = served.collect();
         // Stable: requests that arrive together queue in the order in which they are given.
         served.sort_by_key(|(arrival_ns, _)| *arrival_ns);

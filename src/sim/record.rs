@@ -36,6 +36,21 @@ pub struct Timing {
     pub preemptions: u32,
     /// The replica that served it, counted from 0.
     pub replica: u32,
+    /// How it went from a prefill to a decode server; none where one server did both.
+    pub handover: Option<Handover>,
+}
+
+/// How a request went from a prefill to a decode server; nanoseconds from the start of the simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Handover {
+    /// The replica that computed its prompt.
+    pub prefill_replica: u32,
+    /// When its prompt was computed.
+    pub prefilled_ns: u64,
+    /// When the KV entries of its prompt had come to the decode server.
+    pub delivered_ns: u64,
+    /// When its first step on the decode server was fixed.
+    pub scheduled_ns: u64,
 }
 
 impl RequestRecord {
@@ -70,6 +85,14 @@ impl RequestRecord {
     /// Time from the moment when the engine saw it to that when it was first scheduled.
     pub fn queue(&self) -> Option<Seconds> {
         self.timing().map(|t| span(t.at_engine_ns, t.scheduled_ns))
+    }
+
+    /// All the time in which it waited for its first token without being computed: in the queue, and between
+    /// prefill and decode where these are on servers of their own.
+    pub fn waiting(&self) -> Option<Seconds> {
+        let handover = self.timing()?.handover;
+        let between = handover.map_or(Seconds::ZERO, |h| span(h.prefilled_ns, h.scheduled_ns));
+        Some(self.queue()? + between)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::metrics::{Latencies, Totals};
+use crate::sim::Totals;
+use crate::sim::metrics::Latencies;
 use crate::sim::observer::Observer;
 use crate::sim::{RequestRecord, Summary};
 

@@ -2,9 +2,9 @@
 
 use core::mem;
 
+use crate::sim::Totals;
 use crate::sim::config::Role;
 use crate::sim::interrupted::Interrupted;
-use crate::sim::metrics::Totals;
 use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::plan::Plan;
 use crate::sim::scheduler::Scheduler;
@@ -188,11 +188,7 @@ impl<S: Source, O: Observer> Run<S, O> {
             && at_engine_ns <= self.now_ns
             && let Some((place, request)) = self.source.take()
         {
-            match self
-                .config
-                .check(&request)
-                .and_then(|()| self.check_queue())
-            {
+            match self.check(&request) {
                 Ok(()) => {
                     let block_size = self.config.block_size;
                     let listed = self.source.listed(&request);
@@ -205,6 +201,16 @@ impl<S: Source, O: Observer> Run<S, O> {
                 Err(reason) => self.reject(place, request, reason),
             }
         }
+    }
+
+    /// Whether a request can be served, and may wait. One that comes with its KV entries has been checked
+    /// before its prompt was computed.
+    fn check(&self, request: &Request) -> Result<(), Rejection> {
+        match self.config.role {
+            Role::Whole => self.config.check(request)?,
+            Role::Decode => {}
+        }
+        self.check_queue()
     }
 
     /// Whether one more request may wait.

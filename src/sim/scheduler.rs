@@ -189,7 +189,7 @@ impl Scheduler {
             plan.verify(sequence.computed());
             let accepted = speculation.accepted(sequence.place, sequence.generated());
             plan.accepted += accepted;
-            sequence.verified(accepted);
+            plan.yielded += sequence.verified(accepted);
             if sequence.is_complete() {
                 scheduler.finish(plan, admitted);
             }

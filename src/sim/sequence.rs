@@ -14,7 +14,7 @@ use crate::step::Chunk;
 ///
 /// Everything here is as of the end of the last step that is scheduled, which with
 /// [`OneStepAhead`](crate::sim::Scheduling::OneStepAhead) is a step that has not ended yet; while it
-/// decodes, as of the step before it began to.
+/// decodes, as of the step before it began to, but for speculative decoding.
 #[derive(Debug)]
 pub(super) struct Sequence {
     /// The number by which observers know it.
@@ -98,7 +98,7 @@ impl Sequence {
             timing,
             listed,
             cached,
-            arrived: 0,
+            arrived,
             generated: 0,
             computed,
             prefill,
@@ -116,11 +116,13 @@ impl Sequence {
         let untouched = *timing == came
             && computed == cached
             && *prefill == request.prompt_tokens
+            && (*arrived == 0 || *arrived == *prefill - 1)
             && blocks.is_untouched();
         untouched.then(|| Arrived {
             place: *place,
             request: *request,
             at_engine_ns,
+            with_kv: *arrived > 0,
             listed: (!listed.0.is_empty()).then(|| Box::new(mem::take(listed))),
         })
     }
@@ -191,11 +193,12 @@ impl Sequence {
     }
 
     /// A step has verified its drafts and accepted so many: they and one more are sampled, as far as it wants
-    /// them.
-    pub(super) fn verified(&mut self, accepted: u32) {
+    /// them. Answers how many that are.
+    pub(super) fn verified(&mut self, accepted: u32) -> u32 {
         let sampled = (accepted + 1).min(self.left());
         self.generated += sampled;
         self.computed += sampled;
+        sampled
     }
 
     /// Tokens of the prompt (and of the output before a preemption) that are still to be computed.

@@ -10,7 +10,8 @@ use crate::sim::{Observer, Stats, StepRecord};
 /// A request that decodes takes a token in each step, and its gap is the duration of the step. One that
 /// was preempted has its next token when its prompt and output so far are computed again, and the gap
 /// spans all that time. Together the gaps of a served request are the time from its first token to its
-/// last.
+/// last. With speculative decoding a step brings several tokens, which come together: a gap is the time
+/// between two steps with tokens of a request, as clients of a stream see it.
 ///
 /// Percentiles are within [`RELATIVE_ERROR`](TokenGaps::RELATIVE_ERROR), the mean is exact. Memory: 190
 /// KB, twice that where a gap is longer than 4 s.

@@ -50,7 +50,7 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
         }
     }
 
-    /// Calls `run` with the batch of each run of the draft model, and how often it runs with that batch.
+    /// Calls `run` with the batch of each run of the draft model.
     fn runs(&self, batch: &StepBatch<'_>, mut run: impl FnMut(&StepBatch<'_>)) {
         if self.draft_tokens == 0 || batch.is_empty() {
             return;
@@ -65,8 +65,14 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
             decode: &read,
         });
         let mut drafting = sampling(batch, read[0]);
-        for _ in 1..self.draft_tokens {
-            drafting.kv_tokens += u64::from(drafting.requests);
+        let more = if drafting.requests > 0 {
+            1..self.draft_tokens
+        } else {
+            0..0
+        };
+        for _ in more {
+            let grown = drafting.kv_tokens.checked_add(drafting.requests.into());
+            drafting.kv_tokens = grown.unwrap_or(u64::MAX);
             run(&StepBatch {
                 prefill: &[],
                 decode: &[drafting],

@@ -16,7 +16,8 @@ impl KvLink {
     /// token (all layers, all ranks) arrive `latency` after they were sent.
     ///
     /// # Errors
-    /// [`SimError::InvalidParameter`] for figures that are not positive and finite; the latency may be 0.
+    /// [`SimError::InvalidParameter`] for figures that are not positive and finite, and for a latency that is
+    /// not from 0 to an hour.
     pub fn try_new(
         bytes_per_s: f64,
         latency: Seconds,
@@ -27,9 +28,9 @@ impl KvLink {
             ("link bandwidth", positive, bytes_per_s, bytes_per_s > 0.0),
             (
                 "link latency",
-                "a finite time of at least 0",
+                "a time from 0 to an hour, in seconds",
                 latency.0,
-                latency.0 >= 0.0,
+                (0.0..=3_600.0).contains(&latency.0),
             ),
             (
                 "KV bytes per token",
@@ -54,7 +55,7 @@ impl KvLink {
         })
     }
 
-    /// How long it takes an entry to arrive, in nanoseconds.
+    /// The latency of the link, in nanoseconds.
     pub(super) fn latency_ns(&self) -> u64 {
         self.latency.to_nanos()
     }

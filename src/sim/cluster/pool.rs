@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use super::desk::{Desk, Router};
-use crate::sim::metrics::Totals;
+use crate::sim::Totals;
 use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::run::Run;
 use crate::sim::source::Source;
@@ -30,7 +30,7 @@ pub(super) struct Left {
     pub(super) replica: usize,
     pub(super) place: usize,
     pub(super) record: RequestRecord,
-    /// When it left; a request that was rejected, when it came.
+    /// When it left.
     pub(super) at_ns: u64,
 }
 
@@ -80,14 +80,11 @@ impl<O: Observer> Pool<O> {
         };
         run.step(model, horizon_ns);
         run.observer.forward(self.first + replica as u32, observer);
-        for (place, mut record) in run.observer.left.drain(..) {
+        let times_ns = run.source.left_ns.drain(..);
+        for ((place, mut record), at_ns) in run.observer.left.drain(..).zip(times_ns) {
             if let Outcome::Completed(timing) = &mut record.outcome {
                 timing.replica = self.first + replica as u32;
             }
-            let arrival_ns = record.request.arrival_ns;
-            let at_ns = record
-                .timing()
-                .map_or(arrival_ns, |timing| timing.finish_ns);
             self.desk.left(replica, &record.request, at_ns);
             self.left.push(Left {
                 replica,
@@ -136,6 +133,8 @@ struct Inbox {
     /// Of the last one that was taken.
     ids: Vec<u64>,
     tokens_of_id: u32,
+    /// When requests left, in the order in which they did.
+    left_ns: Vec<u64>,
 }
 
 impl Inbox {
@@ -156,6 +155,10 @@ impl Source for Inbox {
         let (place, request, ids) = self.requests.pop_front()?;
         self.ids = ids;
         Some((place, request))
+    }
+
+    fn left(&mut self, _: usize, _: &Request, now_ns: u64) {
+        self.left_ns.push(now_ns);
     }
 
     fn listed(&self, _: &Request) -> (&[u64], u32) {

@@ -4,13 +4,14 @@ use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::mem;
 
 use super::disaggregated::Disaggregated;
 use super::pool::{Left, Pool};
-use crate::sim::metrics::{Totals, Transfers};
 use crate::sim::observer::Observer;
 use crate::sim::source::Source;
-use crate::sim::{Outcome, Progress, Rejection, Request, RequestRecord, Timing};
+use crate::sim::{Handover, Outcome, Progress, Rejection, Request, RequestRecord, Timing};
+use crate::sim::{PoolUse, Stages, Totals};
 use crate::step::LatencyModel;
 
 /// A run of servers that do prefill or decode only.
@@ -39,6 +40,8 @@ struct UnderWay {
     listed: (Vec<u64>, u32),
     /// What became of it on the prefill server.
     prefill: Timing,
+    /// When its KV entries were at the decode servers.
+    delivered_ns: u64,
 }
 
 /// What happens next.
@@ -47,7 +50,7 @@ enum Next {
     /// A request arrives.
     Arrival,
     /// The KV entries of a request arrive.
-    Delivery(usize),
+    Delivery,
     /// A prefill server runs a step.
     Prefill(usize),
     /// A decode server does.
@@ -83,12 +86,12 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
 
     /// Lets the next thing happen; says whether there was one.
     pub(super) fn go_on(&mut self) -> bool {
-        let Some((_, next)) = self.upcoming(None) else {
+        let Some((now_ns, next)) = self.upcoming() else {
             return false;
         };
         match next {
-            Next::Arrival => self.arrive(),
-            Next::Delivery(place) => self.deliver(place),
+            Next::Arrival => self.arrive(now_ns),
+            Next::Delivery => self.deliver(),
             Next::Prefill(replica) => {
                 // Every step of it has a prompt, so that it runs no step unasked.
                 let model = &self.servers.prefill.model;
@@ -99,7 +102,7 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
                 left.iter().for_each(|left| self.prefilled(left));
             }
             Next::Decode(replica) => {
-                let horizon_ns = self.upcoming(Some(replica)).map_or(u64::MAX, |(ns, _)| ns);
+                let horizon_ns = self.horizon_ns(replica);
                 let model = &self.servers.decode.model;
                 self.decode.step(replica, model, horizon_ns, self.observer);
                 let left: Vec<Left> = self.decode.drain_left().collect();
@@ -114,7 +117,7 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
         let total = self.source.total();
         let prompts = self.prefill.progress(total);
         let both = prompts.plus(self.decode.progress(total));
-        let next = self.upcoming(None);
+        let next = self.upcoming();
         self.observer.progress(&Progress {
             now_ns: next.map_or(both.now_ns, |(ns, _)| ns),
             completed: self.served.completed,
@@ -123,28 +126,47 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
         });
     }
 
-    /// What happens next, and when, one decode server left out. Of what happens at the same time, requests
-    /// and KV entries arrive before steps begin.
-    fn upcoming(&mut self, but_decode: Option<usize>) -> Option<(u64, Next)> {
+    /// What happens next, and when. Of what happens at the same time, requests and KV entries arrive before
+    /// steps begin.
+    fn upcoming(&mut self) -> Option<(u64, Next)> {
+        let decode = self.decode.next(None);
+        let decode = decode.map(|(ns, replica)| (ns, Next::Decode(replica)));
+        let others = self.upcoming_but_decode();
+        others.into_iter().chain(decode).min()
+    }
+
+    /// The same without the steps of decode servers.
+    fn upcoming_but_decode(&mut self) -> Option<(u64, Next)> {
         let api_server_ns = self.servers.prefill.config.api_server_ns;
         let at_engine = |ns: u64| (ns.saturating_add(api_server_ns), Next::Arrival);
-        let delivery = |&Reverse((ns, place))| (ns, Next::Delivery(place));
+        let prefill = self.prefill.next(None);
         let events = [
             self.source.next_arrival_ns().map(at_engine),
-            self.deliveries.peek().map(delivery),
-            (self.prefill.next(None)).map(|(ns, replica)| (ns, Next::Prefill(replica))),
-            (self.decode.next(but_decode)).map(|(ns, replica)| (ns, Next::Decode(replica))),
+            (self.deliveries.peek()).map(|&Reverse((ns, _))| (ns, Next::Delivery)),
+            prefill.map(|(ns, replica)| (ns, Next::Prefill(replica))),
         ];
         events.into_iter().flatten().min()
     }
 
+    /// When a decode server has to look around: what comes before that is known.
+    fn horizon_ns(&mut self, replica: usize) -> u64 {
+        // Others matter only if somebody asks again because of an answer of theirs.
+        let feeds_back = self.source.feeds_back();
+        let other = feeds_back
+            .then(|| self.decode.next(Some(replica)))
+            .flatten();
+        let other_ns = other.map_or(u64::MAX, |(ns, _)| ns);
+        let next = self.upcoming_but_decode();
+        next.map_or(other_ns, |(ns, _)| ns.min(other_ns))
+    }
+
     /// A request comes in.
-    fn arrive(&mut self) {
+    fn arrive(&mut self, now_ns: u64) {
         let Some((place, request)) = self.source.take() else {
             return;
         };
         if let Err(reason) = self.servers.decode.config.check(&request) {
-            return self.reject(place, request, reason);
+            return self.reject(place, request, reason, now_ns);
         }
         let (ids, tokens) = self.source.listed(&request);
         let prompt = Request {
@@ -156,6 +178,7 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             request,
             listed: (ids.to_vec(), tokens),
             prefill: Timing::default(),
+            delivered_ns: 0,
         };
         self.under_way.insert(place, under_way);
     }
@@ -166,7 +189,7 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(reason) => {
                 if let Some(under_way) = self.under_way.remove(&left.place) {
-                    self.reject(left.place, under_way.request, reason);
+                    self.reject(left.place, under_way.request, reason, left.at_ns);
                 }
                 return;
             }
@@ -181,28 +204,29 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
         let link = &self.servers.link;
         let occupied_ns = link.occupied_ns(under_way.request.prompt_tokens);
         *free_ns = timing.finish_ns.max(*free_ns).saturating_add(occupied_ns);
-        let delivery_ns = free_ns.saturating_add(link.latency_ns());
-        let transfers = &mut self.served.transfers;
-        transfers.requests += 1;
-        transfers.link_ns += u128::from(occupied_ns);
-        transfers.delay_ns += u128::from(delivery_ns - timing.finish_ns);
-        self.deliveries.push(Reverse((delivery_ns, left.place)));
+        under_way.delivered_ns = free_ns.saturating_add(link.latency_ns());
+        let delivered_ns = under_way.delivered_ns;
+        let stages = &mut self.served.stages;
+        stages.transfers += 1;
+        stages.link_ns += u128::from(occupied_ns);
+        stages.transfer_ns += u128::from(delivered_ns - timing.finish_ns);
+        self.deliveries.push(Reverse((delivered_ns, left.place)));
     }
 
     /// The KV entries of a request have come.
-    fn deliver(&mut self, place: usize) {
-        let Some(Reverse((arrival_ns, _))) = self.deliveries.pop() else {
+    fn deliver(&mut self) {
+        let Some(Reverse((arrival_ns, place))) = self.deliveries.pop() else {
             return;
         };
-        if let Some(under_way) = self.under_way.get(&place) {
+        if let Some(under_way) = self.under_way.get_mut(&place) {
             let request = Request {
                 arrival_ns,
                 // Their blocks are the decode server's own.
                 cached_prompt_tokens: 0,
                 ..under_way.request
             };
-            let (ids, tokens) = &under_way.listed;
-            self.decode.push(place, request, ids, *tokens);
+            let (ids, tokens) = mem::take(&mut under_way.listed);
+            self.decode.push(place, request, &ids, tokens);
         }
     }
 
@@ -212,46 +236,59 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             return;
         };
         let UnderWay {
-            request, prefill, ..
+            request,
+            prefill,
+            delivered_ns,
+            ..
         } = under_way;
-        let outcome = match left.record.outcome {
-            Outcome::Completed(decode) => {
-                let queue_ns = decode.scheduled_ns.saturating_sub(decode.at_engine_ns);
-                self.served.transfers.decode_queue_ns += u128::from(queue_ns);
-                Outcome::Completed(Timing {
-                    at_engine_ns: prefill.at_engine_ns,
-                    scheduled_ns: prefill.scheduled_ns,
-                    preemptions: prefill.preemptions + decode.preemptions,
-                    ..decode
-                })
+        let decode = match left.record.outcome {
+            Outcome::Completed(timing) => timing,
+            Outcome::Rejected(reason) => {
+                return self.reject(left.place, request, reason, left.at_ns);
             }
-            rejected @ Outcome::Rejected(_) => rejected,
         };
+        let handover = Handover {
+            prefill_replica: prefill.replica,
+            prefilled_ns: prefill.finish_ns,
+            delivered_ns,
+            scheduled_ns: decode.scheduled_ns,
+        };
+        let timing = Timing {
+            at_engine_ns: prefill.at_engine_ns,
+            scheduled_ns: prefill.scheduled_ns,
+            preemptions: prefill.preemptions + decode.preemptions,
+            handover: Some(handover),
+            ..decode
+        };
+        let queue_ns = handover.scheduled_ns.saturating_sub(delivered_ns);
+        self.served.stages.decode_queue_ns += u128::from(queue_ns);
+        let outcome = Outcome::Completed(timing);
         let record = RequestRecord { request, outcome };
         self.served.served(&record);
         self.observer.left(left.place, &record);
         self.source.left(left.place, &request, left.at_ns);
     }
 
-    fn reject(&mut self, place: usize, request: Request, reason: Rejection) {
+    fn reject(&mut self, place: usize, request: Request, reason: Rejection, now_ns: u64) {
         self.served.rejected += 1;
         let outcome = Outcome::Rejected(reason);
         self.observer
             .left(place, &RequestRecord { request, outcome });
-        self.source.left(place, &request, request.arrival_ns);
+        self.source.left(place, &request, now_ns);
     }
 
     /// What was counted: steps of both pools, requests once.
     pub(super) fn into_totals(self) -> Totals {
-        let servers = self.prefill.into_totals().plus(self.decode.into_totals());
-        let transfers = Transfers {
-            links: self.servers.prefill.replicas,
-            ..self.served.transfers
+        let (prefill, decode) = (self.prefill.into_totals(), self.decode.into_totals());
+        let stages = Stages {
+            prefill: PoolUse::of(&prefill),
+            decode: PoolUse::of(&decode),
+            ..self.served.stages
         };
         let requests = Totals {
-            transfers,
+            stages,
             ..self.served
         };
-        servers.without_requests().plus(requests)
+        prefill.plus(decode).without_requests().plus(requests)
     }
 }
