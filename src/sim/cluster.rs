@@ -89,7 +89,13 @@ impl<M: LatencyModel> Cluster<M> {
     /// are simulated one after the other between two arrivals. Counts add up over the replicas, their
     /// peaks of KV blocks, too.
     pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
-        let mut pool = Pool::new(self.config, self.replicas, self.router, 0);
+        let mut pool = Pool::new(
+            self.config,
+            self.replicas,
+            self.router,
+            0,
+            source.feeds_back(),
+        );
         let mut turns = 0_u64;
         loop {
             if turns.is_multiple_of(TURNS_PER_REPORT) {

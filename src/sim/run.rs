@@ -53,6 +53,7 @@ impl<S: Source, O: Observer> Run<S, O> {
     /// steps after it in which nothing happens and that begin before `horizon_ns`: all arrivals
     /// before that are known. Says whether there was one.
     pub(super) fn step(&mut self, model: &impl LatencyModel, horizon_ns: u64) -> bool {
+        let left = self.left();
         self.take_arrivals();
         while self.next.is_empty() {
             self.plan_next();
@@ -71,8 +72,16 @@ impl<S: Source, O: Observer> Run<S, O> {
             Scheduling::OneStepAhead => self.plan_next(),
         }
         self.execute(model);
-        self.only_decodes(model, horizon_ns);
+        // Who has an answer may ask again, and whoever sends requests on has yet to hear of it.
+        if self.left() == left || !self.source.feeds_back() {
+            self.only_decodes(model, horizon_ns);
+        }
         true
+    }
+
+    /// How many requests have been served or rejected.
+    fn left(&self) -> u64 {
+        self.totals.completed + self.totals.rejected
     }
 
     /// Lets the current step pass and writes its results down.

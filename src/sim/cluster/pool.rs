@@ -35,9 +35,20 @@ pub(super) struct Left {
 }
 
 impl<O: Observer> Pool<O> {
-    /// `replicas` servers with nothing to do, numbered from `first` on.
-    pub(super) fn new(config: SimConfig, replicas: u32, router: Router, first: u32) -> Pool<O> {
-        let replica = |_| Run::new(config, Inbox::default(), Outbox::default());
+    /// `replicas` servers with nothing to do, numbered from `first` on; `feeds_back` says whether requests come
+    /// because others have left.
+    pub(super) fn new(
+        config: SimConfig,
+        replicas: u32,
+        router: Router,
+        first: u32,
+        feeds_back: bool,
+    ) -> Pool<O> {
+        let inbox = || Inbox {
+            feeds_back,
+            ..Inbox::default()
+        };
+        let replica = |_| Run::new(config, inbox(), Outbox::default());
         Pool {
             runs: (0..replicas).map(replica).collect(),
             desk: Desk::new(router, replicas),
@@ -135,6 +146,7 @@ struct Inbox {
     tokens_of_id: u32,
     /// When requests left, in the order in which they did.
     left_ns: Vec<u64>,
+    feeds_back: bool,
 }
 
 impl Inbox {
@@ -159,6 +171,10 @@ impl Source for Inbox {
 
     fn left(&mut self, _: usize, _: &Request, now_ns: u64) {
         self.left_ns.push(now_ns);
+    }
+
+    fn feeds_back(&self) -> bool {
+        self.feeds_back
     }
 
     fn listed(&self, _: &Request) -> (&[u64], u32) {

@@ -70,11 +70,12 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             router,
             ..
         } = servers;
+        let feeds_back = source.feeds_back();
         let (prompts, outputs) = (prefill.replicas, decode.replicas);
         TwoStages {
             servers,
-            prefill: Pool::new(prefill.config, prompts, *router, 0),
-            decode: Pool::new(decode.config, outputs, *router, prompts),
+            prefill: Pool::new(prefill.config, prompts, *router, 0, feeds_back),
+            decode: Pool::new(decode.config, outputs, *router, prompts, feeds_back),
             links_free_ns: vec![0; prompts as usize],
             under_way: BTreeMap::new(),
             deliveries: BinaryHeap::new(),
