@@ -151,8 +151,8 @@ impl<S: Source, O: Observer> Run<S, O> {
                 planned => planned,
             },
         };
-        // An arrival is no disturbance where nobody can be admitted.
-        let disturbed_ns = match self.scheduler.has_room() {
+        // An arrival is no disturbance where nobody can be admitted, and nobody waits for a rejection.
+        let disturbed_ns = match self.scheduler.has_room() || self.source.feeds_back() {
             true => self.next_arrival_ns().unwrap_or(u64::MAX),
             false => u64::MAX,
         };
