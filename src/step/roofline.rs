@@ -126,6 +126,7 @@ impl RooflineModel {
     }
 
     /// Attention of a step in which requests decode and nothing else, over all layers.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn group_attention(&self, decode: DecodeGroup) -> Option<OpTime> {
         let requests = f64::from(decode.requests);
