@@ -1,10 +1,7 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::kernels::{FfnOps, GatedOps, Kernels};
-use super::{
-    Chunk, DecodeGroup, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions,
-    StepTime,
-};
+use super::{Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime};
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
@@ -128,7 +125,7 @@ impl RooflineModel {
     /// Attention of a step in which requests decode and nothing else, over all layers.
     #[cfg(feature = "alloc")]
     #[inline]
-    pub(super) fn group_attention(&self, decode: DecodeGroup) -> Option<OpTime> {
+    pub(super) fn group_attention(&self, decode: super::DecodeGroup) -> Option<OpTime> {
         let requests = f64::from(decode.requests);
         let queries = requests * (1.0 + f64::from(decode.drafted));
         self.decode_attention(requests, queries, decode.kv_tokens)
