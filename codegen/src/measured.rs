@@ -137,6 +137,17 @@ pub struct MeasuredRow {
     pub latency_us: f64,
 }
 
+/// The rows of one table of a checked set.
+#[derive(Debug)]
+pub struct TableRows {
+    /// The file as messages call it.
+    pub file: String,
+    /// What they measure.
+    pub operation: OperationKind,
+    /// In the order of the file; each kernel once.
+    pub rows: Vec<MeasuredRow>,
+}
+
 /// A row that tells nothing of a GPU.
 #[derive(Debug)]
 pub struct RefusedRow {
@@ -178,29 +189,11 @@ pub fn read_rows(
     let rows = Rows::read(&Part::alone(path)?)?;
     let kind = recognise(&rows, operation)?;
     match kind {
-        OperationKind::Gemm => read::<Gemm>(kind, &rows, gpu, |shape, [m, _]| {
-            MeasuredKernel::Gemm { shape, m }
-        }),
-        OperationKind::Prefill => read::<Prefill>(kind, &rows, gpu, |shape, [batch, seq_len]| {
-            MeasuredKernel::Prefill {
-                shape,
-                batch,
-                seq_len,
-            }
-        }),
-        OperationKind::Decode => read::<Decode>(kind, &rows, gpu, |shape, [batch, kv_len]| {
-            MeasuredKernel::Decode {
-                shape,
-                batch,
-                kv_len,
-            }
-        }),
-        OperationKind::AllReduce => read::<AllReduce>(kind, &rows, gpu, |shape, [bytes, _]| {
-            MeasuredKernel::AllReduce { shape, bytes }
-        }),
-        OperationKind::Moe => read::<Moe>(kind, &rows, gpu, |shape, [tokens, _]| {
-            MeasuredKernel::Moe { shape, tokens }
-        }),
+        OperationKind::Gemm => read::<Gemm>(&rows, gpu),
+        OperationKind::Prefill => read::<Prefill>(&rows, gpu),
+        OperationKind::Decode => read::<Decode>(&rows, gpu),
+        OperationKind::AllReduce => read::<AllReduce>(&rows, gpu),
+        OperationKind::Moe => read::<Moe>(&rows, gpu),
     }
 }
 
@@ -231,15 +224,10 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
 /// The column that marks rows which only warmed the GPU up.
 const WARMUP: &str = "warmup";
 
-fn read<O: Operation>(
-    operation: OperationKind,
-    rows: &Rows,
-    gpu: &Gpu,
-    kernel: impl Fn(O::Shape, [u32; 2]) -> MeasuredKernel,
-) -> Result<MeasuredRows, Error> {
+fn read<O: Operation>(rows: &Rows, gpu: &Gpu) -> Result<MeasuredRows, Error> {
     let optional: Vec<&str> = O::OPTIONAL.iter().copied().chain([WARMUP]).collect();
     let mut read = MeasuredRows {
-        operation,
+        operation: O::KIND,
         ignored: rows.check_known(&columns::<O>(), &optional)?,
         rows: Vec::new(),
         refused: Vec::new(),
@@ -249,7 +237,7 @@ fn read<O: Operation>(
         match checked::<O>(rows.file(), &row, gpu) {
             Ok((shape, point, latency_us)) => read.rows.push(MeasuredRow {
                 line,
-                kernel: kernel(shape, point),
+                kernel: O::kernel(shape, point),
                 latency_us,
             }),
             Err(error) => read.refused.push(RefusedRow { line, error }),
