@@ -29,6 +29,7 @@ mod fingerprint;
 mod generate;
 mod gpus;
 mod header;
+mod kernel;
 mod measured;
 mod operation;
 mod rows;
@@ -47,8 +48,9 @@ pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 #[cfg(feature = "emit")]
 pub use generate::{generate_builtin, generate_expression};
 pub use gpus::Gpus;
+pub use kernel::MeasuredKernel;
 pub use measured::{
-    MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind, RefusedRow, TableRows, read_rows,
+    MeasuredRow, MeasuredRows, OperationKind, RefusedRow, TableRows, read_rows,
 };
 pub use set::TableSet;
 pub use stored::{AxisLogs, StoredEntry, StoredSet, StoredTable};

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::Path;
 
-use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape};
+use rooflut_roofline::Gpu;
 
 use crate::Error;
 use crate::check;
 use crate::files::Part;
+use crate::kernel::MeasuredKernel;
 use crate::operation::{AllReduce, Decode, Gemm, Moe, Operation, Prefill};
 use crate::rows::{Row, Rows};
 use crate::table::{columns, measurement};
@@ -64,6 +65,17 @@ impl OperationKind {
         }
     }
 
+    /// The names of the measured axes: one or two.
+    pub fn axes(self) -> &'static [&'static str] {
+        match self {
+            OperationKind::Gemm => Gemm::AXES,
+            OperationKind::Prefill => Prefill::AXES,
+            OperationKind::Decode => Decode::AXES,
+            OperationKind::AllReduce => AllReduce::AXES,
+            OperationKind::Moe => Moe::AXES,
+        }
+    }
+
     /// The only operation of whose columns `header` lacks at most `lacking`.
     fn of_header(header: &[String], lacking: usize) -> Option<OperationKind> {
         let missing = |column: &&&str| !header.iter().any(|name| name == **column);
@@ -80,50 +92,6 @@ impl fmt::Display for OperationKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
-}
-
-/// A kernel and the point at which it was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeasuredKernel {
-    /// Dense matrix multiplication.
-    Gemm {
-        /// The weights.
-        shape: GemmShape,
-        /// Rows (tokens).
-        m: u32,
-    },
-    /// Causal attention over whole prompts of one length.
-    Prefill {
-        /// Formats and heads.
-        shape: AttentionShape,
-        /// Prompts.
-        batch: u32,
-        /// Tokens of each.
-        seq_len: u32,
-    },
-    /// Attention of one new token per request over its KV cache.
-    Decode {
-        /// Formats and heads.
-        shape: AttentionShape,
-        /// Requests.
-        batch: u32,
-        /// KV length of each, its new token included.
-        kv_len: u32,
-    },
-    /// All-reduce over the GPUs of a node.
-    AllReduce {
-        /// The GPUs.
-        shape: AllReduceShape,
-        /// The whole message.
-        bytes: u32,
-    },
-    /// Fused mixture-of-experts layer.
-    Moe {
-        /// The experts.
-        shape: MoeShape,
-        /// Tokens.
-        tokens: u32,
-    },
 }
 
 /// A row that can be true.

@@ -5,7 +5,8 @@ use rooflut_roofline::{
 };
 
 use crate::Error;
-use crate::measured::{MeasuredKernel, OperationKind};
+use crate::kernel::MeasuredKernel;
+use crate::measured::OperationKind;
 use crate::rows::Row;
 
 /// What codegen has to know of an operation.

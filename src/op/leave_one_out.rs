@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::compat::{MfuCurve, MfuGrid};
 use super::{AllReduce, DecodeAttention, Gemm, Moe, Policy, PrefillAttention};
-use crate::hardware::{AttentionShape, Dtype, GemmShape, Prompts, Reference};
+use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts, Reference};
 use crate::math::ln;
 use crate::table::{Axis, Curve, Entry, Grid, KernelTable, TableSet};
 
@@ -107,8 +107,18 @@ pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
 /// Prefill attention, along the prompt length; each batch by itself. The predecessors know one prompt
 /// only.
 pub fn prefill(set: &'static TableSet, policy: Policy) -> LeftOut {
+    prefill_of(set, policy, |_| true)
+}
+
+/// [`prefill`] of the shapes that are `wanted`.
+pub fn prefill_of(
+    set: &'static TableSet,
+    policy: Policy,
+    wanted: impl Fn(&AttentionShape) -> bool,
+) -> LeftOut {
     let mut result = LeftOut::default();
-    for Entry { shape, points } in entries(&set.prefill) {
+    let entries = entries(&set.prefill).iter();
+    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
         for (row, &batch) in points.batch().values().iter().enumerate() {
             if batch > 1 && policy != Policy::Efficiency {
                 continue;
@@ -159,8 +169,18 @@ fn prefill_without(
 
 /// Decode attention, over batch and KV length.
 pub fn decode(set: &'static TableSet, policy: Policy) -> LeftOut {
+    decode_of(set, policy, |_| true)
+}
+
+/// [`decode`] of the shapes that are `wanted`.
+pub fn decode_of(
+    set: &'static TableSet,
+    policy: Policy,
+    wanted: impl Fn(&AttentionShape) -> bool,
+) -> LeftOut {
     let mut result = LeftOut::default();
-    for Entry { shape, points } in entries(&set.decode) {
+    let entries = entries(&set.decode).iter();
+    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
         let (rows, columns) = (
             points.batch().values().len(),
             points.length().values().len(),
@@ -231,8 +251,14 @@ pub fn allreduce(set: &'static TableSet) -> LeftOut {
 
 /// Fused MoE layers, along the tokens.
 pub fn moe(set: &'static TableSet) -> LeftOut {
+    moe_of(set, |_| true)
+}
+
+/// [`moe`] of the layers that are `wanted`.
+pub fn moe_of(set: &'static TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
     let mut result = LeftOut::default();
-    for Entry { shape, points } in entries(&set.moe) {
+    let entries = entries(&set.moe).iter();
+    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
         for_each_left_out(points, |rest, tokens, measured| {
             let time = reference(&set.moe, shape.dtype)
                 .map(|reference| Moe::measured(*shape, reference, rest).at(tokens));

@@ -1,0 +1,3 @@
+//! todo
+/// x
+pub fn picture() {}
