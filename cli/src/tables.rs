@@ -10,21 +10,30 @@ use serde::Serialize;
 
 use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
-use crate::output::{Align, Grid, count, json, wrapped};
-use crate::score;
+use crate::output::{Align, Answered, Grid, count, json, wrapped};
+use crate::{check, plot, score};
 use crate::table_set::{self, WhichSet};
 
 /// Answers with the text to print.
-pub(crate) fn run(args: &TablesArgs) -> Result<String, Error> {
-    if let Some(TablesCommand::Score(score)) = &args.command {
-        let set = table_set::find(asked(score.gpu.as_deref(), args.tables.as_deref())?)?;
-        return score::run(score, set, args.json);
+pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
+    let tables = args.tables.as_deref();
+    match &args.command {
+        Some(TablesCommand::Score(score)) => {
+            let set = table_set::find(asked(score.gpu.as_deref(), tables)?)?;
+            score::run(score, set, args.json).map(Answered::from)
+        }
+        Some(TablesCommand::Check(check)) => check::run(check, tables, args.json),
+        Some(TablesCommand::Plot(plot)) => plot::run(plot, tables, args.json).map(Answered::from),
+        None => list(tables, args.json).map(Answered::from),
     }
-    let sets: Vec<SetJson> = match &args.tables {
+}
+
+fn list(tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
+    let sets: Vec<SetJson> = match tables {
         Some(path) => vec![SetJson::new(table_set::find(WhichSet::At(path))?)],
         None => sets::ALL.into_iter().map(SetJson::new).collect(),
     };
-    if args.json {
+    if as_json {
         return json(&sets);
     }
     let texts: Vec<String> = sets.iter().map(SetJson::text).collect();

@@ -40,5 +40,5 @@ pub use dips::{DIP, Dip, Dips, dips};
 pub use errors::{Errors, errors};
 pub use family::{Family, Inspection, family_name};
 pub use outliers::{FAR, OUTLIER, Outlier, outliers};
-pub use plot::picture;
+pub use plot::{DrawingError, picture};
 pub use row::{Place, Row, Shape};

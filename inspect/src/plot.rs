@@ -1,3 +1,0 @@
-//! todo
-/// x
-pub fn picture() {}
