@@ -198,7 +198,11 @@ impl fmt::Display for Error {
                 nearest,
                 known,
             } => {
-                write!(f, "expected the path of a folder or file of measurements or {}, found \"{name}\"", either(known))?;
+                write!(
+                    f,
+                    "expected the path of a folder or file of measurements or {}, found \"{name}\"",
+                    either(known)
+                )?;
                 write_nearest(f, nearest)?;
                 f.write_str("; check the path, or use one of these names")
             }

@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
 use crate::output::{Align, Answered, Grid, count, json, wrapped};
-use crate::{check, plot, score};
 use crate::table_set::{self, WhichSet};
+use crate::{check, plot, score};
 
 /// Answers with the text to print.
 pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {

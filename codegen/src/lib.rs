@@ -49,9 +49,7 @@ pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 pub use generate::{generate_builtin, generate_expression};
 pub use gpus::Gpus;
 pub use kernel::MeasuredKernel;
-pub use measured::{
-    MeasuredRow, MeasuredRows, OperationKind, RefusedRow, TableRows, read_rows,
-};
+pub use measured::{MeasuredRow, MeasuredRows, OperationKind, RefusedRow, TableRows, read_rows};
 pub use set::TableSet;
 pub use stored::{AxisLogs, StoredEntry, StoredSet, StoredTable};
 

@@ -72,7 +72,12 @@ pub fn dips(family: &Family, outliers: &[Outlier], most: f64) -> Vec<Dips> {
     let dips = dipping.map(|((axis, from, to), (lines, mut dips))| {
         dips.sort_by(|a, b| b.falls.total_cmp(&a.falls));
         Dips {
-            axis: family.operation.axes().get(axis).copied().unwrap_or_default(),
+            axis: family
+                .operation
+                .axes()
+                .get(axis)
+                .copied()
+                .unwrap_or_default(),
             from,
             to,
             dips,

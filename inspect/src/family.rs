@@ -32,7 +32,7 @@ impl Inspection {
     pub fn of(set: &'static TableSet) -> Inspection {
         let rows = compiled(set)
             .into_iter()
-            .filter_map(|(kernel, latency_us)| Row::new(set, kernel, f64::from(latency_us), None));
+            .filter_map(|(kernel, latency_us)| Row::new(set, kernel, written(latency_us), None));
         Inspection::new(set, rows.collect())
     }
 
@@ -84,7 +84,8 @@ impl Family {
     /// The rows that differ in one coordinate alone, for each axis and all there is of the rest.
     pub(crate) fn lines(&self) -> Vec<Line> {
         let axes = 0..self.operation.axes().len();
-        axes.flat_map(|axis| Line::along(axis, &self.rows)).collect()
+        axes.flat_map(|axis| Line::along(axis, &self.rows))
+            .collect()
     }
 }
 
@@ -108,6 +109,11 @@ fn formats(kernel: &MeasuredKernel) -> [Dtype; 2] {
         }
         other => [other.dtype(); 2],
     }
+}
+
+/// The number of few digits that was rounded to `stored`.
+fn written(stored: f32) -> f64 {
+    stored.to_string().parse().unwrap_or(f64::from(stored))
 }
 
 /// The rows of a set, with latencies in microseconds.

@@ -65,7 +65,9 @@ fn worst(family: &Family, lines: &[Line], left_out: &[bool]) -> Option<Outlier> 
     });
     let relieved = suspects.map(|(row, deviation)| {
         let through = lines.iter().filter(|line| line.rows.contains(&row));
-        let relief: f64 = through.map(|line| relief(family, line, left_out, row, &habits)).sum();
+        let relief: f64 = through
+            .map(|line| relief(family, line, left_out, row, &habits))
+            .sum();
         (relief, row, deviation)
     });
     let (_, row, deviation) = relieved.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
@@ -80,7 +82,9 @@ fn worst(family: &Family, lines: &[Line], left_out: &[bool]) -> Option<Outlier> 
 fn relief(family: &Family, line: &Line, left_out: &[bool], row: usize, habits: &Habits) -> f64 {
     let squares = |left_out: &[bool]| -> f64 {
         let residuals = residuals(family, line, left_out);
-        let judged = residuals.iter().map(|residual| habits.judge(residual).ln_ratio);
+        let judged = residuals
+            .iter()
+            .map(|residual| habits.judge(residual).ln_ratio);
         judged.map(|ln_ratio| ln_ratio * ln_ratio).sum()
     };
     let mut without = left_out.to_vec();

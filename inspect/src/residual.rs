@@ -131,9 +131,11 @@ impl Habits {
         }
         let at = at.into_iter().filter(|(_, values)| values.len() >= MANY);
         let at = at.filter_map(|(key, values)| Some((key, median(values)?)));
-        let middles = along
-            .into_iter()
-            .filter_map(|(key, values)| Some((key, (median(values)?, USUAL))));
+        let middles = along.into_iter().map(|(key, values)| {
+            let many = values.len() >= MANY;
+            let middle = many.then(|| median(values)).flatten();
+            (key, (middle.unwrap_or_default(), USUAL))
+        });
         let mut habits = Habits {
             at: at.collect(),
             along: middles.collect(),
@@ -141,7 +143,10 @@ impl Habits {
         let mut centred = BTreeMap::<_, Vec<f64>>::new();
         for residual in residuals {
             let key = (residual.axis, residual.side);
-            centred.entry(key).or_default().push(habits.centred(residual));
+            centred
+                .entry(key)
+                .or_default()
+                .push(habits.centred(residual));
         }
         for (key, (_, deviation)) in &mut habits.along {
             let values = centred.get(key).map_or(&[][..], Vec::as_slice);

@@ -77,7 +77,10 @@ impl fmt::Display for Shape {
                     tp,
                     ..
                 } = shape;
-                write!(f, "{top_k} of {experts} x {hidden} x {intermediate}, tp {tp}")
+                write!(
+                    f,
+                    "{top_k} of {experts} x {hidden} x {intermediate}, tp {tp}"
+                )
             }
         }
     }
@@ -139,5 +142,10 @@ fn reference(set: &TableSet, kernel: &MeasuredKernel) -> Option<Reference> {
         OperationKind::Moe => set.moe.as_ref().map(|t| (t.t0_us, t.hot_read)),
     }?;
     let gpu: &Gpu = &set.gpu;
-    Some(Reference::new(gpu, gpu.rates(kernel.dtype())?, t0_us, hot_read))
+    Some(Reference::new(
+        gpu,
+        gpu.rates(kernel.dtype())?,
+        t0_us,
+        hot_read,
+    ))
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
-use rooflut_codegen::{AxisLogs, Gpus, StoredEntry, StoredSet, StoredTable, TableRows, read_any_set, read_own_set};
+use rooflut_codegen::{
+    AxisLogs, Gpus, StoredEntry, StoredSet, StoredTable, TableRows, read_any_set, read_own_set,
+};
 use rooflut_roofline::{Gpu, Reference};
 
 use super::{Axis, Curve, Entry, Grid, Index, KernelTable, Origin, TableSet};

@@ -41,7 +41,9 @@ struct LeftOutJson {
 struct WarningJson<'c> {
     kind: &'static str,
     kernels: &'c str,
-    message: &'c str,
+    message: String,
+    /// Of an outlier: its latency over that which its neighbours let expect.
+    ratio: Option<f64>,
     /// For dips, each row that takes too little time before the one that takes longer.
     rows: Vec<RowJson<'c>>,
 }
@@ -104,10 +106,14 @@ impl<'c> KernelsJson<'c> {
 impl<'c> WarningJson<'c> {
     fn new(warning: &'c Warning<'_>) -> WarningJson<'c> {
         WarningJson {
-            kind: warning.kind.name(),
-            kernels: warning.kernels,
-            message: &warning.message,
-            rows: warning.rows.iter().map(|row| RowJson::new(row)).collect(),
+            kind: warning.kind(),
+            kernels: warning.kernels(),
+            message: warning.message(),
+            ratio: match warning {
+                Warning::Outlier { ratio, .. } => Some(*ratio),
+                Warning::Dips { .. } => None,
+            },
+            rows: warning.rows().into_iter().map(RowJson::new).collect(),
         }
     }
 }
@@ -129,9 +135,11 @@ impl<'c> RowJson<'c> {
 impl CoverageJson {
     fn new(coverage: &Coverage) -> CoverageJson {
         let (provenance, part, refused) = match coverage.cover {
-            Cover::Answers { provenance, part } => {
-                (Some(provenance.name()), part.map(|part| part.to_string()), None)
-            }
+            Cover::Answers { provenance, part } => (
+                Some(provenance.name()),
+                part.map(|part| part.to_string()),
+                None,
+            ),
             Cover::Uneven(error) => (None, None, Some(error.to_string())),
             Cover::Refused(error) => (None, None, Some(error.to_string())),
         };

@@ -2,14 +2,17 @@
 
 use std::fmt::{self, Write};
 
-use rooflut_inspect::{Cover, Coverage, TENSOR_PARALLEL};
+use rooflut_inspect::{Cover, Coverage, DIP, Row, TENSOR_PARALLEL};
 
-use super::warning::{Kind, Warning};
+use super::warning::{MEASURE_AGAIN, Warning, expected, falls};
 use super::{Check, Checked};
+use crate::fields::{self, Fields};
 use crate::output::{Align, Grid, count, number, plural, wrapped};
 
 /// Outliers of one kind of kernels that are told.
 const MOST: usize = 8;
+/// Dips of one warning that are told.
+const MOST_DIPS: usize = 3;
 
 impl Check<'_> {
     /// For people.
@@ -44,17 +47,18 @@ impl Check<'_> {
     }
 
     fn warning_count(&self) -> String {
-        let of_kind = |kind| {
-            let warnings = self.warnings.iter();
-            warnings.filter(|warning| warning.kind == kind).count() as u64
-        };
+        let outliers: usize = self
+            .families
+            .iter()
+            .map(|checked| checked.outliers.len())
+            .sum();
         match self.warnings.len() {
             0 => "none".to_owned(),
             all => format!(
                 "{}: {}, {}",
                 count(all as u64),
-                plural(of_kind(Kind::Outlier), "outlier"),
-                plural(of_kind(Kind::Dip), "group") + " of dips"
+                plural(outliers as u64, "outlier"),
+                plural((all - outliers) as u64, "group") + " of dips"
             ),
         }
     }
@@ -88,22 +92,67 @@ impl Check<'_> {
     }
 
     fn write_warnings(&self, text: &mut String, checked: &Checked<'_>) -> fmt::Result {
-        let warnings = self.warnings.iter();
-        let own = warnings.filter(|warning| warning.kernels == checked.family.name);
-        let (outliers, dips): (Vec<_>, Vec<_>) =
-            own.partition(|warning| warning.kind == Kind::Outlier);
-        if outliers.is_empty() && dips.is_empty() {
-            return Ok(());
+        let own = || {
+            let warnings = self.warnings.iter();
+            warnings.filter(|warning| warning.kernels() == checked.family.name)
+        };
+        let outliers = own().filter_map(|warning| match warning {
+            Warning::Outlier { row, ratio, .. } => Some((*row, *ratio)),
+            Warning::Dips { .. } => None,
+        });
+        let outliers: Vec<(&Row, f64)> = outliers.collect();
+        if !outliers.is_empty() {
+            let found = plural(outliers.len() as u64, "row");
+            let found = format!("{found} far from what the rows beside let expect");
+            let meaning = format!("{}: {found}; {MEASURE_AGAIN}", checked.family.name);
+            let rows = outliers.iter().take(MOST).map(|&(row, ratio)| {
+                let efficiency = 100.0 * row.efficiency();
+                let more = [
+                    row.latency_us.to_string(),
+                    expected(row, ratio),
+                    number(ratio, 2),
+                    number(efficiency, 0),
+                ];
+                (row, more.to_vec())
+            });
+            let columns = ["us", "expected", "times", "efficiency %"];
+            write_rows(text, "OUTLIERS", &meaning, &columns, rows.collect())?;
+            write_more(text, outliers.len())?;
         }
-        writeln!(text)?;
-        let told = |warning: &&Warning<'_>| wrapped(warning.kind.name(), &warning.message);
-        let more = outliers.len().saturating_sub(MOST);
-        text.extend(outliers.iter().take(MOST).map(told));
-        if more > 0 {
-            let more = format!("and {} more outliers (--json has all)", count(more as u64));
-            text.push_str(&wrapped("", &more));
+        for warning in own() {
+            if let Warning::Dips {
+                where_from,
+                pairs,
+                advice,
+                ..
+            } = warning
+            {
+                let meaning = format!(
+                    "{}: latency falls {where_from} although the work grows, by more than {} %; {advice}",
+                    checked.family.name,
+                    number(100.0 * DIP, 0)
+                );
+                let rows = pairs.iter().take(MOST_DIPS).map(|&[behind, before]| {
+                    let line = before.place.as_ref().map(|place| place.line.to_string());
+                    let mut more = vec![behind.latency_us.to_string()];
+                    more.extend(line);
+                    more.push(before.latency_us.to_string());
+                    more.push(number(falls(behind, before), 0));
+                    (behind, more)
+                });
+                let columns: &[&str] = match pairs.first() {
+                    Some([row, _]) if row.place.is_some() => {
+                        &["us", "after line", "of us", "less %"]
+                    }
+                    _ => &["us", "after us", "less %"],
+                };
+                write_rows(text, "DIPS", &meaning, columns, rows.collect())?;
+                write_more(
+                    text,
+                    pairs.len().saturating_sub(MOST_DIPS).saturating_add(MOST),
+                )?;
+            }
         }
-        text.extend(dips.iter().map(told));
         Ok(())
     }
 
@@ -112,11 +161,14 @@ impl Check<'_> {
         text.push('\n');
         text.push_str(&wrapped(
             "models",
-            "the worst origin among the kernels of a step at best, and the first kernel of that origin",
+            "the worst origin of their kernels at best: beyond the measured ranges it is worse",
         ));
         let columns = TENSOR_PARALLEL.map(|tp| format!("tp {tp}"));
         let columns = columns.iter().map(|name| (name.as_str(), Align::Left));
-        let columns: Vec<_> = [("model", Align::Left)].into_iter().chain(columns).collect();
+        let columns: Vec<_> = [("model", Align::Left)]
+            .into_iter()
+            .chain(columns)
+            .collect();
         let mut grid = Grid::new(&columns);
         let mut reasons = Vec::new();
         for covered in self.coverage.chunks(TENSOR_PARALLEL.len()) {
@@ -133,16 +185,66 @@ impl Check<'_> {
     }
 }
 
+/// A heading and rows with what is said of each.
+fn write_rows(
+    text: &mut String,
+    label: &str,
+    meaning: &str,
+    columns: &[&str],
+    rows: Vec<(&Row, Vec<String>)>,
+) -> fmt::Result {
+    let kernels: Vec<Fields> = rows
+        .iter()
+        .map(|(row, _)| fields::measured(&row.kernel))
+        .collect();
+    let (common, varying) = fields::split(&kernels.iter().collect::<Vec<_>>());
+    // A single row has all in common with itself.
+    let (varying, common) = match rows.len() {
+        1 => (
+            kernels
+                .iter()
+                .flat_map(|kernel| kernel.iter().map(|(name, _)| name))
+                .collect(),
+            vec![],
+        ),
+        _ => (varying, common),
+    };
+    // The kernels are called by their formats already.
+    let is_format = |name: &str| name.contains("dtype");
+    let varying: Vec<&str> = varying
+        .into_iter()
+        .filter(|name| !is_format(name))
+        .collect();
+    let common = common.into_iter().filter(|field| !is_format(field));
+    let heading: Vec<String> = [meaning.to_owned()].into_iter().chain(common).collect();
+    write!(text, "\n{}", wrapped(label, &heading.join("; ")))?;
+    let has_places = rows.iter().any(|(row, _)| row.place.is_some());
+    let place = has_places.then_some(("row", Align::Left));
+    let fields = varying
+        .iter()
+        .chain(columns)
+        .map(|name| (*name, Align::Right));
+    let mut grid = Grid::new(&place.into_iter().chain(fields).collect::<Vec<_>>());
+    for ((row, more), kernel) in rows.into_iter().zip(&kernels) {
+        let place = row.place.as_ref().map(ToString::to_string);
+        let values = kernel.iter().filter(|(name, _)| varying.contains(name));
+        let values = values.map(|(_, value)| value.to_string());
+        grid.row(place.into_iter().chain(values).chain(more).collect());
+    }
+    writeln!(text, "\n{}", grid.render(2).trim_end_matches('\n'))
+}
+
+/// Says how many rows are not told.
+fn write_more(text: &mut String, rows: usize) -> fmt::Result {
+    match rows.saturating_sub(MOST) {
+        0 => Ok(()),
+        more => writeln!(text, "  and {} more (--json lists all)", count(more as u64)),
+    }
+}
+
 fn cell(coverage: &Coverage, reasons: &mut Vec<String>) -> String {
     match coverage.cover {
-        Cover::Answers {
-            provenance,
-            part: None,
-        } => provenance.to_string(),
-        Cover::Answers {
-            provenance,
-            part: Some(part),
-        } => format!("{provenance} ({part})"),
+        Cover::Answers { provenance, .. } => provenance.to_string(),
         Cover::Uneven(_) => "-".to_owned(),
         Cover::Refused(error) => {
             let reason = error.to_string();

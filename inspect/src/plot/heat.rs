@@ -81,7 +81,11 @@ impl<'f> Heat<'f> {
         Heat {
             family,
             outliers: outliers.iter().map(|outlier| outlier.row).collect(),
-            dips: dips.iter().flat_map(|dips| &dips.dips).map(|dip| dip.to).collect(),
+            dips: dips
+                .iter()
+                .flat_map(|dips| &dips.dips)
+                .map(|dip| dip.to)
+                .collect(),
             lines: lines.collect(),
             columns: columns.into_iter().collect(),
             range: range(family),
@@ -112,16 +116,18 @@ impl<'f> Heat<'f> {
         write(area, heading, at, font(Size::Heading, HPos::Left, INK))?;
         let middle = MARGIN.cast_signed() + 36;
         let [least, most] = self.range;
-        let text = |x, text: &str| {
-            write(area, text, (x, middle), font(Size::Text, HPos::Left, INK))
-        };
+        let text =
+            |x, text: &str| write(area, text, (x, middle), font(Size::Text, HPos::Left, INK));
         text(left, &format!("{:.0}", 100.0 * least))?;
         let (steps, from) = (60, left + 34);
         for step in 0..steps {
             let share = f64::from(step) / f64::from(steps - 1);
             let color = ViridisRGB.get_color(share as f32);
             let x = from + 3 * step;
-            area.draw(&Rectangle::new([(x, middle - 7), (x + 3, middle + 7)], color.filled()))?;
+            area.draw(&Rectangle::new(
+                [(x, middle - 7), (x + 3, middle + 7)],
+                color.filled(),
+            ))?;
         }
         let mut x = from + 3 * steps + 8;
         text(x, &format!("{:.0}", 100.0 * most))?;
@@ -133,7 +139,12 @@ impl<'f> Heat<'f> {
             x += 60;
             let corners = [(x, middle - 7), (x + 26, middle + 7)];
             frame(area, corners, color)?;
-            write(area, mark, (x + 13, middle), font(Size::Cell, HPos::Center, INK))?;
+            write(
+                area,
+                mark,
+                (x + 13, middle),
+                font(Size::Cell, HPos::Center, INK),
+            )?;
             text(x + 34, meaning)?;
             x += 36 + 6 * i32::try_from(meaning.len()).unwrap_or_default();
         }
@@ -146,11 +157,21 @@ impl<'f> Heat<'f> {
         let axis = self.family.operation.axes().last().copied();
         let left = (LABELS - 8).cast_signed();
         let name = described(axis.unwrap_or_default());
-        write(area, name, (left, middle), font(Size::Text, HPos::Right, INK))?;
+        write(
+            area,
+            name,
+            (left, middle),
+            font(Size::Text, HPos::Right, INK),
+        )?;
         for (column, &coordinate) in self.columns.iter().enumerate() {
             let [(left, _), (right, _)] = self.corners(column, top);
             let at = ((left + right) / 2, middle);
-            write(area, &short(coordinate), at, font(Size::Cell, HPos::Center, INK))?;
+            write(
+                area,
+                &short(coordinate),
+                at,
+                font(Size::Cell, HPos::Center, INK),
+            )?;
         }
         Ok(())
     }
@@ -173,7 +194,12 @@ impl<'f> Heat<'f> {
         for (column, _) in holes.filter(|(_, at)| !line.cells.contains_key(at)) {
             let corners = self.corners(column, top);
             frame(area, corners, FAINT)?;
-            write(area, "-", center(corners), font(Size::Cell, HPos::Center, INK))?;
+            write(
+                area,
+                "-",
+                center(corners),
+                font(Size::Cell, HPos::Center, INK),
+            )?;
         }
         let cells = self.columns.iter().enumerate();
         let cells = cells.filter_map(|(column, at)| Some((column, *line.cells.get(at)?)));
@@ -203,13 +229,22 @@ impl<'f> Heat<'f> {
         let share = ((ln(efficiency) - least) / (most - least)).clamp(0.0, 1.0);
         let color = ViridisRGB.get_color(share as f32);
         area.draw(&Rectangle::new(corners, color.filled()))?;
-        let ink = if share > 0.6 { INK } else { RGBColor(255, 255, 255) };
+        let ink = if share > 0.6 {
+            INK
+        } else {
+            RGBColor(255, 255, 255)
+        };
         let percent = 100.0 * efficiency;
         let text = match percent {
             small if small < 9.95 => format!("{small:.1}"),
             large => format!("{large:.0}"),
         };
-        write(area, &text, center(corners), font(Size::Cell, HPos::Center, ink))
+        write(
+            area,
+            &text,
+            center(corners),
+            font(Size::Cell, HPos::Center, ink),
+        )
     }
 
     /// The corners of a cell.
@@ -235,7 +270,13 @@ fn frame(area: &Area<'_>, corners: [(i32, i32); 2], color: RGBColor) -> Result<(
     let (width, inset) = if color == FAINT { (1, 0) } else { (3, 1) };
     let [(left, top), (right, bottom)] = corners;
     let (left, top, right, bottom) = (left + inset, top + inset, right - inset, bottom - inset);
-    let around = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top - inset)];
+    let around = [
+        (left, top),
+        (right, top),
+        (right, bottom),
+        (left, bottom),
+        (left, top - inset),
+    ];
     Ok(area.draw(&PathElement::new(around, color.stroke_width(width)))?)
 }
 

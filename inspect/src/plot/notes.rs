@@ -26,7 +26,11 @@ pub(super) fn lines(family: &Family, outliers: &[Outlier], dips: &[Dips]) -> Vec
     deepest.sort_by(|a, b| b.falls.total_cmp(&a.falls));
     let of_dip = deepest.into_iter().filter_map(|dip| {
         let falls = 100.0 * dip.falls;
-        Some(format!("Dip: {}: {falls:.0} % less time than {}", row(dip.to)?, row(dip.from)?))
+        Some(format!(
+            "Dip: {}: {falls:.0} % less time than {}",
+            row(dip.to)?,
+            row(dip.from)?
+        ))
     });
     tell(&mut lines, of_dip.collect(), "dips");
     if let [_] = lines.as_slice() {

@@ -1,8 +1,6 @@
 //! Achieved rates over intensity, below the ceilings of the GPU.
 
-use plotters::prelude::{
-    ChartBuilder, Circle, Color, Cross, IntoLogRange, PathElement,
-};
+use plotters::prelude::{ChartBuilder, Circle, Color, Cross, IntoLogRange, PathElement};
 use plotters::style::text_anchor::HPos;
 use rooflut::table::TableSet;
 use rooflut_codegen::OperationKind;
@@ -67,7 +65,11 @@ pub(super) fn draw(
         sloped.min(flat.unwrap_or(f64::INFINITY))
     };
     let ridge = flat.zip(slope).map(|(flat, slope)| flat / slope);
-    let corners = [Some(left), ridge.filter(|x| (left..right).contains(x)), Some(right)];
+    let corners = [
+        Some(left),
+        ridge.filter(|x| (left..right).contains(x)),
+        Some(right),
+    ];
     let corners = corners.into_iter().flatten().map(|x| (x, roof(x)));
     let roofline = PathElement::new(corners.collect::<Vec<_>>(), INK.stroke_width(2));
     chart.draw_series([roofline])?;
@@ -76,7 +78,9 @@ pub(super) fn draw(
             .iter()
             .map(|&point| Circle::new(point, 3, POINT.mix(0.45).filled())),
     )?;
-    let marked = outliers.iter().filter_map(|outlier| points.get(outlier.row));
+    let marked = outliers
+        .iter()
+        .filter_map(|outlier| points.get(outlier.row));
     chart.draw_series(marked.map(|&point| Cross::new(point, 6, OUTLIER.stroke_width(3))))?;
     Ok(())
 }
@@ -121,11 +125,15 @@ impl Plane {
     fn draw_legend(&self, area: &Area<'_>, has_outliers: bool) -> Result<(), DrawingError> {
         let left = MARGIN.cast_signed();
         let top = MARGIN.cast_signed() + 8;
-        write(area, self.heading, (left, top), font(Size::Heading, HPos::Left, INK))?;
+        write(
+            area,
+            self.heading,
+            (left, top),
+            font(Size::Heading, HPos::Left, INK),
+        )?;
         let middle = top + 26;
-        let text = |x, text: &str| {
-            write(area, text, (x, middle), font(Size::Text, HPos::Left, INK))
-        };
+        let text =
+            |x, text: &str| write(area, text, (x, middle), font(Size::Text, HPos::Left, INK));
         area.draw(&PathElement::new(
             [(left, middle), (left + 26, middle)],
             INK.stroke_width(2),
