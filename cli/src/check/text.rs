@@ -106,16 +106,14 @@ impl Check<'_> {
             let found = format!("{found} far from what the rows beside let expect");
             let meaning = format!("{}: {found}; {MEASURE_AGAIN}", checked.family.name);
             let rows = outliers.iter().take(MOST).map(|&(row, ratio)| {
-                let efficiency = 100.0 * row.efficiency();
                 let more = [
                     row.latency_us.to_string(),
                     expected(row, ratio),
                     number(ratio, 2),
-                    number(efficiency, 0),
                 ];
                 (row, more.to_vec())
             });
-            let columns = ["us", "expected", "times", "efficiency %"];
+            let columns = ["us", "expected", "times"];
             write_rows(text, "OUTLIERS", &meaning, &columns, rows.collect())?;
             write_more(text, outliers.len())?;
         }
@@ -197,41 +195,31 @@ fn write_rows(
         .iter()
         .map(|(row, _)| fields::measured(&row.kernel))
         .collect();
-    let (common, varying) = fields::split(&kernels.iter().collect::<Vec<_>>());
-    // A single row has all in common with itself.
-    let (varying, common) = match rows.len() {
-        1 => (
-            kernels
-                .iter()
-                .flat_map(|kernel| kernel.iter().map(|(name, _)| name))
-                .collect(),
-            vec![],
-        ),
-        _ => (varying, common),
+    let (_, varying) = fields::split(&kernels.iter().collect::<Vec<_>>());
+    let axes = rows.first().map(|(row, _)| row.kernel.operation().axes());
+    let axes = axes.unwrap_or_default();
+    // The formats are in the name of the kernels.
+    let named = |kernel: &Fields| {
+        let fields = kernel.iter();
+        let fields = fields.filter(|(name, _)| !name.ends_with("dtype"));
+        fields.partition::<Vec<_>, _>(|(name, _)| axes.contains(name) || varying.contains(name))
     };
-    // The kernels are called by their formats already.
-    let is_format = |name: &str| name.contains("dtype");
-    let varying: Vec<&str> = varying
-        .into_iter()
-        .filter(|name| !is_format(name))
-        .collect();
-    let common = common.into_iter().filter(|field| !is_format(field));
+    let (shown, common) = kernels.first().map(named).unwrap_or_default();
+    let common = common.iter().map(|(name, value)| format!("{name} {value}"));
     let heading: Vec<String> = [meaning.to_owned()].into_iter().chain(common).collect();
     write!(text, "\n{}", wrapped(label, &heading.join("; ")))?;
     let has_places = rows.iter().any(|(row, _)| row.place.is_some());
     let place = has_places.then_some(("row", Align::Left));
-    let fields = varying
-        .iter()
-        .chain(columns)
-        .map(|name| (*name, Align::Right));
+    let fields = shown.iter().map(|(name, _)| name).chain(columns);
+    let fields = fields.map(|name| (*name, Align::Right));
     let mut grid = Grid::new(&place.into_iter().chain(fields).collect::<Vec<_>>());
     for ((row, more), kernel) in rows.into_iter().zip(&kernels) {
         let place = row.place.as_ref().map(ToString::to_string);
-        let values = kernel.iter().filter(|(name, _)| varying.contains(name));
-        let values = values.map(|(_, value)| value.to_string());
+        let (shown, _) = named(kernel);
+        let values = shown.into_iter().map(|(_, value)| value.to_string());
         grid.row(place.into_iter().chain(values).chain(more).collect());
     }
-    writeln!(text, "\n{}", grid.render(2).trim_end_matches('\n'))
+    write!(text, "\n{}", grid.render(2))
 }
 
 /// Says how many rows are not told.

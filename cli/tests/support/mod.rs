@@ -6,6 +6,7 @@
     reason = "a helper of tests fails as tests do"
 )]
 
+pub(crate) mod made_up;
 pub(crate) mod run_files;
 
 use std::path::{Path, PathBuf};
