@@ -190,6 +190,16 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
             );
             assert!(number(kernels, "/left_out/rows") > 10.0);
         }
+        let found = |figure: &str| -> f64 {
+            let kernels = list(&answer, "/kernels").iter();
+            kernels.map(|kernels| number(kernels, figure)).sum()
+        };
+        let row = format!("| `{set}` | {} | {} | ", found("/outliers"), found("/dips"));
+        let told = include_str!("../../bench_data/README.md").contains(&row);
+        assert!(
+            told,
+            "write into bench_data/README.md, What stands out: {row}"
+        );
         // Few enough to be read.
         assert!(list(&answer, "/warnings").len() < 80, "{set}");
         let compiled = check(set);

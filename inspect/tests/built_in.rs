@@ -1,4 +1,5 @@
 //! The sets of bench_data/.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
 
 use rooflut::table::{TableSet, sets};
 use rooflut_inspect::{DIP, Inspection, Row, dips, errors, outliers, picture};

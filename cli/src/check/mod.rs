@@ -3,6 +3,7 @@
 mod json;
 mod subject;
 mod text;
+mod told;
 mod warning;
 
 use std::path::Path;
@@ -25,7 +26,7 @@ pub(crate) fn run(
     let check = Check::new(&inspection);
     let text = if as_json { check.json()? } else { check.text() };
     let warnings = check.warnings.len();
-    let failure = (args.deny_warnings && warnings > 0).then(|| Error::Warnings {
+    let failure = (args.deny_warnings && warnings > 0).then_some(Error::Warnings {
         set: inspection.set.name,
         warnings,
     });

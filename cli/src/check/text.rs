@@ -2,17 +2,12 @@
 
 use std::fmt::{self, Write};
 
-use rooflut_inspect::{Cover, Coverage, DIP, Row, TENSOR_PARALLEL};
+use rooflut_inspect::{Cover, Coverage, TENSOR_PARALLEL};
 
-use super::warning::{MEASURE_AGAIN, Warning, expected, falls};
-use super::{Check, Checked};
-use crate::fields::{self, Fields};
+use super::Check;
+use super::told::Told;
+use super::warning::Warning;
 use crate::output::{Align, Grid, count, number, plural, wrapped};
-
-/// Outliers of one kind of kernels that are told.
-const MOST: usize = 8;
-/// Dips of one warning that are told.
-const MOST_DIPS: usize = 3;
 
 impl Check<'_> {
     /// For people.
@@ -41,7 +36,13 @@ impl Check<'_> {
             "of rows that are left out and predicted from the others, between neighbours on all sides",
         ));
         for checked in &self.families {
-            self.write_warnings(text, checked)?;
+            let own = |warning: &&Warning<'_>| warning.kernels() == checked.family.name;
+            let warnings: Vec<&Warning<'_>> = self.warnings.iter().filter(own).collect();
+            Told::outliers(checked, &warnings).map_or(Ok(()), |told| told.write(text))?;
+            let dips = warnings
+                .iter()
+                .filter_map(|warning| Told::dips(checked, warning));
+            dips.into_iter().try_for_each(|told| told.write(text))?;
         }
         self.write_coverage(text)
     }
@@ -91,69 +92,6 @@ impl Check<'_> {
         grid
     }
 
-    fn write_warnings(&self, text: &mut String, checked: &Checked<'_>) -> fmt::Result {
-        let own = || {
-            let warnings = self.warnings.iter();
-            warnings.filter(|warning| warning.kernels() == checked.family.name)
-        };
-        let outliers = own().filter_map(|warning| match warning {
-            Warning::Outlier { row, ratio, .. } => Some((*row, *ratio)),
-            Warning::Dips { .. } => None,
-        });
-        let outliers: Vec<(&Row, f64)> = outliers.collect();
-        if !outliers.is_empty() {
-            let found = plural(outliers.len() as u64, "row");
-            let found = format!("{found} far from what the rows beside let expect");
-            let meaning = format!("{}: {found}; {MEASURE_AGAIN}", checked.family.name);
-            let rows = outliers.iter().take(MOST).map(|&(row, ratio)| {
-                let more = [
-                    row.latency_us.to_string(),
-                    expected(row, ratio),
-                    number(ratio, 2),
-                ];
-                (row, more.to_vec())
-            });
-            let columns = ["us", "expected", "times"];
-            write_rows(text, "OUTLIERS", &meaning, &columns, rows.collect())?;
-            write_more(text, outliers.len())?;
-        }
-        for warning in own() {
-            if let Warning::Dips {
-                where_from,
-                pairs,
-                advice,
-                ..
-            } = warning
-            {
-                let meaning = format!(
-                    "{}: latency falls {where_from} although the work grows, by more than {} %; {advice}",
-                    checked.family.name,
-                    number(100.0 * DIP, 0)
-                );
-                let rows = pairs.iter().take(MOST_DIPS).map(|&[behind, before]| {
-                    let line = before.place.as_ref().map(|place| place.line.to_string());
-                    let mut more = vec![behind.latency_us.to_string()];
-                    more.extend(line);
-                    more.push(before.latency_us.to_string());
-                    more.push(number(falls(behind, before), 0));
-                    (behind, more)
-                });
-                let columns: &[&str] = match pairs.first() {
-                    Some([row, _]) if row.place.is_some() => {
-                        &["us", "after line", "of us", "less %"]
-                    }
-                    _ => &["us", "after us", "less %"],
-                };
-                write_rows(text, "DIPS", &meaning, columns, rows.collect())?;
-                write_more(
-                    text,
-                    pairs.len().saturating_sub(MOST_DIPS).saturating_add(MOST),
-                )?;
-            }
-        }
-        Ok(())
-    }
-
     /// A line for each model; reasons of refusals below.
     fn write_coverage(&self, text: &mut String) -> fmt::Result {
         text.push('\n');
@@ -180,53 +118,6 @@ impl Check<'_> {
         }
         text.push_str(&wrapped("-", "so many GPUs cannot share the model evenly"));
         Ok(())
-    }
-}
-
-/// A heading and rows with what is said of each.
-fn write_rows(
-    text: &mut String,
-    label: &str,
-    meaning: &str,
-    columns: &[&str],
-    rows: Vec<(&Row, Vec<String>)>,
-) -> fmt::Result {
-    let kernels: Vec<Fields> = rows
-        .iter()
-        .map(|(row, _)| fields::measured(&row.kernel))
-        .collect();
-    let (_, varying) = fields::split(&kernels.iter().collect::<Vec<_>>());
-    let axes = rows.first().map(|(row, _)| row.kernel.operation().axes());
-    let axes = axes.unwrap_or_default();
-    // The formats are in the name of the kernels.
-    let named = |kernel: &Fields| {
-        let fields = kernel.iter();
-        let fields = fields.filter(|(name, _)| !name.ends_with("dtype"));
-        fields.partition::<Vec<_>, _>(|(name, _)| axes.contains(name) || varying.contains(name))
-    };
-    let (shown, common) = kernels.first().map(named).unwrap_or_default();
-    let common = common.iter().map(|(name, value)| format!("{name} {value}"));
-    let heading: Vec<String> = [meaning.to_owned()].into_iter().chain(common).collect();
-    write!(text, "\n{}", wrapped(label, &heading.join("; ")))?;
-    let has_places = rows.iter().any(|(row, _)| row.place.is_some());
-    let place = has_places.then_some(("row", Align::Left));
-    let fields = shown.iter().map(|(name, _)| name).chain(columns);
-    let fields = fields.map(|name| (*name, Align::Right));
-    let mut grid = Grid::new(&place.into_iter().chain(fields).collect::<Vec<_>>());
-    for ((row, more), kernel) in rows.into_iter().zip(&kernels) {
-        let place = row.place.as_ref().map(ToString::to_string);
-        let (shown, _) = named(kernel);
-        let values = shown.into_iter().map(|(_, value)| value.to_string());
-        grid.row(place.into_iter().chain(values).chain(more).collect());
-    }
-    write!(text, "\n{}", grid.render(2))
-}
-
-/// Says how many rows are not told.
-fn write_more(text: &mut String, rows: usize) -> fmt::Result {
-    match rows.saturating_sub(MOST) {
-        0 => Ok(()),
-        more => writeln!(text, "  and {} more (--json lists all)", count(more as u64)),
     }
 }
 

@@ -7,6 +7,7 @@ use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 use plotters::style::text_anchor::HPos;
 use rooflut_roofline::math::ln;
 
+use super::names::{described, short};
 use super::style::{DIP, FAINT, INK, MARGIN, OUTLIER, Size, font, write};
 use super::{Area, DrawingError, WIDTH};
 use crate::dips::Dips;
@@ -290,27 +291,5 @@ fn range(family: &Family) -> [f64; 2] {
     match most / least > 1.2 {
         true => [least, most],
         false => [least / 1.2, most * 1.2],
-    }
-}
-
-/// An axis with what it counts.
-fn described(axis: &str) -> &str {
-    match axis {
-        "m" => "m (tokens)",
-        "seq_len" => "seq_len (tokens of a prompt)",
-        "kv_len" => "kv_len (tokens of a request)",
-        "bytes" => "message (bytes)",
-        other => other,
-    }
-}
-
-/// A coordinate in at most five characters where it is a round one: 16384 as it is, 1048576 as 1Mi.
-fn short(coordinate: u32) -> String {
-    const MI: u32 = 1 << 20;
-    const KI: u32 = 1 << 10;
-    match coordinate {
-        large if large >= MI && large.is_multiple_of(MI) => format!("{}Mi", large / MI),
-        large if large >= 100_000 && large.is_multiple_of(KI) => format!("{}Ki", large / KI),
-        other => other.to_string(),
     }
 }

@@ -1,6 +1,7 @@
 //! A family of rows as one picture: what was measured, how efficient it is, where the roofline is.
 
 mod heat;
+mod names;
 mod notes;
 mod roofline;
 mod style;

@@ -4,13 +4,15 @@
 //! its own row and column left out, by the very code that answers queries, and compared with what was
 //! measured.
 
+mod subset;
+
 use alloc::vec::Vec;
 
 use super::compat::{MfuCurve, MfuGrid};
 use super::{AllReduce, DecodeAttention, Gemm, Moe, Policy, PrefillAttention};
 use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts, Reference};
-use crate::math::ln;
-use crate::table::{Axis, Curve, Entry, Grid, KernelTable, TableSet};
+use crate::table::{Curve, Entry, Grid, KernelTable, TableSet};
+use subset::{OwnedAxis, Subset, keep};
 
 /// Errors of predictions of left-out points: |predicted / measured - 1|.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -290,76 +292,5 @@ fn for_each_left_out(curve: &Curve<'_>, mut ask: impl FnMut(&Curve<'_>, u32, f32
         if let (Some(&x), Some(&measured)) = (values.get(place), curve.latency_us().get(place)) {
             ask(&rest, x, measured);
         }
-    }
-}
-
-fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
-    let places = values.iter().enumerate();
-    places
-        .filter(|(place, _)| wanted(*place))
-        .map(|(_, value)| *value)
-        .collect()
-}
-
-/// An axis with points left out.
-struct OwnedAxis {
-    values: Vec<u32>,
-    ln: Vec<f64>,
-    inverse_span: Vec<f64>,
-}
-
-impl OwnedAxis {
-    fn without(values: &[u32], wanted: impl Fn(usize) -> bool) -> OwnedAxis {
-        let values = keep(values, wanted);
-        let ln: Vec<f64> = values.iter().map(|&value| ln(f64::from(value))).collect();
-        let spans = ln.iter().zip(ln.iter().skip(1));
-        let inverse_span = spans
-            .map(|(low, high)| 1.0 / (high - low))
-            .chain([0.0])
-            .collect();
-        OwnedAxis {
-            values,
-            ln,
-            inverse_span,
-        }
-    }
-
-    fn axis(&self) -> Axis<'_> {
-        Axis::from_generated(&self.values, &self.ln, &self.inverse_span)
-    }
-}
-
-/// A grid with rows and columns left out.
-struct Subset {
-    batches: OwnedAxis,
-    lengths: OwnedAxis,
-    latency_us: Vec<f32>,
-    ln_slowdown: Vec<f32>,
-}
-
-impl Subset {
-    fn of(
-        grid: &Grid<'_>,
-        rows: impl Fn(usize) -> bool,
-        columns: impl Fn(usize) -> bool,
-    ) -> Subset {
-        let width = grid.length().values().len();
-        let cell = |place: usize| rows(place / width) && columns(place % width);
-        let (latency_us, ln_slowdown) = grid.arrays();
-        Subset {
-            latency_us: keep(latency_us, cell),
-            ln_slowdown: keep(ln_slowdown, cell),
-            batches: OwnedAxis::without(grid.batch().values(), &rows),
-            lengths: OwnedAxis::without(grid.length().values(), &columns),
-        }
-    }
-
-    fn grid(&self) -> Grid<'_> {
-        Grid::from_generated(
-            self.batches.axis(),
-            self.lengths.axis(),
-            &self.latency_us,
-            &self.ln_slowdown,
-        )
     }
 }
