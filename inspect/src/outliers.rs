@@ -27,7 +27,7 @@ pub struct Outlier {
 ///
 /// A row is held against its neighbours on each axis by its slowdown over the reference time, less what
 /// is usual at its coordinate (kernels change their tiles at some sizes). It is far if it is on every
-/// axis beyond both neighbours, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one direction.
+/// axis clearly beyond both neighbours, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one direction.
 /// At an end of an axis, where there is one neighbour, only slow rows are. A bad row makes those
 /// beside it look bad as well: the row without which its lines are smoothest is named first, and does
 /// not count as a neighbour any more.
