@@ -50,6 +50,18 @@ pub(crate) enum Error {
         /// Whether there is a file or folder of that name.
         is_path: bool,
     },
+    /// Neither a built-in table set nor anything on the disk has this name.
+    NoSet {
+        name: String,
+        nearest: Vec<&'static str>,
+        known: Vec<&'static str>,
+    },
+    /// A set that should have no warnings has some.
+    Warnings { set: &'static str, warnings: usize },
+    /// A picture that is there already.
+    PictureExists { path: PathBuf },
+    /// A picture cannot be drawn.
+    Picture(rooflut_inspect::DrawingError),
     /// The ranks cannot share the model.
     Tp {
         model: String,
@@ -190,6 +202,31 @@ impl fmt::Display for Error {
                     false => Ok(()),
                 }
             }
+            Error::NoSet {
+                name,
+                nearest,
+                known,
+            } => {
+                write!(
+                    f,
+                    "expected the path of a folder or file of measurements or {}, found \"{name}\"",
+                    either(known)
+                )?;
+                write_nearest(f, nearest)?;
+                f.write_str("; check the path, or use one of these names")
+            }
+            Error::Warnings { set, warnings } => write!(
+                f,
+                "{set}: expected no warning, found {}; measure the rows again or leave them out, or leave \
+                 out --deny-warnings",
+                count(*warnings as u64)
+            ),
+            Error::PictureExists { path } => write!(
+                f,
+                "{} is there already; replace it with --force, or name another folder with --out",
+                path.display()
+            ),
+            Error::Picture(error) => error.fmt(f),
             Error::Tp {
                 model,
                 error,

@@ -70,6 +70,22 @@ impl Serialize for Fields {
     }
 }
 
+/// What all kernels have in common, name and value, and the names of the other fields.
+pub(crate) fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
+    let mut common = Vec::new();
+    let mut varying = Vec::new();
+    for field in kernels.iter().take(1).flat_map(|first| first.iter()) {
+        let (name, value) = field;
+        let has = |kernel: &&Fields| kernel.iter().any(|other| other == field);
+        if kernels.iter().all(has) {
+            common.push(format!("{name} {value}"));
+        } else {
+            varying.push(name);
+        }
+    }
+    (common, varying)
+}
+
 /// The shape of a GEMM.
 pub(crate) fn gemm_key(shape: GemmShape) -> Fields {
     formats(shape.dtype).and("k", shape.k).and("n", shape.n)

@@ -4,6 +4,7 @@
 //! of the same name.
 
 mod args;
+mod check;
 mod clock;
 mod config_architecture;
 mod config_error;
@@ -27,6 +28,7 @@ mod output;
 mod pending_file;
 mod perfetto;
 mod perfetto_event;
+mod plot;
 mod progress;
 mod quantization;
 mod refusal;
@@ -84,7 +86,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Run(args) => run::run(args)?,
         Command::Step(args) => step::run(args)?.into(),
         Command::Lookup(args) => lookup::run(args)?.into(),
-        Command::Tables(args) => tables::run(args)?.into(),
+        Command::Tables(args) => tables::run(args)?,
         Command::Import(args) => import::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
         Command::Engines(args) => engines::run(args)?.into(),

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rooflut::ResolveError;
-use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use rooflut::table::{Provenance, TableSet};
 use rooflut_codegen::{MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
+use rooflut_inspect::family_name;
 use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summarize};
 
 use crate::args::ScoreArgs;
@@ -156,7 +156,7 @@ impl Scored {
         Scored {
             line: row.line,
             kernel: fields::measured(&row.kernel),
-            metric: metric(&row.kernel),
+            metric: family_name(&row.kernel),
             predicted,
             actual: row.latency_us,
             signed: signed_percent(predicted, row.latency_us),
@@ -210,23 +210,6 @@ fn predict(set: &'static TableSet, kernel: &MeasuredKernel) -> Result<Estimate, 
         }
         MeasuredKernel::Moe { shape, tokens } => Moe::resolve(set, shape)?.at(tokens),
     })
-}
-
-/// The operation and the formats of a kernel: `gemm bf16`, `decode bf16 with fp8 KV`.
-fn metric(kernel: &MeasuredKernel) -> String {
-    let dense = |kind: OperationKind, dtype: Dtype| format!("{kind} {dtype}");
-    let attention = |kind: OperationKind, shape: AttentionShape| match shape.kv_dtype == shape.dtype
-    {
-        true => dense(kind, shape.dtype),
-        false => format!("{kind} {} with {} KV", shape.dtype, shape.kv_dtype),
-    };
-    match *kernel {
-        MeasuredKernel::Gemm { shape, .. } => dense(OperationKind::Gemm, shape.dtype),
-        MeasuredKernel::Prefill { shape, .. } => attention(OperationKind::Prefill, shape),
-        MeasuredKernel::Decode { shape, .. } => attention(OperationKind::Decode, shape),
-        MeasuredKernel::AllReduce { .. } => OperationKind::AllReduce.to_string(),
-        MeasuredKernel::Moe { shape, .. } => dense(OperationKind::Moe, shape.dtype),
-    }
 }
 
 /// Why a row tells nothing of the GPU, in the same words for all rows of one cause.

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use rooflut_validation::Summary;
 
+use crate::fields::{self, Fields};
 use crate::output::{Align, Grid, count, number, wrapped};
 use crate::score::{Group, Score, Scored, Split};
 use crate::tallied;
@@ -82,7 +83,8 @@ impl Score<'_> {
         let mut rows: Vec<&Scored> = self.rows.iter().collect();
         rows.sort_by(|a, b| b.signed.abs().total_cmp(&a.signed.abs()));
         rows.truncate(WORST);
-        let (common, varying) = split_fields(&rows);
+        let kernels: Vec<&Fields> = rows.iter().map(|row| &row.kernel).collect();
+        let (common, varying) = fields::split(&kernels);
         let parts = ["the largest errors, times in us".to_owned()].into_iter();
         let heading: Vec<String> = parts.chain(common).collect();
         writeln!(text, "{}", wrapped("worst", &heading.join(", ")))?;
@@ -104,24 +106,6 @@ impl Score<'_> {
         }
         text.write_str(&grid.render(2))
     }
-}
-
-/// What the kernels of all rows have in common, name and value, and the names of the other fields.
-fn split_fields(rows: &[&Scored]) -> (Vec<String>, Vec<&'static str>) {
-    let mut common = Vec::new();
-    let mut varying = Vec::new();
-    for field in rows.iter().take(1).flat_map(|first| first.kernel.iter()) {
-        let (name, value) = field;
-        if rows
-            .iter()
-            .all(|row| row.kernel.iter().any(|other| other == field))
-        {
-            common.push(format!("{name} {value}"));
-        } else {
-            varying.push(name);
-        }
-    }
-    (common, varying)
 }
 
 /// A line of the table of errors.

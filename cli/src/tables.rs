@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::Path;
 
 use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::table::{Axis, Curve, Entry, Grid as Points, KernelTable, TableSet, sets};
@@ -9,25 +10,38 @@ use serde::Serialize;
 
 use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
-use crate::output::{Align, Grid, count, json, wrapped};
-use crate::score;
+use crate::output::{Align, Answered, Grid, count, json, wrapped};
 use crate::table_set::{self, WhichSet};
+use crate::{check, plot, score};
 
 /// Answers with the text to print.
-pub(crate) fn run(args: &TablesArgs) -> Result<String, Error> {
-    if let Some(TablesCommand::Score(score)) = &args.command {
-        let chosen = WhichSet::chosen(score.gpu.as_deref(), args.tables.as_deref())?;
-        let which = chosen.ok_or_else(|| {
-            let neither = "expected --gpu NAME or --tables PATH, found neither; see --help";
-            Error::Arguments(neither.to_owned())
-        })?;
-        return score::run(score, table_set::find(which)?, args.json);
+pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
+    let tables = args.tables.as_deref();
+    match &args.command {
+        Some(TablesCommand::Score(score)) => {
+            let which = asked(score.gpu.as_deref(), tables)?;
+            score::run(score, table_set::find(which)?, args.json).map(Answered::from)
+        }
+        Some(TablesCommand::Check(check)) => check::run(check, tables, args.json),
+        Some(TablesCommand::Plot(plot)) => plot::run(plot, tables, args.json).map(Answered::from),
+        None => list(tables, args.json).map(Answered::from),
     }
-    let sets: Vec<SetJson> = match &args.tables {
+}
+
+/// The one set that the flags name.
+fn asked<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<'a>, Error> {
+    WhichSet::chosen(gpu, tables)?.ok_or_else(|| {
+        let neither = "expected --gpu NAME or --tables PATH, found neither; see --help";
+        Error::Arguments(neither.to_owned())
+    })
+}
+
+fn list(tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
+    let sets: Vec<SetJson> = match tables {
         Some(path) => vec![SetJson::new(table_set::find(WhichSet::At(path))?)],
         None => sets::ALL.into_iter().map(SetJson::new).collect(),
     };
-    if args.json {
+    if as_json {
         return json(&sets);
     }
     let texts: Vec<String> = sets.iter().map(SetJson::text).collect();

@@ -29,6 +29,7 @@ mod fingerprint;
 mod generate;
 mod gpus;
 mod header;
+mod kernel;
 mod measured;
 mod operation;
 mod rows;
@@ -47,9 +48,8 @@ pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 #[cfg(feature = "emit")]
 pub use generate::{generate_builtin, generate_expression};
 pub use gpus::{Gpus, own_gpu};
-pub use measured::{
-    MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind, RefusedRow, read_rows,
-};
+pub use kernel::MeasuredKernel;
+pub use measured::{MeasuredRow, MeasuredRows, OperationKind, RefusedRow, TableRows, read_rows};
 pub use set::TableSet;
 pub use stored::{AxisLogs, StoredEntry, StoredSet, StoredTable};
 
@@ -63,6 +63,14 @@ pub const BUILT_IN: [&str; 6] = ["a100", "b200", "h100", "h100-infersim", "h200"
 /// The first thing in the files that is missing, malformed or impossible; see [`Error`].
 pub fn read_set(path: &Path, gpus_toml: &str) -> Result<TableSet, Error> {
     TableSet::read(path, &Gpus::parse(gpus_toml)?, &[])
+}
+
+/// As [`read_set`], with GPUs that were read already.
+///
+/// # Errors
+/// As [`read_set`].
+pub fn read_any_set(path: &Path, gpus: &Gpus) -> Result<TableSet, Error> {
+    TableSet::read(path, gpus, &[])
 }
 
 /// Reads and checks a set that is not one of rooflut's; its GPU is one of `gpus` or defined by the set

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::Path;
 
-use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape};
+use rooflut_roofline::Gpu;
 
 use crate::Error;
 use crate::check;
 use crate::files::Part;
+use crate::kernel::MeasuredKernel;
 use crate::operation::{AllReduce, Decode, Gemm, Moe, Operation, Prefill};
 use crate::rows::{Row, Rows};
 use crate::table::{columns, measurement};
@@ -64,6 +65,17 @@ impl OperationKind {
         }
     }
 
+    /// The names of the measured axes: one or two.
+    pub fn axes(self) -> &'static [&'static str] {
+        match self {
+            OperationKind::Gemm => Gemm::AXES,
+            OperationKind::Prefill => Prefill::AXES,
+            OperationKind::Decode => Decode::AXES,
+            OperationKind::AllReduce => AllReduce::AXES,
+            OperationKind::Moe => Moe::AXES,
+        }
+    }
+
     /// The only operation of whose columns `header` lacks at most `lacking`.
     fn of_header(header: &[String], lacking: usize) -> Option<OperationKind> {
         let missing = |column: &&&str| !header.iter().any(|name| name == **column);
@@ -82,50 +94,6 @@ impl fmt::Display for OperationKind {
     }
 }
 
-/// A kernel and the point at which it was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MeasuredKernel {
-    /// Dense matrix multiplication.
-    Gemm {
-        /// The weights.
-        shape: GemmShape,
-        /// Rows (tokens).
-        m: u32,
-    },
-    /// Causal attention over whole prompts of one length.
-    Prefill {
-        /// Formats and heads.
-        shape: AttentionShape,
-        /// Prompts.
-        batch: u32,
-        /// Tokens of each.
-        seq_len: u32,
-    },
-    /// Attention of one new token per request over its KV cache.
-    Decode {
-        /// Formats and heads.
-        shape: AttentionShape,
-        /// Requests.
-        batch: u32,
-        /// KV length of each, its new token included.
-        kv_len: u32,
-    },
-    /// All-reduce over the GPUs of a node.
-    AllReduce {
-        /// The GPUs.
-        shape: AllReduceShape,
-        /// The whole message.
-        bytes: u32,
-    },
-    /// Fused mixture-of-experts layer.
-    Moe {
-        /// The experts.
-        shape: MoeShape,
-        /// Tokens.
-        tokens: u32,
-    },
-}
-
 /// A row that can be true.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredRow {
@@ -135,6 +103,17 @@ pub struct MeasuredRow {
     pub kernel: MeasuredKernel,
     /// How long it took, microseconds.
     pub latency_us: f64,
+}
+
+/// The rows of one table of a checked set.
+#[derive(Debug)]
+pub struct TableRows {
+    /// The file as messages call it.
+    pub file: String,
+    /// What they measure.
+    pub operation: OperationKind,
+    /// In the order of the file; each kernel once.
+    pub rows: Vec<MeasuredRow>,
 }
 
 /// A row that tells nothing of a GPU.
@@ -178,29 +157,11 @@ pub fn read_rows(
     let rows = Rows::read(&Part::alone(path)?)?;
     let kind = recognise(&rows, operation)?;
     match kind {
-        OperationKind::Gemm => read::<Gemm>(kind, &rows, gpu, |shape, [m, _]| {
-            MeasuredKernel::Gemm { shape, m }
-        }),
-        OperationKind::Prefill => read::<Prefill>(kind, &rows, gpu, |shape, [batch, seq_len]| {
-            MeasuredKernel::Prefill {
-                shape,
-                batch,
-                seq_len,
-            }
-        }),
-        OperationKind::Decode => read::<Decode>(kind, &rows, gpu, |shape, [batch, kv_len]| {
-            MeasuredKernel::Decode {
-                shape,
-                batch,
-                kv_len,
-            }
-        }),
-        OperationKind::AllReduce => read::<AllReduce>(kind, &rows, gpu, |shape, [bytes, _]| {
-            MeasuredKernel::AllReduce { shape, bytes }
-        }),
-        OperationKind::Moe => read::<Moe>(kind, &rows, gpu, |shape, [tokens, _]| {
-            MeasuredKernel::Moe { shape, tokens }
-        }),
+        OperationKind::Gemm => read::<Gemm>(&rows, gpu),
+        OperationKind::Prefill => read::<Prefill>(&rows, gpu),
+        OperationKind::Decode => read::<Decode>(&rows, gpu),
+        OperationKind::AllReduce => read::<AllReduce>(&rows, gpu),
+        OperationKind::Moe => read::<Moe>(&rows, gpu),
     }
 }
 
@@ -231,15 +192,10 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
 /// The column that marks rows which only warmed the GPU up.
 const WARMUP: &str = "warmup";
 
-fn read<O: Operation>(
-    operation: OperationKind,
-    rows: &Rows,
-    gpu: &Gpu,
-    kernel: impl Fn(O::Shape, [u32; 2]) -> MeasuredKernel,
-) -> Result<MeasuredRows, Error> {
+fn read<O: Operation>(rows: &Rows, gpu: &Gpu) -> Result<MeasuredRows, Error> {
     let optional: Vec<&str> = O::OPTIONAL.iter().copied().chain([WARMUP]).collect();
     let mut read = MeasuredRows {
-        operation,
+        operation: O::KIND,
         ignored: rows.check_known(&columns::<O>(), &optional)?,
         rows: Vec::new(),
         refused: Vec::new(),
@@ -249,7 +205,7 @@ fn read<O: Operation>(
         match checked::<O>(rows.file(), &row, gpu) {
             Ok((shape, point, latency_us)) => read.rows.push(MeasuredRow {
                 line,
-                kernel: kernel(shape, point),
+                kernel: O::kernel(shape, point),
                 latency_us,
             }),
             Err(error) => read.refused.push(RefusedRow { line, error }),

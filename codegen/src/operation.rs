@@ -5,12 +5,16 @@ use rooflut_roofline::{
 };
 
 use crate::Error;
+use crate::kernel::MeasuredKernel;
+use crate::measured::OperationKind;
 use crate::rows::Row;
 
 /// What codegen has to know of an operation.
 pub(crate) trait Operation {
     /// The static part of the kernel, which the perfect-hash map is keyed by.
     type Shape: Copy + Ord + std::fmt::Debug;
+    /// Which operation it is.
+    const KIND: OperationKind;
     /// The CSV.
     const FILE: &'static str;
     /// The section of `set.toml`, and the field of the set.
@@ -37,12 +41,15 @@ pub(crate) trait Operation {
     fn reference_s(shape: &Self::Shape, point: [u32; 2], reference: &Reference) -> f64;
     /// The integer for perfect hashing.
     fn key(shape: &Self::Shape) -> u64;
+    /// A point of a shape.
+    fn kernel(shape: Self::Shape, point: [u32; 2]) -> MeasuredKernel;
 }
 
 pub(crate) struct Gemm;
 
 impl Operation for Gemm {
     type Shape = GemmShape;
+    const KIND: OperationKind = OperationKind::Gemm;
     const FILE: &'static str = "gemm.csv";
     const NAME: &'static str = "gemm";
     const KEY_COLUMNS: &'static [&'static str] = &["dtype", "k", "n"];
@@ -70,6 +77,10 @@ impl Operation for Gemm {
 
     fn key(shape: &GemmShape) -> u64 {
         shape.key()
+    }
+
+    fn kernel(shape: GemmShape, [m, _]: [u32; 2]) -> MeasuredKernel {
+        MeasuredKernel::Gemm { shape, m }
     }
 }
 
@@ -120,6 +131,7 @@ pub(crate) struct Prefill;
 
 impl Operation for Prefill {
     type Shape = AttentionShape;
+    const KIND: OperationKind = OperationKind::Prefill;
     const FILE: &'static str = "attention_prefill.csv";
     const NAME: &'static str = "prefill";
     const KEY_COLUMNS: &'static [&'static str] =
@@ -156,12 +168,21 @@ impl Operation for Prefill {
     fn key(shape: &AttentionShape) -> u64 {
         shape.key()
     }
+
+    fn kernel(shape: AttentionShape, [batch, seq_len]: [u32; 2]) -> MeasuredKernel {
+        MeasuredKernel::Prefill {
+            shape,
+            batch,
+            seq_len,
+        }
+    }
 }
 
 pub(crate) struct Decode;
 
 impl Operation for Decode {
     type Shape = AttentionShape;
+    const KIND: OperationKind = OperationKind::Decode;
     const FILE: &'static str = "attention_decode.csv";
     const NAME: &'static str = "decode";
     const KEY_COLUMNS: &'static [&'static str] =
@@ -199,12 +220,21 @@ impl Operation for Decode {
     fn key(shape: &AttentionShape) -> u64 {
         shape.key()
     }
+
+    fn kernel(shape: AttentionShape, [batch, kv_len]: [u32; 2]) -> MeasuredKernel {
+        MeasuredKernel::Decode {
+            shape,
+            batch,
+            kv_len,
+        }
+    }
 }
 
 pub(crate) struct AllReduce;
 
 impl Operation for AllReduce {
     type Shape = AllReduceShape;
+    const KIND: OperationKind = OperationKind::AllReduce;
     const FILE: &'static str = "allreduce.csv";
     const NAME: &'static str = "allreduce";
     const KEY_COLUMNS: &'static [&'static str] = &["ranks"];
@@ -238,12 +268,17 @@ impl Operation for AllReduce {
     fn key(shape: &AllReduceShape) -> u64 {
         shape.key()
     }
+
+    fn kernel(shape: AllReduceShape, [bytes, _]: [u32; 2]) -> MeasuredKernel {
+        MeasuredKernel::AllReduce { shape, bytes }
+    }
 }
 
 pub(crate) struct Moe;
 
 impl Operation for Moe {
     type Shape = MoeShape;
+    const KIND: OperationKind = OperationKind::Moe;
     const FILE: &'static str = "moe.csv";
     const NAME: &'static str = "moe";
     const KEY_COLUMNS: &'static [&'static str] =
@@ -296,5 +331,9 @@ impl Operation for Moe {
 
     fn key(shape: &MoeShape) -> u64 {
         shape.key()
+    }
+
+    fn kernel(shape: MoeShape, [tokens, _]: [u32; 2]) -> MeasuredKernel {
+        MeasuredKernel::Moe { shape, tokens }
     }
 }

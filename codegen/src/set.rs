@@ -6,6 +6,7 @@ use crate::Error;
 use crate::files::{FILES, Files};
 use crate::gpus::Gpus;
 use crate::header::Header;
+use crate::measured::TableRows;
 use crate::operation::{AllReduce, Decode, Gemm, Moe, Prefill};
 use crate::table::Table;
 use crate::toml_file::TomlFile;
@@ -55,5 +56,17 @@ impl TableSet {
     /// The name of the set.
     pub fn name(&self) -> &str {
         &self.header.name
+    }
+
+    /// The rows of its tables with their places in the files.
+    pub fn rows(&self) -> Vec<TableRows> {
+        let tables = [
+            self.gemm.as_ref().map(Table::measured),
+            self.prefill.as_ref().map(Table::measured),
+            self.decode.as_ref().map(Table::measured),
+            self.allreduce.as_ref().map(Table::measured),
+            self.moe.as_ref().map(Table::measured),
+        ];
+        tables.into_iter().flatten().collect()
     }
 }

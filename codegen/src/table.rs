@@ -8,6 +8,7 @@ use crate::Error;
 use crate::check;
 use crate::files::Files;
 use crate::header::Timing;
+use crate::measured::{MeasuredRow, TableRows};
 use crate::operation::Operation;
 use crate::rows::{Row, Rows};
 
@@ -23,6 +24,10 @@ pub(crate) struct Table<O: Operation> {
     pub(crate) timing: Timing,
     /// The points of each shape; a curve's second coordinate is 1.
     pub(crate) shapes: BTreeMap<O::Shape, BTreeMap<[u32; 2], f32>>,
+    /// The file as messages call it.
+    file: String,
+    /// What was read, in the order of the file.
+    measured: Vec<MeasuredRow>,
 }
 
 impl<O: Operation> Table<O> {
@@ -54,6 +59,7 @@ impl<O: Operation> Table<O> {
         let mut lines = BTreeMap::new();
         let mut names = BTreeMap::new();
         let mut shapes = BTreeMap::<O::Shape, BTreeMap<[u32; 2], f32>>::new();
+        let mut measured = Vec::new();
         for row in rows.iter() {
             let (shape, point, latency_us) = measurement::<O>(&row)?;
             check::row::<O>(&file, &row, gpu, &shape, point, latency_us)?;
@@ -70,10 +76,20 @@ impl<O: Operation> Table<O> {
                 .entry(shape)
                 .or_default()
                 .insert(point, latency_us as f32);
+            measured.push(MeasuredRow {
+                line: row.line(),
+                kernel: O::kernel(shape, point),
+                latency_us,
+            });
         }
-        let table = Table { timing, shapes };
-        table.check_axes(&file, &names)?;
-        table.check_keys(&file, &names)?;
+        let table = Table {
+            timing,
+            shapes,
+            file,
+            measured,
+        };
+        table.check_axes(&names)?;
+        table.check_keys(&names)?;
         Ok(Some(table))
     }
 
@@ -88,6 +104,15 @@ impl<O: Operation> Table<O> {
         [axis(|[first, _]| *first), axis(|[_, second]| *second)]
     }
 
+    /// The rows with their places.
+    pub(crate) fn measured(&self) -> TableRows {
+        TableRows {
+            file: self.file.clone(),
+            operation: O::KIND,
+            rows: self.measured.clone(),
+        }
+    }
+
     /// How many rows the table has.
     pub(crate) fn rows(&self) -> usize {
         self.shapes.values().map(BTreeMap::len).sum()
@@ -100,12 +125,12 @@ impl<O: Operation> Table<O> {
         self.timing.floor_us.unwrap_or(smallest)
     }
 
-    fn check_axes(&self, file: &str, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
+    fn check_axes(&self, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
         for (shape, points) in &self.shapes {
             for (axis, values) in O::AXES.iter().zip(Self::axes(points)) {
                 if values.len() > MAX_POINTS {
                     return Err(Error::TooManyPoints {
-                        file: file.to_owned(),
+                        file: self.file.clone(),
                         axis,
                         key: names.get(shape).cloned().unwrap_or_default(),
                         found: values.len(),
@@ -117,10 +142,10 @@ impl<O: Operation> Table<O> {
         Ok(())
     }
 
-    fn check_keys(&self, file: &str, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
+    fn check_keys(&self, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
         if self.shapes.len() > MAX_SHAPES {
             return Err(Error::TooManyShapes {
-                file: file.to_owned(),
+                file: self.file.clone(),
                 found: self.shapes.len(),
                 limit: MAX_SHAPES,
             });
@@ -129,7 +154,7 @@ impl<O: Operation> Table<O> {
         for shape in self.shapes.keys() {
             if !seen.insert(O::key(shape)) {
                 return Err(Error::KeyCollision {
-                    file: file.to_owned(),
+                    file: self.file.clone(),
                     key: names.get(shape).cloned().unwrap_or_default(),
                 });
             }

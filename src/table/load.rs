@@ -6,7 +6,9 @@ use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
-use rooflut_codegen::{AxisLogs, Gpus, StoredEntry, StoredSet, StoredTable, read_own_set};
+use rooflut_codegen::{
+    AxisLogs, Gpus, StoredEntry, StoredSet, StoredTable, TableRows, read_any_set, read_own_set,
+};
 use rooflut_roofline::{Gpu, Reference};
 
 use super::{Axis, Curve, Entry, Grid, Index, KernelTable, Origin, TableSet};
@@ -50,6 +52,35 @@ impl TableSet {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let set = read_own_set(path.as_ref(), &known)?.stored();
         Ok(Box::leak(Box::new(keep(set))))
+    }
+
+    /// As [`try_load`](TableSet::try_load), whatever the name of the set, and beside it its rows with their
+    /// places in the files: to look at measurements, a built-in set's among them, row by row.
+    ///
+    /// # Errors
+    /// As [`try_load`](TableSet::try_load), but for the name.
+    ///
+    /// ```
+    /// use rooflut::table::TableSet;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (set, tables) = TableSet::try_load_rows("tests/fixtures/tiny-set")?;
+    /// for table in &tables {
+    ///     let last = table.rows.last().ok_or("no row")?;
+    ///     println!("{}:{}: {:?}", table.file, last.line, last.kernel);
+    /// }
+    /// assert_eq!(tables.len(), [set.gemm.is_some(), set.prefill.is_some(), set.decode.is_some(),
+    ///     set.allreduce.is_some(), set.moe.is_some()].into_iter().filter(|held| *held).count());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn try_load_rows(
+        path: impl AsRef<Path>,
+    ) -> Result<(&'static TableSet, Vec<TableRows>), LoadError> {
+        let known: Gpus = gpus::ALL.into_iter().collect();
+        let set = read_any_set(path.as_ref(), &known)?;
+        let rows = set.rows();
+        Ok((Box::leak(Box::new(keep(set.stored()))), rows))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use policy::{PolicyArgs, PolicyName, Switch};
 pub(crate) use run::{RunArgs, ServerArgs};
 pub(crate) use speculation::{DraftModel, SpeculationArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
-pub(crate) use tables::{ScoreArgs, TablesArgs, TablesCommand};
+pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesCommand};
 pub(crate) use validate::ValidateArgs;
 pub(crate) use workload::{Arrival, TraceArgs, WorkloadArgs};
 
@@ -74,7 +74,7 @@ pub(crate) enum Command {
     /// Look up one kernel in the tables.
     #[command(arg_required_else_help = false)]
     Lookup(LookupArgs),
-    /// List the compiled-in tables: operations, shapes, ranges, sources; score them.
+    /// List the compiled-in tables: operations, shapes, ranges, sources; score, check and plot them.
     Tables(TablesArgs),
     /// Make a table set of what others published: InferSim, BLIS, AIConfigurator, Vidur.
     Import(Box<ImportArgs>),

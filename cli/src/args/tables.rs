@@ -30,6 +30,40 @@ pub(crate) enum TablesCommand {
     /// read or break the physics of the set's GPU, warm-up runs (a column `warmup` that is 1) and rows
     /// that the set cannot answer are left out, counted and named. Other columns are ignored.
     Score(ScoreArgs),
+    /// Look for rows that are wrong but not impossible, and say what a set answers and how well.
+    ///
+    /// Errors are those of a build: the first row that cannot be true, with file and line. Warnings are
+    /// rows far from their neighbours (outliers) and latencies that fall although the work grows (dips).
+    /// Beside them: what the set answers for each known model, and how well it predicts rows that it does
+    /// not see.
+    Check(CheckArgs),
+    /// Draw a set as SVG, so that a bad row is seen: grid, efficiency and roofline of each operation.
+    Plot(PlotArgs),
+}
+
+/// Arguments of `rooflut tables check`.
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// A folder like those of bench_data/, one file made of it, or the name of a built-in set (whose
+    /// rows have no lines) [or --tables].
+    pub(crate) set: Option<String>,
+    /// Fail if there is a warning.
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+}
+
+/// Arguments of `rooflut tables plot`.
+#[derive(Args)]
+pub(crate) struct PlotArgs {
+    /// A folder like those of bench_data/, one file made of it, or the name of a built-in set (whose
+    /// rows have no lines) [or --tables].
+    pub(crate) set: Option<String>,
+    /// Folder for the pictures, made if it is not there [default: the name of the set and -plots].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace pictures that are there.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Arguments of `rooflut tables score`.

@@ -7,6 +7,7 @@
 )]
 
 pub(crate) mod imports;
+pub(crate) mod made_up;
 pub(crate) mod run_files;
 
 use std::path::{Path, PathBuf};

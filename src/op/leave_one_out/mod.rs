@@ -4,13 +4,15 @@
 //! its own row and column left out, by the very code that answers queries, and compared with what was
 //! measured.
 
+mod subset;
+
 use alloc::vec::Vec;
 
 use super::compat::{MfuCurve, MfuGrid};
 use super::{AllReduce, DecodeAttention, Gemm, Moe, Policy, PrefillAttention};
-use crate::hardware::{AttentionShape, Dtype, GemmShape, Prompts, Reference};
-use crate::math::ln;
-use crate::table::{Axis, Curve, Entry, Grid, KernelTable, TableSet};
+use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts, Reference};
+use crate::table::{Curve, Entry, Grid, KernelTable, TableSet};
+use subset::{OwnedAxis, Subset, keep};
 
 /// Errors of predictions of left-out points: |predicted / measured - 1|.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -107,8 +109,18 @@ pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
 /// Prefill attention, along the prompt length; each batch by itself. The predecessors know one prompt
 /// only.
 pub fn prefill(set: &'static TableSet, policy: Policy) -> LeftOut {
+    prefill_of(set, policy, |_| true)
+}
+
+/// [`prefill`] of the shapes that are `wanted`.
+pub fn prefill_of(
+    set: &'static TableSet,
+    policy: Policy,
+    wanted: impl Fn(&AttentionShape) -> bool,
+) -> LeftOut {
     let mut result = LeftOut::default();
-    for Entry { shape, points } in entries(&set.prefill) {
+    let entries = entries(&set.prefill).iter();
+    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
         for (row, &batch) in points.batch().values().iter().enumerate() {
             if batch > 1 && policy != Policy::Efficiency {
                 continue;
@@ -159,8 +171,18 @@ fn prefill_without(
 
 /// Decode attention, over batch and KV length.
 pub fn decode(set: &'static TableSet, policy: Policy) -> LeftOut {
+    decode_of(set, policy, |_| true)
+}
+
+/// [`decode`] of the shapes that are `wanted`.
+pub fn decode_of(
+    set: &'static TableSet,
+    policy: Policy,
+    wanted: impl Fn(&AttentionShape) -> bool,
+) -> LeftOut {
     let mut result = LeftOut::default();
-    for Entry { shape, points } in entries(&set.decode) {
+    let entries = entries(&set.decode).iter();
+    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
         let (rows, columns) = (
             points.batch().values().len(),
             points.length().values().len(),
@@ -231,8 +253,14 @@ pub fn allreduce(set: &'static TableSet) -> LeftOut {
 
 /// Fused MoE layers, along the tokens.
 pub fn moe(set: &'static TableSet) -> LeftOut {
+    moe_of(set, |_| true)
+}
+
+/// [`moe`] of the layers that are `wanted`.
+pub fn moe_of(set: &'static TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
     let mut result = LeftOut::default();
-    for Entry { shape, points } in entries(&set.moe) {
+    let entries = entries(&set.moe).iter();
+    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
         for_each_left_out(points, |rest, tokens, measured| {
             let time = reference(&set.moe, shape.dtype)
                 .map(|reference| Moe::measured(*shape, reference, rest).at(tokens));
@@ -264,76 +292,5 @@ fn for_each_left_out(curve: &Curve<'_>, mut ask: impl FnMut(&Curve<'_>, u32, f32
         if let (Some(&x), Some(&measured)) = (values.get(place), curve.latency_us().get(place)) {
             ask(&rest, x, measured);
         }
-    }
-}
-
-fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
-    let places = values.iter().enumerate();
-    places
-        .filter(|(place, _)| wanted(*place))
-        .map(|(_, value)| *value)
-        .collect()
-}
-
-/// An axis with points left out.
-struct OwnedAxis {
-    values: Vec<u32>,
-    ln: Vec<f64>,
-    inverse_span: Vec<f64>,
-}
-
-impl OwnedAxis {
-    fn without(values: &[u32], wanted: impl Fn(usize) -> bool) -> OwnedAxis {
-        let values = keep(values, wanted);
-        let ln: Vec<f64> = values.iter().map(|&value| ln(f64::from(value))).collect();
-        let spans = ln.iter().zip(ln.iter().skip(1));
-        let inverse_span = spans
-            .map(|(low, high)| 1.0 / (high - low))
-            .chain([0.0])
-            .collect();
-        OwnedAxis {
-            values,
-            ln,
-            inverse_span,
-        }
-    }
-
-    fn axis(&self) -> Axis<'_> {
-        Axis::from_generated(&self.values, &self.ln, &self.inverse_span)
-    }
-}
-
-/// A grid with rows and columns left out.
-struct Subset {
-    batches: OwnedAxis,
-    lengths: OwnedAxis,
-    latency_us: Vec<f32>,
-    ln_slowdown: Vec<f32>,
-}
-
-impl Subset {
-    fn of(
-        grid: &Grid<'_>,
-        rows: impl Fn(usize) -> bool,
-        columns: impl Fn(usize) -> bool,
-    ) -> Subset {
-        let width = grid.length().values().len();
-        let cell = |place: usize| rows(place / width) && columns(place % width);
-        let (latency_us, ln_slowdown) = grid.arrays();
-        Subset {
-            latency_us: keep(latency_us, cell),
-            ln_slowdown: keep(ln_slowdown, cell),
-            batches: OwnedAxis::without(grid.batch().values(), &rows),
-            lengths: OwnedAxis::without(grid.length().values(), &columns),
-        }
-    }
-
-    fn grid(&self) -> Grid<'_> {
-        Grid::from_generated(
-            self.batches.axis(),
-            self.lengths.axis(),
-            &self.latency_us,
-            &self.ln_slowdown,
-        )
     }
 }

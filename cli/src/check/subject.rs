@@ -1,0 +1,45 @@
+//! The set that is looked at: its files, or a built-in one by name.
+
+use std::path::Path;
+
+use rooflut::table::{TableSet, sets};
+use rooflut_inspect::Inspection;
+
+use crate::error::Error;
+use crate::suggest::nearest;
+
+/// The set that the argument or `--tables` names. What is there on the disk comes before a built-in set
+/// of the same name: its rows have lines.
+pub(crate) fn subject(set: Option<&str>, tables: Option<&Path>) -> Result<Inspection, Error> {
+    match (set, tables) {
+        (Some(name), None) if is_path(name) => read(Path::new(name)),
+        (Some(name), None) => built_in(name),
+        (None, Some(path)) => read(path),
+        (found, _) => Err(Error::Arguments(format!(
+            "expected either a set (a path or a name) or --tables PATH, found {}; see --help",
+            if found.is_some() { "both" } else { "neither" }
+        ))),
+    }
+}
+
+/// Whether something is there, or the text can only mean a path.
+fn is_path(name: &str) -> bool {
+    let path = Path::new(name);
+    path.exists() || path.components().count() > 1 || path.extension().is_some()
+}
+
+fn read(path: &Path) -> Result<Inspection, Error> {
+    let (set, tables) = TableSet::try_load_rows(path).map_err(Error::Measurements)?;
+    Ok(Inspection::of_files(set, tables))
+}
+
+fn built_in(name: &str) -> Result<Inspection, Error> {
+    let mut known = sets::ALL.into_iter();
+    let found = known.find(|set| set.name.eq_ignore_ascii_case(name));
+    let names = || sets::ALL.into_iter().map(|set| set.name);
+    found.map(Inspection::of).ok_or_else(|| Error::NoSet {
+        name: name.to_owned(),
+        nearest: nearest(name, names()),
+        known: names().collect(),
+    })
+}

@@ -1,0 +1,138 @@
+//! What `rooflut tables check` prints for people.
+
+use std::fmt::{self, Write};
+
+use rooflut_inspect::{Cover, Coverage, TENSOR_PARALLEL};
+
+use super::Check;
+use super::told::Told;
+use super::warning::Warning;
+use crate::output::{Align, Grid, count, number, plural, wrapped};
+
+impl Check<'_> {
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, text: &mut String) -> fmt::Result {
+        let set = self.inspection.set;
+        writeln!(text, "{}: {}\n", set.name, set.gpu.description)?;
+        text.push_str(&wrapped("tables", set.origin.engine));
+        text.push_str(&wrapped("source", set.origin.source));
+        let rows = format!(
+            "{} of {}, none of them impossible",
+            count(self.inspection.rows() as u64),
+            plural(self.families.len() as u64, "kind") + " of kernels"
+        );
+        text.push_str(&wrapped("rows", &rows));
+        text.push_str(&wrapped("warnings", &self.warning_count()));
+        writeln!(text, "\n{}", self.families().render(2))?;
+        text.push_str(&wrapped(
+            "errors",
+            "of rows that are left out and predicted from the others, between neighbours on all sides",
+        ));
+        for checked in &self.families {
+            let own = |warning: &&Warning<'_>| warning.kernels() == checked.family.name;
+            let warnings: Vec<&Warning<'_>> = self.warnings.iter().filter(own).collect();
+            Told::outliers(checked, &warnings).map_or(Ok(()), |told| told.write(text))?;
+            let dips = warnings
+                .iter()
+                .filter_map(|warning| Told::dips(checked, warning));
+            dips.into_iter().try_for_each(|told| told.write(text))?;
+        }
+        self.write_coverage(text)
+    }
+
+    fn warning_count(&self) -> String {
+        let outliers: usize = self
+            .families
+            .iter()
+            .map(|checked| checked.outliers.len())
+            .sum();
+        match self.warnings.len() {
+            0 => "none".to_owned(),
+            all => format!(
+                "{}: {}, {}",
+                count(all as u64),
+                plural(outliers as u64, "outlier"),
+                plural((all - outliers) as u64, "group") + " of dips"
+            ),
+        }
+    }
+
+    fn families(&self) -> Grid {
+        let mut grid = Grid::new(&[
+            ("kernels", Align::Left),
+            ("rows", Align::Right),
+            ("outliers", Align::Right),
+            ("dips", Align::Right),
+            ("left out", Align::Right),
+            ("median error %", Align::Right),
+            ("p95 %", Align::Right),
+        ]);
+        for checked in &self.families {
+            let errors = checked.errors.as_ref();
+            let error = |pick: fn(&rooflut_inspect::Errors) -> f64| {
+                errors.map_or("-".to_owned(), |errors| number(100.0 * pick(errors), 1))
+            };
+            grid.row(vec![
+                checked.family.name.clone(),
+                count(checked.family.rows.len() as u64),
+                count(checked.outliers.len() as u64),
+                count(checked.dip_count() as u64),
+                errors.map_or("-".to_owned(), |errors| count(errors.rows as u64)),
+                error(|errors| errors.median),
+                error(|errors| errors.p95),
+            ]);
+        }
+        grid
+    }
+
+    /// A line for each model; reasons of refusals below.
+    fn write_coverage(&self, text: &mut String) -> fmt::Result {
+        text.push('\n');
+        text.push_str(&wrapped(
+            "models",
+            "the worst origin of their kernels at best: beyond the measured ranges it is worse",
+        ));
+        let columns = TENSOR_PARALLEL.map(|tp| format!("tp {tp}"));
+        let columns = columns.iter().map(|name| (name.as_str(), Align::Left));
+        let columns: Vec<_> = [("model", Align::Left)]
+            .into_iter()
+            .chain(columns)
+            .collect();
+        let mut grid = Grid::new(&columns);
+        let mut reasons = Vec::new();
+        for covered in self.coverage.chunks(TENSOR_PARALLEL.len()) {
+            let name = covered.first().map(|first| first.model.name.to_owned());
+            let cells = covered.iter().map(|coverage| cell(coverage, &mut reasons));
+            grid.row(name.into_iter().chain(cells).collect());
+        }
+        writeln!(text, "\n{}", grid.render(2))?;
+        for (index, reason) in reasons.iter().enumerate() {
+            text.push_str(&wrapped(&format!("({})", index + 1), reason));
+        }
+        text.push_str(&wrapped("-", "so many GPUs cannot share the model evenly"));
+        Ok(())
+    }
+}
+
+fn cell(coverage: &Coverage, reasons: &mut Vec<String>) -> String {
+    match coverage.cover {
+        Cover::Answers { provenance, .. } => provenance.to_string(),
+        Cover::Uneven(_) => "-".to_owned(),
+        Cover::Refused(error) => {
+            let reason = error.to_string();
+            let place = reasons.iter().position(|other| *other == reason);
+            let place = place.unwrap_or_else(|| {
+                reasons.push(reason);
+                reasons.len() - 1
+            });
+            format!("refused ({})", place + 1)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A warning: what was found in which rows, what was expected, what to do.
+
+use rooflut_inspect::{DIP, Dip, Dips, Outlier, Row};
+
+use super::Checked;
+use crate::fields;
+use crate::output::{count, number};
+
+/// Something that stands out.
+pub(super) enum Warning<'i> {
+    /// A row far from its neighbours.
+    Outlier {
+        /// The operation and its formats.
+        kernels: &'i str,
+        row: &'i Row,
+        /// Its latency over what its neighbours let expect.
+        ratio: f64,
+    },
+    /// Rows that take less time than the ones before them, which have less work.
+    Dips {
+        /// The operation and its formats.
+        kernels: &'i str,
+        /// Where, and how often.
+        where_from: String,
+        /// Each row and the one before it, the deepest first.
+        pairs: Vec<[&'i Row; 2]>,
+        /// What to do.
+        advice: &'static str,
+    },
+}
+
+/// What to do about an outlier.
+pub(super) const MEASURE_AGAIN: &str = "measure again, or leave out";
+/// What to do about dips of some shapes.
+const NOISE: &str = "noise, or another kernel that takes over: measure both rows again";
+/// What to do about dips of most shapes.
+const COMMON: &str = "most do: another kernel takes over there, or the first row was measured cold";
+
+impl<'i> Warning<'i> {
+    /// Outliers, the farthest first; then dips: those of most shapes one by one, the others of an axis
+    /// together.
+    pub(super) fn of(checked: &Checked<'i>) -> Vec<Warning<'i>> {
+        let mut outliers: Vec<&Outlier> = checked.outliers.iter().collect();
+        outliers.sort_by(|a, b| b.far.total_cmp(&a.far));
+        let outliers = outliers.into_iter().filter_map(|outlier| {
+            Some(Warning::Outlier {
+                kernels: &checked.family.name,
+                row: checked.family.rows.get(outlier.row)?,
+                ratio: outlier.ratio,
+            })
+        });
+        let (common, single): (Vec<&Dips>, Vec<&Dips>) =
+            checked.dips.iter().partition(|dips| dips.is_common());
+        let common = common.into_iter().map(|dips| {
+            let where_from = format!(
+                "from {axis} {} to {axis} {} in {} of {} places",
+                dips.from,
+                dips.to,
+                count(dips.dips.len() as u64),
+                count(dips.lines as u64),
+                axis = dips.axis,
+            );
+            Warning::dips(checked, dips.dips.iter().collect(), where_from, COMMON)
+        });
+        let axes = checked.family.operation.axes().iter();
+        let single = axes.filter_map(|axis| {
+            let of_axis = single.iter().filter(|dips| dips.axis == *axis);
+            let dips: Vec<&Dip> = of_axis.flat_map(|dips| &dips.dips).collect();
+            let where_from = match dips.len() {
+                0 => return None,
+                1 => format!("along {axis} in one place"),
+                places => format!("along {axis} in {} places", count(places as u64)),
+            };
+            Some(Warning::dips(checked, dips, where_from, NOISE))
+        });
+        outliers.chain(common).chain(single).collect()
+    }
+
+    fn dips(
+        checked: &Checked<'i>,
+        mut dips: Vec<&Dip>,
+        where_from: String,
+        advice: &'static str,
+    ) -> Warning<'i> {
+        let rows = &checked.family.rows;
+        dips.sort_by(|a, b| b.falls.total_cmp(&a.falls));
+        let pairs = dips.iter();
+        let pairs = pairs.filter_map(|dip| Some([rows.get(dip.to)?, rows.get(dip.from)?]));
+        Warning::Dips {
+            kernels: &checked.family.name,
+            where_from,
+            pairs: pairs.collect(),
+            advice,
+        }
+    }
+
+    /// What stands out.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Warning::Outlier { .. } => "outlier",
+            Warning::Dips { .. } => "dips",
+        }
+    }
+
+    /// The operation and its formats.
+    pub(super) const fn kernels(&self) -> &'i str {
+        match self {
+            Warning::Outlier { kernels, .. } | Warning::Dips { kernels, .. } => kernels,
+        }
+    }
+
+    /// In a sentence: what was found, what was expected, what to do.
+    pub(super) fn message(&self) -> String {
+        match self {
+            Warning::Outlier { row, ratio, .. } => format!(
+                "{}: {} us, expected about {} us from the rows beside it; {MEASURE_AGAIN}",
+                told(row),
+                row.latency_us,
+                expected(row, *ratio),
+            ),
+            Warning::Dips {
+                kernels,
+                where_from,
+                pairs,
+                advice,
+            } => {
+                let deepest = pairs.first().map(|[behind, before]| {
+                    let falls = number(falls(behind, before), 0);
+                    format!(", most at {}: {falls} % less than before it", told(behind))
+                });
+                format!(
+                    "{kernels}: latency falls {where_from}{}; expected at most {} % less for more work; {advice}",
+                    deepest.unwrap_or_default(),
+                    number(100.0 * DIP, 0),
+                )
+            }
+        }
+    }
+
+    /// The rows that it is about; for dips each beside the one before it.
+    pub(super) fn rows(&self) -> Vec<&'i Row> {
+        match self {
+            Warning::Outlier { row, .. } => vec![row],
+            Warning::Dips { pairs, .. } => pairs.iter().flatten().copied().collect(),
+        }
+    }
+}
+
+/// By how many percent of the row before it a row takes less time.
+pub(super) fn falls(behind: &Row, before: &Row) -> f64 {
+    100.0 * (1.0 - behind.latency_us / before.latency_us)
+}
+
+/// What the neighbours of an outlier let expect, microseconds of three digits.
+pub(super) fn expected(row: &Row, ratio: f64) -> String {
+    let us = row.latency_us / ratio;
+    let decimals = match us {
+        large if large >= 99.5 => 0,
+        middle if middle >= 9.95 => 1,
+        _ => 2,
+    };
+    number(us, decimals)
+}
+
+/// The place of a row and its kernel.
+fn told(row: &Row) -> String {
+    let kernel = fields::measured(&row.kernel);
+    let operation = row.kernel.operation();
+    match &row.place {
+        Some(place) => format!("{place}: {operation}, {kernel}"),
+        None => format!("{operation}, {kernel}"),
+    }
+}

@@ -1,0 +1,85 @@
+//! `rooflut tables plot`: a set as pictures.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rooflut_inspect::{Family, picture};
+use serde::Serialize;
+
+use crate::args::PlotArgs;
+use crate::check::{Checked, subject};
+use crate::error::Error;
+use crate::output::{json, plural, wrapped};
+use crate::pending_file::PendingFile;
+
+/// A picture that was written.
+#[derive(Serialize)]
+struct PlotJson<'f> {
+    file: String,
+    kernels: &'f str,
+    rows: usize,
+    outliers: usize,
+    dips: usize,
+}
+
+/// Draws the set and answers with the names of the pictures.
+pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
+    let inspection = subject(args.set.as_deref(), tables)?;
+    let set = inspection.set.name;
+    let folder = match &args.out {
+        Some(folder) => folder.clone(),
+        None => PathBuf::from(format!("{set}-plots")),
+    };
+    let families = inspection.families.iter();
+    let files: Vec<(PathBuf, &Family)> = families
+        .map(|family| (folder.join(file_name(family)), family))
+        .collect();
+    if let Some((path, _)) = files.iter().find(|(path, _)| !args.force && path.exists()) {
+        return Err(Error::PictureExists { path: path.clone() });
+    }
+    fs::create_dir_all(&folder).map_err(|error| Error::Write {
+        path: folder.clone(),
+        error,
+    })?;
+    let mut written = Vec::new();
+    let mut pending = Vec::new();
+    for (path, family) in &files {
+        let checked = Checked::new(&inspection, family);
+        let text = picture(&inspection, family, &checked.outliers, &checked.dips)
+            .map_err(Error::Picture)?;
+        let mut file = PendingFile::create(path, &[])?;
+        file.write(|file| file.write_all(text.as_bytes()));
+        pending.push(file);
+        written.push(PlotJson {
+            file: path.display().to_string(),
+            kernels: &family.name,
+            rows: family.rows.len(),
+            outliers: checked.outliers.len(),
+            dips: checked.dip_count(),
+        });
+    }
+    // All are drawn: none appears without the others.
+    pending.into_iter().try_for_each(PendingFile::finish)?;
+    if as_json {
+        return json(&written);
+    }
+    let mut text = format!("{set}: {}\n\n", inspection.set.gpu.description);
+    for plot in &written {
+        let found = format!(
+            "{} ({}, {}, {})",
+            plot.file,
+            plural(plot.rows as u64, "row"),
+            plural(plot.outliers as u64, "outlier"),
+            plural(plot.dips as u64, "dip")
+        );
+        text.push_str(&wrapped("written", &found));
+    }
+    Ok(text)
+}
+
+/// `decode-bf16-fp8-kv.svg`.
+fn file_name(family: &Family) -> String {
+    let name = family.name.replace(" with ", " ").replace(' ', "-");
+    format!("{}.svg", name.to_ascii_lowercase())
+}

@@ -1,0 +1,171 @@
+//! The rows of a set by operation and formats.
+
+use std::collections::BTreeMap;
+
+use rooflut::hardware::{AttentionShape, Dtype};
+use rooflut::table::{Entry, Grid, TableSet};
+use rooflut_codegen::{MeasuredKernel, OperationKind, TableRows};
+
+use crate::line::Line;
+use crate::row::{Place, Row};
+
+/// A set with its rows beside their neighbours.
+pub struct Inspection {
+    /// The set.
+    pub set: &'static TableSet,
+    /// By operation, then by formats.
+    pub families: Vec<Family>,
+}
+
+/// The rows of one operation and formats: what can be compared with each other.
+pub struct Family {
+    /// What they measure.
+    pub operation: OperationKind,
+    /// The operation and its formats.
+    pub name: String,
+    /// By shape, then along the axes.
+    pub rows: Vec<Row>,
+}
+
+impl Inspection {
+    /// A set that was compiled in: its rows have no places.
+    pub fn of(set: &'static TableSet) -> Inspection {
+        let rows = compiled(set)
+            .into_iter()
+            .filter_map(|(kernel, latency_us)| Row::new(set, kernel, written(latency_us), None));
+        Inspection::new(set, rows.collect())
+    }
+
+    /// A set that was read from `tables`.
+    pub fn of_files(set: &'static TableSet, tables: Vec<TableRows>) -> Inspection {
+        let rows = tables.into_iter().flat_map(|table| {
+            let TableRows { file, rows, .. } = table;
+            rows.into_iter().map(move |row| {
+                let place = Place {
+                    file: file.clone(),
+                    line: row.line,
+                };
+                (row, place)
+            })
+        });
+        let rows =
+            rows.filter_map(|(row, place)| Row::new(set, row.kernel, row.latency_us, Some(place)));
+        Inspection::new(set, rows.collect())
+    }
+
+    fn new(set: &'static TableSet, rows: Vec<Row>) -> Inspection {
+        let mut families = BTreeMap::<(OperationKind, [Dtype; 2]), Vec<Row>>::new();
+        for row in rows {
+            let key = (row.kernel.operation(), formats(&row.kernel));
+            families.entry(key).or_default().push(row);
+        }
+        let families = families.into_iter().map(|((operation, _), mut rows)| {
+            rows.sort_by_key(|row| (row.shape, row.point));
+            let name = rows.first().map(|row| family_name(&row.kernel));
+            Family {
+                operation,
+                name: name.unwrap_or_default(),
+                rows,
+            }
+        });
+        Inspection {
+            set,
+            families: families.collect(),
+        }
+    }
+
+    /// How many rows the set has.
+    pub fn rows(&self) -> usize {
+        self.families.iter().map(|family| family.rows.len()).sum()
+    }
+}
+
+impl Family {
+    /// The rows that differ in one coordinate alone, for each axis and all there is of the rest.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        let axes = 0..self.operation.axes().len();
+        axes.flat_map(|axis| Line::along(axis, &self.rows))
+            .collect()
+    }
+}
+
+/// The operation of a kernel and its formats: `gemm fp8`, `decode bf16 with fp8 KV`.
+pub fn family_name(kernel: &MeasuredKernel) -> String {
+    let operation = kernel.operation();
+    match (operation, formats(kernel)) {
+        (OperationKind::AllReduce, _) => operation.to_string(),
+        (_, [dtype, kv_dtype]) if dtype != kv_dtype => {
+            format!("{operation} {dtype} with {kv_dtype} KV")
+        }
+        (_, [dtype, _]) => format!("{operation} {dtype}"),
+    }
+}
+
+/// The format of the math and that of KV entries, which is the same where there are none.
+fn formats(kernel: &MeasuredKernel) -> [Dtype; 2] {
+    match kernel {
+        MeasuredKernel::Prefill { shape, .. } | MeasuredKernel::Decode { shape, .. } => {
+            [shape.dtype, shape.kv_dtype]
+        }
+        other => [other.dtype(); 2],
+    }
+}
+
+/// The number of few digits that was rounded to `stored`.
+fn written(stored: f32) -> f64 {
+    stored.to_string().parse().unwrap_or(f64::from(stored))
+}
+
+/// The rows of a set, with latencies in microseconds.
+fn compiled(set: &TableSet) -> Vec<(MeasuredKernel, f32)> {
+    let mut rows = Vec::new();
+    for Entry { shape, points } in set.gemm.iter().flat_map(|table| table.entries) {
+        let points = points.axis().values().iter().zip(points.latency_us());
+        rows.extend(points.map(|(&m, &us)| (MeasuredKernel::Gemm { shape: *shape, m }, us)));
+    }
+    for Entry { shape, points } in set.prefill.iter().flat_map(|table| table.entries) {
+        rows.extend(cells(shape, points, |shape, batch, seq_len| {
+            MeasuredKernel::Prefill {
+                shape,
+                batch,
+                seq_len,
+            }
+        }));
+    }
+    for Entry { shape, points } in set.decode.iter().flat_map(|table| table.entries) {
+        rows.extend(cells(shape, points, |shape, batch, kv_len| {
+            MeasuredKernel::Decode {
+                shape,
+                batch,
+                kv_len,
+            }
+        }));
+    }
+    for Entry { shape, points } in set.allreduce.iter().flat_map(|table| table.entries) {
+        let points = points.axis().values().iter().zip(points.latency_us());
+        let shape = *shape;
+        rows.extend(points.map(|(&bytes, &us)| (MeasuredKernel::AllReduce { shape, bytes }, us)));
+    }
+    for Entry { shape, points } in set.moe.iter().flat_map(|table| table.entries) {
+        let points = points.axis().values().iter().zip(points.latency_us());
+        let shape = *shape;
+        rows.extend(points.map(|(&tokens, &us)| (MeasuredKernel::Moe { shape, tokens }, us)));
+    }
+    rows
+}
+
+fn cells(
+    shape: &AttentionShape,
+    grid: &Grid<'_>,
+    kernel: impl Fn(AttentionShape, u32, u32) -> MeasuredKernel,
+) -> Vec<(MeasuredKernel, f32)> {
+    let mut cells = Vec::new();
+    for (row, &batch) in grid.batch().values().iter().enumerate() {
+        for (column, &length) in grid.length().values().iter().enumerate() {
+            if let Some(us) = grid.latency_us(row, column) {
+                cells.push((kernel(*shape, batch, length), us));
+            }
+        }
+    }
+    cells
+}

@@ -1,0 +1,32 @@
+//! Middles that a bad row does not move.
+
+/// The middle of values in any order, the mean of the two in the middle; `None` of none.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let high = values.get(values.len() / 2)?;
+    let low = values.get(values.len().checked_sub(1)? / 2)?;
+    Some(f64::midpoint(*low, *high))
+}
+
+/// The standard deviation of a normal distribution over its median absolute deviation.
+const NORMAL: f64 = 1.4826;
+
+/// What the standard deviation around `centre` would be if the middle half told of all.
+pub(crate) fn robust_deviation(values: &[f64], centre: f64) -> Option<f64> {
+    let apart = values.iter().map(|value| (value - centre).abs());
+    median(apart.collect()).map(|middle| middle * NORMAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bad_value_hardly_moves_the_middle() {
+        assert_eq!(median(vec![]), None);
+        assert_eq!(median(vec![3.0, 1.0]), Some(2.0));
+        assert_eq!(median(vec![1.0, 1e9, 2.0]), Some(2.0));
+        let deviation = robust_deviation(&[1.0, 2.0, 3.0, 1e9], 2.0).unwrap();
+        assert!((deviation - NORMAL).abs() < 1e-12);
+    }
+}
