@@ -140,8 +140,7 @@ fn bytes_each(peak: impl Fn(usize) -> u64) -> u64 {
 fn a_request_that_waits_takes_little_more_than_its_record() {
     // A record has 96 bytes.
     for replicas in [1, 3] {
-        let cluster =
-            Cluster::try_new(Steady, one_slot(), replicas, Router::RoundRobin).unwrap();
+        let cluster = Cluster::try_new(Steady, one_slot(), replicas, Router::RoundRobin).unwrap();
         let simulator = Simulator::try_new(Steady, one_slot()).unwrap();
         let each = bytes_each(|requests| {
             peak_bytes(requests, |digest| {
