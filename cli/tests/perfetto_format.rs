@@ -232,8 +232,10 @@ fn sessions_on_prefill_and_decode_servers_keep_the_rules_whoever_is_rejected() {
         "2",
         "--max-waiting",
         "2",
+        "--prompt",
+        "uniform:100..1500",
         "--max-model-len",
-        "1200",
+        "1500",
         "--perfetto",
         path.to_str().expect("UTF-8"),
     ];
