@@ -100,6 +100,27 @@ impl Perfetto {
             self.write(&of("KV", Args::Blocks { blocks }));
         }
     }
+
+    /// Writes what a request goes through on a server: phases one after the other, each with its end.
+    fn stay(
+        &mut self,
+        of: Of,
+        record: &RequestRecord,
+        begin_ns: u64,
+        phases: &[(&'static str, u64)],
+    ) {
+        let args = Args::request(of.place, record);
+        self.write(&Event::begin(of, "request", begin_ns).with(args));
+        let mut now_ns = begin_ns;
+        for &(name, end_ns) in phases {
+            if now_ns < end_ns {
+                self.write(&Event::begin(of, name, now_ns));
+                self.write(&Event::end(of, name, end_ns));
+                now_ns = end_ns;
+            }
+        }
+        self.write(&Event::end(of, "request", now_ns));
+    }
 }
 
 impl Observer for Perfetto {
@@ -161,28 +182,5 @@ impl Observer for Perfetto {
         // In a category of its own, for readers look for the events of a request in one process only.
         let server = of("handed over", timing.replica);
         self.stay(server, record, handover.prefilled_ns, &decode);
-    }
-}
-
-impl Perfetto {
-    /// Writes what a request goes through on a server: phases one after the other, each with its end.
-    fn stay(
-        &mut self,
-        of: Of,
-        record: &RequestRecord,
-        begin_ns: u64,
-        phases: &[(&'static str, u64)],
-    ) {
-        let args = Args::request(of.place, record);
-        self.write(&Event::begin(of, "request", begin_ns).with(args));
-        let mut now_ns = begin_ns;
-        for &(name, end_ns) in phases {
-            if now_ns < end_ns {
-                self.write(&Event::begin(of, name, now_ns));
-                self.write(&Event::end(of, name, end_ns));
-                now_ns = end_ns;
-            }
-        }
-        self.write(&Event::end(of, "request", now_ns));
     }
 }

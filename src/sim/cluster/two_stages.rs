@@ -20,11 +20,11 @@ pub(super) struct TwoStages<'r, M, S, O> {
     decode: Pool<O>,
     /// When the link of each prefill server has sent what it has to.
     links_free_ns: Vec<u64>,
-    /// Requests at the prefill servers, which have all of them but how many tokens they are to yield: by place.
-    asked: BTreeMap<usize, u32>,
+    /// Output tokens of the requests at the prefill servers, which know all else of them: by place.
+    outputs: BTreeMap<usize, u32>,
     /// Requests whose KV entries are on their way, by when these arrive and by place.
     deliveries: BTreeMap<(u64, usize), Request>,
-    /// What happened so far to requests whose prompts are computed, by place.
+    /// The past of the requests whose prompts are computed, by place.
     prefilled: BTreeMap<usize, Prefilled>,
     /// What is counted of requests.
     served: Totals,
@@ -32,7 +32,8 @@ pub(super) struct TwoStages<'r, M, S, O> {
     observer: &'r mut O,
 }
 
-/// What the decode servers do not know of a request: most that wait under overload may be such.
+/// What a decode server does not know of a request. It holds the rest: under overload most requests may wait
+/// there, and each is held once.
 #[derive(Debug)]
 struct Prefilled {
     arrival_ns: u64,
@@ -77,7 +78,7 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             prefill: Pool::new(prefill.config, prompts, *router, 0, feeds_back),
             decode: Pool::new(decode.config, outputs, *router, prompts, feeds_back),
             links_free_ns: vec![0; prompts as usize],
-            asked: BTreeMap::new(),
+            outputs: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             prefilled: BTreeMap::new(),
             served: Totals::default(),
@@ -176,14 +177,14 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             ..request
         };
         self.prefill.push(place, prompt, ids, tokens);
-        self.asked.insert(place, request.output_tokens);
+        self.outputs.insert(place, request.output_tokens);
     }
 
     /// A prefill server is done with a request: its KV entries go over the link.
     fn prefilled(&mut self, left: &Left) {
         let place = left.place;
         let (Some(output_tokens), Some(free_ns)) = (
-            self.asked.remove(&place),
+            self.outputs.remove(&place),
             self.links_free_ns.get_mut(left.replica),
         ) else {
             return;
