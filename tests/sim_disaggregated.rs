@@ -387,3 +387,25 @@ fn what_is_not_modelled_is_refused_by_name() {
         assert!(KvLink::try_new(bandwidth, Seconds(latency), bytes).is_err());
     }
 }
+
+#[test]
+fn a_prompt_of_a_trace_is_found_in_the_caches_of_both_servers() {
+    let model = Linear::mixed();
+    let config = SimConfig::new(1_000, 100);
+    let servers = servers(&model, [(config, 1), (config, 1)], Router::RoundRobin);
+    let request = |arrival_ns| Request {
+        arrival_ns,
+        prompt_tokens: 70,
+        output_tokens: 3,
+        content: Content::Listed { first: 1, count: 5 },
+        ..Request::default()
+    };
+    let requests = [request(0), request(1_000_000)];
+    let hits = |ids: &[u64]| {
+        let mut source = Listed::new(&requests).with_ids(ids, 16);
+        servers.serve(&mut source, &mut ()).cache_hits
+    };
+    // Its four full blocks, on each.
+    assert_eq!(hits(&[0, 1, 2, 3, 4, 5]), 8);
+    assert_eq!(hits(&[]), 0);
+}

@@ -9,8 +9,9 @@
 mod sim_support;
 
 use rooflut::sim::{
-    Arrivals, Cluster, Digest, Lengths, Listed, Observer, Policy, Progress, Request, RequestMix,
-    Router, SimConfig, Simulator, Stream, Summary, SyntheticLoad, Totals,
+    Arrivals, Cluster, Digest, Disaggregated, KvLink, Lengths, Listed, Observer, Policy, Progress,
+    Request, RequestMix, Router, ServerPool, SimConfig, Simulator, Stream, Summary, SyntheticLoad,
+    Totals,
 };
 use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
 use rooflut::table::Provenance;
@@ -104,38 +105,75 @@ fn an_hour_of_twice_the_rate_ends_and_is_told_from_one_of_half_the_rate() {
     }
 }
 
-/// Bytes that a server with one slot holds at most while so many requests wait.
-fn peak_bytes(requests: usize, replicas: u32) -> u64 {
-    let mut config = config();
-    config.max_num_seqs = 1;
-    let request = |index| Request {
+/// Requests that come faster than a server with one slot serves them: one each millisecond.
+fn flood(requests: usize) -> impl Iterator<Item = Request> {
+    (0..requests as u64).map(|index| Request {
         arrival_ns: 1_000_000 * index,
         prompt_tokens: 100,
         output_tokens: 2,
         ..Request::default()
-    };
+    })
+}
+
+/// A server with one slot.
+fn one_slot() -> SimConfig {
+    let mut config = config();
+    config.max_num_seqs = 1;
+    config
+}
+
+/// Bytes that `serve` holds at most while so many requests wait.
+fn peak_bytes(requests: usize, serve: impl FnOnce(&mut Digest) -> Totals) -> u64 {
     let mut digest = Digest::new();
-    let cluster = Cluster::try_new(Steady, config, replicas, Router::RoundRobin).unwrap();
-    let simulator = Simulator::try_new(Steady, config).unwrap();
-    let mut source = Stream::new((0..requests as u64).map(request));
     let used = allocation_counter::measure(|| {
-        let totals = match replicas {
-            1 => simulator.serve(&mut source, &mut digest),
-            _ => cluster.serve(&mut source, &mut digest),
-        };
-        assert_eq!(totals.completed, requests as u64);
+        assert_eq!(serve(&mut digest).completed, requests as u64);
     });
     used.bytes_max
+}
+
+/// Bytes for each request that waits, of those that `peak` tells for a number of requests.
+fn bytes_each(peak: impl Fn(usize) -> u64) -> u64 {
+    (peak(60_000) - peak(10_000)) / 50_000
 }
 
 #[test]
 fn a_request_that_waits_takes_little_more_than_its_record() {
     // A record has 96 bytes.
     for replicas in [1, 3] {
-        let (few, many) = (peak_bytes(10_000, replicas), peak_bytes(60_000, replicas));
-        let each = (many - few) / 50_000;
+        let cluster = Cluster::try_new(Steady, one_slot(), replicas, Router::RoundRobin).unwrap();
+        let simulator = Simulator::try_new(Steady, one_slot()).unwrap();
+        let each = bytes_each(|requests| {
+            peak_bytes(requests, |digest| {
+                let mut source = Stream::new(flood(requests));
+                match replicas {
+                    1 => simulator.serve(&mut source, digest),
+                    _ => cluster.serve(&mut source, digest),
+                }
+            })
+        });
         println!("{replicas} replicas: {each} bytes for each request that waits");
         assert!(each < 200, "{replicas} replicas: {each}");
+    }
+}
+
+#[test]
+fn a_request_that_waits_for_either_pool_takes_little_more() {
+    for (bound_by, prefills, decodes) in [("prefill", 1, 100), ("decode", 100, 1)] {
+        let pool = |replicas| ServerPool {
+            model: Steady,
+            config: one_slot(),
+            replicas,
+        };
+        let link = KvLink::try_new(1e12, Seconds(1e-6), 1e3).unwrap();
+        let (prefill, decode) = (pool(prefills), pool(decodes));
+        let servers = Disaggregated::try_new(prefill, decode, Router::RoundRobin, link).unwrap();
+        let each = bytes_each(|requests| {
+            peak_bytes(requests, |digest| {
+                servers.serve(&mut Stream::new(flood(requests)), digest)
+            })
+        });
+        println!("bound by {bound_by}: {each} bytes for each request that waits");
+        assert!(each < 300, "bound by {bound_by}: {each}");
     }
 }
 

@@ -306,16 +306,6 @@ impl fmt::Display for Error {
                      {max_num_batched_tokens}; raise it, or lower --max-num-seqs"
                 )
             }
-            Error::Sim(SimError::SpeculationAhead) => write!(
-                f,
-                "--scheduling async cannot be with --draft-tokens: how many tokens a step yields is known \
-                 when it has ended; leave it out"
-            ),
-            Error::Sim(SimError::SpeculationDisaggregated) => write!(
-                f,
-                "--draft-tokens cannot be with --prefill-replicas: speculative decoding on servers that \
-                 only decode is not modelled; leave one of the two out"
-            ),
             Error::DraftContext {
                 draft,
                 longest,

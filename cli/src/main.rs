@@ -83,7 +83,7 @@ fn main() -> ExitCode {
 
 fn dispatch(command: &Command) -> Result<(), Error> {
     let answered = match command {
-        Command::Run(args) => run::run(args)?,
+        Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
         Command::Step(args) => step::run(args)?.into(),
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?,

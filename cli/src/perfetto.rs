@@ -1,13 +1,14 @@
 //! A timeline of a run in the Chrome trace event format, which ui.perfetto.dev opens: a process for each
-//! replica with a track of steps, counters, and its requests with their phases. Written while the simulation goes on, one event per line;
-//! those of a request when it has left, so that lines are not in the order of time (readers sort).
+//! server with a track of steps, counters, and its requests with their phases. Written while the simulation goes
+//! on, one event per line; those of a request when it has left, so that lines are not in the order of time
+//! (readers sort).
 //!
 //! Format: "Trace Event Format", docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use rooflut::sim::{Observer, Outcome, RequestRecord, StepRecord, Timing};
+use rooflut::sim::{Observer, Outcome, RequestRecord, StepRecord};
 
 use crate::error::Error;
 use crate::pending_file::PendingFile;
@@ -16,6 +17,8 @@ use crate::perfetto_event::{Args, Event, Of};
 /// A timeline.
 pub(crate) struct Perfetto {
     file: PendingFile,
+    /// What goes before the next event.
+    separator: &'static str,
     /// What is written of each replica.
     servers: BTreeMap<u32, Server>,
     /// A replica for those that no replica serves.
@@ -40,31 +43,24 @@ struct Counters {
 }
 
 impl Perfetto {
-    /// Writes to `file`; `title` says what is run, on so many replicas.
-    pub(crate) fn new(mut file: PendingFile, title: &str, replicas: u32) -> Perfetto {
-        let process = |replica| match replicas {
-            1 => title.to_owned(),
-            _ => format!("{title}, replica {replica}"),
-        };
-        file.write(|file| {
-            writeln!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
-            // Every event but the first follows a comma.
-            let name = process(0);
-            let first = Event::metadata(0, "process_name", &name);
-            serde_json::to_writer(file, &first).map_err(io::Error::from)
-        });
+    /// Writes to `file`; `names` are those of the servers, in the order of their replicas.
+    pub(crate) fn new(mut file: PendingFile, names: &[String]) -> Perfetto {
+        file.write(|file| write!(file, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":["));
         let mut timeline = Perfetto {
             file,
+            separator: "",
             servers: BTreeMap::new(),
-            router: if replicas > 1 { replicas } else { 0 },
+            router: 0,
         };
-        timeline.write(&Event::metadata(0, "thread_name", "steps"));
-        for replica in 1..replicas {
-            timeline.write(&Event::metadata(replica, "process_name", &process(replica)));
+        for (replica, name) in (0..).zip(names) {
+            timeline.write(&Event::metadata(replica, "process_name", name));
             timeline.write(&Event::metadata(replica, "thread_name", "steps"));
+            timeline.router = replica + 1;
         }
-        if replicas > 1 {
-            timeline.write(&Event::metadata(replicas, "process_name", "router"));
+        match timeline.router {
+            // A server alone sends requests away itself.
+            0 | 1 => timeline.router = 0,
+            router => timeline.write(&Event::metadata(router, "process_name", "router")),
         }
         timeline
     }
@@ -79,8 +75,9 @@ impl Perfetto {
     }
 
     fn write(&mut self, event: &Event<'_>) {
+        let separator = std::mem::replace(&mut self.separator, ",");
         self.file.write(|file| {
-            writeln!(file, ",")?;
+            writeln!(file, "{separator}")?;
             serde_json::to_writer(file, event).map_err(io::Error::from)
         });
     }
@@ -102,6 +99,27 @@ impl Perfetto {
             let blocks = now.kv_blocks;
             self.write(&of("KV", Args::Blocks { blocks }));
         }
+    }
+
+    /// Writes what a request goes through on a server: phases one after the other, each with its end.
+    fn stay(
+        &mut self,
+        of: Of,
+        record: &RequestRecord,
+        begin_ns: u64,
+        phases: &[(&'static str, u64)],
+    ) {
+        let args = Args::request(of.place, record);
+        self.write(&Event::begin(of, "request", begin_ns).with(args));
+        let mut now_ns = begin_ns;
+        for &(name, end_ns) in phases {
+            if now_ns < end_ns {
+                self.write(&Event::begin(of, name, now_ns));
+                self.write(&Event::end(of, name, end_ns));
+                now_ns = end_ns;
+            }
+        }
+        self.write(&Event::end(of, "request", now_ns));
     }
 }
 
@@ -127,38 +145,42 @@ impl Observer for Perfetto {
 
     fn left(&mut self, place: usize, record: &RequestRecord) {
         let arrival_ns = record.request.arrival_ns;
-        let args = Args::request(place, record);
+        let of = |category, replica| Of {
+            category,
+            replica,
+            place,
+        };
         let timing = match &record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(_) => {
-                let of = Of {
-                    replica: self.router,
-                    place,
-                };
+                let (of, args) = (of("request", self.router), Args::request(place, record));
                 return self.write(&Event::instant(of, "rejected", arrival_ns, args));
             }
         };
-        let of = Of {
-            replica: timing.replica,
-            place,
+        let (at_engine, queued) = (
+            ("API server", timing.at_engine_ns),
+            ("queued", timing.scheduled_ns),
+        );
+        let Some(handover) = timing.handover else {
+            let phases = [
+                at_engine,
+                queued,
+                ("prefill", timing.first_token_ns),
+                ("decode", timing.finish_ns),
+            ];
+            return self.stay(of("request", timing.replica), record, arrival_ns, &phases);
         };
-        self.write(&Event::begin(of, "request", arrival_ns).with(args));
-        for (name, begin_ns, end_ns) in phases(arrival_ns, timing) {
-            if begin_ns < end_ns {
-                self.write(&Event::begin(of, name, begin_ns));
-                self.write(&Event::end(of, name, end_ns));
-            }
-        }
-        self.write(&Event::end(of, "request", timing.finish_ns));
+        let prefill = [at_engine, queued, ("prefill", handover.prefilled_ns)];
+        let server = of("request", handover.prefill_replica);
+        self.stay(server, record, arrival_ns, &prefill);
+        // Its first token is computed by its first step there, which is none of a prompt.
+        let decode = [
+            ("KV transfer", handover.delivered_ns),
+            ("queued for decode", handover.scheduled_ns),
+            ("decode", timing.finish_ns),
+        ];
+        // In a category of its own, for readers look for the events of a request in one process only.
+        let server = of("handed over", timing.replica);
+        self.stay(server, record, handover.prefilled_ns, &decode);
     }
-}
-
-/// What a request goes through, from when to when; one after the other, from its arrival to its end.
-fn phases(arrival_ns: u64, timing: &Timing) -> [(&'static str, u64, u64); 4] {
-    [
-        ("API server", arrival_ns, timing.at_engine_ns),
-        ("queued", timing.at_engine_ns, timing.scheduled_ns),
-        ("prefill", timing.scheduled_ns, timing.first_token_ns),
-        ("decode", timing.first_token_ns, timing.finish_ns),
-    ]
 }

@@ -28,6 +28,8 @@ pub(crate) struct Event<'e> {
 /// Whose event it is.
 #[derive(Clone, Copy)]
 pub(crate) struct Of {
+    /// With the place what tells a request from others: events of the same two belong together.
+    pub(crate) category: &'static str,
     pub(crate) replica: u32,
     /// Of the request.
     pub(crate) place: usize,
@@ -153,7 +155,7 @@ impl<'e> Event<'e> {
 
     fn of(of: Of, ph: &'static str, name: &'e str) -> Event<'e> {
         Event {
-            cat: Some("request"),
+            cat: Some(of.category),
             id: Some(Id(of.place)),
             ..Event::new(of.replica, ph, name)
         }

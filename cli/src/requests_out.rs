@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use rooflut::sim::{Observer, Outcome, Rejection, RequestRecord};
+use rooflut::sim::{Handover, Observer, Outcome, Rejection, RequestRecord};
 use rooflut::units::Seconds;
 
 use crate::error::Error;
 use crate::pending_file::PendingFile;
 
 const HEADER: &str = "request,arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,outcome,\
-                      queue_ms,ttft_ms,tpot_ms,e2e_ms,preemptions,replica";
+                      queue_ms,ttft_ms,tpot_ms,e2e_ms,preemptions,replica,\
+                      prefill_replica,transfer_ms,decode_queue_ms";
 
 /// A CSV of requests, in the order of their places.
 ///
@@ -60,11 +61,12 @@ fn write_row(file: &mut BufWriter<File>, place: usize, record: &RequestRecord) -
     let request = &record.request;
     let timing = record.timing();
     let replica = timing.map_or_else(String::new, |timing| timing.replica.to_string());
+    let handover = timing.and_then(|timing| timing.handover);
+    let handover = handover.map_or_else(|| ",,".to_owned(), |handover| handed_over(&handover));
     writeln!(
         file,
-        "{place},{}.{:06},{},{},{},{},{},{},{},{},{},{replica}",
-        request.arrival_ns / 1_000_000,
-        request.arrival_ns % 1_000_000,
+        "{place},{},{},{},{},{},{},{},{},{},{},{replica},{handover}",
+        clock_ms(request.arrival_ns),
         request.prompt_tokens,
         request.output_tokens,
         request.cached_prompt_tokens,
@@ -75,6 +77,24 @@ fn write_row(file: &mut BufWriter<File>, place: usize, record: &RequestRecord) -
         ms(record.e2e()),
         timing.map_or(0, |timing| timing.preemptions),
     )
+}
+
+/// Who computed the prompt, how long its KV entries were on their way, and how long they waited to be decoded.
+fn handed_over(handover: &Handover) -> String {
+    let Handover {
+        prefill_replica,
+        prefilled_ns,
+        delivered_ns,
+        scheduled_ns,
+    } = *handover;
+    let transfer = clock_ms(delivered_ns.saturating_sub(prefilled_ns));
+    let queue = clock_ms(scheduled_ns.saturating_sub(delivered_ns));
+    format!("{prefill_replica},{transfer},{queue}")
+}
+
+/// Nanoseconds of the clock in milliseconds.
+fn clock_ms(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
 }
 
 /// Milliseconds to the nanosecond; nothing where there is no such time.

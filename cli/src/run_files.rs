@@ -35,7 +35,7 @@ impl RunFiles {
             of_steps: (
                 pending(&args.steps_out)?.map(StepsOut::new),
                 pending(&args.perfetto)?
-                    .map(|file| Perfetto::new(file, title, args.policy.replicas)),
+                    .map(|file| Perfetto::new(file, &server_names(args, title))),
             ),
         })
     }
@@ -53,6 +53,20 @@ impl RunFiles {
         self.requests.map_or(Ok(()), RequestsOut::finish)?;
         steps.map_or(Ok(()), StepsOut::finish)?;
         perfetto.map_or(Ok(()), Perfetto::finish)
+    }
+}
+
+/// What the servers are called, in the order of their replicas.
+fn server_names(args: &RunArgs, title: &str) -> Vec<String> {
+    let named = |kind| move |replica: u32| format!("{title}, {kind} {replica}");
+    let pools = &args.disaggregation;
+    match (pools.prefill_replicas, pools.decode_replicas) {
+        (Some(prefill), Some(decode)) => (0..prefill)
+            .map(named("prefill server"))
+            .chain((prefill..prefill + decode).map(named("decode server")))
+            .collect(),
+        _ if args.policy.replicas == 1 => vec![title.to_owned()],
+        _ => (0..args.policy.replicas).map(named("replica")).collect(),
     }
 }
 

@@ -90,7 +90,7 @@ impl ScenarioJson<'_> {
         let path = args.scenario.as_ref()?;
         Some(ScenarioJson {
             path: path.display().to_string(),
-            replaced: &args.replaced,
+            replaced: args.replaced(),
         })
     }
 }

@@ -81,7 +81,7 @@ impl Outcome<'_> {
         } = set.origin;
         if let Some(scenario) = &self.args.scenario {
             let scenario = scenario.display();
-            let replaced = match self.args.replaced.join(", ") {
+            let replaced = match self.args.replaced().join(", ") {
                 none if none.is_empty() => none,
                 keys => format!("; the command line replaces {keys}"),
             };

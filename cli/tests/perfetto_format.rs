@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use serde_json::Value;
-use support::run_files::{columns, events, ns, run_with, timeline};
+use support::run_files::{POOLS, columns, events, ns, run_with, timeline};
 use support::{json, list, number, text};
 
 /// A track: process and thread, process and counter, process and request.
@@ -168,6 +168,87 @@ fn the_timeline_of_a_server_keeps_the_rules() {
         let (_, folder) = run_with(flags);
         assert_eq!(check(&timeline(&folder)), 1);
     }
+}
+
+#[test]
+fn the_timeline_of_speculative_decoding_keeps_the_rules() {
+    let drafts = [
+        "--draft-tokens",
+        "4",
+        "--acceptance",
+        "0.6",
+        "--draft-model",
+        "ngram",
+    ];
+    let (answer, folder) = run_with(&drafts);
+    assert!(number(&answer, "/preemptions") > 0.0 && number(&answer, "/rejected") > 0.0);
+    assert_eq!(check(&timeline(&folder)), 1);
+}
+
+#[test]
+fn prefill_and_decode_servers_are_processes_of_their_kind() {
+    let (answer, folder) = run_with(&POOLS);
+    let timeline = timeline(&folder);
+    assert_eq!(check(&timeline), 4);
+    let name = |event: &&Value| text(event, "/name") == "process_name";
+    let names = events(&timeline, "M").into_iter().filter(name);
+    let names = names.map(|event| text(event, "/args/name"));
+    let kinds: Vec<&str> = names
+        .map(|name| name.rsplit(", ").next().expect("one"))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "prefill server 0",
+            "prefill server 1",
+            "decode server 2",
+            "decode server 3",
+            "router"
+        ]
+    );
+    // Every server has steps, and the router sends away whom nobody serves.
+    let steps: BTreeSet<u64> = events(&timeline, "X").into_iter().map(pid).collect();
+    assert_eq!(steps, (1..=4).collect());
+    let rejected = events(&timeline, "n");
+    assert_eq!((rejected.len(), pid(rejected[0])), (1, 5));
+    assert_eq!(number(&answer, "/rejected").to_bits(), 1.0_f64.to_bits());
+}
+
+#[test]
+fn sessions_on_prefill_and_decode_servers_keep_the_rules_whoever_is_rejected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("timeline.json");
+    let load = [
+        "run",
+        "--users",
+        "12",
+        "--turns",
+        "4",
+        "--think-time",
+        "0.1",
+        "--requests",
+        "200",
+        "--max-num-seqs",
+        "2",
+        "--max-waiting",
+        "2",
+        "--prompt",
+        "uniform:100..1500",
+        "--max-model-len",
+        "1500",
+        "--perfetto",
+        path.to_str().expect("UTF-8"),
+    ];
+    let answer = json(&[&load[..], &POOLS].concat());
+    let timeline = timeline(&folder);
+    assert_eq!(check(&timeline), 4);
+    let rejected = events(&timeline, "n").into_iter();
+    let reasons: BTreeSet<&str> = rejected.map(|event| text(event, "/args/reason")).collect();
+    assert_eq!(reasons, BTreeSet::from(["queue_full", "too_long"]));
+    let begun = events(&timeline, "b").into_iter();
+    let requests = begun.filter(|event| text(event, "/name") == "request");
+    let completed = answer["completed"].as_u64().expect("a count");
+    assert_eq!(requests.count() as u64, 2 * completed);
 }
 
 #[test]

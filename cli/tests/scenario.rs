@@ -3,34 +3,11 @@
 
 mod support;
 
-use std::fs;
-
 use serde_json::{Value, json};
+use support::scenarios::{answer, file, refusal};
 use support::{failure, json, success};
-use tempfile::TempDir;
 
 const EXAMPLE: &str = "examples/scenario.toml";
-
-fn file(text: &str) -> (TempDir, String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("scenario.toml");
-    fs::write(&path, text).expect("a file");
-    let path = path.to_str().expect("UTF-8").to_owned();
-    (folder, path)
-}
-
-/// The answer to a scenario with these flags.
-fn answer(text: &str, flags: &[&str]) -> Value {
-    let (_folder, path) = file(text);
-    json(&[&["run", "--scenario", &path][..], flags].concat())
-}
-
-/// The line of a scenario that is refused, without its path.
-fn refusal(text: &str, flags: &[&str]) -> String {
-    let (_folder, path) = file(text);
-    let message = failure(&[&["run", "--scenario", &path][..], flags].concat());
-    message.replace(&path, "FILE")
-}
 
 #[test]
 fn the_example_runs_and_the_readme_names_it() {

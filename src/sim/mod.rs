@@ -48,14 +48,14 @@
 //! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`] is exact. For millions of
 //! requests, [`Simulator::serve`] takes them from a [`Source`] one at a time and tells an [`Observer`]:
 //! `Digest` (feature `digest`) has the same summary, in about a megabyte whatever the number of requests, with
-//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`BatchSizes`] how many requests its steps
-//! compute, [`Goodput`] counts the requests that met [`LatencyLimits`].
+//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`BatchSizes`] how
+//! many requests its steps compute, [`Goodput`] counts the requests that met [`LatencyLimits`].
 //!
 //! # The schedule
 //!
 //! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
-//! order of their admission: a decoding one takes one token (and its drafts, see below), one in prefill as much of its prompt as
-//! the budget leaves. Then waiting requests are admitted, first come first served, while budget,
+//! order of their admission: a decoding one takes one token (and its drafts, see below), one in prefill as
+//! much of its prompt as the budget leaves. Then waiting requests are admitted, first come first served, while budget,
 //! sequence slots and KV blocks last ([`Policy`] may want another order); the first that does not fit
 //! blocks those behind it. The last
 //! chunk of a prompt yields the first token.

@@ -21,7 +21,8 @@ pub trait Source {
     }
 
     /// The ids that a trace gives the tokens of a request with [`Content::Listed`](crate::sim::Content),
-    /// and how many tokens one of them stands for.
+    /// and how many tokens one of them stands for. It is asked when a request is taken, and once more when its
+    /// KV entries come to a decode server.
     fn listed(&self, request: &Request) -> (&[u64], u32) {
         let _ = request;
         (&[], 0)

@@ -113,8 +113,8 @@ impl Part {
         }
     }
 
-    /// Whether tables hold its time; else (experts included, of which the table holds a share) it follows from the constants of the engine
-    /// ([`StepConstants`](crate::engine::StepConstants)) and traffic.
+    /// Whether tables hold its time; else (experts included, of which the table holds a share) it follows from
+    /// the constants of the engine ([`StepConstants`](crate::engine::StepConstants)) and traffic.
     pub const fn is_looked_up(self) -> bool {
         !matches!(
             self,

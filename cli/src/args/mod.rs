@@ -158,7 +158,7 @@ pub(crate) fn parse() -> Result<Invocation, Error> {
     match read(command, arguments) {
         Ok(mut command) => {
             if let (Command::Run(run), Some(scenario)) = (&mut command, scenario) {
-                run.replaced = scenario.replaced;
+                run.merged = Some(scenario);
             }
             Ok(Invocation::Command(command))
         }

@@ -10,7 +10,8 @@ pub(crate) struct PolicyArgs {
     /// Who is admitted first: fcfs, shortest-prompt or priority.
     #[arg(long, value_enum, hide_possible_values = true, default_value_t = PolicyName::Fcfs)]
     pub(crate) policy: PolicyName,
-    /// Requests that may wait; who comes when so many do is rejected [default: no limit].
+    /// Requests that may wait at a server (where there are prefill servers: at these, not at decode servers); who
+    /// comes when so many do is rejected [default: no limit].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_waiting: Option<u32>,
     /// Whether freed KV blocks keep their contents: on or off.

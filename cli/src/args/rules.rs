@@ -1,4 +1,4 @@
-//! Which flags of `rooflut run` need others.
+//! Which flags of `rooflut run` need others, and which cannot be together beyond what clap says.
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -101,9 +101,41 @@ const VAGUE_WITHOUT: [Rule; 8] = [
     },
 ];
 
-/// Refuses a flag whose others are missing.
+/// Two flags that cannot be together.
+#[derive(Debug)]
+pub(super) struct Conflict {
+    pub(super) of: Wanted,
+    pub(super) with: Wanted,
+    /// The reason, and what to do.
+    why: &'static str,
+}
+
+/// Flags that cannot be together for a reason that is worth telling.
+pub(super) const CONFLICTS: [Conflict; 2] = [
+    Conflict {
+        of: exactly("scheduling", "async"),
+        with: any("draft-tokens"),
+        why: "how many tokens a step yields is known when it has ended; leave it out",
+    },
+    Conflict {
+        of: any("draft-tokens"),
+        with: any("prefill-replicas"),
+        why: "speculative decoding on servers that only decode is not modelled; leave one of the two out",
+    },
+];
+
+/// Refuses a flag whose others are missing, or that cannot be beside another.
 pub(super) fn check(matches: &ArgMatches) -> Result<(), Mistake> {
     let is_given = |wanted: &Wanted| is_given(matches, wanted);
+    let mut conflicts = CONFLICTS.iter();
+    if let Some(Conflict { of, with, why }) =
+        conflicts.find(|conflict| is_given(&conflict.of) && is_given(&conflict.with))
+    {
+        return Err(Mistake::Refused {
+            flag: Some(of.flag.to_owned()),
+            message: format!("{} cannot be with {}: {why}", of.shown(), with.shown()),
+        });
+    }
     let mut rules = IDLE_WITHOUT.iter().chain(&VAGUE_WITHOUT);
     let broken = rules.find(|rule| is_given(&rule.of) && !rule.one_of.iter().any(is_given));
     let Some(Rule { of, one_of }) = broken else {

@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum};
 use rooflut::sim::{LatencyLimits, Scheduling};
 
 use super::policy::PolicyArgs;
+use super::scenario::Scenario;
 use super::{DisaggregationArgs, SpeculationArgs, Target, TraceArgs, WorkloadArgs};
+use crate::error::Error;
 use crate::{goodput, value};
 
 const LENGTHS: &str = "\
@@ -54,12 +56,28 @@ pub(crate) struct RunArgs {
     /// Tell on standard error how far the simulation is, in simulated time; a terminal shows a bar anyway.
     #[arg(long, help_heading = "Output")]
     pub(crate) progress: bool,
-    /// Keys of the scenario that the command line replaces.
+    /// The scenario, once it is read.
     #[arg(skip)]
-    pub(crate) replaced: Vec<&'static str>,
+    pub(super) merged: Option<Scenario>,
     /// Whether `rooflut` was called alone, by somebody who may not know what it can do.
     #[arg(skip)]
     pub(crate) alone: bool,
+}
+
+impl RunArgs {
+    /// Keys of the scenario that the command line replaces.
+    pub(crate) fn replaced(&self) -> &[&'static str] {
+        let merged = self.merged.as_ref();
+        merged.map_or(&[], |scenario| &scenario.replaced)
+    }
+
+    /// What is wrong with the run, with the line of the scenario if it is about one.
+    pub(crate) fn place(&self, error: Error) -> Error {
+        match &self.merged {
+            Some(scenario) => scenario.place(error),
+            None => error,
+        }
+    }
 }
 
 /// Limits of the server, with the names and defaults of vLLM.

@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::Command;
+use rooflut::sim::SimError;
 use rooflut_scenario::Entry;
 
-use super::rules::{IDLE_WITHOUT, Rule, Wanted};
+use super::rules::{CONFLICTS, IDLE_WITHOUT, Rule, Wanted};
 use crate::error::Error;
 
 /// A command line that names a scenario.
@@ -16,7 +17,7 @@ pub(super) struct Given {
 }
 
 /// A scenario whose arguments are part of the command line.
-pub(super) struct Scenario {
+pub(crate) struct Scenario {
     path: PathBuf,
     entries: Vec<Entry>,
     /// Keys that the command line replaces, in the order of the file.
@@ -53,7 +54,9 @@ impl Given {
         let entries = read(&path)?;
         let given = flags(arguments.get(BEFORE..).unwrap_or_default());
         let run = command.find_subcommand("run").unwrap_or(command);
-        let is_replaced = |entry: &Entry| given.iter().any(|(flag, _)| excludes(run, entry, flag));
+        let is_replaced = |entry: &Entry| {
+            given.iter().any(|(flag, _)| excludes(run, entry, flag)) || cannot_be(entry, &given)
+        };
         let (mut out, kept): (Vec<Entry>, Vec<Entry>) =
             entries.iter().cloned().partition(is_replaced);
         let is_left = |wanted: &Wanted| in_file(&kept, wanted) || on_line(&given, wanted);
@@ -80,15 +83,50 @@ impl Given {
 impl Scenario {
     /// What is wrong, with the line of the flag if that is the scenario's.
     pub(super) fn refuse(&self, flag: Option<&str>, message: String) -> Error {
-        let mut entries = self.entries.iter();
-        match entries.find(|entry| Some(entry.key.flag().as_str()) == flag) {
-            Some(entry) => Error::Scenario {
-                path: self.path.clone(),
-                line: entry.line,
-                problem: message,
-            },
+        match flag.and_then(|flag| self.line(flag)) {
+            Some(line) => self.refused(line, message),
             None => Error::Arguments(message),
         }
+    }
+
+    /// The same of what is wrong with a run, as far as that is about a flag.
+    pub(super) fn place(&self, error: Error) -> Error {
+        let mut flags = flags_of(&error).iter();
+        match flags.find_map(|flag| self.line(flag)) {
+            Some(line) => self.refused(line, error.to_string()),
+            None => error,
+        }
+    }
+
+    /// The line of a flag.
+    fn line(&self, flag: &str) -> Option<u64> {
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|entry| entry.key.flag() == flag);
+        entry.map(|entry| entry.line)
+    }
+
+    fn refused(&self, line: u64, problem: String) -> Error {
+        Error::Scenario {
+            path: self.path.clone(),
+            line,
+            problem,
+        }
+    }
+}
+
+/// The flags that an error of a run is about: the first that is given is the one to correct.
+fn flags_of(error: &Error) -> &'static [&'static str] {
+    match error {
+        Error::UnknownSet { .. } => &["gpu"],
+        Error::Tp { .. } | Error::DoesNotFit { .. } => &["tp"],
+        Error::CachedPrompt { .. } => &["cached-prompt", "prompt"],
+        Error::LateArrival { .. } => &["rate"],
+        Error::DraftVocabulary { .. } => &["draft-model"],
+        Error::DraftContext { .. } => &["max-model-len"],
+        Error::Sim(SimError::BudgetBelowSequences { .. }) => {
+            &["max-num-batched-tokens", "max-num-seqs", "draft-tokens"]
+        }
+        _ => &[],
     }
 }
 
@@ -108,6 +146,15 @@ fn read(path: &Path) -> Result<Vec<Entry>, Error> {
 fn excludes(run: &Command, entry: &Entry, flag: &str) -> bool {
     let own = entry.key.flag();
     own == flag || refuses(run, &own, flag) || refuses(run, flag, &own)
+}
+
+/// Whether an entry cannot be together with what the command line gives, by [`CONFLICTS`].
+fn cannot_be(entry: &Entry, given: &[(String, Option<OsString>)]) -> bool {
+    let mut conflicts = CONFLICTS.iter();
+    conflicts.any(|conflict| {
+        let (of, with) = (&conflict.of, &conflict.with);
+        (is(entry, of) && on_line(given, with)) || (is(entry, with) && on_line(given, of))
+    })
 }
 
 /// Whether one flag says that it conflicts with another.

@@ -9,6 +9,7 @@
 pub(crate) mod imports;
 pub(crate) mod made_up;
 pub(crate) mod run_files;
+pub(crate) mod scenarios;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

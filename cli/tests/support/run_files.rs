@@ -63,6 +63,18 @@ pub(crate) const TIGHT: [&str; 7] = [
     "100",
 ];
 
+/// Two prefill servers, and two decode servers, instead of one for both.
+pub(crate) const POOLS: [&str; 8] = [
+    "--prefill-replicas",
+    "2",
+    "--decode-replicas",
+    "2",
+    "--link-bandwidth",
+    "10",
+    "--link-latency",
+    "50",
+];
+
 /// A trace for it.
 pub(crate) fn trace() -> String {
     let mut trace = "arrival_ms,prompt_tokens,output_tokens\n".to_owned();

@@ -1,10 +1,8 @@
 //! Requests that go from a prefill server to a decode server.
 
-use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
-use core::mem;
 
 use super::disaggregated::Disaggregated;
 use super::pool::{Left, Pool};
@@ -22,26 +20,29 @@ pub(super) struct TwoStages<'r, M, S, O> {
     decode: Pool<O>,
     /// When the link of each prefill server has sent what it has to.
     links_free_ns: Vec<u64>,
-    /// Requests between their arrival and their end, by place.
-    under_way: BTreeMap<usize, UnderWay>,
-    /// When KV entries arrive, and of which request.
-    deliveries: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Output tokens of the requests at the prefill servers, which know all else of them: by place.
+    outputs: BTreeMap<usize, u32>,
+    /// Requests whose KV entries are on their way, by when these arrive and by place.
+    deliveries: BTreeMap<(u64, usize), Request>,
+    /// The past of the requests whose prompts are computed, by place.
+    prefilled: BTreeMap<usize, Prefilled>,
     /// What is counted of requests.
     served: Totals,
     source: &'r mut S,
     observer: &'r mut O,
 }
 
-/// A request that has arrived.
+/// What a decode server does not know of a request. It holds the rest: under overload most requests may wait
+/// there, and each is held once.
 #[derive(Debug)]
-struct UnderWay {
-    request: Request,
-    /// The ids that a trace gives its tokens, and how many tokens one stands for.
-    listed: (Vec<u64>, u32),
-    /// What became of it on the prefill server.
-    prefill: Timing,
-    /// When its KV entries were at the decode servers.
-    delivered_ns: u64,
+struct Prefilled {
+    arrival_ns: u64,
+    at_engine_ns: u64,
+    scheduled_ns: u64,
+    prefilled_ns: u64,
+    cached_prompt_tokens: u32,
+    preemptions: u32,
+    replica: u32,
 }
 
 /// What happens next.
@@ -77,8 +78,9 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             prefill: Pool::new(prefill.config, prompts, *router, 0, feeds_back),
             decode: Pool::new(decode.config, outputs, *router, prompts, feeds_back),
             links_free_ns: vec![0; prompts as usize],
-            under_way: BTreeMap::new(),
-            deliveries: BinaryHeap::new(),
+            outputs: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
+            prefilled: BTreeMap::new(),
             served: Totals::default(),
             source,
             observer,
@@ -143,7 +145,7 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
         let prefill = self.prefill.next(None);
         let events = [
             self.source.next_arrival_ns().map(at_engine),
-            (self.deliveries.peek()).map(|&Reverse((ns, _))| (ns, Next::Delivery)),
+            (self.deliveries.keys().next()).map(|&(ns, _)| (ns, Next::Delivery)),
             prefill.map(|(ns, replica)| (ns, Next::Prefill(replica))),
         ];
         events.into_iter().flatten().min()
@@ -175,73 +177,73 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             ..request
         };
         self.prefill.push(place, prompt, ids, tokens);
-        let under_way = UnderWay {
-            request,
-            listed: (ids.to_vec(), tokens),
-            prefill: Timing::default(),
-            delivered_ns: 0,
-        };
-        self.under_way.insert(place, under_way);
+        self.outputs.insert(place, request.output_tokens);
     }
 
     /// A prefill server is done with a request: its KV entries go over the link.
     fn prefilled(&mut self, left: &Left) {
-        let timing = match left.record.outcome {
-            Outcome::Completed(timing) => timing,
-            Outcome::Rejected(reason) => {
-                if let Some(under_way) = self.under_way.remove(&left.place) {
-                    self.reject(left.place, under_way.request, reason, left.at_ns);
-                }
-                return;
-            }
-        };
-        let (Some(under_way), Some(free_ns)) = (
-            self.under_way.get_mut(&left.place),
+        let place = left.place;
+        let (Some(output_tokens), Some(free_ns)) = (
+            self.outputs.remove(&place),
             self.links_free_ns.get_mut(left.replica),
         ) else {
             return;
         };
-        under_way.prefill = timing;
+        let request = Request {
+            output_tokens,
+            ..left.record.request
+        };
+        let timing = match left.record.outcome {
+            Outcome::Completed(timing) => timing,
+            Outcome::Rejected(reason) => return self.reject(place, request, reason, left.at_ns),
+        };
         let link = &self.servers.link;
-        let occupied_ns = link.occupied_ns(under_way.request.prompt_tokens);
+        let occupied_ns = link.occupied_ns(request.prompt_tokens);
         *free_ns = timing.finish_ns.max(*free_ns).saturating_add(occupied_ns);
-        under_way.delivered_ns = free_ns.saturating_add(link.latency_ns());
-        let delivered_ns = under_way.delivered_ns;
+        let delivered_ns = free_ns.saturating_add(link.latency_ns());
         let stages = &mut self.served.stages;
         stages.transfers += 1;
         stages.link_ns += u128::from(occupied_ns);
         stages.transfer_ns += u128::from(delivered_ns - timing.finish_ns);
-        self.deliveries.push(Reverse((delivered_ns, left.place)));
+        self.deliveries.insert((delivered_ns, place), request);
+        let prefilled = Prefilled {
+            arrival_ns: request.arrival_ns,
+            at_engine_ns: timing.at_engine_ns,
+            scheduled_ns: timing.scheduled_ns,
+            prefilled_ns: timing.finish_ns,
+            cached_prompt_tokens: request.cached_prompt_tokens,
+            preemptions: timing.preemptions,
+            replica: timing.replica,
+        };
+        self.prefilled.insert(place, prefilled);
     }
 
     /// The KV entries of a request have come.
     fn deliver(&mut self) {
-        let Some(Reverse((arrival_ns, place))) = self.deliveries.pop() else {
+        let Some(((arrival_ns, place), request)) = self.deliveries.pop_first() else {
             return;
         };
-        if let Some(under_way) = self.under_way.get_mut(&place) {
-            let request = Request {
-                arrival_ns,
-                // Their blocks are the decode server's own.
-                cached_prompt_tokens: 0,
-                ..under_way.request
-            };
-            let (ids, tokens) = mem::take(&mut under_way.listed);
-            self.decode.push(place, request, &ids, tokens);
-        }
+        let (ids, tokens) = self.source.listed(&request);
+        let request = Request {
+            arrival_ns,
+            // Their blocks are the decode server's own.
+            cached_prompt_tokens: 0,
+            ..request
+        };
+        self.decode.push(place, request, ids, tokens);
     }
 
     /// A decode server is done with a request.
     fn decoded(&mut self, left: &Left) {
-        let Some(under_way) = self.under_way.remove(&left.place) else {
+        let Some(prefilled) = self.prefilled.remove(&left.place) else {
             return;
         };
-        let UnderWay {
-            request,
-            prefill,
-            delivered_ns,
-            ..
-        } = under_way;
+        let delivered_ns = left.record.request.arrival_ns;
+        let request = Request {
+            arrival_ns: prefilled.arrival_ns,
+            cached_prompt_tokens: prefilled.cached_prompt_tokens,
+            ..left.record.request
+        };
         let decode = match left.record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(reason) => {
@@ -249,15 +251,15 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             }
         };
         let handover = Handover {
-            prefill_replica: prefill.replica,
-            prefilled_ns: prefill.finish_ns,
+            prefill_replica: prefilled.replica,
+            prefilled_ns: prefilled.prefilled_ns,
             delivered_ns,
             scheduled_ns: decode.scheduled_ns,
         };
         let timing = Timing {
-            at_engine_ns: prefill.at_engine_ns,
-            scheduled_ns: prefill.scheduled_ns,
-            preemptions: prefill.preemptions + decode.preemptions,
+            at_engine_ns: prefilled.at_engine_ns,
+            scheduled_ns: prefilled.scheduled_ns,
+            preemptions: prefilled.preemptions + decode.preemptions,
             handover: Some(handover),
             ..decode
         };
