@@ -29,76 +29,32 @@ pub(super) struct Rule {
     pub(super) one_of: &'static [Wanted],
 }
 
+const fn needs(of: Wanted, one_of: &'static [Wanted]) -> Rule {
+    Rule { of, one_of }
+}
+
 /// Flags that mean nothing without another: they go with it.
 pub(super) const IDLE_WITHOUT: [Rule; 8] = [
-    Rule {
-        of: any("burstiness"),
-        one_of: &[exactly("arrival", "gamma")],
-    },
-    Rule {
-        of: any("think-time"),
-        one_of: &[any("users"), any("turns")],
-    },
-    Rule {
-        of: any("trace-format"),
-        one_of: &[any("trace")],
-    },
-    Rule {
-        of: any("where"),
-        one_of: &[any("trace")],
-    },
-    Rule {
-        of: any("acceptance"),
-        one_of: &[any("draft-tokens")],
-    },
-    Rule {
-        of: any("draft-model"),
-        one_of: &[any("draft-tokens")],
-    },
-    Rule {
-        of: any("link-bandwidth"),
-        one_of: &[any("prefill-replicas")],
-    },
-    Rule {
-        of: any("link-latency"),
-        one_of: &[any("prefill-replicas")],
-    },
+    needs(any("burstiness"), &[exactly("arrival", "gamma")]),
+    needs(any("think-time"), &[any("users"), any("turns")]),
+    needs(any("trace-format"), &[any("trace")]),
+    needs(any("where"), &[any("trace")]),
+    needs(any("acceptance"), &[any("draft-tokens")]),
+    needs(any("draft-model"), &[any("draft-tokens")]),
+    needs(any("link-bandwidth"), &[any("prefill-replicas")]),
+    needs(any("link-latency"), &[any("prefill-replicas")]),
 ];
 
 /// Flags that do not say enough without another.
 const VAGUE_WITHOUT: [Rule; 8] = [
-    Rule {
-        of: exactly("arrival", "gamma"),
-        one_of: &[any("burstiness")],
-    },
-    Rule {
-        of: any("turns"),
-        one_of: &[any("think-time"), any("users")],
-    },
-    Rule {
-        of: any("draft-tokens"),
-        one_of: &[any("draft-model")],
-    },
-    Rule {
-        of: any("draft-tokens"),
-        one_of: &[any("acceptance")],
-    },
-    Rule {
-        of: any("decode-replicas"),
-        one_of: &[any("prefill-replicas")],
-    },
-    Rule {
-        of: any("prefill-replicas"),
-        one_of: &[any("decode-replicas")],
-    },
-    Rule {
-        of: any("prefill-replicas"),
-        one_of: &[any("link-bandwidth")],
-    },
-    Rule {
-        of: any("prefill-replicas"),
-        one_of: &[any("link-latency")],
-    },
+    needs(exactly("arrival", "gamma"), &[any("burstiness")]),
+    needs(any("turns"), &[any("think-time"), any("users")]),
+    needs(any("draft-tokens"), &[any("draft-model")]),
+    needs(any("draft-tokens"), &[any("acceptance")]),
+    needs(any("decode-replicas"), &[any("prefill-replicas")]),
+    needs(any("prefill-replicas"), &[any("decode-replicas")]),
+    needs(any("prefill-replicas"), &[any("link-bandwidth")]),
+    needs(any("prefill-replicas"), &[any("link-latency")]),
 ];
 
 /// Two flags that cannot be together.
