@@ -91,6 +91,15 @@ pub enum Error {
         /// The missing section.
         operation: &'static str,
     },
+    /// A `set.toml` has a section for an operation whose table is not there.
+    EmptySection {
+        /// The `set.toml`.
+        file: String,
+        /// The section.
+        operation: &'static str,
+        /// The file that is missing.
+        table: &'static str,
+    },
     /// A file in the folder that is not part of a set.
     UnknownFile {
         /// The file.
@@ -303,6 +312,15 @@ impl fmt::Display for Error {
                 f,
                 "{file}: expected a section [{operation}] with t0_us (the operation's launch time in \
                  microseconds; its smallest measured latency is a good start), found none; add it"
+            ),
+            Error::EmptySection {
+                file,
+                operation,
+                table,
+            } => write!(
+                f,
+                "{file}: section [{operation}] expects {table} beside it, found none; add the table, or \
+                 remove the section"
             ),
             Error::UnknownFile { file, expected } => write!(
                 f,

@@ -76,6 +76,11 @@ impl Files {
         &self.header
     }
 
+    /// Whether there is nothing but the `set.toml`.
+    pub(crate) fn has_no_table(&self) -> bool {
+        self.tables.is_empty()
+    }
+
     /// The table called `file`, if the set has it.
     pub(crate) fn table(&self, file: &str) -> Option<&Part> {
         let mut tables = self.tables.iter();

@@ -30,27 +30,20 @@ impl TableSet {
         let files = Files::read(path)?;
         let header = Header::parse(&TomlFile::of(files.header())?, gpus, taken)?;
         let gpu = &header.gpu;
-        let set = TableSet {
+        if files.has_no_table() {
+            return Err(Error::NoTable {
+                file: files.name().to_owned(),
+                expected: FILES.iter().copied().skip(1).collect(),
+            });
+        }
+        Ok(TableSet {
             gemm: Table::read(&files, gpu, header.gemm)?,
             prefill: Table::read(&files, gpu, header.prefill)?,
             decode: Table::read(&files, gpu, header.decode)?,
             allreduce: Table::read(&files, gpu, header.allreduce)?,
             moe: Table::read(&files, gpu, header.moe)?,
             header,
-        };
-        let empty = set.gemm.is_none()
-            && set.prefill.is_none()
-            && set.decode.is_none()
-            && set.allreduce.is_none()
-            && set.moe.is_none();
-        if empty {
-            Err(Error::NoTable {
-                file: files.name().to_owned(),
-                expected: FILES.iter().copied().skip(1).collect(),
-            })
-        } else {
-            Ok(set)
-        }
+        })
     }
 
     /// The name of the set.

@@ -41,7 +41,14 @@ impl<O: Operation> Table<O> {
         timing: Option<Timing>,
     ) -> Result<Option<Table<O>>, Error> {
         let Some(part) = files.table(O::FILE) else {
-            return Ok(None);
+            return match timing {
+                None => Ok(None),
+                Some(_) => Err(Error::EmptySection {
+                    file: files.header().name.clone(),
+                    operation: O::NAME,
+                    table: O::FILE,
+                }),
+            };
         };
         let timing = timing.ok_or_else(|| Error::NoTiming {
             file: files.header().name.clone(),

@@ -60,10 +60,11 @@ fn spellings_of_csv_do_not_matter() {
 #[test]
 fn spellings_of_toml_do_not_matter() {
     let expected = emitted(&csv(&ROWS));
+    let (gemm_only, _) = SET_TOML.split_once("[prefill]").unwrap();
     for toml in [
-        SET_TOML.replace('\n', "\r\n"),
-        format!("\u{feff}# A comment\n{SET_TOML}"),
-        SET_TOML.replace("t0_us = 5.0", "t0_us = 5"),
+        gemm_only.replace('\n', "\r\n"),
+        format!("\u{feff}# A comment\n{gemm_only}"),
+        gemm_only.replace("t0_us = 5.0", "t0_us = 5"),
     ] {
         let fixture = Fixture::gemm(&ROWS.join("\n")).file("set.toml", &toml);
         assert_eq!(fixture.expression(), expected, "{toml}");

@@ -8,6 +8,19 @@ use support::{Fixture, GEMM, GPUS, SET_TOML};
 const ROW: &str = "bf16,512,512,16,10\n";
 
 #[test]
+fn a_section_without_its_table_is_refused() {
+    let fixture = Fixture::gemm("bf16,512,512,1,9\n");
+    let text = "[gemm]\nt0_us = 5.0\n[moe]\nt0_us = 4.0\n";
+    let (head, _) = SET_TOML.split_once("[gemm]").unwrap();
+    let message = fixture.file("set.toml", format!("{head}{text}")).refusal();
+    assert_eq!(
+        message,
+        "set/set.toml: section [moe] expects moe.csv beside it, found none; add the table, or remove the \
+         section"
+    );
+}
+
+#[test]
 fn a_folder_without_set_toml_is_refused() {
     assert_eq!(
         Fixture::gemm(ROW).without("set.toml").refusal(),

@@ -87,9 +87,13 @@ fn the_fp8_table_relabelled_bf16_is_refused() {
     let gemm = std::fs::read_to_string(source.join("gemm.csv")).unwrap();
     let toml = std::fs::read_to_string(source.join("set.toml")).unwrap();
     let read = |gemm: &str| {
-        let fixture = Fixture::new()
+        let mut fixture = Fixture::new()
             .file("set.toml", &toml)
             .file("gemm.csv", gemm);
+        for table in ["attention_prefill.csv", "attention_decode.csv"] {
+            let text = std::fs::read_to_string(source.join(table)).unwrap();
+            fixture = fixture.file(table, text);
+        }
         read_set(&fixture.dir(), &gpus)
             .map(|_| ())
             .map_err(|e| e.to_string())

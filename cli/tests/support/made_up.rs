@@ -73,13 +73,12 @@ impl MadeUp {
 
     /// The same set in one file, and the lines before the first of its gemm.csv.
     pub(crate) fn as_one_file(&self) -> (String, u64) {
-        let text = format!(
-            "==> set.toml <==\n{SET_TOML}\n==> gemm.csv <==\n{}",
-            self.read("gemm.csv")
-        );
+        let header = SET_TOML.split("[prefill]").next().unwrap_or_default();
+        let gemm = self.read("gemm.csv");
+        let text = format!("==> set.toml <==\n{header}\n==> gemm.csv <==\n{gemm}");
         let path = self.folder.with_file_name("made-up.tables");
         fs::write(&path, text).expect("a file");
-        let before = SET_TOML.lines().count() as u64 + 3;
+        let before = header.lines().count() as u64 + 3;
         (path.to_str().expect("UTF-8").to_owned(), before)
     }
 

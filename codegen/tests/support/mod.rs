@@ -69,12 +69,12 @@ impl Fixture {
     }
 
     pub(crate) fn file(self, name: &str, contents: impl AsRef<[u8]>) -> Fixture {
-        std::fs::write(self.dir().join(name), contents).unwrap();
+        std::fs::write(self.folder().join(name), contents).unwrap();
         self
     }
 
     pub(crate) fn without(self, name: &str) -> Fixture {
-        std::fs::remove_file(self.dir().join(name)).unwrap();
+        std::fs::remove_file(self.folder().join(name)).unwrap();
         self
     }
 
@@ -84,7 +84,13 @@ impl Fixture {
         self.file("set.toml", SET_TOML.replace(from, to))
     }
 
+    /// The folder, its `set.toml` with the sections that its tables need.
     pub(crate) fn dir(&self) -> PathBuf {
+        self.leave_out_empty_sections();
+        self.folder()
+    }
+
+    fn folder(&self) -> PathBuf {
         self.temp.path().join("set")
     }
 
@@ -105,6 +111,34 @@ impl Fixture {
     /// What the set becomes.
     pub(crate) fn expression(&self) -> String {
         generate_expression(&self.dir(), GPUS).unwrap().to_string()
+    }
+
+    /// Sections of [`SET_TOML`] without a table become empty lines.
+    fn leave_out_empty_sections(&self) {
+        let path = self.folder().join("set.toml");
+        let Ok(mut text) = std::fs::read_to_string(&path) else {
+            return;
+        };
+        for (section, file) in [
+            ("gemm", "gemm.csv"),
+            ("prefill", "attention_prefill.csv"),
+            ("decode", "attention_decode.csv"),
+            ("allreduce", "allreduce.csv"),
+            ("moe", "moe.csv"),
+        ] {
+            let whole = format!("[{section}]\nt0_us = 5.0\n");
+            let (before, after) = match text.split_once(&whole) {
+                // One with more keys is to be refused for these.
+                Some((before, after)) if after.is_empty() || after.starts_with(['[', '\n']) => {
+                    (before, after)
+                }
+                _ => continue,
+            };
+            if !self.folder().join(file).exists() {
+                text = format!("{before}\n\n{after}");
+            }
+        }
+        std::fs::write(path, text).unwrap();
     }
 }
 
