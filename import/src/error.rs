@@ -74,6 +74,24 @@ pub enum Error {
         /// The columns and their values.
         columns: BTreeMap<String, BTreeSet<String>>,
     },
+    /// Rows of a device that is not the GPU that was asked for.
+    Device {
+        /// The GPU.
+        gpu: String,
+        /// The devices that rows are of, each with what would import its rows.
+        devices: Vec<(String, String)>,
+        /// The one of them that is the GPU.
+        meant: Option<String>,
+    },
+    /// Rows of several engine stacks.
+    Engines(Vec<String>),
+    /// A name of a format was explained that no row has.
+    DtypeName {
+        /// The name.
+        name: String,
+        /// The names that rows have.
+        known: Vec<String>,
+    },
     /// So many rows are faster than the GPU can be that GPU or format are in doubt.
     Implausible {
         /// What was measured.
@@ -199,11 +217,48 @@ impl fmt::Display for Error {
                 let example = first.and_then(|(column, values)| Some((column, values.first()?)));
                 match example {
                     Some((column, value)) => {
-                        write!(f, "; say which are meant, as with --where {column}={value}")
+                        let condition = quoted(&format!("{column}={value}"));
+                        write!(f, "; say which are meant, as with --where {condition}")
                     }
                     None => Ok(()),
                 }
             }
+            Error::Device {
+                gpu,
+                devices,
+                meant,
+            } => {
+                let names = devices.iter().map(|(device, _)| device.as_str());
+                write!(
+                    f,
+                    "device: expected rows of {gpu}, found rows of {}; ",
+                    listed(names, devices.len())
+                )?;
+                if let Some(meant) = meant {
+                    let condition = quoted(&format!("device={meant}"));
+                    return write!(f, "take those of {gpu} with --where {condition}");
+                }
+                for (index, (device, way_out)) in devices.iter().take(LISTED).enumerate() {
+                    let separator = if index == 0 { "" } else { "; " };
+                    write!(f, "{separator}rows of {device} need {way_out}")?;
+                    if devices.len() > 1 {
+                        let condition = quoted(&format!("device={device}"));
+                        write!(f, " and --where {condition}")?;
+                    }
+                }
+                Ok(())
+            }
+            Error::Engines(engines) => write!(
+                f,
+                "expected rows of one engine stack, found {}; take those of one with --where version=..., or \
+                 say with --engine what the set is of",
+                listed(engines.iter().map(String::as_str), engines.len())
+            ),
+            Error::DtypeName { name, known } => write!(
+                f,
+                "--dtype-name {name}: expected a name that a row has, one of {}, found no row with it",
+                listed(known.iter().map(String::as_str), known.len())
+            ),
             Error::Implausible {
                 operation,
                 impossible,
@@ -223,6 +278,9 @@ impl fmt::Display for Error {
                     false => write!(f, " (fitting: {})", names.join(", ")),
                 }
             }
+            Error::NothingLeft { left_out } if left_out.is_empty() => f.write_str(
+                "expected rows of measurements, found files without one, only headers; check SRC",
+            ),
             Error::NothingLeft { left_out } => {
                 f.write_str("expected rows that a table set can hold, found none: ")?;
                 let told: Vec<String> = left_out
@@ -243,6 +301,15 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>, count: usize) -> String {
         text.push_str(&format!(" and {} more", count - LISTED));
     }
     text
+}
+
+/// A value as a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+:,/".contains(c);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 impl std::error::Error for Error {}

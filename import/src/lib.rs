@@ -63,6 +63,7 @@ mod layouts;
 mod read;
 mod reading;
 mod report;
+mod said;
 mod set;
 mod sieve;
 mod table;
