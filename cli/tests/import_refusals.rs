@@ -193,7 +193,10 @@ fn a_set_is_not_called_as_one_of_the_librarys() {
     let src = fixture("blis");
     let arguments = [&["import", "blis", &src, dest][..], &SAID, &TREE].concat();
     let message = failure(&arguments);
-    assert!(message.contains("--name ("), "{message}");
+    assert!(
+        message.contains("that of DEST, h100, is the name of a built-in set"),
+        "{message}"
+    );
 }
 
 /// A folder with a table of GEMMs: lines of version, device and m.
@@ -290,4 +293,19 @@ fn files_of_a_header_only_have_no_rows() {
     let place = Place::new();
     let message = place.refused("aiconfigurator", path(&gemms(&[])), &SAID);
     assert!(message.contains("only headers"), "{message}");
+}
+
+#[test]
+fn a_pointer_of_git_lfs_is_no_table() {
+    let place = Place::new();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+    for name in ["gemm_perf.txt", "gemm_perf.parquet"] {
+        let src = TempDir::new().expect("a folder");
+        fs::write(src.path().join(name), pointer).expect("a file");
+        let message = place.refused("aiconfigurator", path(&src), &SAID);
+        assert!(
+            message.contains(name) && message.contains("`git lfs pull`"),
+            "{message}"
+        );
+    }
 }
