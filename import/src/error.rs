@@ -8,6 +8,7 @@ use rooflut_roofline::Dtype;
 
 use crate::asked::Asked;
 use crate::layout::Layout;
+use crate::told::{LISTED, listed, quoted, write_devices};
 
 /// Why an import gives nothing. Every message is one line.
 #[derive(Debug)]
@@ -113,9 +114,6 @@ pub enum Error {
     /// A data sheet that cannot be read.
     Sheet(rooflut_codegen::Error),
 }
-
-/// Values that a message lists.
-const LISTED: usize = 8;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -227,27 +225,7 @@ impl fmt::Display for Error {
                 gpu,
                 devices,
                 meant,
-            } => {
-                let names = devices.iter().map(|(device, _)| device.as_str());
-                write!(
-                    f,
-                    "device: expected rows of {gpu}, found rows of {}; ",
-                    listed(names, devices.len())
-                )?;
-                if let Some(meant) = meant {
-                    let condition = quoted(&format!("device={meant}"));
-                    return write!(f, "take those of {gpu} with --where {condition}");
-                }
-                for (index, (device, way_out)) in devices.iter().take(LISTED).enumerate() {
-                    let separator = if index == 0 { "" } else { "; " };
-                    write!(f, "{separator}rows of {device} need {way_out}")?;
-                    if devices.len() > 1 {
-                        let condition = quoted(&format!("device={device}"));
-                        write!(f, " and --where {condition}")?;
-                    }
-                }
-                Ok(())
-            }
+            } => write_devices(f, gpu, devices, meant.as_deref()),
             Error::Engines(engines) => write!(
                 f,
                 "expected rows of one engine stack, found {}; take those of one with --where version=..., or \
@@ -291,24 +269,6 @@ impl fmt::Display for Error {
             }
             Error::Sheet(error) => error.fmt(f),
         }
-    }
-}
-
-/// The first of some names.
-fn listed<'n>(names: impl Iterator<Item = &'n str>, count: usize) -> String {
-    let mut text = names.take(LISTED).collect::<Vec<_>>().join(", ");
-    if count > LISTED {
-        text.push_str(&format!(" and {} more", count - LISTED));
-    }
-    text
-}
-
-/// A value as a shell takes it for one word.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+:,/".contains(c);
-    match text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

@@ -67,6 +67,7 @@ mod said;
 mod set;
 mod sieve;
 mod table;
+mod told;
 
 pub use answers::{Answers, Condition, FloorRows, MeasuredGpu, Statistic};
 pub use asked::Asked;
