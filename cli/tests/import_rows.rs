@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use support::imports::{Place, SAID, counts, gemms, path};
+use support::imports::{Place, SAID, counts, fixture, gemms, path};
 use tempfile::TempDir;
 
 const H100: &str = "NVIDIA H100 80GB HBM3";
@@ -99,4 +99,48 @@ fn a_pointer_of_git_lfs_is_no_table() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn a_data_sheet_is_of_the_device_that_it_is_called_as() {
+    let place = Place::new();
+    let pcie = gemms(&[("0.24.0", "NVIDIA H100 PCIe", 8)]);
+    let sheet = pcie.path().join("sheet.toml");
+    let with = |name: &str| {
+        let toml = format!(
+            "[gpu]\nname = \"{name}\"\ndescription = \"H100 PCIe\"\nbf16_tflops = 756.0\n\
+             mem_bytes = 80000000000\nmem_bw_gb_per_s = 2000.0\nl2_bytes = 50000000\nsms = 114\n\
+             link_gb_per_s = 300.0\nsource = \"data sheet\"\n"
+        );
+        fs::write(&sheet, toml).expect("a file");
+    };
+    let said = [&["--gpu-sheet", sheet.to_str().expect("UTF-8")], &SAID[2..]].concat();
+    with("h200-pcie");
+    let message = place.refused("aiconfigurator", path(&pcie), &said);
+    assert!(message.contains("expected rows of h200-pcie"), "{message}");
+    with("h100-pcie");
+    let answer = place.import("aiconfigurator", path(&pcie), &said);
+    assert_eq!(counts(&answer, "gemm", ""), (1, 0));
+}
+
+#[test]
+fn names_of_formats_are_not_explained_where_no_file_has_any() {
+    let place = Place::new();
+    let said = [
+        &SAID[..],
+        &[
+            "--engine",
+            "vLLM",
+            "--dtype",
+            "bf16",
+            "--dtype-name",
+            "bogus=bf16",
+        ],
+    ]
+    .concat();
+    let message = place.refused("vidur", &fixture("vidur"), &said);
+    assert!(
+        message.contains("found no row that names a format"),
+        "{message}"
+    );
 }

@@ -232,6 +232,11 @@ impl fmt::Display for Error {
                  say with --engine what the set is of",
                 listed(engines.iter().map(String::as_str), engines.len())
             ),
+            Error::DtypeName { name, known } if known.is_empty() => write!(
+                f,
+                "--dtype-name {name}: expected a name that a row has, found no row that names a format; \
+                 say --dtype"
+            ),
             Error::DtypeName { name, known } => write!(
                 f,
                 "--dtype-name {name}: expected a name that a row has, one of {}, found no row with it",
