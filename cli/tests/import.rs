@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use support::imports::{Place, SAID, TREE, counts, fixture, has_finding};
-use support::{json, list, success, text};
+use support::{json, list, success, text, workspace};
 
 #[test]
 fn a_tree_of_blis_becomes_a_set_and_its_defects_are_told() {
@@ -85,6 +85,13 @@ fn people_see_what_became_of_all_rows() {
     ] {
         assert!(told.contains(part), "{told}");
     }
+    // The commands to try next do what they are said to do.
+    let dest = place.dest();
+    let dest = dest.to_str().expect("UTF-8");
+    let next = format!("rooflut tables check {dest}, then rooflut --tables {dest} tables\n");
+    assert!(told.ends_with(&next), "{told}");
+    success(&["tables", "check", dest]);
+    assert!(success(&["--tables", dest, "tables"]).contains("mine"));
 }
 
 #[test]
@@ -182,4 +189,27 @@ fn a_gpu_that_the_library_does_not_know_has_its_own_sheet() {
             .read("set.toml")
             .contains("\n[gpu]\nname = \"h100-nvl\"\n")
     );
+}
+
+#[test]
+fn files_whose_names_are_nearly_right_are_told() {
+    let place = Place::new();
+    let src = place.folder.path().join("mine.src");
+    fs::create_dir(&src).expect("a folder");
+    let gemm = fs::read(
+        workspace()
+            .join(fixture("aiconfigurator"))
+            .join("gemm_perf.txt"),
+    );
+    let gemm = gemm.expect("a table");
+    for name in ["gemm_perf.txt", "gemm_perf_v2.txt", "MoE.CSV", "notes.md"] {
+        fs::write(src.join(name), &gemm).expect("a file");
+    }
+    let answer = place.import("aiconfigurator", src.to_str().expect("UTF-8"), &SAID);
+    let told: Vec<&str> = list(&answer, "/not_imported")
+        .iter()
+        .map(|file| text(file, "/path"))
+        .filter_map(|path| path.rsplit('/').next())
+        .collect();
+    assert_eq!(told, ["MoE.CSV", "gemm_perf_v2.txt"]);
 }

@@ -193,5 +193,8 @@ fn a_set_is_not_called_as_one_of_the_librarys() {
     let src = fixture("blis");
     let arguments = [&["import", "blis", &src, dest][..], &SAID, &TREE].concat();
     let message = failure(&arguments);
-    assert!(message.contains("--name ("), "{message}");
+    assert!(
+        message.contains("that of DEST, h100, is the name of a built-in set"),
+        "{message}"
+    );
 }

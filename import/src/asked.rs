@@ -29,7 +29,8 @@ impl fmt::Display for Asked {
 pub(crate) struct Complete<'a> {
     pub(crate) name: &'a str,
     pub(crate) gpu: &'a MeasuredGpu,
-    pub(crate) engine: String,
+    /// `None` where the rows say it.
+    pub(crate) engine: Option<&'a str>,
     pub(crate) timing: &'a str,
     pub(crate) source: &'a str,
     pub(crate) license: &'a str,
@@ -69,12 +70,9 @@ pub(crate) fn complete<'a>(
             "of the set: lower-case letters, digits and hyphens",
         );
     }
-    let engine = answers.engine.clone().or_else(|| engine(layout, tables));
-    if engine.is_none() {
-        ask(
-            "--engine",
-            "the stack that ran the kernels, like \"vLLM 0.24.0: FlashAttention-3\"",
-        );
+    if answers.engine.is_none() && !says_engine(layout, tables, answers) {
+        let Asked { flag, meaning } = engine();
+        ask(&flag, &meaning);
     }
     if answers.timing.is_none() {
         ask(
@@ -94,18 +92,17 @@ pub(crate) fn complete<'a>(
             "of the measurement or of its publication, like 2026-01-31",
         );
     }
-    let complete = complete_of(answers, engine);
-    match complete {
+    match complete_of(answers) {
         Some(complete) if asked.is_empty() => Ok(complete),
         _ => Err(asked),
     }
 }
 
-fn complete_of(answers: &Answers, engine: Option<String>) -> Option<Complete<'_>> {
+fn complete_of(answers: &Answers) -> Option<Complete<'_>> {
     Some(Complete {
         name: answers.name.as_deref()?,
         gpu: answers.gpu.as_ref()?,
-        engine: engine?,
+        engine: answers.engine.as_deref(),
         timing: answers.timing.as_deref()?,
         source: answers.source.as_deref()?,
         license: answers.license.as_deref()?,
@@ -165,35 +162,25 @@ fn formats(
     asked
 }
 
-/// What AIConfigurator's tables say of the stack: `VLLM 0.24.0`.
-fn engine(layout: Layout, tables: &[&SourceTable]) -> Option<String> {
-    if layout != Layout::AiConfigurator {
-        return None;
-    }
-    let mut stacks = BTreeSet::new();
-    for table in tables {
-        let header = table.header.as_deref()?;
-        let place = |column: &str| header.iter().position(|name| name == column);
-        let (Some(framework), Some(version)) = (place("framework"), place("version")) else {
-            continue;
+/// Whether tables name the stack: AIConfigurator's do.
+fn says_engine(layout: Layout, tables: &[&SourceTable], answers: &Answers) -> bool {
+    tables.iter().any(|table| {
+        let Content::Table { operation, .. } = layout.content(&table.path) else {
+            return false;
         };
-        for row in &table.rows {
-            if let (Some(framework), Some(version)) =
-                (row.cells.get(framework), row.cells.get(version))
-            {
-                // Rows of one stack follow each other: most are known already.
-                let stack = (framework, version);
-                if !stacks.contains(&stack) {
-                    stacks.insert(stack);
-                }
-            }
-        }
+        let header = table.header.as_deref().or(answers.header_of(operation));
+        let has = |column: &str| header.unwrap_or_default().iter().any(|name| name == column);
+        layout == Layout::AiConfigurator && has("framework") && has("version")
+    })
+}
+
+/// The question for the stack.
+pub(crate) fn engine() -> Asked {
+    Asked {
+        flag: "--engine".to_owned(),
+        meaning: "the stack that ran the kernels, like \"vLLM 0.24.0: FlashAttention-3\""
+            .to_owned(),
     }
-    let stacks: Vec<String> = stacks
-        .iter()
-        .map(|(framework, version)| format!("{framework} {version}"))
-        .collect();
-    (!stacks.is_empty()).then(|| stacks.join(", "))
 }
 
 #[cfg(test)]
@@ -254,8 +241,6 @@ mod tests {
                 "--date"
             ]
         );
-        let engine = engine(Layout::AiConfigurator, &[&tables[0]]);
-        assert_eq!(engine.as_deref(), Some("VLLM 0.24.0"));
         let tables = [table(
             "custom_allreduce_perf.txt",
             "num_gpus,message_size,latency\n2,1,1\n",

@@ -8,6 +8,7 @@ use rooflut_roofline::Dtype;
 
 use crate::asked::Asked;
 use crate::layout::Layout;
+use crate::told::{LISTED, listed, quoted, write_devices};
 
 /// Why an import gives nothing. Every message is one line.
 #[derive(Debug)]
@@ -74,6 +75,24 @@ pub enum Error {
         /// The columns and their values.
         columns: BTreeMap<String, BTreeSet<String>>,
     },
+    /// Rows of a device that is not the GPU that was asked for.
+    Device {
+        /// The GPU.
+        gpu: String,
+        /// The devices that rows are of, each with what would import its rows.
+        devices: Vec<(String, String)>,
+        /// The one of them that is the GPU.
+        meant: Option<String>,
+    },
+    /// Rows of several engine stacks.
+    Engines(Vec<String>),
+    /// A name of a format was explained that no row has.
+    DtypeName {
+        /// The name.
+        name: String,
+        /// The names that rows have.
+        known: Vec<String>,
+    },
     /// So many rows are faster than the GPU can be that GPU or format are in doubt.
     Implausible {
         /// What was measured.
@@ -95,9 +114,6 @@ pub enum Error {
     /// A data sheet that cannot be read.
     Sheet(rooflut_codegen::Error),
 }
-
-/// Values that a message lists.
-const LISTED: usize = 8;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -199,11 +215,33 @@ impl fmt::Display for Error {
                 let example = first.and_then(|(column, values)| Some((column, values.first()?)));
                 match example {
                     Some((column, value)) => {
-                        write!(f, "; say which are meant, as with --where {column}={value}")
+                        let condition = quoted(&format!("{column}={value}"));
+                        write!(f, "; say which are meant, as with --where {condition}")
                     }
                     None => Ok(()),
                 }
             }
+            Error::Device {
+                gpu,
+                devices,
+                meant,
+            } => write_devices(f, gpu, devices, meant.as_deref()),
+            Error::Engines(engines) => write!(
+                f,
+                "expected rows of one engine stack, found {}; take those of one with --where version=..., or \
+                 say with --engine what the set is of",
+                listed(engines.iter().map(String::as_str), engines.len())
+            ),
+            Error::DtypeName { name, known } if known.is_empty() => write!(
+                f,
+                "--dtype-name {name}: expected a name that a row has, found no row that names a format; \
+                 say --dtype"
+            ),
+            Error::DtypeName { name, known } => write!(
+                f,
+                "--dtype-name {name}: expected a name that a row has, one of {}, found no row with it",
+                listed(known.iter().map(String::as_str), known.len())
+            ),
             Error::Implausible {
                 operation,
                 impossible,
@@ -223,6 +261,9 @@ impl fmt::Display for Error {
                     false => write!(f, " (fitting: {})", names.join(", ")),
                 }
             }
+            Error::NothingLeft { left_out } if left_out.is_empty() => f.write_str(
+                "expected rows of measurements, found files without one, only headers; check SRC",
+            ),
             Error::NothingLeft { left_out } => {
                 f.write_str("expected rows that a table set can hold, found none: ")?;
                 let told: Vec<String> = left_out
@@ -234,15 +275,6 @@ impl fmt::Display for Error {
             Error::Sheet(error) => error.fmt(f),
         }
     }
-}
-
-/// The first of some names.
-fn listed<'n>(names: impl Iterator<Item = &'n str>, count: usize) -> String {
-    let mut text = names.take(LISTED).collect::<Vec<_>>().join(", ");
-    if count > LISTED {
-        text.push_str(&format!(" and {} more", count - LISTED));
-    }
-    text
 }
 
 impl std::error::Error for Error {}

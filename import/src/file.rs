@@ -82,15 +82,6 @@ impl<'a> File<'a> {
         })
     }
 
-    /// What a column `device` says.
-    pub(crate) fn devices(&self) -> BTreeSet<&'a str> {
-        let place = self.header.iter().position(|name| name == "device");
-        let rows = self.table.rows.iter();
-        place.map_or_else(BTreeSet::new, |place| {
-            rows.filter_map(|row| row.cells.get(place)).collect()
-        })
-    }
-
     /// The columns that are not read.
     pub(crate) fn ignored(&self) -> Vec<String> {
         let unread = |name: &&String| !self.columns.read().any(|column| column == *name);
@@ -192,4 +183,35 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
         });
     }
     Ok(())
+}
+
+/// An explained name of a format that no row has.
+///
+/// # Errors
+/// [`Error::DtypeName`].
+pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result<(), Error> {
+    if answers.dtype_names.is_empty() {
+        return Ok(());
+    }
+    let mut names = BTreeSet::new();
+    for file in files {
+        let is_read = |name: &String| file.columns.read().any(|column| column == name);
+        let header = file.header.iter().enumerate();
+        let columns = header.filter(|(_, name)| name.ends_with("dtype") && is_read(name));
+        for (place, _) in columns {
+            let rows = file.table.rows.iter();
+            names.extend(rows.filter_map(|row| row.cells.get(place)));
+        }
+    }
+    let unused = answers
+        .dtype_names
+        .iter()
+        .find(|(name, _)| !names.contains(name.as_str()));
+    match unused {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::DtypeName {
+            name: name.clone(),
+            known: names.into_iter().map(str::to_owned).collect(),
+        }),
+    }
 }

@@ -1,7 +1,5 @@
 //! What a reader of a set has to know of the files that it was made of.
 
-use std::collections::BTreeSet;
-
 use rooflut_codegen::OperationKind;
 use rooflut_roofline::Gpu;
 
@@ -40,7 +38,7 @@ impl Findings {
     }
 
     /// What shows before any row is judged.
-    pub(crate) fn of_files(&mut self, files: &[File<'_>], read: &Readings, gpu: &Gpu) {
+    pub(crate) fn of_files(&mut self, files: &[File<'_>], read: &Readings) {
         for (index, file) in files.iter().enumerate() {
             let path = &file.table.path;
             if file.table.header.is_none() {
@@ -55,22 +53,6 @@ impl Findings {
                 let text = format!("{path} has {} blocks, each with a header", blocks + 1);
                 self.add(file.operation, "repeated header", text);
             }
-        }
-        let devices: BTreeSet<&str> = files.iter().flat_map(File::devices).collect();
-        let strangers: Vec<&str> = devices
-            .into_iter()
-            .filter(|device| !device.to_ascii_lowercase().contains(gpu.name))
-            .collect();
-        if !strangers.is_empty() {
-            self.0.push(Finding {
-                operation: "",
-                defect: "device",
-                text: format!(
-                    "the files say {}, the set {}: check --gpu",
-                    strangers.join(", "),
-                    gpu.name
-                ),
-            });
         }
     }
 

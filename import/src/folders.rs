@@ -12,47 +12,48 @@ pub(crate) fn foreign(
     paths: &[&str],
     answers: &Answers,
 ) -> Result<BTreeMap<String, String>, Vec<Asked>> {
-    if !answers.folders.is_empty() {
-        let is_meant = |path: &str| {
-            let mut folders = path.split('/');
-            folders.any(|folder| answers.folders.iter().any(|meant| meant == folder))
-        };
-        let others = paths.iter().filter(|path| !is_meant(path));
-        let why = |path: &&str| ((*path).to_owned(), "below no folder of --folder".to_owned());
-        return Ok(others.map(why).collect());
+    let is_named = |path: &str| {
+        let mut folders = path.split('/');
+        folders.any(|folder| answers.folders.iter().any(|named| named == folder))
+    };
+    let unnamed = |path: &str| (path.to_owned(), "below no folder of --folder".to_owned());
+    if !answers.folders.is_empty() && !paths.iter().any(|path| is_named(path)) {
+        return Ok(paths.iter().map(|path| unnamed(path)).collect());
     }
-    let mut groups = BTreeMap::<&str, BTreeSet<&str>>::new();
-    let of_paths: Vec<(&str, &str, &str)> = paths
-        .iter()
-        .filter_map(|path| Some((*path, group(layout, path), gpu_folder(layout, path)?)))
-        .collect();
-    for (_, group, folder) in &of_paths {
-        groups.entry(group).or_default().insert(folder);
+    let mut groups = BTreeMap::<&str, Vec<&str>>::new();
+    for path in paths {
+        groups.entry(group(layout, path)).or_default().push(path);
     }
     let gpu = answers.gpu.as_ref().map(|gpu| gpu.gpu().name);
     let mut asked = Vec::new();
     let mut foreign = BTreeMap::new();
-    for (group, folders) in groups {
+    for (group, paths) in groups {
+        if paths.iter().any(|path| is_named(path)) {
+            let others = paths.iter().filter(|path| !is_named(path));
+            foreign.extend(others.map(|path| unnamed(path)));
+            continue;
+        }
+        let of_paths: Vec<(&str, &str)> = paths
+            .iter()
+            .filter_map(|path| Some((*path, gpu_folder(layout, path)?)))
+            .collect();
+        let folders: BTreeSet<&str> = of_paths.iter().map(|(_, folder)| *folder).collect();
         match meant(&folders, gpu) {
             Some(meant) => {
-                let others = of_paths
-                    .iter()
-                    .filter(|(_, of, folder)| *of == group && *folder != meant);
-                foreign.extend(others.map(|(path, _, folder)| {
-                    (
-                        (*path).to_owned(),
-                        format!("of another GPU (folder {folder})"),
-                    )
+                let others = of_paths.iter().filter(|(_, folder)| *folder != meant);
+                foreign.extend(others.map(|(path, folder)| {
+                    let why = format!("of another GPU (folder {folder})");
+                    ((*path).to_owned(), why)
                 }));
             }
             // Without a GPU there is nothing to compare with; it is asked for first.
-            None if gpu.is_none() => {}
+            None if gpu.is_none() || folders.is_empty() => {}
             None => {
                 let names: Vec<&str> = folders.into_iter().collect();
                 asked.push(Asked {
                     flag: "--folder".to_owned(),
                     meaning: format!(
-                        "which files are of this GPU: the tree has {}",
+                        "which files are of this GPU: {group} has {}",
                         names.join(", ")
                     ),
                 });
@@ -89,12 +90,13 @@ fn is_kind(folder: &str) -> bool {
     )
 }
 
-/// Files whose folders are named alike: Vidur names GPUs for kernels, nodes for collectives.
+/// Where files are whose folders are named alike: Vidur names GPUs for kernels, nodes for collectives.
 fn group(layout: Layout, path: &str) -> &'static str {
     let has = |name: &str| path.split('/').any(|folder| folder == name);
     match layout {
-        Layout::Vidur if has("network") => "network",
-        _ => "",
+        Layout::Vidur if has("network") => "network/",
+        Layout::Vidur => "compute/",
+        _ => "the tree",
     }
 }
 
@@ -171,6 +173,27 @@ mod tests {
         ];
         let found = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap();
         assert_eq!(found.into_keys().collect::<Vec<_>>(), [tree[1], tree[3]]);
+    }
+
+    #[test]
+    fn a_folder_is_named_for_each_group() {
+        let tree = [
+            "compute/a100/m/mlp.csv",
+            "compute/a40/m/mlp.csv",
+            "network/a100_dgx/all_reduce.csv",
+            "network/a100_pair/all_reduce.csv",
+        ];
+        let asked = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap_err();
+        let meanings: Vec<&str> = asked.iter().map(|asked| asked.meaning.as_str()).collect();
+        assert_eq!(
+            meanings,
+            ["which files are of this GPU: network/ has a100_dgx, a100_pair"]
+        );
+        // The other group is still that of the GPU.
+        let found = foreign(Layout::Vidur, &tree, &answers("a100", &["a100_dgx"])).unwrap();
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), [tree[1], tree[3]]);
+        let none = foreign(Layout::Vidur, &tree, &answers("a100", &["h100"])).unwrap();
+        assert_eq!(none.len(), 4);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rooflut_roofline::Gpu;
 
 use crate::Error;
 use crate::answers::Answers;
-use crate::asked::{self, Asked};
+use crate::asked::{self, Asked, Complete};
 use crate::defects::variants;
 use crate::file::{self, File};
 use crate::findings::{About, Findings};
@@ -16,6 +16,7 @@ use crate::layout::{Content, Heads, Layout};
 use crate::read::{self, Readings};
 use crate::reading::{LeftOut, Reason};
 use crate::report::{FileRead, LeftOutRows, NotImported, ReasonCount, Report, TableCount, ranges};
+use crate::said;
 use crate::set::{self, SetFile};
 use crate::sieve::Sieve;
 use crate::table::SourceTable;
@@ -68,10 +69,17 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
         .map(|(table, operation, heads)| File::try_new(layout, table, *operation, *heads, answers))
         .collect::<Result<Vec<_>, Error>>()?;
     file::check_conditions(&files, answers)?;
+    file::check_dtype_names(&files, answers)?;
     let mut read = read::read(layout, &files, answers);
     let gpu = complete.gpu.gpu();
     let mut findings = Findings::default();
-    findings.of_files(&files, &read, gpu);
+    findings.of_files(&files, &read);
+    said::check_devices(
+        &files,
+        read.readings.values().flatten(),
+        complete.gpu,
+        known,
+    )?;
     for (operation, readings) in std::mem::take(&mut read.readings) {
         let mut sieve = Sieve {
             operation,
@@ -121,10 +129,27 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
             left_out: left_out.collect(),
         });
     }
+    let engine = engine(&complete, &files, &read)?;
     Ok(Import {
-        files: set::files(&complete, answers, &read.readings),
+        files: set::files(&complete, &engine, answers, &read.readings),
         report,
     })
+}
+
+/// The stack that was given, or else the one that the rows of the set name.
+fn engine(complete: &Complete<'_>, files: &[File<'_>], read: &Readings) -> Result<String, Error> {
+    if let Some(given) = complete.engine {
+        return Ok(given.to_owned());
+    }
+    let mut engines = said::engines(files, read.readings.values().flatten());
+    match (engines.pop(), engines.is_empty()) {
+        (None, _) => Err(Error::Asked(vec![asked::engine()])),
+        (Some(only), true) => Ok(only),
+        (Some(last), false) => {
+            engines.push(last);
+            Err(Error::Engines(engines))
+        }
+    }
 }
 
 /// The files of a source by what becomes of them.

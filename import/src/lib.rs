@@ -63,9 +63,11 @@ mod layouts;
 mod read;
 mod reading;
 mod report;
+mod said;
 mod set;
 mod sieve;
 mod table;
+mod told;
 
 pub use answers::{Answers, Condition, FloorRows, MeasuredGpu, Statistic};
 pub use asked::Asked;

@@ -32,13 +32,14 @@ pub(crate) fn file_name(operation: OperationKind) -> &'static str {
 /// The files of a set with these rows.
 pub(crate) fn files(
     complete: &Complete<'_>,
+    engine: &str,
     answers: &Answers,
     readings: &BTreeMap<OperationKind, Vec<Reading>>,
 ) -> Vec<SetFile> {
     let tables = readings.iter().filter(|(_, rows)| !rows.is_empty());
     let mut files = vec![SetFile {
         name: "set.toml",
-        text: set_toml(complete, answers, readings),
+        text: set_toml(complete, engine, answers, readings),
     }];
     files.extend(tables.map(|(operation, rows)| SetFile {
         name: file_name(*operation),
@@ -49,6 +50,7 @@ pub(crate) fn files(
 
 fn set_toml(
     complete: &Complete<'_>,
+    engine: &str,
     answers: &Answers,
     readings: &BTreeMap<OperationKind, Vec<Reading>>,
 ) -> String {
@@ -61,7 +63,7 @@ fn set_toml(
     if let MeasuredGpu::Known(gpu) = complete.gpu {
         key("gpu", gpu.name);
     }
-    key("engine", &complete.engine);
+    key("engine", engine);
     key("timing", complete.timing);
     key("source", complete.source);
     key("license", complete.license);

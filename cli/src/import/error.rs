@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub(crate) enum ImportError {
     /// The files do not make a set.
     Files(rooflut_import::Error),
+    /// A file that stands for another, in Git LFS.
+    LfsPointer { path: PathBuf },
     /// A file that this program was built without a reader for.
     #[cfg_attr(feature = "parquet", expect(dead_code, reason = "there is a reader"))]
     NoParquet { path: PathBuf },
@@ -30,6 +32,12 @@ impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ImportError::Files(error) => error.fmt(f),
+            ImportError::LfsPointer { path } => write!(
+                f,
+                "{}: expected a table, found a pointer of Git LFS that stands for it; fetch the table with \
+                 `git lfs pull` in its repository",
+                path.display()
+            ),
             ImportError::NoParquet { path } => write!(
                 f,
                 "{}: this rooflut was built without a reader of parquet; build it with `cargo install \

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let answers = answers(&args.from, set, destination.name())?;
     let source = source::read(layout, &set.src, &set.skip)?;
     let import = import(&source, &answers, &gpus::ALL)
-        .map_err(|error| Error::Import(ImportError::Files(error)))?;
+        .map_err(|error| with_name(error, destination.name()))?;
     destination.write(&import.files, &import.report.to_string())?;
     match args.json {
         true => output::as_json(&import.report, &import.files, &set.dest),
@@ -106,6 +106,20 @@ fn given_name(name: &str) -> Result<String, Error> {
 
 fn is_built_in(name: &str) -> bool {
     sets::ALL.into_iter().any(|set| set.name == name)
+}
+
+/// Where a name is asked for: why the folder's is none.
+fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
+    if let rooflut_import::Error::Asked(asked) = &mut error {
+        let why = match is_built_in(folder) {
+            true => "the name of a built-in set",
+            false => "none that a set may have",
+        };
+        for asked in asked.iter_mut().filter(|asked| asked.flag == "--name") {
+            asked.meaning = format!("{}; that of DEST, {folder}, is {why}", asked.meaning);
+        }
+    }
+    Error::Import(ImportError::Files(error))
 }
 
 /// The name of the folder, if a set may be called so.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use rooflut::table::sets;
 use rooflut_import::{Report, SetFile};
 use serde::Serialize;
 
@@ -56,21 +55,11 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     }
     text.push('\n');
     text.push_str(&counts(report).render(2));
-    let tables = files
-        .iter()
-        .map(|file| file.name)
-        .find(|name| name.ends_with(".csv"));
-    if let Some(table) = tables {
-        let known = sets::ALL.into_iter().map(|set| set.name);
-        let gpu = known
-            .clone()
-            .find(|name| *name == report.gpu)
-            .unwrap_or("h100");
-        text.push_str(&format!(
-            "\n{REPORT} has every row that was left out. Try next: rooflut tables score {} --gpu {gpu}\n",
-            dest.join(table).display()
-        ));
-    }
+    let dest = dest.display();
+    text.push_str(&format!(
+        "\n{REPORT} has every row that was left out. Try next: rooflut tables check {dest}, then \
+         rooflut --tables {dest} tables\n"
+    ));
     text
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rooflut_import::{Content, Layout, NotImported, Source, SourceTable};
@@ -32,7 +33,7 @@ pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source
     for (path, inside) in found {
         let named = format!("{above}{inside}");
         let content = layout.content(&named);
-        if content == Content::Unknown {
+        if content == Content::Unknown && !is_table(&path) {
             continue;
         }
         let mut leave = |why: &str| {
@@ -46,6 +47,10 @@ pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source
             leave("left out by --skip");
             continue;
         }
+        if content == Content::Unknown {
+            leave("its name is of no table of this layout");
+            continue;
+        }
         match (table(&path, &named), content) {
             (Ok(table), _) => source.tables.push(table),
             // What is not imported anyway need not be readable.
@@ -54,6 +59,14 @@ pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source
         }
     }
     Ok(source)
+}
+
+/// Whether a file may be a table whose name is only nearly right.
+fn is_table(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    ["csv", "txt", "parquet"]
+        .iter()
+        .any(|name| extension == *name)
 }
 
 /// Whether a path is the one that is skipped, or below it.
@@ -108,7 +121,22 @@ fn spelled(path: &Path) -> String {
     spelled.trim_end_matches('/').to_owned()
 }
 
+/// What a file begins with that git has not fetched: it stands for one in Git LFS.
+const LFS: &[u8] = b"version https://git-lfs";
+
+fn is_lfs_pointer(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    let file = fs::File::open(path)?;
+    file.take(LFS.len() as u64).read_to_end(&mut start)?;
+    Ok(start == LFS)
+}
+
 fn table(path: &Path, named: &str) -> Result<SourceTable, Error> {
+    if is_lfs_pointer(path).map_err(|error| read_error(path, error))? {
+        return Err(Error::Import(ImportError::LfsPointer {
+            path: path.to_owned(),
+        }));
+    }
     if path
         .extension()
         .is_some_and(|extension| extension == "parquet")
@@ -124,7 +152,7 @@ fn table(path: &Path, named: &str) -> Result<SourceTable, Error> {
     SourceTable::of_csv(named, &bytes).map_err(|error| Error::Import(ImportError::Files(error)))
 }
 
-fn read_error(path: &Path, error: std::io::Error) -> Error {
+fn read_error(path: &Path, error: io::Error) -> Error {
     Error::Read {
         path: path.to_owned(),
         error,

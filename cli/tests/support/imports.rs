@@ -124,3 +124,21 @@ pub(crate) fn has_finding(answer: &Value, operation: &str, defect: &str) -> bool
     let mut findings = list(answer, "/findings").iter();
     findings.any(|found| text(found, "/operation") == operation && text(found, "/defect") == defect)
 }
+
+/// A folder with a table of GEMMs: lines of version, device and m.
+pub(crate) fn gemms(rows: &[(&str, &str, u32)]) -> TempDir {
+    let src = TempDir::new().expect("a folder");
+    let mut csv = "framework,version,device,gemm_dtype,m,n,k,latency\n".to_owned();
+    for (version, device, m) in rows {
+        csv.push_str(&format!(
+            "VLLM,{version},{device},bfloat16,{m},4096,4096,0.02\n"
+        ));
+    }
+    fs::write(src.path().join("gemm_perf.txt"), csv).expect("a file");
+    src
+}
+
+/// The path of a folder.
+pub(crate) fn path(src: &TempDir) -> &str {
+    src.path().to_str().expect("UTF-8")
+}
