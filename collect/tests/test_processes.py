@@ -20,7 +20,7 @@ TINY = [row.key for row in plan.build(PlanSpec(("tiny",))).rows]
 def start(tmp_path):
     """Starts a collector with the fake bench."""
 
-    def start(**settings):
+    def start(*words, **settings):
         source = str(Path(__file__).parents[1] / "src")
         environment = {**os.environ, "PYTHONPATH": source, "FAKE_TRACE": str(tmp_path / "trace")}
         environment |= {f"FAKE_{name}": str(value) for name, value in settings.items()}
@@ -32,6 +32,7 @@ def start(tmp_path):
             "tiny",
             "--out",
             str(tmp_path / "out"),
+            *words,
         ]
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
@@ -77,7 +78,7 @@ def test_an_interrupt_loses_at_most_the_row_in_work(start, traced, tmp_path, whi
 
 
 def test_a_lost_device_fails_its_row_and_a_new_process_goes_on(start, traced, tmp_path):
-    process = start(LOST="moe dtype=bf16 experts=4 top_k=2 hidden=128 intermediate=256 tp=1 tokens=1")
+    process = start(LOST="tokens=1 ")
     _, error = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "going on in a new process" in error
@@ -86,3 +87,17 @@ def test_a_lost_device_fails_its_row_and_a_new_process_goes_on(start, traced, tm
     failed = [key for key, record in records.rows.items() if record["status"] == "failed"]
     assert len(failed) == 1 and failed[0].endswith("tokens=1")
     assert traced() == TINY
+
+
+def test_a_retry_tries_each_row_once_more_though_one_loses_the_device_again(start, traced, tmp_path):
+    lost = "tokens=1 "
+    start(LOST=lost, FAIL="ranks=").communicate(timeout=20)
+    before = len(traced())
+    process = start("--retry", LOST=lost)
+    _, error = process.communicate(timeout=20)
+    assert process.returncode == 0 and error.count("going on in a new process") == 1
+    # The rows after it were to be tried again too: the new process does.
+    again = [key for key in TINY if lost in f"{key} " or "ranks=" in key]
+    assert len(again) > 1 and again[0].startswith("moe") and traced()[before:] == again
+    records = log.read(tmp_path / "out/log/shard-0000-of-0001.jsonl")
+    assert [key for key, row in records.rows.items() if row["status"] != "ok"] == again[:1]

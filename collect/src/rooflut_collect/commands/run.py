@@ -99,7 +99,10 @@ def _collect(arguments, whole: plan.Plan, part: shard.Shard, device, open_bench,
     path = arguments.out / "log" / part.log_name
     opened = log.Log(path)
     mine = part.take(whole.rows)
-    rows = run.todo(mine, opened.records, arguments.retry)
+    again = run.todo(mine, opened.records, arguments.retry)
+    if again != run.todo(mine, opened.records):
+        opened.append({"kind": "retry", "at": run.now()})
+    rows = run.todo(mine, opened.records)
     progress = Progress([row.operation for row in rows])
     known = len(mine) - len(rows)
     progress.note(
