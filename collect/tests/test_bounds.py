@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rooflut_collect import bounds, gpus
+from rooflut_collect import bounds, gpus, table_set
 from rooflut_collect.errors import UserError
 from rooflut_collect.operations import OPERATIONS, Row, read_rows
 
@@ -73,6 +73,10 @@ def test_a_dtype_without_a_peak_is_said():
 def test_only_parts_with_these_peaks_are_known_by_their_driver_name():
     assert gpus.of_device("NVIDIA H100 80GB HBM3").name == "h100"
     assert gpus.of_device("NVIDIA H100 PCIe") is None
+
+
+def test_the_names_of_built_in_sets_are_known():
+    assert set(table_set.BUILT_IN) == {path.parent.name for path in BENCH_DATA.glob("*/set.toml")}
 
 
 def test_the_data_sheets_are_those_of_rooflut():

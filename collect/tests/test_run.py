@@ -233,6 +233,8 @@ def test_a_line_that_is_no_record_is_named(collect, tmp_path, capsys):
         ),
         (("--shard", "3/2"), "indexes are 0 to 1"),
         (("--name", "My Set"), "--name My Set: expected lower-case letters"),
+        (("--name", "h100"), "--name h100: rooflut has a built-in set of that name; try h100-measured"),
+        (("--kernels", "fa3,torhc"), "found 'torhc': did you mean torch?"),
         (("--only", "gemm", "--plan", "set:/nowhere"), "expected a table set"),
     ],
 )

@@ -1,6 +1,7 @@
 """Options that several commands have."""
 
 import argparse
+import difflib
 from pathlib import Path
 
 from .. import plan as plans
@@ -9,6 +10,9 @@ from ..operations import OPERATIONS
 from ..plan import DTYPES, KV_DTYPES, PlanSpec
 from ..shapes import Formats
 from ..table_set import check_name
+
+#: Libraries by the names that logs have; here, so that a name is checked without torch.
+LIBRARIES = ("deepgemm", "fa3", "flashinfer", "gloo", "nccl", "torch", "vllm", "vllm-fa3")
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -62,8 +66,15 @@ def _of(option: str, text: str, known) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(text.split(",")))
     for name in names:
         if name not in known:
-            raise UserError(f"{option} {text}: expected some of {comma(known)}, found {name!r}")
+            near = difflib.get_close_matches(name, known, n=3)
+            hint = f": did you mean {' or '.join(near)}?" if near else ""
+            raise UserError(f"{option} {text}: expected some of {comma(known)}, found {name!r}{hint}")
     return names
+
+
+def kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The libraries that may be used; none named: all."""
+    return _of("--kernels", arguments.kernels, LIBRARIES) if arguments.kernels else ()
 
 
 def add_set(parser: argparse.ArgumentParser) -> None:

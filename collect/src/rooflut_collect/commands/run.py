@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import device as devices
 from .. import folder, log, plan, run, shard, table_set
-from ..errors import UserError
+from ..errors import UserError, comma
 from ..folder import Collection
 from ..progress import Progress, duration
 from . import options
@@ -46,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernels",
         metavar="LIST",
-        help="libraries that may be used, by the names that the log has (default: all)",
+        help=f"libraries that may be used, of {comma(options.LIBRARIES)} (default: all)",
     )
     parser.add_argument(
         "--row-seconds",
@@ -66,6 +66,7 @@ def execute(arguments: argparse.Namespace, open_device=devices.open_device, open
     part = _shard(arguments)
     if arguments.name:
         table_set.check_name(arguments.name)
+    options.kernels(arguments)
     if arguments.dry_run:
         return _list(arguments, whole, part)
     device = open_device(arguments.device, arguments.gpu_sheet)
@@ -173,8 +174,8 @@ def _torch_bench(arguments, device, opened: log.Log, progress: Progress):
         opened.append({**record, "at": run.now()})
 
     broken = [(record["variant"], record["backend"]) for record in opened.records.broken]
-    allowed = arguments.kernels.split(",") if arguments.kernels else []
-    return TorchBench(device, Budget.of_row(arguments.row_seconds), tell, broken, allowed)
+    budget = Budget.of_row(arguments.row_seconds)
+    return TorchBench(device, budget, tell, broken, options.kernels(arguments))
 
 
 def _choice(record: dict) -> str:
