@@ -1,4 +1,5 @@
 import json
+import re
 import shlex
 import subprocess
 
@@ -83,6 +84,24 @@ def test_a_job_has_an_index_for_each_shard(written):
     container = pod["containers"][0]
     assert container["resources"]["limits"] == {"memory": "64Gi", "amd.com/gpu": 8}
     assert "--retry" in container["args"] and "--kv-dtype" in container["args"]
+
+
+def test_jobs_of_parts_have_names_of_their_own(written):
+    def name(*words):
+        return validated(written(*KUBERNETES, *PLAN, *words))["metadata"]["name"]
+
+    assert name() == "rooflut-collect"
+    some = [
+        ("--indexes", "3,7"),
+        ("--indexes", "3"),
+        ("--only", "gemm"),
+        ("--skip", "gemm"),
+        ("--run=--retry",),
+    ]
+    names = [name(*words) for words in some]
+    assert len(set(names)) == len(some)
+    assert all(re.fullmatch("rooflut-collect-[0-9a-f]{6}", each) for each in names)
+    assert names == [name(*words) for words in some]
 
 
 def dry_run(words, capsys):

@@ -73,7 +73,12 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpus", type=int, metavar="G", help="GPUs of a job (default: 1; 0 with --device cpu)"
     )
-    parser.add_argument("--job-name", default="rooflut-collect")
+    parser.add_argument(
+        "--job-name",
+        default="rooflut-collect",
+        help="kubernetes: with --indexes, --only, --skip or --run a few letters are added "
+        "(default: rooflut-collect)",
+    )
     parser.add_argument(
         "--out",
         default="collected",
@@ -113,8 +118,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _kubernetes(arguments: argparse.Namespace, run: ShardedRun) -> str:
+    part = arguments.indexes or arguments.only or arguments.skip or arguments.run
     cluster = kubernetes.Cluster(
         name=arguments.job_name,
+        suffix=kubernetes.suffix(run) if part else "",
         image=arguments.image,
         claim=arguments.claim,
         namespace=arguments.namespace,
