@@ -110,6 +110,14 @@ def test_a_run_in_which_nothing_can_be_measured_fails(collect, monkeypatch, caps
     assert not (tmp_path / "out/h200-measured").exists()
 
 
+def test_a_shard_of_which_nothing_can_be_measured_is_done(collect, monkeypatch):
+    # A cluster would start it again, for nothing.
+    monkeypatch.setenv("FAKE_NO_KERNEL", "=")
+    status, measured = collect("--shard", "1/4")
+    assert status == 0 and len(measured) > 1
+    assert collect("--shard", "1/4") == (0, [])
+
+
 def test_a_time_that_cannot_be_is_recorded_and_stays_out_of_the_set(collect, records, monkeypatch, tmp_path):
     monkeypatch.setenv("FAKE_FACTOR", "0.4")
     collect("--plan", "models:llama-3.1-8b", "--only", "gemm,decode")

@@ -14,6 +14,8 @@ from ..table_set import check_name
 #: Libraries by the names that logs have; here, so that a name is checked without torch.
 LIBRARIES = ("deepgemm", "fa3", "flashinfer", "gloo", "nccl", "torch", "vllm", "vllm-fa3")
 
+NO_LICENSE = "not stated"
+
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """What is measured."""
@@ -72,6 +74,19 @@ def _of(option: str, text: str, known) -> tuple[str, ...]:
     return names
 
 
+def of_run(arguments: argparse.Namespace, row_seconds: float) -> tuple[str, ...]:
+    """What a `run` was told beside plan, shard and folder, a word each; defaults are left out."""
+    given = {
+        "--device": (arguments.device, "cuda"),
+        "--kernels": (arguments.kernels, None),
+        "--row-seconds": (arguments.row_seconds, row_seconds),
+        "--gpu-sheet": (arguments.gpu_sheet, None),
+        "--name": (arguments.name, None),
+        "--license": (arguments.license, NO_LICENSE),
+    }
+    return tuple(f"{option}={value}" for option, (value, default) in given.items() if value != default)
+
+
 def kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The libraries that may be used; none named: all."""
     return _of("--kernels", arguments.kernels, LIBRARIES) if arguments.kernels else ()
@@ -84,8 +99,8 @@ def add_set(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--license",
         metavar="TEXT",
-        default="not stated",
-        help="licence of the measurements (default: not stated)",
+        default=NO_LICENSE,
+        help=f"licence of the measurements (default: {NO_LICENSE})",
     )
     group.add_argument(
         "--gpu-sheet",

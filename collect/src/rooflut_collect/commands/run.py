@@ -70,7 +70,9 @@ def execute(arguments: argparse.Namespace, open_device=devices.open_device, open
     if arguments.dry_run:
         return _list(arguments, whole, part)
     device = open_device(arguments.device, arguments.gpu_sheet)
-    collection = Collection(whole, tuple(spec.arguments()), part.count, device.name)
+    collection = Collection(
+        whole, tuple(spec.arguments()), part.count, device.name, options.of_run(arguments, _ROW_SECONDS)
+    )
     folder.claim(arguments.out, collection)
     with _Terminated():
         return _collect(arguments, whole, part, device, open_bench or _torch_bench, began)
@@ -146,6 +148,7 @@ def _conclude(outcome, part: shard.Shard, records: log.Records, progress: Progre
         )
     if part.count > 1:
         progress.note(f"shard {part.index} of {part.count} is done; join all: rooflut-collect merge FOLDER")
+        return 0  # Though all rows failed: what is recorded would be no other the next time.
     measured = any(record["status"] == log.OK for record in records.rows.values())
     return 0 if measured else 1
 
