@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from fake import FakeBench, latency_us, open_device
 
-from rooflut_collect import cli, gpus, log, plan, run
+from rooflut_collect import bounds, cli, gpus, log, plan, run, table_set
 from rooflut_collect.errors import DeviceLost
 from rooflut_collect.log import Log
 from rooflut_collect.plan import PlanSpec
@@ -159,6 +159,18 @@ def test_the_set_holds_what_was_measured(collect, tmp_path):
         details = {line["row"]: line for line in csv.DictReader(file)}
     assert set(details) == {row.key for row in TINY}
     assert details[TINY[0].key]["repetitions"] == "20" and details[TINY[0].key]["sm_mhz"] == "1980.0"
+
+
+def test_t0_is_the_least_time_beyond_flops_and_bytes(tmp_path):
+    sheet = gpus.known()["h200"]
+    rows = [row for row in TINY if row.operation == "gemm"][:3]
+    records = log.Records()
+    for row, beyond in zip(rows, (7.0, 3.0, 5.0)):
+        us = bounds.bound_us(row, sheet) + beyond
+        outcome = {"status": "ok", "latency_us": us, "at": run.now()}
+        records.add({"kind": "row", "key": row.key, **outcome})
+    written = table_set.write(tmp_path, table_set.About("mine", "none", sheet), rows, records)
+    assert tomllib.loads((written / "set.toml").read_text())["gemm"]["t0_us"] == 3.0
 
 
 def test_a_table_whose_rows_all_fail_later_is_taken_away(collect, tmp_path, monkeypatch):
