@@ -20,7 +20,7 @@ TINY = [row.key for row in plan.build(PlanSpec(("tiny",))).rows]
 def start(tmp_path):
     """Starts a collector with the fake bench."""
 
-    def start(*words, **settings):
+    def start(*words, interrupts=signal.SIG_DFL, **settings):
         source = str(Path(__file__).parents[1] / "src")
         environment = {**os.environ, "PYTHONPATH": source, "FAKE_TRACE": str(tmp_path / "trace")}
         environment |= {f"FAKE_{name}": str(value) for name, value in settings.items()}
@@ -34,7 +34,14 @@ def start(tmp_path):
             str(tmp_path / "out"),
             *words,
         ]
-        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            # What a shell sets: the tests themselves may run in the background.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
+        )
 
     return start
 
@@ -59,9 +66,13 @@ def test_after_a_kill_no_row_is_measured_twice(start, traced, tmp_path):
     assert traced() == TINY == recorded(tmp_path)
 
 
-@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_loses_at_most_the_row_in_work(start, traced, tmp_path, which):
-    process = start(SECONDS=0.1)
+@pytest.mark.parametrize(
+    ("which", "interrupts"),
+    [(signal.SIGINT, signal.SIG_DFL), (signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_DFL)],
+    ids=["SIGINT", "SIGINT in the background", "SIGTERM"],
+)
+def test_an_interrupt_loses_at_most_the_row_in_work(start, traced, tmp_path, which, interrupts):
+    process = start(SECONDS=0.1, interrupts=interrupts)
     until = time.monotonic() + 20
     while len(traced()) < 4 and time.monotonic() < until:
         time.sleep(0.01)

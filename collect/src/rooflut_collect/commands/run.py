@@ -60,6 +60,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace, open_device=devices.open_device, open_bench=None) -> int:
     """Runs; `open_device` and `open_bench` are replaced in tests."""
+    with _Interruptible():
+        return _execute(arguments, open_device, open_bench or _torch_bench)
+
+
+def _execute(arguments: argparse.Namespace, open_device, open_bench) -> int:
     began = time.monotonic()
     spec = options.plan_spec(arguments)
     whole = plan.build(spec)
@@ -74,8 +79,7 @@ def execute(arguments: argparse.Namespace, open_device=devices.open_device, open
         whole, tuple(spec.arguments()), part.count, device.name, options.of_run(arguments, _ROW_SECONDS)
     )
     folder.claim(arguments.out, collection)
-    with _Terminated():
-        return _collect(arguments, whole, part, device, open_bench or _torch_bench, began)
+    return _collect(arguments, whole, part, device, open_bench, began)
 
 
 def _shard(arguments: argparse.Namespace) -> shard.Shard:
@@ -200,14 +204,14 @@ def _check_same(record: dict, opened: log.Log) -> None:
             )
 
 
-class _Terminated:
-    """SIGTERM, with which clusters end jobs, ends a run as Ctrl-C does."""
+class _Interruptible:
+    """SIGTERM, with which clusters end jobs, ends a run as Ctrl-C does; and so does SIGINT, even of a
+    process in the background, which shells start deaf to it."""
 
     def __enter__(self):
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        self._before = signal.signal(signal.SIGTERM, interrupt)
+        handler = signal.default_int_handler
+        self._before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def __exit__(self, *_):
-        signal.signal(signal.SIGTERM, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
