@@ -75,6 +75,20 @@ def test_only_parts_with_these_peaks_are_known_by_their_driver_name():
     assert gpus.of_device("NVIDIA H100 PCIe") is None
 
 
+def test_a_data_sheet_that_cannot_be_read_is_said_in_a_sentence(tmp_path):
+    with pytest.raises(UserError, match="--gpu-sheet .*nope: cannot be read: No such file or directory$"):
+        gpus.read(tmp_path / "nope")
+    sheet = tmp_path / "sheet.toml"
+    for text, message in (
+        ("gpu", r"expected TOML with a table \[gpu\], found other text: Expected '='"),
+        ("gpu = 1", "found no table"),
+        ("[gpu]\nsms = 1", "found one without a name"),
+    ):
+        sheet.write_text(text)
+        with pytest.raises(UserError, match=message):
+            gpus.read(sheet)
+
+
 def test_the_names_of_built_in_sets_are_known():
     assert set(table_set.BUILT_IN) == {path.parent.name for path in BENCH_DATA.glob("*/set.toml")}
 

@@ -198,6 +198,20 @@ def test_an_option_that_is_none_is_refused(refused):
     assert "expected an option of sbatch" in refused("manifest", "slurm", *PLAN, "--sbatch", "--qos high")
 
 
+@pytest.mark.parametrize("option", ["--job-name", "--partition", "--account", "--time", "--memory"])
+def test_words_that_would_end_a_line_of_sbatch_are_refused(refused, option):
+    for word in ("two words", "a\n#SBATCH --exclusive", ""):
+        error = refused("manifest", "slurm", *PLAN, option, word)
+        assert f"{option} {word}: expected a word as sbatch takes it" in error
+
+
+@pytest.mark.parametrize("option", ["--gpus", "--backoff"])
+def test_numbers_below_zero_are_refused(option, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([*KUBERNETES, *PLAN, f"{option}=-1"])
+    assert f"argument {option}: expected a whole number, 0 or more, found '-1'" in capsys.readouterr().err
+
+
 def test_yaml_is_read_back_as_written():
     yaml = pytest.importorskip("yaml")
     value = {

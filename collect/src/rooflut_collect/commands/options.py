@@ -123,6 +123,13 @@ def positive(text: str) -> float:
     return value
 
 
+def natural(text: str) -> int:
+    """An argument that is a whole number, which may be 0."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, found {text!r}")
+    return int(text)
+
+
 def count(text: str) -> int:
     """An argument that is a positive whole number."""
     value = int(text)
