@@ -28,14 +28,34 @@ def _paged(cache, pages, length):
     return torch.cat([cache[page].float() for page in pages])[:length]
 
 
+def get_scheduler_metadata(
+    batch_size, max_seqlen_q, max_seqlen_k, num_heads_q, num_heads_kv, headdim, cache_seqlens,
+    qkv_dtype=torch.bfloat16, headdim_v=None, cu_seqlens_q=None, page_size=None, causal=False, num_splits=0,
+):  # fmt: skip
+    """FlashAttention 3's. Its numbers are for the kernel; these are what they were computed from."""
+    assert headdim_v is None and max_seqlen_q == 1 and cache_seqlens.dtype == torch.int32
+    assert cu_seqlens_q is None or cu_seqlens_q.tolist() == list(range(batch_size + 1))
+    shape = (batch_size, max_seqlen_k, num_heads_q, num_heads_kv, headdim)
+    return (*shape, cache_seqlens.tolist(), qkv_dtype, page_size, causal, num_splits)
+
+
+def _check_schedule(metadata, q, k_cache, lengths, longest, causal, num_splits):
+    """A paged call has metadata of just this call."""
+    shape = (len(lengths), longest, q.shape[-2], k_cache.shape[2], q.shape[-1])
+    assert metadata == (*shape, lengths.tolist(), q.dtype, k_cache.shape[1], causal, num_splits)
+    assert num_splits == (32 if len(lengths) <= 512 else 0)
+
+
 def flash_attn_varlen_func(
     q, k, v, max_seqlen_q, cu_seqlens_q, max_seqlen_k, cu_seqlens_k=None, seqused_k=None,
-    causal=False, block_table=None, fa_version=2,
+    causal=False, block_table=None, scheduler_metadata=None, num_splits=0, fa_version=2,
 ):  # fmt: skip
     """vLLM's; the package of its own has the same names and no `fa_version`."""
     assert fa_version == 3 and cu_seqlens_q.dtype == torch.int32
     assert (cu_seqlens_k is None) != (seqused_k is None)
-    assert block_table is None or block_table.dtype == torch.int32
+    if block_table is not None:
+        assert block_table.dtype == torch.int32
+        _check_schedule(scheduler_metadata, q, k, seqused_k, max_seqlen_k, causal, num_splits)
     out = []
     for i in range(len(cu_seqlens_q) - 1):
         first, last = cu_seqlens_q[i : i + 2]
@@ -49,8 +69,13 @@ def flash_attn_varlen_func(
     return torch.cat(out)
 
 
-def flash_attn_with_kvcache(q, k_cache, v_cache, cache_seqlens=None, page_table=None, causal=False):
+def flash_attn_with_kvcache(
+    q, k_cache, v_cache, cache_seqlens=None, page_table=None, causal=False,
+    scheduler_metadata=None, num_splits=0,
+):  # fmt: skip
     """FlashAttention 3's: queries are (batch, 1, heads, head_dim)."""
+    longest = page_table.shape[1] * k_cache.shape[1]
+    _check_schedule(scheduler_metadata, q, k_cache, cache_seqlens, longest, causal, num_splits)
     lines = zip(q, page_table, cache_seqlens, strict=True)
     return torch.stack(
         [_attend(each, _paged(k_cache, p, n), _paged(v_cache, p, n), causal) for each, p, n in lines]
@@ -151,6 +176,7 @@ def install(monkeypatch, names):
     own_flash = {
         "flash_attn_varlen_func": lambda *a, **k: flash_attn_varlen_func(*a, **k, fa_version=3),
         "flash_attn_with_kvcache": flash_attn_with_kvcache,
+        "get_scheduler_metadata": get_scheduler_metadata,
     }
     deep_gemm = {
         "fp8_gemm_nt": fp8_gemm_nt,
@@ -161,7 +187,10 @@ def install(monkeypatch, names):
         "vllm": {
             "vllm": {},
             "vllm._custom_ops": {"cutlass_scaled_mm": cutlass_scaled_mm},
-            "vllm.vllm_flash_attn": {"flash_attn_varlen_func": flash_attn_varlen_func},
+            "vllm.vllm_flash_attn": {
+                "flash_attn_varlen_func": flash_attn_varlen_func,
+                "get_scheduler_metadata": get_scheduler_metadata,
+            },
             "vllm.third_party": {},
             "vllm.third_party.deep_gemm": deep_gemm,
             "vllm.model_executor": {},

@@ -3,8 +3,8 @@
 As a program it is `rooflut-collect` with them: tests start it, and kill it.
 
 FAKE_TRACE: a file that gets a line per measured row. FAKE_SECONDS: what a row takes. FAKE_FAIL,
-FAKE_OOM, FAKE_NO_KERNEL, FAKE_LOST: rows whose key contains this raise. FAKE_KILL_AT: the process
-kills itself in the row of that number. FAKE_GPU, FAKE_VERSION: names.
+FAKE_OOM, FAKE_NO_KERNEL, FAKE_LOST: rows whose key, with a space after it, contains this raise.
+FAKE_KILL_AT: the process kills itself in the row of that number. FAKE_GPU, FAKE_VERSION: names.
 """
 
 import os
@@ -57,7 +57,7 @@ class FakeBench:
             ("LOST", DeviceLost),
         ):
             wanted = os.environ.get(f"FAKE_{name}")
-            if wanted and wanted in key:
+            if wanted and wanted in f"{key} ":
                 raise error("made to fail")
         us = latency_us(row) * float(os.environ.get("FAKE_FACTOR", "1"))
         clocks = {"sm_mhz": 1980.0, "mem_mhz": 3201.0, "power_w": 650.0, "celsius": 50.0}
@@ -82,9 +82,7 @@ class FakeBench:
 
 
 def main(words) -> int:
-    def restart(_):
-        # Whatever was lost is there again.
-        os.environ.pop("FAKE_LOST", None)
+    def restart(words):
         os.execv(sys.executable, [sys.executable, str(Path(__file__)), *words])
 
     cli._restart = restart

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rooflut_collect import bounds, gpus
+from rooflut_collect import bounds, gpus, table_set
 from rooflut_collect.errors import UserError
 from rooflut_collect.operations import OPERATIONS, Row, read_rows
 
@@ -73,6 +73,24 @@ def test_a_dtype_without_a_peak_is_said():
 def test_only_parts_with_these_peaks_are_known_by_their_driver_name():
     assert gpus.of_device("NVIDIA H100 80GB HBM3").name == "h100"
     assert gpus.of_device("NVIDIA H100 PCIe") is None
+
+
+def test_a_data_sheet_that_cannot_be_read_is_said_in_a_sentence(tmp_path):
+    with pytest.raises(UserError, match="--gpu-sheet .*nope: cannot be read: No such file or directory$"):
+        gpus.read(tmp_path / "nope")
+    sheet = tmp_path / "sheet.toml"
+    for text, message in (
+        ("gpu", r"expected TOML with a table \[gpu\], found other text: Expected '='"),
+        ("gpu = 1", "found no table"),
+        ("[gpu]\nsms = 1", "found one without a name"),
+    ):
+        sheet.write_text(text)
+        with pytest.raises(UserError, match=message):
+            gpus.read(sheet)
+
+
+def test_the_names_of_built_in_sets_are_known():
+    assert set(table_set.BUILT_IN) == {path.parent.name for path in BENCH_DATA.glob("*/set.toml")}
 
 
 def test_the_data_sheets_are_those_of_rooflut():

@@ -1,4 +1,5 @@
 import json
+import re
 import shlex
 import subprocess
 
@@ -83,6 +84,24 @@ def test_a_job_has_an_index_for_each_shard(written):
     container = pod["containers"][0]
     assert container["resources"]["limits"] == {"memory": "64Gi", "amd.com/gpu": 8}
     assert "--retry" in container["args"] and "--kv-dtype" in container["args"]
+
+
+def test_jobs_of_parts_have_names_of_their_own(written):
+    def name(*words):
+        return validated(written(*KUBERNETES, *PLAN, *words))["metadata"]["name"]
+
+    assert name() == "rooflut-collect"
+    some = [
+        ("--indexes", "3,7"),
+        ("--indexes", "3"),
+        ("--only", "gemm"),
+        ("--skip", "gemm"),
+        ("--run=--retry",),
+    ]
+    names = [name(*words) for words in some]
+    assert len(set(names)) == len(some)
+    assert all(re.fullmatch("rooflut-collect-[0-9a-f]{6}", each) for each in names)
+    assert names == [name(*words) for words in some]
 
 
 def dry_run(words, capsys):
@@ -177,6 +196,20 @@ def test_what_kubernetes_would_refuse_is_refused(refused, words, message):
 
 def test_an_option_that_is_none_is_refused(refused):
     assert "expected an option of sbatch" in refused("manifest", "slurm", *PLAN, "--sbatch", "--qos high")
+
+
+@pytest.mark.parametrize("option", ["--job-name", "--partition", "--account", "--time", "--memory"])
+def test_words_that_would_end_a_line_of_sbatch_are_refused(refused, option):
+    for word in ("two words", "a\n#SBATCH --exclusive", ""):
+        error = refused("manifest", "slurm", *PLAN, option, word)
+        assert f"{option} {word}: expected a word as sbatch takes it" in error
+
+
+@pytest.mark.parametrize("option", ["--gpus", "--backoff"])
+def test_numbers_below_zero_are_refused(option, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([*KUBERNETES, *PLAN, f"{option}=-1"])
+    assert f"argument {option}: expected a whole number, 0 or more, found '-1'" in capsys.readouterr().err
 
 
 def test_yaml_is_read_back_as_written():

@@ -1,4 +1,5 @@
 import json
+import re
 import shlex
 import tomllib
 from pathlib import Path
@@ -52,6 +53,24 @@ def test_missing_shards_are_named_with_commands_that_measure_just_them(tmp_path,
         words = shlex.split(command.removesuffix("; done").replace("$i", index))
         assert collect(tmp_path, *words[2:]) == 0
     assert cli.main(["merge", str(tmp_path)]) == 0
+
+
+def test_commands_that_are_printed_have_the_options_of_the_first_run(tmp_path, capsys):
+    sheet = tmp_path / "a sheet.toml"
+    sheet.write_text("")
+    options = ["--device", "cpu", "--kernels", "torch", "--row-seconds", "0.1", "--gpu-sheet", str(sheet)]
+    assert collect(tmp_path / "out", "--shard", "0/2", *options) == 0
+    capsys.readouterr()
+    assert cli.main(["merge", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    words = ["--device=cpu", "--kernels=torch", "--row-seconds=0.1", f"--gpu-sheet={sheet}"]
+    assert f"do rooflut-collect run --plan tiny {shlex.join(words)} --shard" in error
+    passed_on = [words[0], *(f"--run={word}" for word in words[1:])]
+    assert f"manifest kubernetes --plan tiny {shlex.join(passed_on)} --shards 2" in error
+    # The command that is printed measures the rest.
+    command = re.search(r"do rooflut-collect (run .*); done", error)[1].replace("$i", "1")
+    assert collect(tmp_path / "out", *shlex.split(command)[1:]) == 0
+    assert cli.main(["merge", str(tmp_path / "out")]) == 0
 
 
 def test_a_shard_that_stopped_half_way_is_missing(tmp_path, capsys):

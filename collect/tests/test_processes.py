@@ -20,7 +20,7 @@ TINY = [row.key for row in plan.build(PlanSpec(("tiny",))).rows]
 def start(tmp_path):
     """Starts a collector with the fake bench."""
 
-    def start(**settings):
+    def start(*words, interrupts=signal.SIG_DFL, **settings):
         source = str(Path(__file__).parents[1] / "src")
         environment = {**os.environ, "PYTHONPATH": source, "FAKE_TRACE": str(tmp_path / "trace")}
         environment |= {f"FAKE_{name}": str(value) for name, value in settings.items()}
@@ -32,8 +32,16 @@ def start(tmp_path):
             "tiny",
             "--out",
             str(tmp_path / "out"),
+            *words,
         ]
-        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            # What a shell sets: the tests themselves may run in the background.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
+        )
 
     return start
 
@@ -58,9 +66,13 @@ def test_after_a_kill_no_row_is_measured_twice(start, traced, tmp_path):
     assert traced() == TINY == recorded(tmp_path)
 
 
-@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_loses_at_most_the_row_in_work(start, traced, tmp_path, which):
-    process = start(SECONDS=0.1)
+@pytest.mark.parametrize(
+    ("which", "interrupts"),
+    [(signal.SIGINT, signal.SIG_DFL), (signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_DFL)],
+    ids=["SIGINT", "SIGINT in the background", "SIGTERM"],
+)
+def test_an_interrupt_loses_at_most_the_row_in_work(start, traced, tmp_path, which, interrupts):
+    process = start(SECONDS=0.1, interrupts=interrupts)
     until = time.monotonic() + 20
     while len(traced()) < 4 and time.monotonic() < until:
         time.sleep(0.01)
@@ -77,7 +89,7 @@ def test_an_interrupt_loses_at_most_the_row_in_work(start, traced, tmp_path, whi
 
 
 def test_a_lost_device_fails_its_row_and_a_new_process_goes_on(start, traced, tmp_path):
-    process = start(LOST="moe dtype=bf16 experts=4 top_k=2 hidden=128 intermediate=256 tp=1 tokens=1")
+    process = start(LOST="tokens=1 ")
     _, error = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "going on in a new process" in error
@@ -86,3 +98,17 @@ def test_a_lost_device_fails_its_row_and_a_new_process_goes_on(start, traced, tm
     failed = [key for key, record in records.rows.items() if record["status"] == "failed"]
     assert len(failed) == 1 and failed[0].endswith("tokens=1")
     assert traced() == TINY
+
+
+def test_a_retry_tries_each_row_once_more_though_one_loses_the_device_again(start, traced, tmp_path):
+    lost = "tokens=1 "
+    start(LOST=lost, FAIL="ranks=").communicate(timeout=20)
+    before = len(traced())
+    process = start("--retry", LOST=lost)
+    _, error = process.communicate(timeout=20)
+    assert process.returncode == 0 and error.count("going on in a new process") == 1
+    # The rows after it were to be tried again too: the new process does.
+    again = [key for key in TINY if lost in f"{key} " or "ranks=" in key]
+    assert len(again) > 1 and again[0].startswith("moe") and traced()[before:] == again
+    records = log.read(tmp_path / "out/log/shard-0000-of-0001.jsonl")
+    assert [key for key, row in records.rows.items() if row["status"] != "ok"] == again[:1]

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from fake import FakeBench, latency_us, open_device
 
-from rooflut_collect import cli, gpus, log, plan, run
+from rooflut_collect import bounds, cli, gpus, log, plan, run, table_set
 from rooflut_collect.errors import DeviceLost
 from rooflut_collect.log import Log
 from rooflut_collect.plan import PlanSpec
@@ -110,6 +110,14 @@ def test_a_run_in_which_nothing_can_be_measured_fails(collect, monkeypatch, caps
     assert not (tmp_path / "out/h200-measured").exists()
 
 
+def test_a_shard_of_which_nothing_can_be_measured_is_done(collect, monkeypatch):
+    # A cluster would start it again, for nothing.
+    monkeypatch.setenv("FAKE_NO_KERNEL", "=")
+    status, measured = collect("--shard", "1/4")
+    assert status == 0 and len(measured) > 1
+    assert collect("--shard", "1/4") == (0, [])
+
+
 def test_a_time_that_cannot_be_is_recorded_and_stays_out_of_the_set(collect, records, monkeypatch, tmp_path):
     monkeypatch.setenv("FAKE_FACTOR", "0.4")
     collect("--plan", "models:llama-3.1-8b", "--only", "gemm,decode")
@@ -151,6 +159,18 @@ def test_the_set_holds_what_was_measured(collect, tmp_path):
         details = {line["row"]: line for line in csv.DictReader(file)}
     assert set(details) == {row.key for row in TINY}
     assert details[TINY[0].key]["repetitions"] == "20" and details[TINY[0].key]["sm_mhz"] == "1980.0"
+
+
+def test_t0_is_the_least_time_beyond_flops_and_bytes(tmp_path):
+    sheet = gpus.known()["h200"]
+    rows = [row for row in TINY if row.operation == "gemm"][:3]
+    records = log.Records()
+    for row, beyond in zip(rows, (7.0, 3.0, 5.0)):
+        us = bounds.bound_us(row, sheet) + beyond
+        outcome = {"status": "ok", "latency_us": us, "at": run.now()}
+        records.add({"kind": "row", "key": row.key, **outcome})
+    written = table_set.write(tmp_path, table_set.About("mine", "none", sheet), rows, records)
+    assert tomllib.loads((written / "set.toml").read_text())["gemm"]["t0_us"] == 3.0
 
 
 def test_a_table_whose_rows_all_fail_later_is_taken_away(collect, tmp_path, monkeypatch):
@@ -233,6 +253,8 @@ def test_a_line_that_is_no_record_is_named(collect, tmp_path, capsys):
         ),
         (("--shard", "3/2"), "indexes are 0 to 1"),
         (("--name", "My Set"), "--name My Set: expected lower-case letters"),
+        (("--name", "h100"), "--name h100: rooflut has a built-in set of that name; try h100-measured"),
+        (("--kernels", "fa3,torhc"), "found 'torhc': did you mean torch?"),
         (("--only", "gemm", "--plan", "set:/nowhere"), "expected a table set"),
     ],
 )

@@ -13,8 +13,10 @@ torch = pytest.importorskip("torch", reason="torch is not installed: the kernels
 
 from rooflut_collect import kernels, plan, timing  # noqa: E402
 from rooflut_collect.bench import TorchBench  # noqa: E402
+from rooflut_collect.commands import options  # noqa: E402
 from rooflut_collect.device import open_device  # noqa: E402
 from rooflut_collect.errors import NoKernel, OutOfMemory, UserError  # noqa: E402
+from rooflut_collect.kernels import ranks  # noqa: E402
 from rooflut_collect.kernels.base import bytes_of, copy_of, random_fp8, relative_error  # noqa: E402
 from rooflut_collect.kernels.ranks import Ranks  # noqa: E402
 from rooflut_collect.operations import Row  # noqa: E402
@@ -166,6 +168,11 @@ def test_where_no_library_has_a_kernel_the_row_says_why(device):
     assert told[0]["backend"] is None
 
 
+def test_every_library_can_be_named():
+    names = {backend.name for module in kernels.OPERATIONS.values() for backend in module.BACKENDS}
+    assert names | set(ranks._BACKENDS.values()) == set(options.LIBRARIES)
+
+
 class Candidate(kernels.gemm.TorchGemm):
     """A library that may be wrong."""
 
@@ -208,19 +215,19 @@ def test_a_library_that_is_wrong_is_rejected_and_the_next_is_checked(device, mon
 
 def test_processes_reduce_together_and_a_dead_one_fails_just_its_row(device):
     told = []
-    ranks = Ranks("cpu", told.append)
+    group = Ranks("cpu", told.append)
     row = Row.of("allreduce", ranks=2, bytes=4096)
     try:
-        measured = ranks.measure(row, QUICK)
+        measured = group.measure(row, QUICK)
         assert measured.latency_us > 0 and measured.calls == 20
         assert [record["backend"] for record in told] == ["gloo"]
-        ranks._processes[1].kill()
-        ranks._processes[1].join()
+        group._processes[1].kill()
+        group._processes[1].join()
         with pytest.raises(RuntimeError, match="rank"):
-            ranks.measure(row, QUICK)
-        assert ranks.measure(row, QUICK).latency_us > 0
+            group.measure(row, QUICK)
+        assert group.measure(row, QUICK).latency_us > 0
     finally:
-        ranks.close()
+        group.close()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

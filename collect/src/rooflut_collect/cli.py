@@ -20,7 +20,8 @@ def main(argv: Sequence[str] | None = None, **replaced) -> int:
     """Runs a command; its exit status. `replaced` goes to `run`, for tests."""
     words = list(sys.argv[1:] if argv is None else argv)
     arguments = _parser().parse_args(words)
-    arguments.restart = lambda: _restart(words)
+    # The log knows which rows were to be tried again: once more would be for ever.
+    arguments.restart = lambda: _restart([word for word in words if word != "--retry"])
     try:
         return arguments.execute(arguments, **(replaced if arguments.command == "run" else {}))
     except UserError as error:
@@ -41,7 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in _COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text)
+        # No abbreviations: a new process is told apart from this one by `--retry`, word for word.
+        command = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
         module.add(command)
         command.set_defaults(execute=module.execute)
     return parser

@@ -25,6 +25,8 @@ class Collection:
     arguments: tuple[str, ...]
     shards: int
     device: str
+    #: Other arguments of the `run` that was first, a word each; those of later ones may differ.
+    options: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Writes `collection.json`."""
@@ -32,6 +34,7 @@ class Collection:
             "device": self.device,
             "shards": self.shards,
             "plan": list(self.arguments),
+            "options": list(self.options),
             "digest": self.plan.digest,
             "rows": [row.key for row in self.plan.rows],
         }
@@ -44,7 +47,8 @@ def read(folder: Path) -> Collection:
     try:
         values = json.loads(path.read_text())
         rows: tuple[Row, ...] = tuple(row_of_key(key) for key in values["rows"])
-        return Collection(Plan(rows), tuple(values["plan"]), values["shards"], values["device"])
+        options = tuple(values.get("options", ()))  # Earlier versions wrote none.
+        return Collection(Plan(rows), tuple(values["plan"]), values["shards"], values["device"], options)
     except FileNotFoundError:
         raise UserError(f"{folder}: expected a folder that was collected into, found no {_FILE}") from None
     except (ValueError, KeyError, TypeError) as error:

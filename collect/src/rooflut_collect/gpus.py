@@ -57,10 +57,15 @@ def of_device(device_name: str) -> Sheet | None:
 def read(path: Path) -> Sheet:
     """The data sheet in a TOML file: one table `[gpu]`, as in a `set.toml`."""
     try:
-        values = tomllib.loads(path.read_text())["gpu"]
-        name = values.pop("name")
-    except (OSError, KeyError, AttributeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"{path}: expected a table [gpu] with a name, found {error!r}") from None
+        values = tomllib.loads(path.read_text()).get("gpu")
+    except OSError as error:
+        raise UserError(f"--gpu-sheet {path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:  # Of UTF-8, or of TOML.
+        raise UserError(f"{path}: expected TOML with a table [gpu], found other text: {error}") from None
+    name = values.pop("name", None) if isinstance(values, dict) else None
+    if not isinstance(name, str):
+        what = "no table [gpu]" if not isinstance(values, dict) else "one without a name"
+        raise UserError(f"{path}: expected a table [gpu] with a name, found {what}")
     missing = [key for key in (*_NUMBERS, *_TEXTS) if key not in values]
     unknown = [key for key in values if key not in (*_NUMBERS, *_PEAKS, *_TEXTS)]
     if missing or unknown:

@@ -1,8 +1,8 @@
 """The log of a shard: one JSON object per line, appended and on disk before the next row begins.
 
 Kinds of lines: `session` (a process began: device, versions, host), `kernel` (which library was
-chosen for a variant, and which were rejected), `broken` (a library that took the device down), and
-`row` (a row's outcome: `ok`, `oom` or `failed`).
+chosen for a variant, and which were rejected), `broken` (a library that took the device down), `row`
+(a row's outcome: `ok`, `oom` or `failed`), and `retry` (earlier outcomes that are not `ok` count no more).
 """
 
 import fcntl
@@ -30,6 +30,8 @@ class Records:
         """Takes a line in."""
         if record["kind"] == "row":
             self.rows[record["key"]] = record
+        elif record["kind"] == "retry":
+            self.rows = {key: row for key, row in self.rows.items() if row["status"] == OK}
         else:
             getattr(self, record["kind"] + ("" if record["kind"] == "broken" else "s")).append(record)
 

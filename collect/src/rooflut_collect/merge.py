@@ -34,20 +34,23 @@ class Missing:
     def text(self) -> str:
         """What is missing, and the commands that measure just that."""
         out = shlex.quote(str(self.out))
-        shards, plan = self.collection.shards, " ".join(map(shlex.quote, self.collection.arguments))
+        shards, plan, options = self.collection.shards, self.collection.arguments, self.collection.options
+        # `manifest` has --device itself, and passes the others on.
+        passed_on = [word if word.startswith("--device=") else f"--run={word}" for word in options]
+        run, job = shlex.join([*plan, *options]), shlex.join([*plan, *passed_on])
         indexes = format_indexes(sorted(self.rows))
         lines = [
             f"{sum(self.rows.values())} rows are missing, of {len(self.rows)} of {shards} shards: {indexes}"
         ]
         lines += ["measure them with one of"]
         if shards == 1:
-            lines += [f"  rooflut-collect run {plan} --out {out}"]
+            lines += [f"  rooflut-collect run {run} --out {out}"]
         else:
             lines += [
                 f"  sbatch --array={indexes} SCRIPT        # the script of the first time",
-                f"  rooflut-collect manifest kubernetes {plan} --shards {shards} --indexes {indexes} …"
+                f"  rooflut-collect manifest kubernetes {job} --shards {shards} --indexes {indexes} …"
                 "  # with the options of the first time",
-                f"  for i in {_words(sorted(self.rows))}; do rooflut-collect run {plan} --shard $i/{shards} "
+                f"  for i in {_words(sorted(self.rows))}; do rooflut-collect run {run} --shard $i/{shards} "
                 f"--out {out}; done",
             ]
         return "\n".join(lines)

@@ -22,6 +22,9 @@ from .operations import OPERATIONS, Row
 #: Below this a table would claim that a kernel takes no time of its own.
 _LEAST_T0_US = 0.1
 
+#: The sets that rooflut brings; another of such a name is refused there.
+BUILT_IN = ("a100", "b200", "h100", "h100-infersim", "h200", "l40s")
+
 _DETAILS = ("status", "latency_us", "p10_us", "p90_us", "repetitions", "calls", "backend")
 _DETAILS += ("sm_mhz", "mem_mhz", "power_w", "celsius", "at", "reason")
 
@@ -179,7 +182,9 @@ def _csv(header: Sequence[str], lines: list[list]) -> str:
 
 
 def check_name(name: str) -> str:
-    """A name that rooflut accepts: it becomes that of a constant."""
+    """A name that rooflut accepts: it becomes that of a constant, and is no built-in set's."""
+    if name in BUILT_IN:
+        raise UserError(f"--name {name}: rooflut has a built-in set of that name; try {name}-measured")
     simple = name[:1].isascii() and name[:1].islower()
     if (
         not simple

@@ -29,7 +29,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--node-selector", action="append", default=[], metavar="KEY=VALUE")
     job.add_argument("--toleration", action="append", default=[], metavar="KEY[=VALUE][:EFFECT]")
     job.add_argument(
-        "--backoff", type=int, default=3, help="times that a shard is started again (default: 3)"
+        "--backoff",
+        type=options.natural,
+        default=3,
+        help="times that a shard is started again (default: 3)",
     )
     job.add_argument("--cpus", default="4", help="CPUs of a pod (default: 4)")
     job.add_argument("--memory", default="32Gi", help="memory of a pod (default: 32Gi)")
@@ -71,9 +74,14 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--indexes", metavar="LIST", help="only these shards: 3,7,9-12")
     parser.add_argument("--parallelism", type=options.count, metavar="P", help="jobs at once (default: all)")
     parser.add_argument(
-        "--gpus", type=int, metavar="G", help="GPUs of a job (default: 1; 0 with --device cpu)"
+        "--gpus", type=options.natural, metavar="G", help="GPUs of a job (default: 1; 0 with --device cpu)"
     )
-    parser.add_argument("--job-name", default="rooflut-collect")
+    parser.add_argument(
+        "--job-name",
+        default="rooflut-collect",
+        help="kubernetes: with --indexes, --only, --skip or --run a few letters are added "
+        "(default: rooflut-collect)",
+    )
     parser.add_argument(
         "--out",
         default="collected",
@@ -113,8 +121,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _kubernetes(arguments: argparse.Namespace, run: ShardedRun) -> str:
+    part = arguments.indexes or arguments.only or arguments.skip or arguments.run
     cluster = kubernetes.Cluster(
         name=arguments.job_name,
+        suffix=kubernetes.suffix(run) if part else "",
         image=arguments.image,
         claim=arguments.claim,
         namespace=arguments.namespace,

@@ -1,6 +1,7 @@
 """Options that several commands have."""
 
 import argparse
+import difflib
 from pathlib import Path
 
 from .. import plan as plans
@@ -9,6 +10,11 @@ from ..operations import OPERATIONS
 from ..plan import DTYPES, KV_DTYPES, PlanSpec
 from ..shapes import Formats
 from ..table_set import check_name
+
+#: Libraries by the names that logs have; here, so that a name is checked without torch.
+LIBRARIES = ("deepgemm", "fa3", "flashinfer", "gloo", "nccl", "torch", "vllm", "vllm-fa3")
+
+NO_LICENSE = "not stated"
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -62,8 +68,28 @@ def _of(option: str, text: str, known) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(text.split(",")))
     for name in names:
         if name not in known:
-            raise UserError(f"{option} {text}: expected some of {comma(known)}, found {name!r}")
+            near = difflib.get_close_matches(name, known, n=3)
+            hint = f": did you mean {' or '.join(near)}?" if near else ""
+            raise UserError(f"{option} {text}: expected some of {comma(known)}, found {name!r}{hint}")
     return names
+
+
+def of_run(arguments: argparse.Namespace, row_seconds: float) -> tuple[str, ...]:
+    """What a `run` was told beside plan, shard and folder, a word each; defaults are left out."""
+    given = {
+        "--device": (arguments.device, "cuda"),
+        "--kernels": (arguments.kernels, None),
+        "--row-seconds": (arguments.row_seconds, row_seconds),
+        "--gpu-sheet": (arguments.gpu_sheet, None),
+        "--name": (arguments.name, None),
+        "--license": (arguments.license, NO_LICENSE),
+    }
+    return tuple(f"{option}={value}" for option, (value, default) in given.items() if value != default)
+
+
+def kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The libraries that may be used; none named: all."""
+    return _of("--kernels", arguments.kernels, LIBRARIES) if arguments.kernels else ()
 
 
 def add_set(parser: argparse.ArgumentParser) -> None:
@@ -73,8 +99,8 @@ def add_set(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--license",
         metavar="TEXT",
-        default="not stated",
-        help="licence of the measurements (default: not stated)",
+        default=NO_LICENSE,
+        help=f"licence of the measurements (default: {NO_LICENSE})",
     )
     group.add_argument(
         "--gpu-sheet",
@@ -95,6 +121,13 @@ def positive(text: str) -> float:
     if not 0.0 < value < float("inf"):
         raise ValueError(text)
     return value
+
+
+def natural(text: str) -> int:
+    """An argument that is a whole number, which may be 0."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, found {text!r}")
+    return int(text)
 
 
 def count(text: str) -> int:

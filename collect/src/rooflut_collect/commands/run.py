@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import device as devices
 from .. import folder, log, plan, run, shard, table_set
-from ..errors import UserError
+from ..errors import UserError, comma
 from ..folder import Collection
 from ..progress import Progress, duration
 from . import options
@@ -46,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernels",
         metavar="LIST",
-        help="libraries that may be used, by the names that the log has (default: all)",
+        help=f"libraries that may be used, of {comma(options.LIBRARIES)} (default: all)",
     )
     parser.add_argument(
         "--row-seconds",
@@ -60,19 +60,26 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace, open_device=devices.open_device, open_bench=None) -> int:
     """Runs; `open_device` and `open_bench` are replaced in tests."""
+    with _Interruptible():
+        return _execute(arguments, open_device, open_bench or _torch_bench)
+
+
+def _execute(arguments: argparse.Namespace, open_device, open_bench) -> int:
     began = time.monotonic()
     spec = options.plan_spec(arguments)
     whole = plan.build(spec)
     part = _shard(arguments)
     if arguments.name:
         table_set.check_name(arguments.name)
+    options.kernels(arguments)
     if arguments.dry_run:
         return _list(arguments, whole, part)
     device = open_device(arguments.device, arguments.gpu_sheet)
-    collection = Collection(whole, tuple(spec.arguments()), part.count, device.name)
+    collection = Collection(
+        whole, tuple(spec.arguments()), part.count, device.name, options.of_run(arguments, _ROW_SECONDS)
+    )
     folder.claim(arguments.out, collection)
-    with _Terminated():
-        return _collect(arguments, whole, part, device, open_bench or _torch_bench, began)
+    return _collect(arguments, whole, part, device, open_bench, began)
 
 
 def _shard(arguments: argparse.Namespace) -> shard.Shard:
@@ -99,7 +106,10 @@ def _collect(arguments, whole: plan.Plan, part: shard.Shard, device, open_bench,
     path = arguments.out / "log" / part.log_name
     opened = log.Log(path)
     mine = part.take(whole.rows)
-    rows = run.todo(mine, opened.records, arguments.retry)
+    again = run.todo(mine, opened.records, arguments.retry)
+    if again != run.todo(mine, opened.records):
+        opened.append({"kind": "retry", "at": run.now()})
+    rows = run.todo(mine, opened.records)
     progress = Progress([row.operation for row in rows])
     known = len(mine) - len(rows)
     progress.note(
@@ -142,6 +152,7 @@ def _conclude(outcome, part: shard.Shard, records: log.Records, progress: Progre
         )
     if part.count > 1:
         progress.note(f"shard {part.index} of {part.count} is done; join all: rooflut-collect merge FOLDER")
+        return 0  # Though all rows failed: what is recorded would be no other the next time.
     measured = any(record["status"] == log.OK for record in records.rows.values())
     return 0 if measured else 1
 
@@ -170,8 +181,8 @@ def _torch_bench(arguments, device, opened: log.Log, progress: Progress):
         opened.append({**record, "at": run.now()})
 
     broken = [(record["variant"], record["backend"]) for record in opened.records.broken]
-    allowed = arguments.kernels.split(",") if arguments.kernels else []
-    return TorchBench(device, Budget.of_row(arguments.row_seconds), tell, broken, allowed)
+    budget = Budget.of_row(arguments.row_seconds)
+    return TorchBench(device, budget, tell, broken, options.kernels(arguments))
 
 
 def _choice(record: dict) -> str:
@@ -193,14 +204,14 @@ def _check_same(record: dict, opened: log.Log) -> None:
             )
 
 
-class _Terminated:
-    """SIGTERM, with which clusters end jobs, ends a run as Ctrl-C does."""
+class _Interruptible:
+    """SIGTERM, with which clusters end jobs, ends a run as Ctrl-C does; and so does SIGINT, even of a
+    process in the background, which shells start deaf to it."""
 
     def __enter__(self):
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        self._before = signal.signal(signal.SIGTERM, interrupt)
+        handler = signal.default_int_handler
+        self._before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def __exit__(self, *_):
-        signal.signal(signal.SIGTERM, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

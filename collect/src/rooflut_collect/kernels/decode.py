@@ -17,6 +17,10 @@ from .flash import first, flashinfer_workspace
 
 PAGE = 16
 
+#: How many parts vLLM lets FlashAttention 3 split a request's keys into, where a CUDA graph holds the
+#: step: up to this batch. Above it, as many as the library thinks best (0).
+_SPLITS, _LARGEST_GRAPH = 32, 512
+
 
 @dataclass(frozen=True)
 class Operands:
@@ -83,15 +87,36 @@ def _query(row: Row, operands: Operands) -> torch.Tensor:
     return operands.q if row["kv_dtype"] == "bf16" else operands.q.to(FP8)
 
 
+def _schedule(get_metadata: Callable, row: Row, operands: Operands, longest: int, **more) -> dict:
+    """How the work is spread over the GPU: computed once per step, for all layers, so not timed."""
+    heads, kv_heads = local_heads(row)
+    splits = _SPLITS if row["batch"] <= _LARGEST_GRAPH else 0
+    metadata = get_metadata(
+        batch_size=row["batch"],
+        max_seqlen_q=1,
+        max_seqlen_k=longest,
+        num_heads_q=heads,
+        num_heads_kv=kv_heads,
+        headdim=row["head_dim"],
+        cache_seqlens=operands.lengths,
+        qkv_dtype=operands.k.dtype,
+        page_size=PAGE,
+        causal=True,
+        num_splits=splits,
+        **more,
+    )
+    return {"scheduler_metadata": metadata, "num_splits": splits, "causal": True}
+
+
 class VllmFlash(_Paged):
     """FlashAttention 3 as vLLM ships it."""
 
     name = "vllm-fa3"
 
     def load(self) -> str:
-        from vllm.vllm_flash_attn import flash_attn_varlen_func
+        from vllm.vllm_flash_attn import flash_attn_varlen_func, get_scheduler_metadata
 
-        self._attention = flash_attn_varlen_func
+        self._attention, self._metadata = flash_attn_varlen_func, get_scheduler_metadata
         return f"FlashAttention-3 of {version_of('vllm')}"
 
     def prepare(self, row: Row, operands: Operands) -> Callable[[], torch.Tensor]:
@@ -103,8 +128,8 @@ class VllmFlash(_Paged):
             "max_seqlen_k": row["kv_len"],
             "seqused_k": operands.lengths,
             "block_table": operands.pages,
-            "causal": True,
             "fa_version": 3,
+            **_schedule(self._metadata, row, operands, row["kv_len"], cu_seqlens_q=starts),
         }
         return lambda: first(self._attention(q, operands.k, operands.v, **options))
 
@@ -115,14 +140,19 @@ class Flash(_Paged):
     name = "fa3"
 
     def load(self) -> str:
-        from flash_attn_interface import flash_attn_with_kvcache
+        from flash_attn_interface import flash_attn_with_kvcache, get_scheduler_metadata
 
-        self._attention = flash_attn_with_kvcache
+        self._attention, self._metadata = flash_attn_with_kvcache, get_scheduler_metadata
         return version_of("flash-attn-3", "flash_attn_3", "flash-attn")
 
     def prepare(self, row: Row, operands: Operands) -> Callable[[], torch.Tensor]:
         q = _query(row, operands).unsqueeze(1)
-        options = {"cache_seqlens": operands.lengths, "page_table": operands.pages, "causal": True}
+        # Without a longest length of its own, the call takes that of whole pages.
+        options = {
+            "cache_seqlens": operands.lengths,
+            "page_table": operands.pages,
+            **_schedule(self._metadata, row, operands, operands.pages.shape[1] * PAGE),
+        }
         return lambda: first(self._attention(q, operands.k, operands.v, **options))
 
 

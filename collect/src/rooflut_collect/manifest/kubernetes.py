@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import zlib
 from dataclasses import dataclass
 
 from ..errors import UserError
@@ -19,6 +20,8 @@ class Cluster:
     """What the cluster wants to know."""
 
     name: str
+    #: What tells this job from others of that name, see [`suffix`]; empty for the first of them.
+    suffix: str
     image: str
     claim: str
     namespace: str | None
@@ -39,6 +42,11 @@ def out_in_volume(folder: str) -> str:
     return posixpath.join(MOUNT, path)
 
 
+def suffix(run: ShardedRun) -> str:
+    """The same for the same command, another for another: what is in a Job cannot be changed later."""
+    return f"-{zlib.crc32(repr(run.command('')).encode()) & 0xFFFFFF:06x}"
+
+
 def manifest(run: ShardedRun, cluster: Cluster) -> str:
     """The YAML of the Job."""
     run.check()
@@ -46,7 +54,7 @@ def manifest(run: ShardedRun, cluster: Cluster) -> str:
         raise UserError(
             f"--job-name {cluster.name}: expected lower-case letters, digits and hyphens, at most 47"
         )
-    metadata = {"name": cluster.name, "labels": {"app": "rooflut-collect"}}
+    metadata = {"name": cluster.name + cluster.suffix, "labels": {"app": "rooflut-collect"}}
     if cluster.namespace:
         metadata["namespace"] = cluster.namespace
     job = {

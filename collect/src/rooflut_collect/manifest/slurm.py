@@ -28,6 +28,12 @@ class Cluster:
 def script(run: ShardedRun, cluster: Cluster) -> str:
     """The script for `sbatch`."""
     run.check()
+    for option in ("job-name", "partition", "account", "time", "memory"):
+        value = getattr(cluster, option.removeprefix("job-"))
+        if value is not None and not re.fullmatch(r"[\w.,:%/=+@-]+", value):
+            raise UserError(
+                f"--{option} {value}: expected a word as sbatch takes it, without spaces or quotes"
+            )
     wanted = {
         "job-name": cluster.name,
         # Some shards are chosen here, or by `sbatch --array=…`, which wins over this line.
