@@ -8,7 +8,7 @@ mod two_stages;
 
 use crate::sim::Totals;
 use crate::sim::observer::Observer;
-use crate::sim::report::Collector;
+use crate::sim::report::reported;
 use crate::sim::source::Source;
 use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
@@ -78,9 +78,7 @@ impl<M: LatencyModel> Cluster<M> {
         source: &mut S,
         observer: &mut O,
     ) -> SimReport {
-        let mut collector = Collector::default();
-        let totals = self.serve(source, &mut (&mut collector, observer));
-        collector.into_report(&totals)
+        reported(observer, |both| self.serve(source, both))
     }
 
     /// Serves what comes from `source`, from empty servers until all are done, while `observer` looks on.

@@ -2,7 +2,7 @@
 
 use crate::sim::Totals;
 use crate::sim::observer::{Observer, OnProgress};
-use crate::sim::report::Collector;
+use crate::sim::report::reported;
 use crate::sim::run::Run;
 use crate::sim::source::{Listed, Source};
 use crate::sim::{Request, SimConfig, SimError, SimReport};
@@ -92,9 +92,7 @@ impl<M: LatencyModel> Simulator<M> {
         source: &mut S,
         observer: &mut O,
     ) -> SimReport {
-        let mut collector = Collector::default();
-        let totals = self.serve(source, &mut (&mut collector, observer));
-        collector.into_report(&totals)
+        reported(observer, |both| self.serve(source, both))
     }
 
     /// Serves what comes from `source`, from an empty server until all are done, while `observer` looks

@@ -44,3 +44,12 @@ impl Observer for Collector {
         self.records.push((place, *record));
     }
 }
+/// Lets `serve` tell `observer` and a [`Collector`] what happens, and answers with the report.
+pub(super) fn reported<O: Observer>(
+    observer: &mut O,
+    serve: impl FnOnce(&mut (&mut Collector, &mut O)) -> Totals,
+) -> SimReport {
+    let mut collector = Collector::default();
+    let totals = serve(&mut (&mut collector, observer));
+    collector.into_report(&totals)
+}

@@ -7,7 +7,7 @@ use super::two_stages::TwoStages;
 use crate::sim::Totals;
 use crate::sim::config::Role;
 use crate::sim::observer::Observer;
-use crate::sim::report::Collector;
+use crate::sim::report::reported;
 use crate::sim::source::Source;
 use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
@@ -115,9 +115,7 @@ impl<M: LatencyModel> Disaggregated<M> {
         source: &mut S,
         observer: &mut O,
     ) -> SimReport {
-        let mut collector = Collector::default();
-        let totals = self.serve(source, &mut (&mut collector, observer));
-        collector.into_report(&totals)
+        reported(observer, |both| self.serve(source, both))
     }
 
     /// Serves what comes from `source`, from empty servers until all are done, while `observer` looks on.
