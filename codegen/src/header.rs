@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
+use toml::value::Datetime;
 
 use crate::Error;
 use crate::gpus::{GpuSheet, Gpus};
@@ -48,12 +49,20 @@ struct RawHeader {
     timing: Spanned<String>,
     source: Spanned<String>,
     license: Spanned<String>,
-    date: Spanned<String>,
+    date: Spanned<Day>,
     gemm: Option<RawTiming>,
     prefill: Option<RawTiming>,
     decode: Option<RawTiming>,
     allreduce: Option<RawTiming>,
     moe: Option<RawTiming>,
+}
+
+/// A day, in quotes or as TOML has dates.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "date: expected a day like \"2026-01-31\"")]
+enum Day {
+    Text(String),
+    Date(Datetime),
 }
 
 #[derive(Deserialize)]
@@ -124,7 +133,12 @@ impl Header {
             })?,
         };
         let text = |key: &str, value| file.text(key, value).map(str::to_owned);
-        let date = text("date", &raw.date)?;
+        let day = match raw.date.as_ref() {
+            Day::Text(day) => day.clone(),
+            Day::Date(day) => day.to_string(),
+        };
+        let day = Spanned::new(raw.date.span(), day);
+        let date = text("date", &day)?;
         if !is_date(&date) {
             let message =
                 format!("date: expected a day like \"2026-01-31\", found {date:?}; correct it");

@@ -65,6 +65,7 @@ fn spellings_of_toml_do_not_matter() {
         gemm_only.replace('\n', "\r\n"),
         format!("\u{feff}# A comment\n{gemm_only}"),
         gemm_only.replace("t0_us = 5.0", "t0_us = 5"),
+        gemm_only.replace("\"2026-01-31\"", "2026-01-31"),
     ] {
         let fixture = Fixture::gemm(&ROWS.join("\n")).file("set.toml", &toml);
         assert_eq!(fixture.expression(), expected, "{toml}");
