@@ -59,11 +59,10 @@ impl Pools {
             percent(100.0 * stages.link_share(makespan)),
         );
         let pool = |of: &PoolUse| {
-            let peak = f64::from(of.peak_kv_blocks) / f64::from(of.kv_blocks.max(1));
             format!(
                 "busy {} of the time, {} of their KV blocks at the peak",
                 percent(100.0 * of.busy_share(makespan)),
-                percent(100.0 * peak),
+                percent(100.0 * of.peak_kv_share()),
             )
         };
         let (prefill, decode) = (pool(&stages.prefill), pool(&stages.decode));

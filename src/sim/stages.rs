@@ -29,6 +29,11 @@ impl PoolUse {
         }
     }
 
+    /// Share of the KV blocks that were held at the peak.
+    pub fn peak_kv_share(&self) -> f64 {
+        f64::from(self.peak_kv_blocks) / f64::from(self.kv_blocks.max(1))
+    }
+
     /// Share of the makespan in which a step ran, averaged over the servers.
     pub fn busy_share(&self, makespan: Seconds) -> f64 {
         per_second(self.busy_ns as f64 / 1e9, makespan) / f64::from(self.replicas.max(1))

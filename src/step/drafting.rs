@@ -65,14 +65,11 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
             decode: &read,
         });
         let mut drafting = sampling(batch, read[0]);
-        let more = if drafting.requests > 0 {
-            1..self.draft_tokens
-        } else {
-            0..0
-        };
-        for _ in more {
-            let grown = drafting.kv_tokens.checked_add(drafting.requests.into());
-            drafting.kv_tokens = grown.unwrap_or(u64::MAX);
+        if drafting.requests == 0 {
+            return;
+        }
+        for _ in 1..self.draft_tokens {
+            drafting.kv_tokens = drafting.kv_tokens.saturating_add(drafting.requests.into());
             run(&StepBatch {
                 prefill: &[],
                 decode: &[drafting],
