@@ -8,6 +8,7 @@ extern crate std;
 
 pub use rooflut_roofline::math;
 
+pub mod deployment;
 pub mod engine;
 mod error;
 mod generated;
@@ -20,6 +21,7 @@ pub mod step;
 pub mod table;
 pub mod units;
 
+pub use deployment::Deployment;
 pub use error::ResolveError;
 
 /// ```

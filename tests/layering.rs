@@ -10,8 +10,18 @@ use std::path::{Path, PathBuf};
 
 /// From the bottom up. `math` is `rooflut_roofline::math`, re-exported; `generated` is made of
 /// hardware and tables and stands beside them.
-const LAYERS: [&str; 10] = [
-    "units", "math", "error", "hardware", "engine", "table", "op", "model", "step", "sim",
+const LAYERS: [&str; 11] = [
+    "units",
+    "math",
+    "error",
+    "hardware",
+    "engine",
+    "table",
+    "op",
+    "model",
+    "step",
+    "sim",
+    "deployment",
 ];
 
 /// Messages of errors name hardware and tables.

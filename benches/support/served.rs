@@ -1,22 +1,22 @@
 //! Servers of llama-3.1-8b on an H100, and what they serve.
 
-use rooflut::model::{self, MemoryLimits, MemoryPlan};
 use rooflut::sim::{
     Arrivals, Lengths, Request, RequestMix, SimConfig, Simulator, Stream, SyntheticLoad, Totals,
 };
-use rooflut::step::{LatencyModel, Parallelism, RooflineModel, StepOptions, TabulatedModel};
+use rooflut::step::{LatencyModel, RooflineModel, TabulatedModel};
 use rooflut::table::sets;
+use rooflut::{Deployment, model};
+
+/// The model on one GPU.
+pub fn deployment(max_num_seqs: u32) -> Deployment {
+    let llama = model::find("llama-3.1-8b").expect("in the catalogue");
+    let deployment = Deployment::builder(llama.spec, &sets::H100).max_num_seqs(max_num_seqs);
+    deployment.build().expect("in the set")
+}
 
 /// The step model.
 pub fn roofline() -> RooflineModel {
-    let spec = model::find("llama-3.1-8b").expect("in the catalogue").spec;
-    RooflineModel::try_new(
-        &spec,
-        &sets::H100,
-        Parallelism::SINGLE,
-        StepOptions::default(),
-    )
-    .expect("in the set")
+    *deployment(128).step_model()
 }
 
 /// The same, with what depends on counts alone worked out.
@@ -24,13 +24,10 @@ pub fn tabulated() -> TabulatedModel {
     TabulatedModel::new(roofline(), 2_048)
 }
 
-/// A server with the memory of an H100.
+/// A server with the memory of an H100, without an API server.
 pub fn config(max_num_seqs: u32) -> SimConfig {
-    let spec = model::find("llama-3.1-8b").expect("in the catalogue").spec;
-    let limits = MemoryLimits::default();
-    let plan = MemoryPlan::try_new(&spec, &sets::H100.gpu, 1, limits).expect("it fits");
-    let mut config = SimConfig::new(spec.max_model_len, plan.kv_blocks);
-    config.max_num_seqs = max_num_seqs;
+    let mut config = deployment(max_num_seqs).server_config().expect("it fits");
+    config.api_server_ns = 0;
     config
 }
 

@@ -1,13 +1,12 @@
 //! Prefill and decode on servers of their own, as `rooflut run` has it.
 
-use rooflut::model::kv_bytes_per_token;
+use rooflut::Deployment;
 use rooflut::sim::{KvLink, PoolUse, SimError, Stages, Summary};
 use rooflut::units::Seconds;
 use serde::Serialize;
 
 use crate::args::DisaggregationArgs;
 use crate::output::{ms, number, percent, plural};
-use crate::server::Placement;
 
 /// The two pools of a run, and the links between them.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +20,13 @@ pub(crate) struct Pools {
 
 impl Pools {
     /// What `args` ask for, if they do.
-    pub(crate) fn find(args: &DisaggregationArgs, placement: &Placement) -> Option<Pools> {
+    pub(crate) fn find(args: &DisaggregationArgs, deployment: &Deployment) -> Option<Pools> {
         Some(Pools {
             prefill: args.prefill_replicas?,
             decode: args.decode_replicas?,
             bandwidth_gb_per_s: args.link_bandwidth?,
             latency_us: args.link_latency?,
-            bytes_per_token: kv_bytes_per_token(&placement.model.spec, 1, placement.kv_dtype),
+            bytes_per_token: deployment.kv_bytes_per_token(),
         })
     }
 

@@ -1,7 +1,5 @@
 //! `rooflut run`: a server under load.
 
-use rooflut::table::Strictness;
-
 use crate::args::RunArgs;
 use crate::disaggregation::Pools;
 use crate::error::Error;
@@ -20,16 +18,13 @@ use crate::step_model::Tabulated;
 /// Simulates and answers with the text to print, and with an error if no request was served.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let placement = Placement::find(&args.target)?;
-    let (target, seed) = (&args.target, args.workload.seed);
-    let speculating = Speculating::find(&args.speculation, target, &placement, seed)?;
-    let config = placement.config(&args.server, &args.policy, speculating.as_ref())?;
-    let pools = Pools::find(&args.disaggregation, &placement);
-    let roofline = placement.roofline(Strictness::ANY)?;
-    let draft = match &speculating {
-        Some(speculating) => speculating.roofline()?,
-        None => None,
-    };
-    let tabulated = Tabulated::new(roofline, draft, config.max_num_batched_tokens);
+    let seed = args.workload.seed;
+    let speculating = Speculating::find(&args.speculation, &placement, seed)?;
+    let deployment = placement.serve(&args.server, &args.policy, speculating.as_ref())?;
+    let draft = speculating.as_ref().and_then(|of| of.draft.as_ref());
+    let config = placement.config(&deployment, draft)?;
+    let pools = Pools::find(&args.disaggregation, &deployment);
+    let tabulated = Tabulated::new(&deployment, &config);
     let model = tabulated.tally();
     let load = Load::try_new(args)?;
     let fleet = Fleet::try_new(&model, config, &args.policy, pools.as_ref())?;

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use rooflut::deployment::{Deployment, DeploymentBuilder, DeploymentError};
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
-use rooflut::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{Scheduling, SimConfig};
-use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
+use rooflut::model::{MemoryError, ModelSpec};
+use rooflut::sim::SimConfig;
 use rooflut::table::{Strictness, TableSet, sets};
 
 use crate::args::{PolicyArgs, ServerArgs, Target};
@@ -39,62 +39,134 @@ impl fmt::Display for Placement {
 impl Placement {
     /// Finds model and table set, and checks that the ranks can share the model.
     pub(crate) fn find(target: &Target) -> Result<Placement, Error> {
-        let set = table_set::find(target.set())?;
-        let model = model_source::find(&target.model)?.with_weights(target.dtype);
-        Placement::of(model, set, target)
-    }
-
-    /// A draft model, with its own weights, on the same GPUs.
-    pub(crate) fn of_draft(&self, name: &str, target: &Target) -> Result<Placement, Error> {
-        Placement::of(model_source::find(name)?, self.set, target)
-    }
-
-    fn of(model: NamedModel, set: &'static TableSet, target: &Target) -> Result<Placement, Error> {
         let placement = Placement {
-            model,
-            set,
+            model: model_source::find(&target.model)?.with_weights(target.dtype),
+            set: table_set::find(target.set())?,
             tp: target.tp,
             kv_dtype: target.kv_dtype,
             engine: target.engine,
         };
-        let spec = &placement.model.spec;
-        spec.check_tp(target.tp).map_err(|error| Error::Tp {
-            model: placement.model.to_string(),
-            error: match &placement.model.keys {
-                Some(keys) => keys.rename(error),
-                None => error,
-            },
-            possible: placement.possible_tp().collect(),
-        })?;
+        placement.check_tp(&placement.model)?;
         Ok(placement)
     }
 
-    /// The step model.
-    pub(crate) fn roofline(&self, strictness: Strictness) -> Result<RooflineModel, Error> {
-        self.roofline_on(self.set, strictness).map_err(|error| {
-            Error::Step(Refusal {
-                model: self.model.to_string(),
-                error,
-                other_sets: self.other_sets(strictness),
-            })
+    /// Checks that the ranks can share `model`, the one that is served or its draft model.
+    pub(crate) fn check_tp(&self, model: &NamedModel) -> Result<(), Error> {
+        model.spec.check_tp(self.tp).map_err(|error| Error::Tp {
+            model: model.to_string(),
+            error: match &model.keys {
+                Some(keys) => keys.rename(error),
+                None => error,
+            },
+            possible: self.possible_tp(&model.spec).collect(),
         })
     }
 
-    fn roofline_on(
-        &self,
-        set: &'static TableSet,
-        strictness: Strictness,
-    ) -> Result<RooflineModel, ModelError> {
-        let mut options = StepOptions::for_engine(self.engine);
-        options.kv_dtype = self.kv_dtype;
-        options.strictness = strictness;
-        let parallelism = Parallelism::tensor(self.tp);
-        RooflineModel::try_new(&self.model.spec, set, parallelism, options)
+    /// The model and nothing else of a server, for single steps.
+    pub(crate) fn deploy(&self, strictness: Strictness) -> Result<Deployment, Error> {
+        let deployment = self.on(self.set, self.tp, &self.model.spec);
+        self.build(deployment, strictness, None)
     }
 
-    /// The sets on which the step model can be made.
-    fn other_sets(&self, strictness: Strictness) -> Vec<&'static str> {
-        let works = |set: &&'static TableSet| self.roofline_on(set, strictness).is_ok();
+    /// The server of the model, with its draft model if it has one.
+    pub(crate) fn serve(
+        &self,
+        server: &ServerArgs,
+        policy: &PolicyArgs,
+        speculating: Option<&Speculating>,
+    ) -> Result<Deployment, Error> {
+        let deployment = self.on(self.set, self.tp, &self.model.spec);
+        let deployment = server.apply(policy.apply(deployment));
+        let draft = speculating.and_then(|speculating| speculating.draft.as_ref());
+        let deployment = match speculating {
+            Some(speculating) => speculating.apply(deployment),
+            None => deployment,
+        };
+        self.build(deployment, Strictness::ANY, draft)
+    }
+
+    /// The limits of the server, KV blocks included.
+    pub(crate) fn config(
+        &self,
+        deployment: &Deployment,
+        draft: Option<&NamedModel>,
+    ) -> Result<SimConfig, Error> {
+        deployment.server_config().map_err(|error| match error {
+            MemoryError::DoesNotFit {
+                needed_bytes,
+                usable_bytes,
+            } => Error::DoesNotFit {
+                model: match draft {
+                    Some(draft) => format!("{} with {draft}", self.model),
+                    None => self.model.to_string(),
+                },
+                gpu: self.set.gpu.name,
+                tp: self.tp,
+                utilization: deployment.memory_limits().gpu_memory_utilization,
+                needed_bytes,
+                usable_bytes,
+                fitting: self.fitting(deployment),
+            },
+            error => Error::Memory(error),
+        })
+    }
+
+    /// The smallest tensor parallelism above this one at which the models of `deployment` fit, and its KV blocks.
+    fn fitting(&self, deployment: &Deployment) -> Option<(u32, u32)> {
+        let mut larger = self
+            .possible_tp(&self.model.spec)
+            .filter(|&tp| tp > self.tp);
+        larger.find_map(|tp| Some((tp, deployment.memory_plan_at(tp).ok()?.kv_blocks)))
+    }
+
+    fn on(&self, set: &'static TableSet, tp: u32, spec: &ModelSpec) -> DeploymentBuilder {
+        let deployment = Deployment::builder(*spec, set).tp(tp);
+        deployment.kv_dtype(self.kv_dtype).engine(self.engine)
+    }
+
+    fn build(
+        &self,
+        deployment: DeploymentBuilder,
+        strictness: Strictness,
+        draft: Option<&NamedModel>,
+    ) -> Result<Deployment, Error> {
+        let refused = |model: &NamedModel, error| {
+            Error::Step(Refusal {
+                model: model.to_string(),
+                error,
+                other_sets: self.other_sets(&model.spec, strictness),
+            })
+        };
+        let of_draft = || draft.unwrap_or(&self.model);
+        deployment
+            .strictness(strictness)
+            .build()
+            .map_err(|error| match error {
+                DeploymentError::Model(error) => refused(&self.model, error),
+                DeploymentError::Draft(error) => refused(of_draft(), error),
+                DeploymentError::DraftVocabulary { found, expected } => Error::DraftVocabulary {
+                    draft: of_draft().to_string(),
+                    found,
+                    model: self.model.to_string(),
+                    expected,
+                },
+                DeploymentError::DraftContext { longest, found } => Error::DraftContext {
+                    draft: of_draft().to_string(),
+                    longest,
+                    found,
+                },
+                DeploymentError::Memory(error) => Error::Memory(error),
+                DeploymentError::Limits(error) => Error::Sim(error),
+                other => Error::Arguments(other.to_string()),
+            })
+    }
+
+    /// The sets on which a model of these dimensions has a step model.
+    fn other_sets(&self, spec: &ModelSpec, strictness: Strictness) -> Vec<&'static str> {
+        let works = |set: &&'static TableSet| {
+            let deployment = self.on(set, self.tp, spec).strictness(strictness);
+            deployment.build().is_ok()
+        };
         sets::ALL
             .into_iter()
             .filter(works)
@@ -102,86 +174,9 @@ impl Placement {
             .collect()
     }
 
-    /// The limits of the server, KV blocks included.
-    pub(crate) fn config(
-        &self,
-        args: &ServerArgs,
-        policy: &PolicyArgs,
-        speculating: Option<&Speculating>,
-    ) -> Result<SimConfig, Error> {
-        let spec = &self.model.spec;
-        let most_drafted = speculating.map_or(u32::MAX, Speculating::max_model_len);
-        let longest = spec.max_model_len.min(most_drafted);
-        let max_model_len = args.max_model_len.unwrap_or(longest);
-        if max_model_len > most_drafted {
-            return Err(Error::DraftContext {
-                draft: speculating.map_or(String::new(), Speculating::draft_name),
-                longest: most_drafted,
-                found: max_model_len,
-            });
-        }
-        let kv_blocks = match args.kv_blocks {
-            Some(blocks) => blocks,
-            None => self.kv_blocks(args, speculating.and_then(|of| of.draft.as_ref()))?,
-        };
-        let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(self.engine);
-        config.max_num_seqs = args.max_num_seqs;
-        config.max_num_batched_tokens = args.max_num_batched_tokens;
-        if let Some(speculating) = speculating {
-            config.speculation = Some(speculating.speculation);
-            config.scheduling = Scheduling::Synchronous;
-        }
-        if let Some(scheduling) = args.scheduling {
-            config.scheduling = scheduling.into();
-        }
-        config.policy = policy.policy.into();
-        config.max_waiting = policy.max_waiting;
-        config.prefix_caching = policy.prefix_caching.into();
-        Ok(config)
-    }
-
-    /// KV blocks that the model and its draft model leave room for.
-    fn kv_blocks(&self, args: &ServerArgs, draft: Option<&Placement>) -> Result<u32, Error> {
-        let limits = MemoryLimits {
-            gpu_memory_utilization: args.gpu_memory_utilization,
-            max_num_batched_tokens: args.max_num_batched_tokens,
-            kv_dtype: self.kv_dtype,
-            ..MemoryLimits::default()
-        };
-        let plan = |tp| {
-            let plan = MemoryPlan::try_new(&self.model.spec, &self.set.gpu, tp, limits)?;
-            match draft {
-                Some(draft) => plan.with_draft(&draft.model.spec, tp, limits),
-                None => Ok(plan),
-            }
-        };
-        match plan(self.tp) {
-            Ok(plan) => Ok(plan.kv_blocks),
-            Err(MemoryError::DoesNotFit {
-                needed_bytes,
-                usable_bytes,
-            }) => {
-                let mut larger = self.possible_tp().filter(|&tp| tp > self.tp);
-                Err(Error::DoesNotFit {
-                    model: match draft {
-                        Some(draft) => format!("{} with {}", self.model, draft.model),
-                        None => self.model.to_string(),
-                    },
-                    gpu: self.set.gpu.name,
-                    tp: self.tp,
-                    utilization: args.gpu_memory_utilization,
-                    needed_bytes,
-                    usable_bytes,
-                    fitting: larger.find_map(|tp| Some((tp, plan(tp).ok()?.kv_blocks))),
-                })
-            }
-            Err(error) => Err(Error::Memory(error)),
-        }
-    }
-
-    /// The tensor parallelisms that divide the model and that the set can reduce over, ascending.
-    fn possible_tp(&self) -> impl Iterator<Item = u32> {
-        let spec: ModelSpec = self.model.spec;
+    /// The tensor parallelisms that divide a model and that the set can reduce over, ascending.
+    fn possible_tp(&self, spec: &ModelSpec) -> impl Iterator<Item = u32> {
+        let spec = *spec;
         let ranks = self.set.allreduce.iter().flat_map(|table| table.entries);
         let most = ranks.map(|entry| entry.shape.ranks).max();
         (1..=most.unwrap_or(MOST_RANKS)).filter(move |&tp| spec.check_tp(tp).is_ok())

@@ -1,19 +1,20 @@
 //! Speculative decoding, as `rooflut run` has it.
 
+use rooflut::deployment::DeploymentBuilder;
 use rooflut::sim::{Drafts, Speculation};
-use rooflut::step::{Origins, RooflineModel};
-use rooflut::table::Strictness;
+use rooflut::step::Origins;
 use serde::Serialize;
 
-use crate::args::{DraftModel, SpeculationArgs, Target};
+use crate::args::{DraftModel, SpeculationArgs};
 use crate::error::Error;
+use crate::model_source::{self, NamedModel};
 use crate::output::{number, percent, plural};
 use crate::server::Placement;
 
 /// Speculative decoding of a run.
 pub(crate) struct Speculating {
     /// Who drafts, on the GPUs of the target; `None` for a look-up in the prompt.
-    pub(crate) draft: Option<Placement>,
+    pub(crate) draft: Option<NamedModel>,
     /// How many tokens, and how many are accepted.
     pub(crate) speculation: Speculation,
     acceptance: f64,
@@ -24,7 +25,6 @@ impl Speculating {
     /// What `args` ask for, if they do.
     pub(crate) fn find(
         args: &SpeculationArgs,
-        target: &Target,
         placement: &Placement,
         seed: u64,
     ) -> Result<Option<Speculating>, Error> {
@@ -35,18 +35,10 @@ impl Speculating {
         };
         let draft = match model {
             DraftModel::Ngram => None,
-            DraftModel::Named(name) => Some(placement.of_draft(name, target)?),
+            DraftModel::Named(name) => Some(model_source::find(name)?),
         };
         if let Some(draft) = &draft {
-            let (own, expected) = (&draft.model, &placement.model);
-            if own.spec.vocab != expected.spec.vocab {
-                return Err(Error::DraftVocabulary {
-                    draft: own.to_string(),
-                    found: own.spec.vocab,
-                    model: expected.to_string(),
-                    expected: expected.spec.vocab,
-                });
-            }
+            placement.check_tp(draft)?;
         }
         let speculation =
             Speculation::try_new(draft_tokens, acceptance, seed).map_err(Error::Sim)?;
@@ -58,25 +50,23 @@ impl Speculating {
         }))
     }
 
-    /// The step model of who drafts, and how many tokens it proposes; `None` for a look-up in the prompt.
-    pub(crate) fn roofline(&self) -> Result<Option<(RooflineModel, u32)>, Error> {
-        let Some(draft) = &self.draft else {
-            return Ok(None);
-        };
-        let roofline = draft.roofline(Strictness::ANY)?;
-        Ok(Some((roofline, self.speculation.draft_tokens())))
+    /// Adds it to a deployment.
+    pub(crate) fn apply(&self, deployment: DeploymentBuilder) -> DeploymentBuilder {
+        let draft = self.draft.as_ref().map(|draft| draft.spec);
+        deployment.speculation(self.speculation).draft_model(draft)
     }
 
     /// The longest request that drafts are proposed for.
     pub(crate) fn max_model_len(&self) -> u32 {
-        let of = |draft: &Placement| draft.model.spec.max_model_len;
+        let of = |draft: &NamedModel| draft.spec.max_model_len;
         self.draft.as_ref().map_or(u32::MAX, of)
     }
 
     /// Who drafts.
     pub(crate) fn draft_name(&self) -> String {
-        let named = |draft: &Placement| draft.model.to_string();
-        self.draft.as_ref().map_or("ngram".to_owned(), named)
+        self.draft
+            .as_ref()
+            .map_or("ngram".to_owned(), NamedModel::to_string)
     }
 
     /// What is asked for, for people.

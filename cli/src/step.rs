@@ -53,7 +53,11 @@ fn ask(
     let spec = &placement.model.spec;
     let compat = match model {
         LatencyModelName::Roofline => {
-            return Ok(placement.roofline(strictness)?.step_time(batch).into());
+            return Ok(placement
+                .deploy(strictness)?
+                .step_model()
+                .step_time(batch)
+                .into());
         }
         _ if placement.kv_dtype.name() != "bf16" => {
             return Err(Error::KvDtype {

@@ -1,5 +1,7 @@
 //! How long the steps of a simulated server take, draft model included.
 
+use rooflut::Deployment;
+use rooflut::sim::SimConfig;
 use rooflut::step::{
     DecodeGroup, Drafting, LatencyModel, Origins, RooflineModel, StepBatch, StepTime,
     TabulatedModel, Tally,
@@ -16,17 +18,15 @@ pub(crate) struct Tabulated {
 }
 
 impl Tabulated {
-    /// Works out steps of up to `max_num_batched_tokens` tokens of the target, and of the draft model, which
-    /// proposes so many tokens.
-    pub(crate) fn new(
-        target: RooflineModel,
-        draft: Option<(RooflineModel, u32)>,
-        max_num_batched_tokens: u32,
-    ) -> Tabulated {
-        let most = max_num_batched_tokens.min(MOST_TABULATED);
+    /// Works out steps of up to `max_num_batched_tokens` tokens of the target, and of the draft model if there
+    /// is one.
+    pub(crate) fn new(deployment: &Deployment, config: &SimConfig) -> Tabulated {
+        let most = config.max_num_batched_tokens.min(MOST_TABULATED);
+        let tabulated = |model: &RooflineModel| TabulatedModel::new(*model, most);
+        let draft = deployment.draft_step_model().zip(config.speculation);
         Tabulated {
-            target: TabulatedModel::new(target, most),
-            draft: draft.map(|(draft, tokens)| (TabulatedModel::new(draft, most), tokens)),
+            target: tabulated(deployment.step_model()),
+            draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),
         }
     }
 

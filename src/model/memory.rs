@@ -30,6 +30,23 @@ impl Default for MemoryLimits {
     }
 }
 
+impl MemoryLimits {
+    /// Checks the limits by themselves.
+    ///
+    /// # Errors
+    /// [`MemoryError::Utilization`] and [`MemoryError::ZeroBlock`].
+    pub fn check(&self) -> Result<(), MemoryError> {
+        let found = self.gpu_memory_utilization;
+        if !(found > 0.0 && found <= 1.0) {
+            return Err(MemoryError::Utilization { found });
+        }
+        match self.block_size {
+            0 => Err(MemoryError::ZeroBlock),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Where the memory of one rank goes, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryPlan {
@@ -131,16 +148,10 @@ impl MemoryPlan {
         tp: u32,
         limits: MemoryLimits,
     ) -> Result<MemoryPlan, MemoryError> {
-        let utilization = limits.gpu_memory_utilization;
-        if !(utilization > 0.0 && utilization <= 1.0) {
-            return Err(MemoryError::Utilization { found: utilization });
-        }
-        if limits.block_size == 0 {
-            return Err(MemoryError::ZeroBlock);
-        }
+        limits.check()?;
         model.check().map_err(MemoryError::Spec)?;
         model.check_tp(tp).map_err(MemoryError::Spec)?;
-        let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * utilization;
+        let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * limits.gpu_memory_utilization;
         let tokens = f64::from(limits.max_num_batched_tokens);
         let activation_bytes = tokens * activation_bytes_per_token(model, tp);
         let overhead_bytes = CONTEXT_BYTES + if tp > 1 { COMMUNICATION_BYTES } else { 0.0 };

@@ -165,7 +165,7 @@ impl SimConfig {
     }
 
     /// Refuses limits under which no step could run.
-    pub(super) fn validate(&self) -> Result<(), SimError> {
+    pub(crate) fn validate(&self) -> Result<(), SimError> {
         let limits = [
             ("max_num_seqs", self.max_num_seqs),
             ("max_num_batched_tokens", self.max_num_batched_tokens),

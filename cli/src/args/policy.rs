@@ -1,6 +1,7 @@
 //! Arguments of `rooflut run`: who is served first, and by which replica.
 
 use clap::{Args, ValueEnum};
+use rooflut::deployment::DeploymentBuilder;
 use rooflut::sim::{Policy, PrefixCaching, Router};
 
 /// Who is served first, and by which replica.
@@ -24,6 +25,16 @@ pub(crate) struct PolicyArgs {
     /// Which replica a request goes to: round-robin, least-tokens or prefix-affinity.
     #[arg(long, value_enum, hide_possible_values = true, default_value_t = RouterName::RoundRobin)]
     pub(crate) router: RouterName,
+}
+
+impl PolicyArgs {
+    /// Sets the policies of each server of a deployment.
+    pub(crate) fn apply(&self, deployment: DeploymentBuilder) -> DeploymentBuilder {
+        deployment
+            .policy(self.policy.into())
+            .max_waiting(self.max_waiting)
+            .prefix_caching(self.prefix_caching.into())
+    }
 }
 
 /// Who is admitted first.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use rooflut::deployment::DeploymentBuilder;
 use rooflut::sim::{LatencyLimits, Scheduling};
 
 use super::policy::PolicyArgs;
@@ -104,6 +105,19 @@ pub(crate) struct ServerArgs {
     /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
     #[arg(long, value_name = "KIND", value_enum, hide_possible_values = true)]
     pub(crate) scheduling: Option<SchedulingName>,
+}
+
+impl ServerArgs {
+    /// Sets these limits of a deployment.
+    pub(crate) fn apply(&self, deployment: DeploymentBuilder) -> DeploymentBuilder {
+        deployment
+            .max_num_seqs(self.max_num_seqs)
+            .max_num_batched_tokens(self.max_num_batched_tokens)
+            .max_model_len(self.max_model_len)
+            .gpu_memory_utilization(self.gpu_memory_utilization)
+            .kv_blocks(self.kv_blocks)
+            .scheduling(self.scheduling.map(Scheduling::from))
+    }
 }
 
 /// When the batch of a step is fixed.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use rooflut::deployment::DeploymentBuilder;
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, Ffn, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{Rejection, SimConfig};
-use rooflut::step::{Parallelism, RooflineModel, StepOptions};
+use rooflut::model::{self, Ffn, MemoryLimits, ModelSpec};
+use rooflut::sim::Rejection;
 use rooflut::table::TableSet;
 
 use super::{Named, Reason, format, gpu};
@@ -76,36 +76,43 @@ impl Deployment {
         Ok(())
     }
 
-    /// The step model with the constants of `engine`.
+    /// The model on its GPUs with the constants of `engine`, for single steps.
     ///
     /// # Errors
     /// The ranks cannot share the model, or the tables lack a kernel.
-    pub fn step_model(&self, engine: &EngineStack) -> Result<RooflineModel, Reason> {
-        let mut options = StepOptions::for_engine(engine);
-        options.kv_dtype = self.kv_dtype;
-        let parallelism = Parallelism::tensor(self.tp);
-        let model = RooflineModel::try_new(&self.spec, self.set, parallelism, options)?;
-        Ok(model)
+    pub fn deploy(&self, engine: &EngineStack) -> Result<rooflut::Deployment, Reason> {
+        Ok(self.builder().engine(engine).build()?)
     }
 
-    /// The KV blocks of 16 tokens that the memory leaves.
+    /// The server that the row describes, with the constants of `engine`.
     ///
     /// # Errors
-    /// It leaves none.
-    pub fn planned_kv_blocks(&self, limits: &Limits) -> Result<u32, Reason> {
+    /// As [`deploy`](Self::deploy); limits under which no step could run.
+    pub fn serve(
+        &self,
+        limits: &Limits,
+        engine: &EngineStack,
+    ) -> Result<rooflut::Deployment, Reason> {
         let default = MemoryLimits::default();
-        let limits = MemoryLimits {
-            gpu_memory_utilization: limits
-                .gpu_memory_utilization
-                .unwrap_or(default.gpu_memory_utilization),
-            max_num_batched_tokens: limits
-                .max_num_batched_tokens
-                .unwrap_or(default.max_num_batched_tokens),
-            kv_dtype: self.kv_dtype,
-            ..default
-        };
-        let plan = MemoryPlan::try_new(&self.spec, &self.set.gpu, self.tp, limits)?;
-        Ok(plan.kv_blocks)
+        let tokens = limits.max_num_batched_tokens;
+        let share = limits.gpu_memory_utilization;
+        let mut deployment = self
+            .builder()
+            .engine(engine)
+            .max_model_len(limits.max_model_len)
+            .max_num_batched_tokens(tokens.unwrap_or(default.max_num_batched_tokens))
+            .gpu_memory_utilization(share.unwrap_or(default.gpu_memory_utilization))
+            .kv_blocks(limits.kv_blocks)
+            .prefix_caching(limits.prefix_caching);
+        if let Some(requests) = limits.max_num_seqs {
+            deployment = deployment.max_num_seqs(requests);
+        }
+        Ok(deployment.build()?)
+    }
+
+    fn builder(&self) -> DeploymentBuilder {
+        let deployment = rooflut::Deployment::builder(self.spec, self.set);
+        deployment.tp(self.tp).kv_dtype(self.kv_dtype)
     }
 
     /// Refuses a prompt that is longer than a request may be.
@@ -134,25 +141,6 @@ impl Deployment {
 
     fn max_model_len(&self, limits: &Limits) -> u32 {
         limits.max_model_len.unwrap_or(self.spec.max_model_len)
-    }
-
-    /// The server that the row describes.
-    ///
-    /// # Errors
-    /// The row does not give KV blocks, and the memory leaves none.
-    pub fn config(&self, limits: &Limits, engine: &EngineStack) -> Result<SimConfig, Reason> {
-        let kv_blocks = match limits.kv_blocks {
-            Some(blocks) => blocks,
-            None => self.planned_kv_blocks(limits)?,
-        };
-        let max_model_len = self.max_model_len(limits);
-        let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(engine);
-        config.max_num_seqs = limits.max_num_seqs.unwrap_or(config.max_num_seqs);
-        config.max_num_batched_tokens = limits
-            .max_num_batched_tokens
-            .unwrap_or(config.max_num_batched_tokens);
-        config.prefix_caching = limits.prefix_caching;
-        Ok(config)
     }
 }
 
@@ -229,27 +217,36 @@ mod tests {
     fn limits_that_are_not_given_are_those_of_vllm_and_the_model() {
         let llama = Deployment::find(&server("h100", "llama-2-7b", "")).unwrap();
         let engine = &rooflut::engine::stacks::VLLM_0_11_0;
-        let config = llama.config(&Limits::default(), engine).unwrap();
-        assert_eq!(config.max_model_len, 4096);
+        let config = |limits: &Limits| {
+            llama
+                .serve(limits, engine)
+                .unwrap()
+                .server_config()
+                .unwrap()
+        };
+        let planned = |limits: &Limits| {
+            llama
+                .serve(limits, engine)
+                .unwrap()
+                .memory_plan()
+                .unwrap()
+                .kv_blocks
+        };
+        let default = config(&Limits::default());
+        assert_eq!(default.max_model_len, 4096);
         assert_eq!(
-            (config.max_num_seqs, config.max_num_batched_tokens),
+            (default.max_num_seqs, default.max_num_batched_tokens),
             (128, 2048)
         );
-        assert_eq!(
-            config.kv_blocks,
-            llama.planned_kv_blocks(&Limits::default()).unwrap()
-        );
-        assert_eq!(config.scheduling, engine.scheduling);
+        assert_eq!(default.kv_blocks, planned(&Limits::default()));
+        assert_eq!(default.scheduling, engine.scheduling);
         let limits = Limits {
             kv_blocks: Some(77),
             max_num_batched_tokens: Some(4096),
             ..Limits::default()
         };
-        let config = llama.config(&limits, engine).unwrap();
-        assert_eq!(
-            (config.kv_blocks, config.max_num_batched_tokens),
-            (77, 4096)
-        );
-        assert!(llama.planned_kv_blocks(&limits).unwrap() < 7463);
+        let given = config(&limits);
+        assert_eq!((given.kv_blocks, given.max_num_batched_tokens), (77, 4096));
+        assert!(planned(&limits) < 7463);
     }
 }

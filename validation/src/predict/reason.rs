@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rooflut::deployment::DeploymentError;
 use rooflut::model::{CATALOG, MemoryError};
 use rooflut::sim::{Rejection, SimError};
 use rooflut::step::ModelError;
@@ -24,6 +25,8 @@ pub enum Reason {
     },
     /// There is no step model of the model on the GPU.
     Step(ModelError),
+    /// There is no such deployment for another reason.
+    Deployment(DeploymentError),
     /// There is no room for a KV cache.
     Memory(MemoryError),
     /// The server cannot run.
@@ -140,6 +143,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::Unknown { what, name } => what.unknown(name).fmt(f),
             Reason::Step(error) => not_modelled::step(f, error),
+            Reason::Deployment(error) => error.fmt(f),
             Reason::Memory(error) => not_modelled::memory(f, error),
             Reason::Sim(error) => not_modelled::server(f, error),
             Reason::Rejected(rejection) => not_modelled::request(f, rejection),
@@ -174,6 +178,17 @@ impl fmt::Display for Reason {
 }
 
 impl std::error::Error for Reason {}
+
+impl From<DeploymentError> for Reason {
+    fn from(error: DeploymentError) -> Reason {
+        match error {
+            DeploymentError::Model(error) => Reason::Step(error),
+            DeploymentError::Memory(error) => Reason::Memory(error),
+            DeploymentError::Limits(error) => Reason::Sim(error),
+            other => Reason::Deployment(other),
+        }
+    }
+}
 
 impl From<ModelError> for Reason {
     fn from(error: ModelError) -> Reason {

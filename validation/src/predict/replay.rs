@@ -57,12 +57,12 @@ pub fn replay(
         return Ok(Vec::new());
     };
     let deployment = Deployment::find(&first.server)?;
-    let mut config = deployment.config(&first.limits, engine)?;
+    let server = deployment.serve(&first.limits, engine)?;
+    let mut config = server.server_config()?;
     config.api_server_ns = 0;
-    let model = deployment.step_model(engine)?;
     let rows = run.rows.iter().enumerate();
     let requests: Vec<Request> = rows.map(|(place, (_, row))| request(row, place)).collect();
-    let report = Simulator::try_new(model, config)?.run(&requests);
+    let report = Simulator::try_new(server.step_model(), config)?.run(&requests);
     let records = report.records.iter().zip(&run.rows);
     Ok(records
         .map(|(record, (_, row))| {

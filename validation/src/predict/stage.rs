@@ -26,9 +26,8 @@ pub fn load_stage(
 ) -> Result<Latencies, Reason> {
     let deployment = Deployment::find(&row.server)?;
     let requests = requests(row, longest_s)?;
-    let config = deployment.config(&row.limits, engine)?;
-    let model = deployment.step_model(engine)?;
-    let report = Simulator::try_new(model, config)?.run(&requests);
+    let server = deployment.serve(&row.limits, engine)?;
+    let report = Simulator::try_new(server.step_model(), server.server_config()?)?.run(&requests);
     // The requests are alike but for their arrival.
     for record in &report.records {
         if let Outcome::Rejected(rejection) = record.outcome {

@@ -29,13 +29,14 @@ pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Rea
     let deployment = Deployment::find(&row.server)?;
     let budget = budget(&row.limits)?;
     deployment.check_length(row.prompt_tokens, &row.limits)?;
-    let model = deployment.step_model(engine)?;
+    let deployed = deployment.deploy(engine)?;
+    let model = deployed.step_model();
     let tpot_ms = |context| {
         deployment.check_context(context, &row.limits)?;
-        Ok(decode_ms(&model, 1, context))
+        Ok(decode_ms(model, 1, context))
     };
     Ok(Solo {
-        prefill_ms: prefill_ms(&model, row, budget)?,
+        prefill_ms: prefill_ms(model, row, budget)?,
         tpot_ms: row.mean_context_tokens.map(tpot_ms).transpose(),
     })
 }
@@ -55,9 +56,10 @@ pub fn decode_step(row: &DecodeStep, engine: &EngineStack) -> Result<f64, Reason
         return Err(Reason::TooManyInStep { most });
     }
     deployment.check_context(row.mean_context_tokens, &row.limits)?;
-    let model = deployment.step_model(engine)?;
+    let deployed = deployment.deploy(engine)?;
+    let model = deployed.step_model();
     Ok(decode_ms(
-        &model,
+        model,
         row.decode_requests,
         row.mean_context_tokens,
     ))

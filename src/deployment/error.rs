@@ -1,0 +1,78 @@
+//! Why there is no such deployment.
+
+use core::fmt;
+
+use crate::model::MemoryError;
+use crate::step::ModelError;
+
+/// Why a [`Deployment`](super::Deployment) cannot be built.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum DeploymentError {
+    /// There is no step model: the dimensions are wrong or do not divide, or the tables lack a kernel.
+    Model(ModelError),
+    /// There is no step model of the draft model.
+    Draft(ModelError),
+    /// The draft model has another vocabulary, so it cannot propose tokens of the target.
+    DraftVocabulary {
+        /// Vocabulary of the draft model.
+        found: u32,
+        /// Vocabulary of the target.
+        expected: u32,
+    },
+    /// Requests may be longer than the draft model takes.
+    DraftContext {
+        /// The longest request of the draft model.
+        longest: u32,
+        /// The `max_model_len` that was given.
+        found: u32,
+    },
+    /// A draft model without speculative decoding.
+    DraftWithoutSpeculation,
+    /// A memory limit is out of range.
+    Memory(MemoryError),
+    /// A limit of the server is out of range, or two of them contradict each other.
+    #[cfg(feature = "sim")]
+    Limits(crate::sim::SimError),
+}
+
+impl fmt::Display for DeploymentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeploymentError::Model(error) => error.fmt(f),
+            DeploymentError::Draft(error) => write!(f, "draft model: {error}"),
+            DeploymentError::DraftVocabulary { found, expected } => write!(
+                f,
+                "draft model: expected the vocabulary of the target ({expected}), found {found}; use a draft \
+                 model of the same family"
+            ),
+            DeploymentError::DraftContext { longest, found } => write!(
+                f,
+                "max_model_len: expected at most {longest}, the longest request of the draft model, found \
+                 {found}; lower it"
+            ),
+            DeploymentError::DraftWithoutSpeculation => write!(
+                f,
+                "draft model: expected the number of drafted tokens and their acceptance rate, found neither; \
+                 set the speculation"
+            ),
+            DeploymentError::Memory(error) => error.fmt(f),
+            #[cfg(feature = "sim")]
+            DeploymentError::Limits(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for DeploymentError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            DeploymentError::Model(error) | DeploymentError::Draft(error) => Some(error),
+            DeploymentError::Memory(error) => Some(error),
+            #[cfg(feature = "sim")]
+            DeploymentError::Limits(error) => Some(error),
+            DeploymentError::DraftVocabulary { .. }
+            | DeploymentError::DraftContext { .. }
+            | DeploymentError::DraftWithoutSpeculation => None,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! A model on GPUs as an engine serves it, described once.
+//!
+//! Step model, memory plan and server limits depend on the same facts: the model, the tables of its GPU, tensor
+//! parallelism, formats, the engine. A [`Deployment`] takes each of them once and yields all three, so that they
+//! cannot contradict each other.
+
+mod builder;
+#[allow(clippy::module_inception)] // The noun of the module and its main type.
+mod deployment;
+mod error;
+#[cfg(feature = "sim")]
+mod server;
+
+pub use builder::DeploymentBuilder;
+pub use deployment::Deployment;
+pub use error::DeploymentError;

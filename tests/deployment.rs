@@ -1,0 +1,236 @@
+//! One description of a deployment: what it yields, and what it refuses.
+
+use rooflut::deployment::{DeploymentBuilder, DeploymentError};
+use rooflut::engine::stacks;
+use rooflut::hardware::Dtype;
+use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::sim::{Scheduling, SimConfig, SimError, Speculation};
+use rooflut::step::{DecodeGroup, LatencyModel, StepBatch};
+use rooflut::step::{Parallelism, RooflineModel, StepOptions};
+use rooflut::table::sets;
+use rooflut::{Deployment, ResolveError};
+
+fn spec(name: &str) -> ModelSpec {
+    model::find(name).expect("in the catalogue").spec
+}
+
+fn on_h100(name: &str) -> DeploymentBuilder {
+    Deployment::builder(spec(name), &sets::H100)
+}
+
+fn refused(deployment: DeploymentBuilder) -> String {
+    deployment.build().expect_err("refused").to_string()
+}
+
+#[test]
+fn step_model_memory_and_limits_are_those_of_the_parts_put_together_by_hand() {
+    let llama = spec("llama-3.1-70b").with_weight_dtype(Dtype::Fp8);
+    let engine = &stacks::VLLM_0_11_0;
+    let deployment = on_h100("llama-3.1-70b")
+        .weight_dtype(Dtype::Fp8)
+        .tp(4)
+        .kv_dtype(Dtype::Fp8)
+        .engine(engine)
+        .gpu_memory_utilization(0.8)
+        .max_num_batched_tokens(4_096)
+        .max_num_seqs(256)
+        .block_size(32)
+        .max_model_len(8_192)
+        .build()
+        .unwrap();
+
+    let mut options = StepOptions::for_engine(engine);
+    options.kv_dtype = Dtype::Fp8;
+    let by_hand =
+        RooflineModel::try_new(&llama, &sets::H100, Parallelism::tensor(4), options).unwrap();
+    let batch = StepBatch {
+        prefill: &[],
+        decode: &[DecodeGroup {
+            requests: 100,
+            kv_tokens: 200_000,
+            drafted: 0,
+        }],
+    };
+    assert_eq!(
+        deployment.step_model().step_time(&batch),
+        by_hand.step_time(&batch)
+    );
+
+    let mut limits = MemoryLimits::default();
+    limits.gpu_memory_utilization = 0.8;
+    limits.max_num_batched_tokens = 4_096;
+    limits.block_size = 32;
+    limits.kv_dtype = Dtype::Fp8;
+    let plan = MemoryPlan::try_new(&llama, &sets::H100.gpu, 4, limits).unwrap();
+    assert_eq!(deployment.memory_plan(), Ok(plan));
+
+    let mut config = SimConfig::new(8_192, plan.kv_blocks).with_engine(engine);
+    config.max_num_seqs = 256;
+    config.max_num_batched_tokens = 4_096;
+    config.block_size = 32;
+    assert_eq!(deployment.server_config(), Ok(config));
+}
+
+#[test]
+fn nothing_but_model_and_tables_gives_a_server_of_the_default_engine() {
+    let config = on_h100("llama-3.1-8b")
+        .build()
+        .unwrap()
+        .server_config()
+        .unwrap();
+    assert_eq!(
+        config.api_server_ns,
+        stacks::VLLM_0_15_1.api_server.to_nanos()
+    );
+    assert_eq!(config.scheduling, Scheduling::OneStepAhead);
+    assert_eq!(
+        (config.max_num_seqs, config.max_num_batched_tokens),
+        (128, 2_048)
+    );
+    assert_eq!(config.max_model_len, 131_072);
+}
+
+#[test]
+fn a_draft_model_takes_memory_limits_requests_and_makes_schedules_synchronous() {
+    let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
+    let mut short = spec("llama-3.2-1b");
+    short.max_model_len = 4_096;
+    let alone = on_h100("llama-3.1-8b").build().unwrap();
+    let drafted = on_h100("llama-3.1-8b")
+        .speculation(speculation)
+        .draft_model(short);
+    let drafted = drafted.build().unwrap();
+    assert!(drafted.memory_plan().unwrap().kv_blocks < alone.memory_plan().unwrap().kv_blocks);
+    let config = drafted.server_config().unwrap();
+    assert_eq!(
+        (config.max_model_len, config.scheduling),
+        (4_096, Scheduling::Synchronous)
+    );
+    assert!(drafted.draft_step_model().is_some() && alone.draft_step_model().is_none());
+}
+
+#[test]
+fn contradictions_are_refused_with_what_was_found_and_what_is_allowed() {
+    let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
+    let drafted = |draft| {
+        on_h100("llama-3.1-8b")
+            .speculation(speculation)
+            .draft_model(spec(draft))
+    };
+    let cases = [
+        (
+            drafted("qwen3-0.6b"),
+            "draft model: expected the vocabulary of the target (128256), found 151936",
+        ),
+        (
+            drafted("llama-3.2-1b").max_model_len(200_000),
+            "max_model_len: expected at most 131072, the longest request of the draft model, found 200000",
+        ),
+        (
+            drafted("llama-3.2-1b").scheduling(Scheduling::OneStepAhead),
+            "speculation: expected synchronous scheduling",
+        ),
+        (
+            on_h100("llama-3.1-8b").draft_model(spec("llama-3.2-1b")),
+            "draft model: expected the number of drafted tokens",
+        ),
+        (
+            on_h100("llama-3.1-8b").max_num_batched_tokens(64),
+            "max_num_batched_tokens: expected at least max_num_seqs (128), found 64",
+        ),
+        (
+            on_h100("llama-3.1-8b").gpu_memory_utilization(1.5),
+            "gpu_memory_utilization: expected a number above 0 and at most 1, found 1.5",
+        ),
+        (
+            on_h100("llama-3.1-8b").gpu_memory_utilization(f64::NAN),
+            "gpu_memory_utilization: expected a number above 0 and at most 1, found NaN",
+        ),
+        (
+            on_h100("llama-3.1-8b").block_size(0),
+            "block_size: expected a positive number, found 0",
+        ),
+        (
+            on_h100("llama-3.1-8b").max_num_seqs(0),
+            "max_num_seqs: expected at least 1, found 0",
+        ),
+        (
+            on_h100("llama-3.1-8b").kv_blocks(0),
+            "kv_blocks: expected at least 1, found 0",
+        ),
+        (on_h100("llama-3.1-8b").tp(3), "model: q_heads"),
+        (on_h100("llama-3.1-8b").tp(0), "model: tp"),
+        (
+            on_h100("llama-3.1-8b").weight_dtype(Dtype::Nvfp4),
+            "GPU h100: no peak for nvfp4",
+        ),
+    ];
+    for (deployment, expected) in cases {
+        let message = refused(deployment);
+        assert!(
+            message.contains(expected),
+            "{message:?} does not say {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn a_kernel_that_the_tables_lack_is_named_for_target_and_draft_model() {
+    let lacking = on_h100("llama-3.1-8b").tp(16).build().unwrap_err();
+    let DeploymentError::Model(error) = &lacking else {
+        panic!("{lacking}");
+    };
+    assert!(matches!(
+        error,
+        rooflut::step::ModelError::Kernel {
+            error: ResolveError::TooManyRanks { .. },
+            ..
+        }
+    ));
+    let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
+    let mut draft = spec("llama-3.2-1b");
+    draft.weight_dtype = Dtype::Nvfp4;
+    let refused = refused(
+        on_h100("llama-3.1-8b")
+            .speculation(speculation)
+            .draft_model(draft),
+    );
+    assert!(refused.starts_with("draft model: "), "{refused}");
+}
+
+#[test]
+fn a_model_that_does_not_fit_has_step_times_and_no_server() {
+    let deployment = on_h100("llama-3.1-70b").build().unwrap();
+    let batch = StepBatch {
+        prefill: &[],
+        decode: &[DecodeGroup {
+            requests: 1,
+            kv_tokens: 1_000,
+            drafted: 0,
+        }],
+    };
+    assert!(deployment.step_model().step_time(&batch).total().ms() > 20.0);
+    let refused = deployment.server_config().unwrap_err();
+    assert!(
+        matches!(refused, MemoryError::DoesNotFit { .. }),
+        "{refused}"
+    );
+    assert!(deployment.memory_plan_at(4).unwrap().kv_blocks > 10_000);
+    // Blocks that were given are taken at their word.
+    let given = on_h100("llama-3.1-70b").kv_blocks(100).build().unwrap();
+    assert_eq!(given.server_config().unwrap().kv_blocks, 100);
+}
+
+#[test]
+fn limits_of_a_server_are_refused_as_the_simulator_refuses_them() {
+    let error = on_h100("llama-3.1-8b")
+        .max_model_len(0)
+        .build()
+        .unwrap_err();
+    assert!(matches!(
+        error,
+        DeploymentError::Limits(SimError::ZeroLimit {
+            limit: "max_model_len"
+        })
+    ));
+}
