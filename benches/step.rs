@@ -15,25 +15,21 @@ use support::csv_tables::CsvTables;
 use support::served::{roofline, tabulated};
 use support::{QUERIES, queries};
 
+const CHUNK: Chunk = match Chunk::last(512, 612) {
+    Ok(chunk) => chunk,
+    Err(_) => panic!("512 of 612 tokens"),
+};
+const GROUP: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
+    Ok(group) => group,
+    Err(_) => panic!("a group of 64 requests"),
+};
 const MIXED: StepBatch<'static> = StepBatch {
-    prefill: &[Chunk {
-        new: 512,
-        context: 100,
-        samples: 1,
-    }],
-    decode: &[DecodeGroup {
-        requests: 64,
-        kv_tokens: 70_000,
-        drafted: 0,
-    }],
+    prefill: &[CHUNK],
+    decode: &[GROUP],
 };
 const DECODE: StepBatch<'static> = StepBatch {
     prefill: &[],
-    decode: &[DecodeGroup {
-        requests: 64,
-        kv_tokens: 70_000,
-        drafted: 0,
-    }],
+    decode: &[GROUP],
 };
 
 fn step(c: &mut Criterion) {
@@ -86,11 +82,7 @@ fn decode(c: &mut Criterion) {
     let groups: Vec<DecodeGroup> = queries(1, 256)
         .into_iter()
         .zip(queries(128, 8_192))
-        .map(|(requests, kv_len)| DecodeGroup {
-            requests,
-            kv_tokens: u64::from(requests) * u64::from(kv_len),
-            drafted: 0,
-        })
+        .map(|(requests, kv_len)| DecodeGroup::uniform(requests, kv_len).expect("positive"))
         .collect();
     let (plain, tabulated) = (roofline(), tabulated());
     let mut group = c.benchmark_group("decode step, 1024 queries");

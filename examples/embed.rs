@@ -22,24 +22,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Often: a scheduler's batch in, nanoseconds out. No allocation, no failure.
     println!("decoding requests  KV tokens  new prompt tokens  step");
-    for (requests, prompt) in [(1, 0), (32, 0), (128, 0), (128, 2048)] {
-        let decode = [DecodeGroup {
-            requests,
-            kv_tokens: u64::from(requests) * 1000,
-            drafted: 0,
-        }];
-        let prefill = [Chunk {
-            new: prompt,
-            context: 0,
-            samples: u32::from(prompt > 0),
-        }];
-        let time = model.step_time(&StepBatch {
-            prefill: &prefill,
-            decode: &decode,
-        });
+    let prompt = Chunk::prompt(2048)?;
+    for (requests, prefill) in [(1, &[][..]), (32, &[]), (128, &[]), (128, &[prompt])] {
+        let decode = DecodeGroup::uniform(requests, 1000)?;
+        let batch = StepBatch {
+            prefill,
+            decode: &[decode],
+        };
+        let time = model.step_time(&batch);
         println!(
-            "{requests:17}  {:9}  {prompt:17}  {:>11} ns, bound by {}",
-            decode[0].kv_tokens,
+            "{requests:17}  {:9}  {:17}  {:>11} ns, bound by {}",
+            decode.kv_tokens(),
+            batch.prefill_tokens(),
             time.total().to_nanos(),
             time.binding(),
         );

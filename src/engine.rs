@@ -82,6 +82,23 @@ impl StepConstants {
         cuda_graph_max_tokens: 0,
     };
 
+    crate::setters! {
+        /// The same constants with another [`layer`](Self::layer).
+        with_layer(layer: Seconds);
+        /// The same constants with another [`small_kernel_bandwidth`](Self::small_kernel_bandwidth).
+        with_small_kernel_bandwidth(small_kernel_bandwidth: f64);
+        /// The same constants with another [`logit`](Self::logit).
+        with_logit(logit: Seconds);
+        /// The same constants with another [`moe_layer`](Self::moe_layer).
+        with_moe_layer(moe_layer: Seconds);
+        /// The same constants with another [`expert_bandwidth`](Self::expert_bandwidth).
+        with_expert_bandwidth(expert_bandwidth: f64);
+        /// The same constants with another [`host`](Self::host).
+        with_host(host: Seconds);
+        /// The same constants with another [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
+        with_cuda_graph_max_tokens(cuda_graph_max_tokens: u32);
+    }
+
     /// The tokens that the kernels of a step of `tokens` work on.
     ///
     /// ```

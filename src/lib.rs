@@ -15,6 +15,7 @@ mod generated;
 pub mod hardware;
 pub mod model;
 pub mod op;
+mod setters;
 #[cfg(feature = "sim")]
 pub mod sim;
 pub mod step;
@@ -23,6 +24,7 @@ pub mod units;
 
 pub use deployment::Deployment;
 pub use error::ResolveError;
+use setters::setters;
 
 /// ```
 /// use rooflut::table::TableSet;

@@ -25,19 +25,11 @@ fn spec(name: &str) -> ModelSpec {
 }
 
 fn chunk(new: u32, context: u32) -> Chunk {
-    Chunk {
-        new,
-        context,
-        samples: 1,
-    }
+    Chunk::last(new, context + new).unwrap()
 }
 
-fn group(requests: u32, kv_len: u64) -> DecodeGroup {
-    DecodeGroup {
-        requests,
-        kv_tokens: u64::from(requests) * kv_len,
-        drafted: 0,
-    }
+fn group(requests: u32, kv_len: u32) -> DecodeGroup {
+    DecodeGroup::uniform(requests, kv_len).unwrap()
 }
 
 fn infersim(name: &str, tp: u32, world: u32) -> InferSim {
@@ -326,22 +318,14 @@ fn nothing_to_do_takes_no_time() {
     let blis = Blis::try_new(&model, &H100_INFERSIM, 1).unwrap();
     let calibrated = Calibrated::try_new(&model, &gpus::H100, 1).unwrap();
     let infersim = infersim("llama-3.1-8b", 1, 1);
-    let nothing = [chunk(0, 100)];
-    let nobody = [group(0, 100)];
-    let idle = StepBatch {
-        prefill: &nothing,
-        decode: &nobody,
-    };
-    for batch in [StepBatch::default(), idle] {
-        assert_eq!(blis.try_step_time(&batch).unwrap().total(), Seconds::ZERO);
-        assert_eq!(
-            calibrated.try_step_time(&batch).unwrap().total(),
-            Seconds::ZERO
-        );
-        assert_eq!(
-            infersim.try_step_time(&batch).unwrap().total(),
-            Seconds::ZERO
-        );
+    let batch = StepBatch::default();
+    let totals = [
+        blis.try_step_time(&batch),
+        calibrated.try_step_time(&batch),
+        infersim.try_step_time(&batch),
+    ];
+    for total in totals {
+        assert_eq!(total.unwrap().total(), Seconds::ZERO);
     }
 }
 

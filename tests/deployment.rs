@@ -45,11 +45,7 @@ fn step_model_memory_and_limits_are_those_of_the_parts_put_together_by_hand() {
         RooflineModel::try_new(&llama, &sets::H100, Parallelism::tensor(4), options).unwrap();
     let batch = StepBatch {
         prefill: &[],
-        decode: &[DecodeGroup {
-            requests: 100,
-            kv_tokens: 200_000,
-            drafted: 0,
-        }],
+        decode: &[DecodeGroup::uniform(100, 2_000).unwrap()],
     };
     assert_eq!(
         deployment.step_model().step_time(&batch),
@@ -203,11 +199,7 @@ fn a_model_that_does_not_fit_has_step_times_and_no_server() {
     let deployment = on_h100("llama-3.1-70b").build().unwrap();
     let batch = StepBatch {
         prefill: &[],
-        decode: &[DecodeGroup {
-            requests: 1,
-            kv_tokens: 1_000,
-            drafted: 0,
-        }],
+        decode: &[DecodeGroup::uniform(1, 1_000).unwrap()],
     };
     assert!(deployment.step_model().step_time(&batch).total().ms() > 20.0);
     let refused = deployment.server_config().unwrap_err();

@@ -87,16 +87,8 @@ fn resolving_and_asking_a_kernel_allocate_nothing() {
 
 #[test]
 fn making_a_step_model_and_stepping_allocate_nothing() {
-    let chunk = Chunk {
-        new: 500,
-        context: 1000,
-        samples: 1,
-    };
-    let group = DecodeGroup {
-        requests: 20,
-        kv_tokens: 60_000,
-        drafted: 0,
-    };
+    let chunk = Chunk::last(500, 1_500).unwrap();
+    let group = DecodeGroup::uniform(20, 3_000).unwrap();
     let (prefill, decode) = ([chunk; 16], [group; 16]);
     let batches = [
         StepBatch::default(),
@@ -117,8 +109,7 @@ fn making_a_step_model_and_stepping_allocate_nothing() {
     free("step", || {
         for sharded in &all {
             let parallelism = Parallelism::tensor(sharded.tp);
-            let mut options = StepOptions::default();
-            options.kv_dtype = sharded.kv_dtype;
+            let options = StepOptions::default().with_kv_dtype(sharded.kv_dtype);
             let model = RooflineModel::try_new(&sharded.spec, &sets::H100, parallelism, options);
             for batch in &batches {
                 if let Ok(model) = &model {
@@ -132,7 +123,7 @@ fn making_a_step_model_and_stepping_allocate_nothing() {
                 }
             }
             // A refusal does not either.
-            options.strictness = Strictness::at_worst(Provenance::Measured);
+            let options = options.with_strictness(Strictness::at_worst(Provenance::Measured));
             let refused = RooflineModel::try_new(&sharded.spec, &sets::H100, parallelism, options);
             assert!(model.is_ok() && refused.is_err());
         }

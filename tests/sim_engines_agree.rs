@@ -225,7 +225,7 @@ fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
         let mut chunks = batches.iter().flat_map(|batch| &batch.prefill);
         chunks
             .next_back()
-            .map(|chunk| (chunk.new, chunk.context))
+            .map(|chunk| (chunk.new_tokens(), chunk.context()))
             .unwrap()
     };
     // 100 prompt and 20 output tokens of the first turn are 120, of which 119 were computed: 7 blocks.

@@ -86,17 +86,17 @@ fn uncached(request: &Request) -> u64 {
 
 fn sampled(batches: &[Batch]) -> u64 {
     let chunks = batches.iter().flat_map(|batch| &batch.prefill);
-    chunks.map(|chunk| u64::from(chunk.samples)).sum::<u64>() + decoded(batches)
+    chunks.map(|chunk| u64::from(chunk.is_last())).sum::<u64>() + decoded(batches)
 }
 
 fn decoded(batches: &[Batch]) -> u64 {
     let groups = batches.iter().flat_map(|batch| &batch.decode);
-    groups.map(|group| u64::from(group.requests)).sum()
+    groups.map(|group| u64::from(group.requests())).sum()
 }
 
 fn prefilled(batches: &[Batch]) -> u64 {
     let chunks = batches.iter().flat_map(|batch| &batch.prefill);
-    chunks.map(|chunk| u64::from(chunk.new)).sum()
+    chunks.map(|chunk| u64::from(chunk.new_tokens())).sum()
 }
 
 proptest! {
@@ -141,7 +141,7 @@ proptest! {
             let served = batch.prefill.len() as u64 + decoded(&one);
             prop_assert!(served <= u64::from(config.max_num_seqs));
             // A prompt is left unfinished only where the budget ends.
-            let unfinished = batch.prefill.iter().position(|chunk| chunk.samples == 0);
+            let unfinished = batch.prefill.iter().position(|chunk| !chunk.is_last());
             if let Some(position) = unfinished {
                 prop_assert_eq!(position, batch.prefill.len() - 1);
                 prop_assert_eq!(tokens, u64::from(config.max_num_batched_tokens));

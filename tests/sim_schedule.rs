@@ -49,20 +49,17 @@ fn times(report: &SimReport, index: usize) -> (u64, u64, u64, u32) {
     )
 }
 
+#[expect(clippy::unwrap_used, reason = "test code outside of a test function")]
 fn chunk(new: u32, context: u32, samples: u32) -> Chunk {
-    Chunk {
-        new,
-        context,
-        samples,
+    match samples {
+        0 => Chunk::partial(new, context + new).unwrap(),
+        _ => Chunk::last(new, context + new).unwrap(),
     }
 }
 
+#[expect(clippy::unwrap_used, reason = "test code outside of a test function")]
 fn decode(requests: u32, kv_tokens: u64) -> Vec<DecodeGroup> {
-    vec![DecodeGroup {
-        requests,
-        kv_tokens,
-        drafted: 0,
-    }]
+    vec![DecodeGroup::from_sum(requests, kv_tokens).unwrap()]
 }
 
 #[test]

@@ -12,7 +12,7 @@
 mod support;
 
 use rooflut::engine::StepConstants;
-use rooflut::step::{LatencyModel, Part, RooflineModel, StepTime};
+use rooflut::step::{Chunk, DecodeGroup, LatencyModel, Part, RooflineModel, StepTime};
 use support::models::{self, DEFAULT};
 use support::random::Random;
 use support::steps::Batch;
@@ -51,7 +51,8 @@ fn a_kv_token_more_takes_longer_in_proportion_at_most() {
             continue;
         }
         let mut more = batch.clone();
-        more.decode[0].kv_tokens += 1;
+        let group = more.decode[0];
+        more.decode[0] = DecodeGroup::from_sum(group.requests(), group.kv_tokens() + 1).unwrap();
         let moved = moved(model, &batch, &more);
         let most = LINEAR_SLOPE * one_more(batch.as_step().decode_kv_tokens());
         let possible = -ROUNDING..=most + ROUNDING;
@@ -68,18 +69,19 @@ fn a_kv_token_more_takes_longer_in_proportion_at_most() {
 /// runs.
 fn chunk_is_continuous(model: &RooflineModel, batch: &Batch, about: &str) {
     let chunk = batch.prefill[0];
-    let (new, length) = (
-        u64::from(chunk.new),
-        u64::from(chunk.new) + u64::from(chunk.context),
-    );
+    let (new, length) = (chunk.new_tokens(), chunk.kv_len());
+    let like = |new, kv_len| match chunk.is_last() {
+        true => Chunk::last(new, kv_len).unwrap(),
+        false => Chunk::partial(new, kv_len).unwrap(),
+    };
     let mut more = batch.clone();
-    more.prefill[0].new += 1;
-    let most = (SQUARE_SLOPE + EFFICIENCY_SLOPE) * one_more(new) + STORED_LN_F32;
+    more.prefill[0] = like(new + 1, length + 1);
+    let most = (SQUARE_SLOPE + EFFICIENCY_SLOPE) * one_more(new.into()) + STORED_LN_F32;
     let by_new = moved(model, batch, &more).abs();
     assert!(by_new <= most, "{about} {batch:?}: {by_new:e} of {most:e}");
     let mut more = batch.clone();
-    more.prefill[0].context += 1;
-    let most = (SQUARE_SLOPE + EFFICIENCY_SLOPE) * one_more(length) + STORED_LN_F32;
+    more.prefill[0] = like(new, length + 1);
+    let most = (SQUARE_SLOPE + EFFICIENCY_SLOPE) * one_more(length.into()) + STORED_LN_F32;
     let by_context = moved(model, batch, &more).abs();
     assert!(
         by_context <= most,

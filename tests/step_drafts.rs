@@ -17,12 +17,9 @@ fn on_h100(name: &str) -> RooflineModel {
     RooflineModel::try_new(&spec, &sets::H100, Parallelism::SINGLE, options).unwrap()
 }
 
-fn decode(requests: u32, kv_len: u64, drafted: u32) -> DecodeGroup {
-    DecodeGroup {
-        requests,
-        kv_tokens: u64::from(requests) * kv_len,
-        drafted,
-    }
+fn decode(requests: u32, kv_len: u32, drafted: u32) -> DecodeGroup {
+    let group = DecodeGroup::uniform(requests, kv_len).unwrap();
+    group.with_drafted(drafted).unwrap()
 }
 
 fn time(model: &impl LatencyModel, group: DecodeGroup) -> rooflut::step::StepTime {
@@ -71,12 +68,7 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
     let (target, draft) = (on_h100("llama-3.1-8b"), on_h100("llama-3.2-1b"));
     let group = decode(8, 1_000, 3);
     let own = |requests, kv_tokens| {
-        let drafted = 0;
-        let group = DecodeGroup {
-            requests,
-            kv_tokens,
-            drafted,
-        };
+        let group = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
         time(&draft, group).total()
     };
     let both = Drafting::new(target, draft, 3);
@@ -88,12 +80,8 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
     assert_eq!(time(&both, group).total(), expected);
 
     // A chunk of a prompt that samples nothing is read, and nothing is drafted after it; a last one is.
-    let after_reading = |samples| {
-        let chunk = Chunk {
-            new: 512,
-            context: 0,
-            samples,
-        };
+    let after_reading = |chunk: Result<Chunk, _>| {
+        let chunk = chunk.unwrap();
         let batch = StepBatch {
             prefill: &[chunk],
             decode: &[],
@@ -101,9 +89,9 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
         let read = target.step_time(&batch).total() + draft.step_time(&batch).total();
         both.step_time(&batch).total().0 - read.0
     };
-    assert!(after_reading(0).abs() < 1e-12);
+    assert!(after_reading(Chunk::partial(512, 512)).abs() < 1e-12);
     let drafts = own(1, 513) + own(1, 514);
-    assert!((after_reading(1) - drafts.0).abs() < 1e-12);
+    assert!((after_reading(Chunk::prompt(512)) - drafts.0).abs() < 1e-12);
     assert_eq!(both.step_time(&StepBatch::default()).total(), Seconds::ZERO);
 }
 
@@ -125,35 +113,31 @@ fn a_draft_model_runs_as_often_as_it_is_said_to() {
         let both = Drafting::new(Second, Second, 4);
         both.total_time(&StepBatch { prefill, decode }).0 - 1.0
     };
-    let chunk = |samples| Chunk {
-        new: 10,
-        context: 0,
-        samples,
-    };
-    let endless = DecodeGroup {
-        requests: 3,
-        kv_tokens: u64::MAX,
-        drafted: 4,
-    };
+    let endless = DecodeGroup::from_sum(3, u64::MAX).unwrap();
+    let endless = endless.with_drafted(4).unwrap();
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
     close(runs(&[], &[endless]), 4.0);
-    close(runs(&[chunk(1)], &[]), 4.0);
-    close(runs(&[chunk(0)], &[]), 1.0);
+    close(runs(&[Chunk::prompt(10).unwrap()], &[]), 4.0);
+    close(runs(&[Chunk::partial(10, 10).unwrap()], &[]), 1.0);
 }
 
 proptest! {
     #[test]
     fn all_ways_to_a_total_agree_to_the_bit(
-        requests in 1..200_u32, kv_len in 1..9_000_u64, drafted in 0..9_u32,
-        chunks in prop::collection::vec((1..900_u32, 0..5_000_u32, 0..2_u32), 0..3),
+        requests in 1..200_u32, context in 0..9_000_u32, drafted in 0..9_u32,
+        chunks in prop::collection::vec((1..900_u32, 0..5_000_u32, any::<bool>()), 0..3),
     ) {
         let (target, draft) = (on_h100("llama-3.1-8b"), on_h100("llama-3.2-1b"));
         let [target_table, draft_table] = [target, draft].map(|model| TabulatedModel::new(model, 700));
         let (target_tally, draft_tally) = (Tally::new(&target_table), Tally::new(&draft_table));
         let chunks: Vec<Chunk> = chunks
             .into_iter()
-            .map(|(new, context, samples)| Chunk { new, context, samples })
+            .map(|(new, context, last)| match last {
+                true => Chunk::last(new, context + new).unwrap(),
+                false => Chunk::partial(new, context + new).unwrap(),
+            })
             .collect();
+        let kv_len = context + 9 + 8;
         let group = decode(requests, kv_len, drafted);
         let batch = StepBatch { prefill: &chunks, decode: &[group] };
         let expected = target.step_time(&batch).total();
@@ -168,7 +152,7 @@ proptest! {
         let spent = target_tally.origins().plus(&draft_tally.origins()).total();
         let expected = expected + alone + both;
         prop_assert!((spent.0 / expected.0 - 1.0).abs() < 1e-9, "{spent:?} {expected:?}");
-        let more = DecodeGroup { drafted: drafted + 8, ..group };
+        let more = decode(requests, kv_len, drafted + 8);
         prop_assert!(time(&target, more).total() > alone);
     }
 }

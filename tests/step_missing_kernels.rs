@@ -83,8 +83,7 @@ fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
             ..
         }
     ));
-    let mut options = StepOptions::default();
-    options.kv_dtype = Dtype::Nvfp4;
+    let options = StepOptions::default().with_kv_dtype(Dtype::Nvfp4);
     let (error, _) = refused(&llama(), &sets::H100, 1, options);
     assert!(matches!(
         error,

@@ -121,7 +121,10 @@ fn the_kv_cache_of_a_step_is_cold() {
     let shape = sharded.attention_shape(sharded.kv_dtype);
     let hot = DecodeAttention::resolve(set.compiled, shape).unwrap();
     let (requests, each) = (8, 1_024);
-    let hot = hot.at(requests, u64::from(requests) * each).time.0;
+    let hot = hot
+        .at(requests, u64::from(requests) * u64::from(each))
+        .time
+        .0;
     let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(requests, each).as_step());
     let cold = time.part(Part::DecodeAttention).0 / f64::from(sharded.spec.layers);
     assert!(cold > 1.2 * hot, "{cold} {hot}");

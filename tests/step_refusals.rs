@@ -120,16 +120,8 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
     for spec in [largest, experts] {
         assert!(spec.weight_params() < u64::MAX);
         let model = try_new(&spec, &sets::H100, 1, StepOptions::default()).unwrap();
-        let prefill = [Chunk {
-            new: u32::MAX,
-            context: u32::MAX,
-            samples: 1,
-        }];
-        let decode = [DecodeGroup {
-            requests: u32::MAX,
-            kv_tokens: u64::MAX,
-            drafted: 0,
-        }];
+        let prefill = [Chunk::prompt(u32::MAX).unwrap()];
+        let decode = [DecodeGroup::from_sum(u32::MAX, u64::MAX).unwrap()];
         let total = model
             .step_time(&StepBatch {
                 prefill: &prefill,

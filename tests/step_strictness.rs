@@ -15,9 +15,7 @@ use support::models::{moe, refused, try_new};
 use support::steps::Batch;
 
 fn strictly(worst: Provenance) -> StepOptions {
-    let mut options = StepOptions::default();
-    options.strictness = Strictness::at_worst(worst);
-    options
+    StepOptions::default().with_strictness(Strictness::at_worst(worst))
 }
 
 /// Made up so that every kernel of one rank of six was measured or lies inside the rectangle, but an

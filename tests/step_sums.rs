@@ -8,7 +8,7 @@
 
 mod support;
 
-use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch, StepTime};
+use rooflut::step::{DecodeGroup, LatencyModel, StepBatch, StepTime};
 use rooflut::units::Seconds;
 use support::models::{self, DEFAULT};
 use support::random::Random;
@@ -43,35 +43,29 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
     for turn in 0..10_000 {
         let (sharded, model) = &models[turn % models.len()];
         let batch = Batch::random(&mut random);
+        if batch.decode.is_empty() {
+            continue;
+        }
         let mut split = batch.clone();
         split.decode.clear();
         for group in &batch.decode {
-            let requests = random.between(0, u64::from(group.requests)) as u32;
-            // A group without requests has no tokens.
-            let kv_tokens = match requests {
-                0 => 0,
-                all if all == group.requests => group.kv_tokens,
-                _ => random.between(0, group.kv_tokens),
-            };
-            split.decode.push(DecodeGroup {
-                requests,
-                kv_tokens,
-                drafted: 0,
-            });
-            split.decode.push(DecodeGroup {
-                requests: group.requests - requests,
-                kv_tokens: group.kv_tokens - kv_tokens,
-                drafted: 0,
-            });
+            let (requests, kv_tokens) = (group.requests(), group.kv_tokens());
+            if requests == 1 {
+                split.decode.push(*group);
+                continue;
+            }
+            // Each request has a KV token at least.
+            let first = random.between(1, u64::from(requests) - 1) as u32;
+            let others = requests - first;
+            let first_tokens = random.between(first.into(), kv_tokens - u64::from(others));
+            let part = |requests, kv_tokens| DecodeGroup::from_sum(requests, kv_tokens).unwrap();
+            split.decode.push(part(first, first_tokens));
+            split.decode.push(part(others, kv_tokens - first_tokens));
         }
         let step = batch.as_step();
-        let sum = [DecodeGroup {
-            requests: step.decode_requests() as u32,
-            kv_tokens: step.decode_kv_tokens(),
-            drafted: 0,
-        }];
+        let sum = DecodeGroup::from_sum(step.decode_requests() as u32, step.decode_kv_tokens());
         let summed = StepBatch {
-            decode: &sum,
+            decode: &[sum.unwrap()],
             ..step
         };
         let expected = model.step_time(&step);
@@ -86,57 +80,11 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
 
 #[test]
 fn a_batch_without_tokens_takes_no_time() {
-    let empty_chunk = Chunk {
-        new: 0,
-        context: 5000,
-        samples: 0,
-    };
-    let no_requests = DecodeGroup {
-        requests: 0,
-        kv_tokens: 0,
-        drafted: 0,
-    };
     for (_, model) in models::all(DEFAULT) {
         assert_eq!(model.step_time(&StepBatch::default()), StepTime::ZERO);
-        let nothing = StepBatch {
-            prefill: &[empty_chunk],
-            decode: &[no_requests],
-        };
-        assert_eq!(model.step_time(&nothing), StepTime::ZERO);
-        assert_eq!(model.step_time(&nothing).total(), Seconds::ZERO);
+        assert_eq!(
+            model.step_time(&StepBatch::default()).total(),
+            Seconds::ZERO
+        );
     }
-}
-
-#[test]
-fn chunks_and_groups_without_tokens_change_nothing() {
-    let model = models::llama(DEFAULT);
-    let chunk = Chunk {
-        new: 100,
-        context: 200,
-        samples: 1,
-    };
-    let group = DecodeGroup {
-        requests: 3,
-        kv_tokens: 3000,
-        drafted: 0,
-    };
-    let plain = StepBatch {
-        prefill: &[chunk],
-        decode: &[group],
-    };
-    let empty_chunk = Chunk {
-        new: 0,
-        context: 5000,
-        samples: 0,
-    };
-    let no_requests = DecodeGroup {
-        requests: 0,
-        kv_tokens: 0,
-        drafted: 0,
-    };
-    let padded = StepBatch {
-        prefill: &[empty_chunk, chunk],
-        decode: &[no_requests, group],
-    };
-    assert_eq!(model.step_time(&padded), model.step_time(&plain));
 }

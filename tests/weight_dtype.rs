@@ -27,11 +27,7 @@ fn try_new(spec: &ModelSpec, set: &'static TableSet) -> Result<RooflineModel, Mo
 
 /// A step of one decoding request, all weight traffic.
 fn decode(spec: &ModelSpec, set: &'static TableSet) -> StepTime {
-    let one = DecodeGroup {
-        requests: 1,
-        kv_tokens: 500,
-        drafted: 0,
-    };
+    let one = DecodeGroup::uniform(1, 500).unwrap();
     try_new(spec, set).unwrap().step_time(&StepBatch {
         prefill: &[],
         decode: &[one],

@@ -14,10 +14,9 @@ use rooflut::table::sets;
 use rooflut::units::Seconds;
 use std::hint::black_box;
 
-const DECODE: DecodeGroup = DecodeGroup {
-    requests: 64,
-    kv_tokens: 70_000,
-    drafted: 0,
+const DECODE: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
+    Ok(group) => group,
+    Err(_) => panic!("a group of 64 requests"),
 };
 
 // What is asked is leaked: to copy and to drop it is no part of asking.

@@ -217,7 +217,7 @@ impl Step<'_> {
         let batch = &self.batch;
         let mut parts = Vec::new();
         if !batch.prefill.is_empty() {
-            let context: u64 = batch.prefill.iter().map(|c| u64::from(c.context)).sum();
+            let context: u64 = batch.prefill.iter().map(|c| u64::from(c.context())).sum();
             let context = match context {
                 0 => String::new(),
                 context => format!(" after {} cached", count(context)),

@@ -134,32 +134,22 @@ fn only_one(text: &str, why_not_more: &str) -> Result<u32, String> {
 
 /// `NEW[@CONTEXT]`, a prompt chunk whose last row is sampled.
 pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
-    let (new, context) = match text.split_once('@') {
-        Some((new, context)) => (positive(new), context.parse().ok()),
-        None => (positive(text), Some(0)),
-    };
-    match (new, context) {
-        (Some(new), Some(context)) => Ok(Chunk {
-            new,
-            context,
-            samples: 1,
-        }),
-        _ => Err(
+    let (new, context) = text.split_once('@').unwrap_or((text, "0"));
+    let lengths = positive(new).zip(context.parse::<u32>().ok());
+    lengths
+        .and_then(|(new, context)| Chunk::last(new, context.checked_add(new)?).ok())
+        .ok_or_else(|| {
             "expected NEW[@CONTEXT], new tokens (at least 1) and tokens already cached, as in 512 \
              or 512@2048"
-                .to_owned(),
-        ),
-    }
+                .to_owned()
+        })
 }
 
 /// `REQUESTSxKV`: requests of one KV length.
 pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
     text.split_once(['x', 'X'])
-        .and_then(|(requests, kv_len)| Some((positive(requests)?, positive(kv_len)?)))
-        .map(|(requests, kv_len)| DecodeGroup {
-            requests,
-            kv_tokens: u64::from(requests) * u64::from(kv_len),
-            drafted: 0,
+        .and_then(|(requests, kv_len)| {
+            DecodeGroup::uniform(requests.parse().ok()?, kv_len.parse().ok()?).ok()
         })
         .ok_or_else(|| {
             "expected REQUESTSxKV, both at least 1: requests and the KV length of each with its new \
@@ -195,11 +185,10 @@ mod tests {
 
     #[test]
     fn chunks_and_groups_are_read_as_documented() {
-        let whole = chunk("512").unwrap();
-        assert_eq!((whole.new, whole.context, whole.samples), (512, 0, 1));
-        assert_eq!(chunk("64@1000").unwrap().context, 1000);
-        assert_eq!(decode_group("64x1000").unwrap().kv_tokens, 64_000);
-        for wrong in ["", "0", "-1", "5@", "@5", "5@-1", "1.5"] {
+        assert_eq!(chunk("512").ok(), Chunk::prompt(512).ok());
+        assert_eq!(chunk("64@1000").ok(), Chunk::last(64, 1064).ok());
+        assert_eq!(decode_group("64x1000").unwrap().kv_tokens(), 64_000);
+        for wrong in ["", "0", "-1", "5@", "@5", "5@-1", "1.5", "1@4294967295"] {
             assert!(chunk(wrong).is_err(), "{wrong}");
         }
         for wrong in ["", "64", "0x5", "5x0", "x", "5x-1", "5x5x5"] {

@@ -51,8 +51,7 @@ pub fn coverage(set: &'static TableSet) -> Vec<Coverage> {
 fn cover(set: &'static TableSet, model: &CatalogEntry, tp: u32) -> Cover {
     let mut part = None;
     for provenance in Provenance::ALL {
-        let mut options = StepOptions::default();
-        options.strictness = Strictness::at_worst(provenance);
+        let options = StepOptions::default().with_strictness(Strictness::at_worst(provenance));
         match RooflineModel::try_new(&model.spec, set, Parallelism::tensor(tp), options) {
             Ok(_) => return Cover::Answers { provenance, part },
             Err(ModelError::TooUncertain { part: found, .. }) => part = Some(found),

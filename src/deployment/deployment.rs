@@ -142,9 +142,9 @@ impl Deployment {
 impl DeploymentBuilder {
     /// The step model of the target or the draft model.
     fn step_model(&self, spec: &ModelSpec) -> Result<RooflineModel, ModelError> {
-        let mut options = StepOptions::for_engine(&self.engine);
-        options.kv_dtype = self.memory.kv_dtype;
-        options.strictness = self.strictness;
+        let options = StepOptions::for_engine(&self.engine)
+            .with_kv_dtype(self.memory.kv_dtype)
+            .with_strictness(self.strictness);
         RooflineModel::try_new(spec, self.tables, self.parallelism, options)
     }
 

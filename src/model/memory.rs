@@ -5,8 +5,15 @@ use core::fmt;
 use super::{Ffn, ModelSpec, SpecError};
 use crate::hardware::{Dtype, Gpu};
 
-/// What the engine is told about memory.
+/// Limits that decide how much memory is left for the KV cache.
+///
+/// ```
+/// use rooflut::model::MemoryLimits;
+/// let limits = MemoryLimits::default().with_max_num_batched_tokens(8_192);
+/// assert_eq!(limits.block_size, 16);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct MemoryLimits {
     /// Share of the GPU's memory that the engine may use, above 0, at most 1 (vLLM's default: 0.9).
     pub gpu_memory_utilization: f64,
@@ -16,6 +23,19 @@ pub struct MemoryLimits {
     pub block_size: u32,
     /// Format of the KV entries.
     pub kv_dtype: Dtype,
+}
+
+impl MemoryLimits {
+    crate::setters! {
+        /// The same limits with another share of the GPU's memory.
+        with_gpu_memory_utilization(gpu_memory_utilization: f64);
+        /// The same limits with another largest number of tokens in a step.
+        with_max_num_batched_tokens(max_num_batched_tokens: u32);
+        /// The same limits with KV blocks of another size.
+        with_block_size(block_size: u32);
+        /// The same limits with another format of the KV entries.
+        with_kv_dtype(kv_dtype: Dtype);
+    }
 }
 
 impl Default for MemoryLimits {

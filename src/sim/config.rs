@@ -7,8 +7,7 @@ use crate::sim::{Rejection, Request, SimError, Speculation};
 ///
 /// ```
 /// use rooflut::sim::SimConfig;
-/// let mut config = SimConfig::new(8_192, 27_000);
-/// config.max_num_seqs = 256;
+/// let config = SimConfig::new(8_192, 27_000).with_max_num_seqs(256);
 /// assert_eq!(config.max_num_batched_tokens, 2_048);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +116,37 @@ impl SimConfig {
             api_server_ns: engine.api_server.to_nanos(),
             ..self
         }
+    }
+
+    /// The same server with at most `max_waiting` waiting requests.
+    #[must_use]
+    pub const fn with_max_waiting(mut self, max_waiting: u32) -> SimConfig {
+        self.max_waiting = Some(max_waiting);
+        self
+    }
+
+    /// The same server with speculative decoding, which needs [`Scheduling::Synchronous`].
+    #[must_use]
+    pub const fn with_speculation(mut self, speculation: Speculation) -> SimConfig {
+        self.speculation = Some(speculation);
+        self
+    }
+
+    crate::setters! {
+        /// The same server with another number of requests that run at the same time.
+        with_max_num_seqs(max_num_seqs: u32);
+        /// The same server with another token budget of a step.
+        with_max_num_batched_tokens(max_num_batched_tokens: u32);
+        /// The same server with KV blocks of another size.
+        with_block_size(block_size: u32);
+        /// The same server with batches fixed at another time.
+        with_scheduling(scheduling: Scheduling);
+        /// The same server with or without prefix caching.
+        with_prefix_caching(prefix_caching: PrefixCaching);
+        /// The same server with another order of admission.
+        with_policy(policy: Policy);
+        /// The same server behind another API server.
+        with_api_server_ns(api_server_ns: u64);
     }
 
     /// Whether a server with these limits can serve `request`, alone if need be.

@@ -36,11 +36,7 @@ impl Plan {
         Plan {
             number: 0,
             chunks: Vec::new(),
-            decode: DecodeGroup {
-                requests: 0,
-                kv_tokens: 0,
-                drafted: 0,
-            },
+            decode: DecodeGroup::EMPTY,
             accepted: 0,
             yielded: 0,
             preempted: 0,
@@ -60,11 +56,7 @@ impl Plan {
     /// Forgets its work; the buffers stay.
     pub(super) fn clear(&mut self) {
         self.chunks.clear();
-        self.decode = DecodeGroup {
-            requests: 0,
-            kv_tokens: 0,
-            drafted: 0,
-        };
+        self.decode = DecodeGroup::EMPTY;
         self.accepted = 0;
         self.yielded = 0;
         self.preempted = 0;
@@ -163,8 +155,8 @@ mod tests {
         plan.set_decodes(8, decode);
         plan.add_chunk(Chunk {
             new: 10,
-            context: 0,
-            samples: 1,
+            kv_len: 10,
+            last: true,
         });
         assert_eq!(plan.only_decodes(), None);
         assert_eq!(

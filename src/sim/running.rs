@@ -55,11 +55,7 @@ impl Running {
             count: 0,
             partial: None,
             decode: DecodeSet {
-                next: DecodeGroup {
-                    requests: 0,
-                    kv_tokens: 0,
-                    drafted: 0,
-                },
+                next: DecodeGroup::EMPTY,
                 growing: vec![0; block_size.max(1) as usize],
                 ends: BinaryHeap::new(),
             },

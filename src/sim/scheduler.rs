@@ -249,7 +249,7 @@ impl Scheduler {
         if self.config.prefix_caching == PrefixCaching::Enabled {
             name_full(&mut self.kv, sequence, self.config.block_size);
         }
-        if chunk.samples == 0 {
+        if !chunk.last {
             self.running.partial = Some(admitted);
             return;
         }

@@ -228,14 +228,13 @@ impl Sequence {
 
     /// Computes `new` tokens, at most [`pending`](Sequence::pending); the last chunk samples one.
     pub(super) fn advance(&mut self, new: u32) -> Chunk {
-        let context = self.computed;
         self.computed += new;
-        let samples = u32::from(self.computed == self.prefill);
-        self.generated += samples;
+        let last = self.computed == self.prefill;
+        self.generated += u32::from(last);
         Chunk {
             new,
-            context,
-            samples,
+            kv_len: self.computed,
+            last,
         }
     }
 
@@ -292,13 +291,8 @@ mod tests {
     fn chunks_then_one_token_at_a_time() {
         let mut sequence = sequence(20, 3, 16);
         assert_eq!(sequence.pending(), 4);
-        let chunk = |new, context, samples| Chunk {
-            new,
-            context,
-            samples,
-        };
-        assert_eq!(sequence.advance(3), chunk(3, 16, 0));
-        assert_eq!(sequence.advance(1), chunk(1, 19, 1));
+        assert_eq!(Ok(sequence.advance(3)), Chunk::partial(3, 19));
+        assert_eq!(Ok(sequence.advance(1)), Chunk::last(1, 20));
         assert!(sequence.is_at_first_token());
         assert_eq!((sequence.pending(), sequence.left()), (0, 2));
         sequence.decodes_from = Some(7);
@@ -319,12 +313,7 @@ mod tests {
         sequence.restart();
         // 20 of the prompt and 2 of the output, less the prefix hit.
         assert_eq!((sequence.pending(), sequence.findable(16)), (6, 0));
-        let all = Chunk {
-            new: 6,
-            context: 16,
-            samples: 1,
-        };
-        assert_eq!(sequence.advance(6), all);
+        assert_eq!(Ok(sequence.advance(6)), Chunk::last(6, 22));
         assert_eq!((sequence.computed(), sequence.left()), (22, 6));
     }
 }

@@ -1,5 +1,7 @@
 //! What one engine step works on: lengths only.
 
+use core::fmt;
+
 /// The tokens of one engine step.
 ///
 /// Integers only, and no identity: an engine passes sums, a debugger single requests, and the answer
@@ -7,13 +9,14 @@
 ///
 /// ```
 /// use rooflut::step::{Chunk, DecodeGroup, StepBatch};
-/// // One prompt of 512 tokens, and 64 requests that decode at 1,000 tokens of context each.
+/// // One prompt of 512 tokens, and 64 requests that decode with a KV length of 1,000 tokens each.
 /// let batch = StepBatch {
-///     prefill: &[Chunk { new: 512, context: 0, samples: 1 }],
-///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }],
+///     prefill: &[Chunk::prompt(512)?],
+///     decode: &[DecodeGroup::uniform(64, 1_000)?],
 /// };
 /// assert_eq!(batch.tokens(), 576);
 /// assert_eq!(batch.sampled_tokens(), 65);
+/// # Ok::<(), rooflut::step::BatchError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepBatch<'a> {
@@ -23,35 +26,253 @@ pub struct StepBatch<'a> {
     pub decode: &'a [DecodeGroup],
 }
 
-/// A run of prompt tokens of one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A run of prompt tokens of one request, at least one.
+///
+/// Its KV length includes the new tokens, as that of a [`DecodeGroup`] does.
+///
+/// ```
+/// use rooflut::step::Chunk;
+/// // The last 512 tokens of a prompt of 1,536.
+/// let chunk = Chunk::last(512, 1_536)?;
+/// assert_eq!(chunk.context(), 1_024);
+/// let error = Chunk::last(1_536, 512).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "kv_len: expected at least 1536, one token for each new token, found 512; \
+///      count the new tokens in",
+/// );
+/// # Ok::<(), rooflut::step::BatchError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chunk {
-    /// Tokens computed in this step.
-    pub new: u32,
-    /// Tokens of the same request already in the KV cache.
-    pub context: u32,
-    /// Tokens sampled after it: 1 for the last chunk of a prompt, 0 before.
-    pub samples: u32,
+    pub(crate) new: u32,
+    /// At least `new`.
+    pub(crate) kv_len: u32,
+    pub(crate) last: bool,
 }
 
-/// Requests that decode: one new token each, and with speculative decoding the drafted ones after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+impl Chunk {
+    /// A whole prompt, computed in one step; it yields a token.
+    ///
+    /// # Errors
+    /// No tokens.
+    pub const fn prompt(tokens: u32) -> Result<Chunk, BatchError> {
+        if tokens == 0 {
+            return Err(BatchError::Zero { field: "tokens" });
+        }
+        Chunk::checked(tokens, tokens, true)
+    }
+
+    /// The last `new` tokens of a prompt; the chunk yields a token. `kv_len` is the length of the
+    /// prompt.
+    ///
+    /// # Errors
+    /// No new tokens, or a `kv_len` below `new`.
+    pub const fn last(new: u32, kv_len: u32) -> Result<Chunk, BatchError> {
+        Chunk::checked(new, kv_len, true)
+    }
+
+    /// `new` tokens of a prompt that has more; the chunk yields no token. `kv_len` is the length of
+    /// the prompt up to the end of the chunk.
+    ///
+    /// # Errors
+    /// No new tokens, or a `kv_len` below `new`.
+    pub const fn partial(new: u32, kv_len: u32) -> Result<Chunk, BatchError> {
+        Chunk::checked(new, kv_len, false)
+    }
+
+    const fn checked(new: u32, kv_len: u32, last: bool) -> Result<Chunk, BatchError> {
+        if new == 0 {
+            return Err(BatchError::Zero { field: "new" });
+        }
+        if kv_len < new {
+            return Err(BatchError::TooFewKvTokens {
+                field: "kv_len",
+                found: kv_len as u64,
+                new_tokens: new as u64,
+            });
+        }
+        Ok(Chunk { new, kv_len, last })
+    }
+
+    /// Tokens computed in this step.
+    #[inline]
+    pub const fn new_tokens(&self) -> u32 {
+        self.new
+    }
+
+    /// Tokens of the request in the KV cache after this step, the new ones included.
+    #[inline]
+    pub const fn kv_len(&self) -> u32 {
+        self.kv_len
+    }
+
+    /// Tokens of the request in the KV cache before this step.
+    #[inline]
+    pub const fn context(&self) -> u32 {
+        self.kv_len - self.new
+    }
+
+    /// Whether the prompt ends with it, so that it yields a token.
+    #[inline]
+    pub const fn is_last(&self) -> bool {
+        self.last
+    }
+}
+
+/// Requests that decode, at least one: one new token each, and with speculative decoding the drafted
+/// ones after it.
+///
+/// KV lengths include the new tokens, drafted ones too.
+///
+/// ```
+/// use rooflut::step::DecodeGroup;
+/// // 64 requests of 1,000 tokens each, passed in two ways.
+/// let group = DecodeGroup::uniform(64, 1_000)?;
+/// assert_eq!(DecodeGroup::from_sum(64, 64_000)?, group);
+/// // Each of them verifies three drafted tokens.
+/// assert_eq!(group.with_drafted(3)?.tokens(), 256);
+/// let error = DecodeGroup::from_sum(64, 0).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "kv_tokens: expected at least 64, one token for each new token, found 0; \
+///      count the new tokens in",
+/// );
+/// # Ok::<(), rooflut::step::BatchError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DecodeGroup {
-    /// How many requests.
-    pub requests: u32,
-    /// Sum of their KV lengths, the new tokens included.
-    pub kv_tokens: u64,
-    /// Tokens drafted for each request, which the step verifies; 0 without speculative decoding.
-    pub drafted: u32,
+    pub(crate) requests: u32,
+    /// At least the new tokens, but 0 in a sum that has no requests yet.
+    pub(crate) kv_tokens: u64,
+    pub(crate) drafted: u32,
 }
 
 impl DecodeGroup {
-    /// Tokens that pass through the layers.
+    /// No requests: where a sum begins.
+    pub(crate) const EMPTY: DecodeGroup = DecodeGroup {
+        requests: 0,
+        kv_tokens: 0,
+        drafted: 0,
+    };
+
+    /// `requests` requests with a KV length of `kv_len` tokens each.
+    ///
+    /// # Errors
+    /// No requests, or a `kv_len` of 0.
+    pub const fn uniform(requests: u32, kv_len: u32) -> Result<DecodeGroup, BatchError> {
+        if requests > 0 && kv_len == 0 {
+            return Err(BatchError::TooFewKvTokens {
+                field: "kv_len",
+                found: 0,
+                new_tokens: 1,
+            });
+        }
+        DecodeGroup::from_sum(requests, requests as u64 * kv_len as u64)
+    }
+
+    /// `requests` requests whose KV lengths add up to `kv_tokens`: the sum over all of them, not the
+    /// length of each, which [`uniform`](Self::uniform) takes.
+    ///
+    /// # Errors
+    /// No requests, or fewer `kv_tokens` than requests.
+    pub const fn from_sum(requests: u32, kv_tokens: u64) -> Result<DecodeGroup, BatchError> {
+        if requests == 0 {
+            return Err(BatchError::Zero { field: "requests" });
+        }
+        let group = DecodeGroup {
+            requests,
+            kv_tokens,
+            drafted: 0,
+        };
+        group.with_drafted(0)
+    }
+
+    /// The same requests with `drafted` tokens drafted for each, which the step verifies. The KV
+    /// lengths already given include them.
+    ///
+    /// # Errors
+    /// Fewer KV tokens than new tokens: `requests x (1 + drafted)`.
+    pub const fn with_drafted(self, drafted: u32) -> Result<DecodeGroup, BatchError> {
+        let group = DecodeGroup { drafted, ..self };
+        if group.kv_tokens < group.tokens() {
+            return Err(BatchError::TooFewKvTokens {
+                field: "kv_tokens",
+                found: group.kv_tokens,
+                new_tokens: group.tokens(),
+            });
+        }
+        Ok(group)
+    }
+
+    /// Number of requests.
     #[inline]
-    pub fn tokens(&self) -> u64 {
-        u64::from(self.requests) * (1 + u64::from(self.drafted))
+    pub const fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Sum of the KV lengths of the requests, the new tokens included.
+    #[inline]
+    pub const fn kv_tokens(&self) -> u64 {
+        self.kv_tokens
+    }
+
+    /// Tokens drafted for each request; 0 without speculative decoding.
+    #[inline]
+    pub const fn drafted(&self) -> u32 {
+        self.drafted
+    }
+
+    /// New tokens, drafted ones included: those that pass through the layers.
+    #[inline]
+    pub const fn tokens(&self) -> u64 {
+        self.requests as u64 * (1 + self.drafted as u64)
     }
 }
+
+/// Why a [`Chunk`] or a [`DecodeGroup`] cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// A chunk without new tokens, or a group without requests.
+    Zero {
+        /// `tokens`, `new` or `requests`.
+        field: &'static str,
+    },
+    /// Fewer KV tokens than new tokens, which are stored in the KV cache themselves.
+    TooFewKvTokens {
+        /// `kv_len` or `kv_tokens`.
+        field: &'static str,
+        /// KV tokens found.
+        found: u64,
+        /// New tokens: the least that is allowed.
+        new_tokens: u64,
+    },
+}
+
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BatchError::Zero { field } => {
+                write!(
+                    f,
+                    "{field}: expected at least 1, found 0; leave it out of the batch"
+                )
+            }
+            BatchError::TooFewKvTokens {
+                field,
+                found,
+                new_tokens,
+            } => write!(
+                f,
+                "{field}: expected at least {new_tokens}, one token for each new token, found {found}; \
+                 count the new tokens in"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for BatchError {}
 
 impl StepBatch<'_> {
     /// Tokens that pass through the layers.
@@ -78,26 +299,60 @@ impl StepBatch<'_> {
         groups.fold(0, |sum, group| sum.saturating_add(group.tokens()))
     }
 
-    /// Sum of the KV lengths of the requests that decode, at most `u64::MAX`; a group without
-    /// requests counts nothing.
+    /// Sum of the KV lengths of the requests that decode, at most `u64::MAX`.
     pub fn decode_kv_tokens(&self) -> u64 {
-        let groups = self.decode.iter().filter(|group| group.requests > 0);
+        let groups = self.decode.iter();
         groups.fold(0, |sum, group| sum.saturating_add(group.kv_tokens))
     }
 
-    /// Rows of the step that pass through the lm_head and the sampler: those of every token that decodes;
-    /// no chunk samples more rows than it has new tokens.
+    /// Rows of the step that pass through the lm_head and the sampler: one for each prompt that ends in it,
+    /// and one for each token that decodes.
     pub fn sampled_tokens(&self) -> u64 {
-        let prefill: u64 = self
-            .prefill
-            .iter()
-            .map(|chunk| u64::from(chunk.samples.min(chunk.new)))
-            .sum();
-        prefill.saturating_add(self.decode_tokens())
+        let prompts: u64 = self.prefill.iter().map(|chunk| u64::from(chunk.last)).sum();
+        prompts.saturating_add(self.decode_tokens())
     }
 
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
         self.tokens() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_that_cannot_be_are_refused_by_field() {
+        let zero = |field| Some(BatchError::Zero { field });
+        assert_eq!(Chunk::prompt(0).err(), zero("tokens"));
+        assert_eq!(Chunk::last(0, 10).err(), zero("new"));
+        assert_eq!(Chunk::partial(0, 0).err(), zero("new"));
+        assert_eq!(DecodeGroup::uniform(0, 10).err(), zero("requests"));
+        assert_eq!(DecodeGroup::from_sum(0, 0).err(), zero("requests"));
+        let too_few = |field, found, new_tokens| {
+            Some(BatchError::TooFewKvTokens {
+                field,
+                found,
+                new_tokens,
+            })
+        };
+        assert_eq!(Chunk::last(11, 10).err(), too_few("kv_len", 10, 11));
+        assert_eq!(Chunk::partial(11, 10).err(), too_few("kv_len", 10, 11));
+        assert_eq!(DecodeGroup::uniform(64, 0).err(), too_few("kv_len", 0, 1));
+        let group = |kv_tokens| DecodeGroup::from_sum(64, kv_tokens);
+        assert_eq!(group(0).err(), too_few("kv_tokens", 0, 64));
+        assert_eq!(group(63).err(), too_few("kv_tokens", 63, 64));
+        let drafted = |kv_tokens| group(kv_tokens).and_then(|group| group.with_drafted(3));
+        assert_eq!(drafted(255).err(), too_few("kv_tokens", 255, 256));
+        assert_eq!(drafted(256).map(|group| group.tokens()), Ok(256));
+    }
+
+    #[test]
+    fn the_largest_lengths_do_not_overflow() {
+        let group = DecodeGroup::uniform(u32::MAX, u32::MAX).unwrap();
+        assert_eq!(group.kv_tokens(), u64::from(u32::MAX).pow(2));
+        assert!(group.with_drafted(u32::MAX).is_err());
+        assert_eq!(Chunk::prompt(u32::MAX).map(|chunk| chunk.context()), Ok(0));
     }
 }

@@ -27,11 +27,11 @@ use crate::units::Seconds;
 /// let (target, draft) = (on_h100("qwen3-14b")?, on_h100("llama-3.1-8b")?);
 /// let batch = StepBatch {
 ///     prefill: &[],
-///     decode: &[DecodeGroup { requests: 8, kv_tokens: 8_000, drafted: 3 }],
+///     decode: &[DecodeGroup::uniform(8, 1_000)?.with_drafted(3)?],
 /// };
 /// let both = Drafting::new(target, draft, 3).step_time(&batch).total();
 /// assert!(both > target.step_time(&batch).total() * 2.0);
-/// # Ok::<(), rooflut::step::ModelError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Drafting<T, D> {
@@ -62,7 +62,7 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
         }];
         run(&StepBatch {
             prefill: batch.prefill,
-            decode: &read,
+            decode: if read[0].requests == 0 { &[] } else { &read },
         });
         let mut drafting = sampling(batch, read[0]);
         if drafting.requests == 0 {
@@ -80,12 +80,10 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
 
 /// The requests that have a token from the step: those that decode, and those whose prompt is complete.
 fn sampling(batch: &StepBatch<'_>, decode: DecodeGroup) -> DecodeGroup {
-    let chunks = batch.prefill.iter().filter(|chunk| chunk.samples > 0);
+    let chunks = batch.prefill.iter().filter(|chunk| chunk.last);
     chunks.fold(decode, |group, chunk| DecodeGroup {
         requests: group.requests.saturating_add(1),
-        kv_tokens: group
-            .kv_tokens
-            .saturating_add(u64::from(chunk.context) + u64::from(chunk.new)),
+        kv_tokens: group.kv_tokens.saturating_add(u64::from(chunk.kv_len)),
         ..group
     })
 }

@@ -15,7 +15,7 @@ mod tally;
 mod time;
 
 pub use crate::op::Binding;
-pub use batch::{Chunk, DecodeGroup, StepBatch};
+pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
 pub use drafting::Drafting;
 pub use error::ModelError;
 pub use options::{Parallelism, StepOptions};

@@ -1,4 +1,4 @@
-//! What a step model is told beside the model and the tables.
+//! Options of a step model, and how the model is divided.
 
 use crate::engine::{EngineStack, StepConstants, stacks};
 use crate::hardware::Dtype;
@@ -22,7 +22,17 @@ impl Parallelism {
     }
 }
 
-/// What a step model may be told beside model, tables and parallelism.
+/// Options of a step model, beside model, tables and parallelism.
+///
+/// ```
+/// use rooflut::hardware::Dtype;
+/// use rooflut::step::StepOptions;
+/// use rooflut::table::{Provenance, Strictness};
+/// let options = StepOptions::default()
+///     .with_kv_dtype(Dtype::Fp8)
+///     .with_strictness(Strictness::at_worst(Provenance::Interpolated));
+/// assert_eq!(options.kv_dtype, Dtype::Fp8);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct StepOptions {
@@ -37,12 +47,21 @@ pub struct StepOptions {
 
 impl StepOptions {
     /// 16-bit KV entries, any provenance, the constants of `engine`.
-    pub fn for_engine(engine: &EngineStack) -> StepOptions {
+    pub const fn for_engine(engine: &EngineStack) -> StepOptions {
         StepOptions {
             kv_dtype: Dtype::Bf16,
             strictness: Strictness::ANY,
             constants: engine.constants,
         }
+    }
+
+    crate::setters! {
+        /// The same options with another format of the KV entries.
+        with_kv_dtype(kv_dtype: Dtype);
+        /// The same options with another limit on what kernels may resolve to.
+        with_strictness(strictness: Strictness);
+        /// The same options with other constants of the engine.
+        with_constants(constants: StepConstants);
     }
 }
 

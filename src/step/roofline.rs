@@ -37,11 +37,11 @@ use crate::units::Seconds;
 ///     &llama, &sets::H100, Parallelism::SINGLE, StepOptions::default(),
 /// )?;
 /// let time = step.step_time(&StepBatch {
-///     prefill: &[Chunk { new: 512, context: 0, samples: 1 }],
-///     decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }],
+///     prefill: &[Chunk::prompt(512)?],
+///     decode: &[DecodeGroup::uniform(64, 1_000)?],
 /// });
 /// assert!(time.total().ms() > 5.0 && time.total().ms() < 50.0);
-/// # Ok::<(), rooflut::step::ModelError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct RooflineModel {
@@ -108,7 +108,7 @@ impl RooflineModel {
     fn prefill_attention(&self, prefill: &[Chunk]) -> Option<OpTime> {
         let mut chunks = ChunkSums::default();
         for chunk in prefill {
-            chunks.add(chunk.new, chunk.context);
+            chunks.add(chunk.new, chunk.context());
         }
         let once = || self.kernels.prefill.in_step(&chunks);
         (!chunks.is_empty()).then(|| self.in_all_layers(once()))

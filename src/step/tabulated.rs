@@ -22,11 +22,11 @@ use crate::units::Seconds;
 /// let model = RooflineModel::try_new(
 ///     &llama, &sets::H100, Parallelism::SINGLE, StepOptions::default(),
 /// )?;
-/// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }];
+/// let decode = [DecodeGroup::uniform(64, 1_000)?];
 /// let batch = StepBatch { prefill: &[], decode: &decode };
 /// let tabulated = TabulatedModel::new(model, 2_048);
 /// assert_eq!(tabulated.total_time(&batch), model.step_time(&batch).total());
-/// # Ok::<(), rooflut::step::ModelError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct TabulatedModel {

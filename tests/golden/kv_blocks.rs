@@ -20,10 +20,7 @@ pub(crate) fn predict() -> Vec<Line> {
         let (name, spec) = placed.spec();
         for gpu in &gpus::ALL {
             for (tp, kv_dtype) in placed.with_kv_dtypes() {
-                let limits = MemoryLimits {
-                    kv_dtype,
-                    ..MemoryLimits::default()
-                };
+                let limits = MemoryLimits::default().with_kv_dtype(kv_dtype);
                 let plan = MemoryPlan::try_new(&spec, gpu, tp, limits);
                 lines.push(Line {
                     name: format!("{name},{},{tp},{kv_dtype}", gpu.name),

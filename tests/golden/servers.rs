@@ -129,8 +129,7 @@ impl Server {
 
     fn run(&self) -> Summary {
         let (_, spec) = self.placed.spec();
-        let mut options = StepOptions::for_engine(self.engine);
-        options.kv_dtype = self.kv_dtype;
+        let options = StepOptions::for_engine(self.engine).with_kv_dtype(self.kv_dtype);
         let ranks = Parallelism::tensor(self.tp());
         let on = |spec: &ModelSpec| {
             RooflineModel::try_new(spec, self.set, ranks, options).expect("a step model")
@@ -151,10 +150,7 @@ impl Server {
     }
 
     fn config(&self, spec: &ModelSpec) -> SimConfig {
-        let limits = MemoryLimits {
-            kv_dtype: self.kv_dtype,
-            ..MemoryLimits::default()
-        };
+        let limits = MemoryLimits::default().with_kv_dtype(self.kv_dtype);
         let plan = MemoryPlan::try_new(spec, &self.set.gpu, self.tp(), limits).expect("it fits");
         let kv_blocks = self.kv_blocks.unwrap_or(plan.kv_blocks);
         let mut config = SimConfig::new(spec.max_model_len, kv_blocks).with_engine(self.engine);

@@ -32,44 +32,36 @@ struct Batch {
     decode: Option<DecodeGroup>,
 }
 
-const fn decode(requests: u32, kv_len: u32) -> Batch {
-    let kv_tokens = requests as u64 * kv_len as u64;
+fn decode(requests: u32, kv_len: u32) -> Batch {
     Batch {
         prefill: None,
-        decode: Some(DecodeGroup {
-            requests,
-            kv_tokens,
-            drafted: 0,
-        }),
+        decode: DecodeGroup::uniform(requests, kv_len).ok(),
     }
 }
 
-const fn prefill(new: u32, context: u32) -> Batch {
-    let samples = 1;
+fn prefill(new: u32, context: u32) -> Batch {
     Batch {
-        prefill: Some(Chunk {
-            new,
-            context,
-            samples,
-        }),
+        prefill: Chunk::last(new, context + new).ok(),
         decode: None,
     }
 }
 
-const BATCHES: [Batch; 9] = [
-    decode(1, 500),
-    decode(1, 16_000),
-    decode(16, 1000),
-    decode(128, 500),
-    decode(128, 4000),
-    prefill(512, 0),
-    prefill(2048, 0),
-    prefill(512, 4096),
-    Batch {
-        prefill: prefill(512, 1024).prefill,
-        ..decode(64, 1000)
-    },
-];
+fn batches() -> [Batch; 9] {
+    [
+        decode(1, 500),
+        decode(1, 16_000),
+        decode(16, 1000),
+        decode(128, 500),
+        decode(128, 4000),
+        prefill(512, 0),
+        prefill(2048, 0),
+        prefill(512, 4096),
+        Batch {
+            prefill: prefill(512, 1024).prefill,
+            ..decode(64, 1000)
+        },
+    ]
+}
 
 /// A line for each batch of each combination: every set with the engine of
 /// [`StepOptions::default`], and H100 with the others.
@@ -78,8 +70,7 @@ pub(crate) fn predict() -> Vec<Line> {
     for placed in &MODELS {
         for set in sets::ALL {
             for (tp, kv_dtype) in placed.with_kv_dtypes() {
-                let mut options = StepOptions::default();
-                options.kv_dtype = kv_dtype;
+                let options = StepOptions::default().with_kv_dtype(kv_dtype);
                 let (name, spec) = placed.spec();
                 lines.extend(predict_one(&name, &spec, (set, tp), options));
             }
@@ -119,21 +110,16 @@ fn predict_one(
         ),
         value: model.as_ref().ok().map(|model| batch.time_us(model)),
     };
-    BATCHES.iter().map(line).collect()
+    batches().iter().map(line).collect()
 }
 
 impl Batch {
     fn name(&self) -> String {
-        let prefill = self.prefill.map(|chunk| {
-            let Chunk { new, context, .. } = chunk;
-            format!("prefill {new}@{context}")
-        });
+        let prefill = self
+            .prefill
+            .map(|chunk| format!("prefill {}@{}", chunk.new_tokens(), chunk.context()));
         let decode = self.decode.map(|group| {
-            let DecodeGroup {
-                requests,
-                kv_tokens,
-                ..
-            } = group;
+            let (requests, kv_tokens) = (group.requests(), group.kv_tokens());
             format!("decode {requests}x{}", kv_tokens / u64::from(requests))
         });
         let parts: Vec<String> = prefill.into_iter().chain(decode).collect();

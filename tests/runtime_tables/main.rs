@@ -143,17 +143,9 @@ fn any_step_takes_the_same_time() {
                 };
                 made += 1;
                 for _ in 0..20 {
-                    let requests = random.log(512);
-                    let decode = DecodeGroup {
-                        requests,
-                        kv_tokens: u64::from(requests) * u64::from(random.log(30_000)),
-                        drafted: 0,
-                    };
-                    let chunk = Chunk {
-                        new: random.log(4_000),
-                        context: random.log(10_000),
-                        samples: 1,
-                    };
+                    let decode = DecodeGroup::uniform(random.log(512), random.log(30_000)).unwrap();
+                    let new = random.log(4_000);
+                    let chunk = Chunk::last(new, new + random.log(10_000)).unwrap();
                     let batch = StepBatch {
                         prefill: &[chunk][..random.between(0, 1) as usize],
                         decode: &[decode],

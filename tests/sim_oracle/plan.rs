@@ -1,7 +1,5 @@
 //! The work of one step, and what it means for its requests.
 
-use std::slice;
-
 use super::sequence::{Sequence, Work};
 use rooflut::step::{Chunk, DecodeGroup, StepBatch};
 
@@ -11,7 +9,8 @@ pub(crate) struct Plan {
     /// Counts scheduled steps from 1.
     number: u64,
     chunks: Vec<Chunk>,
-    decode: DecodeGroup,
+    /// `None` while no request decodes in it.
+    decode: Option<DecodeGroup>,
     /// Requests that leave the queue.
     pub(crate) admitted: Vec<usize>,
     /// Requests that lost their blocks for it.
@@ -30,11 +29,7 @@ impl Plan {
         Plan {
             number: 0,
             chunks: Vec::new(),
-            decode: DecodeGroup {
-                requests: 0,
-                kv_tokens: 0,
-                drafted: 0,
-            },
+            decode: None,
             admitted: Vec::new(),
             preempted: Vec::new(),
             tokens: Vec::new(),
@@ -52,11 +47,7 @@ impl Plan {
     /// Forgets its work; the buffers stay.
     pub(crate) fn clear(&mut self) {
         self.chunks.clear();
-        self.decode = DecodeGroup {
-            requests: 0,
-            kv_tokens: 0,
-            drafted: 0,
-        };
+        self.decode = None;
         self.admitted.clear();
         self.preempted.clear();
         self.tokens.clear();
@@ -76,14 +67,9 @@ impl Plan {
 
     /// The work as a latency model sees it: chunks one by one, decoding requests as one sum.
     pub(crate) fn batch(&self) -> StepBatch<'_> {
-        let decode = slice::from_ref(&self.decode);
         StepBatch {
             prefill: &self.chunks,
-            decode: if self.decode.requests == 0 {
-                &[]
-            } else {
-                decode
-            },
+            decode: self.decode.as_slice(),
         }
     }
 
@@ -91,19 +77,19 @@ impl Plan {
     pub(crate) fn add(&mut self, sequence: &mut Sequence, tokens: u32) {
         match sequence.advance(tokens) {
             Work::Chunk { new, context, last } => {
-                self.chunks.push(Chunk {
-                    new,
-                    context,
-                    samples: u32::from(last),
-                });
                 if !last {
+                    let chunk = Chunk::partial(new, context + new);
+                    self.chunks.push(chunk.unwrap());
                     return;
                 }
+                self.chunks.push(Chunk::last(new, context + new).unwrap());
             }
             Work::Decode { kv_tokens } => {
-                self.decode.requests += 1;
-                self.decode.drafted = tokens - 1;
-                self.decode.kv_tokens += u64::from(kv_tokens);
+                let before = self
+                    .decode
+                    .map_or((0, 0), |group| (group.requests(), group.kv_tokens()));
+                let sum = DecodeGroup::from_sum(before.0 + 1, before.1 + u64::from(kv_tokens));
+                self.decode = Some(sum.unwrap().with_drafted(tokens - 1).unwrap());
             }
         }
         self.tokens.push(sequence.request);

@@ -36,7 +36,7 @@ impl Sharded {
         let chunks: Vec<_> = batch
             .prefill
             .iter()
-            .map(|chunk| (chunk.new, chunk.context))
+            .map(|chunk| (chunk.new_tokens(), chunk.context()))
             .collect();
         let kv_tokens = step.decode_kv_tokens() as f64;
         let (prefill, _) = prefill_work(attention, &chunks);
@@ -80,7 +80,7 @@ impl Sharded {
         }
         let attention = self.attention_shape(Dtype::Bf16);
         let chunks: Vec<_> = (batch.prefill.iter())
-            .map(|chunk| (chunk.new, chunk.context))
+            .map(|chunk| (chunk.new_tokens(), chunk.context()))
             .collect();
         let works = [
             (Part::PrefillAttention, prefill_work(attention, &chunks)),

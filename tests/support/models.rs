@@ -17,9 +17,9 @@ pub(crate) fn try_on(
     sharded: &Sharded,
     constants: StepConstants,
 ) -> Result<RooflineModel, ModelError> {
-    let mut options = StepOptions::default();
-    options.kv_dtype = sharded.kv_dtype;
-    options.constants = constants;
+    let options = StepOptions::default()
+        .with_kv_dtype(sharded.kv_dtype)
+        .with_constants(constants);
     RooflineModel::try_new(&sharded.spec, set, Parallelism::tensor(sharded.tp), options)
 }
 

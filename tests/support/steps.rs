@@ -72,24 +72,16 @@ impl Batch {
     /// A prompt chunk of which nothing is sampled.
     pub(crate) fn chunk(new: u32, context: u32) -> Batch {
         Batch {
-            prefill: vec![Chunk {
-                new,
-                context,
-                samples: 0,
-            }],
+            prefill: vec![Chunk::partial(new, context + new).unwrap()],
             decode: Vec::new(),
         }
     }
 
     /// Decoding requests with `each` KV tokens.
-    pub(crate) fn decoding(requests: u32, each: u64) -> Batch {
+    pub(crate) fn decoding(requests: u32, each: u32) -> Batch {
         Batch {
             prefill: Vec::new(),
-            decode: vec![DecodeGroup {
-                requests,
-                kv_tokens: u64::from(requests) * each,
-                drafted: 0,
-            }],
+            decode: vec![DecodeGroup::uniform(requests, each).unwrap()],
         }
     }
 
@@ -110,11 +102,12 @@ impl Batch {
                     0 => 0,
                     _ => random.log(131_072),
                 };
-                batch.prefill.push(Chunk {
-                    new: random.log(16_384),
-                    context,
-                    samples: random.between(0, 1) as u32,
-                });
+                let new = random.log(16_384);
+                let chunk = match random.between(0, 1) {
+                    0 => Chunk::partial(new, context + new),
+                    _ => Chunk::last(new, context + new),
+                };
+                batch.prefill.push(chunk.unwrap());
             }
         }
         if kind != 0 {
@@ -122,11 +115,10 @@ impl Batch {
                 let requests = random.log(600);
                 let each = u64::from(random.log(131_072));
                 let more = random.between(0, u64::from(requests) - 1);
-                batch.decode.push(DecodeGroup {
-                    requests,
-                    kv_tokens: u64::from(requests) * each + more,
-                    drafted: 0,
-                });
+                let kv_tokens = u64::from(requests) * each + more;
+                batch
+                    .decode
+                    .push(DecodeGroup::from_sum(requests, kv_tokens).unwrap());
             }
         }
         batch

@@ -43,10 +43,9 @@ impl Steps {
     }
 
     fn prefill_ms(&self, new: u32, context: u32, samples: u32) -> f64 {
-        let chunk = Chunk {
-            new,
-            context,
-            samples,
+        let chunk = match samples {
+            0 => Chunk::partial(new, context + new).unwrap(),
+            _ => Chunk::last(new, context + new).unwrap(),
         };
         let batch = StepBatch {
             prefill: &[chunk],
@@ -56,11 +55,7 @@ impl Steps {
     }
 
     fn decode_ms(&self, requests: u32, kv_tokens: u64) -> f64 {
-        let group = DecodeGroup {
-            requests,
-            kv_tokens,
-            drafted: 0,
-        };
+        let group = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
         let batch = StepBatch {
             prefill: &[],
             decode: &[group],
@@ -230,10 +225,7 @@ fn kv_blocks_are_those_of_the_memory_plan() {
     let text = "gpu,model,tp,engine,max_num_batched_tokens,kv_blocks_16_tokens\n\
                 h100,llama-3.1-8b,2,vllm-0.15.1,4096,60000\n";
     let report = report(text);
-    let limits = MemoryLimits {
-        max_num_batched_tokens: 4096,
-        ..MemoryLimits::default()
-    };
+    let limits = MemoryLimits::default().with_max_num_batched_tokens(4096);
     let plan = MemoryPlan::try_new(&llama(), &sets::H100.gpu, 2, limits).unwrap();
     assert_eq!(
         predicted(&report, Metric::KvBlocks),

@@ -44,11 +44,7 @@ fn decode_us(how: &str, set: &'static TableSet) -> Result<f64, Box<dyn Error>> {
     let model = RooflineModel::try_new(&llama.spec, set, parallelism, options)?;
     let step = model.step_time(&StepBatch {
         prefill: &[],
-        decode: &[DecodeGroup {
-            requests: 32,
-            kv_tokens: 32_000,
-            drafted: 0,
-        }],
+        decode: &[DecodeGroup::uniform(32, 1_000)?],
     });
     let (total, origin) = (step.total(), step.provenance());
     println!(

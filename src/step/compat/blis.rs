@@ -26,10 +26,10 @@ const BUCKETS: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 /// use rooflut::table::sets;
 /// let llama = model::find("llama-3.1-8b").unwrap().spec;
 /// let blis = Blis::try_new(&llama, &sets::H100, 1)?;
-/// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }];
+/// let decode = [DecodeGroup::uniform(64, 1_000)?];
 /// let time = blis.try_step_time(&StepBatch { prefill: &[], decode: &decode })?;
 /// assert!(time.part(CompatPart::DecodeCompute) > time.part(CompatPart::Overhead));
-/// # Ok::<(), rooflut::step::compat::CompatError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Blis {

@@ -21,10 +21,10 @@ use crate::table::Provenance;
 /// use rooflut::step::{Chunk, StepBatch};
 /// let llama = model::find("llama-2-7b").unwrap().spec;
 /// let calibrated = Calibrated::try_new(&llama, &gpus::H100, 1)?;
-/// let prompt = [Chunk { new: 1024, context: 0, samples: 1 }];
+/// let prompt = [Chunk::prompt(1_024)?];
 /// let time = calibrated.try_step_time(&StepBatch { prefill: &prompt, decode: &[] })?;
 /// assert_eq!(time.total().us().round(), 13_170.0);
-/// # Ok::<(), rooflut::step::compat::CompatError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Calibrated {

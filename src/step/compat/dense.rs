@@ -42,15 +42,14 @@ impl Phase {
         let chunks = prefill.iter().map(|chunk| Requests {
             count: 1.0,
             new: f64::from(chunk.new),
-            context: f64::from(chunk.context),
+            context: f64::from(chunk.context()),
         });
         let groups = decode.iter().map(|group| Requests {
             count: f64::from(group.requests),
             new: 1.0,
             context: group.kv_tokens as f64 / f64::from(group.requests),
         });
-        let all = chunks.chain(groups);
-        all.filter(|requests| requests.count > 0.0 && requests.new > 0.0)
+        chunks.chain(groups)
     }
 
     /// Compute and memory of this phase.

@@ -114,15 +114,14 @@ impl InferSim {
     /// An MFU of 0.000 in the tables.
     pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
         let mut time = CompatTime::ZERO;
-        let chunks = batch.prefill.iter().filter(|chunk| chunk.new > 0);
-        let longest = chunks
-            .map(|chunk| u64::from(chunk.context) + u64::from(chunk.new))
-            .max();
-        self.add_prefill(&mut time, longest.unwrap_or(0), batch.prefill_tokens())?;
+        let longest = batch.prefill.iter().map(|chunk| chunk.kv_len).max();
+        self.add_prefill(
+            &mut time,
+            longest.unwrap_or(0).into(),
+            batch.prefill_tokens(),
+        )?;
         let requests = batch.decode_requests();
-        let groups = batch.decode.iter().filter(|group| group.requests > 0);
-        let kv_tokens: u64 = groups.map(|group| group.kv_tokens).sum();
-        let mean_kv = kv_tokens as f64 / requests.max(1) as f64;
+        let mean_kv = batch.decode_kv_tokens() as f64 / requests.max(1) as f64;
         self.add_decode(&mut time, requests, mean_kv)?;
         Ok(time.summed())
     }

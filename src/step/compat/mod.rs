@@ -6,7 +6,7 @@
 //! its figures for the GPU from the data sheet in [`Gpu`](crate::hardware::Gpu).
 //!
 //! All three treat a [`DecodeGroup`](super::DecodeGroup) as requests of equal KV length
-//! (`kv_tokens / requests`), and leave out chunks without new tokens and groups without requests.
+//! (`kv_tokens / requests`).
 //! None knows speculative decoding: the time of drafted tokens is not in their answers.
 
 mod blis;

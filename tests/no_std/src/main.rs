@@ -29,10 +29,10 @@ pub extern "C" fn main() -> i32 {
     else {
         return 2;
     };
-    let batch = StepBatch {
-        prefill: &[Chunk { new: 512, context: 0, samples: 1 }],
-        decode: &[DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }],
+    let (Ok(prompt), Ok(group)) = (Chunk::prompt(512), DecodeGroup::uniform(64, 1_000)) else {
+        return 4;
     };
+    let batch = StepBatch { prefill: &[prompt], decode: &[group] };
     let ms = step.step_time(&black_box(batch)).total().ms();
     if (5.0..50.0).contains(&ms) { 0 } else { 3 }
 }

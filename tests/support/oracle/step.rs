@@ -75,7 +75,7 @@ impl<'t> ExpectedSteps<'t> {
         }
         let attention = sharded.attention_shape(sharded.kv_dtype);
         let chunks: Vec<_> = (batch.prefill.iter())
-            .map(|chunk| (chunk.new, chunk.context))
+            .map(|chunk| (chunk.new_tokens(), chunk.context()))
             .collect();
         if !chunks.is_empty() {
             let answer = prefill(tables, attention, &chunks);

@@ -33,7 +33,7 @@ pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Rea
     let model = deployed.step_model();
     let tpot_ms = |context| {
         deployment.check_context(context, &row.limits)?;
-        Ok(decode_ms(model, 1, context))
+        decode_ms(model, 1, context)
     };
     Ok(Solo {
         prefill_ms: prefill_ms(model, row, budget)?,
@@ -57,12 +57,8 @@ pub fn decode_step(row: &DecodeStep, engine: &EngineStack) -> Result<f64, Reason
     }
     deployment.check_context(row.mean_context_tokens, &row.limits)?;
     let deployed = deployment.deploy(engine)?;
-    let model = deployed.step_model();
-    Ok(decode_ms(
-        model,
-        row.decode_requests,
-        row.mean_context_tokens,
-    ))
+    let (requests, context) = (row.decode_requests, row.mean_context_tokens);
+    decode_ms(deployed.step_model(), requests, context)
 }
 
 /// Requests that no server decodes in one step: several times the `max_num_seqs` of any.
@@ -87,32 +83,29 @@ fn prefill_ms(model: &RooflineModel, row: &SoloRequest, budget: u32) -> Result<f
     let mut context = cached::reused(row.cached_prompt_tokens, row.prompt_tokens)?;
     let mut total_ms = 0.0;
     while context < row.prompt_tokens {
-        let left = row.prompt_tokens - context;
-        let chunk = Chunk {
-            new: left.min(budget),
-            context,
-            samples: u32::from(left <= budget),
+        let new = (row.prompt_tokens - context).min(budget);
+        context += new;
+        let chunk = if context == row.prompt_tokens {
+            Chunk::last(new, context)
+        } else {
+            Chunk::partial(new, context)
         };
         let batch = StepBatch {
-            prefill: &[chunk],
+            prefill: &[chunk.map_err(|_| Reason::NoTokens)?],
             decode: &[],
         };
         total_ms += model.step_time(&batch).total().ms();
-        context += chunk.new;
     }
     Ok(total_ms)
 }
 
 /// Time of a step in which `requests` decode at a mean KV length of `mean_context`.
-fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> f64 {
-    let group = DecodeGroup {
-        requests,
-        kv_tokens: (f64::from(requests) * mean_context).round() as u64,
-        drafted: 0,
-    };
+fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> Result<f64, Reason> {
+    let kv_tokens = (f64::from(requests) * mean_context).round() as u64;
+    let group = DecodeGroup::from_sum(requests, kv_tokens);
     let batch = StepBatch {
         prefill: &[],
-        decode: &[group],
+        decode: &[group.map_err(|_| Reason::ContextNotPositive)?],
     };
-    model.step_time(&batch).total().ms()
+    Ok(model.step_time(&batch).total().ms())
 }

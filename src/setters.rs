@@ -1,0 +1,17 @@
+//! The `with_…` methods of structs of options.
+
+/// Writes methods that take the struct by value and return it with one field changed.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($field:ident: $type:ty);)*) => {
+        $(
+            $(#[$doc])*
+            #[must_use]
+            pub const fn $name(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            }
+        )*
+    };
+}
+
+pub(crate) use setters;
