@@ -13,7 +13,7 @@ use rooflut::step::compat::{
     InferSim, InferSimConstants,
 };
 use rooflut::step::{Chunk, DecodeGroup, StepBatch};
-use rooflut::table::Provenance;
+use rooflut::table::Class;
 use rooflut::table::sets::{H100, H100_INFERSIM};
 use rooflut::units::{Mfu, Seconds};
 
@@ -161,7 +161,7 @@ fn infersim_refuses_an_mfu_of_zero_for_small_batches_at_short_contexts() {
 fn infersim_says_where_a_default_stands_in() {
     // 16-2-128 has no tables.
     let sharded = infersim("llama-2-70b", 4, 4).try_prefill(4096).unwrap();
-    assert_eq!(sharded.provenance(), Provenance::Bound);
+    assert_eq!(sharded.provenance(), Class::Bound.outside());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rooflut::op::compat::{
     LookupError, Matched, MfuCell, MfuCurve, MfuGrid, Row, TableKey, blis, infersim,
 };
 use rooflut::table::sets::{H100, H100_INFERSIM};
-use rooflut::table::{Axis, Curve, Grid, Provenance, TableSet};
+use rooflut::table::{Axis, Class, Curve, Grid, TableSet};
 use rooflut::units::Mfu;
 
 fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape {
@@ -31,7 +31,7 @@ fn infersim_takes_its_defaults_where_it_has_no_measurement() {
     let curve = infersim::gemm_curve(set, 4096, 4096).unwrap().unwrap();
     let short = infersim::floor_mfu(&curve, 7.0, default).unwrap();
     assert_eq!((short.mfu, short.matched), (default, Matched::Default));
-    assert_eq!(short.provenance, Provenance::Bound);
+    assert_eq!(short.provenance, Class::Bound.outside());
     // 100 rows are read at 64, in the table of the next pair.
     let found = infersim::floor_mfu(&curve, 100.0, default).unwrap();
     let shape = GemmShape {
@@ -45,7 +45,7 @@ fn infersim_takes_its_defaults_where_it_has_no_measurement() {
         at: 64,
     };
     assert_eq!(found.matched, Matched::Row(row));
-    assert_eq!(found.provenance, Provenance::Transferred);
+    assert_eq!(found.provenance, Class::Transferred.inside());
     // 16-2-128 has no tables, 32-8-128 has none below 1024.
     let absent = heads(16, 2, 128, 1);
     assert!(infersim::prefill_curve(set, &absent).unwrap().is_none());
@@ -163,11 +163,11 @@ fn lookups_take_borrowed_points() {
     assert_eq!(mfus, [0.027, 0.027, 0.072]);
     let blend = blis::linear_mfu(&curve, 40.0).unwrap();
     assert!((blend.mfu.0 - 0.0495).abs() < 1e-12);
-    assert_eq!(blend.provenance, Provenance::Interpolated);
+    assert_eq!(blend.provenance, Class::Interpolated.inside());
     let held = blis::linear_mfu(&curve, 1000.0).unwrap();
     assert_eq!(
         (held.mfu, held.provenance),
-        (Mfu(0.072), Provenance::Extrapolated)
+        (Mfu(0.072), Class::Interpolated.outside())
     );
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-use rooflut::table::Provenance;
+use rooflut::table::Class;
 use support::{apart, tables, tolerances};
 
 fn check(answer: Estimate, us: f64, what: std::fmt::Arguments<'_>) {
@@ -13,7 +13,7 @@ fn check(answer: Estimate, us: f64, what: std::fmt::Arguments<'_>) {
         "{what}: {} us for {us}",
         answer.time.us()
     );
-    assert_eq!(answer.provenance, Provenance::Measured, "{what}");
+    assert_eq!(answer.provenance, Class::Measured.inside(), "{what}");
 }
 
 /// The file of an operation has as many rows as the table compiled from it: no row is left out, and

@@ -6,7 +6,7 @@ mod support;
 use rooflut::ResolveError;
 use rooflut::hardware::{AllReduceShape, Dtype, MoeShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Gemm, Moe, PrefillAttention};
-use rooflut::table::{Provenance, TableSet};
+use rooflut::table::{Class, TableSet};
 use support::made_up::{EMPTY, RAGGED, RAGGED_NO_FP8};
 use support::tolerances::ROUNDING;
 use support::{apart, attention, gemm, mixtral_layer, tables};
@@ -16,14 +16,14 @@ fn h100() -> &'static TableSet {
 }
 
 #[test]
-fn a_measured_gemm_is_interpolated_between_rows_and_extrapolated_beyond() {
+fn a_measured_gemm_is_interpolated_between_rows_and_held_outside() {
     let gemm = Gemm::resolve(h100(), gemm(Dtype::Bf16, 4096, 4096)).unwrap();
-    assert_eq!(gemm.provenance(), Provenance::Measured);
+    assert_eq!(gemm.class(), Class::Measured);
     let at = |m| gemm.at(m).provenance;
-    assert_eq!(at(1), Provenance::Measured);
-    assert_eq!(at(2), Provenance::Interpolated);
-    assert_eq!(at(16_384), Provenance::Measured);
-    assert_eq!(at(16_385), Provenance::Extrapolated);
+    assert_eq!(at(1), Class::Measured.inside());
+    assert_eq!(at(2), Class::Interpolated.inside());
+    assert_eq!(at(16_384), Class::Measured.inside());
+    assert_eq!(at(16_385), Class::Interpolated.outside());
     assert_eq!(gemm.at(0), gemm.at(1));
 }
 
@@ -31,15 +31,17 @@ fn a_measured_gemm_is_interpolated_between_rows_and_extrapolated_beyond() {
 fn an_unseen_gemm_is_interpolated_inside_the_rectangle_and_transferred_outside() {
     let provenance = |k, n, m| {
         let gemm = Gemm::resolve(h100(), gemm(Dtype::Bf16, k, n)).unwrap();
-        (gemm.provenance(), gemm.at(m).provenance)
+        (gemm.class(), gemm.at(m).provenance)
     };
-    use Provenance::{Extrapolated, Interpolated, Transferred};
-    assert_eq!(provenance(4096, 6144, 64), (Interpolated, Interpolated));
-    assert_eq!(provenance(4096, 6144, 20_000), (Interpolated, Extrapolated));
-    assert_eq!(provenance(511, 6144, 64), (Transferred, Transferred));
-    assert_eq!(provenance(16_385, 6144, 64), (Transferred, Transferred));
-    assert_eq!(provenance(4096, 65_537, 64), (Transferred, Transferred));
-    assert_eq!(provenance(4096, 65_537, 20_000), (Transferred, Transferred));
+    use Class::{Interpolated, Transferred};
+    let inside = |class: Class| (class, class.inside());
+    let outside = |class: Class| (class, class.outside());
+    assert_eq!(provenance(4096, 6144, 64), inside(Interpolated));
+    assert_eq!(provenance(4096, 6144, 20_000), outside(Interpolated));
+    assert_eq!(provenance(511, 6144, 64), inside(Transferred));
+    assert_eq!(provenance(16_385, 6144, 64), inside(Transferred));
+    assert_eq!(provenance(4096, 65_537, 64), inside(Transferred));
+    assert_eq!(provenance(4096, 65_537, 20_000), outside(Transferred));
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
     // 2048) at (4096, 4096) is missing.
     let shape = gemm(Dtype::Bf16, 2048, 2048);
     let blend = Gemm::resolve(&RAGGED, shape).unwrap();
-    assert_eq!(blend.provenance(), Provenance::Transferred);
+    assert_eq!(blend.class(), Class::Transferred);
     let ln_2 = 2.0_f64.ln();
     let weights = [(0.0, 2.0), (1.0, 2.0), (2.0, 2.0), (4.0, 50.0)]
         .map(|(slowdown, squares)| (slowdown, 1.0 / (squares * ln_2 * ln_2)));
@@ -85,7 +87,7 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
             "m {m}: {} {expected}",
             slowdown.ln()
         );
-        assert_eq!(blend.at(m).provenance, Provenance::Transferred);
+        assert_eq!(blend.at(m).provenance, Class::Transferred.inside());
     }
     let shares: f64 = blend.matched().map(|near| near.share).sum();
     assert!(apart(shares, 1.0) < ROUNDING);
@@ -121,35 +123,35 @@ fn holes_take_the_next_smaller_batch_then_the_next_larger() {
         ((answer.time.0 / reference).ln(), answer.provenance)
     };
     // The latency itself (1 us) is a row.
-    assert_eq!(decode.at(16, 16 * 64).provenance, Provenance::Measured);
+    assert_eq!(decode.at(16, 16 * 64).provenance, Class::Measured.inside());
     assert!(apart(decode.at(16, 16 * 64).time.us(), 1.0) < 1e-7);
     let (larger, provenance) = ln_slowdown(16, 256);
     assert!((larger - 2.0).abs() < 1e-6, "{larger}");
-    assert_eq!(provenance, Provenance::Extrapolated);
+    assert_eq!(provenance, Class::Interpolated.outside());
     // Both the next smaller and the next larger batch were measured: the smaller answers.
     let (smaller, provenance) = ln_slowdown(64, 64);
     assert!((smaller - 1.0).abs() < 1e-6, "{smaller}");
-    assert_eq!(provenance, Provenance::Extrapolated);
+    assert_eq!(provenance, Class::Interpolated.outside());
     let (middle, provenance) = ln_slowdown(32, 128);
     assert!((middle - 1.5).abs() < 1e-6, "{middle}");
-    assert_eq!(provenance, Provenance::Extrapolated);
+    assert_eq!(provenance, Class::Interpolated.outside());
 }
 
 #[test]
 fn decode_says_where_on_the_grid_it_is() {
     let decode = DecodeAttention::resolve(h100(), attention(Dtype::Bf16, 64, 8, 2)).unwrap();
     // 32 and 4 heads on each rank were measured: that is no transfer.
-    assert_eq!(decode.provenance(), Provenance::Measured);
+    assert_eq!(decode.class(), Class::Measured);
     assert_eq!(decode.matched(), attention(Dtype::Bf16, 32, 4, 1));
     let at = |requests, kv_len: u64| decode.at(requests, u64::from(requests) * kv_len).provenance;
-    assert_eq!(at(16, 1024), Provenance::Measured);
-    assert_eq!(at(16, 1025), Provenance::Interpolated);
-    assert_eq!(at(17, 1024), Provenance::Interpolated);
-    assert_eq!(at(16, 127), Provenance::Extrapolated);
-    assert_eq!(at(513, 1024), Provenance::Extrapolated);
-    assert_eq!(at(1, 200_000), Provenance::Extrapolated);
+    assert_eq!(at(16, 1024), Class::Measured.inside());
+    assert_eq!(at(16, 1025), Class::Interpolated.inside());
+    assert_eq!(at(17, 1024), Class::Interpolated.inside());
+    assert_eq!(at(16, 127), Class::Interpolated.outside());
+    assert_eq!(at(513, 1024), Class::Interpolated.outside());
+    assert_eq!(at(1, 200_000), Class::Interpolated.outside());
     // 512 requests of 65,536 tokens did not fit the GPU: a hole.
-    assert_eq!(at(512, 65_536), Provenance::Extrapolated);
+    assert_eq!(at(512, 65_536), Class::Interpolated.outside());
     assert_eq!(decode.at(0, 0), decode.at(1, 1));
     assert_eq!(decode.at(8, 0), decode.at(8, 8));
 }
@@ -172,17 +174,31 @@ fn a_shape_as_asked_goes_before_what_a_rank_computes() {
 fn an_unseen_attention_shape_is_transferred_from_the_nearest_by_kv_heads() {
     let decode = DecodeAttention::resolve(h100(), attention(Dtype::Bf16, 96, 8, 1)).unwrap();
     assert_eq!(decode.matched(), attention(Dtype::Bf16, 64, 8, 1));
-    assert_eq!(decode.at(16, 16 * 1024).provenance, Provenance::Transferred);
+    assert_eq!(
+        decode.at(16, 16 * 1024).provenance,
+        Class::Transferred.inside()
+    );
     let prefill = PrefillAttention::resolve(h100(), attention(Dtype::Bf16, 96, 8, 1)).unwrap();
     assert_eq!(prefill.matched(), attention(Dtype::Bf16, 64, 8, 1));
-    assert_eq!(prefill.at(1, 1024).provenance, Provenance::Transferred);
+    assert_eq!(prefill.at(1, 1024).provenance, Class::Transferred.inside());
+    // Beyond the axes of a grid of other heads, the answer is both.
+    for answer in [
+        decode.at(1024, 1024 * 1024),
+        decode.at(16, 16 * 100),
+        decode.at(1, 200_000),
+    ] {
+        assert_eq!(answer.provenance, Class::Transferred.outside());
+    }
+    for answer in [prefill.at(1, 20_000), prefill.at(1, 2)] {
+        assert_eq!(answer.provenance, Class::Transferred.outside());
+    }
     let small_heads = rooflut::hardware::AttentionShape {
         head_dim: 64,
         ..attention(Dtype::Bf16, 32, 8, 1)
     };
     let prefill = PrefillAttention::resolve(h100(), small_heads).unwrap();
     assert_eq!(prefill.matched(), attention(Dtype::Bf16, 32, 8, 1));
-    assert_eq!(prefill.at(1, 1024).provenance, Provenance::Transferred);
+    assert_eq!(prefill.at(1, 1024).provenance, Class::Transferred.inside());
 }
 
 #[test]
@@ -191,7 +207,7 @@ fn ranks_beyond_the_kv_heads_replicate_them() {
     let sharded = DecodeAttention::resolve(h100(), attention(Dtype::Bf16, 64, 4, 8)).unwrap();
     let alone = DecodeAttention::resolve(h100(), attention(Dtype::Bf16, 8, 1, 1)).unwrap();
     assert_eq!(sharded.matched(), alone.matched());
-    assert_eq!(sharded.provenance(), Provenance::Measured);
+    assert_eq!(sharded.class(), Class::Measured);
     for (requests, kv_tokens) in [(1, 100), (16, 16 * 1024), (300, 1_000_000)] {
         assert_eq!(
             sharded.at(requests, kv_tokens),
@@ -212,12 +228,17 @@ fn context_and_mixtures_of_prompts_are_transferred() {
     };
     assert_eq!(of(&[(1024, 0)]), prefill.at(1, 1024));
     assert_eq!(of(&[(1024, 0); 4]), prefill.at(4, 1024));
-    assert_eq!(of(&[(1000, 0); 3]).provenance, Provenance::Interpolated);
-    assert_eq!(of(&[(20_000, 0)]).provenance, Provenance::Extrapolated);
-    assert_eq!(of(&[(1024, 1)]).provenance, Provenance::Transferred);
+    assert_eq!(of(&[(1000, 0); 3]).provenance, Class::Interpolated.inside());
+    assert_eq!(of(&[(20_000, 0)]).provenance, Class::Interpolated.outside());
+    assert_eq!(of(&[(1024, 1)]).provenance, Class::Transferred.inside());
+    assert_eq!(of(&[(1, 200_000)]).provenance, Class::Transferred.inside());
+    assert_eq!(
+        of(&[(16_384, 16_384)]).provenance,
+        Class::Transferred.outside()
+    );
     assert_eq!(
         of(&[(1024, 0), (512, 0)]).provenance,
-        Provenance::Transferred
+        Class::Transferred.inside()
     );
     assert_eq!(of(&[]), prefill.at(1, 1));
     // A chunk without new tokens is none.
@@ -253,13 +274,16 @@ fn sums_of_chunks_do_not_know_their_order() {
 #[test]
 fn ranks_between_measured_ones_take_the_next_larger() {
     let of = |ranks| AllReduce::resolve(h100(), AllReduceShape { ranks }).unwrap();
-    assert_eq!(of(4).at(1 << 20).provenance, Provenance::Measured);
-    assert_eq!(of(4).at((1 << 20) + 1).provenance, Provenance::Interpolated);
-    assert_eq!(of(4).at(1).provenance, Provenance::Extrapolated);
+    assert_eq!(of(4).at(1 << 20).provenance, Class::Measured.inside());
+    assert_eq!(
+        of(4).at((1 << 20) + 1).provenance,
+        Class::Interpolated.inside()
+    );
+    assert_eq!(of(4).at(1).provenance, Class::Interpolated.outside());
     assert_eq!(of(3).matched().ranks, 4);
-    assert_eq!(of(3).provenance(), Provenance::Transferred);
+    assert_eq!(of(3).class(), Class::Transferred);
     let (three, four) = (of(3).at(1 << 20), of(4).at(1 << 20));
-    assert_eq!(three.provenance, Provenance::Transferred);
+    assert_eq!(three.provenance, Class::Transferred.inside());
     assert!(apart(three.time.0, four.time.0) < 1e-6);
     assert_eq!(of(2).at(0), of(2).at(1));
 }
@@ -267,10 +291,13 @@ fn ranks_between_measured_ones_take_the_next_larger() {
 #[test]
 fn an_unseen_moe_layer_is_transferred_from_the_same_dtype_or_else_any() {
     let of = |shape| Moe::resolve(h100(), shape).unwrap();
-    assert_eq!(of(mixtral_layer(2)).at(64).provenance, Provenance::Measured);
+    assert_eq!(
+        of(mixtral_layer(2)).at(64).provenance,
+        Class::Measured.inside()
+    );
     assert_eq!(
         of(mixtral_layer(2)).at(65).provenance,
-        Provenance::Interpolated
+        Class::Interpolated.inside()
     );
     let scout = MoeShape {
         dtype: Dtype::Fp8,
@@ -288,8 +315,8 @@ fn an_unseen_moe_layer_is_transferred_from_the_same_dtype_or_else_any() {
         },
         scout
     );
-    assert_eq!(of(scout).provenance(), Provenance::Transferred);
-    assert_eq!(of(scout).at(64).provenance, Provenance::Transferred);
+    assert_eq!(of(scout).class(), Class::Transferred);
+    assert_eq!(of(scout).at(64).provenance, Class::Transferred.inside());
     assert_eq!(of(scout).at(0), of(scout).at(1));
 }
 

@@ -11,7 +11,7 @@ use rooflut::step::{
     Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, RooflineModel, StepBatch,
     StepOptions,
 };
-use rooflut::table::{Provenance, Strictness, TableSet, sets};
+use rooflut::table::{Class, Strictness, TableSet, sets};
 use support::made_up::RAGGED;
 use support::{attention, gemm, mixtral_layer, steps};
 
@@ -123,7 +123,7 @@ fn making_a_step_model_and_stepping_allocate_nothing() {
                 }
             }
             // A refusal does not either.
-            let options = options.with_strictness(Strictness::at_worst(Provenance::Measured));
+            let options = options.with_strictness(Strictness::at_worst(Class::Measured));
             let refused = RooflineModel::try_new(&sharded.spec, &sets::H100, parallelism, options);
             assert!(model.is_ok() && refused.is_err());
         }

@@ -13,8 +13,7 @@ use rooflut::sim::{
     Request, RequestMix, Router, ServerPool, SimConfig, Simulator, Stream, Summary, SyntheticLoad,
     Totals,
 };
-use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
-use rooflut::table::Provenance;
+use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime, TimeSource};
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
 
@@ -29,7 +28,7 @@ impl LatencyModel for Steady {
             Part::GateUp,
             Seconds(0.02),
             Binding::Memory,
-            Provenance::Bound,
+            TimeSource::Fitted,
         );
         time
     }

@@ -8,7 +8,7 @@ use rooflut::step::{
     Binding, Chunk, DecodeGroup, Drafting, LatencyModel, Parallelism, Part, RooflineModel,
     StepBatch, StepOptions, TabulatedModel, Tally,
 };
-use rooflut::table::{Provenance, sets};
+use rooflut::table::sets;
 use rooflut::units::Seconds;
 
 fn on_h100(name: &str) -> RooflineModel {
@@ -101,8 +101,8 @@ struct Second;
 impl LatencyModel for Second {
     fn step_time(&self, _: &StepBatch<'_>) -> rooflut::step::StepTime {
         let mut time = rooflut::step::StepTime::ZERO;
-        let (binding, provenance) = (Binding::Latency, Provenance::Bound);
-        time.add(Part::Qkv, Seconds(1.0), binding, provenance);
+        let (binding, source) = (Binding::Latency, rooflut::step::TimeSource::Fitted);
+        time.add(Part::Qkv, Seconds(1.0), binding, source);
         time
     }
 }
@@ -149,7 +149,7 @@ proptest! {
         prop_assert_eq!(target_tally.decode_time(group), alone);
         let both = Drafting::new(target, draft, 4).step_time(&batch).total();
         prop_assert_eq!(Drafting::new(&target_tally, &draft_tally, 4).total_time(&batch), both);
-        let spent = target_tally.origins().plus(&draft_tally.origins()).total();
+        let spent = target_tally.sources().plus(&draft_tally.sources()).total();
         let expected = expected + alone + both;
         prop_assert!((spent.0 / expected.0 - 1.0).abs() < 1e-9, "{spent:?} {expected:?}");
         let more = decode(requests, kv_len, drafted + 8);

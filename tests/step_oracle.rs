@@ -10,10 +10,10 @@ mod support;
 
 use rooflut::engine::{StepConstants, stacks};
 use rooflut::op::DecodeAttention;
-use rooflut::step::{LatencyModel, ModelError, Part, RooflineModel};
+use rooflut::step::{LatencyModel, ModelError, Part, RooflineModel, TimeSource};
 use rooflut::table::Provenance;
 use support::models;
-use support::oracle::{ExpectedPart, ExpectedSteps};
+use support::oracle::ExpectedSteps;
 use support::random::Random;
 use support::steps::{self, Batch, Sharded};
 use support::tables::{self, Tables};
@@ -41,15 +41,16 @@ fn compare(
             let close = (found - seconds).abs() <= STORED_LN_F32 * seconds;
             assert!(close, "{about}: {part}: {found} for {seconds}");
             let found = time.parts().find(|found| found.part == part);
-            let found = found.map(|found| found.provenance);
-            assert_eq!(found, worst(of_part()), "{about}: {part}");
+            let found = found.map(|found| found.source);
+            let sources = of_part().map(|kernel| kernel.source);
+            assert_eq!(found, sources.reduce(TimeSource::worst), "{about}: {part}");
         }
-        assert_eq!(Some(time.provenance()), worst(kernels.iter()), "{about}");
+        let looked_up = kernels
+            .iter()
+            .filter_map(|kernel| kernel.source.provenance());
+        let worst = looked_up.reduce(Provenance::worst);
+        assert_eq!(time.provenance(), worst, "{about}");
     }
-}
-
-fn worst<'k>(kernels: impl Iterator<Item = &'k ExpectedPart>) -> Option<Provenance> {
-    kernels.map(|kernel| kernel.provenance).max()
 }
 
 #[test]

@@ -9,12 +9,14 @@ mod support;
 
 use rooflut::hardware::Dtype;
 use rooflut::model::{Ffn, ModelSpec};
-use rooflut::step::{LatencyModel, ModelError, StepOptions};
-use rooflut::table::{Provenance, Strictness, sets};
-use support::models::{moe, refused, try_new};
+use rooflut::step::{LatencyModel, ModelError, Part, StepOptions, TimeSource, TimeSources};
+use rooflut::table::{Class, Strictness, sets};
+use support::apart;
+use support::models::{self, moe, refused, try_new};
 use support::steps::Batch;
+use support::tolerances::ROUNDING;
 
-fn strictly(worst: Provenance) -> StepOptions {
+fn strictly(worst: Class) -> StepOptions {
     StepOptions::default().with_strictness(Strictness::at_worst(worst))
 }
 
@@ -48,8 +50,8 @@ fn all_known() -> ModelSpec {
 }
 
 #[test]
-fn strictness_refuses_the_first_kernel_that_is_worse_by_name() {
-    let refusal = |spec: &ModelSpec, tp, worst, expected: &str, found: Provenance| {
+fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
+    let refusal = |spec: &ModelSpec, tp, worst, expected: &str, found: Class| {
         let (error, text) = refused(spec, &sets::H100, tp, strictly(worst));
         let ModelError::TooUncertain { part, .. } = error else {
             panic!("{text}");
@@ -63,60 +65,88 @@ fn strictness_refuses_the_first_kernel_that_is_worse_by_name() {
             )
         );
     };
-    use Provenance::{Interpolated, Measured, Transferred};
+    use Class::{Interpolated, Measured, Smoothed, Transferred};
     let known = all_known();
-    refusal(&known, 1, Measured, "qkv", Interpolated);
+    refusal(&known, 1, Measured, "qkv", Smoothed);
+    refusal(&known, 1, Interpolated, "qkv", Smoothed);
     // 20 query heads were measured in neither table, 16 and 16 in prefill only.
-    refusal(
-        &ModelSpec {
-            q_heads: 24,
-            ..known
-        },
-        1,
-        Interpolated,
-        "prefill_attention",
-        Transferred,
-    );
+    let unseen_heads = ModelSpec {
+        q_heads: 24,
+        ..known
+    };
+    refusal(&unseen_heads, 1, Smoothed, "prefill_attention", Transferred);
     let multi_head = ModelSpec {
         q_heads: 16,
         kv_heads: 16,
         ..known
     };
-    refusal(
-        &multi_head,
-        1,
-        Interpolated,
-        "decode_attention",
-        Transferred,
-    );
-    refusal(&six_ranks(), 6, Interpolated, "all_reduce", Transferred);
-    let unseen_experts = ModelSpec {
-        ffn: moe(1024, 8, 768, 0),
-        ..known
-    };
-    refusal(&unseen_experts, 1, Interpolated, "moe", Transferred);
-    for (spec, tp) in [
-        (known, 1),
-        (multi_head, 1),
-        (six_ranks(), 6),
-        (unseen_experts, 1),
-    ] {
+    refusal(&multi_head, 1, Smoothed, "decode_attention", Transferred);
+    refusal(&six_ranks(), 6, Smoothed, "all_reduce", Transferred);
+    for (spec, tp) in [(known, 1), (multi_head, 1), (six_ranks(), 6)] {
         assert!(try_new(&spec, &sets::H100, tp, strictly(Transferred)).is_ok());
     }
 }
 
 #[test]
-fn a_model_whose_kernels_are_all_known_passes_strictness() {
-    let model = try_new(
-        &all_known(),
-        &sets::H100,
-        1,
-        strictly(Provenance::Interpolated),
-    )
-    .unwrap();
+fn strictness_does_not_judge_experts_whose_time_is_fitted() {
+    let unseen_experts = ModelSpec {
+        ffn: moe(1024, 8, 768, 0),
+        ..all_known()
+    };
+    let model = try_new(&unseen_experts, &sets::H100, 1, strictly(Class::Smoothed)).unwrap();
     let time = model.step_time(&Batch::decoding(64, 4096).as_step());
-    assert_eq!(time.provenance(), Provenance::Interpolated);
+    let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();
+    assert_eq!(experts.source, TimeSource::Fitted);
+    assert_eq!(time.provenance(), Some(Class::Smoothed.inside()));
+}
+
+#[test]
+fn the_extent_of_a_step_is_told_by_its_answer() {
+    // At construction no batch is known: "inside" refuses nothing there.
+    let mut options = strictly(Class::Smoothed);
+    options.strictness = options.strictness.inside();
+    let model = try_new(&all_known(), &sets::H100, 1, options).unwrap();
+    let provenance = |batch: Batch| model.step_time(&batch.as_step()).provenance().unwrap();
+    assert_eq!(
+        provenance(Batch::decoding(64, 4096)),
+        Class::Smoothed.inside()
+    );
+    let long = provenance(Batch::decoding(1, 200_000));
+    assert_eq!(long, Class::Smoothed.outside());
+    assert!(!options.strictness.accepts(long));
+    assert!(strictly(Class::Smoothed).strictness.accepts(long));
     // Context was not measured, whatever the shape.
-    let time = model.step_time(&Batch::chunk(512, 512).as_step());
-    assert_eq!(time.provenance(), Provenance::Transferred);
+    assert_eq!(
+        provenance(Batch::chunk(512, 512)),
+        Class::Transferred.inside()
+    );
+}
+
+#[test]
+fn a_step_tells_what_is_smoothed_and_what_is_fitted() {
+    let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(64, 1024).as_step());
+    let source = |part| {
+        time.parts()
+            .find(|found| found.part == part)
+            .unwrap()
+            .source
+    };
+    let smoothed = Class::Smoothed.inside().into();
+    for part in [Part::Qkv, Part::DecodeAttention, Part::Down] {
+        assert_eq!(source(part), smoothed, "{part}");
+    }
+    // No measured n is as large as the vocabulary.
+    assert_eq!(source(Part::LmHead), Class::Transferred.inside().into());
+    for part in [Part::SmallKernels, Part::Sampling] {
+        assert_eq!(source(part), TimeSource::Fitted, "{part}");
+    }
+    let fitted = [Part::SmallKernels, Part::Sampling].map(|part| time.part(part).0);
+    let share = fitted.iter().sum::<f64>() / time.total().0;
+    assert!(apart(time.fitted_share(), share) < ROUNDING);
+    assert!(share > 0.1 && share < 0.3, "{share}");
+    let mut sources = TimeSources::default();
+    sources.add_times(&time, 3);
+    assert!(apart(sources.fitted_share(), share) < ROUNDING);
+    let looked_up: f64 = sources.class_shares().iter().sum();
+    assert!(apart(looked_up, 1.0 - share) < ROUNDING);
 }

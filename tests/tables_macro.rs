@@ -4,14 +4,14 @@
 
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape, gpus};
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-use rooflut::table::{Provenance, TableSet};
+use rooflut::table::{Class, TableSet};
 
 static TINY: &TableSet = rooflut::tables!("tests/fixtures/tiny-set");
 static OWN_GPU: &TableSet = rooflut::tables!("tests/fixtures/own-gpu");
 
 /// An answer that has to be a row of the table.
 fn assert_row(estimate: Estimate, latency_us: f64) {
-    assert_eq!(estimate.provenance, Provenance::Measured);
+    assert_eq!(estimate.provenance, Class::Measured.inside());
     let found = estimate.time.us();
     assert!(
         (found / latency_us - 1.0).abs() < 1e-7,
@@ -56,7 +56,7 @@ fn gemm_answers_are_rows() {
     assert_row(gemm(Dtype::Bf16, 1024).at(256), 7.5);
     assert_row(gemm(Dtype::Fp8, 2048).at(16), 5.5);
     let between = gemm(Dtype::Bf16, 1024).at(64);
-    assert_eq!(between.provenance, Provenance::Interpolated);
+    assert_eq!(between.provenance, Class::Interpolated.inside());
     assert!((6.25..7.5).contains(&between.time.us()));
 }
 
@@ -84,7 +84,7 @@ fn attention_answers_are_rows() {
     assert_row(decode.at(1, 4096), 11.5);
     assert_row(decode.at(8, 8 * 1024), 12.5);
     // A hole of the ragged grid.
-    assert_ne!(decode.at(8, 8 * 4096).provenance, Provenance::Measured);
+    assert_ne!(decode.at(8, 8 * 4096).provenance, Class::Measured.inside());
 }
 
 #[test]

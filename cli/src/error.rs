@@ -8,7 +8,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::SimError;
 use rooflut::step::compat::CompatError;
-use rooflut::table::{Provenance, Strictness};
+use rooflut::table::{Class, Extent, Provenance, Strictness};
 use rooflut_traces::TraceError;
 use rooflut_validation::Tally;
 
@@ -126,8 +126,10 @@ pub(crate) enum Error {
     Lookup(ResolveError),
     /// The answer is less certain than `--strict` accepts.
     TooUncertain {
+        /// The part of a step, if it is one.
+        part: Option<&'static str>,
         found: Provenance,
-        accepted: Provenance,
+        accepted: Strictness,
     },
     /// A file cannot be read.
     Read { path: PathBuf, error: io::Error },
@@ -160,12 +162,19 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// An answer that is less certain than `--strict` accepts.
-    pub(crate) fn unless_accepted(strictness: Strictness, found: Provenance) -> Result<(), Error> {
-        let accepted = strictness.worst();
-        match strictness.accepts(found) {
+    /// Refuses an answer, of a `part` of a step, that is less certain than `--strict` accepts.
+    pub(crate) fn unless_accepted(
+        accepted: Strictness,
+        part: Option<&'static str>,
+        found: Provenance,
+    ) -> Result<(), Error> {
+        match accepted.accepts(found) {
             true => Ok(()),
-            false => Err(Error::TooUncertain { found, accepted }),
+            false => Err(Error::TooUncertain {
+                part,
+                found,
+                accepted,
+            }),
         }
     }
 }
@@ -332,7 +341,14 @@ impl fmt::Display for Error {
             Error::Sim(error) => error.fmt(f),
             Error::AllRejected(rejected) => write_all_rejected(f, rejected),
             Error::Lookup(error) => error.fmt(f),
-            Error::TooUncertain { found, accepted } => write_too_uncertain(f, *found, *accepted),
+            Error::TooUncertain {
+                part,
+                found,
+                accepted,
+            } => {
+                part.map_or(Ok(()), |part| write!(f, "{part}: "))?;
+                write_too_uncertain(f, *found, *accepted)
+            }
             Error::Read { path, error } => {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
@@ -407,16 +423,20 @@ fn write_all_rejected(f: &mut fmt::Formatter<'_>, rejected: &[Rejected]) -> fmt:
 pub(crate) fn write_too_uncertain(
     f: &mut fmt::Formatter<'_>,
     found: Provenance,
-    accepted: Provenance,
+    accepted: Strictness,
 ) -> fmt::Result {
-    let or_better = match accepted {
-        Provenance::Measured => "",
-        _ => " or better",
-    };
-    write!(
-        f,
-        "expected {accepted}{or_better}, found {found}; accept it with --strict {found}"
-    )
+    let Provenance { class, extent, .. } = accepted.worst();
+    f.write_str("expected ")?;
+    match class {
+        Class::Measured => f.write_str("measured")?,
+        Class::Bound => f.write_str("any class")?,
+        class => write!(f, "{class} or better")?,
+    }
+    if extent == Extent::Inside {
+        f.write_str(" inside of the measured ranges")?;
+    }
+    let wider = accepted.or(found);
+    write!(f, ", found {found}; accept it with --strict {wider}")
 }
 
 /// `a`, `a or b`, `a, b or c`.

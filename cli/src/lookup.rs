@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rooflut::ResolveError;
 use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
 use rooflut::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
-use rooflut::table::{Axis, Curve, Grid, Strictness, TableSet};
+use rooflut::table::{Axis, Curve, Grid, TableSet};
 
 use crate::args::{AttentionArgs, Kernel, LookupArgs};
 use crate::error::Error;
@@ -18,8 +18,7 @@ pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let set = table_set::find(args.set()?)?;
     check(&args.kernel).map_err(Error::Arguments)?;
     let answer = ask(&args.kernel, set).map_err(Error::Lookup)?;
-    let strictness = args.strict.map_or(Strictness::ANY, Strictness::at_worst);
-    Error::unless_accepted(strictness, answer.estimate.provenance)?;
+    Error::unless_accepted(args.strict, None, answer.estimate.provenance)?;
     if args.json {
         answer.json()
     } else {

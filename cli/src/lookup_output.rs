@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::fields::{Fields, Value};
 use crate::output::{Align, Grid, json, number, percent, wrapped};
+use crate::sources::ProvenanceJson;
 
 /// A measured shape that answers.
 #[derive(Serialize)]
@@ -54,7 +55,7 @@ impl Answer {
         if let Some(mfu) = self.mfu() {
             text.push_str(&wrapped("MFU", &format!("{mfu:.3}")));
         }
-        text.push_str(&wrapped("origin", self.estimate.provenance.name()));
+        text.push_str(&wrapped("origin", &self.estimate.provenance.to_string()));
         for (index, matched) in self.matched.iter().enumerate() {
             let label = if index == 0 { "matched" } else { "" };
             let share = match self.matched.len() {
@@ -105,7 +106,7 @@ impl Answer {
             query: &self.query,
             latency_us: self.estimate.time.us(),
             mfu: self.mfu(),
-            provenance: self.estimate.provenance.name(),
+            provenance: self.estimate.provenance.into(),
             matched: &self.matched,
             neighbours: &self.neighbours,
         })
@@ -119,7 +120,8 @@ struct AnswerJson<'a> {
     query: &'a Fields,
     latency_us: f64,
     mfu: Option<f64>,
-    provenance: &'static str,
+    #[serde(flatten)]
+    provenance: ProvenanceJson,
     matched: &'a [Matched],
     neighbours: &'a [Neighbour],
 }

@@ -42,7 +42,7 @@ impl Refusal {
                 accepted,
             } => {
                 write!(f, "{part}: table set {set}: ")?;
-                write_too_uncertain(f, *found, *accepted)
+                write_too_uncertain(f, found.inside(), *accepted)
             }
             error => write!(f, "{error}"),
         }

@@ -12,6 +12,7 @@ use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
 use crate::served::MOST_KEPT;
 use crate::server::Placement;
+use crate::sources::unless_accepted;
 use crate::speculation::Speculating;
 use crate::step_model::Tabulated;
 
@@ -20,7 +21,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let placement = Placement::find(&args.target)?;
     let seed = args.workload.seed;
     let speculating = Speculating::find(&args.speculation, &placement, seed)?;
-    let deployment = placement.serve(&args.server, &args.policy, speculating.as_ref())?;
+    let deployment = placement.serve(
+        &args.server,
+        &args.policy,
+        speculating.as_ref(),
+        args.strict,
+    )?;
     let draft = speculating.as_ref().and_then(|of| of.draft.as_ref());
     let config = placement.config(&deployment, draft)?;
     let pools = Pools::find(&args.disaggregation, &deployment);
@@ -34,6 +40,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let mut onlookers = (Bar::new(args.progress), files.onlookers());
     let served = load.serve(&fleet, config.max_model_len, keep, limits, &mut onlookers)?;
     drop(onlookers);
+    let sources = model.sources();
+    unless_accepted(args.strict, &sources)?;
     let outcome = Outcome {
         args,
         load: &load,
@@ -43,8 +51,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         pools: pools.as_ref(),
         summary: &served.summary,
         rejections: &served.rejections,
-        origins: model.origins(),
-        draft_origins: model.draft_origins(),
+        sources,
+        draft_sources: model.draft_sources(),
     };
     let text = if args.json {
         outcome.json()?

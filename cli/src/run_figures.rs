@@ -128,8 +128,8 @@ impl Outcome<'_> {
             text.push_str(&wrapped_at(INDENT, "batch", &sizes));
         }
         for (label, shares) in [
-            ("time", Shares::by_part(&self.origins)),
-            ("bound by", Shares::by_binding(&self.origins)),
+            ("time", Shares::by_part(&self.sources)),
+            ("bound by", Shares::by_binding(&self.sources)),
         ] {
             let told = shares.describe(MOST_PARTS);
             if !told.is_empty() {
@@ -159,7 +159,7 @@ impl Outcome<'_> {
             return Ok(());
         }
         let summary = self.summary;
-        let mean_step = self.origins.total() * (1.0 / summary.steps.max(1) as f64);
+        let mean_step = self.sources.total() * (1.0 / summary.steps.max(1) as f64);
         let growth = summary.queue_growth;
         let Some(growth) = growth.filter(|growth| growth.is_overload(mean_step)) else {
             return Ok(());

@@ -7,10 +7,10 @@ use crate::args::RunArgs;
 use crate::disaggregation::DisaggregationJson;
 use crate::goodput::GoodputJson;
 use crate::model_source::WeightsJson;
-use crate::origins::OriginsJson;
 use crate::output::StatsMs;
 use crate::rejections::Rejections;
 use crate::shares::Shares;
+use crate::sources::{ProvenanceJson, SourcesJson};
 use crate::speculation::SpeculationJson;
 use crate::workload::{ClosedJson, OpenJson};
 
@@ -68,8 +68,12 @@ pub(crate) struct RunJson<'r> {
     #[serde(flatten)]
     pub(crate) weights: WeightsJson,
     pub(crate) kv_dtype: &'static str,
-    pub(crate) provenance: Option<&'static str>,
-    pub(crate) time_share_by_origin: OriginsJson,
+    /// The worst of what was looked up.
+    #[serde(flatten)]
+    pub(crate) provenance: ProvenanceJson,
+    pub(crate) time_share_by_source: SourcesJson,
+    /// Share of the time that was looked up outside of the measured ranges.
+    pub(crate) time_share_outside: f64,
     pub(crate) time_share_by_part: Shares,
     pub(crate) time_share_by_binding: Shares,
     pub(crate) table_engine: &'static str,

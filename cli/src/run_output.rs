@@ -4,19 +4,19 @@ use std::fmt::Write;
 
 use clap::ValueEnum;
 use rooflut::sim::{Scheduling, SimConfig, Summary, TokenGaps};
-use rooflut::step::Origins;
-use rooflut::table::{Origin, Provenance};
+use rooflut::step::TimeSources;
+use rooflut::table::Origin;
 
 use crate::args::{PolicyName, RunArgs, Switch};
 use crate::disaggregation::Pools;
 use crate::error::Error;
 use crate::load::Load;
-use crate::origins::describe;
 use crate::output::{count, json, number, plural, wrapped};
 use crate::rejections::{LengthLimit, Rejected, Rejections};
 use crate::run_json::{RunJson, ScenarioJson, ThroughputJson};
 use crate::server::Placement;
 use crate::shares::Shares;
+use crate::sources::describe;
 use crate::speculation::{Speculating, draft_share};
 
 /// A run and what it was a run of.
@@ -29,9 +29,9 @@ pub(crate) struct Outcome<'r> {
     pub(crate) rejections: &'r Rejections,
     pub(crate) speculating: Option<&'r Speculating>,
     pub(crate) pools: Option<&'r Pools>,
-    pub(crate) origins: Origins,
+    pub(crate) sources: TimeSources,
     /// Of the draft model, if there is one.
-    pub(crate) draft_origins: Option<Origins>,
+    pub(crate) draft_sources: Option<TimeSources>,
 }
 
 impl Outcome<'_> {
@@ -91,7 +91,7 @@ impl Outcome<'_> {
         text.push_str(&wrapped("server", &server));
         text.push_str(&wrapped("tables", &format!("{}: {engine}", set.name)));
         text.push_str(&wrapped("source", &format!("{source} ({license})")));
-        text.push_str(&wrapped("origin", &describe(&self.origins)));
+        text.push_str(&wrapped("origin", &describe(&self.sources)));
         text.push('\n');
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Outcome<'_> {
 
     /// The share of the draft model in the time, if there is one.
     pub(crate) fn draft_share(&self) -> Option<f64> {
-        draft_share(&self.origins, self.draft_origins.as_ref())
+        draft_share(&self.sources, self.draft_sources.as_ref())
     }
 
     /// Servers of the run.
@@ -215,10 +215,11 @@ impl Outcome<'_> {
             router: (self.replicas() > 1).then(|| value_name(policy.router)),
             weights: model.weights(),
             kv_dtype: self.placement.kv_dtype.name(),
-            provenance: self.origins.worst().map(Provenance::name),
-            time_share_by_origin: (&self.origins).into(),
-            time_share_by_part: Shares::by_part(&self.origins),
-            time_share_by_binding: Shares::by_binding(&self.origins),
+            provenance: self.sources.provenance().into(),
+            time_share_by_source: (&self.sources).into(),
+            time_share_outside: self.sources.outside_share(),
+            time_share_by_part: Shares::by_part(&self.sources),
+            time_share_by_binding: Shares::by_binding(&self.sources),
             table_engine: set.origin.engine,
             table_source: set.origin.source,
         })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooflut::ResolveError;
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-use rooflut::table::{Provenance, TableSet};
+use rooflut::table::{Class, Extent, Provenance, TableSet};
 use rooflut_codegen::{MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
 use rooflut_inspect::family_name;
 use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summarize};
@@ -64,18 +64,18 @@ pub(crate) struct Scored {
 pub(crate) struct Group<'s> {
     /// Their metric, or [`ALL`].
     pub(crate) metric: &'s str,
-    /// Their origin, if they were split.
-    provenance: Option<Provenance>,
+    /// Their provenance, if they were split.
+    pub(crate) provenance: Option<Provenance>,
     pub(crate) errors: Summary,
 }
 
-/// Whether errors are told by the origin of the prediction.
+/// Whether errors are told by the provenance of the prediction.
 #[derive(Clone, Copy)]
 pub(crate) enum Split {
-    /// Whatever the origin.
+    /// Whatever the provenance.
     None,
-    /// Each origin by itself.
-    ByOrigin,
+    /// Each provenance by itself.
+    ByProvenance,
 }
 
 impl<'f> Score<'f> {
@@ -109,14 +109,14 @@ impl<'f> Score<'f> {
     /// The errors of each metric, in order of their names, and then of all rows if there are several.
     pub(crate) fn groups(&self, split: Split) -> Vec<Group<'_>> {
         let metrics: BTreeSet<&str> = self.rows.iter().map(|row| row.metric.as_str()).collect();
-        let origins = match split {
+        let split: Vec<_> = match split {
             Split::None => vec![None],
-            Split::ByOrigin => Provenance::ALL.map(Some).to_vec(),
+            Split::ByProvenance => provenances().map(Some).collect(),
         };
         let mut groups = Vec::new();
         let all = (metrics.len() > 1).then_some(ALL);
         for metric in metrics.into_iter().chain(all) {
-            for &provenance in &origins {
+            for &provenance in &split {
                 groups.extend(self.group(metric, provenance));
             }
         }
@@ -127,7 +127,7 @@ impl<'f> Score<'f> {
     fn group<'s>(&self, metric: &'s str, provenance: Option<Provenance>) -> Option<Group<'s>> {
         let belongs = |row: &&Scored| {
             (metric == ALL || row.metric == metric)
-                && provenance.is_none_or(|origin| row.provenance == origin)
+                && provenance.is_none_or(|provenance| row.provenance == provenance)
         };
         let signed: Vec<f64> = self
             .rows
@@ -144,9 +144,10 @@ impl<'f> Score<'f> {
 }
 
 impl Group<'_> {
-    /// The name of their origin.
-    pub(crate) fn origin(&self) -> &'static str {
-        self.provenance.map_or(ALL, Provenance::name)
+    /// The name of their provenance.
+    pub(crate) fn origin(&self) -> String {
+        self.provenance
+            .map_or(ALL.to_owned(), |provenance| provenance.to_string())
     }
 }
 
@@ -163,6 +164,12 @@ impl Scored {
             provenance: estimate.provenance,
         }
     }
+}
+
+/// Every provenance, the better classes first.
+fn provenances() -> impl Iterator<Item = Provenance> {
+    let classes = Class::ALL.into_iter();
+    classes.flat_map(|class| Extent::ALL.map(|extent| Provenance::new(class, extent)))
 }
 
 /// Counts rows by reason, in the order of their first lines.

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::fields::Fields;
 use crate::output::json;
 use crate::score::{Group, Score, Scored, Split};
+use crate::sources::ProvenanceJson;
 use crate::tallied::{NoteJson, SkippedJson};
 use crate::validate::base_name;
 
@@ -15,7 +16,7 @@ use crate::validate::base_name;
 struct ScoreJson<'s> {
     /// By metric, and of all rows if there are several metrics.
     summary: Vec<SummaryJson<'s>>,
-    /// The same by origin.
+    /// The same by class and extent.
     by_provenance: Vec<PartJson<'s>>,
     skipped: Vec<SkippedJson<'s>>,
     notes: Vec<NoteJson<'s>>,
@@ -35,7 +36,8 @@ struct SummaryJson<'s> {
 struct PartJson<'s> {
     #[serde(flatten)]
     summary: SummaryJson<'s>,
-    provenance: &'static str,
+    #[serde(flatten)]
+    provenance: ProvenanceJson,
 }
 
 #[derive(Serialize)]
@@ -49,7 +51,8 @@ struct RowJson<'s> {
     actual: f64,
     ape: f64,
     signed: f64,
-    provenance: &'static str,
+    #[serde(flatten)]
+    provenance: ProvenanceJson,
 }
 
 impl Score<'_> {
@@ -57,7 +60,7 @@ impl Score<'_> {
     pub(crate) fn json(&self) -> Result<String, Error> {
         let file = &base_name(self.file);
         let whole = self.groups(Split::None);
-        let parts = self.groups(Split::ByOrigin);
+        let parts = self.groups(Split::ByProvenance);
         json(&ScoreJson {
             summary: whole
                 .iter()
@@ -67,7 +70,7 @@ impl Score<'_> {
                 .iter()
                 .map(|part| PartJson {
                     summary: self.summary(file, part),
-                    provenance: part.origin(),
+                    provenance: part.provenance.into(),
                 })
                 .collect(),
             skipped: self
@@ -107,7 +110,7 @@ impl Score<'_> {
             actual: row.actual,
             ape: row.signed.abs(),
             signed: row.signed,
-            provenance: row.provenance.name(),
+            provenance: row.provenance.into(),
         }
     }
 }

@@ -59,18 +59,18 @@ impl Score<'_> {
             ("worst %", Align::Right),
             ("signed mean %", Align::Right),
         ]);
-        let split = self.groups(Split::ByOrigin);
+        let split = self.groups(Split::ByProvenance);
         for group in self.groups(Split::None) {
             let parts: Vec<&Group<'_>> = split
                 .iter()
                 .filter(|part| part.metric == group.metric)
                 .collect();
             match parts.as_slice() {
-                [only] => grid.row(cells(group.metric, only.origin(), &only.errors)),
+                [only] => grid.row(cells(group.metric, &only.origin(), &only.errors)),
                 several => {
-                    grid.row(cells(group.metric, group.origin(), &group.errors));
+                    grid.row(cells(group.metric, &group.origin(), &group.errors));
                     for part in several {
-                        grid.row(cells("", part.origin(), &part.errors));
+                        grid.row(cells("", &part.origin(), &part.errors));
                     }
                 }
             }

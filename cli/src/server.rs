@@ -74,6 +74,7 @@ impl Placement {
         server: &ServerArgs,
         policy: &PolicyArgs,
         speculating: Option<&Speculating>,
+        strictness: Strictness,
     ) -> Result<Deployment, Error> {
         let deployment = self.on(self.set, self.tp, &self.model.spec);
         let deployment = server.apply(policy.apply(deployment));
@@ -82,7 +83,7 @@ impl Placement {
             Some(speculating) => speculating.apply(deployment),
             None => deployment,
         };
-        self.build(deployment, Strictness::ANY, draft)
+        self.build(deployment, strictness, draft)
     }
 
     /// The limits of the server, KV blocks included.

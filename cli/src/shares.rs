@@ -1,6 +1,6 @@
 //! Shares of the time, told.
 
-use rooflut::step::{Binding, Origins, Part};
+use rooflut::step::{Binding, Part, TimeSources};
 use serde::{Serialize, Serializer};
 
 use crate::output::percent;
@@ -10,15 +10,15 @@ pub(crate) struct Shares(Vec<(&'static str, f64)>);
 
 impl Shares {
     /// By part of a step.
-    pub(crate) fn by_part(origins: &Origins) -> Shares {
+    pub(crate) fn by_part(sources: &TimeSources) -> Shares {
         let names = Part::ALL.map(Part::name);
-        Shares(names.into_iter().zip(origins.part_shares()).collect())
+        Shares(names.into_iter().zip(sources.part_shares()).collect())
     }
 
     /// By what set the pace.
-    pub(crate) fn by_binding(origins: &Origins) -> Shares {
+    pub(crate) fn by_binding(sources: &TimeSources) -> Shares {
         let names = Binding::ALL.map(Binding::name);
-        Shares(names.into_iter().zip(origins.binding_shares()).collect())
+        Shares(names.into_iter().zip(sources.binding_shares()).collect())
     }
 
     /// For people: the `most` largest, the largest first, and what is left.

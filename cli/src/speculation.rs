@@ -2,7 +2,7 @@
 
 use rooflut::deployment::DeploymentBuilder;
 use rooflut::sim::{Drafts, Speculation};
-use rooflut::step::Origins;
+use rooflut::step::TimeSources;
 use serde::Serialize;
 
 use crate::args::{DraftModel, SpeculationArgs};
@@ -112,7 +112,7 @@ impl Speculating {
 }
 
 /// The share of the draft model in the time of all steps.
-pub(crate) fn draft_share(all: &Origins, draft: Option<&Origins>) -> Option<f64> {
+pub(crate) fn draft_share(all: &TimeSources, draft: Option<&TimeSources>) -> Option<f64> {
     draft.map(|draft| draft.total().0 / all.total().0)
 }
 

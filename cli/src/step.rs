@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use rooflut::step::compat::{Blis, Calibrated, CompatError, CompatPart, CompatTime, InferSim};
-use rooflut::step::{Binding, LatencyModel, PartTime, StepBatch, StepTime};
+use rooflut::step::{Binding, LatencyModel, PartTime, StepBatch, StepTime, TimeSource};
 use rooflut::table::{Provenance, Strictness};
 use rooflut::units::Seconds;
 use serde::{Serialize, Serializer};
@@ -11,9 +11,9 @@ use serde::{Serialize, Serializer};
 use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
 use crate::model_source::WeightsJson;
-use crate::origins::FITTED;
 use crate::output::{Align, Grid, count, json, number, plural, wrapped};
 use crate::server::Placement;
+use crate::sources::ProvenanceJson;
 
 /// Times the step and answers with the text to print.
 pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
@@ -23,13 +23,13 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
         return Err(Error::Arguments(message.to_owned()));
     }
     let placement = Placement::find(&args.target)?;
-    let strictness = args.strict.map_or(Strictness::ANY, Strictness::at_worst);
+    let strictness = args.strict;
     let batch = StepBatch {
         prefill: &args.prefill,
         decode: &args.decode,
     };
     let answer = ask(args.latency_model, &placement, strictness, &batch)?;
-    Error::unless_accepted(strictness, answer.provenance)?;
+    answer.check(strictness)?;
     let step = Step {
         model: args.latency_model,
         placement: &placement,
@@ -94,7 +94,10 @@ struct Answer {
     parts: Vec<Part>,
     /// What sets the pace of the step, where the model says so.
     binding: Option<Binding>,
-    provenance: Provenance,
+    /// The worst of what was looked up, if anything was.
+    provenance: Option<Provenance>,
+    /// Share of the time that is fitted, where the model says so.
+    fitted_share: Option<f64>,
 }
 
 struct Part {
@@ -102,7 +105,22 @@ struct Part {
     time: Seconds,
     binding: Option<Binding>,
     /// Where it comes from, where the model says so.
-    origin: Option<&'static str>,
+    source: Option<TimeSource>,
+}
+
+impl Answer {
+    /// Refuses what is less certain than `--strict` accepts, by the first such part where the model says so.
+    fn check(&self, strictness: Strictness) -> Result<(), Error> {
+        for part in &self.parts {
+            if let Some(found) = part.source.and_then(TimeSource::provenance) {
+                Error::unless_accepted(strictness, Some(part.name), found)?;
+            }
+        }
+        match self.provenance {
+            Some(found) => Error::unless_accepted(strictness, None, found),
+            None => Ok(()),
+        }
+    }
 }
 
 impl From<StepTime> for Answer {
@@ -111,16 +129,14 @@ impl From<StepTime> for Answer {
             name: part.part.name(),
             time: part.time,
             binding: Some(part.binding),
-            origin: Some(match part.part.is_looked_up() {
-                true => part.provenance.name(),
-                false => FITTED,
-            }),
+            source: Some(part.source),
         };
         Answer {
             total: time.total(),
             parts: time.parts().map(part).collect(),
             binding: Some(time.binding()),
             provenance: time.provenance(),
+            fitted_share: Some(time.fitted_share()),
         }
     }
 }
@@ -131,13 +147,14 @@ impl From<CompatTime> for Answer {
             name: part.name(),
             time,
             binding: None,
-            origin: None,
+            source: None,
         };
         Answer {
             total: time.total(),
             parts: time.parts().map(part).collect(),
             binding: None,
-            provenance: time.provenance(),
+            provenance: Some(time.provenance()),
+            fitted_share: None,
         }
     }
 }
@@ -240,6 +257,7 @@ impl Step<'_> {
             parts,
             binding,
             provenance,
+            ..
         } = &self.answer;
         let mut grid = Grid::new(&[
             ("part", Align::Left),
@@ -258,7 +276,8 @@ impl Step<'_> {
                     false => "-".to_owned(),
                 },
                 named(&part.binding),
-                part.origin.unwrap_or("-").to_owned(),
+                part.source
+                    .map_or("-".to_owned(), |source| source.to_string()),
             ]);
         }
         grid.row(vec![
@@ -266,7 +285,7 @@ impl Step<'_> {
             number(total.ms(), 3),
             String::new(),
             named(binding),
-            provenance.name().to_owned(),
+            provenance.map_or("-".to_owned(), |provenance| provenance.to_string()),
         ]);
         grid
     }
@@ -277,6 +296,7 @@ impl Step<'_> {
             parts,
             binding,
             provenance,
+            fitted_share,
         } = &self.answer;
         json(&StepJson {
             model: &self.placement.model.name,
@@ -294,7 +314,8 @@ impl Step<'_> {
             parts,
             part_details: parts,
             binding: binding.map(Binding::name),
-            provenance: provenance.name(),
+            provenance: (*provenance).into(),
+            fitted_share: *fitted_share,
         })
     }
 }
@@ -318,7 +339,11 @@ struct StepJson<'s> {
     #[serde(serialize_with = "as_detailed_map")]
     part_details: &'s [Part],
     binding: Option<&'static str>,
-    provenance: &'static str,
+    /// The worst of what was looked up.
+    #[serde(flatten)]
+    provenance: ProvenanceJson,
+    /// None where the model does not say.
+    fitted_share: Option<f64>,
 }
 
 fn as_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
@@ -331,15 +356,21 @@ struct PartJson {
     ms: f64,
     /// None where the model does not say.
     binding: Option<&'static str>,
-    /// None where the model does not say.
-    provenance: Option<&'static str>,
+    /// `tables` or `fitted`; none where the model does not say.
+    source: Option<&'static str>,
+    #[serde(flatten)]
+    provenance: ProvenanceJson,
 }
 
 fn as_detailed_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
     let detailed = |part: &Part| PartJson {
         ms: part.time.ms(),
         binding: part.binding.map(Binding::name),
-        provenance: part.origin,
+        source: part.source.map(|source| match source {
+            TimeSource::LookedUp(_) => "tables",
+            TimeSource::Fitted => "fitted",
+        }),
+        provenance: part.source.and_then(TimeSource::provenance).into(),
     };
     serializer.collect_map(parts.iter().map(|part| (part.name, detailed(part))))
 }

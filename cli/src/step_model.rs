@@ -3,8 +3,8 @@
 use rooflut::Deployment;
 use rooflut::sim::SimConfig;
 use rooflut::step::{
-    DecodeGroup, Drafting, LatencyModel, Origins, RooflineModel, StepBatch, StepTime,
-    TabulatedModel, Tally,
+    DecodeGroup, Drafting, LatencyModel, RooflineModel, StepBatch, StepTime, TabulatedModel, Tally,
+    TimeSources,
 };
 use rooflut::units::Seconds;
 
@@ -48,15 +48,15 @@ pub(crate) struct StepModel<'m> {
 
 impl<'m> StepModel<'m> {
     /// Where the time of all steps went.
-    pub(crate) fn origins(&self) -> Origins {
-        let target = self.target.origins();
-        self.draft_origins()
+    pub(crate) fn sources(&self) -> TimeSources {
+        let target = self.target.sources();
+        self.draft_sources()
             .map_or(target, |draft| target.plus(&draft))
     }
 
     /// Where the time of the draft model went, if there is one.
-    pub(crate) fn draft_origins(&self) -> Option<Origins> {
-        self.draft.as_ref().map(|(draft, _)| draft.origins())
+    pub(crate) fn draft_sources(&self) -> Option<TimeSources> {
+        self.draft.as_ref().map(|(draft, _)| draft.sources())
     }
 
     fn drafting(&self) -> Option<Drafting<&Tally<'m>, &Tally<'m>>> {

@@ -3,7 +3,6 @@
 use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
-use rooflut::table::Provenance;
 use rooflut_codegen::OperationKind;
 use rooflut_traces::{Condition, Format};
 
@@ -50,19 +49,6 @@ pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
             OperationKind::ALL.map(OperationKind::name).join(", ")
         )
     })
-}
-
-/// A provenance by its name.
-pub(crate) fn provenance(text: &str) -> Result<Provenance, String> {
-    Provenance::ALL
-        .into_iter()
-        .find(|provenance| provenance.name() == text)
-        .ok_or_else(|| {
-            format!(
-                "expected one of {}",
-                Provenance::ALL.map(Provenance::name).join(", ")
-            )
-        })
 }
 
 /// Requests per second.

@@ -253,9 +253,9 @@ fn coverage_is_told_for_each_model_and_number_of_gpus() {
             .filter(|row| row["model"] == model && row["tp"] == tp);
         found.next().unwrap_or_else(|| panic!("no {model}"))
     };
-    assert_eq!(of("llama-3.1-8b", 2)["provenance"], "interpolated");
+    assert_eq!(of("llama-3.1-8b", 2)["class"], "smoothed");
     assert_eq!(of("llama-3.1-8b", 1)["part"], "lm_head");
-    assert_eq!(of("qwen2.5-7b", 8)["provenance"], Value::Null);
+    assert_eq!(of("qwen2.5-7b", 8)["class"], Value::Null);
     assert!(text(of("qwen2.5-7b", 8), "/refused").contains("q_heads"));
     // A set without MoE cannot answer for experts, and says so.
     let people = success(&["tables", "check", "h100-infersim"]);

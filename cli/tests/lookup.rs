@@ -10,7 +10,7 @@ const GEMM: [&str; 6] = ["lookup", "gemm", "--k", "4096", "--n", "4096"];
 #[test]
 fn a_measured_row_comes_back_as_it_is() {
     let answer = json(&[&GEMM[..], &["--m", "64"]].concat());
-    assert_eq!(text(&answer, "/provenance"), "measured");
+    assert_eq!(text(&answer, "/class"), "measured");
     let row = list(&answer, "/neighbours")
         .iter()
         .find(|row| row["m"] == 64)
@@ -25,7 +25,7 @@ fn a_measured_row_comes_back_as_it_is() {
 #[test]
 fn an_answer_between_rows_names_its_neighbours_and_their_shares() {
     let answer = json(&["lookup", "gemm", "--k", "4096", "--n", "6144", "--m", "100"]);
-    assert_eq!(text(&answer, "/provenance"), "interpolated");
+    assert_eq!(text(&answer, "/class"), "interpolated");
     let shares = list(&answer, "/matched")
         .iter()
         .map(|matched| number(matched, "/share"));
@@ -132,9 +132,23 @@ fn other_sets_can_be_asked() {
 
 #[test]
 fn what_is_too_uncertain_or_impossible_is_refused() {
-    let message = failure(&[&GEMM[..], &["--m", "100000", "--strict", "interpolated"]].concat());
+    let message = failure(
+        &[
+            &GEMM[..],
+            &["--m", "100000", "--strict", "interpolated,inside"],
+        ]
+        .concat(),
+    );
     assert!(
-        message.contains("expected interpolated or better, found extrapolated"),
+        message.contains("expected interpolated or better inside of the measured ranges"),
+        "{message}"
+    );
+    let advice = "found interpolated, outside; accept it with --strict interpolated";
+    assert!(message.ends_with(advice), "{message}");
+    success(&[&GEMM[..], &["--m", "100000", "--strict", "interpolated"]].concat());
+    let message = failure(&[&GEMM[..], &["--m", "100000", "--strict", "inside"]].concat());
+    assert!(
+        message.contains("any class inside of the measured ranges"),
         "{message}"
     );
     for m in ["0", "-1"] {

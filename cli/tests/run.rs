@@ -74,7 +74,7 @@ fn the_answer_is_consistent() {
     // All requests have the same number of gaps.
     let means = number(&answer, "/itl_ms/mean") / number(&answer, "/tpot_ms/mean");
     assert!((means - 1.0).abs() < 1e-9, "{answer}");
-    for by in ["origin", "part", "binding"] {
+    for by in ["source", "part", "binding"] {
         let shares = answer[format!("time_share_by_{by}")].as_object();
         let shares: f64 = shares
             .expect("shares")
@@ -85,6 +85,34 @@ fn the_answer_is_consistent() {
     }
     assert!(number(&answer, "/time_share_by_part/gate_up") > 0.2);
     assert!(number(&answer, "/time_share_by_binding/memory") > 0.5);
+    assert!(number(&answer, "/time_share_by_source/smoothed") > 0.5);
+    assert!(number(&answer, "/time_share_by_source/fitted") > 0.1);
+}
+
+#[test]
+fn strictness_refuses_a_run_by_the_part_that_is_worse() {
+    let run = [
+        "run",
+        "--tp",
+        "2",
+        "--requests",
+        "20",
+        "--prompt",
+        "4000",
+        "--strict",
+    ];
+    success(&[&run[..], &["transferred"]].concat());
+    // Known before any step.
+    let message = failure(&[&run[..], &["interpolated"]].concat());
+    assert!(message.contains("qkv: table set h100"), "{message}");
+    // Known after them: prompts in chunks have a context, which was not measured.
+    let message = failure(&[&run[..], &["smoothed"]].concat());
+    let expected = "prefill_attention: expected smoothed or better, found transferred";
+    assert!(message.contains(expected), "{message}");
+    assert!(
+        message.contains("; accept it with --strict transferred"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_set_has_no_error_against_its_own_rows() {
             assert_eq!(list(&answer, "/rows").len(), csv.lines().count() - 1);
             for row in list(&answer, "/rows") {
                 assert_close(number(row, "/ape"), 0.0);
-                assert_eq!(text(row, "/provenance"), "measured", "{path}: {row}");
+                assert_eq!(text(row, "/class"), "measured", "{path}: {row}");
             }
         }
     }
@@ -148,21 +148,21 @@ fn another_gpu_is_compared_row_by_row() {
 }
 
 #[test]
-fn errors_are_told_by_the_origin_of_the_prediction() {
+fn errors_are_told_by_class_and_extent_of_the_prediction() {
     let rows = "bf16,4096,4096,64,12\nbf16,4096,4096,100,12\nbf16,4096,4096,100,13\n\
                 bf16,4096,4096,1000000,100000\nbf16,100000,100000,100,50000\n";
     let (_folder, path) = written("mine.csv", &format!("{GEMM}{rows}"));
     let answer = score(&path, "h100");
-    let of_origin = |origin: &str| {
+    let of_origin = |class: &str, extent: &str| {
         let parts = list(&answer, "/by_provenance").iter();
         let mut parts = parts.filter(|part| part["metric"] == "gemm bf16");
-        let found = parts.find(|part| part["provenance"] == origin);
-        found.unwrap_or_else(|| panic!("no {origin} in {answer}"))["n"].clone()
+        let found = parts.find(|part| part["class"] == class && part["extent"] == extent);
+        found.unwrap_or_else(|| panic!("no {class}, {extent} in {answer}"))["n"].clone()
     };
-    assert_eq!(of_origin("measured"), 1);
-    assert_eq!(of_origin("interpolated"), 2);
-    assert_eq!(of_origin("extrapolated"), 1);
-    assert_eq!(of_origin("transferred"), 1);
+    assert_eq!(of_origin("measured", "inside"), 1);
+    assert_eq!(of_origin("interpolated", "inside"), 2);
+    assert_eq!(of_origin("interpolated", "outside"), 1);
+    assert_eq!(of_origin("transferred", "inside"), 1);
     let people = success(&["tables", "score", &path, "--gpu", "h100"]);
     for words in [
         "5 of 5 scored (gemm)",

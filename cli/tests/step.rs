@@ -54,8 +54,8 @@ fn the_answer_names_what_binds_and_where_it_comes_from() {
     let prefill = json(&["step", "--prefill", "8192"]);
     assert_eq!(text(&prefill, "/binding"), "compute");
     assert_eq!(text(&prefill, "/latency_model"), "roofline");
-    let provenance = text(&prefill, "/provenance");
-    assert!(["interpolated", "extrapolated", "transferred"].contains(&provenance));
+    assert_eq!(text(&prefill, "/class"), "transferred");
+    assert_eq!(text(&prefill, "/extent"), "outside");
     assert_eq!(prefill["prefill_tokens"], 8192);
     assert_eq!(decode["decode_kv_tokens"], 8000);
     let people = success(&["step", "--decode", "8x1000"]);
@@ -134,8 +134,12 @@ fn parts_are_told_in_detail_beside_their_times() {
             "{answer}"
         );
     }
-    assert_eq!(details["sampling"]["provenance"], "fitted");
-    assert_ne!(details["qkv"]["provenance"], "fitted");
+    assert_eq!(details["sampling"]["source"], "fitted");
+    assert_eq!(details["sampling"]["class"], Value::Null);
+    assert_eq!(details["qkv"]["source"], "tables");
+    assert_eq!(details["qkv"]["class"], "smoothed");
+    assert_eq!(details["qkv"]["extent"], "inside");
+    assert!(number(&answer, "/fitted_share") > 0.05);
     let model = ["--latency-model", "calibrated", "--model", "llama-2-7b"];
     let compat = json(&[&["step", "--decode", "8x1000"][..], &model].concat());
     let overhead = &compat["part_details"]["overhead"];
@@ -196,8 +200,17 @@ fn a_total_that_is_no_sum_says_how_it_follows() {
 fn strictness_refuses_what_is_worse() {
     let step = ["step", "--decode", "8x1000", "--strict"];
     let message = failure(&[&step[..], &["measured"]].concat());
-    assert!(message.contains("expected measured, found"), "{message}");
+    let expected =
+        "qkv: table set h100: expected measured, found smoothed; accept it with --strict smoothed";
+    assert!(message.contains(expected), "{message}");
     success(&[&step[..], &["bound"]].concat());
+    // The extent is known once the step is: its part is named.
+    let model = ["--model", "llama-2-7b", "--decode", "1x200000"];
+    let inside = failure(&[&step[..], &["smoothed,inside"], &model].concat());
+    let expected = "decode_attention: expected smoothed or better inside of the measured ranges, found \
+                    smoothed, outside; accept it with --strict smoothed";
+    assert!(inside.contains(expected), "{inside}");
+    success(&[&step[..], &["smoothed"], &model].concat());
     assert!(failure(&[&step[..], &["perhaps"]].concat()).contains("expected one of measured"));
 }
 

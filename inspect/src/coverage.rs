@@ -2,7 +2,7 @@
 
 use rooflut::model::{CATALOG, CatalogEntry, SpecError};
 use rooflut::step::{ModelError, Parallelism, Part, RooflineModel, StepOptions};
-use rooflut::table::{Provenance, Strictness, TableSet};
+use rooflut::table::{Class, Strictness, TableSet};
 
 /// The numbers of GPUs that are looked at.
 pub const TENSOR_PARALLEL: [u32; 4] = [1, 2, 4, 8];
@@ -23,9 +23,9 @@ pub struct Coverage {
 pub enum Cover {
     /// A time for each kernel.
     Answers {
-        /// The worst that a kernel resolves to: its answers are this at best.
-        provenance: Provenance,
-        /// The first kernel of that provenance, where it is not [`Provenance::Measured`].
+        /// The worst class that a kernel resolves to: the best class of its answers.
+        class: Class,
+        /// The first kernel of that class, where it is not [`Class::Measured`].
         part: Option<Part>,
     },
     /// The ranks cannot share the model.
@@ -50,18 +50,18 @@ pub fn coverage(set: &'static TableSet) -> Vec<Coverage> {
 
 fn cover(set: &'static TableSet, model: &CatalogEntry, tp: u32) -> Cover {
     let mut part = None;
-    for provenance in Provenance::ALL {
-        let options = StepOptions::default().with_strictness(Strictness::at_worst(provenance));
+    for class in Class::ALL {
+        let options = StepOptions::default().with_strictness(Strictness::at_worst(class));
         match RooflineModel::try_new(&model.spec, set, Parallelism::tensor(tp), options) {
-            Ok(_) => return Cover::Answers { provenance, part },
+            Ok(_) => return Cover::Answers { class, part },
             Err(ModelError::TooUncertain { part: found, .. }) => part = Some(found),
             Err(ModelError::Spec(error)) => return Cover::Uneven(error),
             Err(error) => return Cover::Refused(error),
         }
     }
-    // Strictness accepts the last provenance whatever it is.
+    // Strictness accepts the last class whatever it is.
     Cover::Answers {
-        provenance: Provenance::Bound,
+        class: Class::Bound,
         part,
     }
 }

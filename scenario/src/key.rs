@@ -89,7 +89,7 @@ const fn key(section: Section, name: &'static str, kind: Kind) -> Key {
 }
 
 /// Every key, in the order of the flags.
-pub const KEYS: [Key; 49] = [
+pub const KEYS: [Key; 50] = [
     key(Section::Top, "model", Kind::Text),
     key(Section::Top, "gpu", Kind::Text),
     key(Section::Top, "tables", Kind::Text),
@@ -133,6 +133,7 @@ pub const KEYS: [Key; 49] = [
     key(Section::Server, "decode_replicas", Kind::Whole),
     key(Section::Server, "link_bandwidth", Kind::Number),
     key(Section::Server, "link_latency", Kind::Number),
+    key(Section::Output, "strict", Kind::Text),
     key(Section::Output, "json", Kind::Switch),
     key(Section::Output, "requests_out", Kind::Text),
     key(Section::Output, "steps_out", Kind::Text),

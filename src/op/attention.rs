@@ -4,7 +4,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, RankAttention, Reference};
 use crate::math::ln;
-use crate::table::{Entry, Grid, KernelTable, Provenance, TableSet};
+use crate::table::{Class, Entry, Grid, KernelTable, TableSet};
 
 /// Share of the memory bandwidth at which a KV cache is read where no row shows it. Source: what decode
 /// kernels reach on H100 on caches too large for the L2.
@@ -69,18 +69,18 @@ impl<'t> Found<'t> {
         }
     }
 
-    /// The best provenance that an answer can have.
-    pub(super) fn provenance(&self) -> Provenance {
+    /// The best class that an answer can have.
+    pub(super) fn class(&self) -> Class {
         if self.exact {
-            Provenance::Measured
+            Class::Measured
         } else {
-            Provenance::Transferred
+            Class::Transferred
         }
     }
 
-    /// The estimate with a provenance no better than that of the match.
+    /// The estimate with a class no better than that of the match.
     pub(super) fn qualify(&self, estimate: Estimate) -> Estimate {
-        estimate.at_best(self.provenance())
+        estimate.at_best(self.class())
     }
 }
 

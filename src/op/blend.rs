@@ -4,7 +4,7 @@
 use super::gemm::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
 use crate::math::{exp, ln};
-use crate::table::{Axis, Curve, Entry, MAX_POINTS, Provenance};
+use crate::table::{Axis, Class, Curve, Entry, MAX_POINTS};
 
 /// Measured curves that a blend is made of.
 const MAX_NEIGHBOURS: usize = 4;
@@ -31,7 +31,7 @@ pub(crate) struct Blend<'t> {
     axis: Axis<'t>,
     ln_slowdown: [f32; MAX_POINTS],
     neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
-    provenance: Provenance,
+    class: Class,
 }
 
 type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
@@ -40,10 +40,10 @@ type Weighted<'t> = [Option<(&'t GemmEntry<'t>, f64)>; MAX_NEIGHBOURS];
 impl<'t> Blend<'t> {
     /// The blend for `shape` from measured `entries`; `None` where none has its dtype.
     pub(crate) fn of_gemms(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Option<Blend<'t>> {
-        let (weighted, provenance) = match rectangle(entries, shape) {
-            Some((corners, true)) => (corners, Provenance::Interpolated),
-            Some((corners, false)) => (corners, Provenance::Transferred),
-            None => (nearest(entries, shape), Provenance::Transferred),
+        let (weighted, class) = match rectangle(entries, shape) {
+            Some((corners, true)) => (corners, Class::Interpolated),
+            Some((corners, false)) => (corners, Class::Transferred),
+            None => (nearest(entries, shape), Class::Transferred),
         };
         let axis = weighted.iter().flatten().next()?.0.points.axis();
         let tile_steps = has_tile_steps(shape.dtype);
@@ -71,7 +71,7 @@ impl<'t> Blend<'t> {
             axis,
             ln_slowdown,
             neighbours,
-            provenance,
+            class,
         })
     }
 
@@ -85,7 +85,7 @@ impl<'t> Blend<'t> {
             axis: curve.axis(),
             ln_slowdown,
             neighbours: [Some(Neighbour { shape, share: 1.0 }), None, None, None],
-            provenance: Provenance::Measured,
+            class: Class::Measured,
         }
     }
 
@@ -116,7 +116,7 @@ impl<'t> Blend<'t> {
         }
         Blend {
             ln_slowdown,
-            provenance: self.provenance.max(Provenance::Interpolated),
+            class: self.class.max(Class::Smoothed),
             ..self
         }
     }
@@ -128,8 +128,8 @@ impl<'t> Blend<'t> {
         Curve::from_generated(self.axis, &[], ln_slowdown)
     }
 
-    pub(crate) fn provenance(&self) -> Provenance {
-        self.provenance
+    pub(crate) fn class(&self) -> Class {
+        self.class
     }
 
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {

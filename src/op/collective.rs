@@ -4,7 +4,7 @@ use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, Dtype, Reference};
 use crate::math::{exp, ln};
-use crate::table::{Curve, Provenance, TableSet};
+use crate::table::{Class, Curve, TableSet};
 
 /// An all-reduce whose number of ranks has been looked up.
 ///
@@ -99,9 +99,10 @@ impl<'t> AllReduce<'t> {
 
     fn answer(&self, bytes: f64) -> Estimate {
         let mut reading = self.curve.read(bytes, ln(bytes));
-        if self.provenance() > Provenance::Measured {
+        let class = self.class();
+        if class > Class::Measured {
             reading.latency_us = None;
-            reading.provenance = reading.provenance.max(self.provenance());
+            reading.provenance = reading.provenance.at_best(class);
         }
         let seconds = self.shape.reference_s(bytes, self.reference) * exp(reading.ln_slowdown);
         Estimate::new(
@@ -128,12 +129,12 @@ impl<'t> AllReduce<'t> {
         self.curve
     }
 
-    /// The best provenance that an answer can have.
-    pub fn provenance(&self) -> Provenance {
+    /// The best class that an answer can have.
+    pub fn class(&self) -> Class {
         if self.matched == self.shape {
-            Provenance::Measured
+            Class::Measured
         } else {
-            Provenance::Transferred
+            Class::Transferred
         }
     }
 }

@@ -5,14 +5,14 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, RankAttention, Rates};
 use crate::math::{exp, sqrt};
-use crate::table::{Grid, Place, Provenance, TableSet};
+use crate::table::{Class, Grid, Place, TableSet};
 
 /// Decode attention whose shape has been looked up.
 ///
 /// ```
 /// use rooflut::hardware::{AttentionShape, Dtype};
 /// use rooflut::op::DecodeAttention;
-/// use rooflut::table::{Provenance, sets};
+/// use rooflut::table::{Class, sets};
 ///
 /// // Llama-3.1-70B on four GPUs: 64 query and 8 KV heads, 16 and 2 on each.
 /// let shape = AttentionShape {
@@ -21,7 +21,7 @@ use crate::table::{Grid, Place, Provenance, TableSet};
 /// let attention = DecodeAttention::resolve(&sets::H100, shape)?;
 /// // 16 requests with 1,000 tokens each.
 /// let answer = attention.at(16, 16_000);
-/// assert_eq!(answer.provenance, Provenance::Interpolated);
+/// assert_eq!(answer.provenance, Class::Interpolated.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -135,8 +135,8 @@ impl<'t> DecodeAttention<'t> {
         &self.found.entry.points
     }
 
-    /// The best provenance that an answer can have.
-    pub fn provenance(&self) -> Provenance {
-        self.found.provenance()
+    /// The best class that an answer can have.
+    pub fn class(&self) -> Class {
+        self.found.class()
     }
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::hardware::{Rates, Reference, Work};
-use crate::table::{Provenance, Reading};
+use crate::table::{Class, Provenance, Reading};
 use crate::units::{Mfu, Seconds};
 
 /// The time of a kernel as the tables know it.
@@ -25,7 +25,55 @@ pub struct OpTime {
     /// What sets its pace.
     pub binding: Binding,
     /// Where the number comes from.
-    pub provenance: Provenance,
+    pub source: TimeSource,
+}
+
+/// Where the time of a part of a step comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TimeSource {
+    /// Kernel tables.
+    LookedUp(Provenance),
+    /// Constants that were fitted to the step times of measured servers, and traffic. Stands outside of the
+    /// order of the classes: no kernel was measured that would make it better or worse.
+    Fitted,
+}
+
+impl TimeSource {
+    /// The provenance of a time that was looked up.
+    pub const fn provenance(self) -> Option<Provenance> {
+        match self {
+            TimeSource::LookedUp(provenance) => Some(provenance),
+            TimeSource::Fitted => None,
+        }
+    }
+
+    /// The source of a sum of two times: the worst provenance, [`Fitted`](Self::Fitted) if one of them is.
+    #[must_use]
+    #[inline]
+    pub fn worst(self, other: TimeSource) -> TimeSource {
+        match (self, other) {
+            (TimeSource::LookedUp(one), TimeSource::LookedUp(two)) => {
+                TimeSource::LookedUp(one.worst(two))
+            }
+            _ => TimeSource::Fitted,
+        }
+    }
+}
+
+impl From<Provenance> for TimeSource {
+    fn from(provenance: Provenance) -> TimeSource {
+        TimeSource::LookedUp(provenance)
+    }
+}
+
+/// The provenance, or "fitted".
+impl fmt::Display for TimeSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimeSource::LookedUp(provenance) => provenance.fmt(f),
+            TimeSource::Fitted => f.write_str("fitted"),
+        }
+    }
 }
 
 /// The resource that sets the pace.
@@ -123,9 +171,9 @@ impl Estimate {
         Estimate { time, ..self }
     }
 
-    /// The same with a provenance no better than `best`.
-    pub(crate) fn at_best(self, best: Provenance) -> Estimate {
-        let provenance = self.provenance.max(best);
+    /// The same with a class no better than `best`.
+    pub(crate) fn at_best(self, best: Class) -> Estimate {
+        let provenance = self.provenance.at_best(best);
         Estimate { provenance, ..self }
     }
 
@@ -135,7 +183,7 @@ impl Estimate {
         OpTime {
             time: Seconds(self.time.0.max(work.bound_s(rates))),
             binding: Binding::of(work, rates, reference.t0_s),
-            provenance: self.provenance,
+            source: self.provenance.into(),
         }
     }
 }

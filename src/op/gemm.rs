@@ -6,21 +6,21 @@ use super::estimate::OpTime;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, Reference};
 use crate::math::ln;
-use crate::table::{Bracket, Curve, Place, Provenance, Reading, TableSet};
+use crate::table::{Bracket, Class, Curve, Place, Reading, TableSet};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
 ///
 /// ```
 /// use rooflut::hardware::{Dtype, GemmShape};
 /// use rooflut::op::Gemm;
-/// use rooflut::table::{Provenance, sets};
+/// use rooflut::table::{Class, sets};
 ///
 /// let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 })?;
-/// assert_eq!(gemm.at(64).provenance, Provenance::Measured);
-/// assert_eq!(gemm.at(100).provenance, Provenance::Interpolated);
+/// assert_eq!(gemm.at(64).provenance, Class::Measured.inside());
+/// assert_eq!(gemm.at(100).provenance, Class::Interpolated.inside());
 /// // The fused QKV projection of an 8B model was not measured: k is, n lies between two that are.
 /// let qkv = Gemm::resolve(&sets::H100, GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 })?;
-/// assert_eq!(qkv.at(64).provenance, Provenance::Interpolated);
+/// assert_eq!(qkv.at(64).provenance, Class::Interpolated.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,8 @@ impl Gemm<'static> {
     /// An unseen (k, n) takes its efficiency from measured neighbours, once and here: bilinear in the
     /// logarithms inside a full rectangle of measured pairs (`Interpolated`); with the nearest pair
     /// of the rectangle outside of it, and the inverse-squared-distance mean of the four nearest
-    /// pairs where they form no rectangle (both `Transferred`).
+    /// pairs where they form no rectangle (both `Transferred`). Only m is an axis: whether an answer is
+    /// inside or outside says nothing of k and n.
     ///
     /// # Errors
     /// The set has no GEMM table or none of this dtype, the GPU has no peak for it, k or n is zero.
@@ -118,9 +119,9 @@ impl<'t> Gemm<'t> {
 
     /// [`at`](Self::at) for callers that know the logarithm of `m`.
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
-        let (curve, worst) = self.curve();
+        let (curve, best) = self.curve();
         let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
-        reading.provenance = reading.provenance.max(worst);
+        reading.provenance = reading.provenance.at_best(best);
         let seconds =
             self.shape.reference_s(m, self.reference) * crate::math::exp(reading.ln_slowdown);
         Estimate::new(
@@ -168,16 +169,16 @@ impl<'t> Gemm<'t> {
         exact.into_iter().chain(blend.into_iter().flatten())
     }
 
-    /// The best provenance that an answer can have.
-    pub fn provenance(&self) -> Provenance {
+    /// The best class that an answer can have.
+    pub fn class(&self) -> Class {
         self.curve().1
     }
 
     /// The curve that answers; its latencies are empty where it was blended.
-    fn curve(&self) -> (Curve<'_>, Provenance) {
+    fn curve(&self) -> (Curve<'_>, Class) {
         match &self.points {
-            Points::Measured(curve) => (**curve, Provenance::Measured),
-            Points::Blended(blend) => (blend.curve(), blend.provenance()),
+            Points::Measured(curve) => (**curve, Class::Measured),
+            Points::Blended(blend) => (blend.curve(), blend.class()),
         }
     }
 }

@@ -21,7 +21,7 @@ mod step_decode;
 pub use blend::Neighbour;
 pub use collective::AllReduce;
 pub use decode::DecodeAttention;
-pub use estimate::{Binding, Estimate, OpTime};
+pub use estimate::{Binding, Estimate, OpTime, TimeSource};
 pub use gemm::Gemm;
 pub use mfu::{mfu_decode, mfu_gemm, mfu_prefill};
 pub use moe::Moe;

@@ -1,11 +1,11 @@
 //! A fused mixture-of-experts layer.
 
-use super::estimate::{Binding, Estimate, OpTime};
+use super::estimate::{Binding, Estimate, OpTime, TimeSource};
 use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, Reference};
 use crate::math::{exp, ln};
-use crate::table::{Curve, Entry, KernelTable, Provenance, TableSet};
+use crate::table::{Class, Curve, Entry, KernelTable, TableSet};
 use crate::units::Seconds;
 
 /// A fused MoE layer whose experts have been looked up.
@@ -13,14 +13,14 @@ use crate::units::Seconds;
 /// ```
 /// use rooflut::hardware::{Dtype, MoeShape};
 /// use rooflut::op::Moe;
-/// use rooflut::table::{Provenance, sets};
+/// use rooflut::table::{Class, sets};
 ///
 /// // Mixtral 8x7B on two GPUs.
 /// let shape = MoeShape {
 ///     dtype: Dtype::Bf16, experts: 8, top_k: 2, hidden: 4096, intermediate: 14_336, tp: 2,
 /// };
 /// let moe = Moe::resolve(&sets::H100, shape)?;
-/// assert_eq!(moe.at(64).provenance, Provenance::Measured);
+/// assert_eq!(moe.at(64).provenance, Class::Measured.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -95,9 +95,10 @@ impl<'t> Moe<'t> {
 
     fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
         let mut reading = self.curve.read(tokens, ln_tokens);
-        if self.provenance() > Provenance::Measured {
+        let class = self.class();
+        if class > Class::Measured {
             reading.latency_us = None;
-            reading.provenance = reading.provenance.max(self.provenance());
+            reading.provenance = reading.provenance.at_best(class);
         }
         let seconds = self.shape.reference_s(tokens, self.reference) * exp(reading.ln_slowdown);
         Estimate::new(
@@ -126,13 +127,8 @@ impl<'t> Moe<'t> {
         OpTime {
             time: Seconds(seconds.max(math_s)),
             binding: Binding::of(&expected, rates, engine.moe_layer.0),
-            provenance: table.provenance.max(self.step_provenance()),
+            source: TimeSource::Fitted,
         }
-    }
-
-    /// The best provenance that a step's answer can have: an estimate beside the table.
-    pub(crate) fn step_provenance(&self) -> Provenance {
-        self.provenance().max(Provenance::Interpolated)
     }
 
     /// The measured layer that answers.
@@ -145,12 +141,12 @@ impl<'t> Moe<'t> {
         self.curve
     }
 
-    /// The best provenance that an answer can have.
-    pub fn provenance(&self) -> Provenance {
+    /// The best class that an answer can have.
+    pub fn class(&self) -> Class {
         if self.matched == self.shape || Some(self.matched) == self.shape.local() {
-            Provenance::Measured
+            Class::Measured
         } else {
-            Provenance::Transferred
+            Class::Transferred
         }
     }
 }

@@ -6,7 +6,7 @@ use super::compat::{LookupError, MfuCurve, MfuGrid, blis, infersim};
 use super::{DecodeAttention, Estimate, Gemm, PrefillAttention};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, GemmShape, Gpu, Prompts, Work};
-use crate::table::{Provenance, TableSet};
+use crate::table::{Class, TableSet};
 use crate::units::Mfu;
 
 /// The method of a lookup, for cross-checks with the predecessors on the same tables.
@@ -190,7 +190,11 @@ fn refuse_zero<const N: usize>(
 
 /// InferSim's answer for a shape that has no table.
 fn without_table(gpu: &Gpu, work: &Work, mfu: Mfu) -> Estimate {
-    Estimate::at_mfu(work.flops / gpu.bf16_flops_per_s, mfu, Provenance::Bound)
+    Estimate::at_mfu(
+        work.flops / gpu.bf16_flops_per_s,
+        mfu,
+        Class::Bound.outside(),
+    )
 }
 
 /// Why a policy has no answer.

@@ -5,7 +5,7 @@ use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, Prompts};
 use crate::math::{exp, ln, sqrt};
-use crate::table::{Grid, Place, Provenance, TableSet};
+use crate::table::{Class, Grid, Place, TableSet};
 
 /// Exponent of time above the launch in prompt length, for prompts shorter than any measured: between
 /// the projections' 1 and attention's 2. Source: fitted on H100 below 1,024 tokens.
@@ -16,18 +16,18 @@ const SHORT_PROMPT_EXPONENT: f64 = 1.3;
 /// ```
 /// use rooflut::hardware::{AttentionShape, Dtype};
 /// use rooflut::op::{ChunkSums, PrefillAttention};
-/// use rooflut::table::{Provenance, sets};
+/// use rooflut::table::{Class, sets};
 ///
 /// let shape = AttentionShape {
 ///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 1,
 /// };
 /// let attention = PrefillAttention::resolve(&sets::H100, shape)?;
-/// assert_eq!(attention.at(1, 2048).provenance, Provenance::Measured);
+/// assert_eq!(attention.at(1, 2048).provenance, Class::Measured.inside());
 /// // The second half of a prompt, in the same kernel as a short one: not what was measured.
 /// let mut chunks = ChunkSums::default();
 /// chunks.add(1024, 1024);
 /// chunks.add(100, 0);
-/// assert_eq!(attention.at_chunks(&chunks).provenance, Provenance::Transferred);
+/// assert_eq!(attention.at_chunks(&chunks).provenance, Class::Transferred.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +52,9 @@ pub struct ChunkSums {
 
 /// Resolution of the cubes: a sum of integers has no order, one of `f64` has.
 const CUBE_UNIT: u128 = 1 << 20;
+
+/// Relative error of [`ChunkSums::batch`], which follows from that resolution.
+const BATCH_ROUNDING: f64 = 1e-6;
 
 impl ChunkSums {
     /// Adds a chunk of `new` tokens after `context` cached ones; an empty one changes nothing.
@@ -107,6 +110,13 @@ impl ChunkSums {
             squares: self.squares as f64,
         }
     }
+}
+
+/// The largest measured batch.
+fn batch_end(grid: &Grid<'_>) -> f64 {
+    grid.batch()
+        .range()
+        .map_or(0.0, |(_, last)| f64::from(last))
 }
 
 impl PrefillAttention<'static> {
@@ -178,7 +188,7 @@ impl<'t> PrefillAttention<'t> {
         let bytes = |prompts| kernel.prefill_work(prompts).bytes;
         let more = bytes(&chunks.prompts()) - bytes(&Prompts::equal(batch, length));
         let reads = more.max(0.0) * reference.rates.s_per_byte / COLD_READ_SHARE;
-        whole.longer_by(reads).at_best(Provenance::Transferred)
+        whole.longer_by(reads).at_best(Class::Transferred)
     }
 
     /// The same inside a step, not faster than FLOPs and bytes allow.
@@ -197,7 +207,11 @@ impl<'t> PrefillAttention<'t> {
         } = self.found;
         let grid = &entry.points;
         let column = grid.length().locate(length);
-        let mut reading = grid.read(grid.batch().locate(batch), column);
+        let mut row = grid.batch().locate(batch);
+        if row.place == Place::Above && batch <= batch_end(grid) * (1.0 + BATCH_ROUNDING) {
+            row.place = Place::Between;
+        }
+        let mut reading = grid.read(row, column);
         if !self.found.exact {
             reading.latency_us = None;
         }
@@ -234,8 +248,8 @@ impl<'t> PrefillAttention<'t> {
         &self.found.entry.points
     }
 
-    /// The best provenance that an answer can have.
-    pub fn provenance(&self) -> Provenance {
-        self.found.provenance()
+    /// The best class that an answer can have.
+    pub fn class(&self) -> Class {
+        self.found.class()
     }
 }

@@ -3,7 +3,7 @@
 use super::attention::COLD_READ_SHARE;
 use super::{Binding, DecodeAttention, OpTime};
 use crate::hardware::{Gpu, RankAttention, Rates};
-use crate::table::{Grid, MAX_POINTS, Provenance};
+use crate::table::{Axis, Class, Extent, Grid, MAX_POINTS, Provenance};
 use crate::units::Seconds;
 
 /// KV bytes, as a multiple of the L2 cache, from which a benchmark that repeats one kernel reads from
@@ -18,7 +18,8 @@ const COLD: f64 = 3.0;
 ///
 /// A benchmark finds a KV cache of the size of the L2 cache there, so its rows do not answer for a
 /// step. What they show is the time of the smallest call and the rate at which KV caches too large for
-/// L2 are read: a step takes the one plus its bytes at the other.
+/// L2 are read: a step takes the one plus its bytes at the other. Such a summary has no holes: all within
+/// the ends of both axes is inside.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepDecode {
     kernel: RankAttention,
@@ -27,9 +28,10 @@ pub(crate) struct StepDecode {
     floor_s: f64,
     /// Time of a byte from memory, as the grid shows it; not below the data sheet's.
     s_per_byte: f64,
-    /// The most requests and the longest KV length of the grid.
-    ends: (f64, f64),
-    provenance: Provenance,
+    /// The fewest and the most requests of the grid, its shortest and its longest KV length.
+    batch: [f64; 2],
+    length: [f64; 2],
+    class: Class,
 }
 
 impl StepDecode {
@@ -37,8 +39,10 @@ impl StepDecode {
     pub(crate) fn new(attention: &DecodeAttention<'_>, gpu: &Gpu) -> StepDecode {
         let grid = attention.grid();
         let rates = attention.rates();
-        let last =
-            |axis: crate::table::Axis<'_>| axis.range().map_or(0.0, |(_, last)| f64::from(last));
+        let ends = |axis: Axis<'_>| {
+            let (first, last) = axis.range().unwrap_or((0, 0));
+            [f64::from(first), f64::from(last)]
+        };
         let measured = attention.matched().on_rank();
         let cold_bytes = COLD * gpu.l2_bytes as f64;
         let read = median_read(&measured, grid, cold_bytes, attention.floor_s());
@@ -48,14 +52,15 @@ impl StepDecode {
             rates,
             floor_s: attention.floor_s(),
             s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
-            ends: (last(grid.batch()), last(grid.length())),
-            provenance: attention.provenance().max(Provenance::Interpolated),
+            batch: ends(grid.batch()),
+            length: ends(grid.length()),
+            class: attention.class().max(Class::Smoothed),
         }
     }
 
-    /// The best provenance that an answer can have.
-    pub(crate) fn provenance(&self) -> Provenance {
-        self.provenance
+    /// The best class that an answer can have.
+    pub(crate) fn class(&self) -> Class {
+        self.class
     }
 
     /// Time of `requests` with `kv_tokens` KV entries in all, and `queries` tokens that look at them: one
@@ -68,16 +73,21 @@ impl StepDecode {
             work.flops *= queries / requests;
         }
         let seconds = self.floor_s + work.bytes * self.s_per_byte;
-        let (most, longest) = self.ends;
-        let beyond = requests > most || kv_tokens > longest * requests;
+        let [fewest, most] = self.batch;
+        let [shortest, longest] = self.length;
+        let inside = (requests >= fewest)
+            & (requests <= most)
+            & (kv_tokens >= shortest * requests)
+            & (kv_tokens <= longest * requests);
+        let extent = if inside {
+            Extent::Inside
+        } else {
+            Extent::Outside
+        };
         OpTime {
             time: Seconds(seconds.max(work.flops * self.rates.s_per_flop)),
             binding: Binding::of(&work, &self.rates, self.floor_s),
-            provenance: if beyond {
-                self.provenance.max(Provenance::Extrapolated)
-            } else {
-                self.provenance
-            },
+            source: Provenance::new(self.class, extent).into(),
         }
     }
 }

@@ -31,7 +31,7 @@ const TURNS_PER_REPORT: u64 = 1 << 10;
 /// #     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
 /// #         let mut time = StepTime::ZERO;
 /// #         let seconds = rooflut::units::Seconds::from_us(batch.tokens() as f64);
-/// #         time.add(Part::Qkv, seconds, Binding::Memory, rooflut::table::Provenance::Bound);
+/// #         time.add(Part::Qkv, seconds, Binding::Memory, rooflut::step::TimeSource::Fitted);
 /// #         time
 /// #     }
 /// # }

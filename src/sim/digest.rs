@@ -24,14 +24,13 @@ use crate::sim::{
 /// use rooflut::sim::{
 ///     Arrivals, Digest, Lengths, RequestMix, SimConfig, Simulator, Stream, SyntheticLoad,
 /// };
-/// # use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
-/// # use rooflut::table::Provenance;
+/// # use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime, TimeSource};
 /// # use rooflut::units::Seconds;
 /// # struct Steady;
 /// # impl LatencyModel for Steady {
 /// #     fn step_time(&self, _: &StepBatch<'_>) -> StepTime {
 /// #         let mut time = StepTime::ZERO;
-/// #         time.add(Part::GateUp, Seconds(0.01), Binding::Memory, Provenance::Bound);
+/// #         time.add(Part::GateUp, Seconds(0.01), Binding::Memory, TimeSource::Fitted);
 /// #         time
 /// #     }
 /// # }

@@ -110,8 +110,7 @@ impl<M: LatencyModel> Simulator<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::{Binding, Part, StepBatch, StepTime};
-    use crate::table::Provenance;
+    use crate::step::{Binding, Part, StepBatch, StepTime, TimeSource};
     use crate::units::Seconds;
 
     /// Every step takes the same time.
@@ -121,7 +120,7 @@ mod tests {
     impl LatencyModel for Constant {
         fn step_time(&self, _: &StepBatch<'_>) -> StepTime {
             let mut time = StepTime::ZERO;
-            time.add(Part::Qkv, self.0, Binding::Latency, Provenance::Bound);
+            time.add(Part::Qkv, self.0, Binding::Latency, TimeSource::Fitted);
             time
         }
     }

@@ -8,8 +8,7 @@
 //!
 //! ```
 //! use rooflut::sim::{Arrivals, Request, SimConfig, Simulator};
-//! use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
-//! use rooflut::table::Provenance;
+//! use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime, TimeSource};
 //! use rooflut::units::Seconds;
 //!
 //! /// 5 ms a step and 40 us a token, made up.
@@ -19,7 +18,7 @@
 //!     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
 //!         let mut time = StepTime::ZERO;
 //!         let seconds = Seconds::from_us(5_000.0 + 40.0 * batch.tokens() as f64);
-//!         time.add(Part::GateUp, seconds, Binding::Memory, Provenance::Bound);
+//!         time.add(Part::GateUp, seconds, Binding::Memory, TimeSource::Fitted);
 //!         time
 //!     }
 //! }

@@ -6,7 +6,7 @@ use super::Part;
 use crate::error::ResolveError;
 use crate::hardware::Dtype;
 use crate::model::SpecError;
-use crate::table::Provenance;
+use crate::table::{Class, Strictness};
 
 /// Why a [`RooflineModel`](super::RooflineModel) cannot be made.
 #[derive(Debug, Clone, Copy)]
@@ -37,16 +37,16 @@ pub enum ModelError {
         /// What was expected.
         expected: &'static str,
     },
-    /// A kernel's answers are less certain than the caller accepts.
+    /// A kernel's answers are of a worse class than the caller accepts, even at best.
     TooUncertain {
         /// What the kernel is for.
         part: Part,
         /// The set.
         set: &'static str,
-        /// What the answers would be at best.
-        found: Provenance,
-        /// The worst that is accepted.
-        accepted: Provenance,
+        /// The best class of its answers.
+        found: Class,
+        /// What is accepted.
+        accepted: Strictness,
     },
 }
 

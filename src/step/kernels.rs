@@ -5,7 +5,7 @@ use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use crate::model::{Ffn, ModelSpec};
 use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention, StepDecode};
-use crate::table::{Provenance, Strictness, TableSet};
+use crate::table::{Class, Strictness, TableSet};
 
 /// All kernels of a step, on one rank.
 #[derive(Debug, Clone, Copy)]
@@ -103,22 +103,18 @@ impl Finder<'_> {
 
     fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ModelError> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
-        self.accept(part, gemm.map(Gemm::evened), Gemm::provenance)
+        self.accept(part, gemm.map(Gemm::evened), Gemm::class)
     }
 
     fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ModelError> {
         let prefill = PrefillAttention::resolve(self.set, shape);
-        self.accept(
-            Part::PrefillAttention,
-            prefill,
-            PrefillAttention::provenance,
-        )
+        self.accept(Part::PrefillAttention, prefill, PrefillAttention::class)
     }
 
     fn decode(&self, shape: AttentionShape) -> Result<StepDecode, ModelError> {
         let decode = DecodeAttention::resolve(self.set, shape);
         let decode = decode.map(|decode| StepDecode::new(&decode, &self.set.gpu));
-        self.accept(Part::DecodeAttention, decode, StepDecode::provenance)
+        self.accept(Part::DecodeAttention, decode, StepDecode::class)
     }
 
     fn all_reduce(&self) -> Result<Option<AllReduce<'static>>, ModelError> {
@@ -126,7 +122,7 @@ impl Finder<'_> {
             return Ok(None);
         }
         let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: self.tp });
-        self.accept(Part::AllReduce, all_reduce, AllReduce::provenance)
+        self.accept(Part::AllReduce, all_reduce, AllReduce::class)
             .map(Some)
     }
 
@@ -168,9 +164,11 @@ impl Finder<'_> {
                     0 => None,
                     width => Some(self.gated(dtype, width)?),
                 };
+                // Its time in a step is fitted, which strictness does not judge.
                 let layer = Moe::resolve(self.set, layer);
+                let part = Part::Moe;
                 Ok(FfnOps::Moe {
-                    experts: self.accept(Part::Moe, layer, Moe::step_provenance)?,
+                    experts: layer.map_err(|error| ModelError::Kernel { part, error })?,
                     router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,
                     shared,
                 })
@@ -182,18 +180,18 @@ impl Finder<'_> {
         &self,
         part: Part,
         kernel: Result<K, ResolveError>,
-        provenance: fn(&K) -> Provenance,
+        class: fn(&K) -> Class,
     ) -> Result<K, ModelError> {
         let kernel = kernel.map_err(|error| ModelError::Kernel { part, error })?;
-        let found = provenance(&kernel);
-        if self.strictness.accepts(found) {
+        let found = class(&kernel);
+        if found <= self.strictness.worst().class {
             return Ok(kernel);
         }
         Err(ModelError::TooUncertain {
             part,
             set: self.set.name,
             found,
-            accepted: self.strictness.worst(),
+            accepted: self.strictness,
         })
     }
 }

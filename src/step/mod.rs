@@ -6,21 +6,21 @@ mod drafting;
 mod error;
 mod kernels;
 mod options;
-mod origins;
 mod roofline;
+mod sources;
 #[cfg(feature = "alloc")]
 mod tabulated;
 #[cfg(feature = "alloc")]
 mod tally;
 mod time;
 
-pub use crate::op::Binding;
+pub use crate::op::{Binding, TimeSource};
 pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
 pub use drafting::Drafting;
 pub use error::ModelError;
 pub use options::{Parallelism, StepOptions};
-pub use origins::Origins;
 pub use roofline::RooflineModel;
+pub use sources::TimeSources;
 #[cfg(feature = "alloc")]
 pub use tabulated::TabulatedModel;
 #[cfg(feature = "alloc")]

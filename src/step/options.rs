@@ -27,10 +27,10 @@ impl Parallelism {
 /// ```
 /// use rooflut::hardware::Dtype;
 /// use rooflut::step::StepOptions;
-/// use rooflut::table::{Provenance, Strictness};
+/// use rooflut::table::{Class, Strictness};
 /// let options = StepOptions::default()
 ///     .with_kv_dtype(Dtype::Fp8)
-///     .with_strictness(Strictness::at_worst(Provenance::Interpolated));
+///     .with_strictness(Strictness::at_worst(Class::Smoothed));
 /// assert_eq!(options.kv_dtype, Dtype::Fp8);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,8 +38,10 @@ impl Parallelism {
 pub struct StepOptions {
     /// Format of the KV entries.
     pub kv_dtype: Dtype,
-    /// The worst that a kernel may resolve to: what its answers are at best. A step beyond the measured
-    /// ranges can still be worse; [`StepTime::provenance`](super::StepTime::provenance) tells.
+    /// The worst class that a kernel may resolve to: the best class of its answers.
+    ///
+    /// A step can still be worse, and outside of the measured axes: compare
+    /// [`StepTime::provenance`](super::StepTime::provenance) by [`Strictness::accepts`].
     pub strictness: Strictness,
     /// What the engine adds to the measured kernels.
     pub constants: StepConstants,

@@ -6,8 +6,8 @@ use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
 use crate::model::{Ffn, ModelSpec};
-use crate::op::{Binding, ChunkSums, OpTime};
-use crate::table::{Provenance, TableSet};
+use crate::op::{Binding, ChunkSums, OpTime, TimeSource};
+use crate::table::TableSet;
 use crate::units::Seconds;
 
 /// A model on a GPU, with every kernel looked up: a step costs a few hundred nanoseconds, cannot fail
@@ -160,7 +160,7 @@ impl RooflineModel {
         let sampling = (self.engine.logit * logits).max(read);
         Some([
             (Part::LmHead, self.kernels.lm_head.in_step(rows, ln(rows))),
-            (Part::Sampling, not_looked_up(sampling, Binding::Memory)),
+            (Part::Sampling, fitted(sampling, Binding::Memory)),
         ])
     }
 
@@ -168,7 +168,7 @@ impl RooflineModel {
     #[inline]
     pub(super) fn host(&self) -> Option<OpTime> {
         let host = self.engine.host;
-        (host > Seconds::ZERO).then(|| not_looked_up(host, Binding::Latency))
+        (host > Seconds::ZERO).then(|| fitted(host, Binding::Latency))
     }
 
     /// `m` is the padded number of tokens; experts see the `tokens` themselves.
@@ -209,7 +209,7 @@ impl RooflineModel {
         } else {
             Binding::Latency
         };
-        not_looked_up(launches.max(Seconds(traffic)), binding)
+        fitted(launches.max(Seconds(traffic)), binding)
     }
 }
 
@@ -246,19 +246,18 @@ fn check_constants(engine: &StepConstants) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Time that no table holds.
-fn not_looked_up(time: Seconds, binding: Binding) -> OpTime {
+/// Time from constants of the engine and from traffic.
+fn fitted(time: Seconds, binding: Binding) -> OpTime {
     OpTime {
         time,
         binding,
-        // The origin of the step's time is that of its kernels.
-        provenance: Provenance::Measured,
+        source: TimeSource::Fitted,
     }
 }
 
 /// Adds a kernel that runs `times` times.
 fn add(step: &mut StepTime, part: Part, times: f64, once: OpTime) {
-    step.add(part, once.time * times, once.binding, once.provenance);
+    step.add(part, once.time * times, once.binding, once.source);
 }
 
 impl LatencyModel for RooflineModel {

@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::{DecodeGroup, LatencyModel, Origins, Part, StepBatch, StepTime, TabulatedModel};
+use super::{
+    DecodeGroup, LatencyModel, Part, StepBatch, StepTime, TabulatedModel, TimeSource, TimeSources,
+};
 use crate::op::OpTime;
 use crate::table::Provenance;
 use crate::units::Seconds;
@@ -21,13 +23,13 @@ pub struct Tally<'m> {
     prefill: AttentionTally,
     decode: AttentionTally,
     /// Steps beyond what is worked out beforehand.
-    others: Cell<Origins>,
+    others: Cell<TimeSources>,
 }
 
-/// Time of attention by provenance, and by what bound it.
+/// Time of attention by provenance (its index), and by what bound it.
 #[derive(Debug, Clone, Default)]
 struct AttentionTally {
-    seconds: [[Cell<f64>; crate::op::Binding::ALL.len()]; Provenance::ALL.len()],
+    seconds: [[Cell<f64>; crate::op::Binding::ALL.len()]; Provenance::COUNT],
 }
 
 impl<'m> Tally<'m> {
@@ -51,33 +53,33 @@ impl<'m> Tally<'m> {
     }
 
     /// Where the time of all steps went.
-    pub fn origins(&self) -> Origins {
-        let mut origins = self.others.get();
+    pub fn sources(&self) -> TimeSources {
+        let mut sources = self.others.get();
         for (tokens, count) in (0_u64..).zip(&self.steps_of_tokens) {
             if count.get() > 0 {
                 let mut step = StepTime::ZERO;
                 self.model.model().add_tokens(&mut step, tokens);
-                origins.add_times(&step, count.get());
+                sources.add_times(&step, count.get());
             }
         }
         for (rows, count) in (0_u64..).zip(&self.steps_of_rows) {
             if count.get() > 0 {
                 let mut step = StepTime::ZERO;
                 for (part, once) in self.model.model().sampling(rows).into_iter().flatten() {
-                    step.add(part, once.time, once.binding, once.provenance);
+                    step.add(part, once.time, once.binding, once.source);
                 }
-                origins.add_times(&step, count.get());
+                sources.add_times(&step, count.get());
             }
         }
-        self.prefill.add_to(&mut origins, Part::PrefillAttention);
-        self.decode.add_to(&mut origins, Part::DecodeAttention);
+        self.prefill.add_to(&mut sources, Part::PrefillAttention);
+        self.decode.add_to(&mut sources, Part::DecodeAttention);
         if let Some(host) = self.model.model().host() {
             let mut step = StepTime::ZERO;
-            step.add(Part::Host, host.time, host.binding, host.provenance);
+            step.add(Part::Host, host.time, host.binding, host.source);
             let counted: u64 = self.steps_of_tokens.iter().map(Cell::get).sum();
-            origins.add_times(&step, counted);
+            sources.add_times(&step, counted);
         }
-        origins
+        sources
     }
 
     /// Counts a step and answers its time.
@@ -112,19 +114,22 @@ impl AttentionTally {
         let Some(once) = once else {
             return;
         };
-        let by_binding = self.seconds.get(once.provenance as usize);
+        let TimeSource::LookedUp(provenance) = once.source else {
+            return;
+        };
+        let by_binding = self.seconds.get(provenance.index());
         if let Some(slot) = by_binding.and_then(|slots| slots.get(once.binding as usize)) {
             slot.set(slot.get() + once.time.0);
         }
     }
 
-    fn add_to(&self, origins: &mut Origins, part: Part) {
-        for (provenance, by_binding) in Provenance::ALL.into_iter().zip(&self.seconds) {
+    fn add_to(&self, sources: &mut TimeSources, part: Part) {
+        for (provenance, by_binding) in Provenance::all().zip(&self.seconds) {
             for (binding, seconds) in crate::op::Binding::ALL.into_iter().zip(by_binding) {
                 if seconds.get() > 0.0 {
                     let mut step = StepTime::ZERO;
-                    step.add(part, Seconds(seconds.get()), binding, provenance);
-                    origins.add(&step);
+                    step.add(part, Seconds(seconds.get()), binding, provenance.into());
+                    sources.add(&step);
                 }
             }
         }

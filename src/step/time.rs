@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::op::Binding;
+use crate::op::{Binding, TimeSource};
 use crate::step::{DecodeGroup, StepBatch};
 use crate::table::Provenance;
 use crate::units::Seconds;
@@ -112,15 +112,6 @@ impl Part {
             Part::Host => "host",
         }
     }
-
-    /// Whether tables hold its time; else (experts included, of which the table holds a share) it follows from
-    /// the constants of the engine ([`StepConstants`](crate::engine::StepConstants)) and traffic.
-    pub const fn is_looked_up(self) -> bool {
-        !matches!(
-            self,
-            Part::Moe | Part::SmallKernels | Part::Sampling | Part::Host
-        )
-    }
 }
 
 impl fmt::Display for Part {
@@ -138,17 +129,19 @@ pub struct PartTime {
     pub time: Seconds,
     /// What sets its pace.
     pub binding: Binding,
-    /// The worst origin of its kernels' times; says nothing where the part is not looked up
-    /// ([`Part::is_looked_up`]).
-    pub provenance: Provenance,
+    /// Where its time comes from: the worst of its kernels.
+    ///
+    /// Small kernels, sampling, the host and experts are [`Fitted`](TimeSource::Fitted): they follow from the
+    /// [constants of the engine](crate::engine::StepConstants) and from traffic. The time of experts contains
+    /// a share of the table's, which grows with the tokens.
+    pub source: TimeSource,
 }
 
 /// The time of one step and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTime {
-    parts: [Option<(Seconds, Binding, Provenance)>; Part::COUNT],
+    parts: [Option<(Seconds, Binding, TimeSource)>; Part::COUNT],
     total: Seconds,
-    provenance: Provenance,
 }
 
 impl StepTime {
@@ -156,32 +149,30 @@ impl StepTime {
     pub const ZERO: StepTime = StepTime {
         parts: [None; Part::COUNT],
         total: Seconds::ZERO,
-        provenance: Provenance::Measured,
     };
 
     /// Adds a part, or adds to it; the binding of the longer share stays.
-    pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, provenance: Provenance) {
-        self.add_part(part, time, binding, provenance);
+    pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, source: TimeSource) {
+        self.add_part(part, time, binding, source);
         self.total += time;
     }
 
-    fn add_part(&mut self, part: Part, time: Seconds, binding: Binding, provenance: Provenance) {
+    fn add_part(&mut self, part: Part, time: Seconds, binding: Binding, source: TimeSource) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
             *slot = Some(match *slot {
                 Some((old, old_binding, worst)) if old >= time => {
-                    (old + time, old_binding, worst.max(provenance))
+                    (old + time, old_binding, worst.worst(source))
                 }
-                Some((old, _, worst)) => (old + time, binding, worst.max(provenance)),
-                None => (time, binding, provenance),
+                Some((old, _, worst)) => (old + time, binding, worst.worst(source)),
+                None => (time, binding, source),
             });
         }
-        self.provenance = self.provenance.max(provenance);
     }
 
     /// Adds all parts of `other`; its total is added as a whole.
     pub fn add_all(&mut self, other: &StepTime) {
         for part in other.parts() {
-            self.add_part(part.part, part.time, part.binding, part.provenance);
+            self.add_part(part.part, part.time, part.binding, part.source);
         }
         self.total += other.total;
     }
@@ -197,11 +188,11 @@ impl StepTime {
             .into_iter()
             .zip(self.parts)
             .filter_map(|(part, slot)| {
-                slot.map(|(time, binding, provenance)| PartTime {
+                slot.map(|(time, binding, source)| PartTime {
                     part,
                     time,
                     binding,
-                    provenance,
+                    source,
                 })
             })
     }
@@ -234,36 +225,93 @@ impl StepTime {
             })
     }
 
-    /// The worst provenance of any part.
-    pub fn provenance(&self) -> Provenance {
-        self.provenance
+    /// The worst provenance of the parts that were looked up; `None` where none was.
+    pub fn provenance(&self) -> Option<Provenance> {
+        self.parts()
+            .filter_map(|part| part.source.provenance())
+            .reduce(Provenance::worst)
+    }
+
+    /// Share of the time that comes from constants fitted to servers, 0 to 1; 0 of a step without time.
+    ///
+    /// ```
+    /// use rooflut::model;
+    /// use rooflut::step::{
+    ///     DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    /// };
+    /// use rooflut::table::sets;
+    ///
+    /// let llama = model::find("llama-3.1-8b").unwrap().spec;
+    /// let (single, options) = (Parallelism::SINGLE, StepOptions::default());
+    /// let step = RooflineModel::try_new(&llama, &sets::H100, single, options)?;
+    /// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }];
+    /// let time = step.step_time(&StepBatch { prefill: &[], decode: &decode });
+    /// assert!(time.fitted_share() > 0.1);
+    /// # Ok::<(), rooflut::step::ModelError>(())
+    /// ```
+    pub fn fitted_share(&self) -> f64 {
+        let fitted = self
+            .parts()
+            .filter(|part| part.source == TimeSource::Fitted);
+        let fitted: Seconds = fitted.map(|part| part.time).sum();
+        if self.total > Seconds::ZERO {
+            fitted.0 / self.total.0
+        } else {
+            0.0
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Class;
 
     #[test]
-    fn a_part_has_the_binding_of_its_longest_share_and_the_worst_provenance() {
+    fn a_part_has_the_binding_of_its_longest_share_and_the_worst_source() {
         let mut time = StepTime::ZERO;
+        assert_eq!(time.provenance(), None);
         for (us, binding, provenance) in [
-            (2.0, Binding::Memory, Provenance::Measured),
-            (1.0, Binding::Latency, Provenance::Transferred),
+            (2.0, Binding::Memory, Class::Measured.outside()),
+            (1.0, Binding::Latency, Class::Transferred.inside()),
         ] {
-            time.add(Part::Moe, Seconds::from_us(us), binding, provenance);
+            time.add(Part::Down, Seconds::from_us(us), binding, provenance.into());
         }
+        let qkv = Class::Interpolated.inside();
         time.add(
             Part::Qkv,
             Seconds::from_us(4.0),
             Binding::Compute,
-            Provenance::Interpolated,
+            qkv.into(),
         );
         let parts: std::vec::Vec<PartTime> = time.parts().collect();
-        assert_eq!(parts[0].provenance, Provenance::Interpolated);
-        assert_eq!(parts[1].part, Part::Moe);
+        assert_eq!(parts[0].source, qkv.into());
+        assert_eq!(parts[1].part, Part::Down);
         assert_eq!(parts[1].binding, Binding::Memory);
-        assert_eq!(parts[1].provenance, Provenance::Transferred);
-        assert_eq!(time.provenance(), Provenance::Transferred);
+        assert_eq!(parts[1].source, Class::Transferred.outside().into());
+        assert_eq!(time.provenance(), Some(Class::Transferred.outside()));
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)] // Powers of two: exact.
+    fn what_is_fitted_has_no_provenance_and_a_share() {
+        let mut time = StepTime::ZERO;
+        assert_eq!(time.fitted_share(), 0.0);
+        time.add(
+            Part::Host,
+            Seconds(1.0),
+            Binding::Latency,
+            TimeSource::Fitted,
+        );
+        assert_eq!((time.provenance(), time.fitted_share()), (None, 1.0));
+        let smoothed = Class::Smoothed.inside();
+        time.add(Part::Qkv, Seconds(3.0), Binding::Memory, smoothed.into());
+        assert_eq!(
+            (time.provenance(), time.fitted_share()),
+            (Some(smoothed), 0.25)
+        );
+        // A sum of both is no lookup any more.
+        time.add(Part::Qkv, Seconds(4.0), Binding::Memory, TimeSource::Fitted);
+        assert_eq!((time.provenance(), time.fitted_share()), (None, 1.0));
     }
 }

@@ -1,6 +1,6 @@
 //! Latencies measured along one axis.
 
-use super::{Axis, Bracket, Place, Provenance};
+use super::{Axis, Bracket, Class, Place, Provenance};
 
 /// Latencies of one kernel shape along one axis (GEMM rows, tokens, bytes).
 ///
@@ -20,7 +20,7 @@ pub struct Reading {
     pub latency_us: Option<f32>,
     /// Logarithm of latency over reference time.
     pub ln_slowdown: f64,
-    /// Measured, interpolated, or extrapolated by holding the slowdown.
+    /// Measured or interpolated; outside the axis the slowdown of its end is held.
     pub provenance: Provenance,
 }
 
@@ -86,9 +86,9 @@ impl Place {
     /// The provenance of an answer at this place.
     pub(crate) const fn provenance(self) -> Provenance {
         match self {
-            Place::On => Provenance::Measured,
-            Place::Between => Provenance::Interpolated,
-            Place::Below | Place::Above => Provenance::Extrapolated,
+            Place::On => Class::Measured.inside(),
+            Place::Between => Class::Interpolated.inside(),
+            Place::Below | Place::Above => Class::Interpolated.outside(),
         }
     }
 }

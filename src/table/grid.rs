@@ -1,6 +1,6 @@
 //! Latencies measured over two axes, with holes.
 
-use super::{Axis, Bracket, Place, Provenance, Reading};
+use super::{Axis, Bracket, Class, Place, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
@@ -61,14 +61,15 @@ impl<'a> Grid<'a> {
             .count()
     }
 
-    /// The slowdown at (batch, length): bilinear in logarithms, held beyond the ends.
+    /// The slowdown at (batch, length): bilinear in logarithms, held beyond the ends and in holes, which
+    /// are outside of what was measured.
     ///
     /// All four corners are read whatever the place, which is cheaper than to branch on it.
     #[inline]
     pub fn read(&self, batch: Bracket, length: Bracket) -> Reading {
         let (low, low_known) = self.read_row(batch.lo, length);
         let (high, high_known) = self.read_row(batch.hi, length);
-        let places = batch.place.provenance().max(length.place.provenance());
+        let places = batch.place.provenance().worst(length.place.provenance());
         let on = batch.place == Place::On && length.place == Place::On;
         Reading {
             latency_us: self.latency_us(batch.lo, length.lo).filter(|_| on),
@@ -76,7 +77,7 @@ impl<'a> Grid<'a> {
             provenance: if low_known & high_known {
                 places
             } else {
-                Provenance::Extrapolated.max(places)
+                places.worst(Class::Interpolated.outside())
             },
         }
     }

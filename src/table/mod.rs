@@ -17,7 +17,7 @@ pub use grid::Grid;
 pub use index::Index;
 #[cfg(feature = "runtime-tables")]
 pub use load::LoadError;
-pub use provenance::{Provenance, Strictness};
+pub use provenance::{Class, Extent, ParseProvenanceError, Provenance, Strictness};
 pub use set::{Entry, KernelTable, Origin, Shape, TableSet};
 
 pub use crate::generated::sets;

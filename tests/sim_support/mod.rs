@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use rooflut::sim::{SimConfig, Simulator};
-use rooflut::step::{Binding, Chunk, DecodeGroup, LatencyModel, Part, StepBatch, StepTime};
-use rooflut::table::Provenance;
+use rooflut::step::{
+    Binding, Chunk, DecodeGroup, LatencyModel, Part, StepBatch, StepTime, TimeSource,
+};
 use rooflut::units::Seconds;
 
 /// A step takes `step_ns`, and more for what is in it, in whole nanoseconds.
@@ -60,7 +61,7 @@ impl LatencyModel for Linear {
             Part::GateUp,
             Seconds(ns as f64 / 1e9),
             Binding::Latency,
-            Provenance::Bound,
+            TimeSource::Fitted,
         );
         time
     }

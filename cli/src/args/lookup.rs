@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rooflut::hardware::Dtype;
-use rooflut::table::Provenance;
+use rooflut::table::Strictness;
 
 use super::GPU;
 use crate::error::Error;
@@ -22,9 +22,11 @@ pub(crate) struct LookupArgs {
     /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
     #[arg(long, global = true, value_name = "PATH")]
     tables: Option<PathBuf>,
-    /// Refuse a worse origin: measured, interpolated, extrapolated, transferred, bound.
-    #[arg(long, global = true, value_name = "ORIGIN", value_parser = value::provenance)]
-    pub(crate) strict: Option<Provenance>,
+    /// Refuse a worse answer: measured, interpolated, smoothed, transferred, bound; with "inside" alone
+    /// or after a comma also one outside of the measured ranges.
+    #[arg(long, global = true, value_name = "CLASS", default_value_t = Strictness::ANY,
+          hide_default_value = true)]
+    pub(crate) strict: Strictness,
     /// Write JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,

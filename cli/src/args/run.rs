@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rooflut::deployment::DeploymentBuilder;
 use rooflut::sim::{LatencyLimits, Scheduling};
+use rooflut::table::Strictness;
 
 use super::policy::PolicyArgs;
 use super::scenario::Scenario;
@@ -42,6 +43,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME:MS", num_args = 1.., help_heading = "Output",
           value_parser = goodput::latency_limit)]
     pub(crate) goodput: Vec<LatencyLimits>,
+    /// Refuse worse answers of the tables: a class (`rooflut step --help` lists them), inside, or both.
+    #[arg(long, value_name = "CLASS", help_heading = "Output", default_value_t = Strictness::ANY,
+          hide_default_value = true)]
+    pub(crate) strict: Strictness,
     /// Write JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

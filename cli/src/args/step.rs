@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use rooflut::step::{Chunk, DecodeGroup};
-use rooflut::table::Provenance;
+use rooflut::table::Strictness;
 
 use super::Target;
 use crate::value;
@@ -22,9 +22,10 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "NAME", value_enum, hide_possible_values = true,
           default_value_t = LatencyModelName::Roofline)]
     pub(crate) latency_model: LatencyModelName,
-    /// Refuse a worse origin: measured, interpolated, extrapolated, transferred, bound.
-    #[arg(long, value_name = "ORIGIN", value_parser = value::provenance)]
-    pub(crate) strict: Option<Provenance>,
+    /// Refuse worse answers of the tables: measured, interpolated, smoothed, transferred, bound; with
+    /// "inside" alone or after a comma also those outside of the measured ranges.
+    #[arg(long, value_name = "CLASS", default_value_t = Strictness::ANY, hide_default_value = true)]
+    pub(crate) strict: Strictness,
     /// Write JSON.
     #[arg(long)]
     pub(crate) json: bool,

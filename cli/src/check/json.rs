@@ -65,8 +65,8 @@ struct CoverageJson {
     model: &'static str,
     tp: u32,
     /// None where there is no answer.
-    provenance: Option<&'static str>,
-    /// The first kernel of that provenance, none where all are measured.
+    class: Option<&'static str>,
+    /// The first kernel of that class, none where all are measured.
     part: Option<String>,
     /// Why there is no answer.
     refused: Option<String>,
@@ -134,19 +134,17 @@ impl<'c> RowJson<'c> {
 
 impl CoverageJson {
     fn new(coverage: &Coverage) -> CoverageJson {
-        let (provenance, part, refused) = match coverage.cover {
-            Cover::Answers { provenance, part } => (
-                Some(provenance.name()),
-                part.map(|part| part.to_string()),
-                None,
-            ),
+        let (class, part, refused) = match coverage.cover {
+            Cover::Answers { class, part } => {
+                (Some(class.name()), part.map(|part| part.to_string()), None)
+            }
             Cover::Uneven(error) => (None, None, Some(error.to_string())),
             Cover::Refused(error) => (None, None, Some(error.to_string())),
         };
         CoverageJson {
             model: coverage.model.name,
             tp: coverage.tp,
-            provenance,
+            class,
             part,
             refused,
         }

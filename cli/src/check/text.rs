@@ -97,7 +97,7 @@ impl Check<'_> {
         text.push('\n');
         text.push_str(&wrapped(
             "models",
-            "the worst origin of their kernels at best: beyond the measured ranges it is worse",
+            "the worst class of their looked-up kernels, at best; a step can be outside of the measured ranges",
         ));
         let columns = TENSOR_PARALLEL.map(|tp| format!("tp {tp}"));
         let columns = columns.iter().map(|name| (name.as_str(), Align::Left));
@@ -123,7 +123,7 @@ impl Check<'_> {
 
 fn cell(coverage: &Coverage, reasons: &mut Vec<String>) -> String {
     match coverage.cover {
-        Cover::Answers { provenance, .. } => provenance.to_string(),
+        Cover::Answers { class, .. } => class.to_string(),
         Cover::Uneven(_) => "-".to_owned(),
         Cover::Refused(error) => {
             let reason = error.to_string();

@@ -46,10 +46,12 @@ fn decode_us(how: &str, set: &'static TableSet) -> Result<f64, Box<dyn Error>> {
         prefill: &[],
         decode: &[DecodeGroup::uniform(32, 1_000)?],
     });
-    let (total, origin) = (step.total(), step.provenance());
+    let fitted = 100.0 * step.fitted_share();
     println!(
-        "{how:8} {}: {total} on {}, {origin}",
-        set.name, set.gpu.description
+        "{how:8} {}: {} on {}, {fitted:.0} % of it fitted",
+        set.name,
+        step.total(),
+        set.gpu.description
     );
     Ok(total.us())
 }

@@ -8,7 +8,7 @@ use super::nearest_shape::{heads, nearer};
 use super::reading::positive;
 use super::{LookupError, Matched, MfuCell, MfuCurve, MfuGrid, MfuPoint, MfuReading};
 use crate::hardware::{AttentionShape, Dtype};
-use crate::table::{Entry, Grid, Provenance, TableSet};
+use crate::table::{Class, Entry, Grid, Provenance, TableSet};
 use crate::units::Mfu;
 
 /// An interpolated decode MFU below this gives way to the nearest row that is not 0.000.
@@ -48,7 +48,7 @@ pub fn linear_mfu(curve: &MfuCurve<'_>, x: f64) -> Result<MfuReading, LookupErro
     Ok(MfuReading {
         mfu: Mfu(mfu),
         matched: Matched::Between(curve.table()),
-        provenance: curve.provenance(Provenance::Interpolated),
+        provenance: curve.provenance(Class::Interpolated.inside()),
     })
 }
 
@@ -77,7 +77,7 @@ pub fn bilinear_mfu(
     Ok(MfuReading {
         mfu: Mfu(mfu),
         matched: Matched::Between(grid.table()),
-        provenance: grid.provenance(rows.place.max(columns.place)),
+        provenance: grid.provenance(rows.place.worst(columns.place)),
     })
 }
 
@@ -104,7 +104,10 @@ fn nearest_positive(
             table: grid.table(),
         });
     };
-    let place = grid.provenance(Provenance::Extrapolated);
+    let place = grid.provenance(Provenance::new(
+        Class::Interpolated,
+        grid.extent(batch, kv_len),
+    ));
     MfuReading::of_row(cell.mfu, grid.row(cell), place)
 }
 

@@ -1,6 +1,6 @@
 //! The measured coordinates around a value, for linear interpolation.
 
-use crate::table::Provenance;
+use crate::table::{Class, Extent, Provenance};
 
 /// The two coordinates of an axis around a value; the same one twice on it and beyond the ends.
 pub(super) struct Corners {
@@ -30,7 +30,7 @@ impl Corners {
             lo,
             hi,
             weight: (x - f64::from(lo)) / f64::from(hi - lo),
-            place: Provenance::Interpolated,
+            place: Class::Interpolated.inside(),
         })
     }
 
@@ -40,11 +40,22 @@ impl Corners {
     }
 }
 
-/// The provenance of a row's value for a query at `x`.
+/// The provenance of the value of the first or last row for a query at `x`.
 pub(super) fn place_of(row: f64, x: f64) -> Provenance {
     if (row - x).abs() > 0.0 {
-        Provenance::Extrapolated
+        Class::Interpolated.outside()
     } else {
-        Provenance::Measured
+        Class::Measured.inside()
+    }
+}
+
+/// Whether `x` lies between the smallest and the largest coordinate of an axis.
+pub(super) fn extent(axis: impl Iterator<Item = u32> + Clone, x: f64) -> Extent {
+    let mut below = axis.clone();
+    let mut above = axis;
+    if below.any(|value| f64::from(value) <= x) && above.any(|value| f64::from(value) >= x) {
+        Extent::Inside
+    } else {
+        Extent::Outside
     }
 }

@@ -3,7 +3,7 @@
 use super::reading::published_mfu;
 use super::{Row, TableKey};
 use crate::hardware::{AttentionShape, GemmShape, Gpu, Prompts};
-use crate::table::{Axis, Curve, Grid, Provenance};
+use crate::table::{Axis, Class, Curve, Grid, Provenance};
 
 /// Measured points of one GEMM over m, or of prefill attention over the prompt length, read as MFU
 /// rounded to three decimals.
@@ -75,7 +75,7 @@ impl<'a> MfuCurve<'a> {
     }
 
     /// The points, in ascending order.
-    pub fn points(&self) -> impl Iterator<Item = MfuPoint> + '_ {
+    pub fn points(&self) -> impl Iterator<Item = MfuPoint> + Clone + '_ {
         let places = 0..self.axis().values().len();
         places.filter_map(|place| self.point(place))
     }
@@ -92,7 +92,7 @@ impl<'a> MfuCurve<'a> {
     /// The provenance of an answer, given that of its place on the curve.
     pub(super) fn provenance(&self, place: Provenance) -> Provenance {
         if self.transferred {
-            Provenance::Transferred
+            place.at_best(Class::Transferred)
         } else {
             place
         }

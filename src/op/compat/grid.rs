@@ -1,9 +1,10 @@
 //! Points over batch and KV length, as the published MFU column.
 
+use super::corners::extent;
 use super::reading::published_mfu;
 use super::{Row, TableKey};
 use crate::hardware::{AttentionShape, Gpu};
-use crate::table::{Grid, Provenance};
+use crate::table::{Class, Extent, Grid, Provenance};
 
 /// Measured points of decode attention of one shape, read as MFU rounded to three decimals.
 ///
@@ -114,10 +115,15 @@ impl<'a> MfuGrid<'a> {
         }
     }
 
+    /// Whether a query lies within both axes.
+    pub(super) fn extent(&self, batch: f64, kv_len: f64) -> Extent {
+        extent(self.batches(), batch).max(extent(self.kv_lens(), kv_len))
+    }
+
     /// The provenance of an answer, given that of its place on the grid.
     pub(super) fn provenance(&self, place: Provenance) -> Provenance {
         if self.transferred {
-            Provenance::Transferred
+            place.at_best(Class::Transferred)
         } else {
             place
         }

@@ -2,10 +2,11 @@
 //!
 //! Source: InferSim's published code; each rule stands with its function.
 
+use super::corners::extent;
 use super::gemm_entries::{covering, gemm_entries, no_table};
 use super::{LookupError, MfuCell, MfuCurve, MfuGrid, MfuReading};
 use crate::hardware::{AttentionShape, Dtype};
-use crate::table::{Provenance, TableSet};
+use crate::table::{Class, Provenance, TableSet};
 use crate::units::Mfu;
 
 /// A (k', n') has to be nearer than this, squared.
@@ -32,9 +33,10 @@ pub fn floor_mfu(curve: &MfuCurve<'_>, x: f64, default: Mfu) -> Result<MfuReadin
         return Ok(MfuReading::assumed(default));
     };
     let place = if f64::from(point.at) < x {
-        Provenance::Extrapolated
+        let points = curve.points().map(|point| point.at);
+        Provenance::new(Class::Interpolated, extent(points, x))
     } else {
-        Provenance::Measured
+        Class::Measured.inside()
     };
     MfuReading::of_row(point.mfu, curve.row(point), curve.provenance(place))
 }
@@ -58,9 +60,9 @@ pub fn nearest_mfu(grid: &MfuGrid<'_>, batch: f64, kv_len: f64) -> Result<MfuRea
         });
     };
     let place = if distance(&cell) > 0.0 {
-        Provenance::Extrapolated
+        Provenance::new(Class::Interpolated, grid.extent(batch, kv_len))
     } else {
-        Provenance::Measured
+        Class::Measured.inside()
     };
     MfuReading::of_row(cell.mfu, grid.row(cell), grid.provenance(place))
 }

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use rooflut::op::compat::{Matched, blis, infersim};
-//! use rooflut::table::{Provenance, sets};
+//! use rooflut::table::{Class, sets};
 //! use rooflut::units::Mfu;
 //! // The smallest measured GEMM that covers k 4096, n 6000, at 100 rows.
 //! let curve = blis::gemm_curve(&sets::H100, 4096, 6000)?;
@@ -17,7 +17,7 @@
 //! let below = infersim::floor_mfu(&curve, 100.0, Mfu(0.35))?;
 //! assert_eq!(blend.matched, Matched::Between(curve.table()));
 //! assert!(matches!(below.matched, Matched::Row(row) if row.at <= 100));
-//! assert_eq!(below.provenance, Provenance::Transferred);
+//! assert_eq!(below.provenance, Class::Transferred.inside());
 //! # Ok::<(), rooflut::op::compat::LookupError>(())
 //! ```
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::LookupError;
 use crate::hardware::{AttentionShape, GemmShape};
-use crate::table::Provenance;
+use crate::table::{Class, Provenance};
 use crate::units::Mfu;
 
 /// An MFU and where it comes from.
@@ -58,7 +58,7 @@ impl MfuReading {
         MfuReading {
             mfu,
             matched: Matched::Default,
-            provenance: Provenance::Bound,
+            provenance: Class::Bound.outside(),
         }
     }
 

@@ -50,7 +50,7 @@ pub struct ServerPool<M> {
 /// #     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
 /// #         let mut time = StepTime::ZERO;
 /// #         let seconds = Seconds::from_us(batch.tokens() as f64);
-/// #         time.add(Part::Qkv, seconds, Binding::Memory, rooflut::table::Provenance::Bound);
+/// #         time.add(Part::Qkv, seconds, Binding::Memory, rooflut::step::TimeSource::Fitted);
 /// #         time
 /// #     }
 /// # }

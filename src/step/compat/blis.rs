@@ -9,7 +9,7 @@ use crate::model::ModelSpec;
 use crate::op::compat::blis::{bilinear_mfu, decode_grid, gemm_curve, linear_mfu, prefill_curve};
 use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::step::StepBatch;
-use crate::table::{Provenance, TableSet};
+use crate::table::{Class, Provenance, TableSet};
 
 /// Prefill requests are grouped by the first of these that covers context + new tokens.
 const BUCKETS: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
@@ -120,7 +120,7 @@ impl Blis {
         let decode_s = self.add_phase(&mut time, Phase::Decode, batch)?;
         let overhead_us = self.constants.layer_overhead_us * self.model.layers / self.tp;
         let overhead_s = overhead_us * 1e-6;
-        time.add(CompatPart::Overhead, overhead_s, Provenance::Measured);
+        time.add(CompatPart::Overhead, overhead_s, Class::Measured.inside());
         Ok(time.rounded(prefill_s.max(decode_s) * 1e6 + overhead_us))
     }
 
@@ -150,7 +150,7 @@ impl Blis {
 
     /// One layer of prefill: per bucket the GEMMs over its tokens and its attention; they add up.
     fn prefill_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
-        let mut sum = (0.0, Provenance::Measured);
+        let mut sum = (0.0, Class::Measured.inside());
         for bucket in BUCKETS {
             let requests = || {
                 let all = Phase::Prefill.requests(batch);
@@ -176,13 +176,13 @@ impl Blis {
     fn decode_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
         let count = Phase::Decode.count(batch);
         let (mut flops, mut weighted) = (0.0, 0.0);
-        let mut provenance = Provenance::Measured;
+        let mut provenance = Class::Measured.inside();
         for requests in Phase::Decode.requests(batch) {
             let mfu = bilinear_mfu(&self.decode, count, requests.context)?;
             let share = requests.count * 4.0 * self.model.q_width() * requests.context;
             flops += share;
             weighted += share * mfu.mfu.0;
-            provenance = provenance.max(mfu.provenance);
+            provenance = provenance.worst(mfu.provenance);
         }
         let attention_s = if flops > 0.0 {
             flops / self.flops_per_s(weighted / flops)
@@ -200,7 +200,7 @@ impl Blis {
             gate_up,
             down,
         } = &self.gemms;
-        let mut sum = (0.0, Provenance::Measured);
+        let mut sum = (0.0, Class::Measured.inside());
         for gemm in [square, kv, kv, square, gate_up, gate_up, down] {
             sum = add(sum, self.gemm(gemm, m)?);
         }
@@ -249,5 +249,5 @@ fn bucket_of(tokens: f64) -> u32 {
 }
 
 fn add(a: Timed, b: Timed) -> Timed {
-    (a.0 + b.0, a.1.max(b.1))
+    (a.0 + b.0, a.1.worst(b.1))
 }

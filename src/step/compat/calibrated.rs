@@ -8,7 +8,7 @@ use crate::hardware::Gpu;
 use crate::math::{exp, ln};
 use crate::model::ModelSpec;
 use crate::step::StepBatch;
-use crate::table::Provenance;
+use crate::table::Class;
 
 /// The older roofline of BLIS, calibrated on A100 and H100.
 ///
@@ -82,12 +82,16 @@ impl Calibrated {
             time.add(
                 CompatPart::AllReduce,
                 all_reduce_us * 1e-6,
-                Provenance::Bound,
+                Class::Bound.outside(),
             );
             total_us += all_reduce_us;
         }
         let overhead_us = self.overhead_us(batch);
-        time.add(CompatPart::Overhead, overhead_us * 1e-6, Provenance::Bound);
+        time.add(
+            CompatPart::Overhead,
+            overhead_us * 1e-6,
+            Class::Bound.outside(),
+        );
         Ok(time.rounded(total_us + overhead_us))
     }
 
@@ -120,8 +124,8 @@ impl Calibrated {
             + layers * vector / shards / (c.vector_share * peak);
         let memory_s = bytes / self.tp / bytes_per_s;
         let (compute, memory) = phase.parts();
-        time.add(compute, compute_s, Provenance::Bound);
-        time.add(memory, memory_s, Provenance::Bound);
+        time.add(compute, compute_s, Class::Bound.outside());
+        time.add(memory, memory_s, Class::Bound.outside());
         compute_s.max(memory_s)
     }
 

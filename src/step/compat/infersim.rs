@@ -9,7 +9,7 @@ use crate::model::ModelSpec;
 use crate::op::compat::infersim::{floor_mfu, nearest_mfu};
 use crate::op::compat::{LookupError, MfuCurve, MfuReading};
 use crate::step::StepBatch;
-use crate::table::{Provenance, TableSet};
+use crate::table::{Class, Provenance, TableSet};
 use crate::units::Mfu;
 
 /// Bytes of the GB that the original divides traffic by.
@@ -145,7 +145,7 @@ impl InferSim {
         );
         self.add_tokens(time, tokens as f64)?;
         let schedule_s = self.constants.prefill_schedule_us * 1e-6;
-        time.add(CompatPart::Overhead, schedule_s, Provenance::Measured);
+        time.add(CompatPart::Overhead, schedule_s, Class::Measured.inside());
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl InferSim {
         self.add_layers(time, CompatPart::DecodeAttention, core);
         self.add_tokens(time, batch as f64)?;
         let schedule_s = self.constants.decode_schedule_us * 1e-6;
-        time.add(CompatPart::Overhead, schedule_s, Provenance::Measured);
+        time.add(CompatPart::Overhead, schedule_s, Class::Measured.inside());
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl InferSim {
         self.add_layers(time, CompatPart::Projections, self.projections(m)?);
         self.add_layers(time, CompatPart::Ffn, self.ffn(m)?);
         if self.world > 1 {
-            let communication = (self.communication(m), Provenance::Measured);
+            let communication = (self.communication(m), Class::Measured.inside());
             self.add_layers(time, CompatPart::Communication, communication);
         }
         Ok(())
@@ -208,11 +208,11 @@ impl InferSim {
 
     /// Projections of a layer: GEMM(m, H, (a + 2v)/tp d) + GEMM(m, (a/tp) d, H).
     fn projections(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
-        let (mut sum_s, mut worst) = (0.0, Provenance::Measured);
+        let (mut sum_s, mut worst) = (0.0, Class::Measured.inside());
         for gemm in [&self.tables.qkv, &self.tables.output] {
             let mfu = self.gemm_mfu(gemm.curve.as_ref(), m)?;
             sum_s += self.math_s(2.0 * m * f64::from(gemm.k) * f64::from(gemm.n), mfu.mfu);
-            worst = worst.max(mfu.provenance);
+            worst = worst.worst(mfu.provenance);
         }
         Ok((sum_s, worst))
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::table::Provenance;
+use crate::table::{Class, Provenance};
 use crate::units::Seconds;
 
 /// A part of a step, in the words of the originals.
@@ -93,7 +93,7 @@ impl CompatTime {
     pub(super) const ZERO: CompatTime = CompatTime {
         parts: [None; CompatPart::COUNT],
         total: Seconds::ZERO,
-        provenance: Provenance::Measured,
+        provenance: Class::Measured.inside(),
     };
 
     /// The whole step.
@@ -123,7 +123,7 @@ impl CompatTime {
         if let Some(slot) = self.parts.get_mut(part as usize) {
             *slot = Some(slot.unwrap_or(Seconds::ZERO) + Seconds(time_s));
         }
-        self.provenance = self.provenance.max(provenance);
+        self.provenance = self.provenance.worst(provenance);
     }
 
     /// Finishes with the sum of the parts as total.

@@ -1,9 +1,9 @@
 //! Prefill and decode attention.
 
 use rooflut::hardware::{AttentionShape, Dtype};
-use rooflut::table::Provenance;
+use rooflut::table::{Class, Provenance};
 
-use super::{Answer, axis, neighbours, weight_bytes};
+use super::{Answer, at_best, axis, neighbours, weight_bytes};
 use crate::support::tables::{AttentionRow, Tables};
 
 /// (q_heads, kv_heads) of one rank.
@@ -121,9 +121,9 @@ fn grid(
     let low = (1.0 - l_share) * value(b_lo, l_lo) + l_share * value(b_lo, l_hi);
     let high = (1.0 - l_share) * value(b_hi, l_lo) + l_share * value(b_hi, l_hi);
     let ln_slowdown = (1.0 - b_share) * low + b_share * high;
-    let mut provenance = b_place.max(l_place);
+    let mut provenance = b_place.worst(l_place);
     if holes {
-        provenance = provenance.max(Provenance::Extrapolated);
+        provenance = provenance.worst(Class::Interpolated.outside());
     }
     GridAnswer {
         ln_slowdown,
@@ -180,7 +180,11 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
         (chunks.len() as f64, f64::from(chunks[0].0))
     } else {
         let length = cubes / squares;
-        ((squares / (length * length)).max(1.0), length)
+        let batch = (squares / (length * length)).max(1.0);
+        // Equal chunks are a whole number of prompts; sums of integers tell no smaller difference.
+        let whole = batch.round();
+        let equal = (batch - whole).abs() <= 1e-6 * whole;
+        (if equal { whole } else { batch }, length)
     };
     // Rows have K and V in 16 bits, as just computed; context is read as stored.
     let in_16_bits = AttentionShape {
@@ -218,7 +222,7 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
     let exact = same_on_a_rank(matched, shape);
     let mut provenance = found.provenance;
     if !exact || !uniform {
-        provenance = provenance.max(Provenance::Transferred);
+        provenance = at_best(provenance, Class::Transferred);
     } else if let Some(row_s) = found.row_s {
         seconds = row_s;
     }
@@ -291,7 +295,7 @@ pub(crate) fn decode(
     }
     let mut provenance = found.provenance;
     if !same_on_a_rank(matched, shape) {
-        provenance = provenance.max(Provenance::Transferred);
+        provenance = at_best(provenance, Class::Transferred);
     } else if let Some(row_s) = found.row_s {
         seconds = row_s;
     }

@@ -1,8 +1,8 @@
 //! All-reduce.
 
-use rooflut::table::Provenance;
+use rooflut::table::Class;
 
-use super::{Answer, axis, neighbours};
+use super::{Answer, at_best, axis, neighbours};
 use crate::support::tables::Tables;
 
 /// A number of ranks between measured ones has the slowdown of the next larger.
@@ -28,6 +28,6 @@ pub(crate) fn allreduce(tables: &Tables, ranks: u32, bytes: u64) -> Answer {
     if matched == f64::from(ranks) {
         Answer::new(row(bytes).map_or(seconds, |row| row.us * 1e-6), place, 0.0)
     } else {
-        Answer::new(seconds, place.max(Provenance::Transferred), 0.0)
+        Answer::new(seconds, at_best(place, Class::Transferred), 0.0)
     }
 }

@@ -1,9 +1,9 @@
 //! Dense matrix multiplication.
 
 use rooflut::hardware::{Dtype, GemmShape};
-use rooflut::table::Provenance;
+use rooflut::table::{Class, Extent, Provenance};
 
-use super::{Answer, activation_bytes, axis, neighbours, weight_bytes};
+use super::{Answer, activation_bytes, at_best, axis, neighbours, weight_bytes};
 use crate::support::tables::{GemmRow, Tables};
 
 fn gemm_flops(shape: GemmShape, m: f64) -> f64 {
@@ -64,7 +64,7 @@ pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
     let at_peak = gemm_flops(shape, m) / tables.peak(shape.dtype);
     let exact = same().find(|row| row.k == shape.k && row.n == shape.n && f64::from(row.m) == m);
     if let Some(row) = exact {
-        return Answer::new(row.us * 1e-6, Provenance::Measured, at_peak);
+        return Answer::new(row.us * 1e-6, Class::Measured.inside(), at_peak);
     }
     let (ln_slowdown, provenance) = blended_ln_slowdown(tables, shape, m);
     Answer::new(
@@ -95,11 +95,12 @@ fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Prove
         + (1.0 - k_share) * n_share * corner(k_lo, n_hi).0
         + k_share * (1.0 - n_share) * corner(k_hi, n_lo).0
         + k_share * n_share * corner(k_hi, n_hi).0;
-    let pair = match k_place.max(n_place) {
-        Provenance::Extrapolated => Provenance::Transferred,
-        other => other,
+    // k and n are no axes of a curve.
+    let pair = match k_place.worst(n_place) {
+        pair if pair.extent == Extent::Outside => Class::Transferred,
+        pair => pair.class,
     };
-    (ln_slowdown, along_m.max(pair))
+    (ln_slowdown, at_best(along_m, pair))
 }
 
 /// A GEMM inside a step: its slowdowns at few rows are evened out.
@@ -149,8 +150,7 @@ impl StepGemm {
         let (lower, upper, share, place) = neighbours(&axis, m);
         let point = |m: f64| self.points.iter().find(|point| point.0 == m).unwrap();
         let ln_slowdown = (1.0 - share) * point(lower).1 + share * point(upper).1;
-        // Evened slowdowns were not measured.
-        let provenance = place.max(point(lower).2).max(Provenance::Interpolated);
+        let provenance = at_best(place.worst(point(lower).2), Class::Smoothed);
         Answer::new(
             gemm_reference(tables, self.shape, m) * ln_slowdown.exp(),
             provenance,

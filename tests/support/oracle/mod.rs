@@ -12,11 +12,11 @@ pub(crate) use attention::{decode, decode_work, prefill, prefill_work};
 pub(crate) use collective::allreduce;
 pub(crate) use gemm::{StepGemm, gemm, tile_class};
 pub(crate) use moe::{expected_bytes, moe, step_moe};
-pub(crate) use step::{ExpectedPart, ExpectedSteps};
+pub(crate) use step::ExpectedSteps;
 pub(crate) use step_decode::step_decode;
 
 use rooflut::hardware::Dtype;
-use rooflut::table::Provenance;
+use rooflut::table::{Class, Provenance};
 
 /// What a lookup should answer.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,11 @@ impl Answer {
             at_peak,
         }
     }
+}
+
+/// The same extent, of a class that is not better.
+fn at_best(provenance: Provenance, best: Class) -> Provenance {
+    Provenance::new(provenance.class.max(best), provenance.extent)
 }
 
 /// Bytes of a stored weight or KV entry, scales included.
@@ -60,10 +65,10 @@ pub(crate) fn activation_bytes(dtype: Dtype) -> f64 {
 fn neighbours(axis: &[f64], x: f64) -> (f64, f64, f64, Provenance) {
     let (first, last) = (axis[0], axis[axis.len() - 1]);
     if x < first {
-        return (first, first, 0.0, Provenance::Extrapolated);
+        return (first, first, 0.0, Class::Interpolated.outside());
     }
     if x > last {
-        return (last, last, 0.0, Provenance::Extrapolated);
+        return (last, last, 0.0, Class::Interpolated.outside());
     }
     let mut lower = first;
     for &value in axis {
@@ -72,10 +77,10 @@ fn neighbours(axis: &[f64], x: f64) -> (f64, f64, f64, Provenance) {
         }
         if value >= x {
             if value <= lower {
-                return (value, value, 0.0, Provenance::Measured);
+                return (value, value, 0.0, Class::Measured.inside());
             }
             let share = (x / lower).ln() / (value / lower).ln();
-            return (lower, value, share, Provenance::Interpolated);
+            return (lower, value, share, Class::Interpolated.inside());
         }
     }
     unreachable!()

@@ -2,9 +2,9 @@
 
 use rooflut::engine::StepConstants;
 use rooflut::hardware::MoeShape;
-use rooflut::table::Provenance;
+use rooflut::table::{Class, Provenance};
 
-use super::{Answer, activation_bytes, axis, neighbours, weight_bytes};
+use super::{Answer, activation_bytes, at_best, axis, neighbours, weight_bytes};
 use crate::support::tables::{MoeRow, Tables};
 
 fn moe_flops(shape: MoeShape, tokens: f64) -> f64 {
@@ -81,7 +81,7 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
     let mut seconds = moe_reference(tables, shape, tokens) * ln_slowdown.exp();
     let row = |row: &&MoeRow| row_shape(row) == shape && f64::from(row.tokens) == tokens;
     if matched != shape {
-        provenance = provenance.max(Provenance::Transferred);
+        provenance = at_best(provenance, Class::Transferred);
     } else if let Some(row) = tables.moe.iter().find(row) {
         seconds = row.us * 1e-6;
     }
@@ -102,7 +102,5 @@ pub(crate) fn step_moe(
     let reads = constants.moe_layer.0 + at_bandwidth / constants.expert_bandwidth;
     let math_share = (table.at_peak / at_bandwidth).min(1.0);
     let longer = (table.seconds - reads).max(0.0);
-    // No row answers alone.
-    let provenance = table.provenance.max(Provenance::Interpolated);
-    Answer::new(reads + longer * math_share, provenance, table.at_peak)
+    Answer::new(reads + longer * math_share, table.provenance, table.at_peak)
 }

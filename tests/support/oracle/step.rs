@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use rooflut::engine::StepConstants;
 use rooflut::hardware::GemmShape;
-use rooflut::step::Part;
-use rooflut::table::Provenance;
+use rooflut::step::{Part, TimeSource};
 
 use super::{StepGemm, allreduce, prefill, prefill_work, step_decode, step_moe};
 use crate::support::steps::{Batch, Sharded};
@@ -16,7 +15,7 @@ use crate::support::tables::Tables;
 pub(crate) struct ExpectedPart {
     pub(crate) part: Part,
     pub(crate) seconds: f64,
-    pub(crate) provenance: Provenance,
+    pub(crate) source: TimeSource,
 }
 
 /// Steps on the kernels of a set; GEMMs are evened out once.
@@ -56,22 +55,26 @@ impl<'t> ExpectedSteps<'t> {
         let layers = f64::from(sharded.spec.layers);
         let hidden = u64::from(sharded.spec.hidden);
         let mut parts = Vec::new();
-        let mut push = |part, seconds, provenance| {
+        let mut push = |part, seconds, source| {
             parts.push(ExpectedPart {
                 part,
                 seconds,
-                provenance,
+                source,
             });
         };
         for call in sharded.gemms(m, rows) {
             let gemm = self.gemms.entry(call.shape);
             let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape));
             let answer = gemm.at(tables, call.rows);
-            push(call.part, answer.seconds * call.times, answer.provenance);
+            push(
+                call.part,
+                answer.seconds * call.times,
+                answer.provenance.into(),
+            );
         }
         if let Some(experts) = sharded.experts() {
             let answer = step_moe(tables, experts, tokens, constants);
-            push(Part::Moe, answer.seconds * layers, answer.provenance);
+            push(Part::Moe, answer.seconds * layers, TimeSource::Fitted);
         }
         let attention = sharded.attention_shape(sharded.kv_dtype);
         let chunks: Vec<_> = (batch.prefill.iter())
@@ -81,31 +84,39 @@ impl<'t> ExpectedSteps<'t> {
             let answer = prefill(tables, attention, &chunks);
             let at_bandwidth = prefill_work(attention, &chunks).1 / tables.gpu.bandwidth;
             let seconds = answer.seconds.max(at_bandwidth);
-            push(Part::PrefillAttention, seconds * layers, answer.provenance);
+            push(
+                Part::PrefillAttention,
+                seconds * layers,
+                answer.provenance.into(),
+            );
         }
         if !batch.decode.is_empty() {
             let (requests, kv_tokens) = (step.decode_requests(), step.decode_kv_tokens());
             let answer = step_decode(tables, attention, requests, kv_tokens);
             let seconds = answer.seconds * layers;
-            push(Part::DecodeAttention, seconds, answer.provenance);
+            push(Part::DecodeAttention, seconds, answer.provenance.into());
         }
         if sharded.tp > 1 {
             let bytes = m * hidden * 2;
             let answer = allreduce(tables, sharded.tp, bytes);
             let seconds = answer.seconds.max(bytes as f64 / tables.gpu.link);
-            push(Part::AllReduce, seconds * 2.0 * layers, answer.provenance);
+            push(
+                Part::AllReduce,
+                seconds * 2.0 * layers,
+                answer.provenance.into(),
+            );
         }
         let bandwidth = constants.small_kernel_bandwidth * tables.gpu.bandwidth;
         let small = (sharded.small_kernel_bytes() * m as f64 / bandwidth).max(constants.layer.0);
-        push(Part::SmallKernels, small * layers, Provenance::Measured);
+        push(Part::SmallKernels, small * layers, TimeSource::Fitted);
         if rows > 0 {
             let logits = rows as f64 * f64::from(sharded.spec.vocab);
             let read = logits * 4.0 / tables.gpu.bandwidth;
             let sampling = read.max(constants.logit.0 * logits);
-            push(Part::Sampling, sampling, Provenance::Measured);
+            push(Part::Sampling, sampling, TimeSource::Fitted);
         }
         if constants.host.0 > 0.0 {
-            push(Part::Host, constants.host.0, Provenance::Measured);
+            push(Part::Host, constants.host.0, TimeSource::Fitted);
         }
         parts
     }

@@ -1,10 +1,10 @@
 //! Decode attention inside a step, where the KV cache is cold.
 
 use rooflut::hardware::AttentionShape;
-use rooflut::table::Provenance;
+use rooflut::table::{Class, Extent, Provenance};
 
 use super::attention::{key, matching, same_on_a_rank};
-use super::{Answer, decode_work, weight_bytes};
+use super::{Answer, axis, decode_work, weight_bytes};
 use crate::support::tables::{AttentionRow, Tables};
 
 /// The time of the smallest call and all bytes at the rate at which the matched grid reads KV caches
@@ -29,18 +29,24 @@ pub(crate) fn step_decode(
         None => sheet / 0.88,
     };
     let (flops, bytes) = decode_work(shape, requests, kv_tokens);
-    let most = rows().map(|row| row.batch).max().unwrap();
-    let longest = rows().map(|row| row.length).max().unwrap();
-    let mut provenance = Provenance::Interpolated;
-    if requests > f64::from(most) || kv_tokens / requests > f64::from(longest) {
-        provenance = Provenance::Extrapolated;
-    }
-    if !same_on_a_rank(matched, shape) {
-        provenance = Provenance::Transferred;
-    }
+    let within = |values: Vec<f64>, x: f64| {
+        values.iter().any(|&value| value <= x) && values.iter().any(|&value| value >= x)
+    };
+    let inside = within(axis(rows().map(|row| row.batch)), requests)
+        && within(axis(rows().map(|row| row.length)), kv_tokens / requests);
+    let extent = if inside {
+        Extent::Inside
+    } else {
+        Extent::Outside
+    };
+    let class = if same_on_a_rank(matched, shape) {
+        Class::Smoothed
+    } else {
+        Class::Transferred
+    };
     Answer::new(
         floor + bytes * read,
-        provenance,
+        Provenance::new(class, extent),
         flops / tables.peak(shape.dtype),
     )
 }
