@@ -33,7 +33,7 @@ fn group(requests: u32, kv_len: u32) -> DecodeGroup {
 }
 
 fn infersim(name: &str, tp: u32, world: u32) -> InferSim {
-    InferSim::try_new(&spec(name), &H100_INFERSIM, tp, world).unwrap()
+    InferSim::try_new(model::find(name).unwrap(), &H100_INFERSIM, tp, world).unwrap()
 }
 
 fn us(time: CompatTime) -> f64 {
@@ -227,9 +227,10 @@ fn experts_count_in_infersim_where_the_config_calls_them_num_experts() {
         prefill: &[],
         decode: &decode,
     };
-    let blis = Blis::try_new(&spec("qwen3-30b-a3b"), &H100_INFERSIM, 1).unwrap();
+    let qwen = model::find("qwen3-30b-a3b").unwrap();
+    let blis = Blis::try_new(qwen, &H100_INFERSIM, 1).unwrap();
     assert_eq!(us(blis.try_step_time(&batch).unwrap()), 12_706.0);
-    let calibrated = Calibrated::try_new(&spec("qwen3-30b-a3b"), &gpus::H100, 1).unwrap();
+    let calibrated = Calibrated::try_new(qwen, &gpus::H100, 1).unwrap();
     assert_eq!(us(calibrated.try_step_time(&batch).unwrap()), 8055.0);
 }
 
@@ -265,7 +266,8 @@ fn ranks_that_cannot_be_are_refused() {
     }
     assert!(Blis::try_new(&model, &H100_INFERSIM, 0).is_err());
     assert!(Calibrated::try_new(&model, &gpus::H100, 0).is_err());
-    let nothing = ModelSpec { hidden: 0, ..model };
+    let mut nothing = model;
+    nothing.hidden = 0;
     let error = Blis::try_new(&nothing, &H100_INFERSIM, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -358,7 +360,7 @@ fn the_h100_set_answers_too() {
             42_726.0,
         ),
     ] {
-        let infersim = InferSim::try_new(&spec(name), &H100, 1, 1).unwrap();
+        let infersim = InferSim::try_new(model::find(name).unwrap(), &H100, 1, 1).unwrap();
         assert_ms(name, infersim.try_prefill(4096).unwrap(), prefill_ms);
         assert_ms(name, infersim.try_decode(64, 4096).unwrap(), decode_ms);
         let batch = StepBatch {

@@ -24,11 +24,8 @@ fn tight(scheduling: Scheduling) -> SimConfig {
 /// Requests that a [`tight`] server can serve, in any order, many at the same time.
 fn servable() -> impl Strategy<Value = Vec<Request>> {
     let request = (0..40_u64, 1..150_u32, 1..60_u32);
-    let request = request.prop_map(|(slot, prompt_tokens, output_tokens)| Request {
-        arrival_ns: slot * 1_000,
-        prompt_tokens,
-        output_tokens,
-        ..Request::default()
+    let request = request.prop_map(|(slot, prompt_tokens, output_tokens)| {
+        Request::new(prompt_tokens, output_tokens).at_ns(slot * 1_000)
     });
     prop::collection::vec(request, 1..25)
 }
@@ -100,12 +97,7 @@ proptest! {
 
 #[test]
 fn a_lone_request_takes_the_api_server_and_its_steps() {
-    let request = Request {
-        arrival_ns: 500,
-        prompt_tokens: 10,
-        output_tokens: 3,
-        ..Request::default()
-    };
+    let request = Request::new(10, 3).at_ns(500);
     let mut config = SimConfig::new(300, 10);
     config.api_server_ns = 7_000;
     let record = run(config, &[request]).records[0];
@@ -119,12 +111,7 @@ fn a_lone_request_takes_the_api_server_and_its_steps() {
 
 #[test]
 fn the_engine_works_on_while_others_are_in_the_api_server() {
-    let request = |arrival_ns| Request {
-        arrival_ns,
-        prompt_tokens: 10,
-        output_tokens: 2,
-        ..Request::default()
-    };
+    let request = |arrival_ns| Request::new(10, 2).at_ns(arrival_ns);
     let mut config = SimConfig::new(300, 10);
     config.api_server_ns = 1_000_000;
     // The first is done when the second comes out of the API server: neither waits for the other.
@@ -141,12 +128,7 @@ fn the_engine_works_on_while_others_are_in_the_api_server() {
 fn an_api_server_that_takes_forever_does_not_run_over() {
     let mut config = SimConfig::new(300, 10);
     config.api_server_ns = u64::MAX;
-    let request = Request {
-        arrival_ns: SimConfig::LAST_ARRIVAL_NS,
-        prompt_tokens: 10,
-        output_tokens: 2,
-        ..Request::default()
-    };
+    let request = Request::new(10, 2).at_ns(SimConfig::LAST_ARRIVAL_NS);
     let report = run(config, &[request]);
     assert_eq!(report.summary.completed, 1);
     assert_eq!(report.records[0].timing().unwrap().finish_ns, u64::MAX);

@@ -149,12 +149,7 @@ fn gaps_make_up_the_time_from_the_first_token_to_the_last_through_all_preemption
 #[test]
 fn the_server_is_as_busy_as_its_steps_say() {
     // One request of a chunk and nine decode steps; then nothing for as long; then another.
-    let request = |arrival_ns| Request {
-        arrival_ns,
-        prompt_tokens: 10,
-        output_tokens: 10,
-        ..Request::default()
-    };
+    let request = |arrival_ns| Request::new(10, 10).at_ns(arrival_ns);
     let model = Linear {
         step_ns: 1_000_000,
         ..Linear::default()
@@ -186,17 +181,12 @@ fn nobody_served_has_no_figures() {
 /// The most memory that a digest holds at a time over these requests, of which the `i`th takes
 /// `i * growth_ns` longer than the first.
 fn peak_bytes(requests: u64, growth_ns: u64) -> u64 {
-    let record = |index| RequestRecord {
-        request: Request {
-            output_tokens: 11,
-            ..Request::default()
-        },
-        outcome: Outcome::Completed(Timing {
-            scheduled_ns: index * growth_ns,
-            first_token_ns: 1_000_000 + index * growth_ns,
-            finish_ns: 90_000_000 + 11 * index * growth_ns,
-            ..Timing::default()
-        }),
+    let record = |index| {
+        let mut timing = Timing::default();
+        timing.scheduled_ns = index * growth_ns;
+        timing.first_token_ns = 1_000_000 + index * growth_ns;
+        timing.finish_ns = 90_000_000 + 11 * index * growth_ns;
+        RequestRecord::new(Request::new(0, 11), Outcome::Completed(timing))
     };
     let measured = allocation_counter::measure(|| {
         let mut digest = Digest::new();

@@ -58,7 +58,7 @@ impl Observer for Seen {
 fn timing(outcome: &Outcome) -> Option<Timing> {
     match outcome {
         Outcome::Completed(timing) => Some(*timing),
-        Outcome::Rejected(_) => None,
+        _ => None,
     }
 }
 
@@ -71,13 +71,13 @@ fn expected(
     // Those that the decode servers cannot take never reach the prefill server.
     let refused: Vec<Option<Rejection>> = requests.iter().map(|r| decode.check(r).err()).collect();
     let prompts: Vec<Request> = (requests.iter().zip(&refused))
-        .map(|(request, refused)| Request {
-            prompt_tokens: match refused {
-                Some(_) => 0,
-                None => request.prompt_tokens,
-            },
-            output_tokens: 1,
-            ..*request
+        .map(|(request, refused)| {
+            let mut prompt = *request;
+            if refused.is_some() {
+                prompt.prompt_tokens = 0;
+            }
+            prompt.output_tokens = 1;
+            prompt
         })
         .collect();
     let first = sim_oracle::run(&Linear::mixed(), prefill, &prompts, &[]);
@@ -106,29 +106,23 @@ fn expected(
         // Places say whose blocks are whose: those of the others stay, and are refused.
         let mut coming = vec![Request::default(); requests.len()];
         for &(delivered_ns, place) in &own {
-            coming[place] = Request {
-                arrival_ns: delivered_ns,
-                cached_prompt_tokens: 0,
-                ..requests[place]
-            };
+            let request = requests[place].at_ns(delivered_ns);
+            coming[place] = request.with_cached_prompt_tokens(0);
         }
         let second = sim_oracle::run_decode(&Linear::mixed(), decode, &coming, &[]);
         for (delivered_ns, place) in own {
             let prompt = timing(&first.outcomes[place]).unwrap();
             let output = timing(&second.outcomes[place]).unwrap();
-            let both = Timing {
-                at_engine_ns: prompt.at_engine_ns,
-                scheduled_ns: prompt.scheduled_ns,
-                preemptions: prompt.preemptions + output.preemptions,
-                replica: 1 + replica as u32,
-                handover: Some(Handover {
-                    prefill_replica: 0,
-                    prefilled_ns: prompt.finish_ns,
-                    delivered_ns,
-                    scheduled_ns: output.scheduled_ns,
-                }),
-                ..output
-            };
+            let mut handover = Handover::default();
+            handover.prefilled_ns = prompt.finish_ns;
+            handover.delivered_ns = delivered_ns;
+            handover.scheduled_ns = output.scheduled_ns;
+            let mut both = output;
+            both.at_engine_ns = prompt.at_engine_ns;
+            both.scheduled_ns = prompt.scheduled_ns;
+            both.preemptions += prompt.preemptions;
+            both.replica = 1 + replica as u32;
+            both.handover = Some(handover);
             outcomes.push((place, Outcome::Completed(both)));
         }
     }
@@ -150,18 +144,15 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
             Option<u64>,
         )| {
             now_ns += gap_ns;
-            Request {
-                arrival_ns: now_ns,
-                prompt_tokens,
-                output_tokens,
-                cached_prompt_tokens,
-                content: own.map_or(Content::Unique, |own| Content::Texts {
+            Request::new(prompt_tokens, output_tokens)
+                .at_ns(now_ns)
+                .with_cached_prompt_tokens(cached_prompt_tokens)
+                .with_priority(prompt_tokens % 3)
+                .with_content(own.map_or(Content::Unique, |own| Content::Texts {
                     prefix: 0,
                     prefix_tokens: 40,
                     own,
-                }),
-                priority: prompt_tokens % 3,
-            }
+                }))
         };
         requests.into_iter().map(arrive).collect()
     })
@@ -219,7 +210,8 @@ proptest! {
         );
         // The prefill server must take what the decode server takes.
         let fits = |request: &Request| {
-            let prompt = Request { output_tokens: 1, ..*request };
+            let mut prompt = *request;
+            prompt.output_tokens = 1;
             decode.check(request).is_err() || prefill.check(&prompt).is_ok()
         };
         prop_assume!(requests.iter().all(fits));
@@ -289,11 +281,7 @@ fn users_wait_for_their_answers_from_the_decode_servers() {
 fn a_link_sends_one_request_after_the_other() {
     let model = Linear::mixed();
     let config = SimConfig::new(2_000, 10_000);
-    let requests = [Request {
-        prompt_tokens: 1_000,
-        output_tokens: 1,
-        ..Request::default()
-    }; 2];
+    let requests = [Request::new(1_000, 1); 2];
     let slow = KvLink::try_new(1e6, Seconds(0.5), 1.0).unwrap();
     let pool = |replicas| ServerPool {
         model: &model,
@@ -328,12 +316,7 @@ fn grows(bandwidth: f64, prefill: u32, decode: u32, gap_ns: u64) -> bool {
     let mut config = SimConfig::new(2_000, 10_000);
     config.max_num_seqs = 4;
     let requests: Vec<Request> = (0..400)
-        .map(|index| Request {
-            arrival_ns: index * gap_ns,
-            prompt_tokens: 100,
-            output_tokens: 50,
-            ..Request::default()
-        })
+        .map(|index| Request::new(100, 50).at_ns(index * gap_ns))
         .collect();
     let pool = |replicas| ServerPool {
         model: &model,
@@ -393,12 +376,10 @@ fn a_prompt_of_a_trace_is_found_in_the_caches_of_both_servers() {
     let model = Linear::mixed();
     let config = SimConfig::new(1_000, 100);
     let servers = servers(&model, [(config, 1), (config, 1)], Router::RoundRobin);
-    let request = |arrival_ns| Request {
-        arrival_ns,
-        prompt_tokens: 70,
-        output_tokens: 3,
-        content: Content::Listed { first: 1, count: 5 },
-        ..Request::default()
+    let request = |arrival_ns| {
+        Request::new(70, 3)
+            .at_ns(arrival_ns)
+            .with_content(Content::Listed { first: 1, count: 5 })
     };
     let requests = [request(0), request(1_000_000)];
     let hits = |ids: &[u64]| {

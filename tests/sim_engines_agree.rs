@@ -51,14 +51,11 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
         let arrive =
             |(gap_ns, prompt_tokens, output_tokens, cached_prompt_tokens, content, priority)| {
                 now_ns += gap_ns;
-                Request {
-                    arrival_ns: now_ns,
-                    prompt_tokens,
-                    output_tokens,
-                    cached_prompt_tokens,
-                    content,
-                    priority,
-                }
+                Request::new(prompt_tokens, output_tokens)
+                    .at_ns(now_ns)
+                    .with_cached_prompt_tokens(cached_prompt_tokens)
+                    .with_priority(priority)
+                    .with_content(content)
             };
         requests.into_iter().map(arrive).collect()
     })
@@ -166,12 +163,7 @@ proptest! {
 fn a_preemption_storm_is_the_same_storm() {
     // Forty requests that fit one by one and grow until there is room for three.
     let requests: Vec<Request> = (0..40)
-        .map(|index| Request {
-            arrival_ns: index * 100,
-            prompt_tokens: 20 + (index as u32 * 7) % 30,
-            output_tokens: 200,
-            ..Request::default()
-        })
+        .map(|index| Request::new(20 + (index as u32 * 7) % 30, 200).at_ns(index * 100))
         .collect();
     for scheduling in [Scheduling::Synchronous, Scheduling::OneStepAhead] {
         let mut config = SimConfig::new(280, 45);
@@ -184,11 +176,7 @@ fn a_preemption_storm_is_the_same_storm() {
 
 #[test]
 fn tokens_beyond_the_end_of_a_request_are_not_yielded() {
-    let request = Request {
-        prompt_tokens: 20,
-        output_tokens: 4,
-        ..Request::default()
-    };
+    let request = Request::new(20, 4);
     let mut config = SimConfig::new(280, 100);
     config.scheduling = Scheduling::Synchronous;
     config.speculation = Speculation::try_new(8, 1.0, 0).ok();
@@ -204,16 +192,14 @@ fn tokens_beyond_the_end_of_a_request_are_not_yielded() {
 
 #[test]
 fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
-    let turn = |arrival_ns, prompt_tokens, own| Request {
-        arrival_ns,
-        prompt_tokens,
-        output_tokens: 20,
-        content: Content::Texts {
-            prefix: 1,
-            prefix_tokens: 64,
-            own,
-        },
-        ..Request::default()
+    let turn = |arrival_ns, prompt_tokens, own| {
+        Request::new(prompt_tokens, 20)
+            .at_ns(arrival_ns)
+            .with_content(Content::Texts {
+                prefix: 1,
+                prefix_tokens: 64,
+                own,
+            })
     };
     let second_chunk = |blocks: u32, requests: &[Request]| {
         let mut config = SimConfig::new(280, blocks);
@@ -235,12 +221,7 @@ fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
     let others = [turn(0, 100, 5), turn(10_000_000, 150, 6)];
     assert_eq!(second_chunk(100, &others), (150 - 64, 64));
     // In between somebody needs 17 blocks; the beginning of a request is lost last.
-    let between = Request {
-        arrival_ns: 5_000_000,
-        prompt_tokens: 250,
-        output_tokens: 20,
-        ..Request::default()
-    };
+    let between = Request::new(250, 20).at_ns(5_000_000);
     let evicted = [turns[0], between, turns[1]];
     assert_eq!(second_chunk(18, &evicted), (150 - 16, 16));
     assert_eq!(second_chunk(17, &evicted), (150, 0));

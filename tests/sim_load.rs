@@ -70,20 +70,16 @@ fn a_load_is_what_an_independent_program_draws() {
         (248_199_333, 283, 69, 1, 5),
         (407_839_877, 1_196, 117, 0, 2),
     ];
-    let expected = expected.map(
-        |(arrival_ns, prompt_tokens, output_tokens, group, own)| Request {
-            arrival_ns,
-            prompt_tokens,
-            output_tokens,
-            cached_prompt_tokens: 0,
-            priority: 1,
-            content: Content::Texts {
+    let expected = expected.map(|(arrival_ns, prompt_tokens, output_tokens, group, own)| {
+        Request::new(prompt_tokens, output_tokens)
+            .at_ns(arrival_ns)
+            .with_priority(1)
+            .with_content(Content::Texts {
                 prefix: u64::MAX - group,
                 prefix_tokens: PREFIX_TOKENS,
                 own,
-            },
-        },
-    );
+            })
+    });
     assert!(load(chat(), 7).take(expected.len()).eq(expected));
 }
 

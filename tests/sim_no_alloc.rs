@@ -62,11 +62,7 @@ fn verified_drafts_allocate_nothing_more() {
     let model = model();
     let tally = Tally::new(&model);
     let decoding = |output_tokens| {
-        let request = Request {
-            prompt_tokens: 100,
-            output_tokens,
-            ..Request::default()
-        };
+        let request = Request::new(100, output_tokens);
         let requests = [request; 100];
         run(&tally, speculative(), &mut Listed::new(&requests), &mut ())
     };
@@ -85,11 +81,8 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
     let tally = Tally::new(&model);
     for scheduling in [Scheduling::OneStepAhead, Scheduling::Synchronous] {
         let decoding = |output_tokens: u32| {
-            let request = |index| Request {
-                arrival_ns: index,
-                prompt_tokens: 100 + index as u32,
-                output_tokens: output_tokens + 3 * index as u32,
-                ..Request::default()
+            let request = |index| {
+                Request::new(100 + index as u32, output_tokens + 3 * index as u32).at_ns(index)
             };
             let requests: Vec<Request> = (0..100).map(request).collect();
             let mut source = Listed::new(&requests);

@@ -106,12 +106,7 @@ fn an_hour_of_twice_the_rate_ends_and_is_told_from_one_of_half_the_rate() {
 
 /// Requests that come faster than a server with one slot serves them: one each millisecond.
 fn flood(requests: usize) -> impl Iterator<Item = Request> {
-    (0..requests as u64).map(|index| Request {
-        arrival_ns: 1_000_000 * index,
-        prompt_tokens: 100,
-        output_tokens: 2,
-        ..Request::default()
-    })
+    (0..requests as u64).map(|index| Request::new(100, 2).at_ns(1_000_000 * index))
 }
 
 /// A server with one slot.
@@ -200,12 +195,7 @@ fn a_full_queue_sends_requests_away_and_holds_no_memory_for_them() {
 fn a_year_of_requests_is_served_to_the_nanosecond() {
     const YEAR_NS: u64 = 365 * 86_400 * 1_000_000_000;
     // One every 315.36 s.
-    let request = |index| Request {
-        arrival_ns: YEAR_NS / 100_000 * index,
-        prompt_tokens: 10,
-        output_tokens: 2,
-        ..Request::default()
-    };
+    let request = |index| Request::new(10, 2).at_ns(YEAR_NS / 100_000 * index);
     let model = Linear::mixed();
     let requests: Vec<Request> = (0..=100_000).map(request).collect();
     let report = simulator(&model, SimConfig::new(300, 10)).run(&requests);
@@ -222,12 +212,7 @@ fn a_year_of_requests_is_served_to_the_nanosecond() {
 
 #[test]
 fn the_last_arrival_that_the_clock_can_tell_is_served_and_one_later_is_refused() {
-    let request = |arrival_ns| Request {
-        arrival_ns,
-        prompt_tokens: 10,
-        output_tokens: 2,
-        ..Request::default()
-    };
+    let request = |arrival_ns| Request::new(10, 2).at_ns(arrival_ns);
     let requests = [
         request(SimConfig::LAST_ARRIVAL_NS + 1),
         request(SimConfig::LAST_ARRIVAL_NS),

@@ -13,12 +13,7 @@ use sim_support::{Batch, Linear, simulator};
 use Scheduling::{OneStepAhead, Synchronous};
 
 fn request(arrival_ns: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
-    Request {
-        arrival_ns,
-        prompt_tokens,
-        output_tokens,
-        ..Request::default()
-    }
+    Request::new(prompt_tokens, output_tokens).at_ns(arrival_ns)
 }
 
 fn config(scheduling: Scheduling, budget: u32, kv_blocks: u32) -> SimConfig {
@@ -275,10 +270,7 @@ fn one_step_ahead_a_request_whose_last_token_is_on_its_way_loses_only_its_blocks
 fn a_prefix_hit_is_not_computed_and_takes_no_block() {
     let hit = |cached_prompt_tokens| {
         let model = Linear::mixed();
-        let request = Request {
-            cached_prompt_tokens,
-            ..request(0, 96, 1)
-        };
+        let request = request(0, 96, 1).with_cached_prompt_tokens(cached_prompt_tokens);
         let report = run(&model, config(Synchronous, 2_048, 100), &[request]);
         let batches = model.batches.borrow();
         let finish_ns = times(&report, 0).2;
@@ -296,10 +288,7 @@ fn a_prefix_hit_is_not_computed_and_takes_no_block() {
 
 #[test]
 fn a_prefix_hit_holds_again_after_a_preemption() {
-    let hit = Request {
-        cached_prompt_tokens: 32,
-        ..request(0, 40, 10)
-    };
+    let hit = request(0, 40, 10).with_cached_prompt_tokens(32);
     let model = Linear::mixed();
     let report = run(
         &model,

@@ -15,7 +15,7 @@ use rooflut::model::ModelSpec;
 use rooflut::step::{ModelError, StepOptions};
 use rooflut::table::sets;
 use support::made_up::{EMPTY, RAGGED};
-use support::models::{refused, spec};
+use support::models::{refused, spec, with};
 
 fn llama() -> ModelSpec {
     spec("llama-3.1-8b")
@@ -56,10 +56,7 @@ fn a_set_that_lacks_a_kernel_is_refused_by_name() {
 
 #[test]
 fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
-    let four_bit = ModelSpec {
-        weight_dtype: Dtype::Nvfp4,
-        ..llama()
-    };
+    let four_bit = with(llama(), |spec| spec.weight_dtype = Dtype::Nvfp4);
     let (error, _) = refused(&four_bit, &sets::H100, 1, StepOptions::default());
     assert!(matches!(
         error,
@@ -71,10 +68,7 @@ fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
             ..
         }
     ));
-    let blocks = ModelSpec {
-        weight_dtype: Dtype::Fp8Block,
-        ..llama()
-    };
+    let blocks = with(llama(), |spec| spec.weight_dtype = Dtype::Fp8Block);
     let (error, _) = refused(&blocks, &sets::H100, 1, StepOptions::default());
     assert!(matches!(
         error,
@@ -124,10 +118,7 @@ fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
          another set"
     );
     // 8-bit layers are there, but not the 16-bit lm_head that all models have.
-    let eight_bit = ModelSpec {
-        weight_dtype: Dtype::Fp8Block,
-        ..llama()
-    };
+    let eight_bit = with(llama(), |spec| spec.weight_dtype = Dtype::Fp8Block);
     let (error, _) = refused(&eight_bit, set, 1, StepOptions::default());
     assert!(matches!(
         error,
@@ -144,10 +135,9 @@ fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
             ..
         }
     ));
-    let mixtral = ModelSpec {
-        weight_dtype: Dtype::Fp8Block,
-        ..spec("mixtral-8x7b")
-    };
+    let mixtral = with(spec("mixtral-8x7b"), |spec| {
+        spec.weight_dtype = Dtype::Fp8Block
+    });
     let (error, _) = refused(&mixtral, set, 1, StepOptions::default());
     assert!(matches!(
         error,

@@ -9,11 +9,10 @@ mod support;
 
 use std::error::Error;
 
-use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec, SpecError};
+use rooflut::model::{ModelSpec, SpecError};
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, ModelError, StepBatch, StepOptions};
 use rooflut::table::sets;
-use support::models::{self, moe, refused, try_new};
+use support::models::{self, dense, moe, refused, try_new, with};
 
 fn llama() -> ModelSpec {
     models::spec("llama-3.1-8b")
@@ -51,7 +50,7 @@ fn a_zero_dimension_is_named() {
     zero(|m| m.head_dim = 0, "head_dim");
     zero(|m| m.vocab = 0, "vocab");
     zero(|m| m.max_model_len = 0, "max_model_len");
-    zero(|m| m.ffn = Ffn::Dense { intermediate: 0 }, "intermediate");
+    zero(|m| m.ffn = dense(0), "intermediate");
     zero(|m| m.ffn = moe(0, 1, 64, 0), "experts");
     zero(|m| m.ffn = moe(8, 0, 64, 0), "top_k");
     zero(|m| m.ffn = moe(8, 2, 0, 0), "intermediate");
@@ -78,15 +77,7 @@ fn a_dimension_beyond_any_model_is_named_with_its_limit() {
     too_large(|m| m.kv_heads = u32::MAX, "kv_heads", 1 << 12);
     too_large(|m| m.head_dim = u32::MAX, "head_dim", 1 << 12);
     too_large(|m| m.vocab = u32::MAX, "vocab", 1 << 24);
-    too_large(
-        |m| {
-            m.ffn = Ffn::Dense {
-                intermediate: u32::MAX,
-            }
-        },
-        "intermediate",
-        1 << 18,
-    );
+    too_large(|m| m.ffn = dense(u32::MAX), "intermediate", 1 << 18);
     too_large(|m| m.ffn = moe(u32::MAX, 1, 64, 0), "experts", 1 << 12);
     too_large(|m| m.ffn = moe(8, u32::MAX, 64, 0), "top_k", 1 << 12);
     too_large(|m| m.ffn = moe(8, 2, u32::MAX, 0), "intermediate", 1 << 18);
@@ -99,24 +90,20 @@ fn a_dimension_beyond_any_model_is_named_with_its_limit() {
 
 #[test]
 fn the_largest_model_that_passes_the_check_can_be_stepped() {
-    let largest = ModelSpec {
-        hidden: 1 << 18,
-        layers: 1 << 12,
-        q_heads: 1 << 12,
-        kv_heads: 1 << 12,
-        head_dim: 1 << 12,
-        vocab: 1 << 24,
-        ffn: Ffn::Dense {
-            intermediate: 1 << 18,
-        },
-        weight_dtype: Dtype::Bf16,
-        tied_embeddings: false,
-        max_model_len: u32::MAX,
-    };
-    let experts = ModelSpec {
-        ffn: moe(1 << 12, 1 << 12, 1 << 18, 1 << 18),
-        ..largest
-    };
+    let largest = ModelSpec::builder()
+        .hidden(1 << 18)
+        .layers(1 << 12)
+        .q_heads(1 << 12)
+        .kv_heads(1 << 12)
+        .head_dim(1 << 12)
+        .vocab(1 << 24)
+        .intermediate(1 << 18)
+        .max_model_len(u32::MAX)
+        .build()
+        .unwrap();
+    let experts = with(largest, |spec| {
+        spec.ffn = moe(1 << 12, 1 << 12, 1 << 18, 1 << 18)
+    });
     for spec in [largest, experts] {
         assert!(spec.weight_params() < u64::MAX);
         let model = try_new(&spec, &sets::H100, 1, StepOptions::default()).unwrap();
@@ -134,10 +121,7 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
 
 #[test]
 fn heads_that_do_not_divide_are_named() {
-    let uneven = ModelSpec {
-        kv_heads: 5,
-        ..llama()
-    };
+    let uneven = with(llama(), |spec| spec.kv_heads = 5);
     assert_eq!(
         message(&uneven, 1),
         "model: q_heads: expected a multiple of kv_heads (5), found 32"
@@ -151,11 +135,10 @@ fn heads_that_do_not_divide_are_named() {
         message(&models::spec("qwen2.5-7b"), 7),
         "model: tp: expected a multiple of kv_heads (4), found 7"
     );
-    let six = ModelSpec {
-        q_heads: 24,
-        kv_heads: 6,
-        ..llama()
-    };
+    let six = with(llama(), |spec| {
+        spec.q_heads = 24;
+        spec.kv_heads = 6;
+    });
     assert_eq!(
         message(&six, 4),
         "model: kv_heads: expected a multiple of tp (4), found 6"
@@ -164,28 +147,17 @@ fn heads_that_do_not_divide_are_named() {
 
 #[test]
 fn ffns_that_do_not_divide_are_named() {
-    let dense = ModelSpec {
-        ffn: Ffn::Dense {
-            intermediate: 14_337,
-        },
-        ..llama()
-    };
+    let dense = with(llama(), |spec| spec.ffn = dense(14_337));
     assert_eq!(
         message(&dense, 2),
         "model: intermediate: expected a multiple of tp (2), found 14337"
     );
-    let experts = ModelSpec {
-        ffn: moe(8, 2, 769, 0),
-        ..llama()
-    };
+    let experts = with(llama(), |spec| spec.ffn = moe(8, 2, 769, 0));
     assert_eq!(
         message(&experts, 2),
         "model: intermediate: expected a multiple of tp (2), found 769"
     );
-    let shared = ModelSpec {
-        ffn: moe(8, 2, 768, 769),
-        ..llama()
-    };
+    let shared = with(llama(), |spec| spec.ffn = moe(8, 2, 768, 769));
     assert_eq!(
         message(&shared, 2),
         "model: shared_intermediate: expected a multiple of tp (2), found 769"
@@ -194,17 +166,11 @@ fn ffns_that_do_not_divide_are_named() {
 
 #[test]
 fn more_experts_per_token_than_experts_are_refused() {
-    let model = ModelSpec {
-        ffn: moe(4, 5, 768, 0),
-        ..llama()
-    };
+    let model = with(llama(), |spec| spec.ffn = moe(4, 5, 768, 0));
     assert_eq!(
         message(&model, 1),
         "model: top_k: expected at most the 4 experts, found 5"
     );
-    let all = ModelSpec {
-        ffn: moe(4, 4, 768, 0),
-        ..llama()
-    };
+    let all = with(llama(), |spec| spec.ffn = moe(4, 4, 768, 0));
     assert!(try_new(&all, &sets::H100, 1, StepOptions::default()).is_ok());
 }

@@ -7,12 +7,11 @@
 
 mod support;
 
-use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec};
+use rooflut::model::ModelSpec;
 use rooflut::step::{LatencyModel, ModelError, Part, StepOptions, TimeSource, TimeSources};
 use rooflut::table::{Class, Strictness, sets};
 use support::apart;
-use support::models::{self, moe, refused, try_new};
+use support::models::{self, dense, moe, refused, try_new, with};
 use support::steps::Batch;
 use support::tolerances::ROUNDING;
 
@@ -23,30 +22,26 @@ fn strictly(worst: Class) -> StepOptions {
 /// Made up so that every kernel of one rank of six was measured or lies inside the rectangle, but an
 /// all-reduce of six was not.
 fn six_ranks() -> ModelSpec {
-    ModelSpec {
-        hidden: 4096,
-        layers: 2,
-        q_heads: 24,
-        kv_heads: 6,
-        head_dim: 128,
-        vocab: 6 * 4096,
-        ffn: Ffn::Dense {
-            intermediate: 6 * 2048,
-        },
-        weight_dtype: Dtype::Bf16,
-        tied_embeddings: false,
-        max_model_len: 4096,
-    }
+    ModelSpec::builder()
+        .hidden(4096)
+        .layers(2)
+        .q_heads(24)
+        .kv_heads(6)
+        .head_dim(128)
+        .vocab(6 * 4096)
+        .intermediate(6 * 2048)
+        .max_model_len(4096)
+        .build()
+        .unwrap()
 }
 
 /// Made up so that every kernel on one GPU was measured or lies inside the rectangle.
 fn all_known() -> ModelSpec {
-    ModelSpec {
-        q_heads: 32,
-        kv_heads: 8,
-        ffn: Ffn::Dense { intermediate: 2048 },
-        ..six_ranks()
-    }
+    with(six_ranks(), |spec| {
+        spec.q_heads = 32;
+        spec.kv_heads = 8;
+        spec.ffn = dense(2048);
+    })
 }
 
 #[test]
@@ -70,16 +65,12 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
     refusal(&known, 1, Measured, "qkv", Smoothed);
     refusal(&known, 1, Interpolated, "qkv", Smoothed);
     // 20 query heads were measured in neither table, 16 and 16 in prefill only.
-    let unseen_heads = ModelSpec {
-        q_heads: 24,
-        ..known
-    };
+    let unseen_heads = with(known, |spec| spec.q_heads = 24);
     refusal(&unseen_heads, 1, Smoothed, "prefill_attention", Transferred);
-    let multi_head = ModelSpec {
-        q_heads: 16,
-        kv_heads: 16,
-        ..known
-    };
+    let multi_head = with(known, |spec| {
+        spec.q_heads = 16;
+        spec.kv_heads = 16;
+    });
     refusal(&multi_head, 1, Smoothed, "decode_attention", Transferred);
     refusal(&six_ranks(), 6, Smoothed, "all_reduce", Transferred);
     for (spec, tp) in [(known, 1), (multi_head, 1), (six_ranks(), 6)] {
@@ -89,10 +80,7 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
 
 #[test]
 fn strictness_does_not_judge_experts_whose_time_is_fitted() {
-    let unseen_experts = ModelSpec {
-        ffn: moe(1024, 8, 768, 0),
-        ..all_known()
-    };
+    let unseen_experts = with(all_known(), |spec| spec.ffn = moe(1024, 8, 768, 0));
     let model = try_new(&unseen_experts, &sets::H100, 1, strictly(Class::Smoothed)).unwrap();
     let time = model.step_time(&Batch::decoding(64, 4096).as_step());
     let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();

@@ -56,10 +56,6 @@ pub fn serve<M: LatencyModel>(
 
 /// Requests that come all at once and are all alike.
 pub fn alike(requests: usize, prompt_tokens: u32, output_tokens: u32) -> Vec<Request> {
-    let request = Request {
-        prompt_tokens,
-        output_tokens,
-        ..Request::default()
-    };
+    let request = Request::new(prompt_tokens, output_tokens);
     vec![request; requests]
 }

@@ -1,7 +1,8 @@
 //! The dimensions of a model from a Hugging Face `config.json`.
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec};
+use rooflut::model::{ModelSpec, ModelSpecBuilder};
+use rooflut::step::compat::CompatSpec;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -16,6 +17,8 @@ use crate::quantization::{Formats, QuantizationConfig};
 pub(crate) struct ConfigModel {
     /// The dimensions. Where there is a window, the longest sequence is that.
     pub(crate) spec: ModelSpec,
+    /// The same for the predecessors' models.
+    pub(crate) compat: CompatSpec,
     /// What confines attention.
     pub(crate) window: Option<Window>,
     /// What the file calls the dimensions.
@@ -100,12 +103,16 @@ pub(crate) fn read(text: &str) -> Result<ConfigModel, ConfigError> {
         }
     }
     config.refuse_unsupported()?;
-    let spec = config.spec()?;
     let keys = config.keys();
-    let checked = spec.check();
-    checked.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    let built = config.spec()?.build();
+    let spec = built.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    let compat = CompatSpec::from(&spec);
     Ok(ConfigModel {
         spec,
+        compat: match config.moe_intermediate_size.and(config.intermediate_size) {
+            Some(size) => compat.with_dense_intermediate(size),
+            None => compat,
+        },
         window: config.window(),
         keys,
     })
@@ -158,7 +165,7 @@ impl Config {
         }
     }
 
-    fn spec(&self) -> Result<ModelSpec, ConfigError> {
+    fn spec(&self) -> Result<ModelSpecBuilder, ConfigError> {
         let hidden = required("hidden_size", self.hidden_size)?;
         let q_heads = required("num_attention_heads", self.num_attention_heads)?;
         let per_head = hidden.checked_div(q_heads).unwrap_or(0);
@@ -170,18 +177,17 @@ impl Config {
             field: QUANTIZATION,
             what,
         })?;
-        Ok(ModelSpec {
-            hidden,
-            layers: required("num_hidden_layers", self.num_hidden_layers)?,
-            q_heads,
-            kv_heads: self.num_key_value_heads.unwrap_or(q_heads),
-            head_dim: self.head_dim.unwrap_or(per_head),
-            vocab: required("vocab_size", self.vocab_size)?,
-            ffn: self.ffn(formats.experts)?,
-            weight_dtype: formats.attention,
-            tied_embeddings: self.tie_word_embeddings.unwrap_or(false),
-            max_model_len: self.max_model_len()?,
-        })
+        let model = ModelSpec::builder()
+            .hidden(hidden)
+            .layers(required("num_hidden_layers", self.num_hidden_layers)?)
+            .q_heads(q_heads)
+            .kv_heads(self.num_key_value_heads.unwrap_or(q_heads))
+            .head_dim(self.head_dim.unwrap_or(per_head))
+            .vocab(required("vocab_size", self.vocab_size)?)
+            .weight_dtype(formats.attention)
+            .tied_embeddings(self.tie_word_embeddings.unwrap_or(false))
+            .max_model_len(self.max_model_len()?);
+        self.with_ffn(model, formats.experts)
     }
 
     /// The experts, where there are several, under one of their names.
@@ -221,10 +227,14 @@ impl Config {
         }
     }
 
-    fn ffn(&self, expert_dtype: Dtype) -> Result<Ffn, ConfigError> {
+    fn with_ffn(
+        &self,
+        model: ModelSpecBuilder,
+        expert_dtype: Dtype,
+    ) -> Result<ModelSpecBuilder, ConfigError> {
         let Some((_, experts)) = self.experts() else {
             let intermediate = required("intermediate_size", self.intermediate_size)?;
-            return Ok(Ffn::Dense { intermediate });
+            return Ok(model.intermediate(intermediate));
         };
         let intermediate = match self.moe_intermediate_size {
             Some(intermediate) => intermediate,
@@ -238,14 +248,12 @@ impl Config {
                 (None, None) if self.is_llama_4() => intermediate,
                 (None, None) => 0,
             };
-        Ok(Ffn::Moe {
-            experts,
-            top_k: required(TOP_K, self.num_experts_per_tok)?,
-            intermediate,
-            shared_intermediate,
-            dense_intermediate: self.moe_intermediate_size.and(self.intermediate_size),
-            expert_dtype,
-        })
+        Ok(model
+            .experts(experts)
+            .top_k(required(TOP_K, self.num_experts_per_tok)?)
+            .intermediate(intermediate)
+            .shared_intermediate(shared_intermediate)
+            .expert_dtype(expert_dtype))
     }
 
     fn is_llama_4(&self) -> bool {
@@ -316,14 +324,7 @@ mod tests {
                 r#""{name}": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768,
                 "decoder_sparse_step": 1, "mlp_only_layers": []"#
             );
-            let expected = Ffn::Moe {
-                experts: 128,
-                top_k: 8,
-                intermediate: 768,
-                shared_intermediate: 0,
-                dense_intermediate: Some(14_336),
-                expert_dtype: Dtype::Bf16,
-            };
+            let expected = rooflut::model::find("qwen3-30b-a3b").unwrap().spec.ffn;
             assert_eq!(with(&fields).unwrap().ffn, expected, "{name}");
         }
     }

@@ -5,6 +5,7 @@ use std::{fmt, fs};
 
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, CATALOG, Ffn, ModelSpec};
+use rooflut::step::compat::CompatSpec;
 use serde::Serialize;
 
 use crate::config_json::{self, Window};
@@ -18,6 +19,8 @@ pub(crate) struct NamedModel {
     pub(crate) name: String,
     /// Its dimensions.
     pub(crate) spec: ModelSpec,
+    /// The same for the predecessors' models.
+    pub(crate) compat: CompatSpec,
     /// The format that was asked for in the place of its own.
     pub(crate) dtype: Option<Dtype>,
     /// What confines its attention, which is not modelled.
@@ -77,6 +80,7 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         return Ok(NamedModel {
             name: entry.name.to_owned(),
             spec: entry.spec,
+            compat: entry.into(),
             dtype: None,
             window: None,
             keys: None,
@@ -97,6 +101,7 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
     Ok(NamedModel {
         name: name.to_owned(),
         spec: config.spec,
+        compat: config.compat,
         dtype: None,
         window: config.window,
         keys: Some(config.keys),

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
 
 fn ffn(spec: &ModelSpec) -> String {
     match spec.ffn {
-        Ffn::Dense { intermediate } => intermediate.to_string(),
+        Ffn::Dense { intermediate, .. } => intermediate.to_string(),
         Ffn::Moe {
             experts,
             top_k,
@@ -109,7 +109,7 @@ impl ModelJson {
             weight_dtype: spec.weight_dtype.name(),
             tied_embeddings: spec.tied_embeddings,
             ffn: match spec.ffn {
-                Ffn::Dense { intermediate } => FfnJson::Dense { intermediate },
+                Ffn::Dense { intermediate, .. } => FfnJson::Dense { intermediate },
                 Ffn::Moe {
                     experts,
                     top_k,

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use rooflut::sim::{Observer, Outcome, RequestRecord, StepRecord};
+use rooflut::sim::{Observer, RequestRecord, StepRecord};
 
 use crate::error::Error;
 use crate::pending_file::PendingFile;
@@ -150,12 +150,9 @@ impl Observer for Perfetto {
             replica,
             place,
         };
-        let timing = match &record.outcome {
-            Outcome::Completed(timing) => timing,
-            Outcome::Rejected(_) => {
-                let (of, args) = (of("request", self.router), Args::request(place, record));
-                return self.write(&Event::instant(of, "rejected", arrival_ns, args));
-            }
+        let Some(timing) = record.timing() else {
+            let (of, args) = (of("request", self.router), Args::request(place, record));
+            return self.write(&Event::instant(of, "rejected", arrival_ns, args));
         };
         let (at_engine, queued) = (
             ("API server", timing.at_engine_ns),

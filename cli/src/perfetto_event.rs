@@ -173,8 +173,8 @@ impl Args<'static> {
             output_tokens: request.output_tokens,
             preemptions: record.timing().map_or(0, |timing| timing.preemptions),
             reason: match &record.outcome {
-                Outcome::Completed(_) => None,
                 Outcome::Rejected(reason) => Some(reason_name(reason)),
+                _ => None,
             },
         }
     }

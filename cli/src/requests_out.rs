@@ -86,6 +86,7 @@ fn handed_over(handover: &Handover) -> String {
         prefilled_ns,
         delivered_ns,
         scheduled_ns,
+        ..
     } = *handover;
     let transfer = clock_ms(delivered_ns.saturating_sub(prefilled_ns));
     let queue = clock_ms(scheduled_ns.saturating_sub(delivered_ns));
@@ -106,6 +107,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed(_) => "completed",
         Outcome::Rejected(reason) => reason_name(reason),
+        _ => "other",
     }
 }
 
@@ -135,10 +137,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("requests.csv");
         let mut rows = RequestsOut::new(PendingFile::create(&path, &[]).unwrap());
-        let record = RequestRecord {
-            request: Request::default(),
-            outcome: Outcome::Rejected(Rejection::EmptyPrompt),
-        };
+        let outcome = Outcome::Rejected(Rejection::EmptyPrompt);
+        let record = RequestRecord::new(Request::default(), outcome);
         // They leave in pairs, the later one first; the last one never does.
         for pair in 0..500 {
             rows.left(2 * pair + 1, &record);

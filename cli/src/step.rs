@@ -50,7 +50,7 @@ fn ask(
     batch: &StepBatch<'_>,
 ) -> Result<Answer, Error> {
     let Placement { set, tp, .. } = *placement;
-    let spec = &placement.model.spec;
+    let spec = placement.model.compat;
     let compat = match model {
         LatencyModelName::Roofline => {
             return Ok(placement

@@ -130,6 +130,7 @@ fn soft(error: f64) -> f64 {
 
 /// The dimensions that a model shares with others of its family.
 fn family(model: &str) -> Option<ModelSpec> {
-    let spec = model::find(model)?.spec;
-    Some(ModelSpec { vocab: 0, ..spec })
+    let mut spec = model::find(model)?.spec;
+    spec.vocab = 0;
+    Some(spec)
 }

@@ -5,6 +5,7 @@ use crate::hardware::Dtype;
 
 /// A model known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CatalogEntry {
     /// Short name: `llama-3.1-8b`.
     pub name: &'static str,
@@ -63,7 +64,6 @@ const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> Mo
         top_k,
         intermediate,
         shared_intermediate: 0,
-        dense_intermediate: None,
         expert_dtype: Dtype::Bf16,
     };
     ModelSpec { ffn, ..base }
@@ -178,17 +178,12 @@ pub static CATALOG: [CatalogEntry; 16] = [
     CatalogEntry {
         name: "qwen3-30b-a3b",
         aliases: &["Qwen/Qwen3-30B-A3B"],
-        spec: ModelSpec {
-            ffn: Ffn::Moe {
-                experts: 128,
-                top_k: 8,
-                intermediate: 768,
-                shared_intermediate: 0,
-                dense_intermediate: Some(6144),
-                expert_dtype: Dtype::Bf16,
-            },
-            ..dense([2048, 48, 32, 4, 128], 6144, 151_936, 40_960)
-        },
+        spec: moe(
+            dense([2048, 48, 32, 4, 128], 6144, 151_936, 40_960),
+            128,
+            8,
+            768,
+        ),
     },
     CatalogEntry {
         name: "llama-4-scout-17b-16e-fp8-dynamic",
@@ -203,7 +198,6 @@ pub static CATALOG: [CatalogEntry; 16] = [
                 top_k: 1,
                 intermediate: 8192,
                 shared_intermediate: 8192,
-                dense_intermediate: None,
                 expert_dtype: Dtype::Fp8,
             },
             ..dense([5120, 48, 40, 8, 128], 8192, 202_048, 262_144)

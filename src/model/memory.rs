@@ -69,6 +69,7 @@ impl MemoryLimits {
 
 /// Where the memory of one rank goes, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct MemoryPlan {
     /// What the engine may use.
     pub usable_bytes: f64,

@@ -1,26 +1,24 @@
 //! The dimensions of a transformer, checked.
 
-use super::SpecError;
+use super::{ModelSpecBuilder, SpecError};
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer whose layers are all alike.
 ///
-/// Fields are public to be filled in; [`ModelSpec::check`] (which every constructor that takes a
-/// `ModelSpec` calls) refuses what cannot be.
+/// [`ModelSpec::builder`] makes one and checks it. Fields are public and may be changed afterwards;
+/// every constructor that takes a `ModelSpec` calls [`ModelSpec::check`] again.
 ///
 /// ```
-/// use rooflut::model::{Ffn, ModelSpec};
-/// use rooflut::hardware::Dtype;
-/// let llama_3_1_8b = ModelSpec {
-///     hidden: 4096, layers: 32, q_heads: 32, kv_heads: 8, head_dim: 128, vocab: 128_256,
-///     ffn: Ffn::Dense { intermediate: 14_336 }, weight_dtype: Dtype::Bf16,
-///     tied_embeddings: false, max_model_len: 131_072,
-/// };
-/// llama_3_1_8b.check()?;
+/// use rooflut::model::ModelSpec;
+/// let llama_3_1_8b = ModelSpec::builder()
+///     .hidden(4096).layers(32).q_heads(32).kv_heads(8).head_dim(128).intermediate(14_336)
+///     .vocab(128_256).max_model_len(131_072)
+///     .build()?;
 /// assert_eq!(llama_3_1_8b.weight_params() / 1_000_000, 8_030);
 /// # Ok::<(), rooflut::model::SpecError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct ModelSpec {
     /// Hidden size.
     pub hidden: u32,
@@ -45,15 +43,17 @@ pub struct ModelSpec {
 }
 
 /// The feed-forward part of a layer; all are gated (gate, up and down projection).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ffn {
     /// One FFN for all tokens.
+    #[non_exhaustive]
     Dense {
         /// Intermediate size.
         intermediate: u32,
     },
     /// A router and experts.
+    #[non_exhaustive]
     Moe {
         /// Experts.
         experts: u32,
@@ -63,10 +63,6 @@ pub enum Ffn {
         intermediate: u32,
         /// Intermediate size of the expert that every token visits, 0 if there is none.
         shared_intermediate: u32,
-        /// `intermediate_size` of a `config.json` that gives the experts' size beside it, as
-        /// `moe_intermediate_size`; `None` where the experts are `intermediate_size` wide. No layer
-        /// has this size: only the predecessors' models, which know no experts, use it.
-        dense_intermediate: Option<u32>,
         /// Format of the experts' weights (shared one included).
         expert_dtype: Dtype,
     },
@@ -81,6 +77,11 @@ const MAX_COUNT: u32 = 1 << 12;
 const MAX_VOCAB: u32 = 1 << 24;
 
 impl ModelSpec {
+    /// Returns a builder with no dimensions yet, 16-bit weights and embeddings of its own.
+    pub const fn builder() -> ModelSpecBuilder {
+        ModelSpecBuilder::NEW
+    }
+
     /// Checks the dimensions by themselves.
     ///
     /// # Errors

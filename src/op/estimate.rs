@@ -8,6 +8,7 @@ use crate::units::{Mfu, Seconds};
 
 /// The time of a kernel as the tables know it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// How long it takes.
     pub time: Seconds,
@@ -78,6 +79,7 @@ impl fmt::Display for TimeSource {
 
 /// The resource that sets the pace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Binding {
     /// Matrix math.
     Compute,

@@ -25,7 +25,7 @@ use crate::sim::{Observer, StepRecord};
 /// #     }
 /// # }
 /// # let model = Steady; // 10 ms a step
-/// let request = Request { prompt_tokens: 512, output_tokens: 128, ..Request::default() };
+/// let request = Request::new(512, 128);
 /// let mut sizes = BatchSizes::new();
 /// let server = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;
 /// server.run_source(&mut Listed::new(&[request; 3]), &mut sizes);

@@ -35,7 +35,7 @@ const TURNS_PER_REPORT: u64 = 1 << 10;
 /// #         time
 /// #     }
 /// # }
-/// let requests = [Request { prompt_tokens: 512, output_tokens: 128, ..Request::default() }; 10];
+/// let requests = [Request::new(512, 128); 10];
 /// let cluster = Cluster::try_new(Linear, SimConfig::new(8_192, 1_000), 4, Router::RoundRobin)?;
 /// assert_eq!(cluster.serve(&mut Listed::new(&requests), &mut ()).completed, 10);
 /// # Ok::<(), rooflut::sim::SimError>(())

@@ -25,12 +25,7 @@
 //!
 //! let requests: Vec<Request> = Arrivals::try_poisson(4.0, 42)?
 //!     .take(100)
-//!     .map(|arrival_ns| Request {
-//!         arrival_ns,
-//!         prompt_tokens: 512,
-//!         output_tokens: 128,
-//!         ..Request::default()
-//!     })
+//!     .map(|arrival_ns| Request::new(512, 128).at_ns(arrival_ns))
 //!     .collect();
 //!
 //! let config = SimConfig::new(8_192, 27_000); // longest request, KV blocks

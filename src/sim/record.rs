@@ -1,19 +1,21 @@
-//! What became of each request.
+//! Records of requests: whether they were served, and when.
 
 use crate::sim::{Rejection, Request};
 use crate::units::Seconds;
 
-/// A request and what became of it.
+/// A request and its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RequestRecord {
     /// The request as it was given.
     pub request: Request,
-    /// What became of it.
+    /// Whether it was served, and when.
     pub outcome: Outcome,
 }
 
-/// What became of a request.
+/// Whether a request was served, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Outcome {
     /// It was served in full.
     Completed(Timing),
@@ -23,6 +25,7 @@ pub enum Outcome {
 
 /// When things happened to a request, in nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Timing {
     /// When the engine saw it, after the API server.
     pub at_engine_ns: u64,
@@ -42,6 +45,7 @@ pub struct Timing {
 
 /// How a request went from a prefill to a decode server; nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Handover {
     /// The replica that computed its prompt.
     pub prefill_replica: u32,
@@ -54,6 +58,11 @@ pub struct Handover {
 }
 
 impl RequestRecord {
+    /// The record of `request`.
+    pub const fn new(request: Request, outcome: Outcome) -> RequestRecord {
+        RequestRecord { request, outcome }
+    }
+
     /// When things happened, if it was served.
     pub fn timing(&self) -> Option<&Timing> {
         match &self.outcome {

@@ -1,15 +1,16 @@
-//! What a client asks for.
+//! A request: its arrival, its lengths and its content.
 
 /// A request: when it arrives and how long it is.
 ///
 /// ```
 /// use rooflut::sim::Request;
-/// let request = Request { prompt_tokens: 512, output_tokens: 128, ..Request::default() };
+/// let request = Request::new(512, 128).at_ns(2_000_000).with_priority(1);
 /// assert_eq!(request.tokens(), 640);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub struct Request {
-    /// When it reaches the engine, in nanoseconds from the start of the simulation.
+    /// Arrival, in nanoseconds from the start of the simulation.
     pub arrival_ns: u64,
     /// Tokens of the prompt.
     pub prompt_tokens: u32,
@@ -26,10 +27,11 @@ pub struct Request {
     pub content: Content,
 }
 
-/// What the tokens of a request are, as far as other requests have the same.
+/// Identity of a request's tokens, which tells requests with equal prefixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Content {
-    /// Nothing that another request has.
+    /// Tokens that no other request has.
     #[default]
     Unique,
     /// The first tokens of one text, then those of another.
@@ -52,6 +54,29 @@ pub enum Content {
 }
 
 impl Request {
+    /// A request of `prompt_tokens` and `output_tokens` that arrives at the start of the simulation.
+    pub const fn new(prompt_tokens: u32, output_tokens: u32) -> Request {
+        Request {
+            arrival_ns: 0,
+            prompt_tokens,
+            output_tokens,
+            cached_prompt_tokens: 0,
+            priority: 0,
+            content: Content::Unique,
+        }
+    }
+
+    crate::setters! {
+        /// The same request with another arrival, in nanoseconds from the start of the simulation.
+        at_ns(arrival_ns: u64);
+        /// The same request with leading prompt tokens that the prefix cache holds.
+        with_cached_prompt_tokens(cached_prompt_tokens: u32);
+        /// The same request with another class of priority.
+        with_priority(priority: u32);
+        /// The same request with content that others may share.
+        with_content(content: Content);
+    }
+
     /// Tokens of the prompt and of the output.
     pub fn tokens(&self) -> u64 {
         u64::from(self.prompt_tokens) + u64::from(self.output_tokens)

@@ -32,7 +32,7 @@ use crate::sim::{Observer, Stats, StepRecord};
 /// #     }
 /// # }
 /// # let model = Steady; // 10 ms a step
-/// let request = Request { prompt_tokens: 512, output_tokens: 128, ..Request::default() };
+/// let request = Request::new(512, 128);
 /// let mut gaps = TokenGaps::new();
 /// let requests = [request];
 /// let server = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;

@@ -122,6 +122,7 @@ impl fmt::Display for Part {
 
 /// One part of a step, over all layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PartTime {
     /// Which part.
     pub part: Part,

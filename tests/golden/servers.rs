@@ -163,12 +163,7 @@ impl Server {
 
     fn requests(&self) -> Vec<Request> {
         let arrivals = Arrivals::try_constant(self.requests_per_s.into()).expect("a rate");
-        let request = |arrival_ns| Request {
-            arrival_ns,
-            prompt_tokens: PROMPT_TOKENS,
-            output_tokens: OUTPUT_TOKENS,
-            ..Request::default()
-        };
+        let request = |arrival_ns| Request::new(PROMPT_TOKENS, OUTPUT_TOKENS).at_ns(arrival_ns);
         arrivals.take(REQUESTS).map(request).collect()
     }
 }

@@ -27,7 +27,6 @@ pub(crate) const LISTED_TOKENS: u32 = 24;
 /// The tokens of request `place` up to `end`.
 pub(crate) fn tokens(request: &Request, place: usize, listed: &[u64], end: u32) -> Tokens {
     let token = |at: u32| match request.content {
-        Content::Unique => Token::Unique(place, at),
         Content::Texts {
             prefix,
             prefix_tokens,
@@ -45,6 +44,7 @@ pub(crate) fn tokens(request: &Request, place: usize, listed: &[u64], end: u32) 
                 _ => Token::Unique(place, at),
             }
         }
+        _ => Token::Unique(place, at),
     };
     Tokens((0..end).map(token).collect())
 }

@@ -164,7 +164,7 @@ impl Run {
     fn timing(&mut self, index: usize) -> &mut Timing {
         match &mut self.outcomes[index] {
             Outcome::Completed(timing) => timing,
-            rejected @ Outcome::Rejected(_) => panic!("{rejected:?}"),
+            rejected => panic!("{rejected:?}"),
         }
     }
 

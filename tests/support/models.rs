@@ -77,12 +77,38 @@ pub(crate) fn refused(
 
 /// An FFN of 16-bit experts.
 pub(crate) fn moe(experts: u32, top_k: u32, intermediate: u32, shared_intermediate: u32) -> Ffn {
-    Ffn::Moe {
-        experts,
-        top_k,
-        intermediate,
-        shared_intermediate,
-        dense_intermediate: None,
-        expert_dtype: Dtype::Bf16,
-    }
+    let mut ffn = spec("mixtral-8x7b").ffn;
+    let Ffn::Moe {
+        experts: to_experts,
+        top_k: to_top_k,
+        intermediate: to_intermediate,
+        shared_intermediate: to_shared,
+        ..
+    } = &mut ffn
+    else {
+        panic!("{ffn:?}")
+    };
+    (*to_experts, *to_top_k) = (experts, top_k);
+    (*to_intermediate, *to_shared) = (intermediate, shared_intermediate);
+    ffn
+}
+
+/// A dense FFN.
+pub(crate) fn dense(intermediate: u32) -> Ffn {
+    let mut ffn = spec("llama-3.1-8b").ffn;
+    let Ffn::Dense {
+        intermediate: to_intermediate,
+        ..
+    } = &mut ffn
+    else {
+        panic!("{ffn:?}")
+    };
+    *to_intermediate = intermediate;
+    ffn
+}
+
+/// A model with some dimensions changed.
+pub(crate) fn with(mut spec: ModelSpec, change: impl FnOnce(&mut ModelSpec)) -> ModelSpec {
+    change(&mut spec);
+    spec
 }

@@ -49,7 +49,7 @@ pub(crate) fn named(name: &str, tp: u32) -> Sharded {
 
 fn divides(spec: &ModelSpec, tp: u32) -> bool {
     let ffn = match spec.ffn {
-        Ffn::Dense { intermediate } => intermediate.is_multiple_of(tp),
+        Ffn::Dense { intermediate, .. } => intermediate.is_multiple_of(tp),
         Ffn::Moe {
             intermediate,
             shared_intermediate,
@@ -172,7 +172,7 @@ impl Sharded {
         );
         call(Part::OProj, weight_dtype, q_width, hidden, m, layers);
         let (dense, dtype) = match self.spec.ffn {
-            Ffn::Dense { intermediate } => (intermediate, weight_dtype),
+            Ffn::Dense { intermediate, .. } => (intermediate, weight_dtype),
             Ffn::Moe {
                 experts,
                 shared_intermediate,
@@ -242,7 +242,7 @@ impl Sharded {
         );
         // Routed experts activate inside of their kernel.
         let activated = match self.spec.ffn {
-            Ffn::Dense { intermediate } => intermediate,
+            Ffn::Dense { intermediate, .. } => intermediate,
             Ffn::Moe {
                 shared_intermediate,
                 ..

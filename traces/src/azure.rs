@@ -33,12 +33,13 @@ impl Columns for AzureColumns {
     }
 
     fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
-        Ok(Entry::Request(Request {
-            arrival_ns: unix_ns("TIMESTAMP", row.cell(self.timestamp))?,
-            prompt_tokens: tokens("ContextTokens", row.cell(self.context_tokens))?,
-            output_tokens: tokens("GeneratedTokens", row.cell(self.generated_tokens))?,
-            ..Request::default()
-        }))
+        Ok(Entry::Request(
+            Request::new(
+                tokens("ContextTokens", row.cell(self.context_tokens))?,
+                tokens("GeneratedTokens", row.cell(self.generated_tokens))?,
+            )
+            .at_ns(unix_ns("TIMESTAMP", row.cell(self.timestamp))?),
+        ))
     }
 }
 

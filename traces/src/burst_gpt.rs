@@ -26,12 +26,15 @@ impl Columns for BurstGptColumns {
     }
 
     fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
-        let request = Request {
-            arrival_ns: time_ns("Timestamp", row.cell(self.timestamp), Unit::Seconds)?,
-            prompt_tokens: tokens("Request tokens", row.cell(self.request_tokens))?,
-            output_tokens: tokens("Response tokens", row.cell(self.response_tokens))?,
-            ..Request::default()
-        };
+        let request = Request::new(
+            tokens("Request tokens", row.cell(self.request_tokens))?,
+            tokens("Response tokens", row.cell(self.response_tokens))?,
+        )
+        .at_ns(time_ns(
+            "Timestamp",
+            row.cell(self.timestamp),
+            Unit::Seconds,
+        )?);
         Ok(match request.output_tokens {
             0 => Entry::LeftOut(LeftOut::NoResponse),
             _ => Entry::Request(request),

@@ -109,10 +109,9 @@ fn request<'t>(json: &Json<'t>, text: &str, record: &Record<'t>) -> Result<Reque
     };
     let arrival_ns = time_ns("start_time", start_time, Unit::Seconds)
         .map_err(|problem| json.at(start_time, problem))?;
-    Ok(Request {
-        arrival_ns,
-        prompt_tokens: count("info.input_tokens", record.input_tokens())?,
-        output_tokens: count("info.output_tokens", record.output_tokens())?,
-        ..Request::default()
-    })
+    Ok(Request::new(
+        count("info.input_tokens", record.input_tokens())?,
+        count("info.output_tokens", record.output_tokens())?,
+    )
+    .at_ns(arrival_ns))
 }

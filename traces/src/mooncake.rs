@@ -44,13 +44,11 @@ pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
             Some(ids) => listed(json, ids.get(), prompt_tokens, &mut parts.listed_ids)?,
             None => Content::Unique,
         };
-        parts.requests.push(Request {
-            arrival_ns,
-            prompt_tokens,
-            output_tokens,
-            content,
-            ..Request::default()
-        });
+        parts.requests.push(
+            Request::new(prompt_tokens, output_tokens)
+                .at_ns(arrival_ns)
+                .with_content(content),
+        );
         Ok(())
     })?;
     Ok(parts)

@@ -55,14 +55,16 @@ impl Columns for OwnColumns {
             Some(column) => whole("priority", row.cell(column))?,
             None => 0,
         };
-        Ok(Entry::Request(Request {
-            arrival_ns,
-            prompt_tokens,
-            output_tokens: tokens("output_tokens", row.cell(self.output_tokens))?,
-            cached_prompt_tokens,
-            priority,
-            content: self.content(row, prompt_tokens)?,
-        }))
+        Ok(Entry::Request(
+            Request::new(
+                prompt_tokens,
+                tokens("output_tokens", row.cell(self.output_tokens))?,
+            )
+            .at_ns(arrival_ns)
+            .with_cached_prompt_tokens(cached_prompt_tokens)
+            .with_priority(priority)
+            .with_content(self.content(row, prompt_tokens)?),
+        ))
     }
 }
 

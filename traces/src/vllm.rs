@@ -115,10 +115,10 @@ fn prompts<'t>(json: &Json<'t>, list: &'t str) -> Result<Vec<Request>, TraceErro
     let mut requests = Vec::new();
     json.elements(list, |index, text| {
         let prompt_tokens = tokens(Key::element("input_lens", index), text);
-        requests.push(Request {
-            prompt_tokens: prompt_tokens.map_err(|problem| json.at(text, problem))?,
-            ..Request::default()
-        });
+        requests.push(Request::new(
+            prompt_tokens.map_err(|problem| json.at(text, problem))?,
+            0,
+        ));
         Ok(())
     })?;
     Ok(requests)

@@ -10,13 +10,7 @@ use support::{disguises, message, requests, trace};
 #[test]
 fn columns_are_found_by_name_and_others_ignored() {
     let text = "output_tokens,user,arrival_ms, prompt_tokens\n7,a, 1.5,100\n";
-    let expected = Request {
-        arrival_ns: 1_500_000,
-        prompt_tokens: 100,
-        output_tokens: 7,
-        cached_prompt_tokens: 0,
-        ..Request::default()
-    };
+    let expected = Request::new(100, 7).at_ns(1_500_000);
     assert_eq!(requests(text, &[]), Ok(vec![expected]));
     let text = "arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens\n0,100,7,64\n";
     assert_eq!(requests(text, &[]).unwrap()[0].cached_prompt_tokens, 64);

@@ -16,7 +16,7 @@ fn check(trace: &Trace) {
                 assert!(u64::from(first) + u64::from(count) <= trace.listed_ids.len() as u64);
             }
             Content::Texts { prefix_tokens, .. } => assert!(prefix_tokens <= request.prompt_tokens),
-            Content::Unique => {}
+            _ => {}
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct ServerPool<M> {
 /// let pool = |replicas| ServerPool { model: Linear, config, replicas };
 /// let link = KvLink::try_new(50e9, Seconds::from_us(20.0), 131_072.0)?;
 /// let servers = Disaggregated::try_new(pool(1), pool(3), Router::LeastOutstandingTokens, link)?;
-/// let requests = [Request { prompt_tokens: 512, output_tokens: 128, ..Request::default() }];
+/// let requests = [Request::new(512, 128)];
 /// let report = servers.run_source(&mut Listed::new(&requests), &mut ());
 /// // A step of 512 us, 1.34 ms over the link, and a step of the decode server.
 /// let ttft = report.records[0].ttft().unwrap();

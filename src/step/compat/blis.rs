@@ -3,9 +3,8 @@
 //! Source: BLIS's MFU roofline; each formula stands with its function.
 
 use super::dense::{DenseModel, Phase};
-use super::{BlisConstants, CompatError, CompatPart, CompatTime};
+use super::{BlisConstants, CompatError, CompatPart, CompatSpec, CompatTime};
 use crate::hardware::{AttentionShape, Dtype, Gpu};
-use crate::model::ModelSpec;
 use crate::op::compat::blis::{bilinear_mfu, decode_grid, gemm_curve, linear_mfu, prefill_curve};
 use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::step::StepBatch;
@@ -73,11 +72,11 @@ impl Blis {
     /// Dimensions that cannot be; a `tp` of 0; a set without a GEMM, prefill or decode attention
     /// table.
     pub fn try_new(
-        model: &ModelSpec,
+        model: impl Into<CompatSpec>,
         set: &'static TableSet,
         tp: u32,
     ) -> Result<Blis, CompatError> {
-        let model = DenseModel::try_new(model, tp)?;
+        let model = DenseModel::try_new(model.into(), tp)?;
         let shape = AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype: Dtype::Bf16,

@@ -3,10 +3,9 @@
 //! Source: the calibrated roofline that came before BLIS's MFU tables; each formula stands with its function.
 
 use super::dense::{DenseModel, Phase};
-use super::{CalibratedConstants, CompatError, CompatPart, CompatTime};
+use super::{CalibratedConstants, CompatError, CompatPart, CompatSpec, CompatTime};
 use crate::hardware::Gpu;
 use crate::math::{exp, ln};
-use crate::model::ModelSpec;
 use crate::step::StepBatch;
 use crate::table::Class;
 
@@ -39,9 +38,13 @@ impl Calibrated {
     ///
     /// # Errors
     /// Dimensions that cannot be; a `tp` of 0.
-    pub fn try_new(model: &ModelSpec, gpu: &Gpu, tp: u32) -> Result<Calibrated, CompatError> {
+    pub fn try_new(
+        model: impl Into<CompatSpec>,
+        gpu: &Gpu,
+        tp: u32,
+    ) -> Result<Calibrated, CompatError> {
         Ok(Calibrated {
-            model: DenseModel::try_new(model, tp)?,
+            model: DenseModel::try_new(model.into(), tp)?,
             gpu: *gpu,
             tp: f64::from(tp),
             constants: CalibratedConstants::H100,

@@ -3,8 +3,7 @@
 //!
 //! Source: BLIS and the calibrated model before it, which share them.
 
-use super::{CompatError, CompatPart};
-use crate::model::{Ffn, ModelSpec};
+use super::{CompatError, CompatPart, CompatSpec};
 use crate::step::StepBatch;
 
 /// Shares of the KV reads and of the activations that reach the memory: prefill, decode.
@@ -87,7 +86,8 @@ pub(super) struct DenseModel {
 
 impl DenseModel {
     /// The dense view of `model`; these two divide times by any tp, so only 0 is refused.
-    pub(super) fn try_new(model: &ModelSpec, tp: u32) -> Result<DenseModel, CompatError> {
+    pub(super) fn try_new(spec: CompatSpec, tp: u32) -> Result<DenseModel, CompatError> {
+        let model = &spec.model;
         model.check()?;
         if tp == 0 {
             return Err(CompatError::Ranks {
@@ -102,7 +102,7 @@ impl DenseModel {
             q_heads: model.q_heads,
             kv_heads: model.kv_heads,
             head_dim: model.hidden / model.q_heads,
-            intermediate: intermediate_size(model),
+            intermediate: spec.intermediate_size(),
         })
     }
 
@@ -148,17 +148,5 @@ impl DenseModel {
             let activations = self.h() * bytes_per_param * requests.new * activation_share;
             sum + requests.count * (written + read + activations)
         })
-    }
-}
-
-/// `intermediate_size` of the model's `config.json`.
-fn intermediate_size(model: &ModelSpec) -> u32 {
-    match model.ffn {
-        Ffn::Dense { intermediate } => intermediate,
-        Ffn::Moe {
-            intermediate,
-            dense_intermediate,
-            ..
-        } => dense_intermediate.unwrap_or(intermediate),
     }
 }

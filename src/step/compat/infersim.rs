@@ -2,8 +2,8 @@
 //!
 //! Source: InferSim's published code; each formula stands with its function.
 
-use super::infersim_tables::{Tables, known_experts};
-use super::{CompatError, CompatPart, CompatTime, InferSimConstants};
+use super::infersim_tables::Tables;
+use super::{CompatError, CompatPart, CompatSpec, CompatTime, InferSimConstants};
 use crate::hardware::Gpu;
 use crate::model::ModelSpec;
 use crate::op::compat::infersim::{floor_mfu, nearest_mfu};
@@ -17,7 +17,8 @@ const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
 /// InferSim: point estimates for one prefill or one decode step.
 ///
-/// Assumes: 16-bit weights. Mixtral's experts (no `dense_intermediate` in the spec) are read as one
+/// Assumes: 16-bit weights. Experts without a
+/// [`dense_intermediate`](super::CompatSpec::with_dense_intermediate), as Mixtral's, are read as one
 /// dense FFN. Does not model: lm_head, small kernels, mixed steps.
 ///
 /// ```
@@ -34,6 +35,8 @@ const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 #[derive(Debug, Clone, Copy)]
 pub struct InferSim {
     model: ModelSpec,
+    /// Intermediate size, and (experts, top_k).
+    ffn: (u32, Option<(u32, u32)>),
     gpu: Gpu,
     tp: u32,
     world: u32,
@@ -50,11 +53,13 @@ impl InferSim {
     /// Dimensions that cannot be; a `tp` of 0 or beyond the KV heads; a `world` below `tp`; a set
     /// without a GEMM, prefill or decode attention table.
     pub fn try_new(
-        model: &ModelSpec,
+        model: impl Into<CompatSpec>,
         set: &'static TableSet,
         tp: u32,
         world: u32,
     ) -> Result<InferSim, CompatError> {
+        let spec = model.into();
+        let model = spec.model;
         model.check()?;
         if tp == 0 || tp > model.kv_heads || world < tp {
             return Err(CompatError::Ranks {
@@ -64,12 +69,13 @@ impl InferSim {
             });
         }
         Ok(InferSim {
-            model: *model,
+            model,
+            ffn: spec.known_experts(),
             gpu: set.gpu,
             tp,
             world,
             constants: InferSimConstants::H100,
-            tables: Tables::try_new(model, set, tp, world)?,
+            tables: Tables::try_new(&spec, set, tp, world)?,
         })
     }
 
@@ -223,7 +229,7 @@ impl InferSim {
     fn ffn(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
         let c = &self.constants;
         let hidden = f64::from(self.model.hidden);
-        let (intermediate, experts) = known_experts(&self.model);
+        let (intermediate, experts) = self.ffn;
         let width = f64::from(intermediate / self.tp);
         let flops = m * 3.0 * 2.0 * hidden * width;
         let weights = 3.0 * hidden * width * c.bytes_per_element;

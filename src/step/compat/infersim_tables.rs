@@ -1,7 +1,7 @@
 //! The tables that InferSim uses for a model, chosen once.
 
+use super::CompatSpec;
 use crate::hardware::{AttentionShape, Dtype};
-use crate::model::{Ffn, ModelSpec};
 use crate::op::compat::infersim::{decode_grid, gemm_curve, prefill_curve};
 use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::table::TableSet;
@@ -32,11 +32,12 @@ pub(super) struct Gemm {
 impl Tables {
     /// All divisions are integer ones.
     pub(super) fn try_new(
-        model: &ModelSpec,
+        spec: &CompatSpec,
         set: &TableSet,
         tp: u32,
         world: u32,
     ) -> Result<Tables, LookupError> {
+        let model = &spec.model;
         let shape = AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype: Dtype::Bf16,
@@ -51,7 +52,7 @@ impl Tables {
         };
         let hidden = model.hidden;
         let qkv_width = (model.q_heads + 2 * model.kv_heads) / tp * model.head_dim;
-        let (intermediate, _) = known_experts(model);
+        let (intermediate, _) = spec.known_experts();
         Ok(Tables {
             prefill: prefill_curve(set, &shape)?,
             decode: decode_grid(set, &shape)?,
@@ -59,20 +60,5 @@ impl Tables {
             output: gemm(model.q_heads / tp * model.head_dim, hidden)?,
             gate_up: gemm(hidden, 2 * intermediate / world)?,
         })
-    }
-}
-
-/// The intermediate size and (experts, top_k) that the original reads from a `config.json`: experts
-/// only from `num_experts`, which comes with an `intermediate_size` beside that of the experts.
-pub(super) fn known_experts(model: &ModelSpec) -> (u32, Option<(u32, u32)>) {
-    match model.ffn {
-        Ffn::Dense { intermediate } => (intermediate, None),
-        Ffn::Moe {
-            experts,
-            top_k,
-            intermediate,
-            dense_intermediate,
-            ..
-        } => (intermediate, dense_intermediate.map(|_| (experts, top_k))),
     }
 }

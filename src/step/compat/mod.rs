@@ -16,6 +16,7 @@ mod dense;
 mod error;
 mod infersim;
 mod infersim_tables;
+mod spec;
 mod time;
 
 pub use blis::Blis;
@@ -23,4 +24,5 @@ pub use calibrated::Calibrated;
 pub use constants::{BlisConstants, CalibratedConstants, InferSimConstants};
 pub use error::CompatError;
 pub use infersim::InferSim;
+pub use spec::CompatSpec;
 pub use time::{CompatPart, CompatTime};

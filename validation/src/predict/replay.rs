@@ -74,17 +74,13 @@ pub fn replay(
 
 /// The request of a row that is the `place`-th of its run, from 0.
 fn request(row: &ReplayedRequest, place: usize) -> Request {
-    Request {
-        arrival_ns: Seconds(row.arrival_ms / 1e3).to_nanos(),
-        prompt_tokens: row.prompt_tokens,
-        output_tokens: row.output_tokens,
-        cached_prompt_tokens: if place == 0 {
+    Request::new(row.prompt_tokens, row.output_tokens)
+        .at_ns(Seconds(row.arrival_ms / 1e3).to_nanos())
+        .with_cached_prompt_tokens(if place == 0 {
             0
         } else {
             cached::at_most(row.shared_prefix_tokens, row.prompt_tokens)
-        },
-        ..Request::default()
-    }
+        })
 }
 
 fn latencies(record: &RequestRecord) -> Result<Latencies, Reason> {

@@ -57,12 +57,10 @@ fn requests(row: &LoadStage, longest_s: f64) -> Result<Vec<Request>, Reason> {
         return Err(Reason::TooManyTokens);
     }
     let cached_prompt_tokens = cached::reused(row.cached_prompt_tokens, row.prompt_tokens)?;
-    let request = |arrival_ns| Request {
-        arrival_ns,
-        prompt_tokens: row.prompt_tokens,
-        output_tokens: row.output_tokens,
-        cached_prompt_tokens,
-        ..Request::default()
+    let request = |arrival_ns| {
+        Request::new(row.prompt_tokens, row.output_tokens)
+            .at_ns(arrival_ns)
+            .with_cached_prompt_tokens(cached_prompt_tokens)
     };
     let requests: Vec<Request> = arrivals.take(count as usize).map(request).collect();
     match requests.is_empty() {

@@ -1,0 +1,131 @@
+//! A model's dimensions, given one by one.
+
+use super::{Ffn, ModelSpec, SpecError};
+use crate::hardware::Dtype;
+
+/// Builds a [`ModelSpec`].
+///
+/// A dimension that is not given is 0, which [`build`](Self::build) refuses by name. A model has
+/// experts if [`experts`](Self::experts) are given, and is dense otherwise.
+///
+/// ```
+/// use rooflut::model::{ModelSpec, find};
+/// let qwen3_30b_a3b = ModelSpec::builder()
+///     .hidden(2048).layers(48).q_heads(32).kv_heads(4).head_dim(128)
+///     .experts(128).top_k(8).intermediate(768)
+///     .vocab(151_936).max_model_len(40_960)
+///     .build()?;
+/// assert_eq!(qwen3_30b_a3b, find("qwen3-30b-a3b").unwrap().spec);
+/// let error = ModelSpec::builder().hidden(2048).build().unwrap_err();
+/// assert_eq!(error.to_string(), "layers: expected a positive number, found 0");
+/// # Ok::<(), rooflut::model::SpecError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use]
+pub struct ModelSpecBuilder {
+    hidden: u32,
+    layers: u32,
+    q_heads: u32,
+    kv_heads: u32,
+    head_dim: u32,
+    vocab: u32,
+    intermediate: u32,
+    experts: u32,
+    top_k: u32,
+    shared_intermediate: u32,
+    weight_dtype: Dtype,
+    expert_dtype: Option<Dtype>,
+    tied_embeddings: bool,
+    max_model_len: u32,
+}
+
+impl ModelSpecBuilder {
+    pub(super) const NEW: ModelSpecBuilder = ModelSpecBuilder {
+        hidden: 0,
+        layers: 0,
+        q_heads: 0,
+        kv_heads: 0,
+        head_dim: 0,
+        vocab: 0,
+        intermediate: 0,
+        experts: 0,
+        top_k: 0,
+        shared_intermediate: 0,
+        weight_dtype: Dtype::Bf16,
+        expert_dtype: None,
+        tied_embeddings: false,
+        max_model_len: 0,
+    };
+
+    crate::setters! {
+        /// Sets the hidden size.
+        hidden(hidden: u32);
+        /// Sets the number of layers.
+        layers(layers: u32);
+        /// Sets the number of query heads.
+        q_heads(q_heads: u32);
+        /// Sets the number of key and value heads.
+        kv_heads(kv_heads: u32);
+        /// Sets the dimension of a head, which is not always hidden / q_heads.
+        head_dim(head_dim: u32);
+        /// Sets the vocabulary, as padded in the weights.
+        vocab(vocab: u32);
+        /// Sets the intermediate size of the FFN, or of one expert.
+        intermediate(intermediate: u32);
+        /// Sets the number of experts.
+        experts(experts: u32);
+        /// Sets how many experts each token visits.
+        top_k(top_k: u32);
+        /// Sets the intermediate size of the expert that every token visits (default: there is none).
+        shared_intermediate(shared_intermediate: u32);
+        /// Sets the format of all layers' weights (default: bf16). Embedding, router and lm_head are
+        /// 16-bit.
+        weight_dtype(weight_dtype: Dtype);
+        /// Sets whether embedding and lm_head are the same weights (default: they are not).
+        tied_embeddings(tied_embeddings: bool);
+        /// Sets the longest sequence, prompt and output together.
+        max_model_len(max_model_len: u32);
+    }
+
+    /// Sets the format of the experts' weights where it is not that of the others.
+    pub const fn expert_dtype(mut self, expert_dtype: Dtype) -> ModelSpecBuilder {
+        self.expert_dtype = Some(expert_dtype);
+        self
+    }
+
+    /// Returns the model.
+    ///
+    /// # Errors
+    /// As [`ModelSpec::check`]; `experts` is zero where another number of the experts is given.
+    pub fn build(self) -> Result<ModelSpec, SpecError> {
+        let dense = self.experts == 0
+            && self.top_k == 0
+            && self.shared_intermediate == 0
+            && self.expert_dtype.is_none();
+        let intermediate = self.intermediate;
+        let spec = ModelSpec {
+            hidden: self.hidden,
+            layers: self.layers,
+            q_heads: self.q_heads,
+            kv_heads: self.kv_heads,
+            head_dim: self.head_dim,
+            vocab: self.vocab,
+            ffn: if dense {
+                Ffn::Dense { intermediate }
+            } else {
+                Ffn::Moe {
+                    experts: self.experts,
+                    top_k: self.top_k,
+                    intermediate,
+                    shared_intermediate: self.shared_intermediate,
+                    expert_dtype: self.expert_dtype.unwrap_or(self.weight_dtype),
+                }
+            },
+            weight_dtype: self.weight_dtype,
+            tied_embeddings: self.tied_embeddings,
+            max_model_len: self.max_model_len,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+}
