@@ -7,7 +7,7 @@ mod support;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rooflut::model;
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
 };
 use rooflut::table::sets;
 use std::hint::black_box;

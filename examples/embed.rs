@@ -6,7 +6,7 @@ use std::error::Error;
 
 use rooflut::model;
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
 };
 use rooflut::table::sets;
 

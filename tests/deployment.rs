@@ -5,7 +5,7 @@ use rooflut::engine::stacks;
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::sim::{Scheduling, SimConfig, SimError, Speculation};
-use rooflut::step::{DecodeGroup, LatencyModel, StepBatch};
+use rooflut::step::{DecodeGroup, StepBatch, StepModel};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::sets;
 use rooflut::{Deployment, ResolveError};

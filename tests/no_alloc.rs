@@ -8,7 +8,7 @@ use allocation_counter::{AllocationInfo, measure};
 use rooflut::hardware::{AllReduceShape, Dtype};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Gemm, Moe, PrefillAttention};
 use rooflut::step::{
-    Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, RooflineModel, StepBatch,
+    Binding, Chunk, DecodeGroup, Parallelism, Part, RooflineModel, StepBatch, StepModel,
     StepOptions,
 };
 use rooflut::table::{Class, Strictness, TableSet, sets};

@@ -25,7 +25,9 @@ struct Seen {
 }
 
 impl Observer for Seen {
-    const EACH_STEP: bool = true;
+    fn wants_steps(&self) -> bool {
+        true
+    }
 
     fn step(&mut self, step: &StepRecord) {
         self.steps.push(*step);

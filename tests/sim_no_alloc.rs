@@ -16,7 +16,9 @@ use rooflut::table::sets;
 struct Steps(u64);
 
 impl Observer for Steps {
-    const EACH_STEP: bool = true;
+    fn wants_steps(&self) -> bool {
+        true
+    }
 
     fn step(&mut self, step: &StepRecord) {
         self.0 += 1;
@@ -46,12 +48,12 @@ fn speculative() -> SimConfig {
 
 /// How often a run allocates, and what it counts.
 fn run(
-    tally: &Tally<'_>,
+    model: &TabulatedModel,
     config: SimConfig,
     source: &mut impl Source,
     observer: &mut impl Observer,
 ) -> (u64, Totals) {
-    let simulator = Simulator::try_new(tally, config).unwrap();
+    let simulator = Simulator::try_new(model, config).unwrap();
     let mut totals = Totals::default();
     let AllocationInfo { count_total, .. } = measure(|| totals = simulator.serve(source, observer));
     (count_total, totals)
@@ -60,11 +62,10 @@ fn run(
 #[test]
 fn verified_drafts_allocate_nothing_more() {
     let model = model();
-    let tally = Tally::new(&model);
     let decoding = |output_tokens| {
         let request = Request::new(100, output_tokens);
         let requests = [request; 100];
-        run(&tally, speculative(), &mut Listed::new(&requests), &mut ())
+        run(&model, speculative(), &mut Listed::new(&requests), &mut ())
     };
     let (short, few) = decoding(1_000);
     let (long, many) = decoding(51_000);
@@ -78,7 +79,6 @@ fn verified_drafts_allocate_nothing_more() {
 #[test]
 fn a_hundred_thousand_more_steps_allocate_nothing_more() {
     let model = model();
-    let tally = Tally::new(&model);
     for scheduling in [Scheduling::OneStepAhead, Scheduling::Synchronous] {
         let decoding = |output_tokens: u32| {
             let request = |index| {
@@ -86,11 +86,11 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
             };
             let requests: Vec<Request> = (0..100).map(request).collect();
             let mut source = Listed::new(&requests);
-            let quiet = run(&tally, config(scheduling), &mut source.clone(), &mut ());
-            let mut seen = Steps(0);
-            let observed = run(&tally, config(scheduling), &mut source, &mut seen);
+            let quiet = run(&model, config(scheduling), &mut source.clone(), &mut ());
+            let mut seen = (Steps(0), Tally::new(&model));
+            let observed = run(&model, config(scheduling), &mut source, &mut seen);
             assert_eq!(observed, quiet);
-            assert_eq!(seen.0, quiet.1.steps);
+            assert_eq!((seen.0.0, seen.1.steps()), (quiet.1.steps, quiet.1.steps));
             quiet
         };
         let (short, few) = decoding(1_000);
@@ -104,7 +104,6 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
 #[test]
 fn requests_that_come_and_go_allocate_nothing_once_the_buffers_have_grown() {
     let model = model();
-    let tally = Tally::new(&model);
     let served = |requests| {
         let prompt = Lengths::try_lognormal_of_mean(512.0, 1.0, 1..=4_096).unwrap();
         let output = Lengths::try_lognormal_of_mean(256.0, 1.0, 1..=4_096).unwrap();
@@ -112,7 +111,7 @@ fn requests_that_come_and_go_allocate_nothing_once_the_buffers_have_grown() {
         let load = SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 1);
         let mut source = Stream::new(load.take(requests));
         run(
-            &tally,
+            &model,
             config(Scheduling::OneStepAhead),
             &mut source,
             &mut (),

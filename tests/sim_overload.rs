@@ -13,7 +13,7 @@ use rooflut::sim::{
     Request, RequestMix, Router, ServerPool, SimConfig, Simulator, Stream, Summary, SyntheticLoad,
     Totals,
 };
-use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime, TimeSource};
+use rooflut::step::{LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
 
@@ -22,15 +22,8 @@ use sim_support::{Linear, simulator};
 struct Steady;
 
 impl LatencyModel for Steady {
-    fn step_time(&self, _: &StepBatch<'_>) -> StepTime {
-        let mut time = StepTime::ZERO;
-        time.add(
-            Part::GateUp,
-            Seconds(0.02),
-            Binding::Memory,
-            TimeSource::Fitted,
-        );
-        time
+    fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
+        Seconds(0.02)
     }
 }
 

@@ -12,7 +12,7 @@ use rooflut::engine::StepConstants;
 use rooflut::hardware::Dtype;
 use rooflut::model::{CATALOG, Ffn};
 use rooflut::op::Binding;
-use rooflut::step::{Chunk, DecodeGroup, LatencyModel, Part, RooflineModel, StepBatch};
+use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepBatch, StepModel};
 use rooflut::table::{TableSet, sets};
 use support::made_up::{
     TOO_FAST, TOO_FAST_IN_CACHE, TOO_FAST_TWICE_BANDWIDTH, TOO_FAST_TWICE_LINK, TOO_FAST_TWICE_PEAK,

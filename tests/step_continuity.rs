@@ -12,7 +12,7 @@
 mod support;
 
 use rooflut::engine::StepConstants;
-use rooflut::step::{Chunk, DecodeGroup, LatencyModel, Part, RooflineModel, StepTime};
+use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepModel, StepTime};
 use support::models::{self, DEFAULT};
 use support::random::Random;
 use support::steps::Batch;

@@ -11,7 +11,7 @@ mod support;
 
 use rooflut::engine::{self, EngineStack, StepConstants, stacks};
 use rooflut::op::Binding;
-use rooflut::step::{LatencyModel, Part, StepOptions, StepTime};
+use rooflut::step::{Part, StepModel, StepOptions, StepTime};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
 use support::apart;

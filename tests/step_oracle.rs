@@ -10,7 +10,7 @@ mod support;
 
 use rooflut::engine::{StepConstants, stacks};
 use rooflut::op::DecodeAttention;
-use rooflut::step::{LatencyModel, ModelError, Part, RooflineModel, TimeSource};
+use rooflut::step::{ModelError, Part, RooflineModel, StepModel, TimeSource};
 use rooflut::table::Provenance;
 use support::models;
 use support::oracle::ExpectedSteps;

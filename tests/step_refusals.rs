@@ -10,7 +10,7 @@ mod support;
 use std::error::Error;
 
 use rooflut::model::{ModelSpec, SpecError};
-use rooflut::step::{Chunk, DecodeGroup, LatencyModel, ModelError, StepBatch, StepOptions};
+use rooflut::step::{Chunk, DecodeGroup, ModelError, StepBatch, StepModel, StepOptions};
 use rooflut::table::sets;
 use support::models::{self, dense, moe, refused, try_new, with};
 

@@ -8,7 +8,7 @@
 mod support;
 
 use rooflut::model::ModelSpec;
-use rooflut::step::{LatencyModel, ModelError, Part, StepOptions, TimeSource, TimeSources};
+use rooflut::step::{ModelError, Part, StepModel, StepOptions, TimeSource, TimeSources};
 use rooflut::table::{Class, Strictness, sets};
 use support::apart;
 use support::models::{self, dense, moe, refused, try_new, with};

@@ -8,7 +8,7 @@
 
 mod support;
 
-use rooflut::step::{DecodeGroup, LatencyModel, StepBatch, StepTime};
+use rooflut::step::{DecodeGroup, StepBatch, StepModel, StepTime};
 use rooflut::units::Seconds;
 use support::models::{self, DEFAULT};
 use support::random::Random;

@@ -12,8 +12,8 @@ use rooflut::ResolveError;
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, ModelSpec};
 use rooflut::step::{
-    DecodeGroup, LatencyModel, ModelError, Parallelism, Part, RooflineModel, StepBatch,
-    StepOptions, StepTime,
+    DecodeGroup, ModelError, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions,
+    StepTime,
 };
 use rooflut::table::{TableSet, sets};
 

@@ -9,7 +9,7 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 use rooflut::hardware::{Dtype, GemmShape};
 use rooflut::op::Gemm;
 use rooflut::sim::{Simulator, SyntheticLoad, Totals};
-use rooflut::step::{DecodeGroup, LatencyModel, RooflineModel, StepBatch, TabulatedModel};
+use rooflut::step::{DecodeGroup, LatencyModel, StepModel, RooflineModel, StepBatch, TabulatedModel};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
 use std::hint::black_box;

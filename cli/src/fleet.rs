@@ -7,22 +7,22 @@ use rooflut::sim::{
 use crate::args::PolicyArgs;
 use crate::disaggregation::Pools;
 use crate::error::Error;
-use crate::step_model::StepModel;
+use crate::step_model::ServedModel;
 
 /// What serves a load.
 pub(crate) enum Fleet<'m> {
     /// One server.
-    One(Simulator<&'m StepModel<'m>>),
+    One(Simulator<&'m ServedModel>),
     /// Several behind a router.
-    Several(Cluster<&'m StepModel<'m>>),
+    Several(Cluster<&'m ServedModel>),
     /// Prefill and decode on servers of their own.
-    Disaggregated(Box<Disaggregated<&'m StepModel<'m>>>),
+    Disaggregated(Box<Disaggregated<&'m ServedModel>>),
 }
 
 impl<'m> Fleet<'m> {
     /// As many servers as `args` ask for.
     pub(crate) fn try_new(
-        model: &'m StepModel<'m>,
+        model: &'m ServedModel,
         config: SimConfig,
         args: &PolicyArgs,
         pools: Option<&Pools>,

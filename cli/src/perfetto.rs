@@ -124,7 +124,9 @@ impl Perfetto {
 }
 
 impl Observer for Perfetto {
-    const EACH_STEP: bool = true;
+    fn wants_steps(&self) -> bool {
+        true
+    }
 
     fn step(&mut self, step: &StepRecord) {
         let server = self.servers.entry(step.replica).or_default();

@@ -14,7 +14,7 @@ use crate::served::MOST_KEPT;
 use crate::server::Placement;
 use crate::sources::unless_accepted;
 use crate::speculation::Speculating;
-use crate::step_model::Tabulated;
+use crate::step_model::{ServedModel, StepTally};
 
 /// Simulates and answers with the text to print, and with an error if no request was served.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
@@ -30,17 +30,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let draft = speculating.as_ref().and_then(|of| of.draft.as_ref());
     let config = placement.config(&deployment, draft)?;
     let pools = Pools::find(&args.disaggregation, &deployment);
-    let tabulated = Tabulated::new(&deployment, &config);
-    let model = tabulated.tally();
+    let model = ServedModel::new(&deployment, &config);
+    let mut tally = StepTally::new(&model);
     let load = Load::try_new(args)?;
     let fleet = Fleet::try_new(&model, config, &args.policy, pools.as_ref())?;
     let mut files = RunFiles::create(args, &placement.to_string())?;
     let limits = goodput_limits(&args.goodput);
     let keep = load.requests() <= MOST_KEPT;
-    let mut onlookers = (Bar::new(args.progress), files.onlookers());
+    let mut onlookers = (&mut tally, (Bar::new(args.progress), files.onlookers()));
     let served = load.serve(&fleet, config.max_model_len, keep, limits, &mut onlookers)?;
     drop(onlookers);
-    let sources = model.sources();
+    let sources = tally.sources();
     unless_accepted(args.strict, &sources)?;
     let outcome = Outcome {
         args,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         summary: &served.summary,
         rejections: &served.rejections,
         sources,
-        draft_sources: model.draft_sources(),
+        draft_sources: tally.draft_sources(),
     };
     let text = if args.json {
         outcome.json()?

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use rooflut::step::compat::{Blis, Calibrated, CompatError, CompatPart, CompatTime, InferSim};
-use rooflut::step::{Binding, LatencyModel, PartTime, StepBatch, StepTime, TimeSource};
+use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
 use rooflut::table::{Provenance, Strictness};
 use rooflut::units::Seconds;
 use serde::{Serialize, Serializer};

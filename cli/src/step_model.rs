@@ -1,78 +1,42 @@
 //! How long the steps of a simulated server take, draft model included.
 
 use rooflut::Deployment;
-use rooflut::sim::SimConfig;
+use rooflut::sim::{Observer, SimConfig};
 use rooflut::step::{
-    DecodeGroup, Drafting, LatencyModel, RooflineModel, StepBatch, StepTime, TabulatedModel, Tally,
+    DecodeGroup, Drafting, LatencyModel, RooflineModel, StepBatch, TabulatedModel, Tally,
     TimeSources,
 };
 use rooflut::units::Seconds;
 
-/// Tokens of a step up to which its time is worked out beforehand.
-const MOST_TABULATED: u32 = 8_192;
+/// Largest number of tokens of a step that is tabulated.
+const MAX_TABULATED: u32 = 8_192;
 
-/// Step models with the times of small steps worked out.
-pub(crate) struct Tabulated {
+/// The served model, and the draft model that runs after each of its steps, if there is one.
+pub(crate) struct ServedModel {
     target: TabulatedModel,
     draft: Option<(TabulatedModel, u32)>,
 }
 
-impl Tabulated {
-    /// Works out steps of up to `max_num_batched_tokens` tokens of the target, and of the draft model if there
+impl ServedModel {
+    /// Tabulates steps of up to `max_num_batched_tokens` tokens of the target, and of the draft model if there
     /// is one.
-    pub(crate) fn new(deployment: &Deployment, config: &SimConfig) -> Tabulated {
-        let most = config.max_num_batched_tokens.min(MOST_TABULATED);
-        let tabulated = |model: &RooflineModel| TabulatedModel::new(*model, most);
+    pub(crate) fn new(deployment: &Deployment, config: &SimConfig) -> ServedModel {
+        let max_tokens = config.max_num_batched_tokens.min(MAX_TABULATED);
+        let tabulated = |model: &RooflineModel| TabulatedModel::new(*model, max_tokens);
         let draft = deployment.draft_step_model().zip(config.speculation);
-        Tabulated {
+        ServedModel {
             target: tabulated(deployment.step_model()),
             draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),
         }
     }
 
-    /// The models of a run.
-    pub(crate) fn tally(&self) -> StepModel<'_> {
-        StepModel {
-            target: Tally::new(&self.target),
-            draft: (self.draft.as_ref()).map(|(draft, tokens)| (Tally::new(draft), *tokens)),
-        }
-    }
-}
-
-/// The model that is served, and the draft model that runs after each of its steps, if there is one; both
-/// remember where their time went.
-pub(crate) struct StepModel<'m> {
-    target: Tally<'m>,
-    draft: Option<(Tally<'m>, u32)>,
-}
-
-impl<'m> StepModel<'m> {
-    /// Where the time of all steps went.
-    pub(crate) fn sources(&self) -> TimeSources {
-        let target = self.target.sources();
-        self.draft_sources()
-            .map_or(target, |draft| target.plus(&draft))
-    }
-
-    /// Where the time of the draft model went, if there is one.
-    pub(crate) fn draft_sources(&self) -> Option<TimeSources> {
-        self.draft.as_ref().map(|(draft, _)| draft.sources())
-    }
-
-    fn drafting(&self) -> Option<Drafting<&Tally<'m>, &Tally<'m>>> {
+    fn drafting(&self) -> Option<Drafting<&TabulatedModel, &TabulatedModel>> {
         let (draft, tokens) = self.draft.as_ref()?;
         Some(Drafting::new(&self.target, draft, *tokens))
     }
 }
 
-impl LatencyModel for StepModel<'_> {
-    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-        match self.drafting() {
-            None => self.target.step_time(batch),
-            Some(drafting) => drafting.step_time(batch),
-        }
-    }
-
+impl LatencyModel for ServedModel {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         match self.drafting() {
             None => self.target.total_time(batch),
@@ -85,6 +49,48 @@ impl LatencyModel for StepModel<'_> {
         match self.drafting() {
             None => self.target.decode_time(decode),
             Some(drafting) => drafting.decode_time(decode),
+        }
+    }
+}
+
+/// Adds up where the time of a run's steps goes.
+pub(crate) struct StepTally<'m> {
+    model: &'m ServedModel,
+    target: Tally<'m>,
+    draft: Option<Tally<'m>>,
+}
+
+impl<'m> StepTally<'m> {
+    pub(crate) fn new(model: &'m ServedModel) -> StepTally<'m> {
+        StepTally {
+            model,
+            target: Tally::new(&model.target),
+            draft: model.draft.as_ref().map(|(draft, _)| Tally::new(draft)),
+        }
+    }
+
+    /// Where the time of all steps went.
+    pub(crate) fn sources(&self) -> TimeSources {
+        let target = self.target.sources();
+        self.draft_sources()
+            .map_or(target, |draft| target.plus(&draft))
+    }
+
+    /// Where the time of the draft model went, if there is one.
+    pub(crate) fn draft_sources(&self) -> Option<TimeSources> {
+        self.draft.as_ref().map(Tally::sources)
+    }
+}
+
+impl Observer for StepTally<'_> {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        self.target.add(batch);
+        if let (Some(tally), Some(drafting)) = (&mut self.draft, self.model.drafting()) {
+            drafting.draft_runs(batch, |run| tally.add(run));
         }
     }
 }

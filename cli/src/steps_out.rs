@@ -27,7 +27,9 @@ impl StepsOut {
 }
 
 impl Observer for StepsOut {
-    const EACH_STEP: bool = true;
+    fn wants_steps(&self) -> bool {
+        true
+    }
 
     fn step(&mut self, step: &StepRecord) {
         self.0.write(|file| {

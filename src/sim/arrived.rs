@@ -4,36 +4,34 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::sim::Request;
-use crate::sim::sequence::Sequence;
 
-/// What there is to know of a request before it is looked at: a third of a [`Sequence`], for under
-/// overload most requests are such.
+/// A request before it is scheduled: a third of a [`Sequence`](crate::sim::sequence::Sequence), for under overload
+/// most requests wait.
 #[derive(Debug)]
 pub(super) struct Arrived {
     pub(super) place: usize,
     pub(super) request: Request,
+    /// When the engine sees it.
     pub(super) at_engine_ns: u64,
-    /// Whether the KV entries of its prompt came with it.
+    /// Whether the KV entries of its prompt came with it from another server.
     pub(super) with_kv: bool,
     /// The ids that a trace gives its tokens, and how many tokens one stands for, if there are any.
     pub(super) listed: Option<Box<(Vec<u64>, u32)>>,
 }
 
 impl Arrived {
-    /// The request, ready to run.
-    pub(super) fn into_sequence(self, block_size: u32) -> Sequence {
-        let listed = self.listed.as_deref();
-        let (ids, tokens) = listed.map_or((&[][..], 0), |(ids, tokens)| (&ids[..], *tokens));
-        let sequence = Sequence::new(
-            self.place,
-            &self.request,
-            (ids, tokens),
-            self.at_engine_ns,
-            block_size,
-        );
-        match self.with_kv {
-            true => sequence.with_kv(),
-            false => sequence,
+    pub(super) fn new(
+        place: usize,
+        request: Request,
+        (ids, tokens): (&[u64], u32),
+        at_engine_ns: u64,
+    ) -> Arrived {
+        Arrived {
+            place,
+            request,
+            at_engine_ns,
+            with_kv: false,
+            listed: (!ids.is_empty()).then(|| Box::new((ids.to_vec(), tokens))),
         }
     }
 }

@@ -23,11 +23,6 @@ impl Blocks {
         self.named.len() as u32
     }
 
-    /// Whether it holds none and has given none up.
-    pub(super) fn is_untouched(&self) -> bool {
-        self.held() == 0 && self.parked.is_none()
-    }
-
     /// Blocks that it holds.
     pub(super) fn held(&self) -> u32 {
         self.named() + self.others

@@ -1,9 +1,9 @@
 //! Several replicas of a server behind a router.
 
-mod desk;
 mod disaggregated;
 mod kv_link;
 mod pool;
+mod router;
 mod two_stages;
 
 use crate::sim::Totals;
@@ -13,10 +13,10 @@ use crate::sim::source::Source;
 use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
-pub use desk::Router;
 pub use disaggregated::{Disaggregated, ServerPool};
 pub use kv_link::KvLink;
 use pool::Pool;
+pub use router::Router;
 
 /// Turns of a router between two reports of progress.
 const TURNS_PER_REPORT: u64 = 1 << 10;
@@ -25,14 +25,12 @@ const TURNS_PER_REPORT: u64 = 1 << 10;
 ///
 /// ```
 /// use rooflut::sim::{Cluster, Listed, Request, Router, SimConfig};
-/// # use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
+/// # use rooflut::step::{LatencyModel, StepBatch};
+/// # use rooflut::units::Seconds;
 /// # struct Linear;
 /// # impl LatencyModel for Linear {
-/// #     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-/// #         let mut time = StepTime::ZERO;
-/// #         let seconds = rooflut::units::Seconds::from_us(batch.tokens() as f64);
-/// #         time.add(Part::Qkv, seconds, Binding::Memory, rooflut::step::TimeSource::Fitted);
-/// #         time
+/// #     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+/// #         Seconds::from_us(batch.tokens() as f64)
 /// #     }
 /// # }
 /// let requests = [Request::new(512, 128); 10];
@@ -71,9 +69,9 @@ impl<M: LatencyModel> Cluster<M> {
         })
     }
 
-    /// Serves what comes from `source`, while `observer` looks on, and keeps what became of each request,
-    /// in the order of their places.
-    pub fn run_source<S: Source, O: Observer>(
+    /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
+    /// their places.
+    pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
@@ -81,13 +79,18 @@ impl<M: LatencyModel> Cluster<M> {
         reported(observer, |both| self.serve(source, both))
     }
 
-    /// Serves what comes from `source`, from empty servers until all are done, while `observer` looks on.
+    /// Serves the requests of `source`, from empty servers until all are done, and calls `observer`.
     ///
-    /// Requests leave in the order in which they are found to: not always that of the clock, as replicas
+    /// Requests complete in the order in which replicas report them: not always that of the clock, as replicas
     /// are simulated one after the other between two arrivals. Counts add up over the replicas, their
     /// peaks of KV blocks, too.
-    pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
+    pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
+        &self,
+        source: &mut S,
+        observer: &mut O,
+    ) -> Totals {
         let mut pool = Pool::new(
+            &self.model,
             self.config,
             self.replicas,
             self.router,
@@ -110,8 +113,8 @@ impl<M: LatencyModel> Cluster<M> {
                     let other = source.feeds_back().then(|| pool.next(Some(replica)));
                     let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
                     let horizon_ns = other_ns.min(at_engine_ns);
-                    pool.step(replica, &self.model, horizon_ns, observer);
-                    for left in pool.drain_left() {
+                    pool.step(replica, horizon_ns, observer);
+                    for left in pool.drain_departures() {
                         observer.left(left.place, &left.record);
                         source.left(left.place, &left.record.request, left.at_ns);
                     }
@@ -120,12 +123,11 @@ impl<M: LatencyModel> Cluster<M> {
                     let Some((place, request)) = source.take() else {
                         break;
                     };
-                    let (ids, tokens) = source.listed(&request);
-                    pool.push(place, request, ids, tokens);
+                    pool.push(place, request, source.listed(&request));
                 }
             }
         }
         observer.progress(&pool.progress(source.total()));
-        pool.into_totals()
+        pool.totals()
     }
 }

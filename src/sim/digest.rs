@@ -24,14 +24,12 @@ use crate::sim::{
 /// use rooflut::sim::{
 ///     Arrivals, Digest, Lengths, RequestMix, SimConfig, Simulator, Stream, SyntheticLoad,
 /// };
-/// # use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime, TimeSource};
+/// # use rooflut::step::{LatencyModel, StepBatch};
 /// # use rooflut::units::Seconds;
 /// # struct Steady;
 /// # impl LatencyModel for Steady {
-/// #     fn step_time(&self, _: &StepBatch<'_>) -> StepTime {
-/// #         let mut time = StepTime::ZERO;
-/// #         time.add(Part::GateUp, Seconds(0.01), Binding::Memory, TimeSource::Fitted);
-/// #         time
+/// #     fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
+/// #         Seconds(0.01)
 /// #     }
 /// # }
 /// # let model = Steady; // 10 ms a step
@@ -112,7 +110,9 @@ impl Default for Digest {
 }
 
 impl Observer for Digest {
-    const EACH_STEP: bool = true;
+    fn wants_steps(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn step(&mut self, step: &StepRecord) {

@@ -112,6 +112,49 @@ impl fmt::Display for SimError {
 
 impl core::error::Error for SimError {}
 
+/// A wrong call of a [`Server`](crate::sim::Server), which is unchanged and stays usable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// A request arrives before the present.
+    ArrivalBeforeNow {
+        /// Its arrival, nanoseconds.
+        arrival_ns: u64,
+        /// The present, nanoseconds.
+        now_ns: u64,
+    },
+    /// The clock was moved to a time before the present.
+    TimeBackwards {
+        /// The time, nanoseconds.
+        to_ns: u64,
+        /// The present, nanoseconds.
+        now_ns: u64,
+    },
+    /// A request exceeds a limit of the server.
+    NeverServed(Rejection),
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            ServerError::ArrivalBeforeNow { arrival_ns, now_ns } => write!(
+                f,
+                "arrival_ns: expected at least {now_ns} (now), found {arrival_ns}; push a request before the \
+                 clock passes its arrival"
+            ),
+            ServerError::TimeBackwards { to_ns, now_ns } => write!(
+                f,
+                "time: expected at least {now_ns} ns (now), found {to_ns} ns; a server cannot go back"
+            ),
+            ServerError::NeverServed(reason) => {
+                write!(f, "the server can never serve the request: {reason}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ServerError {}
+
 /// Why a request is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

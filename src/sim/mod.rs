@@ -8,18 +8,15 @@
 //!
 //! ```
 //! use rooflut::sim::{Arrivals, Request, SimConfig, Simulator};
-//! use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime, TimeSource};
+//! use rooflut::step::{LatencyModel, StepBatch};
 //! use rooflut::units::Seconds;
 //!
 //! /// 5 ms a step and 40 us a token, made up.
 //! struct Linear;
 //!
 //! impl LatencyModel for Linear {
-//!     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-//!         let mut time = StepTime::ZERO;
-//!         let seconds = Seconds::from_us(5_000.0 + 40.0 * batch.tokens() as f64);
-//!         time.add(Part::GateUp, seconds, Binding::Memory, TimeSource::Fitted);
-//!         time
+//!     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+//!         Seconds::from_us(5_000.0 + 40.0 * batch.tokens() as f64)
 //!     }
 //! }
 //!
@@ -90,7 +87,6 @@ mod content;
 #[cfg(feature = "digest")]
 mod digest;
 mod drafts;
-mod engine;
 mod error;
 mod goodput;
 mod interrupted;
@@ -101,6 +97,7 @@ mod mix;
 mod observer;
 mod parameter;
 mod plan;
+mod progress;
 mod queue;
 mod queue_growth;
 #[cfg(feature = "digest")]
@@ -109,11 +106,12 @@ mod random;
 mod record;
 mod report;
 mod request;
-mod run;
 mod running;
 mod scheduler;
 mod sequence;
+mod server;
 mod session;
+mod simulator;
 #[cfg(feature = "digest")]
 mod sketch;
 mod source;
@@ -135,18 +133,20 @@ pub use config::{Policy, PrefixCaching, SimConfig};
 #[cfg(feature = "digest")]
 pub use digest::Digest;
 pub use drafts::Drafts;
-pub use engine::{Progress, Simulator};
-pub use error::{Rejection, SimError};
+pub use error::{Rejection, ServerError, SimError};
 pub use goodput::{Goodput, LatencyLimits};
 pub use lengths::Lengths;
 pub use load::SyntheticLoad;
 pub use metrics::{KvUse, ServerUse, Summary, Throughput};
 pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use observer::{Observer, StepRecord};
+pub use progress::Progress;
 pub use queue_growth::QueueGrowth;
 pub use record::{Handover, Outcome, RequestRecord, Timing};
 pub use report::SimReport;
 pub use request::{Content, Request};
+pub use server::{RequestId, Server, ServerEvent, StepOutcome};
+pub use simulator::Simulator;
 pub use source::{Listed, Source, Stream};
 pub use speculation::Speculation;
 pub use stages::{PoolUse, Stages};

@@ -1,12 +1,25 @@
-//! Who looks on while a run goes on.
+//! Observers of a run.
+
+use alloc::boxed::Box;
 
 use crate::sim::{Progress, RequestRecord};
+use crate::step::{StepBatch, Tally};
 
-/// Something that wants to know what happens in a run.
+/// Receives what happens in a run.
+///
+/// All methods have defaults that do nothing. The trait is dyn compatible: `&mut dyn Observer` is an observer. So
+/// are pairs (the first one is called first), `Option`, `&mut` and `Box`.
 pub trait Observer {
-    /// Whether [`step`](Observer::step) is called. If not, a run counts steps in which nothing happens
-    /// but that the same requests decode, and is faster.
-    const EACH_STEP: bool = false;
+    /// Whether [`step`](Observer::step) and [`step_batch`](Observer::step_batch) are called; constant for an
+    /// observer. Runs are faster where no observer wants steps.
+    fn wants_steps(&self) -> bool {
+        false
+    }
+
+    /// The work of the step that the next call of [`step`](Observer::step) reports.
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        let _ = batch;
+    }
 
     /// A step has ended.
     fn step(&mut self, step: &StepRecord) {
@@ -23,52 +36,73 @@ pub trait Observer {
         let _ = (place, record);
     }
 
-    /// Now and then, and once at the end.
+    /// Called now and then, and once at the end.
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
 }
 
-/// Looks away.
+/// An observer that ignores all events.
 impl Observer for () {}
 
-/// Both look on, the first one first. Pairs of pairs are for more.
+/// Calls both, the first one first. Pairs of pairs are for more.
 impl<A: Observer, B: Observer> Observer for (A, B) {
-    const EACH_STEP: bool = A::EACH_STEP || B::EACH_STEP;
+    #[inline]
+    fn wants_steps(&self) -> bool {
+        self.0.wants_steps() || self.1.wants_steps()
+    }
+
+    #[inline]
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        let (first, second) = self;
+        if first.wants_steps() {
+            first.step_batch(batch);
+        }
+        if second.wants_steps() {
+            second.step_batch(batch);
+        }
+    }
 
     #[inline]
     fn step(&mut self, step: &StepRecord) {
         let (first, second) = self;
-        if A::EACH_STEP {
+        if first.wants_steps() {
             first.step(step);
         }
-        if B::EACH_STEP {
+        if second.wants_steps() {
             second.step(step);
         }
     }
 
     fn resumed(&mut self, place: usize, gap_ns: u64) {
-        let (first, second) = self;
-        first.resumed(place, gap_ns);
-        second.resumed(place, gap_ns);
+        self.0.resumed(place, gap_ns);
+        self.1.resumed(place, gap_ns);
     }
 
     fn left(&mut self, place: usize, record: &RequestRecord) {
-        let (first, second) = self;
-        first.left(place, record);
-        second.left(place, record);
+        self.0.left(place, record);
+        self.1.left(place, record);
     }
 
     fn progress(&mut self, progress: &Progress) {
-        let (first, second) = self;
-        first.progress(progress);
-        second.progress(progress);
+        self.0.progress(progress);
+        self.1.progress(progress);
     }
 }
 
-/// Looks on if it is there.
+/// Calls the observer if there is one.
 impl<O: Observer> Observer for Option<O> {
-    const EACH_STEP: bool = O::EACH_STEP;
+    #[inline]
+    fn wants_steps(&self) -> bool {
+        self.as_ref().is_some_and(O::wants_steps)
+    }
+
+    #[inline]
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        if let Some(observer) = self {
+            observer.step_batch(batch);
+        }
+    }
 
     #[inline]
     fn step(&mut self, step: &StepRecord) {
@@ -96,25 +130,49 @@ impl<O: Observer> Observer for Option<O> {
     }
 }
 
-/// Looks on where it is.
-impl<O: Observer> Observer for &mut O {
-    const EACH_STEP: bool = O::EACH_STEP;
+macro_rules! forward_to_pointee {
+    ($($pointer:ty),+) => {$(
+        impl<O: Observer + ?Sized> Observer for $pointer {
+            #[inline]
+            fn wants_steps(&self) -> bool {
+                (**self).wants_steps()
+            }
 
-    #[inline]
-    fn step(&mut self, step: &StepRecord) {
-        (**self).step(step);
+            #[inline]
+            fn step_batch(&mut self, batch: &StepBatch<'_>) {
+                (**self).step_batch(batch);
+            }
+
+            #[inline]
+            fn step(&mut self, step: &StepRecord) {
+                (**self).step(step);
+            }
+
+            fn resumed(&mut self, place: usize, gap_ns: u64) {
+                (**self).resumed(place, gap_ns);
+            }
+
+            fn left(&mut self, place: usize, record: &RequestRecord) {
+                (**self).left(place, record);
+            }
+
+            fn progress(&mut self, progress: &Progress) {
+                (**self).progress(progress);
+            }
+        }
+    )+};
+}
+
+forward_to_pointee!(&mut O, Box<O>);
+
+/// Counts the steps of servers that run the model of the tally.
+impl Observer for Tally<'_> {
+    fn wants_steps(&self) -> bool {
+        true
     }
 
-    fn resumed(&mut self, place: usize, gap_ns: u64) {
-        (**self).resumed(place, gap_ns);
-    }
-
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        (**self).left(place, record);
-    }
-
-    fn progress(&mut self, progress: &Progress) {
-        (**self).progress(progress);
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        self.add(batch);
     }
 }
 
@@ -168,10 +226,16 @@ mod tests {
 
     /// Counts calls.
     #[derive(Default)]
-    struct Count<const EACH_STEP: bool>([u32; 4]);
+    struct Count<const STEPS: bool>([u32; 5]);
 
-    impl<const EACH_STEP: bool> Observer for Count<EACH_STEP> {
-        const EACH_STEP: bool = EACH_STEP;
+    impl<const STEPS: bool> Observer for Count<STEPS> {
+        fn wants_steps(&self) -> bool {
+            STEPS
+        }
+
+        fn step_batch(&mut self, _: &StepBatch<'_>) {
+            self.0[4] += 1;
+        }
 
         fn step(&mut self, _: &StepRecord) {
             self.0[0] += 1;
@@ -190,35 +254,28 @@ mod tests {
         }
     }
 
-    fn tell<O: Observer>(observer: &mut O) -> bool {
+    fn report(observer: &mut dyn Observer) -> bool {
+        observer.step_batch(&StepBatch::default());
         observer.step(&StepRecord::default());
         observer.resumed(0, 1);
-        observer.left(
-            0,
-            &RequestRecord {
-                request: Request::default(),
-                outcome: Outcome::Completed(Timing::default()),
-            },
-        );
-        observer.progress(&Progress {
-            now_ns: 0,
-            steps: 0,
-            total: None,
-            completed: 0,
-            rejected: 0,
-            waiting: 0,
-            running: 0,
-            kv_blocks_used: 0,
-        });
-        O::EACH_STEP
+        let record = RequestRecord {
+            request: Request::default(),
+            outcome: Outcome::Completed(Timing::default()),
+        };
+        observer.left(0, &record);
+        observer.progress(&Progress::default());
+        observer.wants_steps()
     }
 
     #[test]
-    fn both_of_a_pair_look_on_and_steps_go_to_those_who_want_them() {
+    fn both_of_a_pair_are_called_and_steps_go_to_those_that_want_them() {
         let mut often = Count::<true>::default();
         let mut pair = (Count::<false>::default(), (&mut often, None::<()>));
-        assert!(tell(&mut pair));
-        assert_eq!((pair.0.0, pair.1.0.0), ([0, 1, 1, 1], [1, 1, 1, 1]));
-        assert!(!tell(&mut (Count::<false>::default(), ())));
+        assert!(report(&mut pair));
+        assert_eq!((pair.0.0, pair.1.0.0), ([0, 1, 1, 1, 0], [1, 1, 1, 1, 1]));
+        assert!(!report(&mut (Count::<false>::default(), ())));
+        let boxed: Box<dyn Observer> = Box::new(Count::<true>::default());
+        assert!(report(&mut Some(boxed)));
+        assert!(!report(&mut None::<Count<true>>));
     }
 }

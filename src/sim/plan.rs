@@ -18,8 +18,12 @@ pub(super) struct Plan {
     pub(super) accepted: u32,
     /// Tokens that requests have from verified drafts, their own ones included.
     pub(super) yielded: u32,
-    /// How many requests lost their blocks for it.
-    pub(super) preempted: u32,
+    /// Drafts that it verifies, by place, with the tokens that each yields.
+    pub(super) verified: Vec<(usize, u32)>,
+    /// Places of the requests that lost their blocks for it.
+    pub(super) preempted: Vec<usize>,
+    /// Places of those that lost theirs for a schedule without work that it replaces.
+    pub(super) preempted_before: Vec<usize>,
     /// Places of those of them that have had a token and are to have another.
     pub(super) interrupted: Vec<usize>,
     /// Places of requests that were interrupted and have their next token.
@@ -39,7 +43,9 @@ impl Plan {
             decode: DecodeGroup::EMPTY,
             accepted: 0,
             yielded: 0,
-            preempted: 0,
+            verified: Vec::new(),
+            preempted: Vec::new(),
+            preempted_before: Vec::new(),
             interrupted: Vec::new(),
             resumed: Vec::new(),
             first_tokens: Vec::new(),
@@ -59,7 +65,9 @@ impl Plan {
         self.decode = DecodeGroup::EMPTY;
         self.accepted = 0;
         self.yielded = 0;
-        self.preempted = 0;
+        self.verified.clear();
+        self.preempted.clear();
+        self.preempted_before.clear();
         self.interrupted.clear();
         self.resumed.clear();
         self.first_tokens.clear();
@@ -104,7 +112,7 @@ impl Plan {
     /// What decodes, if that is all: nobody has a last token, is admitted or is preempted.
     pub(super) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else =
-            self.chunks.is_empty() && self.finished.is_empty() && self.preempted == 0;
+            self.chunks.is_empty() && self.finished.is_empty() && self.preempted.is_empty();
         (nothing_else && self.decode.requests > 0).then_some(self.decode)
     }
 
@@ -121,7 +129,7 @@ impl Plan {
             drafted_tokens: self.decode.requests * self.decode.drafted,
             accepted_tokens: self.accepted,
             yielded_tokens: self.yielded,
-            preempted: self.preempted,
+            preempted: self.preempted.len() as u32,
             ..StepRecord::default()
         }
     }

@@ -2,9 +2,9 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::sim::Policy;
 use crate::sim::arrived::Arrived;
 use crate::sim::sequence::Sequence;
+use crate::sim::{Policy, Request};
 
 /// Requests in the order in which they are admitted. Each costs O(log n).
 ///
@@ -42,16 +42,19 @@ impl Queue {
     }
 
     /// A request has come.
-    pub(super) fn push(&mut self, mut sequence: Sequence) {
+    pub(super) fn push(&mut self, arrived: Arrived) {
         self.came += 1;
-        sequence.order = self.came;
-        let turn = self.turn(&sequence);
-        if self.begun.len() >= FEW
-            && let Some(arrived) = sequence.in_short()
-        {
+        let turn = self.turn(&arrived.request, self.came);
+        if self.begun.len() >= FEW {
             self.arrived.insert(turn, arrived);
-            return;
+        } else {
+            self.begin(turn, arrived);
         }
+    }
+
+    fn begin(&mut self, turn: Turn, arrived: Arrived) {
+        let mut sequence = Sequence::new(arrived, self.block_size);
+        (_, _, sequence.order) = turn;
         self.begun.insert(turn, sequence);
     }
 
@@ -61,15 +64,15 @@ impl Queue {
             self.preempted += 1;
             sequence.order = -self.preempted;
         }
-        self.begun.insert(self.turn(&sequence), sequence);
+        let turn = self.turn(&sequence.request, sequence.order);
+        self.begun.insert(turn, sequence);
     }
 
-    fn turn(&self, sequence: &Sequence) -> Turn {
-        let request = &sequence.request;
+    fn turn(&self, request: &Request, order: i64) -> Turn {
         match self.policy {
-            Policy::Fcfs => (0, 0, sequence.order),
-            Policy::ShortestPrompt => (0, request.prompt_tokens, sequence.order),
-            Policy::Priority => (request.priority, 0, sequence.order),
+            Policy::Fcfs => (0, 0, order),
+            Policy::ShortestPrompt => (0, request.prompt_tokens, order),
+            Policy::Priority => (request.priority, 0, order),
         }
     }
 
@@ -94,9 +97,7 @@ impl Queue {
         if next.is_some_and(|turn| begun.is_none_or(|first| turn < first))
             && let Some((turn, arrived)) = self.arrived.pop_first()
         {
-            let mut sequence = arrived.into_sequence(self.block_size);
-            (_, _, sequence.order) = turn;
-            self.begun.insert(turn, sequence);
+            self.begin(turn, arrived);
         }
     }
 
@@ -134,29 +135,33 @@ mod tests {
     use std::vec;
 
     use super::*;
-    use crate::sim::{Content, Request};
+    use crate::sim::Content;
 
-    fn sequence(place: usize, prompt_tokens: u32) -> Sequence {
+    fn arrived(place: usize, prompt_tokens: u32) -> Arrived {
         let request = Request {
             prompt_tokens,
             output_tokens: 2,
             content: Content::Listed { first: 3, count: 2 },
             ..Request::default()
         };
-        Sequence::new(place, &request, (&[8, 9], 16), 7, 16)
+        Arrived::new(place, request, (&[8, 9], 16), 7)
+    }
+
+    fn sequence(place: usize, prompt_tokens: u32) -> Sequence {
+        Sequence::new(arrived(place, prompt_tokens), 16)
     }
 
     #[test]
     fn a_request_comes_back_as_it_went_in_and_one_that_has_begun_keeps_its_state() {
         let mut queue = Queue::new(Policy::ShortestPrompt, 16);
         // Those that are kept as they are.
-        (0..FEW).for_each(|place| queue.push(sequence(place, 1_000)));
+        (0..FEW).for_each(|place| queue.push(arrived(place, 1_000)));
         let others = queue.len();
-        queue.push(sequence(100, 60));
+        queue.push(arrived(100, 60));
         let mut begun = sequence(101, 40);
         begun.advance(40);
         queue.push_preempted(begun);
-        queue.push(sequence(102, 20));
+        queue.push(arrived(102, 20));
         assert_eq!(queue.arrived.len(), 2);
         assert_eq!(queue.len(), others + 3);
         assert_eq!(queue.places()[..3], [102, 101, 100]);
@@ -168,7 +173,7 @@ mod tests {
         assert_eq!(queue.pop().unwrap().left(), 1);
         // One that is looked at and waits on.
         queue.first_mut().unwrap().found(1, 16);
-        queue.push(sequence(103, 50));
+        queue.push(arrived(103, 50));
         assert_eq!(queue.places()[..2], [103, 100]);
         assert_eq!(queue.pop().unwrap().place, 103);
         assert_eq!(queue.pop().unwrap().pending(), 44);

@@ -44,8 +44,9 @@ impl Observer for Collector {
         self.records.push((place, *record));
     }
 }
+
 /// Lets `serve` tell `observer` and a [`Collector`] what happens, and answers with the report.
-pub(super) fn reported<O: Observer>(
+pub(super) fn reported<O: Observer + ?Sized>(
     observer: &mut O,
     serve: impl FnOnce(&mut (&mut Collector, &mut O)) -> Totals,
 ) -> SimReport {

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::sim::arrived::Arrived;
 use crate::sim::block_pool::BlockPool;
 use crate::sim::blocks::{admit, give_back, give_up, grow, look_up, name_full};
 use crate::sim::plan::Plan;
@@ -45,8 +46,8 @@ impl Scheduler {
     }
 
     /// Lets a request wait. It must pass [`SimConfig::check`].
-    pub(super) fn enqueue(&mut self, sequence: Sequence) {
-        self.waiting.push(sequence);
+    pub(super) fn enqueue(&mut self, arrived: Arrived) {
+        self.waiting.push(arrived);
     }
 
     /// Fixes the work of the next step at `now_ns`.
@@ -61,7 +62,7 @@ impl Scheduler {
         }
         let budget = self.config.max_num_batched_tokens - plan.decode.tokens() as u32;
         let budget = self.serve_partial(plan, budget);
-        if plan.preempted == 0 {
+        if plan.preempted.is_empty() {
             self.admit_waiting(plan, budget, now_ns);
         }
     }
@@ -110,8 +111,13 @@ impl Scheduler {
         }
     }
 
-    /// Lets go of a request whose last token came at `now_ns`; answers what became of it.
-    pub(super) fn retire(&mut self, admitted: Admitted, now_ns: u64) -> Option<RequestRecord> {
+    /// Removes a request whose last token came at `now_ns` and returns its record.
+    pub(super) fn retire(
+        &mut self,
+        admitted: Admitted,
+        now_ns: u64,
+        replica: u32,
+    ) -> Option<RequestRecord> {
         let mut sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
             Some(mut sequence) => {
                 give_back(
@@ -128,7 +134,19 @@ impl Scheduler {
             }
         };
         sequence.timing.finish_ns = now_ns;
+        sequence.timing.replica = replica;
         Some(sequence.record())
+    }
+
+    /// Places of the requests that take a token each in `step`, in the order of admission. The step after it may
+    /// not be fixed yet, unless it only decodes, too.
+    pub(super) fn decoding_in(&self, step: u64) -> impl Iterator<Item = usize> + '_ {
+        let sequences = self
+            .running
+            .in_order()
+            .filter_map(|of| self.running.get(of));
+        let decoding = sequences.filter(move |of| of.decodes_from.is_some_and(|from| from <= step));
+        decoding.map(|sequence| sequence.place)
     }
 
     /// Requests in the queue.
@@ -189,7 +207,9 @@ impl Scheduler {
             plan.verify(sequence.computed());
             let accepted = speculation.accepted(sequence.place, sequence.generated());
             plan.accepted += accepted;
-            plan.yielded += sequence.verified(accepted);
+            let yielded = sequence.verified(accepted);
+            plan.yielded += yielded;
+            plan.verified.push((sequence.place, yielded));
             if sequence.is_complete() {
                 scheduler.finish(plan, admitted);
             }
@@ -292,7 +312,7 @@ impl Scheduler {
         let Some(mut victim) = self.running.remove(admitted, plan.number()) else {
             return;
         };
-        plan.preempted += 1;
+        plan.preempted.push(victim.place);
         victim.timing.preemptions += 1;
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
         let SimConfig {
@@ -364,7 +384,7 @@ mod tests {
             output_tokens,
             ..Request::default()
         };
-        scheduler.enqueue(Sequence::new(index, &request, (&[], 0), 0, 16));
+        scheduler.enqueue(Arrived::new(index, request, (&[], 0), 0));
     }
 
     /// Places of the requests that hold a slot, in the order of admission.
@@ -423,7 +443,7 @@ mod tests {
 
         // 0 grows into a second block and takes that of 2; then 1 finds none but its own.
         scheduler.plan(&mut plan, 0);
-        assert_eq!(plan.preempted, 2);
+        assert_eq!(plan.preempted, [2, 1]);
         assert_eq!(plan.batch().decode_kv_tokens(), 17);
         // One block is free and the queue has a request that needs one, but nobody is admitted.
         assert_eq!(running(&scheduler), [0]);
@@ -444,12 +464,12 @@ mod tests {
         assert!(second.is_empty());
         assert_eq!(scheduler.kv().used(), 3);
         let (_, ended) = first.finished[0];
-        assert!(scheduler.retire(ended, 7).is_some());
+        assert!(scheduler.retire(ended, 7, 0).is_some());
         assert_eq!((scheduler.kv().used(), scheduler.running()), (0, 0));
         scheduler.plan(&mut second, 0);
         assert_eq!(running(&scheduler), [1]);
         // The end of another step lets nobody go.
-        assert_eq!(scheduler.retire(ended, 8), None);
+        assert_eq!(scheduler.retire(ended, 8, 0), None);
         assert_eq!(scheduler.running(), 1);
     }
 
@@ -467,7 +487,7 @@ mod tests {
             (vec![0, 1], 9)
         );
         scheduler.plan(&mut plan, 0);
-        assert_eq!(plan.preempted, 1);
+        assert_eq!(plan.preempted, [1]);
         scheduler.plan(&mut plan, 0);
         running(&scheduler)
     }

@@ -1,8 +1,6 @@
 //! A request inside the engine.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::mem;
 
 use crate::sim::arrived::Arrived;
 use crate::sim::blocks::Blocks;
@@ -17,7 +15,7 @@ use crate::step::Chunk;
 /// decodes, as of the step before it began to, but for speculative decoding.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    /// The number by which observers know it.
+    /// Its id: the place in the source, or the number of the push.
     pub(super) place: usize,
     pub(super) request: Request,
     /// Its order among the requests that have come, below 0 for one that was put before all.
@@ -45,86 +43,36 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// A request that has computed nothing beyond its prefix hit. `listed` are the ids that a trace
-    /// gives its tokens, and how many tokens one stands for.
-    pub(super) fn new(
-        place: usize,
-        request: &Request,
-        listed: (&[u64], u32),
-        at_engine_ns: u64,
-        block_size: u32,
-    ) -> Sequence {
-        let reusable = request
-            .cached_prompt_tokens
-            .min(request.prompt_tokens.saturating_sub(1));
+    /// A request that has computed nothing beyond its prefix hit. If the KV entries of its prompt came with it, only
+    /// the last token of the prompt is computed again, for the first token of the output.
+    pub(super) fn new(arrived: Arrived, block_size: u32) -> Sequence {
+        let Arrived {
+            place,
+            request,
+            at_engine_ns,
+            with_kv,
+            listed,
+        } = arrived;
+        let but_last = request.prompt_tokens.saturating_sub(1);
+        let reusable = request.cached_prompt_tokens.min(but_last);
         let cached = reusable - reusable % block_size.max(1);
-        let (ids, tokens) = listed;
         Sequence {
             place,
-            request: *request,
+            request,
             order: 0,
             timing: Timing {
                 at_engine_ns,
                 ..Timing::default()
             },
-            listed: (ids.to_vec(), tokens),
+            listed: listed.map_or((Vec::new(), 0), |listed| *listed),
             cached,
-            arrived: 0,
+            arrived: if with_kv { but_last } else { 0 },
             generated: 0,
             computed: cached,
             prefill: request.prompt_tokens,
             blocks: Blocks::default(),
             decodes_from: None,
         }
-    }
-
-    /// The same with the KV entries of its prompt, which another server has computed. The last token of the
-    /// prompt is computed again, for the first token of the output.
-    pub(super) fn with_kv(self) -> Sequence {
-        Sequence {
-            arrived: self.prefill.saturating_sub(1),
-            ..self
-        }
-    }
-
-    /// What there is to know of it if nothing has happened to it since it came.
-    #[cold]
-    pub(super) fn in_short(&mut self) -> Option<Arrived> {
-        // All fields: a new one is to be thought of here.
-        let Sequence {
-            place,
-            request,
-            order: _, // is in the turn
-            timing,
-            listed,
-            cached,
-            arrived,
-            generated: 0,
-            computed,
-            prefill,
-            blocks,
-            decodes_from: None,
-        } = self
-        else {
-            return None;
-        };
-        let at_engine_ns = timing.at_engine_ns;
-        let came = Timing {
-            at_engine_ns,
-            ..Timing::default()
-        };
-        let untouched = *timing == came
-            && computed == cached
-            && *prefill == request.prompt_tokens
-            && (*arrived == 0 || *arrived == *prefill - 1)
-            && blocks.is_untouched();
-        untouched.then(|| Arrived {
-            place: *place,
-            request: *request,
-            at_engine_ns,
-            with_kv: *arrived > 0,
-            listed: (!listed.0.is_empty()).then(|| Box::new(mem::take(listed))),
-        })
     }
 
     /// The ids of its KV blocks, from the first one beyond the prefix hit that came with it.
@@ -273,7 +221,7 @@ mod tests {
             cached_prompt_tokens,
             ..Request::default()
         };
-        Sequence::new(0, &request, (&[], 0), 0, 16)
+        Sequence::new(Arrived::new(0, request, (&[], 0), 0), 16)
     }
 
     #[test]

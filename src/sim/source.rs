@@ -39,7 +39,7 @@ pub trait Source {
     }
 }
 
-impl<S: Source> Source for &mut S {
+impl<S: Source + ?Sized> Source for &mut S {
     fn next_arrival_ns(&mut self) -> Option<u64> {
         (**self).next_arrival_ns()
     }

@@ -1,6 +1,6 @@
 //! Speculative decoding: what the draft model adds to a step.
 
-use super::{DecodeGroup, LatencyModel, StepBatch, StepTime};
+use super::{DecodeGroup, LatencyModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
 /// A model whose decoding is speculative: after each of its steps a draft model, on the same GPUs, proposes
@@ -29,8 +29,8 @@ use crate::units::Seconds;
 ///     prefill: &[],
 ///     decode: &[DecodeGroup::uniform(8, 1_000)?.with_drafted(3)?],
 /// };
-/// let both = Drafting::new(target, draft, 3).step_time(&batch).total();
-/// assert!(both > target.step_time(&batch).total() * 2.0);
+/// let both = Drafting::new(&target, &draft, 3).total_time(&batch);
+/// assert!(both > target.total_time(&batch) * 2.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +50,8 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
         }
     }
 
-    /// Calls `run` with the batch of each run of the draft model.
-    fn runs(&self, batch: &StepBatch<'_>, mut run: impl FnMut(&StepBatch<'_>)) {
+    /// Calls `run` with the batch of each run of the draft model after a step of the target, in order.
+    pub fn draft_runs(&self, batch: &StepBatch<'_>, mut run: impl FnMut(&StepBatch<'_>)) {
         if self.draft_tokens == 0 || batch.is_empty() {
             return;
         }
@@ -89,16 +89,18 @@ fn sampling(batch: &StepBatch<'_>, decode: DecodeGroup) -> DecodeGroup {
 }
 
 impl<T: LatencyModel, D: LatencyModel> LatencyModel for Drafting<T, D> {
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        let mut total = self.target.total_time(batch);
+        self.draft_runs(batch, |run| total += self.draft.total_time(run));
+        total
+    }
+}
+
+impl<T: StepModel, D: StepModel> StepModel for Drafting<T, D> {
     /// Parts of both models; those of the same name are added up.
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
         let mut step = self.target.step_time(batch);
-        self.runs(batch, |run| step.add_all(&self.draft.step_time(run)));
+        self.draft_runs(batch, |run| step.add_all(&self.draft.step_time(run)));
         step
-    }
-
-    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        let mut total = self.target.total_time(batch);
-        self.runs(batch, |run| total += self.draft.total_time(run));
-        total
     }
 }

@@ -25,4 +25,4 @@ pub use sources::TimeSources;
 pub use tabulated::TabulatedModel;
 #[cfg(feature = "alloc")]
 pub use tally::Tally;
-pub use time::{LatencyModel, Part, PartTime, StepTime};
+pub use time::{LatencyModel, Part, PartTime, StepModel, StepTime};

@@ -1,7 +1,9 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::kernels::{FfnOps, GatedOps, Kernels};
-use super::{Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepOptions, StepTime};
+use super::{
+    Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions, StepTime,
+};
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
@@ -28,7 +30,7 @@ use crate::units::Seconds;
 /// ```
 /// use rooflut::model;
 /// use rooflut::step::{
-///     Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+///     Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
 /// };
 /// use rooflut::table::sets;
 ///
@@ -261,6 +263,12 @@ fn add(step: &mut StepTime, part: Part, times: f64, once: OpTime) {
 }
 
 impl LatencyModel for RooflineModel {
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        self.step_time(batch).total()
+    }
+}
+
+impl StepModel for RooflineModel {
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
         let mut step = StepTime::ZERO;
         if batch.is_empty() {

@@ -1,20 +1,21 @@
-//! The step model with what depends on counts alone worked out beforehand.
+//! The step model with the times that depend on counts alone tabulated.
 
 use alloc::vec::Vec;
 
-use super::{DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepTime};
+use super::{DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
 use crate::op::OpTime;
 use crate::units::Seconds;
 
-/// A [`RooflineModel`] that knows the time of every number of tokens and of sampled rows up to a limit,
-/// and only works out attention: for those who need totals often, like the simulator.
+/// A [`RooflineModel`] with the times that depend on the number of tokens and of sampled rows tabulated up to a
+/// limit, so that only attention is looked up per step. The simulator needs many totals and runs on it.
 ///
-/// Its answers are those of the model it is made of, to the bit; beyond the limit it asks it.
+/// Answers equal those of the underlying model to the bit, also beyond the limit.
 ///
 /// ```
 /// use rooflut::model;
 /// use rooflut::step::{
-///     DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions, TabulatedModel,
+///     DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
+///     TabulatedModel,
 /// };
 /// use rooflut::table::sets;
 ///
@@ -25,7 +26,8 @@ use crate::units::Seconds;
 /// let decode = [DecodeGroup::uniform(64, 1_000)?];
 /// let batch = StepBatch { prefill: &[], decode: &decode };
 /// let tabulated = TabulatedModel::new(model, 2_048);
-/// assert_eq!(tabulated.total_time(&batch), model.step_time(&batch).total());
+/// let exact = tabulated.model().step_time(&batch).total();
+/// assert_eq!(tabulated.total_time(&batch), exact);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -39,9 +41,9 @@ pub struct TabulatedModel {
 }
 
 impl TabulatedModel {
-    /// Works steps of up to `most_tokens` tokens out; costs about a step each.
-    pub fn new(model: RooflineModel, most_tokens: u32) -> TabulatedModel {
-        let counts = 0..=u64::from(most_tokens);
+    /// Tabulates step times for 0 to `max_tokens` tokens; each entry costs about one `step_time` call.
+    pub fn new(model: RooflineModel, max_tokens: u32) -> TabulatedModel {
+        let counts = 0..=u64::from(max_tokens);
         TabulatedModel {
             tokens: counts
                 .clone()
@@ -53,12 +55,12 @@ impl TabulatedModel {
         }
     }
 
-    /// The most tokens that are worked out.
-    pub fn most_tokens(&self) -> u32 {
+    /// Largest number of tokens that is tabulated.
+    pub fn max_tokens(&self) -> u32 {
         self.tokens.len().saturating_sub(1) as u32
     }
 
-    /// The model that it is made of.
+    /// The underlying model.
     pub fn model(&self) -> &RooflineModel {
         &self.model
     }
@@ -89,10 +91,6 @@ impl TabulatedModel {
 }
 
 impl LatencyModel for TabulatedModel {
-    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-        self.model.step_time(batch)
-    }
-
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         let attention = self.model.attention(batch);
         self.total(batch.tokens(), attention, batch.sampled_tokens())
@@ -102,6 +100,12 @@ impl LatencyModel for TabulatedModel {
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         let (tokens, attention) = (decode.tokens(), self.model.group_attention(decode));
         self.total(tokens, [None, attention], tokens)
+    }
+}
+
+impl StepModel for TabulatedModel {
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        self.model.step_time(batch)
     }
 }
 

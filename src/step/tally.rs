@@ -1,74 +1,121 @@
-//! Where the time of many steps went, without a look at every part of every step.
+//! Sources of the time of many steps, at the cost of one attention lookup per step.
 
+use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
 
-use super::{
-    DecodeGroup, LatencyModel, Part, StepBatch, StepTime, TabulatedModel, TimeSource, TimeSources,
-};
-use crate::op::OpTime;
+use super::{Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeSource, TimeSources};
+use crate::op::{Binding, OpTime};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
-/// A [`TabulatedModel`] that remembers what it was asked for.
+/// Adds up where the time of the steps of a [`TabulatedModel`] goes.
 ///
-/// Steps are counted by tokens and by sampled rows, and the time of attention is added up: the parts of
-/// a step are worked out once for each count, at the end.
+/// Counts steps by tokens and by sampled rows and sums the time of attention, so that
+/// [`sources`](Tally::sources) works the other parts out once for each count. [`add`](Tally::add) costs an
+/// attention lookup and does not allocate. A tally is an [`Observer`](crate::sim::Observer) of simulated servers
+/// (feature `sim`).
+///
+/// ```
+/// use rooflut::model;
+/// use rooflut::step::{
+///     DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions, TabulatedModel,
+///     Tally,
+/// };
+/// use rooflut::table::sets;
+///
+/// let llama = model::find("llama-3.1-8b").unwrap().spec;
+/// let model = RooflineModel::try_new(
+///     &llama, &sets::H100, Parallelism::SINGLE, StepOptions::default(),
+/// )?;
+/// let model = TabulatedModel::new(model, 2_048);
+/// let decode = [DecodeGroup::uniform(64, 1_000)?];
+/// let batch = StepBatch { prefill: &[], decode: &decode };
+/// let mut tally = Tally::new(&model);
+/// tally.add(&batch);
+/// assert_eq!(tally.steps(), 1);
+/// let difference = tally.sources().total().0 - model.total_time(&batch).0;
+/// assert!(difference.abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Tally<'m> {
     model: &'m TabulatedModel,
-    steps_of_tokens: Vec<Cell<u64>>,
-    steps_of_rows: Vec<Cell<u64>>,
-    steps: Cell<u64>,
+    steps_of_tokens: Vec<u64>,
+    steps_of_rows: Vec<u64>,
+    steps: u64,
     prefill: AttentionTally,
     decode: AttentionTally,
-    /// Steps beyond what is worked out beforehand.
-    others: Cell<TimeSources>,
+    /// Steps with more tokens than are tabulated.
+    others: TimeSources,
 }
 
-/// Time of attention by provenance (its index), and by what bound it.
+/// Time of attention by provenance and binding.
 #[derive(Debug, Clone, Default)]
 struct AttentionTally {
-    seconds: [[Cell<f64>; crate::op::Binding::ALL.len()]; Provenance::COUNT],
+    seconds: [[f64; Binding::ALL.len()]; Provenance::COUNT],
 }
 
 impl<'m> Tally<'m> {
-    /// Nothing asked for yet.
+    /// A tally without steps.
     pub fn new(model: &'m TabulatedModel) -> Tally<'m> {
-        let zeros = || (0..=model.most_tokens()).map(|_| Cell::new(0)).collect();
+        let counts = model.max_tokens() as usize + 1;
         Tally {
             model,
-            steps_of_tokens: zeros(),
-            steps_of_rows: zeros(),
-            steps: Cell::new(0),
+            steps_of_tokens: vec![0; counts],
+            steps_of_rows: vec![0; counts],
+            steps: 0,
             prefill: AttentionTally::default(),
             decode: AttentionTally::default(),
-            others: Cell::default(),
+            others: TimeSources::default(),
         }
     }
 
-    /// How many steps it was asked for.
-    pub fn steps(&self) -> u64 {
-        self.steps.get()
+    /// Adds one step.
+    pub fn add(&mut self, batch: &StepBatch<'_>) {
+        self.steps += 1;
+        let (tokens, rows) = (batch.tokens(), batch.sampled_tokens());
+        let (Some(of_tokens), Some(of_rows)) = (
+            self.steps_of_tokens.get_mut(tokens as usize),
+            self.steps_of_rows.get_mut(rows as usize),
+        ) else {
+            return self.add_other(batch);
+        };
+        *of_tokens += 1;
+        if rows > 0 {
+            *of_rows += 1;
+        }
+        let [prefill, decode] = self.model.model().attention(batch);
+        self.prefill.add(prefill);
+        self.decode.add(decode);
     }
 
-    /// Where the time of all steps went.
+    #[cold]
+    fn add_other(&mut self, batch: &StepBatch<'_>) {
+        self.others.add(&self.model.step_time(batch));
+    }
+
+    /// Steps so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Sources of the time of all steps.
     pub fn sources(&self) -> TimeSources {
-        let mut sources = self.others.get();
-        for (tokens, count) in (0_u64..).zip(&self.steps_of_tokens) {
-            if count.get() > 0 {
+        let mut sources = self.others;
+        for (tokens, &count) in (0_u64..).zip(&self.steps_of_tokens) {
+            if count > 0 {
                 let mut step = StepTime::ZERO;
                 self.model.model().add_tokens(&mut step, tokens);
-                sources.add_times(&step, count.get());
+                sources.add_times(&step, count);
             }
         }
-        for (rows, count) in (0_u64..).zip(&self.steps_of_rows) {
-            if count.get() > 0 {
+        for (rows, &count) in (0_u64..).zip(&self.steps_of_rows) {
+            if count > 0 {
                 let mut step = StepTime::ZERO;
                 for (part, once) in self.model.model().sampling(rows).into_iter().flatten() {
                     step.add(part, once.time, once.binding, once.source);
                 }
-                sources.add_times(&step, count.get());
+                sources.add_times(&step, count);
             }
         }
         self.prefill.add_to(&mut sources, Part::PrefillAttention);
@@ -76,91 +123,37 @@ impl<'m> Tally<'m> {
         if let Some(host) = self.model.model().host() {
             let mut step = StepTime::ZERO;
             step.add(Part::Host, host.time, host.binding, host.source);
-            let counted: u64 = self.steps_of_tokens.iter().map(Cell::get).sum();
+            let counted: u64 = self.steps_of_tokens.iter().sum();
             sources.add_times(&step, counted);
         }
         sources
-    }
-
-    /// Counts a step and answers its time.
-    #[inline]
-    fn count(&self, tokens: u64, attention: [Option<OpTime>; 2], rows: u64) -> Option<Seconds> {
-        let of_tokens = self.steps_of_tokens.get(tokens as usize)?;
-        let of_rows = self.steps_of_rows.get(rows as usize)?;
-        of_tokens.set(of_tokens.get() + 1);
-        if rows > 0 {
-            of_rows.set(of_rows.get() + 1);
-        }
-        let [prefill, decode] = attention;
-        self.prefill.count(prefill);
-        self.decode.count(decode);
-        Some(self.model.total(tokens, attention, rows))
-    }
-
-    /// Counts a step that is not worked out beforehand.
-    #[cold]
-    fn count_other(&self, batch: &StepBatch<'_>) -> Seconds {
-        let step = self.model.step_time(batch);
-        let mut others = self.others.get();
-        others.add(&step);
-        self.others.set(others);
-        step.total()
     }
 }
 
 impl AttentionTally {
     #[inline]
-    fn count(&self, once: Option<OpTime>) {
+    fn add(&mut self, once: Option<OpTime>) {
         let Some(once) = once else {
             return;
         };
         let TimeSource::LookedUp(provenance) = once.source else {
             return;
         };
-        let by_binding = self.seconds.get(provenance.index());
-        if let Some(slot) = by_binding.and_then(|slots| slots.get(once.binding as usize)) {
-            slot.set(slot.get() + once.time.0);
+        let by_binding = self.seconds.get_mut(provenance.index());
+        if let Some(slot) = by_binding.and_then(|slots| slots.get_mut(once.binding as usize)) {
+            *slot += once.time.0;
         }
     }
 
     fn add_to(&self, sources: &mut TimeSources, part: Part) {
         for (provenance, by_binding) in Provenance::all().zip(&self.seconds) {
-            for (binding, seconds) in crate::op::Binding::ALL.into_iter().zip(by_binding) {
-                if seconds.get() > 0.0 {
+            for (binding, &seconds) in Binding::ALL.into_iter().zip(by_binding) {
+                if seconds > 0.0 {
                     let mut step = StepTime::ZERO;
-                    step.add(part, Seconds(seconds.get()), binding, provenance.into());
+                    step.add(part, Seconds(seconds), binding, provenance.into());
                     sources.add(&step);
                 }
             }
         }
-    }
-}
-
-impl LatencyModel for Tally<'_> {
-    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-        self.total_time(batch);
-        self.model.step_time(batch)
-    }
-
-    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        self.steps.set(self.steps.get() + 1);
-        let (tokens, rows) = (batch.tokens(), batch.sampled_tokens());
-        let attention = self.model.model().attention(batch);
-        self.count(tokens, attention, rows)
-            .unwrap_or_else(|| self.count_other(batch))
-    }
-
-    #[inline]
-    fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        self.steps.set(self.steps.get() + 1);
-        let attention = self.model.model().group_attention(decode);
-        let tokens = decode.tokens();
-        self.count(tokens, [None, attention], tokens)
-            .unwrap_or_else(|| {
-                self.count_other(&StepBatch {
-                    prefill: &[],
-                    decode: &[decode],
-                })
-            })
     }
 }

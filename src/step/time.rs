@@ -1,4 +1,4 @@
-//! The answer of a latency model: how long a step takes, part by part.
+//! Latency models, and the time of a step part by part.
 
 use core::fmt;
 
@@ -7,18 +7,34 @@ use crate::step::{DecodeGroup, StepBatch};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
-/// Something that knows how long an engine step takes.
+/// Predicts how long an engine step takes.
+///
+/// [`total_time`](LatencyModel::total_time) is all that a model has to write. References, `Box` and `Arc` of a
+/// model are models, also of a `dyn LatencyModel`.
+///
+/// ```
+/// use rooflut::step::{DecodeGroup, LatencyModel, StepBatch};
+/// use rooflut::units::Seconds;
+///
+/// /// 5 ms a step and 40 us a token.
+/// struct Linear;
+///
+/// impl LatencyModel for Linear {
+///     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+///         Seconds::from_us(5_000.0 + 40.0 * batch.tokens() as f64)
+///     }
+/// }
+///
+/// let decode = DecodeGroup::uniform(10, 400)?;
+/// assert_eq!(Linear.decode_time(decode), Seconds::from_us(5_400.0));
+/// # Ok::<(), rooflut::step::BatchError>(())
+/// ```
 pub trait LatencyModel {
-    /// Time of one step. An empty batch takes no time; any other a positive, finite one.
-    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime;
+    /// Time of one step: positive and finite, or zero for an empty batch.
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds;
 
-    /// The total of [`step_time`](LatencyModel::step_time), to the bit, for those who know a shorter way
-    /// to it.
-    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        self.step_time(batch).total()
-    }
-
-    /// The [`total_time`](LatencyModel::total_time) of a step in which requests decode and nothing else.
+    /// The [`total_time`](LatencyModel::total_time) of a step that only decodes, for models with a faster way to
+    /// the same bits.
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         self.total_time(&StepBatch {
             prefill: &[],
@@ -27,19 +43,40 @@ pub trait LatencyModel {
     }
 }
 
-impl<M: LatencyModel + ?Sized> LatencyModel for &M {
-    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-        (**self).step_time(batch)
-    }
-
-    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        (**self).total_time(batch)
-    }
-
-    fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        (**self).decode_time(decode)
-    }
+/// A [`LatencyModel`] that breaks a step down into its parts.
+pub trait StepModel: LatencyModel {
+    /// Time of one step, part by part; the total is [`total_time`](LatencyModel::total_time) to the bit.
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime;
 }
+
+/// Implements both traits for a pointer to a model.
+macro_rules! forward_to_pointee {
+    ($($pointer:ty),+) => {$(
+        impl<M: LatencyModel + ?Sized> LatencyModel for $pointer {
+            #[inline]
+            fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+                (**self).total_time(batch)
+            }
+
+            #[inline]
+            fn decode_time(&self, decode: DecodeGroup) -> Seconds {
+                (**self).decode_time(decode)
+            }
+        }
+
+        impl<M: StepModel + ?Sized> StepModel for $pointer {
+            fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+                (**self).step_time(batch)
+            }
+        }
+    )+};
+}
+
+forward_to_pointee!(&M);
+#[cfg(feature = "alloc")]
+forward_to_pointee!(alloc::boxed::Box<M>);
+#[cfg(all(feature = "alloc", target_has_atomic = "ptr"))]
+forward_to_pointee!(alloc::sync::Arc<M>);
 
 /// A part of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rooflut::engine::stacks;
 use rooflut::model::ModelSpec;
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
 };
 use rooflut::table::{TableSet, sets};
 

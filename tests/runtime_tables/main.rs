@@ -29,7 +29,7 @@ use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeSha
 use rooflut::model::CATALOG;
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
 };
 use rooflut::table::{LoadError, TableSet, sets};
 

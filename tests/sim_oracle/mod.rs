@@ -116,7 +116,7 @@ fn serve(
             }
             other => panic!("{other:?}"),
         }
-        let duration_ns = model.step_time(&current.batch()).total().to_nanos().max(1);
+        let duration_ns = model.total_time(&current.batch()).to_nanos().max(1);
         now_ns += duration_ns;
         run.steps += 1;
         run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv().used());

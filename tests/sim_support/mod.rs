@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 
 use rooflut::sim::{SimConfig, Simulator};
-use rooflut::step::{
-    Binding, Chunk, DecodeGroup, LatencyModel, Part, StepBatch, StepTime, TimeSource,
-};
+use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 
 /// A step takes `step_ns`, and more for what is in it, in whole nanoseconds.
@@ -47,7 +45,7 @@ pub(crate) fn simulator(model: &Linear, config: SimConfig) -> Simulator<&Linear>
 }
 
 impl LatencyModel for Linear {
-    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         self.batches.borrow_mut().push(Batch {
             prefill: batch.prefill.to_vec(),
             decode: batch.decode.to_vec(),
@@ -56,13 +54,6 @@ impl LatencyModel for Linear {
             + self.prefill_token_ns * batch.prefill_tokens()
             + self.decode_request_ns * batch.decode_requests()
             + self.kv_token_ns * batch.decode_kv_tokens();
-        let mut time = StepTime::ZERO;
-        time.add(
-            Part::GateUp,
-            Seconds(ns as f64 / 1e9),
-            Binding::Latency,
-            TimeSource::Fitted,
-        );
-        time
+        Seconds(ns as f64 / 1e9)
     }
 }

@@ -9,7 +9,7 @@
 use rooflut::engine::{EngineStack, Scheduling, stacks};
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;

@@ -7,7 +7,7 @@ use std::{env, process::ExitCode};
 
 use rooflut::model;
 use rooflut::step::{
-    DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    DecodeGroup, StepModel, Parallelism, RooflineModel, StepBatch, StepOptions,
 };
 use rooflut::table::TableSet;
 

@@ -1,8 +1,8 @@
 //! Prefill and decode on servers of their own.
 
 use super::TURNS_PER_REPORT;
-use super::desk::Router;
 use super::kv_link::KvLink;
+use super::router::Router;
 use super::two_stages::TwoStages;
 use crate::sim::Totals;
 use crate::sim::config::Role;
@@ -43,15 +43,12 @@ pub struct ServerPool<M> {
 ///     Disaggregated, KvLink, Listed, Request, Router, ServerPool, SimConfig,
 /// };
 /// use rooflut::units::Seconds;
-/// # use rooflut::step::{Binding, LatencyModel, Part, StepBatch, StepTime};
+/// # use rooflut::step::{LatencyModel, StepBatch};
 /// # #[derive(Clone, Copy)]
 /// # struct Linear;
 /// # impl LatencyModel for Linear {
-/// #     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-/// #         let mut time = StepTime::ZERO;
-/// #         let seconds = Seconds::from_us(batch.tokens() as f64);
-/// #         time.add(Part::Qkv, seconds, Binding::Memory, rooflut::step::TimeSource::Fitted);
-/// #         time
+/// #     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+/// #         Seconds::from_us(batch.tokens() as f64)
 /// #     }
 /// # }
 /// let config = SimConfig::new(8_192, 1_000);
@@ -108,9 +105,9 @@ impl<M: LatencyModel> Disaggregated<M> {
         Ok(servers)
     }
 
-    /// Serves what comes from `source`, while `observer` looks on, and keeps what became of each request,
-    /// in the order of their places.
-    pub fn run_source<S: Source, O: Observer>(
+    /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
+    /// their places.
+    pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
@@ -118,11 +115,14 @@ impl<M: LatencyModel> Disaggregated<M> {
         reported(observer, |both| self.serve(source, both))
     }
 
-    /// Serves what comes from `source`, from empty servers until all are done, while `observer` looks on.
+    /// Serves the requests of `source`, from empty servers until all are done, and calls `observer`.
     ///
-    /// Steps of prefill servers are told with the replicas from 0 on, those of decode servers with the
-    /// replicas after these.
-    pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
+    /// Prefill servers are the replicas from 0 on, decode servers those after them.
+    pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
+        &self,
+        source: &mut S,
+        observer: &mut O,
+    ) -> Totals {
         let mut run = TwoStages::new(self, source, observer);
         let mut turns = 0_u64;
         while run.go_on() {

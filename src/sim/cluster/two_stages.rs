@@ -4,8 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::disaggregated::Disaggregated;
-use super::pool::{Left, Pool};
+use super::disaggregated::{Disaggregated, ServerPool};
+use super::pool::{Departure, Pool};
 use crate::sim::observer::Observer;
 use crate::sim::source::Source;
 use crate::sim::{Handover, Outcome, Progress, Rejection, Request, RequestRecord, Timing};
@@ -14,10 +14,10 @@ use crate::step::LatencyModel;
 
 /// A run of servers that do prefill or decode only.
 #[derive(Debug)]
-pub(super) struct TwoStages<'r, M, S, O> {
+pub(super) struct TwoStages<'r, M, S: ?Sized, O: ?Sized> {
     servers: &'r Disaggregated<M>,
-    prefill: Pool<O>,
-    decode: Pool<O>,
+    prefill: Pool<'r, M>,
+    decode: Pool<'r, M>,
     /// When the link of each prefill server has sent what it has to.
     links_free_ns: Vec<u64>,
     /// Output tokens of the requests at the prefill servers, which know all else of them: by place.
@@ -58,7 +58,12 @@ enum Next {
     Decode(usize),
 }
 
-impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
+impl<'r, M, S, O> TwoStages<'r, M, S, O>
+where
+    M: LatencyModel,
+    S: Source + ?Sized,
+    O: Observer + ?Sized,
+{
     /// Servers with nothing to do.
     pub(super) fn new(
         servers: &'r Disaggregated<M>,
@@ -72,12 +77,21 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             ..
         } = servers;
         let feeds_back = source.feeds_back();
-        let (prompts, outputs) = (prefill.replicas, decode.replicas);
+        let pool = |of: &'r ServerPool<M>, first| {
+            Pool::new(
+                &of.model,
+                of.config,
+                of.replicas,
+                *router,
+                first,
+                feeds_back,
+            )
+        };
         TwoStages {
             servers,
-            prefill: Pool::new(prefill.config, prompts, *router, 0, feeds_back),
-            decode: Pool::new(decode.config, outputs, *router, prompts, feeds_back),
-            links_free_ns: vec![0; prompts as usize],
+            prefill: pool(prefill, 0),
+            decode: pool(decode, prefill.replicas),
+            links_free_ns: vec![0; prefill.replicas as usize],
             outputs: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             prefilled: BTreeMap::new(),
@@ -97,18 +111,16 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
             Next::Delivery => self.deliver(),
             Next::Prefill(replica) => {
                 // Every step of it has a prompt, so that it runs no step unasked.
-                let model = &self.servers.prefill.model;
-                self.prefill.step(replica, model, u64::MAX, self.observer);
-                let mut left: Vec<Left> = self.prefill.drain_left().collect();
+                self.prefill.step(replica, u64::MAX, self.observer);
+                let mut left: Vec<Departure> = self.prefill.drain_departures().collect();
                 // The link is for one at a time, whatever the policy of the server.
                 left.sort_unstable_by_key(|left| (left.at_ns, left.place));
                 left.iter().for_each(|left| self.prefilled(left));
             }
             Next::Decode(replica) => {
                 let horizon_ns = self.horizon_ns(replica);
-                let model = &self.servers.decode.model;
-                self.decode.step(replica, model, horizon_ns, self.observer);
-                let left: Vec<Left> = self.decode.drain_left().collect();
+                self.decode.step(replica, horizon_ns, self.observer);
+                let left: Vec<Departure> = self.decode.drain_departures().collect();
                 left.iter().for_each(|left| self.decoded(left));
             }
         }
@@ -171,17 +183,17 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
         if let Err(reason) = self.servers.decode.config.check(&request) {
             return self.reject(place, request, reason, now_ns);
         }
-        let (ids, tokens) = self.source.listed(&request);
         let prompt = Request {
             output_tokens: 1,
             ..request
         };
-        self.prefill.push(place, prompt, ids, tokens);
+        let listed = self.source.listed(&request);
+        self.prefill.push(place, prompt, listed);
         self.outputs.insert(place, request.output_tokens);
     }
 
     /// A prefill server is done with a request: its KV entries go over the link.
-    fn prefilled(&mut self, left: &Left) {
+    fn prefilled(&mut self, left: &Departure) {
         let place = left.place;
         let (Some(output_tokens), Some(free_ns)) = (
             self.outputs.remove(&place),
@@ -223,18 +235,18 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
         let Some(((arrival_ns, place), request)) = self.deliveries.pop_first() else {
             return;
         };
-        let (ids, tokens) = self.source.listed(&request);
+        let listed = self.source.listed(&request);
         let request = Request {
             arrival_ns,
             // Their blocks are the decode server's own.
             cached_prompt_tokens: 0,
             ..request
         };
-        self.decode.push(place, request, ids, tokens);
+        self.decode.push(place, request, listed);
     }
 
     /// A decode server is done with a request.
-    fn decoded(&mut self, left: &Left) {
+    fn decoded(&mut self, left: &Departure) {
         let Some(prefilled) = self.prefilled.remove(&left.place) else {
             return;
         };
@@ -282,7 +294,7 @@ impl<'r, M: LatencyModel, S: Source, O: Observer> TwoStages<'r, M, S, O> {
 
     /// What was counted: steps of both pools, requests once.
     pub(super) fn into_totals(self) -> Totals {
-        let (prefill, decode) = (self.prefill.into_totals(), self.decode.into_totals());
+        let (prefill, decode) = (self.prefill.totals(), self.decode.totals());
         let stages = Stages {
             prefill: PoolUse::of(&prefill),
             decode: PoolUse::of(&decode),

@@ -6,7 +6,7 @@
 use core::hint::black_box;
 use rooflut::model;
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    Chunk, DecodeGroup, StepModel, Parallelism, RooflineModel, StepBatch, StepOptions,
 };
 use rooflut::table::sets;
 

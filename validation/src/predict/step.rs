@@ -2,7 +2,7 @@
 
 use rooflut::model::MemoryLimits;
 use rooflut::sim::SimError;
-use rooflut::step::{Chunk, DecodeGroup, LatencyModel, RooflineModel, StepBatch};
+use rooflut::step::{Chunk, DecodeGroup, RooflineModel, StepBatch, StepModel};
 
 use super::{Deployment, Reason, cached};
 use crate::rows::{DecodeStep, Limits, SoloRequest};

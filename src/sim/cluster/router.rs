@@ -1,4 +1,4 @@
-//! Who decides which replica a request goes to.
+//! Routing of requests to replicas.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use crate::sim::content::mix;
 use crate::sim::{Content, Request};
 
-/// Which replica a request goes to, decided when it arrives.
+/// Routes requests to replicas, at their arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Router {
@@ -23,21 +23,21 @@ pub enum Router {
     PrefixAffinity,
 }
 
-/// Who decides where requests go, and what that needs.
+/// A router and the load of its replicas.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct Routing {
     router: Router,
     /// Requests so far.
     routed: usize,
     /// Tokens of requests that have not been served, by replica.
     outstanding: Vec<u64>,
-    /// Requests that leave: when, where, tokens.
+    /// Requests that leave: time, replica, tokens.
     leaving: BinaryHeap<Reverse<(u64, usize, u64)>>,
 }
 
-impl Desk {
-    pub(super) fn new(router: Router, replicas: u32) -> Desk {
-        Desk {
+impl Routing {
+    pub(super) fn new(router: Router, replicas: u32) -> Routing {
+        Routing {
             router,
             routed: 0,
             outstanding: (0..replicas).map(|_| 0).collect(),

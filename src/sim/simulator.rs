@@ -1,59 +1,22 @@
-//! A simulated server, for its users.
+//! One server with the requests of one source.
 
-use crate::sim::Totals;
+use crate::sim::arrived::Arrived;
 use crate::sim::observer::{Observer, OnProgress};
 use crate::sim::report::reported;
-use crate::sim::run::Run;
 use crate::sim::source::{Listed, Source};
-use crate::sim::{Request, SimConfig, SimError, SimReport};
+use crate::sim::{
+    Outcome, Progress, Request, RequestRecord, Server, ServerEvent, SimConfig, SimError, SimReport,
+    Totals,
+};
 use crate::step::LatencyModel;
 
-/// A server with a latency model; the [module](crate::sim) has an example.
+/// A server that serves the requests of a source; the [module](crate::sim) has an example.
 ///
-/// Cost: a step O(1) whatever the batch; a request O(log n). Steps that preempt walk over the running
-/// requests, and with speculative decoding all steps do. A step allocates nothing once the buffers have grown to their largest size.
+/// Costs are those of a [`Server`].
 #[derive(Debug, Clone)]
 pub struct Simulator<M> {
     model: M,
     config: SimConfig,
-}
-
-/// The state of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Simulated time in nanoseconds; of several replicas that to which all have come.
-    pub now_ns: u64,
-    /// Steps so far.
-    pub steps: u64,
-    /// Requests of the run, if the source knows.
-    pub total: Option<u64>,
-    /// Requests served so far.
-    pub completed: u64,
-    /// Requests rejected so far.
-    pub rejected: u64,
-    /// Requests in the queue.
-    pub waiting: u64,
-    /// Requests that hold a sequence slot.
-    pub running: u64,
-    /// KV blocks held.
-    pub kv_blocks_used: u32,
-}
-
-impl Progress {
-    /// This and that of another replica; at the later of the two times, of as many requests as this one.
-    pub(super) fn plus(self, other: Progress) -> Progress {
-        Progress {
-            now_ns: self.now_ns.max(other.now_ns),
-            steps: self.steps + other.steps,
-            total: self.total,
-            completed: self.completed + other.completed,
-            rejected: self.rejected + other.rejected,
-            waiting: self.waiting + other.waiting,
-            running: self.running + other.running,
-            kv_blocks_used: self.kv_blocks_used.saturating_add(other.kv_blocks_used),
-        }
-    }
 }
 
 impl<M: LatencyModel> Simulator<M> {
@@ -85,9 +48,9 @@ impl<M: LatencyModel> Simulator<M> {
         self.run_source(&mut Listed::new(requests), &mut OnProgress(observe))
     }
 
-    /// Serves what comes from `source`, while `observer` looks on, and keeps what became of each request,
-    /// in the order of their places.
-    pub fn run_source<S: Source, O: Observer>(
+    /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
+    /// their places.
+    pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
@@ -95,22 +58,72 @@ impl<M: LatencyModel> Simulator<M> {
         reported(observer, |both| self.serve(source, both))
     }
 
-    /// Serves what comes from `source`, from an empty server until all are done, while `observer` looks
-    /// on. Memory grows with the requests that wait and run, not with those that have left.
-    pub fn serve<S: Source, O: Observer>(&self, source: &mut S, observer: &mut O) -> Totals {
-        let mut run = Run::new(self.config, source, observer);
-        while run.step(&self.model, u64::MAX) {
-            run.report_progress();
+    /// Serves the requests of `source`, from an empty server until all are done, and calls `observer`. Memory
+    /// grows with the requests that wait and run, not with those that have left.
+    pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
+        &self,
+        source: &mut S,
+        observer: &mut O,
+    ) -> Totals {
+        let mut server = Server::new(&self.model, self.config, 0);
+        loop {
+            receive_arrivals(&mut server, source, observer);
+            let next_ns = |source: &mut S| {
+                let arrival_ns = source.next_arrival_ns()?;
+                Some(arrival_ns.saturating_add(self.config.api_server_ns))
+            };
+            if !server.has_work() {
+                let Some(arrival_ns) = next_ns(source) else {
+                    break;
+                };
+                server.wait_until(arrival_ns);
+                continue;
+            }
+            server.run_step(observer);
+            for event in server.drain_events() {
+                if let ServerEvent::Left { id, at_ns, record } = event {
+                    observer.left(id.index(), &record);
+                    source.left(id.index(), &record.request, at_ns);
+                }
+            }
+            // An arrival matters where it may be admitted, or where its rejection is an answer.
+            let matters = server.has_room() || source.feeds_back();
+            let horizon_ns = matters.then(|| next_ns(source)).flatten();
+            server.run_decodes(horizon_ns.unwrap_or(u64::MAX), u64::MAX, observer);
+            observer.progress(&server.progress(source.total()));
         }
-        run.report_progress();
-        run.into_totals()
+        observer.progress(&server.progress(source.total()));
+        debug_assert_eq!(server.kv_blocks_used(), 0, "KV blocks were lost");
+        server.totals()
+    }
+}
+
+/// Lets the engine see the requests that have arrived by now.
+fn receive_arrivals<M, S: Source + ?Sized, O: Observer + ?Sized>(
+    server: &mut Server<M>,
+    source: &mut S,
+    observer: &mut O,
+) where
+    M: LatencyModel,
+{
+    while let Some(arrival_ns) = source.next_arrival_ns()
+        && server.at_engine_ns(arrival_ns) <= server.now_ns()
+        && let Some((place, request)) = source.take()
+    {
+        let at_engine_ns = server.at_engine_ns(arrival_ns);
+        let arrived = Arrived::new(place, request, source.listed(&request), at_engine_ns);
+        if let Err(reason) = server.receive(arrived) {
+            let outcome = Outcome::Rejected(reason);
+            observer.left(place, &RequestRecord { request, outcome });
+            source.left(place, &request, server.now_ns());
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::step::{Binding, Part, StepBatch, StepTime, TimeSource};
+    use crate::step::StepBatch;
     use crate::units::Seconds;
 
     /// Every step takes the same time.
@@ -118,10 +131,8 @@ mod tests {
     struct Constant(Seconds);
 
     impl LatencyModel for Constant {
-        fn step_time(&self, _: &StepBatch<'_>) -> StepTime {
-            let mut time = StepTime::ZERO;
-            time.add(Part::Qkv, self.0, Binding::Latency, TimeSource::Fitted);
-            time
+        fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
+            self.0
         }
     }
 

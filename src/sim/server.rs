@@ -1,0 +1,342 @@
+//! One server that others drive.
+
+mod event;
+mod inbox;
+mod steps;
+
+use alloc::vec::Vec;
+
+use self::event::StepBuffers;
+use self::inbox::Inbox;
+use self::steps::InFlight;
+use crate::sim::arrived::Arrived;
+use crate::sim::interrupted::Interrupted;
+use crate::sim::observer::Observer;
+use crate::sim::plan::Plan;
+use crate::sim::scheduler::Scheduler;
+use crate::sim::{Request, ServerError, SimConfig, SimError, Totals};
+use crate::step::LatencyModel;
+
+pub use event::{RequestId, ServerEvent, StepOutcome};
+
+/// A server that is driven from outside: by a router, by another simulator's clock, by a test.
+///
+/// [`push`](Server::push) adds requests, [`advance_to`](Server::advance_to) moves the clock, and
+/// [`drain_events`](Server::drain_events) returns what happened since. [`Simulator`](crate::sim::Simulator),
+/// [`Cluster`](crate::sim::Cluster) and [`Disaggregated`](crate::sim::Disaggregated) are loops over servers.
+///
+/// # Time
+///
+/// At a step boundary the results of the step come first, then arrivals up to that nanosecond, then the next step
+/// begins. `advance_to(t)` ends a step that ends at `t` and begins none at `t`: a request that arrives at `t`,
+/// perhaps because of a result at `t`, can still be pushed and is in the step that begins then. An event loop
+/// advances to [`next_event_ns`](Server::next_event_ns) until it is `None`:
+///
+/// ```
+/// use rooflut::sim::{Request, Server, ServerEvent, SimConfig};
+/// # use rooflut::step::{LatencyModel, StepBatch};
+/// # use rooflut::units::Seconds;
+/// # struct Linear;
+/// # impl LatencyModel for Linear {
+/// #     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+/// #         Seconds::from_us(100.0 + batch.tokens() as f64)
+/// #     }
+/// # }
+/// let mut server = Server::try_new(Linear, SimConfig::new(8_192, 1_000))?;
+/// let first = server.push(Request::new(512, 3))?;
+/// let mut finished = Vec::new();
+/// while let Some(at_ns) = server.next_event_ns() {
+///     server.advance_to(at_ns)?;
+///     for event in server.drain_events() {
+///         if let ServerEvent::Left { id, at_ns, .. } = event {
+///             finished.push((id, at_ns));
+///         }
+///     }
+/// }
+/// // A step of 612 us, and two of 101 us.
+/// assert_eq!(finished, [(first, 814_000)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Cost
+///
+/// A step is O(1) whatever the batch, a request O(log n). Steps that preempt walk over the running requests, and
+/// with speculative decoding all steps do. A step allocates nothing once the buffers have grown to their largest
+/// size; events are kept until they are drained.
+#[derive(Debug)]
+pub struct Server<M> {
+    model: M,
+    config: SimConfig,
+    /// Its number among the replicas of a run.
+    replica: u32,
+    now_ns: u64,
+    scheduler: Scheduler,
+    totals: Totals,
+    interrupted: Interrupted,
+    /// The step in flight, or the last one.
+    current: Plan,
+    /// The step after it, if it is fixed.
+    next: Plan,
+    in_flight: Option<InFlight>,
+    inbox: Inbox,
+    /// Requests that were pushed.
+    pushed: usize,
+    /// Tokens of the requests that wait or run.
+    queued_tokens: u64,
+    events: Vec<ServerEvent>,
+    buffers: StepBuffers,
+}
+
+impl<M: LatencyModel> Server<M> {
+    /// An idle server at time 0 whose steps take `model`'s time.
+    ///
+    /// # Errors
+    /// [`SimError`] if no step could run under these limits.
+    pub fn try_new(model: M, config: SimConfig) -> Result<Server<M>, SimError> {
+        config.validate()?;
+        Ok(Server::new(model, config, 0))
+    }
+
+    /// Adds a request; returns its id.
+    ///
+    /// Requests may be pushed in any order of arrival, also long before they arrive; those of the same nanosecond
+    /// queue in the order of the pushes. The engine sees a request `api_server_ns` after its arrival. One that
+    /// finds `max_waiting` others in the queue then is rejected with a [`ServerEvent::Left`].
+    ///
+    /// # Errors
+    /// [`ServerError::ArrivalBeforeNow`] for an arrival in the past, [`ServerError::NeverServed`] for a request
+    /// that exceeds a limit of the server. The server is unchanged.
+    pub fn push(&mut self, request: Request) -> Result<RequestId, ServerError> {
+        self.push_with_ids(request, &[], 0)
+    }
+
+    /// Adds a request of a trace; returns its id.
+    ///
+    /// `ids` name the first tokens of its prompt, `tokens_per_id` each, for the prefix cache. They count for a
+    /// request with [`Content::Listed`](crate::sim::Content::Listed), as far as its `count` goes; its `first` is
+    /// ignored.
+    ///
+    /// # Errors
+    /// Those of [`push`](Server::push).
+    pub fn push_with_ids(
+        &mut self,
+        request: Request,
+        ids: &[u64],
+        tokens_per_id: u32,
+    ) -> Result<RequestId, ServerError> {
+        let arrival_ns = request.arrival_ns;
+        if arrival_ns < self.now_ns {
+            let now_ns = self.now_ns;
+            return Err(ServerError::ArrivalBeforeNow { arrival_ns, now_ns });
+        }
+        self.config
+            .check(&request)
+            .map_err(ServerError::NeverServed)?;
+        let id = RequestId(self.pushed);
+        self.pushed += 1;
+        self.expect(id.0, request, (ids, tokens_per_id));
+        Ok(id)
+    }
+
+    /// Time to advance to next, in nanoseconds; `None` where nothing is left to do.
+    ///
+    /// It is the end of the step in flight, else the time at which the engine sees the next request. Where a step
+    /// can begin at the present, it is one nanosecond later: the step has begun then, and its end is known.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        if let Some(step) = &self.in_flight {
+            return Some(step.end_ns);
+        }
+        let begins_ns = self.begins_ns()?;
+        Some(begins_ns.max(self.now_ns.saturating_add(1)))
+    }
+
+    /// Moves the clock to `to_ns` and runs everything that is due by then.
+    ///
+    /// A step that ends later stays in flight: its results are visible when it has ended. Steps begin before `to_ns`,
+    /// at the latest (see [Time](Server#time)). Equal decode steps are counted many at a time.
+    ///
+    /// # Errors
+    /// [`ServerError::TimeBackwards`] for a time before [`now_ns`](Server::now_ns). The server is unchanged.
+    pub fn advance_to(&mut self, to_ns: u64) -> Result<(), ServerError> {
+        self.advance_observed(to_ns, &mut ())
+    }
+
+    /// As [`advance_to`](Server::advance_to), and calls `observer`, whose places are
+    /// [`RequestId::index`]es.
+    ///
+    /// # Errors
+    /// Those of [`advance_to`](Server::advance_to).
+    pub fn advance_observed<O: Observer + ?Sized>(
+        &mut self,
+        to_ns: u64,
+        observer: &mut O,
+    ) -> Result<(), ServerError> {
+        if to_ns < self.now_ns {
+            let now_ns = self.now_ns;
+            return Err(ServerError::TimeBackwards { to_ns, now_ns });
+        }
+        let known = self.events.len();
+        self.run_to(to_ns, observer);
+        self.now_ns = to_ns;
+        for event in self.events.iter().skip(known) {
+            if let ServerEvent::Left { id, record, .. } = event {
+                observer.left(id.0, record);
+            }
+        }
+        observer.progress(&self.progress(None));
+        Ok(())
+    }
+
+    /// Runs everything that is left, to the end of the last step.
+    pub fn run_until_idle(&mut self) {
+        self.run_to(u64::MAX, &mut ());
+    }
+
+    /// Runs one step to its end, which becomes the present, and returns its outcome; `None` where nothing is left
+    /// to do.
+    ///
+    /// That is the step in flight if there is one. An idle server first waits for its next request. The events of
+    /// the step are part of the outcome and are not drained again. Costs O(requests that run).
+    ///
+    /// ```
+    /// use rooflut::sim::{Request, Server, SimConfig};
+    /// # use rooflut::step::{LatencyModel, StepBatch};
+    /// # use rooflut::units::Seconds;
+    /// # struct Linear;
+    /// # impl LatencyModel for Linear {
+    /// #     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+    /// #         Seconds::from_us(100.0 + batch.tokens() as f64)
+    /// #     }
+    /// # }
+    /// let mut server = Server::try_new(Linear, SimConfig::new(8_192, 1_000))?;
+    /// let id = server.push(Request::new(512, 2))?;
+    /// let step = server.step().expect("a request waits");
+    /// assert_eq!((step.record.prefill_tokens, step.record.duration_ns), (512, 612_000));
+    /// assert_eq!(step.tokens, [(id, 1)]);
+    /// assert_eq!(server.now_ns(), 612_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn step(&mut self) -> Option<StepOutcome<'_>> {
+        let known = self.events.len();
+        let record = self.run_detailed_step()?;
+        self.buffers.events.clear();
+        self.buffers.events.extend(self.events.drain(known..));
+        Some(StepOutcome {
+            record,
+            batch: self.current.batch(),
+            tokens: &self.buffers.tokens,
+            preempted: &self.buffers.preempted,
+            events: &self.buffers.events,
+        })
+    }
+
+    /// Removes and returns what happened to requests since the last call, in order.
+    pub fn drain_events(&mut self) -> impl Iterator<Item = ServerEvent> + '_ {
+        self.events.drain(..)
+    }
+
+    /// The present, in nanoseconds from the start.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// The limits of the server.
+    pub fn config(&self) -> &SimConfig {
+        &self.config
+    }
+
+    /// The latency model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// Requests that the engine has not taken yet: they arrive later, or have arrived since the last step began.
+    pub fn arriving(&self) -> usize {
+        self.inbox.len()
+    }
+
+    /// Requests in the queue of the engine.
+    pub fn waiting(&self) -> usize {
+        self.scheduler.waiting()
+    }
+
+    /// Requests that hold a sequence slot.
+    pub fn running(&self) -> usize {
+        self.scheduler.running()
+    }
+
+    /// Tokens of prompt and output of all requests that were pushed and have not left.
+    pub fn outstanding_tokens(&self) -> u64 {
+        self.queued_tokens + self.inbox.tokens()
+    }
+
+    /// KV blocks held by requests.
+    pub fn kv_blocks_used(&self) -> u32 {
+        self.scheduler.kv().used()
+    }
+
+    /// KV blocks of the server.
+    pub fn kv_blocks(&self) -> u32 {
+        self.scheduler.kv().blocks()
+    }
+
+    /// Whether a step has begun and not ended.
+    pub fn is_in_step(&self) -> bool {
+        self.in_flight.is_some()
+    }
+
+    /// Whether all requests that were pushed have left.
+    pub fn is_idle(&self) -> bool {
+        self.next_event_ns().is_none()
+    }
+
+    /// Counts so far, of steps that have ended; prefix hits are `cache_hits` of `cache_lookups`.
+    pub fn totals(&self) -> Totals {
+        let kv = self.scheduler.kv();
+        let cache = kv.counts();
+        Totals {
+            replicas: 1,
+            cache_lookups: cache.lookups,
+            cache_hits: cache.hits,
+            cache_evictions: cache.evictions,
+            kv_blocks: kv.blocks(),
+            peak_kv_blocks: kv.peak_used(),
+            ..self.totals
+        }
+    }
+}
+
+impl<M> Server<M> {
+    /// A server whose limits are sound, with its number among the replicas of a run.
+    pub(super) fn new(model: M, config: SimConfig, replica: u32) -> Server<M> {
+        Server {
+            model,
+            config,
+            replica,
+            now_ns: 0,
+            scheduler: Scheduler::new(config),
+            totals: Totals::default(),
+            interrupted: Interrupted::default(),
+            current: Plan::new(),
+            next: Plan::new(),
+            in_flight: None,
+            inbox: Inbox::default(),
+            pushed: 0,
+            queued_tokens: 0,
+            events: Vec::new(),
+            buffers: StepBuffers::default(),
+        }
+    }
+
+    /// Adds a request with a place of the caller's, without a check; the engine checks it when it sees it.
+    pub(super) fn expect(&mut self, place: usize, request: Request, listed: (&[u64], u32)) {
+        let at_engine_ns = self.at_engine_ns(request.arrival_ns);
+        self.inbox
+            .push(Arrived::new(place, request, listed, at_engine_ns));
+    }
+
+    /// When the engine sees a request that arrives at `arrival_ns`.
+    pub(super) fn at_engine_ns(&self, arrival_ns: u64) -> u64 {
+        arrival_ns.saturating_add(self.config.api_server_ns)
+    }
+}
