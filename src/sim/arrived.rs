@@ -20,6 +20,7 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
+    #[inline]
     pub(super) fn new(
         place: usize,
         request: Request,

@@ -79,9 +79,10 @@ impl Plan {
         self.number
     }
 
-    /// Whether there is nothing to compute.
+    /// Whether there is nothing to compute. A chunk has tokens.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.batch().is_empty()
+        self.chunks.is_empty() && self.decode.requests == 0
     }
 
     /// The work as a latency model sees it: chunks one by one, decoding requests as one sum.

@@ -42,6 +42,7 @@ impl Queue {
     }
 
     /// A request has come.
+    #[inline]
     pub(super) fn push(&mut self, arrived: Arrived) {
         self.came += 1;
         let turn = self.turn(&arrived.request, self.came);
@@ -52,6 +53,7 @@ impl Queue {
         }
     }
 
+    #[inline]
     fn begin(&mut self, turn: Turn, arrived: Arrived) {
         let mut sequence = Sequence::new(arrived, self.block_size);
         (_, _, sequence.order) = turn;

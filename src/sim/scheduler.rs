@@ -46,6 +46,7 @@ impl Scheduler {
     }
 
     /// Lets a request wait. It must pass [`SimConfig::check`].
+    #[inline]
     pub(super) fn enqueue(&mut self, arrived: Arrived) {
         self.waiting.push(arrived);
     }

@@ -45,6 +45,7 @@ pub(super) struct Sequence {
 impl Sequence {
     /// A request that has computed nothing beyond its prefix hit. If the KV entries of its prompt came with it, only
     /// the last token of the prompt is computed again, for the first token of the output.
+    #[inline]
     pub(super) fn new(arrived: Arrived, block_size: u32) -> Sequence {
         let Arrived {
             place,

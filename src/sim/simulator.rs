@@ -5,8 +5,7 @@ use crate::sim::observer::{Observer, OnProgress};
 use crate::sim::report::reported;
 use crate::sim::source::{Listed, Source};
 use crate::sim::{
-    Outcome, Progress, Request, RequestRecord, Server, ServerEvent, SimConfig, SimError, SimReport,
-    Totals,
+    Outcome, Progress, Request, RequestRecord, Server, SimConfig, SimError, SimReport, Totals,
 };
 use crate::step::LatencyModel;
 
@@ -80,12 +79,10 @@ impl<M: LatencyModel> Simulator<M> {
                 continue;
             }
             server.run_step(observer);
-            for event in server.drain_events() {
-                if let ServerEvent::Left { id, at_ns, record } = event {
-                    observer.left(id.index(), &record);
-                    source.left(id.index(), &record.request, at_ns);
-                }
-            }
+            server.report_departures(|place, record, at_ns| {
+                observer.left(place, record);
+                source.left(place, &record.request, at_ns);
+            });
             // An arrival matters where it may be admitted, or where its rejection is an answer.
             let matters = server.has_room() || source.feeds_back();
             let horizon_ns = matters.then(|| next_ns(source)).flatten();

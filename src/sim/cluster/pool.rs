@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::router::{Router, Routing};
 use crate::sim::observer::Observer;
-use crate::sim::{Progress, Request, RequestRecord, Server, ServerEvent, SimConfig, Totals};
+use crate::sim::{Progress, Request, RequestRecord, Server, SimConfig, Totals};
 use crate::step::LatencyModel;
 
 /// Equal servers, and the state of their router.
@@ -83,17 +83,16 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         if server.left() == left || !self.feeds_back {
             server.run_decodes(horizon_ns, u64::MAX, observer);
         }
-        for event in server.drain_events() {
-            if let ServerEvent::Left { id, at_ns, record } = event {
-                self.routing.left(replica, &record.request, at_ns);
-                self.departures.push(Departure {
-                    replica,
-                    place: id.index(),
-                    record,
-                    at_ns,
-                });
-            }
-        }
+        let (routing, departures) = (&mut self.routing, &mut self.departures);
+        server.report_departures(|place, record, at_ns| {
+            routing.left(replica, &record.request, at_ns);
+            departures.push(Departure {
+                replica,
+                place,
+                record: *record,
+                at_ns,
+            });
+        });
     }
 
     /// State of all replicas together, at the time of the busy one that is furthest behind.

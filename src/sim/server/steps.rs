@@ -230,8 +230,9 @@ impl<M: LatencyModel> Server<M> {
 
 impl<M> Server<M> {
     /// Lets the engine see a request at the present; rejects it if it can never be served, or the queue is full.
-    pub(in crate::sim) fn receive(&mut self, arrived: Arrived) -> Result<(), Rejection> {
-        let with_kv = self.config.role == Role::Decode;
+    #[inline]
+    pub(in crate::sim) fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
+        arrived.with_kv = self.config.role == Role::Decode;
         let checked = match self.config.role {
             Role::Whole => self.config.check(&arrived.request),
             // It was checked before its prompt was computed.
@@ -242,7 +243,7 @@ impl<M> Server<M> {
             return Err(reason);
         }
         self.queued_tokens += arrived.request.tokens();
-        self.scheduler.enqueue(Arrived { with_kv, ..arrived });
+        self.scheduler.enqueue(arrived);
         Ok(())
     }
 
@@ -344,6 +345,21 @@ impl<M> Server<M> {
         self.buffers.preempted.clear();
         let preempted = plan.preempted_before.iter().chain(&plan.preempted);
         self.buffers.preempted.extend(preempted.map(id));
+    }
+
+    /// Calls `report` with the place, the record and the time of each request that has left since the last call,
+    /// and drops the events.
+    #[inline]
+    pub(in crate::sim) fn report_departures(
+        &mut self,
+        mut report: impl FnMut(usize, &RequestRecord, u64),
+    ) {
+        for event in &self.events {
+            if let ServerEvent::Left { id, at_ns, record } = event {
+                report(id.0, record, *at_ns);
+            }
+        }
+        self.events.clear();
     }
 
     /// Requests that have left so far.

@@ -1,0 +1,84 @@
+//! What the author of a router would write: two servers, and a policy of one's own that looks at both.
+//!
+//! `cargo run --release -p rooflut --example drive_two_servers`
+
+use std::error::Error;
+
+use rooflut::model;
+use rooflut::sim::{
+    Arrivals, Lengths, Request, RequestMix, Server, ServerEvent, SimConfig, SyntheticLoad,
+};
+use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel};
+use rooflut::table::sets;
+
+/// What a server has done.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Served {
+    pub(crate) requests: u64,
+    pub(crate) tokens: u64,
+    pub(crate) worst_ttft_ms: f64,
+}
+
+/// Sends each request to the server with the most free KV blocks when it arrives, of equals to the one with the
+/// fewest requests. One server has a quarter of the other's blocks.
+pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
+    let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
+    let options = StepOptions::default();
+    let model = RooflineModel::try_new(&llama.spec, &sets::H100, Parallelism::SINGLE, options)?;
+    // Both servers borrow one model.
+    let model = TabulatedModel::new(model, 2_048);
+    let mut servers = [
+        Server::try_new(&model, SimConfig::new(8_192, 20_000))?,
+        Server::try_new(&model, SimConfig::new(8_192, 5_000))?,
+    ];
+
+    let mix = RequestMix::new(
+        Lengths::try_uniform(64..=2_048)?,
+        Lengths::try_uniform(64..=512)?,
+    );
+    let load = SyntheticLoad::new(Arrivals::try_poisson(20.0, 7)?, mix, 7);
+    for request in load.take(requests) {
+        // The router sees both servers as they are when the request arrives.
+        for server in &mut servers {
+            server.advance_to(request.arrival_ns)?;
+        }
+        let [first, second] = &mut servers;
+        if preference(first) >= preference(second) {
+            first.push(request)?;
+        } else {
+            second.push(request)?;
+        }
+    }
+    Ok(servers.map(|mut server| {
+        server.run_until_idle();
+        let mut served = Served::default();
+        for event in server.drain_events() {
+            if let ServerEvent::Left { record, .. } = event {
+                let Request { output_tokens, .. } = record.request;
+                let ttft_ms = record.ttft().map_or(0.0, |ttft| ttft.ms());
+                served.requests += 1;
+                served.tokens += u64::from(output_tokens);
+                served.worst_ttft_ms = served.worst_ttft_ms.max(ttft_ms);
+            }
+        }
+        served
+    }))
+}
+
+/// The larger, the better.
+fn preference(server: &Server<&TabulatedModel>) -> (u32, std::cmp::Reverse<usize>) {
+    let free = server.kv_blocks() - server.kv_blocks_used();
+    let requests = server.running() + server.waiting() + server.arriving();
+    (free, std::cmp::Reverse(requests))
+}
+
+#[allow(dead_code, reason = "a test runs the example as a module")]
+fn main() -> Result<(), Box<dyn Error>> {
+    for (index, served) in route(2_000)?.into_iter().enumerate() {
+        println!(
+            "server {index}: {} requests, {} tokens, worst TTFT {:.1} ms",
+            served.requests, served.tokens, served.worst_ttft_ms
+        );
+    }
+    Ok(())
+}
