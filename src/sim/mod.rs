@@ -1,4 +1,4 @@
-//! A server of one replica, simulated step by step.
+//! Simulated servers, step by step.
 //!
 //! [`Simulator`] takes a [`LatencyModel`](crate::step::LatencyModel), the limits of the server
 //! ([`SimConfig`]) and a list of [`Request`]s, and answers when each request was scheduled, gave its
@@ -70,8 +70,11 @@
 //! With [`Speculation`] a step verifies drafted tokens of each request that decodes, and yields as many as are
 //! accepted and one more; [`Drafting`](crate::step::Drafting) adds the draft model's time.
 //!
+//! # More than one server, and other clocks
+//!
 //! [`Cluster`] is several such servers behind a router, [`Disaggregated`] prefill and decode on servers of their
-//! own.
+//! own. A router or a clock of your own drives [`Server`]s itself: it pushes requests, advances each server to a
+//! time and reads what happened. `examples/drive_two_servers.rs` and `examples/co_simulate.rs` do.
 //!
 //! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
 
