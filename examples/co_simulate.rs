@@ -114,17 +114,14 @@ impl Client {
         self.turns += 1;
         let prompt_tokens = self.history + QUESTION_TOKENS;
         self.history = prompt_tokens + ANSWER_TOKENS;
-        Request {
-            arrival_ns: now_ns,
-            prompt_tokens,
-            output_tokens: ANSWER_TOKENS,
-            content: Content::Texts {
-                prefix: 0,
-                prefix_tokens: 0,
-                own,
-            },
-            ..Request::default()
-        }
+        let conversation = Content::Texts {
+            prefix: 0,
+            prefix_tokens: 0,
+            own,
+        };
+        Request::new(prompt_tokens, ANSWER_TOKENS)
+            .at_ns(now_ns)
+            .with_content(conversation)
     }
 }
 

@@ -5,9 +5,7 @@
 use std::error::Error;
 
 use rooflut::model;
-use rooflut::sim::{
-    Arrivals, Lengths, Request, RequestMix, Server, ServerEvent, SimConfig, SyntheticLoad,
-};
+use rooflut::sim::{Arrivals, Lengths, RequestMix, Server, ServerEvent, SimConfig, SyntheticLoad};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel};
 use rooflut::table::sets;
 
@@ -54,10 +52,9 @@ pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
         let mut served = Served::default();
         for event in server.drain_events() {
             if let ServerEvent::Left { record, .. } = event {
-                let Request { output_tokens, .. } = record.request;
                 let ttft_ms = record.ttft().map_or(0.0, |ttft| ttft.ms());
                 served.requests += 1;
-                served.tokens += u64::from(output_tokens);
+                served.tokens += u64::from(record.request.output_tokens);
                 served.worst_ttft_ms = served.worst_ttft_ms.max(ttft_ms);
             }
         }
