@@ -4,21 +4,15 @@
 
 use std::error::Error;
 
-use rooflut::model;
-use rooflut::step::{
-    Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
-};
+use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
 use rooflut::table::sets;
+use rooflut::{Deployment, model};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Once: looks every kernel up; all that can fail, fails here.
     let llama = model::find("llama-3.1-70b").ok_or("not in the catalogue")?;
-    let model = RooflineModel::try_new(
-        &llama.spec,
-        &sets::H100,
-        Parallelism::tensor(4),
-        StepOptions::default(),
-    )?;
+    let deployment = Deployment::builder(llama.spec, &sets::H100).tp(4).build()?;
+    let model = deployment.step_model();
 
     // Often: a scheduler's batch in, nanoseconds out. No allocation, no failure.
     println!("decoding requests  KV tokens  new prompt tokens  step");

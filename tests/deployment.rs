@@ -1,4 +1,5 @@
 //! One description of a deployment: what it yields, and what it refuses.
+#![allow(clippy::expect_used, reason = "test code outside of test functions")]
 
 use rooflut::deployment::{DeploymentBuilder, DeploymentError};
 use rooflut::engine::stacks;

@@ -1,5 +1,6 @@
 //! One server, or several behind a router.
 
+use rooflut::deployment::ServedModel;
 use rooflut::sim::{
     Cluster, Disaggregated, Observer, ServerPool, SimConfig, SimReport, Simulator, Source, Totals,
 };
@@ -7,7 +8,6 @@ use rooflut::sim::{
 use crate::args::PolicyArgs;
 use crate::disaggregation::Pools;
 use crate::error::Error;
-use crate::step_model::ServedModel;
 
 /// What serves a load.
 pub(crate) enum Fleet<'m> {

@@ -47,7 +47,6 @@ mod shares;
 mod sources;
 mod speculation;
 mod step;
-mod step_model;
 mod steps_out;
 mod suggest;
 mod table_set;

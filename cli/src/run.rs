@@ -1,5 +1,7 @@
 //! `rooflut run`: a server under load.
 
+use rooflut::deployment::ServedTally;
+
 use crate::args::RunArgs;
 use crate::disaggregation::Pools;
 use crate::error::Error;
@@ -14,7 +16,6 @@ use crate::served::MOST_KEPT;
 use crate::server::Placement;
 use crate::sources::unless_accepted;
 use crate::speculation::Speculating;
-use crate::step_model::{ServedModel, StepTally};
 
 /// Simulates and answers with the text to print, and with an error if no request was served.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
@@ -30,8 +31,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let draft = speculating.as_ref().and_then(|of| of.draft.as_ref());
     let config = placement.config(&deployment, draft)?;
     let pools = Pools::find(&args.disaggregation, &deployment);
-    let model = ServedModel::new(&deployment, &config);
-    let mut tally = StepTally::new(&model);
+    let model = deployment.served_model();
+    let mut tally = ServedTally::new(&model);
     let load = Load::try_new(args)?;
     let fleet = Fleet::try_new(&model, config, &args.policy, pools.as_ref())?;
     let mut files = RunFiles::create(args, &placement.to_string())?;

@@ -9,8 +9,12 @@ mod builder;
 mod deployment;
 mod error;
 #[cfg(feature = "sim")]
+mod served_model;
+#[cfg(feature = "sim")]
 mod server;
 
 pub use builder::DeploymentBuilder;
 pub use deployment::Deployment;
 pub use error::DeploymentError;
+#[cfg(feature = "sim")]
+pub use served_model::{ServedModel, ServedTally};

@@ -1,10 +1,59 @@
 //! The server of a deployment.
 
-use super::{Deployment, DeploymentBuilder, DeploymentError};
+use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel};
 use crate::model::MemoryError;
-use crate::sim::{Scheduling, SimConfig};
+use crate::sim::{Scheduling, Server, SimConfig, Simulator};
 
 impl Deployment {
+    /// How long the steps of its server take, draft model included, with the times of small steps tabulated. Building
+    /// it costs a step for each of `max_num_batched_tokens` tokens, about 0.4 ms.
+    pub fn served_model(&self) -> ServedModel {
+        ServedModel::new(self)
+    }
+
+    /// A server to be driven from outside.
+    ///
+    /// # Errors
+    /// Those of [`server_config`](Self::server_config).
+    ///
+    /// ```
+    /// use rooflut::sim::Request;
+    /// use rooflut::table::sets;
+    /// use rooflut::{Deployment, model};
+    ///
+    /// let llama = model::find("llama-3.1-8b").expect("in the catalogue");
+    /// let mut server = Deployment::builder(llama.spec, &sets::H100).build()?.server()?;
+    /// server.push(Request::new(512, 128))?;
+    /// let step = server.step().expect("a request waits");
+    /// assert_eq!(step.record.prefill_tokens, 512);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn server(&self) -> Result<Server<ServedModel>, DeploymentError> {
+        let config = self.server_config().map_err(DeploymentError::Memory)?;
+        Server::try_new(self.served_model(), config).map_err(DeploymentError::Limits)
+    }
+
+    /// A simulator of its server: what `rooflut run` simulates for the same flags.
+    ///
+    /// # Errors
+    /// Those of [`server_config`](Self::server_config).
+    ///
+    /// ```
+    /// use rooflut::sim::Request;
+    /// use rooflut::table::sets;
+    /// use rooflut::{Deployment, model};
+    ///
+    /// let llama = model::find("llama-3.1-8b").expect("in the catalogue");
+    /// let simulator = Deployment::builder(llama.spec, &sets::H100).build()?.simulator()?;
+    /// let report = simulator.run(&[Request::new(512, 128)]);
+    /// assert_eq!(report.summary.completed, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn simulator(&self) -> Result<Simulator<ServedModel>, DeploymentError> {
+        let config = self.server_config().map_err(DeploymentError::Memory)?;
+        Simulator::try_new(self.served_model(), config).map_err(DeploymentError::Limits)
+    }
+
     /// The limits of its server, KV blocks and API server included.
     ///
     /// # Errors

@@ -30,6 +30,11 @@ impl<M: LatencyModel> Simulator<M> {
         Ok(Simulator { model, config })
     }
 
+    /// The latency model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
     /// The limits of the server.
     pub fn config(&self) -> &SimConfig {
         &self.config

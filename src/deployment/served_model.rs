@@ -1,0 +1,127 @@
+//! How long the steps of a deployment's server take.
+
+use super::Deployment;
+use crate::sim::Observer;
+use crate::step::{
+    DecodeGroup, Drafting, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime,
+    TabulatedModel, Tally, TimeSources,
+};
+use crate::units::Seconds;
+
+/// Largest number of tokens of a step that is tabulated; the times of larger steps are computed when asked for.
+const MAX_TABULATED: u32 = 8_192;
+
+/// Predicts how long the steps of a [`Deployment`]'s server take: those of the model that is served, and after each
+/// of them those of its draft model, if it has one.
+///
+/// The times of small steps are tabulated, so that a decode step costs a few nanoseconds.
+#[derive(Debug, Clone)]
+pub struct ServedModel {
+    target: TabulatedModel,
+    draft: Option<(TabulatedModel, u32)>,
+}
+
+impl ServedModel {
+    pub(super) fn new(deployment: &Deployment) -> ServedModel {
+        let config = &deployment.given.config;
+        let max_tokens = deployment.memory_limits().max_num_batched_tokens;
+        let tabulated = |model: &RooflineModel| {
+            TabulatedModel::new(model.clone(), max_tokens.min(MAX_TABULATED))
+        };
+        let draft = deployment.draft_step_model().zip(config.speculation);
+        ServedModel {
+            target: tabulated(deployment.step_model()),
+            draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),
+        }
+    }
+
+    fn drafting(&self) -> Option<Drafting<&TabulatedModel, &TabulatedModel>> {
+        let (draft, tokens) = self.draft.as_ref()?;
+        Some(Drafting::new(&self.target, draft, *tokens))
+    }
+}
+
+impl LatencyModel for ServedModel {
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        match self.drafting() {
+            None => self.target.total_time(batch),
+            Some(drafting) => drafting.total_time(batch),
+        }
+    }
+
+    #[inline]
+    fn decode_time(&self, decode: DecodeGroup) -> Seconds {
+        match self.drafting() {
+            None => self.target.decode_time(decode),
+            Some(drafting) => drafting.decode_time(decode),
+        }
+    }
+}
+
+impl StepModel for ServedModel {
+    fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        match self.drafting() {
+            None => self.target.step_time(batch),
+            Some(drafting) => drafting.step_time(batch),
+        }
+    }
+}
+
+/// Adds up where the time of a run's steps goes, as an observer of its servers.
+///
+/// ```
+/// use rooflut::deployment::ServedTally;
+/// use rooflut::sim::{Listed, Request};
+/// use rooflut::table::sets;
+/// use rooflut::{Deployment, model};
+///
+/// let llama = model::find("llama-3.1-8b").expect("in the catalogue");
+/// let simulator = Deployment::builder(llama.spec, &sets::H100).build()?.simulator()?;
+/// let mut tally = ServedTally::new(simulator.model());
+/// simulator.serve(&mut Listed::new(&[Request::new(512, 128)]), &mut tally);
+/// // Small kernels, sampling and the like: no table has them.
+/// assert!((0.1..0.3).contains(&tally.sources().fitted_share()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ServedTally<'m> {
+    model: &'m ServedModel,
+    target: Tally<'m>,
+    draft: Option<Tally<'m>>,
+}
+
+impl<'m> ServedTally<'m> {
+    /// A tally without steps.
+    pub fn new(model: &'m ServedModel) -> ServedTally<'m> {
+        ServedTally {
+            model,
+            target: Tally::new(&model.target),
+            draft: model.draft.as_ref().map(|(draft, _)| Tally::new(draft)),
+        }
+    }
+
+    /// Sources of the time of all steps, those of the draft model included.
+    pub fn sources(&self) -> TimeSources {
+        let target = self.target.sources();
+        self.draft_sources()
+            .map_or(target, |draft| target.plus(&draft))
+    }
+
+    /// Sources of the time of the draft model's steps, if there is one.
+    pub fn draft_sources(&self) -> Option<TimeSources> {
+        self.draft.as_ref().map(Tally::sources)
+    }
+}
+
+impl Observer for ServedTally<'_> {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        self.target.add(batch);
+        if let (Some(tally), Some(drafting)) = (&mut self.draft, self.model.drafting()) {
+            drafting.draft_runs(batch, |run| tally.add(run));
+        }
+    }
+}
