@@ -1,4 +1,4 @@
-//! Compiles the table sets of `bench_data/` whose features are on, and the engine stacks.
+//! Compiles the table sets of `bench_data/` whose features are on, the engine stacks and the constants.
 #![allow(clippy::expect_used, clippy::panic)] // A build script has nobody to return an error to.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ fn main() {
         .collect();
     println!("cargo::rerun-if-changed=build.rs");
     let engines = data.join("engines");
-    for path in sets.iter().chain([&gpus, &engines]) {
+    let constants = data.join("constants.toml");
+    for path in sets.iter().chain([&gpus, &engines, &constants]) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
@@ -22,6 +23,10 @@ fn main() {
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
+    write(
+        "constants.rs",
+        rooflut_codegen::generate_constants(&constants),
+    );
 }
 
 /// The variable that is set where the feature is on.

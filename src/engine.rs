@@ -40,7 +40,7 @@ pub struct Constant {
     pub name: &'static str,
     /// Its value in `unit`.
     pub value: f64,
-    /// `us`, `ns`, `ms`, `tokens` or `share` (of the memory bandwidth).
+    /// `us`, `ns`, `ms`, `tokens`, `share` (of the memory bandwidth), `rows`, `ln(rows)` or `L2` (cache sizes).
     pub unit: &'static str,
     /// What it stands for.
     pub meaning: &'static str,
@@ -68,10 +68,19 @@ pub struct StepConstants {
     /// Steps of at most so many tokens run as CUDA graphs, which are captured for 1, 2, 4 and the
     /// multiples of 8 and work on the next larger of these.
     pub cuda_graph_max_tokens: u32,
+    /// GEMMs of at most so many rows (tokens) take smoothed slowdowns; 0 smooths nothing.
+    pub smoothed_rows: u32,
+    /// Width of the Gaussian that smooths them, in ln(rows).
+    pub smoothing_width: f64,
+    /// KV bytes, as a multiple of the L2 cache, from which a benchmark that repeats one kernel reads them from
+    /// memory as a step does.
+    pub cold_kv: f64,
 }
 
 impl StepConstants {
     /// Nothing but the kernels: no launches, no host, no padding; memory at its full bandwidth.
+    ///
+    /// Kernels are taken from the tables as vLLM 0.15.1 does: smoothed, and with cold KV caches.
     pub const NONE: StepConstants = StepConstants {
         layer: Seconds::ZERO,
         small_kernel_bandwidth: 1.0,
@@ -80,6 +89,7 @@ impl StepConstants {
         expert_bandwidth: 1.0,
         host: Seconds::ZERO,
         cuda_graph_max_tokens: 0,
+        ..stacks::VLLM_0_15_1.constants
     };
 
     crate::setters! {
@@ -97,6 +107,12 @@ impl StepConstants {
         with_host(host: Seconds);
         /// The same constants with another [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
         with_cuda_graph_max_tokens(cuda_graph_max_tokens: u32);
+        /// The same constants with another [`smoothed_rows`](Self::smoothed_rows).
+        with_smoothed_rows(smoothed_rows: u32);
+        /// The same constants with another [`smoothing_width`](Self::smoothing_width).
+        with_smoothing_width(smoothing_width: f64);
+        /// The same constants with another [`cold_kv`](Self::cold_kv).
+        with_cold_kv(cold_kv: f64);
     }
 
     /// The tokens that the kernels of a step of `tokens` work on.

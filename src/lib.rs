@@ -8,6 +8,7 @@ extern crate std;
 
 pub use rooflut_roofline::math;
 
+mod constants;
 pub mod deployment;
 pub mod engine;
 mod error;

@@ -87,7 +87,7 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
             "m {m}: {} {expected}",
             slowdown.ln()
         );
-        assert_eq!(blend.at(m).provenance, Class::Transferred.inside());
+        assert_eq!(blend.at(m).provenance.class, Class::Transferred);
     }
     let shares: f64 = blend.matched().map(|near| near.share).sum();
     assert!(apart(shares, 1.0) < ROUNDING);

@@ -12,7 +12,7 @@ mod support;
 use rooflut::engine::{self, EngineStack, StepConstants, stacks};
 use rooflut::op::Binding;
 use rooflut::step::{Part, StepModel, StepOptions, StepTime};
-use rooflut::table::sets;
+use rooflut::table::{Class, sets};
 use rooflut::units::Seconds;
 use support::apart;
 use support::engines::{self, EngineFile};
@@ -20,7 +20,7 @@ use support::made_up::TOO_FAST;
 use support::models::{self, DEFAULT};
 use support::random::Random;
 use support::steps::{self, Batch};
-use support::tolerances::ROUNDING;
+use support::tolerances::{ROUNDING, STORED_LN_F32};
 
 fn built_in(file: &EngineFile) -> &'static EngineStack {
     engine::find(&file.name).unwrap_or_else(|| panic!("{} is not compiled in", file.name))
@@ -44,7 +44,7 @@ fn every_file_is_compiled_in_with_its_numbers() {
 }
 
 #[test]
-fn an_engine_has_at_most_eight_constants_each_with_its_meaning_and_source() {
+fn an_engine_has_at_most_eleven_constants_each_with_its_meaning_and_source() {
     for file in &engines::all() {
         let stack = built_in(file);
         let names: Vec<&str> = stack.about.iter().map(|constant| constant.name).collect();
@@ -54,7 +54,7 @@ fn an_engine_has_at_most_eight_constants_each_with_its_meaning_and_source() {
         sorted.sort_unstable();
         assert_eq!(sorted, expected);
         // The largest CUDA graph is one, too.
-        assert!(names.len() <= 8, "{names:?}");
+        assert!(names.len() <= 11, "{names:?}");
         for constant in stack.about {
             let text = |key| file.quoted(constant.name, key);
             assert_eq!(constant.value, file.number(constant.name, "value"));
@@ -287,4 +287,68 @@ fn small_kernels_are_launches_of_few_tokens_and_traffic_of_many() {
     assert!(time > DEFAULT.layer * layers);
     let (twice, _) = small(32_768);
     assert!(apart(twice.0, 2.0 * time.0) < ROUNDING);
+}
+
+#[test]
+fn smoothing_changes_gemms_of_few_rows_alone() {
+    let gemms = [
+        Part::Qkv,
+        Part::OProj,
+        Part::GateUp,
+        Part::Down,
+        Part::LmHead,
+    ];
+    let plain = DEFAULT.with_smoothed_rows(0);
+    let wide = DEFAULT.with_smoothing_width(2.0);
+    for (requests, changed) in [(32, true), (512, false)] {
+        let batch = Batch::decoding(requests, 1_024);
+        let [before, plain, wide] =
+            [DEFAULT, plain, wide].map(|constants| step(DENSE.0, DENSE.1, constants, &batch));
+        for part in before.parts() {
+            let differs = changed && gemms.contains(&part.part);
+            for other in [&plain, &wide] {
+                // Smoothed or not, slowdowns are kept in 32 bits.
+                let same = apart(other.part(part.part).0, part.time.0) < STORED_LN_F32;
+                assert_eq!(same, !differs, "{requests}: {}", part.part);
+            }
+        }
+    }
+    let time = step(DENSE.0, DENSE.1, plain, &Batch::decoding(32, 1_024));
+    let qkv = time.parts().find(|part| part.part == Part::Qkv).unwrap();
+    let class = qkv.source.provenance().unwrap().class;
+    assert!(class < Class::Smoothed, "{class}");
+}
+
+#[test]
+fn cold_kv_changes_decode_attention_alone() {
+    let batch = Batch::decoding(32, 1_024);
+    let before = step(DENSE.0, DENSE.1, DEFAULT, &batch);
+    let after = step(DENSE.0, DENSE.1, DEFAULT.with_cold_kv(0.5), &batch);
+    for part in before.parts() {
+        let same = after.part(part.part) == part.time;
+        assert_eq!(same, part.part != Part::DecodeAttention, "{}", part.part);
+    }
+}
+
+#[test]
+fn summaries_that_cannot_be_are_refused() {
+    let sharded = steps::named(DENSE.0, DENSE.1);
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = |constants: StepConstants| {
+            models::try_on(&sets::H100, &sharded, constants)
+                .unwrap_err()
+                .to_string()
+        };
+        let width = refused(DEFAULT.with_smoothing_width(wrong));
+        let expected =
+            "engine constant smoothing_width: expected a width in ln(rows) above 0, found";
+        assert!(width.starts_with(expected), "{width}");
+        if wrong != 0.0 {
+            let cold = refused(DEFAULT.with_cold_kv(wrong));
+            assert!(
+                cold.starts_with("engine constant cold_kv: expected a multiple"),
+                "{cold}"
+            );
+        }
+    }
 }

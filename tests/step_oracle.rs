@@ -27,12 +27,12 @@ fn compare(
     turns: usize,
 ) {
     let mut random = Random(5);
-    let mut expected = ExpectedSteps::of(tables);
+    let mut expected = ExpectedSteps::of(tables, *constants);
     for turn in 0..turns {
         let (sharded, model) = &models[turn % models.len()];
         let batch = Batch::random(&mut random);
         let time = model.step_time(&batch.as_step());
-        let kernels = expected.parts(sharded, constants, &batch);
+        let kernels = expected.parts(sharded, &batch);
         let about = format!("{} {sharded:?} {batch:?}", tables.compiled.name);
         for part in Part::ALL {
             let of_part = || kernels.iter().filter(|kernel| kernel.part == part);
@@ -79,6 +79,9 @@ fn constants_of_any_size_do_what_is_documented() {
         constants.small_kernel_bandwidth = 1.0 - 0.99 * random.unit();
         constants.expert_bandwidth = 1.0 - 0.99 * random.unit();
         constants.cuda_graph_max_tokens = random.between(0, 1_024) as u32;
+        constants.smoothed_rows = random.between(0, 1_024) as u32;
+        constants.smoothing_width = 0.1 + 3.0 * random.unit();
+        constants.cold_kv = 10.0 * random.unit();
         let models: Vec<_> = (0..10)
             .map(|_| *random.pick(&all))
             .map(|sharded| {

@@ -55,7 +55,14 @@ fn the_answer_names_what_binds_and_where_it_comes_from() {
     assert_eq!(text(&prefill, "/binding"), "compute");
     assert_eq!(text(&prefill, "/latency_model"), "roofline");
     assert_eq!(text(&prefill, "/class"), "transferred");
-    assert_eq!(text(&prefill, "/extent"), "outside");
+    assert_eq!(text(&prefill, "/extent"), "inside");
+    let long = json(&["step", "--decode", "1x200000"]);
+    assert_eq!(text(&long, "/extent"), "outside");
+    assert_eq!(
+        long["part_details"]["decode_attention"]["extent"],
+        "outside"
+    );
+    assert_eq!(long["part_details"]["qkv"]["extent"], "inside");
     assert_eq!(prefill["prefill_tokens"], 8192);
     assert_eq!(decode["decode_kv_tokens"], 8000);
     let people = success(&["step", "--decode", "8x1000"]);
@@ -205,12 +212,12 @@ fn strictness_refuses_what_is_worse() {
     assert!(message.contains(expected), "{message}");
     success(&[&step[..], &["bound"]].concat());
     // The extent is known once the step is: its part is named.
-    let model = ["--model", "llama-2-7b", "--decode", "1x200000"];
-    let inside = failure(&[&step[..], &["smoothed,inside"], &model].concat());
+    let long = ["step", "--tp", "2", "--decode", "1x200000", "--strict"];
+    let inside = failure(&[&long[..], &["smoothed,inside"]].concat());
     let expected = "decode_attention: expected smoothed or better inside of the measured ranges, found \
                     smoothed, outside; accept it with --strict smoothed";
     assert!(inside.contains(expected), "{inside}");
-    success(&[&step[..], &["smoothed"], &model].concat());
+    success(&[&long[..], &["smoothed"]].concat());
     assert!(failure(&[&step[..], &["perhaps"]].concat()).contains("expected one of measured"));
 }
 

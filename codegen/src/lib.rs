@@ -41,7 +41,7 @@ mod toml_file;
 use std::path::Path;
 
 #[cfg(feature = "emit")]
-pub use emit::generate_engines;
+pub use emit::{generate_constants, generate_engines};
 pub use error::Error;
 pub use files::FILES;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};

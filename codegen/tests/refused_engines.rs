@@ -35,7 +35,8 @@ fn a_key_too_many_is_named() {
         format!(
             "engines/toy-1.0.toml:4: unknown field `layers`, expected one of `name`, `description`, \
              `scheduling`, `layer`, `small_kernel_bandwidth`, `logit`, \
-             `moe_layer`, `expert_bandwidth`, `host`, `api_server`, `cuda_graph_max_tokens`; {EXAMPLE}"
+             `moe_layer`, `expert_bandwidth`, `host`, `api_server`, `cuda_graph_max_tokens`, \
+             `smoothed_rows`, `smoothing_width`, `cold_kv`; {EXAMPLE}"
         )
     );
     assert_eq!(
@@ -57,7 +58,7 @@ fn every_key_that_is_missing_is_named() {
         );
     }
     let sections: Vec<&str> = ENGINE.split_inclusive("made up\"\n").collect();
-    assert_eq!(sections.len(), 8);
+    assert_eq!(sections.len(), 11);
     for section in sections {
         let section = &section[section.find('[').unwrap()..];
         let name = section[1..].split(']').next().unwrap();
@@ -93,6 +94,9 @@ fn a_unit_that_is_not_the_constants_is_refused() {
         ("host", 31, "us", "US"),
         ("api_server", 36, "ms", "s"),
         ("cuda_graph_max_tokens", 41, "tokens", "token"),
+        ("smoothed_rows", 46, "rows", "tokens"),
+        ("smoothing_width", 51, "ln(rows)", "rows"),
+        ("cold_kv", 56, "L2", "MiB"),
     ] {
         let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
         let from = format!("unit = \"{unit}\"");
@@ -127,6 +131,14 @@ fn a_value_that_cannot_be_is_refused() {
             "expert_bandwidth",
             "a number above 0 and at most 1",
         ),
+        (
+            "value = 48",
+            45,
+            "smoothed_rows",
+            "a whole number below 2^32",
+        ),
+        ("value = 0.625", 50, "smoothing_width", "a number above 0"),
+        ("value = 4.0", 55, "cold_kv", "a number of at least 0"),
     ] {
         let mut wrong = vec![
             ("-1", "-1"),
@@ -134,8 +146,14 @@ fn a_value_that_cannot_be_is_refused() {
             ("nan", "NaN"),
             ("inf", "inf"),
         ];
-        if expected.contains("above") {
-            wrong.extend([("0", "0"), ("1.01", "1.01"), ("93", "93")]);
+        if expected.contains("above 0") {
+            wrong.push(("0", "0"));
+        }
+        if expected.contains("at most 1") {
+            wrong.extend([("1.01", "1.01"), ("93", "93")]);
+        }
+        if expected.contains("whole") {
+            wrong.extend([("0.5", "0.5"), ("4294967296", "4294967296")]);
         }
         for (value, shown) in wrong {
             assert_eq!(

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use rooflut_fit::{Engines, Fit, PARAMETERS, Problem, fit};
+use rooflut_fit::{CHOICES, Engines, Fit, PARAMETERS, Problem, fit, fit_from};
 use rooflut_validation::{Case, FileReport, Kind, Metric};
 
 fn main() -> ExitCode {
@@ -27,7 +27,8 @@ fn main() -> ExitCode {
     let mut left_out = Vec::new();
     for model in models(&fitted) {
         eprintln!("leaving out {model}");
-        let rest = fit(&problem.without(model));
+        let rest = fit_from(found.engines, &problem.without(model));
+        eprintln!("{}", told(&rest.engines));
         let cases = problem.cases(&rest.engines).into_iter();
         left_out.extend(cases.filter(|(_, case)| case.model == model));
     }
@@ -36,6 +37,20 @@ fn main() -> ExitCode {
         &left_out,
     );
     ExitCode::SUCCESS
+}
+
+/// All constants in a line.
+fn told(engines: &Engines) -> String {
+    let parameters = PARAMETERS.iter().map(|parameter| parameter.name);
+    let parameters = parameters.zip(engines.values());
+    let choices = CHOICES
+        .iter()
+        .map(|choice| (choice.name, choice.value(engines)));
+    let told = parameters.chain(choices);
+    let told: Vec<String> = told
+        .map(|(name, value)| format!("{name} {value:.3}"))
+        .collect();
+    told.join(", ")
 }
 
 fn models(cases: &[(Kind, Case)]) -> Vec<&'static str> {
@@ -60,6 +75,14 @@ fn print_constants(found: &Fit) {
         println!(
             "  {:24} {:6} {file:>9.4} {:>9.4} {deviation:>9} {rounded:>9.4}",
             parameter.name, parameter.unit, estimate.value
+        );
+    }
+    let files = Engines::from_files();
+    for choice in &CHOICES {
+        let (file, value) = (choice.value(&files), choice.value(&found.engines));
+        println!(
+            "  {:24} {:6} {file:>9.4} {value:>9.4} {:>9} {value:>9.4}",
+            choice.name, choice.unit, "-"
         );
     }
 }

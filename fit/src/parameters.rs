@@ -23,7 +23,15 @@ impl Engines {
 
     /// Round numbers to begin a search with.
     pub fn guess() -> Engines {
-        Engines::from_files().with(&[10.0, 0.5, 0.1, 30.0, 0.8, 5.0, 200.0])
+        let files = Engines::from_files();
+        let first = |engines, choice: &Choice| {
+            let first = choice.candidates.first().copied();
+            choice.with(engines, first.unwrap_or_default())
+        };
+        CHOICES
+            .iter()
+            .fold(files, first)
+            .with(&[10.0, 0.5, 0.1, 30.0, 0.8, 5.0, 200.0, 0.5])
     }
 
     /// These with other values of the parameters, in the order of [`PARAMETERS`] and their units.
@@ -57,8 +65,8 @@ pub struct Parameter {
     set: fn(&mut Engines, f64),
 }
 
-/// All that is fitted: six constants that both engines share, and one of the older engine.
-pub const PARAMETERS: [Parameter; 7] = [
+/// All that is fitted: seven constants that both engines share, and one of the older engine.
+pub const PARAMETERS: [Parameter; 8] = [
     Parameter {
         name: "layer",
         unit: "us",
@@ -119,7 +127,59 @@ pub const PARAMETERS: [Parameter; 7] = [
         get: |engines| engines.older.constants.host.0,
         set: |engines, value| engines.older.constants.host = Seconds(value),
     },
+    Parameter {
+        name: "smoothing_width",
+        unit: "ln(rows)",
+        resolution: 0.5,
+        per_si: 1.0,
+        get: |engines| engines.newer.constants.smoothing_width,
+        set: |engines, value| engines.both(|engine| engine.constants.smoothing_width = value),
+    },
 ];
+
+/// A constant that is chosen among few values: errors change with it in jumps, or not at all.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit in the files.
+    pub unit: &'static str,
+    /// The values that are tried; a search begins with the first.
+    pub candidates: &'static [f64],
+    get: fn(&Engines) -> f64,
+    set: fn(&mut Engines, f64),
+}
+
+/// All that is chosen, for both engines.
+pub const CHOICES: [Choice; 2] = [
+    Choice {
+        name: "smoothed_rows",
+        unit: "rows",
+        candidates: &[64.0, 128.0, 256.0, 512.0, 1024.0],
+        get: |engines| engines.newer.constants.smoothed_rows.into(),
+        set: |engines, value| engines.both(|engine| engine.constants.smoothed_rows = value as u32),
+    },
+    Choice {
+        name: "cold_kv",
+        unit: "L2",
+        candidates: &[1.5, 3.0, 6.0],
+        get: |engines| engines.newer.constants.cold_kv,
+        set: |engines, value| engines.both(|engine| engine.constants.cold_kv = value),
+    },
+];
+
+impl Choice {
+    /// Its value in `engines`.
+    pub fn value(&self, engines: &Engines) -> f64 {
+        (self.get)(engines)
+    }
+
+    /// `engines` with another value of it.
+    pub(crate) fn with(&self, mut engines: Engines, value: f64) -> Engines {
+        (self.set)(&mut engines, value);
+        engines
+    }
+}
 
 impl Engines {
     fn both(&mut self, mut change: impl FnMut(&mut EngineStack)) {

@@ -3,7 +3,7 @@
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
 
-use crate::parameters::{Engines, PARAMETERS};
+use crate::parameters::{CHOICES, Engines, PARAMETERS};
 use crate::problem::Problem;
 
 /// Step of the numerical derivatives in ln(value). Simulations answer in jumps, as schedules do: much
@@ -11,6 +11,9 @@ use crate::problem::Problem;
 const DERIVATIVE_STEP: f64 = 0.03;
 /// Relative change of the loss and of the parameters at which the search ends.
 const TOLERANCE: f64 = 1e-4;
+
+/// Searches of the parameters at most.
+const MOST_ROUNDS: usize = 4;
 
 /// What a fit has found.
 #[derive(Debug, Clone)]
@@ -32,14 +35,58 @@ pub struct Estimate {
 }
 
 /// Fits all constants to all rows, from a guess that knows none of them.
+///
+/// The parameters are searched for given the choices, then each choice given the parameters, until no
+/// choice changes any more.
 pub fn fit(problem: &Problem) -> Fit {
+    fit_from(Engines::guess(), problem)
+}
+
+/// [`fit`] from other engines: few rounds where they are near the answer, as those of most of its rows are.
+pub fn fit_from(mut start: Engines, problem: &Problem) -> Fit {
     let solver = LevenbergMarquardt::new()
         .with_ftol(TOLERANCE)
         .with_xtol(TOLERANCE)
         .with_gtol(TOLERANCE)
         .with_patience(5);
-    let (search, _) = solver.minimize(Search::new(problem, Engines::guess()));
+    for _ in 1..MOST_ROUNDS {
+        let (search, _) = solver.minimize(Search::new(problem, start));
+        let found = search.engines(&search.ln_ratios);
+        start = choose(problem, found);
+        if CHOICES
+            .iter()
+            .all(|choice| same(choice.value(&start), choice.value(&found)))
+        {
+            return search.into_fit();
+        }
+    }
+    let (search, _) = solver.minimize(Search::new(problem, start));
     search.into_fit()
+}
+
+fn same(a: f64, b: f64) -> bool {
+    a.total_cmp(&b).is_eq()
+}
+
+/// `engines` with the best value of each choice, one after the other.
+fn choose(problem: &Problem, engines: Engines) -> Engines {
+    let loss = |engines: &Engines| -> f64 {
+        let residuals = problem.residuals(engines);
+        residuals.iter().map(|residual| residual * residual).sum()
+    };
+    CHOICES.iter().fold(engines, |best, choice| {
+        let others = choice.candidates.iter();
+        let others = others.filter(|&&value| !same(value, choice.value(&best)));
+        let others = others.map(|&value| choice.with(best, value));
+        let mut best = (loss(&best), best);
+        for engines in others {
+            let loss = loss(&engines);
+            if loss < best.0 {
+                best = (loss, engines);
+            }
+        }
+        best.1
+    })
 }
 
 /// The constants of the files after one step of Gauss and Newton: they hardly move where constants and

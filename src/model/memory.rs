@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{Ffn, ModelSpec, SpecError};
+use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
 /// Limits that decide how much memory is left for the KV cache.
@@ -137,19 +138,12 @@ impl core::error::Error for MemoryError {}
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Memory that the driver keeps for itself: an 80 GiB GPU shows 79.1 GiB.
-const DRIVER_BYTES: f64 = 0.9 * GIB;
-/// Context, CUDA graphs and fragments of one rank, beyond weights and activations.
-const CONTEXT_BYTES: f64 = 0.15 * GIB;
-/// NCCL and custom all-reduce buffers of one rank, where there are several.
-const COMMUNICATION_BYTES: f64 = 0.43 * GIB;
-
 impl MemoryPlan {
     /// Divides the memory of one of `tp` ranks, as vLLM does at start:
     /// (memory x utilisation - weights - activation peak - overheads) / bytes per block.
     ///
-    /// Source of the overheads: nine block counts that vLLM 0.11 and 0.15 reported on H100 (tp 1 to
-    /// 4, models of 7 to 70 billion weights), which this reproduces within 0.5 %.
+    /// Source of the overheads: `bench_data/constants.toml`, fitted to nine block counts that vLLM 0.11 and 0.15
+    /// reported on H100 (tp 1 to 4, models of 7 to 70 billion weights), which this reproduces within 0.5 %.
     ///
     /// ```
     /// use rooflut::hardware::gpus;

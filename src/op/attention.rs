@@ -6,10 +6,6 @@ use crate::hardware::{AttentionShape, RankAttention, Reference};
 use crate::math::ln;
 use crate::table::{Class, Entry, Grid, KernelTable, TableSet};
 
-/// Share of the memory bandwidth at which a KV cache is read where no row shows it. Source: what decode
-/// kernels reach on H100 on caches too large for the L2.
-pub(super) const COLD_READ_SHARE: f64 = 0.88;
-
 pub(super) type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 type AttentionTable = KernelTable<AttentionShape, Grid<'static>>;
 

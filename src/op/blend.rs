@@ -1,5 +1,5 @@
 //! A curve that no table holds: for weights that were not measured, made from measured neighbours; for
-//! steps, evened out.
+//! steps, smoothed.
 
 use super::gemm::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
@@ -9,12 +9,14 @@ use crate::table::{Axis, Class, Curve, Entry, MAX_POINTS};
 /// Measured curves that a blend is made of.
 const MAX_NEIGHBOURS: usize = 4;
 
-/// Rows (tokens) up to which a step's GEMMs are evened out, and how wide in ln(rows).
-///
-/// Source: mean error of TPOT over the H100 load stages of `validation/`: 2.7 % without, 2.3 / 2.1 /
-/// 2.0 % at widths of 0.5 / 1 / 2, where 2 is worse on requests alone (1.2 instead of 0.4 %).
-const EVENED_ROWS: u32 = 256;
-const EVENED_WIDTH: f64 = 1.0;
+/// How a curve is smoothed along m.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Smoothing {
+    /// The largest m that is smoothed; 0 leaves a curve as it is.
+    pub(crate) rows: u32,
+    /// Width of the Gaussian in ln m, above 0.
+    pub(crate) width: f64,
+}
 
 /// A measured shape that takes part in an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,25 +91,25 @@ impl<'t> Blend<'t> {
         }
     }
 
-    /// The same with the slowdowns of up to [`EVENED_ROWS`] rows (tokens) evened out: each the mean of
-    /// the logarithms, weighted by a Gaussian [`EVENED_WIDTH`] wide in ln(rows).
+    /// The same with smoothed slowdowns of few rows (tokens): each the mean of the logarithms, weighted by a
+    /// Gaussian in ln(rows).
     ///
     /// A GEMM of few rows reads its weights and does little else, so its slowdown varies slowly with
     /// them; what single rows show beside that differs from one collection of measurements to the next
     /// (3 % median, 13 % p95). A step is the sum of hundreds of GEMMs with the same noise.
-    pub(crate) fn evened(self) -> Blend<'t> {
+    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Blend<'t> {
         let few = self
             .axis
             .values()
             .iter()
-            .filter(|&&m| m <= EVENED_ROWS)
+            .filter(|&&m| m <= smoothing.rows)
             .count();
         let ln_m = self.axis.ln_values().get(..few).unwrap_or_default();
         let mut ln_slowdown = self.ln_slowdown;
         for (slot, &own) in ln_slowdown.iter_mut().zip(ln_m) {
             let (mut sum, mut weights) = (0.0, 0.0);
             for (&other, &value) in ln_m.iter().zip(&self.ln_slowdown) {
-                let apart = (other - own) / EVENED_WIDTH;
+                let apart = (other - own) / smoothing.width;
                 let weight = exp(-0.5 * apart * apart);
                 sum += weight * f64::from(value);
                 weights += weight;

@@ -1,8 +1,9 @@
 //! Dense matrix multiplication.
 
 use super::Estimate;
-use super::blend::{Blend, Neighbour};
+use super::blend::{Blend, Neighbour, Smoothing};
 use super::estimate::OpTime;
+use crate::constants::{MEDIUM_TILE_ROWS, SMALL_TILE_ROWS};
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, Reference};
 use crate::math::ln;
@@ -132,10 +133,10 @@ impl<'t> Gemm<'t> {
         )
     }
 
-    /// The same for steps, with the slowdowns of few rows evened out: [`Blend::evened`]. Kernels chosen
-    /// by m are left as they are.
-    pub(crate) fn evened(self) -> Gemm<'t> {
-        if self.tile_steps {
+    /// The same for steps, with smoothed slowdowns of few rows: [`Blend::smoothed`]. Kernels chosen by m
+    /// are left as they are.
+    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Gemm<'t> {
+        if self.tile_steps || smoothing.rows == 0 {
             return self;
         }
         let blend = match self.points {
@@ -143,7 +144,7 @@ impl<'t> Gemm<'t> {
             Points::Blended(blend) => blend,
         };
         Gemm {
-            points: Points::Blended(blend.evened()),
+            points: Points::Blended(blend.smoothed(smoothing)),
             ..self
         }
     }
@@ -199,15 +200,12 @@ pub(super) fn has_tile_steps(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::Fp8 | Dtype::Nvfp4)
 }
 
-/// The last m of the first and second tile class.
-const TILE_EDGES: [u32; 2] = [64, 128];
-
 /// Drops the neighbour that belongs to another tile class than `m`, if one of the two does.
 fn within_tile_class(bracket: Bracket, m: f64, values: &[u32]) -> Bracket {
     let class = |m: f64| {
-        TILE_EDGES
+        [SMALL_TILE_ROWS, MEDIUM_TILE_ROWS]
             .iter()
-            .filter(|&&edge| m > f64::from(edge))
+            .filter(|&&edge| m > edge)
             .count()
     };
     let class_of = |place: usize| values.get(place).map(|&value| class(f64::from(value)));

@@ -19,11 +19,13 @@ mod prefill;
 mod step_decode;
 
 pub use blend::Neighbour;
+pub(crate) use blend::Smoothing;
 pub use collective::AllReduce;
 pub use decode::DecodeAttention;
 pub use estimate::{Binding, Estimate, OpTime, TimeSource};
 pub use gemm::Gemm;
 pub use mfu::{mfu_decode, mfu_gemm, mfu_prefill};
+pub(crate) use moe::ExpertReads;
 pub use moe::Moe;
 pub use policy::{Policy, PolicyError};
 pub use prefill::{ChunkSums, PrefillAttention};

@@ -1,7 +1,6 @@
 //! A fused mixture-of-experts layer.
 
 use super::estimate::{Binding, Estimate, OpTime, TimeSource};
-use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, Reference};
 use crate::math::{exp, ln};
@@ -29,6 +28,15 @@ pub struct Moe<'t> {
     matched: MoeShape,
     reference: &'t Reference,
     curve: &'t Curve<'t>,
+}
+
+/// How the experts of a layer are read inside a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ExpertReads {
+    /// Routing, sorting and launches, seconds.
+    pub(crate) launches_s: f64,
+    /// Share of the memory bandwidth.
+    pub(crate) bandwidth: f64,
 }
 
 impl Moe<'static> {
@@ -113,20 +121,20 @@ impl<'t> Moe<'t> {
     /// answer in proportion as math takes over from reads.
     ///
     /// The table was measured under skewed routing and with a later engine. At few tokens, where reads
-    /// decide, servers agree better with the experts that uniform routing reaches: see
-    /// `docs/accuracy.md`. No server shows many tokens, where math decides.
-    pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64, engine: &StepConstants) -> OpTime {
+    /// decide, servers agree better with the experts that uniform routing reaches. No server shows many
+    /// tokens, where math decides.
+    pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64, reading: ExpertReads) -> OpTime {
         let rates = &self.reference.rates;
         let expected = self.shape.expected_work(tokens);
         let read_s = expected.bytes * rates.s_per_byte;
         let math_s = expected.flops * rates.s_per_flop;
-        let reads = engine.moe_layer.0 + read_s / engine.expert_bandwidth;
+        let reads = reading.launches_s + read_s / reading.bandwidth;
         let table = self.at_ln(tokens, ln_tokens);
         let math_share = (math_s / read_s).min(1.0);
         let seconds = reads + (table.time.0.max(reads) - reads) * math_share;
         OpTime {
             time: Seconds(seconds.max(math_s)),
-            binding: Binding::of(&expected, rates, engine.moe_layer.0),
+            binding: Binding::of(&expected, rates, reading.launches_s),
             source: TimeSource::Fitted,
         }
     }

@@ -1,15 +1,12 @@
 //! Prefill attention: new tokens of one or more prompts over themselves and their context.
 
-use super::attention::{COLD_READ_SHARE, Found};
+use super::attention::Found;
 use super::estimate::{Estimate, OpTime};
+use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, Prompts};
 use crate::math::{exp, ln, sqrt};
 use crate::table::{Class, Grid, Place, TableSet};
-
-/// Exponent of time above the launch in prompt length, for prompts shorter than any measured: between
-/// the projections' 1 and attention's 2. Source: fitted on H100 below 1,024 tokens.
-const SHORT_PROMPT_EXPONENT: f64 = 1.3;
 
 /// Prefill attention whose shape has been looked up.
 ///

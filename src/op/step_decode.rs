@@ -1,17 +1,10 @@
 //! Decode attention inside a step, where the KV cache is cold.
 
-use super::attention::COLD_READ_SHARE;
 use super::{Binding, DecodeAttention, OpTime};
+use crate::constants::COLD_READ_SHARE;
 use crate::hardware::{Gpu, RankAttention, Rates};
 use crate::table::{Axis, Class, Extent, Grid, MAX_POINTS, Provenance};
 use crate::units::Seconds;
-
-/// KV bytes, as a multiple of the L2 cache, from which a benchmark that repeats one kernel reads from
-/// memory.
-///
-/// Source: mean error of TPOT over the H100 load stages of `validation/`: 2.7 / 2.1 / 2.1 % at 1.5 / 3 /
-/// 6.
-const COLD: f64 = 3.0;
 
 /// Decode attention whose KV entries come from memory: between two decode kernels of a layer all other
 /// layers ran.
@@ -35,8 +28,9 @@ pub(crate) struct StepDecode {
 }
 
 impl StepDecode {
-    /// `attention` inside the steps of `gpu`.
-    pub(crate) fn new(attention: &DecodeAttention<'_>, gpu: &Gpu) -> StepDecode {
+    /// `attention` inside the steps of `gpu`, whose benchmark reads KV caches from memory that are larger
+    /// than `cold_kv` L2 caches.
+    pub(crate) fn new(attention: &DecodeAttention<'_>, gpu: &Gpu, cold_kv: f64) -> StepDecode {
         let grid = attention.grid();
         let rates = attention.rates();
         let ends = |axis: Axis<'_>| {
@@ -44,7 +38,7 @@ impl StepDecode {
             [f64::from(first), f64::from(last)]
         };
         let measured = attention.matched().on_rank();
-        let cold_bytes = COLD * gpu.l2_bytes as f64;
+        let cold_bytes = cold_kv * gpu.l2_bytes as f64;
         let read = median_read(&measured, grid, cold_bytes, attention.floor_s());
         let sheet = rates.s_per_byte;
         StepDecode {

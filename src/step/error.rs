@@ -32,7 +32,7 @@ pub enum ModelError {
     Constant {
         /// Its name.
         name: &'static str,
-        /// What was found: seconds, or a share of the memory bandwidth.
+        /// What was found, in SI units.
         found: f64,
         /// What was expected.
         expected: &'static str,

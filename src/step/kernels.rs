@@ -1,10 +1,11 @@
 //! The kernels of a model's layer, looked up in a table set.
 
 use super::{ModelError, Part, StepOptions};
+use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use crate::model::{Ffn, ModelSpec};
-use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention, StepDecode};
+use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention, Smoothing, StepDecode};
 use crate::table::{Class, Strictness, TableSet};
 
 /// All kernels of a step, on one rank.
@@ -56,6 +57,7 @@ impl Kernels {
             model,
             tp,
             strictness: options.strictness,
+            constants: options.constants,
         };
         let attention = find.attention_shape(options.kv_dtype);
         let local = attention.local();
@@ -80,6 +82,7 @@ struct Finder<'m> {
     model: &'m ModelSpec,
     tp: u32,
     strictness: Strictness,
+    constants: StepConstants,
 }
 
 impl Finder<'_> {
@@ -103,7 +106,12 @@ impl Finder<'_> {
 
     fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ModelError> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
-        self.accept(part, gemm.map(Gemm::evened), Gemm::class)
+        let smoothing = Smoothing {
+            rows: self.constants.smoothed_rows,
+            width: self.constants.smoothing_width,
+        };
+        let smoothed = gemm.map(|gemm| gemm.smoothed(smoothing));
+        self.accept(part, smoothed, Gemm::class)
     }
 
     fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ModelError> {
@@ -113,7 +121,8 @@ impl Finder<'_> {
 
     fn decode(&self, shape: AttentionShape) -> Result<StepDecode, ModelError> {
         let decode = DecodeAttention::resolve(self.set, shape);
-        let decode = decode.map(|decode| StepDecode::new(&decode, &self.set.gpu));
+        let decode =
+            decode.map(|decode| StepDecode::new(&decode, &self.set.gpu, self.constants.cold_kv));
         self.accept(Part::DecodeAttention, decode, StepDecode::class)
     }
 

@@ -8,7 +8,7 @@ use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
 use crate::model::{Ffn, ModelSpec};
-use crate::op::{Binding, ChunkSums, OpTime, TimeSource};
+use crate::op::{Binding, ChunkSums, ExpertReads, OpTime, TimeSource};
 use crate::table::TableSet;
 use crate::units::Seconds;
 
@@ -190,7 +190,11 @@ impl RooflineModel {
                     gated(ops);
                 }
                 self.add(step, Part::Router, router.in_step(m, ln_m));
-                let experts = experts.in_step(tokens, ln(tokens), &self.engine);
+                let reads = ExpertReads {
+                    launches_s: self.engine.moe_layer.0,
+                    bandwidth: self.engine.expert_bandwidth,
+                };
+                let experts = experts.in_step(tokens, ln(tokens), reads);
                 self.add(step, Part::Moe, experts);
             }
         }
@@ -230,6 +234,24 @@ fn check_constants(engine: &StepConstants) -> Result<(), ModelError> {
     let bad = |&(_, share): &(_, f64)| !(share > 0.0 && share <= 1.0);
     if let Some((name, found)) = shares.into_iter().find(bad) {
         let expected = "a share of the memory bandwidth above 0 and at most 1";
+        return Err(ModelError::Constant {
+            name,
+            found,
+            expected,
+        });
+    }
+    let (name, found) = ("smoothing_width", engine.smoothing_width);
+    if !(found > 0.0 && found.is_finite()) {
+        let expected = "a width in ln(rows) above 0";
+        return Err(ModelError::Constant {
+            name,
+            found,
+            expected,
+        });
+    }
+    let (name, found) = ("cold_kv", engine.cold_kv);
+    if !(found >= 0.0 && found.is_finite()) {
+        let expected = "a multiple of the L2 cache of at least 0";
         return Err(ModelError::Constant {
             name,
             found,

@@ -282,10 +282,10 @@ impl StepTime {
     /// let llama = model::find("llama-3.1-8b").unwrap().spec;
     /// let (single, options) = (Parallelism::SINGLE, StepOptions::default());
     /// let step = RooflineModel::try_new(&llama, &sets::H100, single, options)?;
-    /// let decode = [DecodeGroup { requests: 64, kv_tokens: 64_000, drafted: 0 }];
+    /// let decode = [DecodeGroup::uniform(64, 1_000)?];
     /// let time = step.step_time(&StepBatch { prefill: &[], decode: &decode });
     /// assert!(time.fitted_share() > 0.1);
-    /// # Ok::<(), rooflut::step::ModelError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fitted_share(&self) -> f64 {
         let fitted = self

@@ -88,6 +88,9 @@ impl EngineFile {
         constants.expert_bandwidth = self.share("expert_bandwidth");
         constants.host = self.time("host");
         constants.cuda_graph_max_tokens = self.number("cuda_graph_max_tokens", "value") as u32;
+        constants.smoothed_rows = self.number("smoothed_rows", "value") as u32;
+        constants.smoothing_width = self.number("smoothing_width", "value");
+        constants.cold_kv = self.number("cold_kv", "value");
         constants
     }
 }

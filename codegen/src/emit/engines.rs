@@ -14,11 +14,11 @@ use crate::toml_file::TomlFile;
 /// A constant as a file gives it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawConstant {
-    value: Spanned<f64>,
-    unit: Spanned<String>,
-    meaning: Spanned<String>,
-    source: Spanned<String>,
+pub(super) struct RawConstant {
+    pub(super) value: Spanned<f64>,
+    pub(super) unit: Spanned<String>,
+    pub(super) meaning: Spanned<String>,
+    pub(super) source: Spanned<String>,
 }
 
 #[derive(Deserialize)]
@@ -35,6 +35,9 @@ struct RawEngine {
     host: RawConstant,
     api_server: RawConstant,
     cuda_graph_max_tokens: RawConstant,
+    smoothed_rows: RawConstant,
+    smoothing_width: RawConstant,
+    cold_kv: RawConstant,
 }
 
 /// What a constant measures, by the name of its unit in the file.
@@ -46,6 +49,12 @@ enum Unit {
     Share,
     /// A size that CUDA graphs are captured for.
     Tokens,
+    /// Rows of a GEMM.
+    Rows,
+    /// A width on a logarithmic axis of rows.
+    LnRows,
+    /// A multiple of the L2 cache.
+    L2,
 }
 
 impl Unit {
@@ -56,6 +65,9 @@ impl Unit {
             Unit::Milliseconds => "ms",
             Unit::Share => "share",
             Unit::Tokens => "tokens",
+            Unit::Rows => "rows",
+            Unit::LnRows => "ln(rows)",
+            Unit::L2 => "L2",
         }
     }
 
@@ -65,7 +77,7 @@ impl Unit {
             Unit::Nanoseconds => 1e9,
             Unit::Microseconds => 1e6,
             Unit::Milliseconds => 1e3,
-            Unit::Share | Unit::Tokens => 1.0,
+            Unit::Share | Unit::Tokens | Unit::Rows | Unit::LnRows | Unit::L2 => 1.0,
         }
     }
 
@@ -74,6 +86,8 @@ impl Unit {
         match self {
             Unit::Share => "a number above 0 and at most 1",
             Unit::Tokens => "0, 1, 2, 4 or a multiple of 8 below 2^32",
+            Unit::Rows => "a whole number below 2^32",
+            Unit::LnRows => "a number above 0",
             _ => "a number of at least 0",
         }
     }
@@ -87,6 +101,8 @@ impl Unit {
                     .any(|size| (value - size).abs() <= 0.0);
                 small || value > 0.0 && value % 8.0 <= 0.0 && value <= f64::from(u32::MAX)
             }
+            Unit::Rows => value >= 0.0 && value % 1.0 <= 0.0 && value <= f64::from(u32::MAX),
+            Unit::LnRows => value > 0.0 && value.is_finite(),
             _ => value >= 0.0 && value.is_finite(),
         }
     }
@@ -155,6 +171,9 @@ fn engine(file: &TomlFile<'_>, stem: &str) -> Result<(proc_macro2::Ident, TokenS
             &raw.cuda_graph_max_tokens,
             Unit::Tokens,
         ),
+        ("smoothed_rows", &raw.smoothed_rows, Unit::Rows),
+        ("smoothing_width", &raw.smoothing_width, Unit::LnRows),
+        ("cold_kv", &raw.cold_kv, Unit::L2),
         ("api_server", &raw.api_server, Unit::Milliseconds),
     ];
     let mut fields = Vec::new();
@@ -225,8 +244,8 @@ fn field(
     }
     let ident = format_ident!("{key}");
     Ok(match unit {
-        Unit::Share => quote!(#ident: #value),
-        Unit::Tokens => {
+        Unit::Share | Unit::LnRows | Unit::L2 => quote!(#ident: #value),
+        Unit::Tokens | Unit::Rows => {
             let whole = value as u32;
             quote!(#ident: #whole)
         }

@@ -1,5 +1,6 @@
 //! Checked tables as Rust source.
 
+mod constants;
 mod engines;
 mod literal;
 
@@ -11,6 +12,7 @@ use crate::set::TableSet;
 use crate::stored::{AxisLogs, StoredEntry, StoredTable};
 use literal::{ShapeLiteral, gpu_literal, number};
 
+pub use constants::generate_constants;
 pub use engines::generate_engines;
 
 /// A module with a constant per GPU and a static per set, for rooflut itself; and a macro that hands

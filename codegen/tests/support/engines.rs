@@ -48,6 +48,21 @@ value = 64
 unit = "tokens"
 meaning = "graphs"
 source = "made up"
+[smoothed_rows]
+value = 48
+unit = "rows"
+meaning = "smoothed"
+source = "made up"
+[smoothing_width]
+value = 0.625
+unit = "ln(rows)"
+meaning = "how smooth"
+source = "made up"
+[cold_kv]
+value = 4.0
+unit = "L2"
+meaning = "cold"
+source = "made up"
 "#;
 
 /// What a file with this text becomes, or the message of its refusal.

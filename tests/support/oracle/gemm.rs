@@ -1,5 +1,6 @@
 //! Dense matrix multiplication.
 
+use rooflut::engine::StepConstants;
 use rooflut::hardware::{Dtype, GemmShape};
 use rooflut::table::{Class, Extent, Provenance};
 
@@ -103,18 +104,18 @@ fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Prove
     (ln_slowdown, at_best(along_m, pair))
 }
 
-/// A GEMM inside a step: its slowdowns at few rows are evened out.
+/// A GEMM inside a step: its slowdowns at few rows are smoothed.
 pub(crate) struct StepGemm {
     shape: GemmShape,
-    /// Measured m, the evened logarithm of the slowdown there and its origin; none where the kernel is
-    /// chosen by m.
+    /// Measured m, the smoothed logarithm of the slowdown there and its origin; none where the kernel is
+    /// chosen by m, and where nothing is smoothed.
     points: Vec<(f64, f64, Provenance)>,
 }
 
 impl StepGemm {
-    pub(crate) fn new(tables: &Tables, shape: GemmShape) -> StepGemm {
+    pub(crate) fn new(tables: &Tables, shape: GemmShape, constants: &StepConstants) -> StepGemm {
         let mut points = Vec::new();
-        if !matches!(shape.dtype, Dtype::Fp8 | Dtype::Nvfp4) {
+        if !matches!(shape.dtype, Dtype::Fp8 | Dtype::Nvfp4) && constants.smoothed_rows > 0 {
             let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
             for m in axis(same().map(|row| row.m)) {
                 let (ln_slowdown, provenance) = blended_ln_slowdown(tables, shape, m);
@@ -123,7 +124,7 @@ impl StepGemm {
         }
         StepGemm {
             shape,
-            points: evened(&points),
+            points: smoothed(&points, constants),
         }
     }
 
@@ -159,17 +160,24 @@ impl StepGemm {
     }
 }
 
-/// Up to 256 rows: the mean of the logarithms there, weighted by a Gaussian of width 1 in ln(m).
-fn evened(points: &[(f64, f64, Provenance)]) -> Vec<(f64, f64, Provenance)> {
-    let few = || points.iter().filter(|&&(m, ..)| m <= 256.0);
-    let even = |&(m, ln_slowdown, provenance): &(f64, f64, Provenance)| {
-        if m > 256.0 {
+/// Of few rows: the mean of the logarithms there, weighted by a Gaussian in ln(m).
+fn smoothed(
+    points: &[(f64, f64, Provenance)],
+    constants: &StepConstants,
+) -> Vec<(f64, f64, Provenance)> {
+    let rows = f64::from(constants.smoothed_rows);
+    let few = || points.iter().filter(|&&(m, ..)| m <= rows);
+    let smooth = |&(m, ln_slowdown, provenance): &(f64, f64, Provenance)| {
+        if m > rows {
             return (m, ln_slowdown, provenance);
         }
-        let weight = |other: f64| (-0.5 * (other / m).ln() * (other / m).ln()).exp();
+        let weight = |other: f64| {
+            let apart = (other / m).ln() / constants.smoothing_width;
+            (-0.5 * apart * apart).exp()
+        };
         let sum: f64 = few().map(|&(other, value, _)| weight(other) * value).sum();
         let weights: f64 = few().map(|&(other, ..)| weight(other)).sum();
         (m, sum / weights, provenance)
     };
-    points.iter().map(even).collect()
+    points.iter().map(smooth).collect()
 }

@@ -18,9 +18,10 @@ pub(crate) struct ExpectedPart {
     pub(crate) source: TimeSource,
 }
 
-/// Steps on the kernels of a set; GEMMs are evened out once.
+/// Steps on the kernels of a set; GEMMs are smoothed once.
 pub(crate) struct ExpectedSteps<'t> {
     tables: &'t Tables,
+    constants: StepConstants,
     gemms: HashMap<GemmShape, StepGemm>,
 }
 
@@ -34,21 +35,17 @@ fn padded(tokens: u64, constants: &StepConstants) -> u64 {
 }
 
 impl<'t> ExpectedSteps<'t> {
-    pub(crate) fn of(tables: &'t Tables) -> ExpectedSteps<'t> {
+    pub(crate) fn of(tables: &'t Tables, constants: StepConstants) -> ExpectedSteps<'t> {
         ExpectedSteps {
             tables,
+            constants,
             gemms: HashMap::new(),
         }
     }
 
     /// The kernels of `batch`, the naive answer of each.
-    pub(crate) fn parts(
-        &mut self,
-        sharded: &Sharded,
-        constants: &StepConstants,
-        batch: &Batch,
-    ) -> Vec<ExpectedPart> {
-        let tables = self.tables;
+    pub(crate) fn parts(&mut self, sharded: &Sharded, batch: &Batch) -> Vec<ExpectedPart> {
+        let (tables, constants) = (self.tables, &self.constants);
         let step = batch.as_step();
         let (tokens, rows) = (step.tokens(), step.sampled_tokens());
         let m = padded(tokens, constants);
@@ -64,7 +61,7 @@ impl<'t> ExpectedSteps<'t> {
         };
         for call in sharded.gemms(m, rows) {
             let gemm = self.gemms.entry(call.shape);
-            let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape));
+            let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape, constants));
             let answer = gemm.at(tables, call.rows);
             push(
                 call.part,
@@ -92,7 +89,7 @@ impl<'t> ExpectedSteps<'t> {
         }
         if !batch.decode.is_empty() {
             let (requests, kv_tokens) = (step.decode_requests(), step.decode_kv_tokens());
-            let answer = step_decode(tables, attention, requests, kv_tokens);
+            let answer = step_decode(tables, constants.cold_kv, attention, (requests, kv_tokens));
             let seconds = answer.seconds * layers;
             push(Part::DecodeAttention, seconds, answer.provenance.into());
         }

@@ -11,16 +11,16 @@ use crate::support::tables::{AttentionRow, Tables};
 /// that are much too large for the L2 cache.
 pub(crate) fn step_decode(
     tables: &Tables,
+    cold_kv: f64,
     shape: AttentionShape,
-    requests: u64,
-    kv_tokens: u64,
+    (requests, kv_tokens): (u64, u64),
 ) -> Answer {
     let (requests, kv_tokens) = (requests as f64, kv_tokens.max(requests) as f64);
     let matched = matching(&tables.decode, shape);
     let rows = || tables.decode.iter().filter(|row| key(row) == matched);
     let floor = tables.floor("decode", &tables.decode);
     let mut reads: Vec<f64> = rows()
-        .filter_map(|row| s_per_byte_if_cold(tables, row, floor))
+        .filter_map(|row| s_per_byte_if_cold(tables, row, floor, cold_kv))
         .collect();
     reads.sort_by(f64::total_cmp);
     let sheet = 1.0 / tables.gpu.bandwidth;
@@ -51,9 +51,14 @@ pub(crate) fn step_decode(
     )
 }
 
-/// Seconds per byte of a row, the smallest call taken off, if its KV entries are more than three L2
-/// caches.
-fn s_per_byte_if_cold(tables: &Tables, row: &AttentionRow, floor: f64) -> Option<f64> {
+/// Seconds per byte of a row, the smallest call taken off, if its KV entries are more than `cold_kv`
+/// L2 caches.
+fn s_per_byte_if_cold(
+    tables: &Tables,
+    row: &AttentionRow,
+    floor: f64,
+    cold_kv: f64,
+) -> Option<f64> {
     let shape = AttentionShape {
         dtype: row.dtype,
         kv_dtype: row.kv_dtype,
@@ -68,5 +73,5 @@ fn s_per_byte_if_cold(tables: &Tables, row: &AttentionRow, floor: f64) -> Option
     let kv_bytes =
         kv_tokens * 2.0 * kv_heads * f64::from(row.head_dim) * weight_bytes(row.kv_dtype);
     let (_, bytes) = decode_work(shape, requests, kv_tokens);
-    (kv_bytes > 3.0 * tables.gpu.l2).then(|| (row.us * 1e-6 - floor) / bytes)
+    (kv_bytes > cold_kv * tables.gpu.l2).then(|| (row.us * 1e-6 - floor) / bytes)
 }

@@ -1,0 +1,78 @@
+//! `constants.toml`: what it becomes, and what is refused.
+#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
+
+use std::fs;
+
+use rooflut_codegen::generate_constants;
+
+const TOY: &str = r#"[toy_share]
+value = 0.5
+unit = "share"
+meaning = "half of it"
+source = "made up"
+[toy_bytes]
+value = 2.0
+unit = "GiB"
+meaning = "memory"
+source = "made up"
+"#;
+
+/// What a file with this text becomes, or the message of its refusal.
+fn generate(text: &str) -> Result<String, String> {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("toy.toml");
+    fs::write(&path, text).unwrap();
+    generate_constants(&path).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_section_becomes_a_documented_constant_in_si_units() {
+    let source = generate(TOY).unwrap();
+    for expected in [
+        "/// half of it. Source: made up.",
+        "pub(crate) const TOY_SHARE: f64 = 0.5f64;",
+        "pub(crate) const TOY_BYTES: f64 = 2147483648f64;",
+    ] {
+        assert!(source.contains(expected), "no {expected} in {source}");
+    }
+}
+
+#[test]
+fn a_constant_that_cannot_be_is_refused_by_line_and_key() {
+    for (from, to, expected) in [
+        (
+            "unit = \"share\"",
+            "unit = \"%\"",
+            "toy.toml:3: toy_share.unit: expected \"GiB\", \"share\", \"exponent\" or \"rows\", found \
+             \"%\"; convert the value",
+        ),
+        (
+            "value = 2.0",
+            "value = nan",
+            "toy.toml:7: toy_bytes.value: expected a positive number, found NaN; correct it",
+        ),
+        (
+            "value = 0.5",
+            "value = 0",
+            "toy.toml:2: toy_share.value: expected a positive number, found 0; correct it",
+        ),
+        (
+            "meaning = \"memory\"",
+            "meaning = \" \"",
+            "toy.toml:9: toy_bytes.meaning: expected some text, found none; fill it in",
+        ),
+    ] {
+        assert_eq!(generate(&TOY.replace(from, to)).unwrap_err(), expected);
+    }
+    for (from, to) in [
+        ("source = \"made up\"\n[", "["),
+        ("[toy_share]", "[toy_share]\nsize = 1"),
+        ("[toy_share]", "[Toy]"),
+    ] {
+        let error = generate(&TOY.replace(from, to)).unwrap_err();
+        assert!(
+            error.starts_with("toy.toml:1") || error.starts_with("toy.toml:2"),
+            "{error}"
+        );
+    }
+}
