@@ -14,7 +14,7 @@ pub fn kv_blocks(row: &KvBlockCount) -> Result<u32, Reason> {
     // Sequences take no memory of their own, and the rows do not say how many there were.
     let limits = Limits {
         max_num_seqs: Some(1),
-        ..row.limits.clone()
+        ..row.limits
     };
     let server = deployment.serve(&limits, &stacks::VLLM_0_15_1)?;
     Ok(server.memory_plan()?.kv_blocks)
