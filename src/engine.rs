@@ -51,6 +51,8 @@ pub struct Constant {
 /// What a step takes beside its kernels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct StepConstants {
     /// Launches of the small kernels of a layer and gaps between its kernels.
     pub layer: Seconds,
@@ -137,7 +139,7 @@ impl StepConstants {
 }
 
 /// When the batch of a step is fixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Scheduling {
     /// When the step before it has ended (vLLM 0.11).
@@ -152,8 +154,14 @@ pub enum Scheduling {
     /// but holds its slot and its blocks until step s has ended, so that step s+2 is the first that
     /// can use them. If nothing could be fixed for step s+1, the engine is idle when step s ends and
     /// starts at once with what has arrived.
+    #[default]
     OneStepAhead,
 }
+
+crate::names!(Scheduling {
+    Synchronous => "sync",
+    OneStepAhead => "async",
+});
 
 /// The engine stack of that name.
 pub fn find(name: &str) -> Option<&'static EngineStack> {

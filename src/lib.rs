@@ -8,6 +8,8 @@ extern crate std;
 
 pub use rooflut_roofline::math;
 
+#[cfg(feature = "serde")]
+mod checked;
 mod constants;
 pub mod deployment;
 pub mod engine;
@@ -23,8 +25,12 @@ pub mod step;
 pub mod table;
 pub mod units;
 
+#[cfg(feature = "serde")]
+use checked::checked;
 pub use deployment::Deployment;
 pub use error::ResolveError;
+pub use rooflut_roofline::UnknownName;
+use rooflut_roofline::names;
 use setters::setters;
 
 /// ```

@@ -9,6 +9,8 @@ use core::ops::{Add, AddAssign, Mul};
 /// Latencies are `f64` seconds; the simulator's clock is integer nanoseconds, and
 /// [`Seconds::to_nanos`] is the one place where the first becomes the second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Seconds(pub f64);
 
 impl Seconds {
@@ -90,6 +92,8 @@ impl fmt::Display for Seconds {
 
 /// Model FLOPs utilisation: FLOPs / (latency x peak), between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Mfu(pub f64);
 
 impl fmt::Display for Mfu {

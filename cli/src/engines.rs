@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::args::{ENGINE, ListArgs};
 use crate::error::Error;
 use crate::output::{Align, Grid, fold, json, scientific, wrapped};
-use crate::run_output::scheduling_name;
 
 /// Width of the meaning of a constant.
 const MEANING: usize = 33;
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
 
 fn write_stack(text: &mut String, stack: &EngineStack) -> std::fmt::Result {
     writeln!(text, "{}: {}\n", stack.name, stack.description)?;
-    let (name, fixed) = (scheduling_name(stack.scheduling), fixed(stack.scheduling));
+    let (name, fixed) = (stack.scheduling.name(), fixed(stack.scheduling));
     text.push_str(&wrapped("schedule", &format!("{name}: {fixed}")));
     text.push('\n');
     let mut grid = Grid::new(&[
@@ -90,7 +89,7 @@ impl EngineJson {
         EngineJson {
             name: stack.name,
             description: stack.description,
-            scheduling: scheduling_name(stack.scheduling),
+            scheduling: stack.scheduling.name(),
             constants: stack.about.iter().map(ConstantJson::new).collect(),
         }
     }

@@ -27,7 +27,7 @@ impl<'m> Fleet<'m> {
         args: &PolicyArgs,
         pools: Option<&Pools>,
     ) -> Result<Fleet<'m>, Error> {
-        let router = args.router.into();
+        let router = args.router;
         let pool = |replicas| ServerPool {
             model,
             config,

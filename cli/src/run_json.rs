@@ -55,7 +55,7 @@ pub(crate) struct RunJson<'r> {
     pub(crate) max_model_len: u32,
     pub(crate) engine: &'static str,
     pub(crate) scheduling: &'static str,
-    pub(crate) policy: String,
+    pub(crate) policy: &'static str,
     pub(crate) max_waiting: Option<u32>,
     pub(crate) prefix_caching: bool,
     pub(crate) replicas: u32,
@@ -64,7 +64,7 @@ pub(crate) struct RunJson<'r> {
     /// None without speculative decoding.
     pub(crate) speculation: Option<SpeculationJson>,
     /// None where there is nothing to choose.
-    pub(crate) router: Option<String>,
+    pub(crate) router: Option<&'static str>,
     #[serde(flatten)]
     pub(crate) weights: WeightsJson,
     pub(crate) kv_dtype: &'static str,

@@ -2,12 +2,11 @@
 
 use std::fmt::Write;
 
-use clap::ValueEnum;
-use rooflut::sim::{Scheduling, SimConfig, Summary, TokenGaps};
+use rooflut::sim::{Policy, PrefixCaching, SimConfig, Summary, TokenGaps};
 use rooflut::step::TimeSources;
 use rooflut::table::Origin;
 
-use crate::args::{PolicyName, RunArgs, Switch};
+use crate::args::RunArgs;
 use crate::disaggregation::Pools;
 use crate::error::Error;
 use crate::load::Load;
@@ -69,7 +68,7 @@ impl Outcome<'_> {
             plural(config.max_num_batched_tokens.into(), "token"),
             count(config.max_model_len.into()),
             self.length_limit().remark(),
-            scheduling_name(config.scheduling),
+            config.scheduling,
             number(config.api_server_ns as f64 / 1e6, 1),
         );
         let server = server + &self.policies();
@@ -102,21 +101,21 @@ impl Outcome<'_> {
         let mut text = String::new();
         if args.replicas > 1 {
             let servers = plural(args.replicas.into(), "replica");
-            text += &format!("; {servers}, {}", value_name(args.router));
+            text += &format!("; {servers}, {}", args.router);
         }
         if let Some(pools) = self.pools {
-            text += &format!("; {}, {}", pools.setup(), value_name(args.router));
+            text += &format!("; {}, {}", pools.setup(), args.router);
         }
         if let Some(speculating) = self.speculating {
             text += &format!("; {}", speculating.setup());
         }
-        if args.policy != PolicyName::Fcfs {
-            text += &format!("; {} first", value_name(args.policy));
+        if args.policy != Policy::Fcfs {
+            text += &format!("; {} first", args.policy);
         }
         if let Some(most) = args.max_waiting {
             text += &format!("; at most {} waiting", count(most.into()));
         }
-        if args.prefix_caching == Switch::Off {
+        if args.prefix_caching == PrefixCaching::Disabled {
             text += "; no prefix caching";
         }
         text
@@ -204,15 +203,15 @@ impl Outcome<'_> {
             max_num_batched_tokens: self.config.max_num_batched_tokens,
             max_model_len: self.config.max_model_len,
             engine: self.placement.engine.name,
-            scheduling: scheduling_name(self.config.scheduling),
-            policy: value_name(policy.policy),
+            scheduling: self.config.scheduling.name(),
+            policy: policy.policy.name(),
             max_waiting: policy.max_waiting,
-            prefix_caching: policy.prefix_caching == Switch::On,
+            prefix_caching: policy.prefix_caching == PrefixCaching::Enabled,
             replicas: self.replicas(),
             disaggregation: self.pools.map(|pools| pools.json(summary)),
             speculation: (self.speculating)
                 .map(|of| of.json(summary.drafts.as_ref(), self.draft_share())),
-            router: (self.replicas() > 1).then(|| value_name(policy.router)),
+            router: (self.replicas() > 1).then(|| policy.router.name()),
             weights: model.weights(),
             kv_dtype: self.placement.kv_dtype.name(),
             provenance: self.sources.provenance().into(),
@@ -224,18 +223,4 @@ impl Outcome<'_> {
             table_source: set.origin.source,
         })
     }
-}
-
-/// The name on the command line.
-pub(crate) fn scheduling_name(scheduling: Scheduling) -> &'static str {
-    match scheduling {
-        Scheduling::Synchronous => "sync",
-        _ => "async",
-    }
-}
-
-/// The name of a value on the command line.
-fn value_name(value: impl ValueEnum) -> String {
-    let name = value.to_possible_value();
-    name.map_or_else(String::new, |name| name.get_name().to_owned())
 }

@@ -8,24 +8,13 @@ use rooflut_traces::{Condition, Format};
 
 use crate::suggest::nearest;
 
-/// A dtype by its name.
-pub(crate) fn dtype(text: &str) -> Result<Dtype, String> {
-    Dtype::from_name(text).ok_or_else(|| format!("expected one of {}", names(&Dtype::ALL)))
-}
-
-fn names(dtypes: &[Dtype]) -> String {
-    let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
-    names.join(", ")
-}
-
 /// The formats that a KV cache can have.
 const KV_DTYPES: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
 
 /// A dtype of the KV cache by its name.
 pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
-    Dtype::from_name(text)
-        .filter(|dtype| KV_DTYPES.contains(dtype))
-        .ok_or_else(|| format!("expected one of {}", names(&KV_DTYPES)))
+    let found = text.parse().ok().filter(|dtype| KV_DTYPES.contains(dtype));
+    found.ok_or_else(|| format!("expected one of {}", KV_DTYPES.map(Dtype::name).join(", ")))
 }
 
 /// An engine stack by its name.

@@ -287,7 +287,7 @@ impl Row<'_> {
     /// A dtype by name.
     pub(crate) fn dtype(&self, column: &'static str) -> Result<Dtype, Error> {
         let text = self.text(column).unwrap_or_default();
-        Dtype::from_name(text).ok_or_else(|| {
+        text.parse().map_err(|_| {
             let expected = format!("one of {}", Dtype::ALL.map(Dtype::name).join(", "));
             self.refuse(column, text, &expected, "rename it or leave the row out")
         })

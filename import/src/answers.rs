@@ -140,7 +140,7 @@ impl Answers {
             .strip_prefix("torch.")
             .unwrap_or(name)
             .to_ascii_lowercase();
-        Dtype::from_name(&name).or(match name.as_str() {
+        name.parse().ok().or(match name.as_str() {
             "bfloat16" | "float16" | "fp16" | "half" => Some(Dtype::Bf16),
             "float8_e4m3fn" | "fp8_e4m3" | "float8" => Some(Dtype::Fp8),
             _ => None,

@@ -4,6 +4,8 @@ use crate::{Reference, Work};
 
 /// The static part of an all-reduce: how many ranks take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct AllReduceShape {
     /// GPUs that reduce together (the tensor parallelism).
     pub ranks: u32,

@@ -48,6 +48,8 @@ impl Prompts {
 /// Heads are global, before tensor parallelism divides them by `tp`; a per-rank shape has `tp` 1.
 /// Where `tp` exceeds the KV heads, these are replicated: one per rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct AttentionShape {
     /// Format of the math (Q, K, V as multiplied).
     pub dtype: Dtype,

@@ -3,6 +3,12 @@
 /// A number format that the tables know.
 ///
 /// The order is that of the tables: it only serves to sort keys.
+///
+/// ```
+/// use rooflut_roofline::Dtype;
+/// assert_eq!("fp8_block".parse(), Ok(Dtype::Fp8Block));
+/// assert_eq!(Dtype::Fp8Block.to_string(), "fp8_block");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Dtype {
@@ -16,31 +22,14 @@ pub enum Dtype {
     Nvfp4,
 }
 
+crate::names!(Dtype {
+    Bf16 => "bf16",
+    Fp8 => "fp8",
+    Fp8Block => "fp8_block",
+    Nvfp4 => "nvfp4",
+});
+
 impl Dtype {
-    /// All formats, in order.
-    pub const ALL: [Dtype; 4] = [Dtype::Bf16, Dtype::Fp8, Dtype::Fp8Block, Dtype::Nvfp4];
-
-    /// The name used in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Dtype::Bf16 => "bf16",
-            Dtype::Fp8 => "fp8",
-            Dtype::Fp8Block => "fp8_block",
-            Dtype::Nvfp4 => "nvfp4",
-        }
-    }
-
-    /// The format of that [`name`](Self::name), or `None`.
-    ///
-    /// ```
-    /// use rooflut_roofline::Dtype;
-    /// assert_eq!(Dtype::from_name("fp8_block"), Some(Dtype::Fp8Block));
-    /// assert_eq!(Dtype::from_name("int8"), None);
-    /// ```
-    pub fn from_name(name: &str) -> Option<Dtype> {
-        Dtype::ALL.into_iter().find(|dtype| dtype.name() == name)
-    }
-
     /// Bytes of one stored weight (or KV entry), scales included.
     #[inline]
     pub const fn weight_bytes(self) -> f64 {
@@ -72,11 +61,5 @@ impl Dtype {
             Dtype::Fp8Block => 2,
             Dtype::Nvfp4 => 3,
         }
-    }
-}
-
-impl core::fmt::Display for Dtype {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.pad(self.name())
     }
 }

@@ -7,6 +7,8 @@ const OUTPUT_BYTES: f64 = 2.0;
 
 /// The static part of a GEMM: its weights. The rows `m` (tokens) vary from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct GemmShape {
     /// Format of weights and activations; the output is 16-bit.
     pub dtype: Dtype,

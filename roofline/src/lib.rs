@@ -18,6 +18,7 @@ mod gpu;
 mod limits;
 pub mod math;
 mod moe;
+mod names;
 mod reference;
 mod work;
 
@@ -28,5 +29,9 @@ pub use gemm::GemmShape;
 pub use gpu::{Gpu, Rates};
 pub use limits::{Excess, Limit};
 pub use moe::MoeShape;
+pub use names::UnknownName;
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use names::deserialize_name;
 pub use reference::Reference;
 pub use work::Work;

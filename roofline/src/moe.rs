@@ -5,6 +5,8 @@ use crate::{Dtype, Reference, Work};
 
 /// The static part of a fused MoE layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct MoeShape {
     /// Format of the experts' weights.
     pub dtype: Dtype,

@@ -15,6 +15,8 @@ use crate::hardware::{Dtype, Gpu};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct MemoryLimits {
     /// Share of the GPU's memory that the engine may use, above 0, at most 1 (vLLM's default: 0.9).
     pub gpu_memory_utilization: f64,
@@ -71,6 +73,7 @@ impl MemoryLimits {
 /// Where the memory of one rank goes, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MemoryPlan {
     /// What the engine may use.
     pub usable_bytes: f64,

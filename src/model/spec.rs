@@ -19,6 +19,8 @@ use crate::hardware::Dtype;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct ModelSpec {
     /// Hidden size.
     pub hidden: u32,
@@ -45,6 +47,8 @@ pub struct ModelSpec {
 /// The feed-forward part of a layer; all are gated (gate, up and down projection).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub enum Ffn {
     /// One FFN for all tokens.
     #[non_exhaustive]
@@ -221,6 +225,9 @@ impl ModelSpec {
             .saturating_add(hidden)
     }
 }
+
+#[cfg(feature = "serde")]
+crate::checked!(ModelSpec, ModelSpec::check);
 
 fn product<const N: usize>(factors: [u64; N]) -> u64 {
     factors.into_iter().fold(1, u64::saturating_mul)

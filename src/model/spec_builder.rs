@@ -21,7 +21,6 @@ use crate::hardware::Dtype;
 /// # Ok::<(), rooflut::model::SpecError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-#[must_use]
 pub struct ModelSpecBuilder {
     hidden: u32,
     layers: u32,
@@ -88,6 +87,7 @@ impl ModelSpecBuilder {
     }
 
     /// Sets the format of the experts' weights where it is not that of the others.
+    #[must_use]
     pub const fn expert_dtype(mut self, expert_dtype: Dtype) -> ModelSpecBuilder {
         self.expert_dtype = Some(expert_dtype);
         self

@@ -91,25 +91,14 @@ pub enum Binding {
     Link,
 }
 
+crate::names!(Binding {
+    Compute => "compute",
+    Memory => "memory",
+    Latency => "latency",
+    Link => "link",
+});
+
 impl Binding {
-    /// All resources.
-    pub const ALL: [Binding; 4] = [
-        Binding::Compute,
-        Binding::Memory,
-        Binding::Latency,
-        Binding::Link,
-    ];
-
-    /// The name used in outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Binding::Compute => "compute",
-            Binding::Memory => "memory",
-            Binding::Latency => "latency",
-            Binding::Link => "link",
-        }
-    }
-
     /// What sets the pace of `work` with `latency_s` of launches and waiting: the largest of the four
     /// times.
     pub fn of(work: &Work, rates: &Rates, latency_s: f64) -> Binding {
@@ -124,12 +113,6 @@ impl Binding {
             if next.1 > best.1 { next } else { best }
         };
         times.into_iter().fold(first, longest).0
-    }
-}
-
-impl fmt::Display for Binding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -40,19 +40,13 @@ const INFERSIM_MFU: Mfu = Mfu(0.35);
 /// Its MFU of prefill attention where the shape has no table.
 const INFERSIM_PREFILL_MFU: Mfu = Mfu(0.9);
 
+crate::names!(Policy {
+    Efficiency => "efficiency",
+    InferSim => "infersim",
+    Blis => "blis",
+});
+
 impl Policy {
-    /// All policies.
-    pub const ALL: [Policy; 3] = [Policy::Efficiency, Policy::InferSim, Policy::Blis];
-
-    /// The name used in outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Policy::Efficiency => "efficiency",
-            Policy::InferSim => "infersim",
-            Policy::Blis => "blis",
-        }
-    }
-
     /// Time of a GEMM at `m` rows. The predecessors know no dtype: theirs is the bf16 table if the set
     /// has one, else an 8-bit one, whatever `shape` says.
     ///
@@ -227,11 +221,5 @@ impl From<ResolveError> for PolicyError {
 impl From<LookupError> for PolicyError {
     fn from(error: LookupError) -> PolicyError {
         PolicyError::Lookup(error)
-    }
-}
-
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }

@@ -42,6 +42,7 @@ pub struct BatchSizes {
 /// time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BatchStats {
     /// Arithmetic mean.
     pub mean: f64,

@@ -12,6 +12,8 @@ use crate::sim::{Rejection, Request, SimError, Speculation};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct SimConfig {
     /// Requests that run at the same time.
     pub max_num_seqs: u32,
@@ -35,6 +37,7 @@ pub struct SimConfig {
     /// [`Scheduling::Synchronous`]: how many tokens a step yields is not known before it has ended.
     pub speculation: Option<Speculation>,
     /// What it does of a request.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) role: Role,
     /// Nanoseconds of each request outside of the engine's steps (HTTP, tokenizer, detokenizer). They
     /// pass before the engine sees it and count into its TTFT and E2E.
@@ -44,10 +47,11 @@ pub struct SimConfig {
 /// Whether freed KV blocks keep their contents until they are taken.
 ///
 /// A hit that is given with a request (`cached_prompt_tokens`) counts whatever this says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PrefixCaching {
     /// They do, and are taken least recently used first. A request finds the blocks that begin as it
     /// does, a preempted one its own.
+    #[default]
     Enabled,
     /// Every prompt is computed, and a preempted request computes everything again.
     Disabled,
@@ -69,9 +73,10 @@ pub enum Policy {
 }
 
 /// What a server does of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) enum Role {
     /// All of it.
+    #[default]
     Whole,
     /// All but its prompt, whose KV entries come with it.
     Decode,
@@ -223,6 +228,9 @@ impl SimConfig {
         Ok(())
     }
 }
+
+#[cfg(feature = "serde")]
+crate::checked!(SimConfig, SimConfig::validate);
 
 #[cfg(test)]
 mod tests {

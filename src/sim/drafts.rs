@@ -3,6 +3,7 @@
 /// Tokens of speculative decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Drafts {
     /// Requests that verified drafts, counted in each step.
     pub verifications: u64,

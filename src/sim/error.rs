@@ -158,6 +158,7 @@ impl core::error::Error for ServerError {}
 /// Why a request is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rejection {
     /// The prompt has no token.
     EmptyPrompt,

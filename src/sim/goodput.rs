@@ -16,6 +16,8 @@ use crate::units::Seconds;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct LatencyLimits {
     /// On the time to the first token.
     pub ttft: Option<Seconds>,
@@ -43,6 +45,7 @@ impl LatencyLimits {
 /// Requests served within limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Goodput {
     /// The limits.
     pub limits: LatencyLimits,

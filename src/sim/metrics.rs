@@ -8,6 +8,7 @@ use crate::units::Seconds;
 /// Figures of a whole run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Summary {
     /// Requests served in full.
     pub completed: u64,
@@ -55,6 +56,7 @@ pub struct Summary {
 /// Work per second; zero if nothing was served.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Throughput {
     /// Requests served.
     pub requests_per_s: f64,
@@ -67,6 +69,7 @@ pub struct Throughput {
 /// How busy the server was, over the makespan; zero if nothing was served.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ServerUse {
     /// Share of the time in which a step ran, averaged over the replicas.
     pub busy_share: f64,
@@ -77,6 +80,7 @@ pub struct ServerUse {
 /// Use of the KV cache; shared blocks of prefix hits do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KvUse {
     /// Blocks that exist.
     pub blocks: u32,

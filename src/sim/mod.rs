@@ -97,6 +97,7 @@ mod lengths;
 mod load;
 mod metrics;
 mod mix;
+mod names;
 mod observer;
 mod parameter;
 mod plan;

@@ -188,6 +188,7 @@ impl<F: FnMut(Progress)> Observer for OnProgress<F> {
 /// One step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StepRecord {
     /// The replica that ran it, counted from 0.
     pub replica: u32,

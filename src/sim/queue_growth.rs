@@ -8,6 +8,7 @@ use crate::units::Seconds;
 /// How long requests queue at the beginning and at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueGrowth {
     /// Mean over the first quarter of the served requests, by arrival.
     pub first_quarter: Seconds,

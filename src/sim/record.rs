@@ -6,6 +6,7 @@ use crate::units::Seconds;
 /// A request and its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RequestRecord {
     /// The request as it was given.
     pub request: Request,
@@ -16,6 +17,7 @@ pub struct RequestRecord {
 /// Whether a request was served, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Outcome {
     /// It was served in full.
     Completed(Timing),
@@ -26,6 +28,7 @@ pub enum Outcome {
 /// When things happened to a request, in nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timing {
     /// When the engine saw it, after the API server.
     pub at_engine_ns: u64,
@@ -46,6 +49,7 @@ pub struct Timing {
 /// How a request went from a prefill to a decode server; nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handover {
     /// The replica that computed its prompt.
     pub prefill_replica: u32,

@@ -10,6 +10,7 @@ use crate::sim::{RequestRecord, Summary};
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SimReport {
     /// One record per request, in the order in which the requests were given, or by their places in
     /// the source.

@@ -9,8 +9,11 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Request {
     /// Arrival, in nanoseconds from the start of the simulation.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub arrival_ns: u64,
     /// Tokens of the prompt.
     pub prompt_tokens: u32,
@@ -20,16 +23,20 @@ pub struct Request {
     ///
     /// Only full KV blocks count, and never the last token of the prompt: what is above that is
     /// computed as if it were not cached.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub cached_prompt_tokens: u32,
     /// Class of priority: smaller numbers go first where the policy asks for it.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub priority: u32,
     /// What its tokens are, for caches that hash them.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub content: Content,
 }
 
 /// Identity of a request's tokens, which tells requests with equal prefixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Content {
     /// Tokens that no other request has.
     #[default]

@@ -29,6 +29,8 @@ const MOST_DRAFT_TOKENS: usize = 16;
 /// # Ok::<(), rooflut::sim::SimError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Parameters", into = "Parameters"))]
 pub struct Speculation {
     draft_tokens: u32,
     seed: u64,
@@ -88,6 +90,42 @@ impl Speculation {
         drafted
             .take_while(|&&count| draw < count || count == u64::MAX)
             .count() as u32
+    }
+}
+
+/// What [`Speculation::try_new`] takes.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename = "Speculation")]
+struct Parameters {
+    draft_tokens: u32,
+    acceptance: f64,
+    seed: u64,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Parameters> for Speculation {
+    type Error = SimError;
+
+    fn try_from(parameters: Parameters) -> Result<Speculation, SimError> {
+        Speculation::try_new(
+            parameters.draft_tokens,
+            parameters.acceptance,
+            parameters.seed,
+        )
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<Speculation> for Parameters {
+    fn from(speculation: Speculation) -> Parameters {
+        let [first, ..] = speculation.accepting;
+        Parameters {
+            draft_tokens: speculation.draft_tokens,
+            // The first draft is accepted at the rate itself.
+            acceptance: first as f64 / DRAWS,
+            seed: speculation.seed,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::units::Seconds;
 /// Use of the servers of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PoolUse {
     /// Servers.
     pub replicas: u32,
@@ -43,6 +44,7 @@ impl PoolUse {
 /// Prefill and decode on servers of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stages {
     /// The prefill servers.
     pub prefill: PoolUse,

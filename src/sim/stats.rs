@@ -7,6 +7,7 @@ use crate::units::Seconds;
 /// A percentile between two values is interpolated linearly, as numpy does by default.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stats {
     /// Arithmetic mean.
     pub mean: Seconds,

@@ -8,6 +8,7 @@ use crate::units::Seconds;
 /// What a run counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Totals {
     /// Replicas that served.
     pub replicas: u32,

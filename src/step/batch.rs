@@ -44,6 +44,8 @@ pub struct StepBatch<'a> {
 /// # Ok::<(), rooflut::step::BatchError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct Chunk {
     pub(crate) new: u32,
     /// At least `new`.
@@ -141,6 +143,8 @@ impl Chunk {
 /// # Ok::<(), rooflut::step::BatchError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct DecodeGroup {
     pub(crate) requests: u32,
     /// At least the new tokens, but 0 in a sum that has no requests yet.
@@ -229,6 +233,18 @@ impl DecodeGroup {
         self.requests as u64 * (1 + self.drafted as u64)
     }
 }
+
+#[cfg(feature = "serde")]
+crate::checked!(Chunk, |chunk: &Chunk| Chunk::checked(
+    chunk.new,
+    chunk.kv_len,
+    chunk.last
+));
+#[cfg(feature = "serde")]
+crate::checked!(DecodeGroup, |group: &DecodeGroup| {
+    DecodeGroup::from_sum(group.requests, group.kv_tokens)
+        .and_then(|checked| checked.with_drafted(group.drafted))
+});
 
 /// Why a [`Chunk`] or a [`DecodeGroup`] cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

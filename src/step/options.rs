@@ -7,6 +7,8 @@ use crate::table::Strictness;
 /// How a model is divided over GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Parallelism {
     /// Tensor parallelism: GPUs of one node that share each layer.
     pub tp: u32,

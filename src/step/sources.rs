@@ -12,10 +12,10 @@ use crate::units::Seconds;
 pub struct TimeSources {
     looked_up: [Seconds; Provenance::COUNT],
     fitted: Seconds,
-    by_part: [Seconds; Part::COUNT],
+    by_part: [Seconds; Part::ALL.len()],
     by_binding: [Seconds; Binding::ALL.len()],
     total: Seconds,
-    provenances: [Option<Provenance>; Part::COUNT],
+    provenances: [Option<Provenance>; Part::ALL.len()],
 }
 
 impl TimeSources {
@@ -112,7 +112,7 @@ impl TimeSources {
     }
 
     /// Share of the time by part, in the order of [`Part::ALL`].
-    pub fn part_shares(&self) -> [f64; Part::COUNT] {
+    pub fn part_shares(&self) -> [f64; Part::ALL.len()] {
         self.by_part.map(|time| self.share(time))
     }
 

@@ -1,7 +1,5 @@
 //! Latency models, and the time of a step part by part.
 
-use core::fmt;
-
 use crate::op::{Binding, TimeSource};
 use crate::step::{DecodeGroup, StepBatch};
 use crate::table::Provenance;
@@ -110,52 +108,21 @@ pub enum Part {
     Host,
 }
 
-impl Part {
-    /// How many parts there are.
-    pub const COUNT: usize = 13;
-
-    /// All parts, in the order of a layer.
-    pub const ALL: [Part; Part::COUNT] = [
-        Part::Qkv,
-        Part::PrefillAttention,
-        Part::DecodeAttention,
-        Part::OProj,
-        Part::GateUp,
-        Part::Down,
-        Part::Router,
-        Part::Moe,
-        Part::AllReduce,
-        Part::SmallKernels,
-        Part::LmHead,
-        Part::Sampling,
-        Part::Host,
-    ];
-
-    /// The name used in outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Part::Qkv => "qkv",
-            Part::PrefillAttention => "prefill_attention",
-            Part::DecodeAttention => "decode_attention",
-            Part::OProj => "o_proj",
-            Part::GateUp => "gate_up",
-            Part::Down => "down",
-            Part::Router => "router",
-            Part::Moe => "moe",
-            Part::AllReduce => "all_reduce",
-            Part::SmallKernels => "small_kernels",
-            Part::LmHead => "lm_head",
-            Part::Sampling => "sampling",
-            Part::Host => "host",
-        }
-    }
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+crate::names!(Part {
+    Qkv => "qkv",
+    PrefillAttention => "prefill_attention",
+    DecodeAttention => "decode_attention",
+    OProj => "o_proj",
+    GateUp => "gate_up",
+    Down => "down",
+    Router => "router",
+    Moe => "moe",
+    AllReduce => "all_reduce",
+    SmallKernels => "small_kernels",
+    LmHead => "lm_head",
+    Sampling => "sampling",
+    Host => "host",
+});
 
 /// One part of a step, over all layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -178,14 +145,14 @@ pub struct PartTime {
 /// The time of one step and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTime {
-    parts: [Option<(Seconds, Binding, TimeSource)>; Part::COUNT],
+    parts: [Option<(Seconds, Binding, TimeSource)>; Part::ALL.len()],
     total: Seconds,
 }
 
 impl StepTime {
     /// No parts, no time.
     pub const ZERO: StepTime = StepTime {
-        parts: [None; Part::COUNT],
+        parts: [None; Part::ALL.len()],
         total: Seconds::ZERO,
     };
 

@@ -52,10 +52,10 @@ pub(crate) struct TreeArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
     /// Format of the math, where files have no column for it: bf16, fp8, fp8_block, nvfp4.
-    #[arg(long, value_name = "DTYPE", value_parser = value::dtype)]
+    #[arg(long, value_name = "DTYPE")]
     pub(crate) dtype: Option<Dtype>,
     /// The same for GEMMs, where theirs is another (InferSim's are fp8_block).
-    #[arg(long, value_name = "DTYPE", value_parser = value::dtype)]
+    #[arg(long, value_name = "DTYPE")]
     pub(crate) gemm_dtype: Option<Dtype>,
     /// Format of the KV cache, where files have no column for it: bf16, fp8.
     #[arg(long, value_name = "DTYPE", value_parser = value::kv_dtype)]
@@ -81,7 +81,7 @@ pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
     /// Format of the math: bf16, fp8, fp8_block, nvfp4.
-    #[arg(long, value_name = "DTYPE", value_parser = value::dtype)]
+    #[arg(long, value_name = "DTYPE")]
     pub(crate) dtype: Option<Dtype>,
     /// Statistic of the times that is taken: median, mean, min, max.
     #[arg(long, value_name = "NAME", default_value = "median", value_parser = import_value::statistic)]

@@ -55,7 +55,7 @@ pub(crate) enum Kernel {
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         m: u32,
         /// Format of the math.
-        #[arg(long, default_value = "bf16", value_parser = value::dtype)]
+        #[arg(long, default_value = "bf16")]
         dtype: Dtype,
     },
     /// Causal attention over whole prompts of one length.
@@ -110,7 +110,7 @@ pub(crate) enum Kernel {
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         tokens: u32,
         /// Format of the math.
-        #[arg(long, default_value = "bf16", value_parser = value::dtype)]
+        #[arg(long, default_value = "bf16")]
         dtype: Dtype,
     },
 }
@@ -131,7 +131,7 @@ pub(crate) struct AttentionArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) tp: u32,
     /// Format of the math.
-    #[arg(long, default_value = "bf16", value_parser = value::dtype)]
+    #[arg(long, default_value = "bf16")]
     pub(crate) dtype: Dtype,
     /// Format of the KV cache.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]

@@ -25,7 +25,7 @@ use rooflut::hardware::Dtype;
 pub(crate) use disaggregation::DisaggregationArgs;
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
-pub(crate) use policy::{PolicyArgs, PolicyName, Switch};
+pub(crate) use policy::PolicyArgs;
 pub(crate) use run::{RunArgs, ServerArgs};
 pub(crate) use speculation::{DraftModel, SpeculationArgs};
 pub(crate) use step::{LatencyModelName, StepArgs};
@@ -108,7 +108,7 @@ pub(crate) struct Target {
     #[arg(long, default_value_t = 1, value_parser = value::data_parallel)]
     pub(crate) dp: u32,
     /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
-    #[arg(long, value_name = "DTYPE", value_parser = value::dtype)]
+    #[arg(long, value_name = "DTYPE")]
     pub(crate) dtype: Option<Dtype>,
     /// Format of the KV cache: bf16 or fp8.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rooflut::deployment::DeploymentBuilder;
 use rooflut::sim::{LatencyLimits, Scheduling};
 use rooflut::table::Strictness;
@@ -108,8 +108,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) kv_blocks: Option<u32>,
     /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
-    #[arg(long, value_name = "KIND", value_enum, hide_possible_values = true)]
-    pub(crate) scheduling: Option<SchedulingName>,
+    #[arg(long, value_name = "KIND")]
+    pub(crate) scheduling: Option<Scheduling>,
 }
 
 impl ServerArgs {
@@ -121,24 +121,6 @@ impl ServerArgs {
             .max_model_len(self.max_model_len)
             .gpu_memory_utilization(self.gpu_memory_utilization)
             .kv_blocks(self.kv_blocks)
-            .scheduling(self.scheduling.map(Scheduling::from))
-    }
-}
-
-/// When the batch of a step is fixed.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum SchedulingName {
-    // When the step before it starts (vLLM 0.15).
-    Async,
-    // When the step before it has ended (vLLM 0.11).
-    Sync,
-}
-
-impl From<SchedulingName> for Scheduling {
-    fn from(name: SchedulingName) -> Scheduling {
-        match name {
-            SchedulingName::Async => Scheduling::OneStepAhead,
-            SchedulingName::Sync => Scheduling::Synchronous,
-        }
+            .scheduling(self.scheduling)
     }
 }

@@ -45,7 +45,12 @@ pub(crate) fn statistic(text: &str) -> Result<Statistic, String> {
 /// `fp8_static=fp8`.
 pub(crate) fn dtype_name(text: &str) -> Result<(String, Dtype), String> {
     let (name, dtype) = pair(text, "NAME=DTYPE, as fp8_static=fp8")?;
-    Ok((name.to_owned(), value::dtype(dtype)?))
+    Ok((
+        name.to_owned(),
+        dtype
+            .parse()
+            .map_err(|error: rooflut::UnknownName| error.to_string())?,
+    ))
 }
 
 /// `gemm=m,k,n,latency_us`.

@@ -1,7 +1,5 @@
 //! The answer of a predecessor's model.
 
-use core::fmt;
-
 use crate::table::{Class, Provenance};
 use crate::units::Seconds;
 
@@ -33,48 +31,19 @@ pub enum CompatPart {
     Overhead,
 }
 
-impl CompatPart {
-    /// How many parts there are.
-    const COUNT: usize = 11;
-
-    /// All parts.
-    pub const ALL: [CompatPart; CompatPart::COUNT] = [
-        CompatPart::PrefillAttention,
-        CompatPart::DecodeAttention,
-        CompatPart::Projections,
-        CompatPart::Ffn,
-        CompatPart::Communication,
-        CompatPart::PrefillCompute,
-        CompatPart::PrefillMemory,
-        CompatPart::DecodeCompute,
-        CompatPart::DecodeMemory,
-        CompatPart::AllReduce,
-        CompatPart::Overhead,
-    ];
-
-    /// The name used in outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CompatPart::PrefillAttention => "prefill_attention",
-            CompatPart::DecodeAttention => "decode_attention",
-            CompatPart::Projections => "projections",
-            CompatPart::Ffn => "ffn",
-            CompatPart::Communication => "communication",
-            CompatPart::PrefillCompute => "prefill_compute",
-            CompatPart::PrefillMemory => "prefill_memory",
-            CompatPart::DecodeCompute => "decode_compute",
-            CompatPart::DecodeMemory => "decode_memory",
-            CompatPart::AllReduce => "all_reduce",
-            CompatPart::Overhead => "overhead",
-        }
-    }
-}
-
-impl fmt::Display for CompatPart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+crate::names!(CompatPart {
+    PrefillAttention => "prefill_attention",
+    DecodeAttention => "decode_attention",
+    Projections => "projections",
+    Ffn => "ffn",
+    Communication => "communication",
+    PrefillCompute => "prefill_compute",
+    PrefillMemory => "prefill_memory",
+    DecodeCompute => "decode_compute",
+    DecodeMemory => "decode_memory",
+    AllReduce => "all_reduce",
+    Overhead => "overhead",
+});
 
 /// The time of one step as a predecessor sees it.
 ///
@@ -83,7 +52,7 @@ impl fmt::Display for CompatPart {
 /// of each phase, and combine the phases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompatTime {
-    parts: [Option<Seconds>; CompatPart::COUNT],
+    parts: [Option<Seconds>; CompatPart::ALL.len()],
     total: Seconds,
     provenance: Provenance,
 }
@@ -91,7 +60,7 @@ pub struct CompatTime {
 impl CompatTime {
     /// An empty step.
     pub(super) const ZERO: CompatTime = CompatTime {
-        parts: [None; CompatPart::COUNT],
+        parts: [None; CompatPart::ALL.len()],
         total: Seconds::ZERO,
         provenance: Class::Measured.inside(),
     };

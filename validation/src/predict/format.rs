@@ -28,7 +28,7 @@ fn parse(text: &str) -> Option<Option<Dtype>> {
         "" | "auto" => return Some(None),
         "bfloat16" | "float16" | "fp16" | "half" => Dtype::Bf16,
         "fp8_e4m3" | "fp8_per_tensor" => Dtype::Fp8,
-        name => Dtype::from_name(name)?,
+        name => name.parse().ok()?,
     };
     Some(Some(dtype))
 }

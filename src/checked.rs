@@ -1,0 +1,25 @@
+//! Values that are checked when they are read.
+
+/// Implements `Serialize` and `Deserialize` for a type that derives both with `remote = "Self"`; what is
+/// read has to pass the check.
+macro_rules! checked {
+    ($type:ident, $check:expr) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                <$type>::serialize(self, serializer)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<$type, D::Error> {
+                let value = <$type>::deserialize(deserializer)?;
+                ($check)(&value).map_err(serde::de::Error::custom)?;
+                Ok(value)
+            }
+        }
+    };
+}
+
+pub(crate) use checked;

@@ -1,0 +1,161 @@
+//! What is written is read again; what is read is checked as constructors check.
+#![cfg(all(feature = "serde", feature = "sim", feature = "h100"))]
+
+use std::fmt::Debug;
+
+use rooflut::engine::stacks;
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape, gpus};
+use rooflut::model::{CATALOG, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::sim::{
+    Content, Policy, Request, Router, SimConfig, SimReport, Simulator, Speculation,
+};
+use rooflut::step::{Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch};
+use rooflut::units::Seconds;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
+    let text = serde_json::to_string(value).expect("it can be written");
+    let read: T = serde_json::from_str(&text).expect(&text);
+    assert_eq!(&read, value, "{text}");
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    for entry in &CATALOG {
+        round_trip(&entry.spec);
+        let limits = MemoryLimits::default().with_kv_dtype(Dtype::Fp8);
+        if let Ok(plan) = MemoryPlan::try_new(&entry.spec, &gpus::H200, 1, limits) {
+            round_trip(&plan);
+        }
+        round_trip(&limits);
+    }
+    let request = Request::new(512, 128).at_ns(7).with_priority(2);
+    let (prefix, prefix_tokens, own) = (u64::MAX, 30, 4);
+    let texts = Content::Texts {
+        prefix,
+        prefix_tokens,
+        own,
+    };
+    round_trip(&request);
+    round_trip(&request.with_content(texts));
+    round_trip(&Chunk::last(512, 1_536).ok());
+    let group = DecodeGroup::uniform(64, 1_000).and_then(|group| group.with_drafted(3));
+    round_trip(&group.ok());
+    round_trip(&stacks::VLLM_0_15_1.constants);
+    round_trip(&Parallelism::tensor(4));
+    let (k, n) = (4096, 6144);
+    round_trip(&GemmShape {
+        dtype: Dtype::Fp8Block,
+        k,
+        n,
+    });
+    let (dtype, kv_dtype) = (Dtype::Bf16, Dtype::Fp8);
+    let (q_heads, kv_heads, head_dim, tp) = (32, 8, 128, 2);
+    round_trip(&AttentionShape {
+        dtype,
+        kv_dtype,
+        q_heads,
+        kv_heads,
+        head_dim,
+        tp,
+    });
+    for acceptance in [0.0, 0.3, 0.7, 1.0] {
+        let speculation = Speculation::try_new(4, acceptance, 9).expect("a share");
+        round_trip(&speculation);
+        let config = SimConfig::new(8_192, 27_000).with_engine(&stacks::VLLM_0_11_0);
+        round_trip(
+            &config
+                .with_max_waiting(9)
+                .with_policy(Policy::Priority)
+                .with_speculation(speculation),
+        );
+    }
+}
+
+#[test]
+fn names_are_those_of_the_command_line() {
+    let written = (Dtype::Fp8Block, Router::LeastOutstandingTokens);
+    let text = serde_json::to_string(&written).expect("it can be written");
+    assert_eq!(text, r#"["fp8_block","least-tokens"]"#);
+    for part in Part::ALL {
+        round_trip(&part);
+        assert_eq!(part.to_string().parse(), Ok(part));
+    }
+    for binding in Binding::ALL {
+        round_trip(&binding);
+        assert_eq!(binding.to_string().parse(), Ok(binding));
+    }
+    for router in Router::ALL {
+        assert_eq!(router.to_string().parse(), Ok(router));
+    }
+}
+
+/// A millisecond for a step.
+struct Millisecond;
+
+impl LatencyModel for Millisecond {
+    fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
+        Seconds(1e-3)
+    }
+}
+
+#[test]
+fn a_report_is_read_again_to_the_bit() {
+    // The last request is rejected.
+    let requests = [
+        Request::new(100, 20),
+        Request::new(40, 7).at_ns(900),
+        Request::new(0, 1),
+    ];
+    let simulator = Simulator::try_new(Millisecond, SimConfig::new(1_000, 100)).expect("sound");
+    let report: SimReport = simulator.run(&requests);
+    assert_eq!((report.summary.completed, report.summary.rejected), (2, 1));
+    round_trip(&report);
+}
+
+#[test]
+fn a_request_may_leave_out_what_has_a_default() {
+    let text = r#"{"prompt_tokens": 512, "output_tokens": 128}"#;
+    assert_eq!(
+        serde_json::from_str::<Request>(text).ok(),
+        Some(Request::new(512, 128))
+    );
+}
+
+fn refused<T: DeserializeOwned + Debug>(text: &str, expected: &str) {
+    match serde_json::from_str::<T>(text) {
+        Ok(read) => panic!("{text}: {read:?}"),
+        Err(error) => assert!(error.to_string().starts_with(expected), "{error}"),
+    }
+}
+
+#[test]
+fn what_a_constructor_refuses_is_refused_when_it_is_read() {
+    refused::<Chunk>(
+        r#"{"new": 9, "kv_len": 8, "last": true}"#,
+        "kv_len: expected at least 9",
+    );
+    refused::<DecodeGroup>(
+        r#"{"requests": 64, "kv_tokens": 0, "drafted": 0}"#,
+        "kv_tokens: expected at least 64",
+    );
+    refused::<Speculation>(
+        r#"{"draft_tokens": 4, "acceptance": 1.5, "seed": 0}"#,
+        "acceptance: expected a share from 0 to 1, found 1.5",
+    );
+    refused::<Dtype>(
+        "\"int8\"",
+        "expected one of bf16, fp8, fp8_block, nvfp4, found \"int8\"",
+    );
+    refused::<Request>(
+        r#"{"prompt_tokens": 5, "output": 3}"#,
+        "unknown field `output`",
+    );
+    let spec = serde_json::to_string(&CATALOG[0].spec).expect("it can be written");
+    let spec = spec.replace("\"layers\":32", "\"layers\":0");
+    refused::<ModelSpec>(&spec, "layers: expected a positive number, found 0");
+    let config = serde_json::to_string(&SimConfig::new(64, 4)).expect("it can be written");
+    let config = config.replace("\"kv_blocks\":4", "\"kv_blocks\":0");
+    refused::<SimConfig>(&config, "kv_blocks: expected at least 1, found 0");
+}
