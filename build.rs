@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
+use rooflut_codegen::OperationKind;
+
 fn main() {
     let data = Path::new("bench_data");
     let gpus = data.join("gpus.toml");
@@ -19,7 +21,12 @@ fn main() {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
-    write("tables.rs", rooflut_codegen::generate_builtin(&gpus, &dirs));
+    let wanted = |operation: OperationKind| {
+        let needed = operation.declared().feature;
+        needed.is_none_or(|name| env::var_os(feature(name)).is_some())
+    };
+    let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, wanted);
+    write("tables.rs", tables);
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));

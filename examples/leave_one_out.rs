@@ -23,7 +23,7 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
         "Absolute error of left-out rows, %: median / p95 (points)"
     )?;
     for set in sets::ALL {
-        writeln!(out, "\n{} ({})", set.name, set.origin.engine)?;
+        writeln!(out, "\n{} ({})", set.name(), set.origin().engine)?;
         for policy in Policy::ALL {
             for dtype in Dtype::ALL {
                 let errors = leave_one_out::gemm(set, dtype, policy);

@@ -2,31 +2,31 @@
 
 use core::fmt;
 
-use crate::hardware::{Dtype, GemmShape};
-use crate::table::TableSet;
+use crate::hardware::{Dtype, GemmShape, OperationKind, Reference};
+use crate::table::{Table, TableSet};
 
 /// Why a table set cannot answer for a kernel.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ResolveError {
     /// The set has no table of the operation.
     NoTable {
         /// The set.
-        set: &'static TableSet,
-        /// The operation: `gemm`, `prefill`, `decode`, `allreduce`, `moe`.
+        set: TableSet,
+        /// Name of the operation.
         operation: &'static str,
     },
     /// The set has no GEMM of this dtype.
     NoGemmDtype {
         /// The set.
-        set: &'static TableSet,
+        set: TableSet,
         /// What was asked for.
         shape: GemmShape,
     },
     /// The set has no attention of these formats.
     NoAttentionDtype {
         /// The set.
-        set: &'static TableSet,
+        set: TableSet,
         /// The operation: `prefill` or `decode`.
         operation: &'static str,
         /// Format of the math that was asked for.
@@ -37,7 +37,7 @@ pub enum ResolveError {
     /// The set has no all-reduce over so many ranks, nor over more.
     TooManyRanks {
         /// The set.
-        set: &'static TableSet,
+        set: TableSet,
         /// What was asked for.
         ranks: u32,
         /// The most that was measured.
@@ -51,7 +51,7 @@ pub enum ResolveError {
     /// The GPU cannot multiply this dtype.
     NoPeak {
         /// The set.
-        set: &'static TableSet,
+        set: TableSet,
         /// The dtype.
         dtype: Dtype,
     },
@@ -73,6 +73,37 @@ pub enum ResolveError {
     },
 }
 
+impl TableSet {
+    /// The table of an operation.
+    ///
+    /// # Errors
+    /// The set lacks it.
+    #[inline]
+    pub(crate) fn required(&self, operation: OperationKind) -> Result<Table<'_>, ResolveError> {
+        self.table(operation).ok_or_else(|| ResolveError::NoTable {
+            set: self.clone(),
+            operation: operation.name(),
+        })
+    }
+
+    /// The reference of kernels of `dtype` in one of the tables.
+    ///
+    /// # Errors
+    /// The GPU has no peak for the dtype.
+    #[inline]
+    pub(crate) fn reference(
+        &self,
+        table: &Table<'_>,
+        dtype: Dtype,
+    ) -> Result<Reference, ResolveError> {
+        let reference = table.reference(dtype).copied();
+        reference.ok_or_else(|| ResolveError::NoPeak {
+            set: self.clone(),
+            dtype,
+        })
+    }
+}
+
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,11 +111,11 @@ impl fmt::Display for ResolveError {
                 f,
                 "table set {}: expected a table for {operation}, found none; use a set that has one \
                  (`rooflut tables` lists them)",
-                set.name
+                set.name()
             ),
             ResolveError::NoGemmDtype { set, shape } => {
-                write!(f, "table set {}: gemm: expected one of ", set.name)?;
-                let entries = set.gemm.iter().flat_map(|table| table.entries);
+                write!(f, "table set {}: gemm: expected one of ", set.name())?;
+                let entries = set.gemm().into_iter().flat_map(|table| table.entries());
                 write_distinct(f, entries.map(|entry| entry.shape.dtype.name()))?;
                 write!(
                     f,
@@ -101,13 +132,13 @@ impl fmt::Display for ResolveError {
                 f,
                 "table set {}: {operation}: no rows of {dtype} with {kv_dtype} KV; use another \
                  dtype or another set (`rooflut tables` lists what each has)",
-                set.name
+                set.name()
             ),
             ResolveError::TooManyRanks { set, ranks, most } => write!(
                 f,
                 "table set {}: allreduce: expected at most {most} ranks, found {ranks}; use a \
                  smaller tensor parallelism",
-                set.name
+                set.name()
             ),
             ResolveError::TooFewRanks { ranks } => write!(
                 f,
@@ -116,7 +147,7 @@ impl fmt::Display for ResolveError {
             ResolveError::NoPeak { set, dtype } => write!(
                 f,
                 "GPU {}: no peak for {dtype} in its data sheet; use another dtype",
-                set.gpu.name
+                set.gpu().name
             ),
             ResolveError::ZeroDimension { operation } => {
                 write!(f, "{operation}: expected positive dimensions, found 0")

@@ -288,7 +288,7 @@ fn constants_can_be_changed_within_reason() {
         layer_overhead_us: 0.0,
         ..BlisConstants::H100
     };
-    let gpu_only = blis.try_with_constants(no_overhead).unwrap();
+    let gpu_only = blis.clone().try_with_constants(no_overhead).unwrap();
     let (all, gpu_only) = (blis.try_step_time(&batch), gpu_only.try_step_time(&batch));
     assert_eq!(us(all.unwrap()) - us(gpu_only.unwrap()), 3200.0);
     let nothing = BlisConstants {

@@ -3,12 +3,11 @@
 //! Rules: those of the originals, as documented with each function.
 #![cfg(all(feature = "h100", feature = "h100-infersim"))]
 
-use rooflut::hardware::{AttentionShape, Dtype, GemmShape, gpus};
-use rooflut::op::compat::{
-    LookupError, Matched, MfuCell, MfuCurve, MfuGrid, Row, TableKey, blis, infersim,
-};
+use rooflut::__private::{EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, Reference, gpus};
+use rooflut::op::compat::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim};
 use rooflut::table::sets::{H100, H100_INFERSIM};
-use rooflut::table::{Axis, Class, Curve, Grid, TableSet};
+use rooflut::table::{Class, Origin, TableSet};
 use rooflut::units::Mfu;
 
 fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape {
@@ -20,6 +19,48 @@ fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape 
         head_dim,
         tp,
     }
+}
+
+static GPU: Gpu = gpus::H100;
+
+const fn head(operation: OperationKind) -> TableHead {
+    TableHead {
+        operation,
+        t0_us: 0.0,
+        floor_us: 0.0,
+        hot_read: 1.0,
+        references: Reference::by_dtype(&GPU, 0.0, 1.0),
+        index: Index::Hashed(phf::Map::new()),
+    }
+}
+
+/// The logarithms on the axes do not matter.
+const fn set(axis_values: &'static [u32], tables: &'static [StaticTable]) -> StaticSet {
+    StaticSet {
+        name: "made-up",
+        gpu: &GPU,
+        origin: Origin::from_generated([""; 5]),
+        axis_values,
+        axis_logs: &[[0.0; 2]; 4],
+        tables,
+    }
+}
+
+/// Decode attention of 32 query and 8 KV heads over two batches and two lengths.
+fn decode_grid(axes: [[u32; 2]; 2], latency_us: [f32; 4]) -> MfuGrid {
+    let latency_us: &'static [f32] = Box::leak(Box::new(latency_us));
+    let tables = Box::leak(Box::new([StaticTable {
+        head: head(OperationKind::Decode),
+        shapes: &[0, 0, 32, 8, 128, 1],
+        entries: const { &[EntryPlace::from_generated([(0, 2), (2, 2)], 0)] },
+        latency_us,
+        ln_slowdown: latency_us,
+    }]));
+    let axes = Box::leak(Box::new(axes)).as_flattened();
+    let set = TableSet::from_generated(Box::leak(Box::new(set(axes, tables))));
+    let table = set.decode().unwrap();
+    let entry = table.entries().next().unwrap();
+    MfuGrid::decode(table, &entry, &GPU).unwrap()
 }
 
 #[test]
@@ -59,13 +100,9 @@ fn infersim_takes_its_defaults_where_it_has_no_measurement() {
 
 #[test]
 fn infersim_breaks_ties_by_the_smaller_batch_then_the_smaller_length() {
-    let axes = (
-        Axis::from_generated(&[1, 3], &[], &[]),
-        Axis::from_generated(&[2, 4], &[], &[]),
-    );
+    let axes = [[1, 3], [2, 4]];
     let latencies = [1e-3, 2e-3, 3e-3, 4e-3];
-    let grid = Grid::from_generated(axes.0, axes.1, &latencies, &latencies);
-    let grid = MfuGrid::decode(heads(32, 8, 128, 1), grid, &gpus::H100).unwrap();
+    let grid = decode_grid(axes, latencies);
     let reading = infersim::nearest_mfu(&grid, 2.0, 3.0).unwrap();
     let Matched::Row(row) = reading.matched else {
         panic!("expected a row, found {:?}", reading.matched);
@@ -120,13 +157,9 @@ fn blis_counts_the_dropped_warm_up_cell_of_three_shapes() {
 
 #[test]
 fn blis_takes_the_nearest_row_where_the_blend_is_zero() {
-    let axes = (
-        Axis::from_generated(&[1, 8], &[], &[]),
-        Axis::from_generated(&[16, 64], &[], &[]),
-    );
+    let axes = [[1, 8], [16, 64]];
     let latencies = [f32::NAN, f32::NAN, f32::NAN, 1.0];
-    let grid = Grid::from_generated(axes.0, axes.1, &latencies, &latencies);
-    let grid = MfuGrid::decode(heads(32, 8, 128, 1), grid, &gpus::H100).unwrap();
+    let grid = decode_grid(axes, latencies);
     let reading = blis::bilinear_mfu(&grid, 1.0, 16.0).unwrap();
     assert!(matches!(
         reading.matched,
@@ -137,8 +170,7 @@ fn blis_takes_the_nearest_row_where_the_blend_is_zero() {
         })
     ));
     let holes = [f32::NAN; 4];
-    let empty = Grid::from_generated(axes.0, axes.1, &holes, &holes);
-    let empty = MfuGrid::decode(heads(32, 8, 128, 1), empty, &gpus::H100).unwrap();
+    let empty = decode_grid(axes, holes);
     assert_eq!(
         blis::bilinear_mfu(&empty, 1.0, 16.0),
         Err(LookupError::NothingPositive {
@@ -148,16 +180,17 @@ fn blis_takes_the_nearest_row_where_the_blend_is_zero() {
 }
 
 #[test]
-fn lookups_take_borrowed_points() {
-    let latencies = [10.0, 20.0, 30.0];
-    let ms = [8, 16, 64];
-    let curve = Curve::from_generated(Axis::from_generated(&ms, &[], &[]), &latencies, &latencies);
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 4096,
-        n: 4096,
-    };
-    let curve = MfuCurve::gemm(shape, curve, &gpus::H100).unwrap();
+fn an_mfu_is_rounded_as_published_and_blended_or_held() {
+    static TABLES: [StaticTable; 1] = [StaticTable {
+        head: head(OperationKind::Gemm),
+        shapes: &[0, 4096, 4096],
+        entries: &[EntryPlace::from_generated([(0, 3), (0, 0)], 0)],
+        latency_us: &[10.0, 20.0, 30.0],
+        ln_slowdown: &[0.0; 3],
+    }];
+    static SET: StaticSet = set(&[8, 16, 64], &TABLES);
+    let set = TableSet::from_generated(&SET);
+    let curve = blis::gemm_curve(&set, 4096, 4096).unwrap();
     let mfus: Vec<f64> = curve.points().map(|point| point.mfu).collect();
     // 2 m k n / (latency x 989.5e12): 0.0271, 0.0271, 0.0723.
     assert_eq!(mfus, [0.027, 0.027, 0.072]);
@@ -173,20 +206,12 @@ fn lookups_take_borrowed_points() {
 
 #[test]
 fn a_set_without_tables_says_which() {
-    let bare = TableSet {
-        name: "bare",
-        gpu: gpus::H100,
-        origin: H100.origin,
-        gemm: None,
-        prefill: None,
-        decode: None,
-        allreduce: None,
-        moe: None,
-    };
+    static SET: StaticSet = set(&[], &[]);
+    let bare = TableSet::from_generated(&SET);
     let error = blis::gemm_curve(&bare, 4096, 4096).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "bare: expected a table for GEMM (bf16, fp8_block or fp8), found none: choose a set that \
+        "made-up: expected a table for GEMM (bf16, fp8_block or fp8), found none: choose a set that \
          has one"
     );
     assert!(infersim::gemm_curve(&bare, 4096, 4096).is_err());
@@ -194,6 +219,7 @@ fn a_set_without_tables_says_which() {
     assert!(infersim::decode_grid(&bare, &heads(32, 8, 128, 1)).is_err());
     assert!(blis::decode_grid(&bare, &heads(32, 8, 128, 1)).is_err());
 }
+
 #[test]
 fn bf16_gemms_come_before_fp8() {
     // The last pair of a table is the largest.

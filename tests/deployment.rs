@@ -58,7 +58,7 @@ fn step_model_memory_and_limits_are_those_of_the_parts_put_together_by_hand() {
     limits.max_num_batched_tokens = 4_096;
     limits.block_size = 32;
     limits.kv_dtype = Dtype::Fp8;
-    let plan = MemoryPlan::try_new(&llama, &sets::H100.gpu, 4, limits).unwrap();
+    let plan = MemoryPlan::try_new(&llama, sets::H100.gpu(), 4, limits).unwrap();
     assert_eq!(deployment.memory_plan(), Ok(plan));
 
     let mut config = SimConfig::new(8_192, plan.kv_blocks).with_engine(engine);

@@ -1,9 +1,9 @@
 //! What is compiled in is what `bench_data/fingerprints.csv` says: nothing was lost on the way from
 //! the CSV files into the binary. (The code generator's tests compare that file with the data.)
 
-use std::fmt::Debug;
-
-use rooflut::table::{Curve, Grid, KernelTable, TableSet, sets};
+use rooflut::hardware::operation::Codes;
+use rooflut::hardware::{OperationKind, operation::Operation};
+use rooflut::table::{Curve, Grid, TableSet, sets};
 
 const COMMITTED: &str = include_str!("../bench_data/fingerprints.csv");
 
@@ -46,23 +46,42 @@ impl Points {
     }
 }
 
-fn curves<S: Debug>(set: &str, file: &str, table: &KernelTable<S, Curve<'static>>) -> String {
+/// A shape as its type shows it.
+struct Shown(&'static Operation, Codes);
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        (self.0.debug)(&self.1, f)
+    }
+}
+
+fn curves(set: &TableSet, operation: OperationKind) -> Points {
     let mut points = Points::new();
-    for entry in table.entries {
-        points.feed(format!("{:?}", entry.shape).as_bytes());
+    let table = set.table(operation).unwrap();
+    for entry in table.typed::<Codes, Curve<'_>>().entries() {
+        points.feed(
+            Shown(operation.declared(), entry.shape)
+                .to_string()
+                .as_bytes(),
+        );
         let axis = entry.points.axis().values();
         for (value, latency_us) in axis.iter().zip(entry.points.latency_us()) {
             points.point(*value, 1, *latency_us);
         }
     }
-    points.line(set, file, 1)
+    points
 }
 
-fn grids<S: Debug>(set: &str, file: &str, table: &KernelTable<S, Grid<'static>>) -> String {
+fn grids(set: &TableSet, operation: OperationKind) -> Points {
     let mut points = Points::new();
-    for entry in table.entries {
-        points.feed(format!("{:?}", entry.shape).as_bytes());
-        let grid = &entry.points;
+    let table = set.table(operation).unwrap();
+    for entry in table.typed::<Codes, Grid<'_>>().entries() {
+        points.feed(
+            Shown(operation.declared(), entry.shape)
+                .to_string()
+                .as_bytes(),
+        );
+        let grid = entry.points;
         for (row, batch) in grid.batch().values().iter().enumerate() {
             for (column, length) in grid.length().values().iter().enumerate() {
                 if let Some(latency_us) = grid.latency_us(row, column) {
@@ -71,27 +90,20 @@ fn grids<S: Debug>(set: &str, file: &str, table: &KernelTable<S, Grid<'static>>)
             }
         }
     }
-    points.line(set, file, 2)
+    points
 }
 
 fn lines(set: &TableSet) -> Vec<String> {
-    let name = set.name;
-    let lines = [
-        set.gemm
-            .as_ref()
-            .map(|table| curves(name, "gemm.csv", table)),
-        set.prefill
-            .as_ref()
-            .map(|table| grids(name, "attention_prefill.csv", table)),
-        set.decode
-            .as_ref()
-            .map(|table| grids(name, "attention_decode.csv", table)),
-        set.allreduce
-            .as_ref()
-            .map(|table| curves(name, "allreduce.csv", table)),
-        set.moe.as_ref().map(|table| curves(name, "moe.csv", table)),
-    ];
-    lines.into_iter().flatten().collect()
+    let operations = set.tables().map(|table| table.operation());
+    let line = |operation: OperationKind| {
+        let (file, axes) = (operation.declared().file, operation.declared().axes.len());
+        let points = match axes {
+            1 => curves(set, operation),
+            _ => grids(set, operation),
+        };
+        points.line(set.name(), file, axes)
+    };
+    operations.map(line).collect()
 }
 
 #[test]
@@ -99,7 +111,7 @@ fn the_compiled_tables_have_the_committed_fingerprints() {
     for set in sets::ALL {
         let committed: Vec<_> = COMMITTED
             .lines()
-            .filter(|line| line.split(',').next() == Some(set.name))
+            .filter(|line| line.split(',').next() == Some(set.name()))
             .collect();
         assert_eq!(lines(set), committed);
     }
@@ -108,23 +120,9 @@ fn the_compiled_tables_have_the_committed_fingerprints() {
 #[test]
 fn every_shape_is_found_by_its_key() {
     for set in sets::ALL {
-        if let Some(table) = &set.gemm {
-            for entry in table.entries {
-                assert_eq!(table.find(&entry.shape).unwrap().shape, entry.shape);
-            }
-        }
-        for table in [&set.prefill, &set.decode].into_iter().flatten() {
-            for entry in table.entries {
-                assert_eq!(table.find(&entry.shape).unwrap().shape, entry.shape);
-            }
-        }
-        if let Some(table) = &set.moe {
-            for entry in table.entries {
-                assert_eq!(table.find(&entry.shape).unwrap().shape, entry.shape);
-            }
-        }
-        if let Some(table) = &set.allreduce {
-            for entry in table.entries {
+        for table in set.tables() {
+            let table = table.typed::<Codes, Grid<'_>>();
+            for entry in table.entries() {
                 assert_eq!(table.find(&entry.shape).unwrap().shape, entry.shape);
             }
         }

@@ -198,7 +198,7 @@ fn any_allreduce_is_finite_and_has_no_mfu() {
 fn the_bound_never_falls_when_there_is_more_to_do() {
     let mut random = Random(7);
     for set in tables::all() {
-        let rates = |dtype| set.compiled.gpu.rates(dtype).unwrap();
+        let rates = |dtype| set.compiled.gpu().rates(dtype).unwrap();
         let grows = |dtype, less: Work, more: Work, what: std::fmt::Arguments<'_>| {
             let (less, more) = (less.bound_s(&rates(dtype)), more.bound_s(&rates(dtype)));
             assert!(

@@ -63,8 +63,8 @@ fn no_steps(_: f64) -> (bool, bool) {
 #[test]
 fn gemm_does_not_jump_in_m_but_at_tile_steps() {
     for set in tables::all() {
-        let table = set.compiled.gemm.as_ref().unwrap();
-        let mut shapes: Vec<GemmShape> = table.entries.iter().map(|entry| entry.shape).collect();
+        let table = set.compiled.gemm().unwrap();
+        let mut shapes: Vec<GemmShape> = table.entries().map(|entry| entry.shape).collect();
         // Unseen ones: between, on one measured coordinate, outside.
         let dtype = shapes[0].dtype;
         shapes.extend([
@@ -74,7 +74,7 @@ fn gemm_does_not_jump_in_m_but_at_tile_steps() {
         ]);
         for shape in shapes {
             let resolved = Gemm::resolve(set.compiled, shape).unwrap();
-            let axis = table.entries[0].points.axis();
+            let axis = table.entries().next().unwrap().points.axis();
             continuous(
                 axis.values(),
                 LINEAR_SLOPE,
@@ -146,8 +146,8 @@ fn attention_shapes(measured: impl Iterator<Item = AttentionShape>) -> Vec<Atten
 #[test]
 fn decode_does_not_jump_in_kv_len() {
     for set in tables::all() {
-        let table = set.compiled.decode.as_ref().unwrap();
-        for shape in attention_shapes(table.entries.iter().map(|entry| entry.shape)) {
+        let table = set.compiled.decode().unwrap();
+        for shape in attention_shapes(table.entries().map(|entry| entry.shape)) {
             let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
             let grid = decode.grid();
             for requests in [1, 2, 3, 16, 100, 128, 256, 512, 700] {
@@ -174,8 +174,8 @@ fn decode_does_not_jump_in_kv_len() {
 #[test]
 fn decode_does_not_jump_in_requests() {
     for set in tables::all() {
-        let table = set.compiled.decode.as_ref().unwrap();
-        for shape in attention_shapes(table.entries.iter().map(|entry| entry.shape)) {
+        let table = set.compiled.decode().unwrap();
+        for shape in attention_shapes(table.entries().map(|entry| entry.shape)) {
             let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
             for kv_len in [1, 100, 128, 1024, 5000, 32_768, 131_072, 200_000] {
                 let time =
@@ -191,8 +191,8 @@ fn decode_does_not_jump_in_requests() {
 #[test]
 fn prefill_does_not_jump_in_prompt_length_or_number() {
     for set in tables::all() {
-        let table = set.compiled.prefill.as_ref().unwrap();
-        for shape in attention_shapes(table.entries.iter().map(|entry| entry.shape)) {
+        let table = set.compiled.prefill().unwrap();
+        for shape in attention_shapes(table.entries().map(|entry| entry.shape)) {
             let prefill = PrefillAttention::resolve(set.compiled, shape).unwrap();
             let grid = prefill.grid();
             for batch in [1, 2, 4, 7, 16, 40] {
@@ -226,8 +226,8 @@ fn prefill_does_not_jump_in_prompt_length_or_number() {
 #[test]
 fn the_first_cached_tokens_move_prefill_by_their_share() {
     for set in tables::all() {
-        let table = set.compiled.prefill.as_ref().unwrap();
-        for entry in table.entries {
+        let table = set.compiled.prefill().unwrap();
+        for entry in table.entries() {
             let prefill = PrefillAttention::resolve(set.compiled, entry.shape).unwrap();
             for new in [1024, 4096, 8192] {
                 let with_context = |context| {
@@ -270,8 +270,8 @@ fn allreduce_does_not_jump_in_bytes() {
 #[test]
 fn moe_does_not_jump_in_tokens() {
     let set = tables::h100().compiled;
-    let table = set.moe.as_ref().unwrap();
-    let shapes = table.entries.iter().map(|entry| entry.shape);
+    let table = set.moe().unwrap();
+    let shapes = table.entries().map(|entry| entry.shape);
     for shape in shapes.chain([mixtral_layer(3)]) {
         let moe = Moe::resolve(set, shape).unwrap();
         let time = |tokens: f64| moe.at(tokens as u32).time.0;

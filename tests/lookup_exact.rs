@@ -42,8 +42,8 @@ fn every_gemm_row_is_hit() {
             assert_eq!(matched.next().map(|neighbour| neighbour.shape), Some(shape));
             assert!(matched.next().is_none());
         }
-        let compiled = set.compiled.gemm.as_ref();
-        let points = compiled.map(|t| t.entries.iter().map(|e| e.points.latency_us().len()).sum());
+        let compiled = set.compiled.gemm();
+        let points = compiled.map(|t| t.entries().map(|e| e.points.latency_us().len()).sum());
         same_count(set.gemm.len(), points, "gemm");
     }
 }
@@ -72,8 +72,8 @@ fn every_prefill_row_is_hit_alone_and_as_chunks() {
                 format_args!("{shape:?} {batch} chunks of {length}"),
             );
         }
-        let compiled = set.compiled.prefill.as_ref();
-        let points = compiled.map(|t| t.entries.iter().map(|e| e.points.measured_points()).sum());
+        let compiled = set.compiled.prefill();
+        let points = compiled.map(|t| t.entries().map(|e| e.points.measured_points()).sum());
         same_count(set.prefill.len(), points, "prefill");
     }
 }
@@ -93,8 +93,8 @@ fn every_decode_row_is_hit() {
                 format_args!("{shape:?} {} x {}", row.batch, row.length),
             );
         }
-        let compiled = set.compiled.decode.as_ref();
-        let points = compiled.map(|t| t.entries.iter().map(|e| e.points.measured_points()).sum());
+        let compiled = set.compiled.decode();
+        let points = compiled.map(|t| t.entries().map(|e| e.points.measured_points()).sum());
         same_count(set.decode.len(), points, "decode");
     }
 }
@@ -113,8 +113,8 @@ fn every_allreduce_row_is_hit() {
                 format_args!("{shape:?} {} bytes", row.bytes),
             );
         }
-        let compiled = set.compiled.allreduce.as_ref();
-        let points = compiled.map(|t| t.entries.iter().map(|e| e.points.latency_us().len()).sum());
+        let compiled = set.compiled.all_reduce();
+        let points = compiled.map(|t| t.entries().map(|e| e.points.latency_us().len()).sum());
         same_count(set.allreduce.len(), points, "allreduce");
     }
 }
@@ -139,8 +139,8 @@ fn every_moe_row_is_hit() {
                 format_args!("{shape:?} {} tokens", row.tokens),
             );
         }
-        let compiled = set.compiled.moe.as_ref();
-        let points = compiled.map(|t| t.entries.iter().map(|e| e.points.latency_us().len()).sum());
+        let compiled = set.compiled.moe();
+        let points = compiled.map(|t| t.entries().map(|e| e.points.latency_us().len()).sum());
         same_count(set.moe.len(), points, "moe");
     }
 }

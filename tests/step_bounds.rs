@@ -131,7 +131,9 @@ fn twice_the_bandwidth_peak_or_link_halves_what_it_binds_and_slows_nothing() {
         for _ in 0..20 {
             let batch = Batch::random(&mut random);
             let before = model.step_time(&batch.as_step());
-            let after = twice.map(|model| model.step_time(&batch.as_step()));
+            let after = twice
+                .each_ref()
+                .map(|model| model.step_time(&batch.as_step()));
             for part in before.parts() {
                 let shares = after.map(|time| time.part(part.part).0 / part.time.0);
                 for share in shares {

@@ -71,7 +71,7 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
         let group = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
         time(&draft, group).total()
     };
-    let both = Drafting::new(target, draft, 3);
+    let both = Drafting::new(&target, &draft, 3);
     let expected = [8_000, 8_008, 8_016]
         .into_iter()
         .fold(time(&target, group).total(), |sum, kv_tokens| {
@@ -125,7 +125,7 @@ proptest! {
         chunks in prop::collection::vec((1..900_u32, 0..5_000_u32, any::<bool>()), 0..3),
     ) {
         let (target, draft) = (on_h100("llama-3.1-8b"), on_h100("llama-3.2-1b"));
-        let [target_table, draft_table] = [target, draft].map(|model| TabulatedModel::new(model, 700));
+        let [target_table, draft_table] = [&target, &draft].map(|model| TabulatedModel::new(model.clone(), 700));
         let (mut target_tally, mut draft_tally) = (Tally::new(&target_table), Tally::new(&draft_table));
         let chunks: Vec<Chunk> = chunks
             .into_iter()

@@ -33,7 +33,7 @@ fn compare(
         let batch = Batch::random(&mut random);
         let time = model.step_time(&batch.as_step());
         let kernels = expected.parts(sharded, &batch);
-        let about = format!("{} {sharded:?} {batch:?}", tables.compiled.name);
+        let about = format!("{} {sharded:?} {batch:?}", tables.compiled.name());
         for part in Part::ALL {
             let of_part = || kernels.iter().filter(|kernel| kernel.part == part);
             let seconds: f64 = of_part().map(|kernel| kernel.seconds).sum();
@@ -107,11 +107,14 @@ fn every_set_is_stepped_alike() {
             }
         }
         if !models.is_empty() {
-            stepped.push(tables.compiled.name);
+            stepped.push(tables.compiled.name());
             compare(tables, &models::DEFAULT, &models, 400);
         }
     }
-    let mut expected: Vec<&str> = tables::all().iter().map(|set| set.compiled.name).collect();
+    let mut expected: Vec<&str> = tables::all()
+        .iter()
+        .map(|set| set.compiled.name())
+        .collect();
     // It has no 16-bit GEMMs, and every model has a 16-bit lm_head.
     expected.retain(|name| *name != "h100-infersim");
     assert_eq!(stepped, expected);

@@ -21,32 +21,35 @@ fn assert_row(estimate: Estimate, latency_us: f64) {
 
 #[test]
 fn a_set_has_the_name_the_gpu_and_the_origin_of_its_set_toml() {
-    assert_eq!(TINY.name, "tiny");
-    assert_eq!(TINY.gpu, gpus::H100);
-    assert_eq!(TINY.origin.source, "tests/fixtures");
-    assert_eq!(TINY.origin.date, "2026-01-31");
-    let decode = TINY.decode.as_ref().unwrap();
+    assert_eq!(TINY.name(), "tiny");
+    assert_eq!(*TINY.gpu(), gpus::H100);
+    assert_eq!(TINY.origin().source, "tests/fixtures");
+    assert_eq!(TINY.origin().date, "2026-01-31");
+    let decode = TINY.decode().unwrap();
     assert_eq!(
-        (decode.t0_us, decode.floor_us, decode.hot_read),
+        (decode.t0_us(), decode.floor_us(), decode.hot_read()),
         (5.0, 11.0, 0.5)
     );
-    let moe = TINY.moe.as_ref().unwrap();
-    assert_eq!((moe.t0_us, moe.floor_us, moe.hot_read), (8.0, 9.0, 1.0));
+    let moe = TINY.moe().unwrap();
+    assert_eq!(
+        (moe.t0_us(), moe.floor_us(), moe.hot_read()),
+        (8.0, 9.0, 1.0)
+    );
 }
 
 #[test]
 fn a_set_may_bring_its_gpu() {
-    assert_eq!(OWN_GPU.gpu.name, "toy");
-    assert_eq!(OWN_GPU.gpu.bf16_flops_per_s, 100e12);
-    assert_eq!(OWN_GPU.gpu.fp8_flops_per_s, None);
-    assert_eq!(OWN_GPU.gpu.mem_bw_bytes_per_s, 1e12);
+    assert_eq!(OWN_GPU.gpu().name, "toy");
+    assert_eq!(OWN_GPU.gpu().bf16_flops_per_s, 100e12);
+    assert_eq!(OWN_GPU.gpu().fp8_flops_per_s, None);
+    assert_eq!(OWN_GPU.gpu().mem_bw_bytes_per_s, 1e12);
     let shape = GemmShape {
         dtype: Dtype::Bf16,
         k: 1024,
         n: 1024,
     };
     assert_row(Gemm::resolve(OWN_GPU, shape).unwrap().at(16), 12.5);
-    assert!(OWN_GPU.prefill.is_none() && OWN_GPU.moe.is_none());
+    assert!(OWN_GPU.prefill().is_none() && OWN_GPU.moe().is_none());
 }
 
 #[test]
@@ -108,9 +111,9 @@ fn all_reduce_and_moe_answers_are_rows() {
 #[test]
 fn the_macro_is_an_expression_in_any_place() {
     let here = rooflut::tables!("tests/fixtures/tiny-set",);
-    assert_eq!(here.name, TINY.name);
-    const fn name(set: &TableSet) -> &str {
-        set.name
+    assert_eq!(here.name(), TINY.name());
+    fn name(set: &TableSet) -> &str {
+        set.name()
     }
     assert_eq!(name(rooflut::tables!("tests/fixtures/own-gpu")), "own-gpu");
 }

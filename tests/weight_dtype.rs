@@ -40,7 +40,7 @@ fn narrower_weights_of_a_dense_model_decode_faster() {
     for set in [&sets::H100, &sets::H200, &sets::L40S] {
         // Half of the traffic, but for lm_head.
         let ratio = total(Dtype::Fp8, set).0 / total(Dtype::Bf16, set).0;
-        assert!((0.45..0.75).contains(&ratio), "{}: {ratio}", set.name);
+        assert!((0.45..0.75).contains(&ratio), "{}: {ratio}", set.name());
     }
     // On B200 the measured 8-bit kernels of one row are hardly faster than the 16-bit ones.
     let [bf16, fp8, nvfp4] =

@@ -16,7 +16,7 @@ pub fn deployment(max_num_seqs: u32) -> Deployment {
 
 /// The step model.
 pub fn roofline() -> RooflineModel {
-    *deployment(128).step_model()
+    deployment(128).step_model().clone()
 }
 
 /// The same, with what depends on counts alone worked out.

@@ -8,7 +8,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::SimError;
 use rooflut::step::compat::CompatError;
-use rooflut::table::{Class, Extent, Provenance, Strictness};
+use rooflut::table::{Class, Extent, LoadError, Provenance, Strictness};
 use rooflut_traces::TraceError;
 use rooflut_validation::Tally;
 
@@ -57,7 +57,7 @@ pub(crate) enum Error {
         known: Vec<&'static str>,
     },
     /// A set that should have no warnings has some.
-    Warnings { set: &'static str, warnings: usize },
+    Warnings { set: String, warnings: usize },
     /// A picture that is there already.
     PictureExists { path: PathBuf },
     /// A picture cannot be drawn.
@@ -139,8 +139,10 @@ pub(crate) enum Error {
     Trace { path: PathBuf, error: TraceError },
     /// Published tables do not become a table set.
     Import(ImportError),
-    /// A CSV of measured kernels, or a set of them, is not what it should be.
+    /// A CSV of measured kernels is not what it should be.
     Measurements(rooflut_codegen::Error),
+    /// A set of measured kernels is not what it should be.
+    Tables(LoadError),
     /// No row of a CSV of measured kernels can be compared with a set.
     NothingScored {
         path: PathBuf,
@@ -356,6 +358,7 @@ impl fmt::Display for Error {
             Error::Trace { path, error } => write_placed(f, path, error.line, &error.problem),
             Error::Import(error) => error.fmt(f),
             Error::Measurements(error) => error.fmt(f),
+            Error::Tables(error) => error.fmt(f),
             Error::NothingScored { path, set, skipped } => {
                 let told = |tally: &Tally| format!("{}: {}", tallied::rows(tally), tally.text);
                 let reasons: Vec<String> = skipped.iter().map(told).collect();

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use rooflut::hardware::MeasuredKernel;
+use rooflut::hardware::operation::{Codes, ColumnKind};
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
-use rooflut_codegen::MeasuredKernel;
 use serde::{Serialize, Serializer};
 
 /// Names and values, in order: a shape, a point.
@@ -122,23 +123,17 @@ fn formats(dtype: Dtype) -> Fields {
 
 /// A measured kernel and its point.
 pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
-    match *kernel {
-        MeasuredKernel::Gemm { shape, m } => gemm_key(shape).and("m", m),
-        MeasuredKernel::Prefill {
-            shape,
-            batch,
-            seq_len,
-        } => attention_key(shape)
-            .and("batch", batch)
-            .and("seq_len", seq_len),
-        MeasuredKernel::Decode {
-            shape,
-            batch,
-            kv_len,
-        } => attention_key(shape)
-            .and("batch", batch)
-            .and("kv_len", kv_len),
-        MeasuredKernel::AllReduce { shape, bytes } => allreduce_key(shape).and("bytes", bytes),
-        MeasuredKernel::Moe { shape, tokens } => moe_key(shape).and("tokens", tokens),
+    let declared = kernel.operation().declared();
+    let mut fields = Fields::default();
+    for (column, code) in declared.shape.iter().zip(kernel.shape::<Codes>()) {
+        let dtype = Dtype::ALL.get(code as usize);
+        fields = match (column.kind, dtype) {
+            (ColumnKind::Dtype, Some(dtype)) => fields.and(column.name, Value::Name(dtype.name())),
+            _ => fields.and(column.name, code),
+        };
     }
+    for (axis, coordinate) in declared.axes.iter().zip(kernel.point()) {
+        fields = fields.and(axis, coordinate);
+    }
+    fields
 }

@@ -93,14 +93,11 @@ fn ask(kernel: &Kernel, set: &'static TableSet) -> Result<Answer, ResolveError> 
 fn gemm(set: &'static TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError> {
     let gemm = Gemm::resolve(set, shape)?;
     let neighbours = gemm.matched().flat_map(|matched| {
-        let entry = set
-            .gemm
-            .as_ref()
-            .and_then(|table| table.find(&matched.shape));
+        let entry = set.gemm().and_then(|table| table.find(&matched.shape));
         let key = gemm_key(matched.shape);
         entry
             .into_iter()
-            .flat_map(move |entry| on_curve(&key, "m", &entry.points, m.into()))
+            .flat_map(move |entry| on_curve(&key, "m", entry.points, m.into()))
     });
     Ok(Answer {
         operation: "gemm",
@@ -193,7 +190,7 @@ fn moe(set: &'static TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, R
 fn on_curve<'c>(
     key: &Fields,
     axis: &'static str,
-    curve: &'c Curve<'c>,
+    curve: Curve<'c>,
     x: u64,
 ) -> impl Iterator<Item = Neighbour> + use<'c> {
     let at = curve.axis().locate(x as f64);
@@ -215,7 +212,7 @@ fn on_curve<'c>(
 fn on_grid(
     key: &Fields,
     length_name: &'static str,
-    grid: &Grid<'_>,
+    grid: Grid<'_>,
     [batch, length]: [u32; 2],
 ) -> Vec<Neighbour> {
     let place = |axis: Axis<'_>, x: u32| {

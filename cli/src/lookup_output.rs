@@ -48,7 +48,7 @@ impl Answer {
     }
 
     fn write_text(&self, text: &mut String) -> fmt::Result {
-        writeln!(text, "{} on {}\n", self.operation, self.set.name)?;
+        writeln!(text, "{} on {}\n", self.operation, self.set.name())?;
         text.push_str(&wrapped("query", &self.query.to_string()));
         let latency = number(self.estimate.time.us(), 2);
         text.push_str(&wrapped("latency", &format!("{latency} us")));
@@ -102,7 +102,7 @@ impl Answer {
     pub(crate) fn json(&self) -> Result<String, Error> {
         json(&AnswerJson {
             operation: self.operation,
-            gpu: self.set.name,
+            gpu: self.set.name(),
             query: &self.query,
             latency_us: self.estimate.time.us(),
             mfu: self.mfu(),

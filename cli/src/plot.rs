@@ -26,7 +26,7 @@ struct PlotJson<'f> {
 /// Draws the set and answers with the names of the pictures.
 pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
     let inspection = subject(args.set.as_deref(), tables)?;
-    let set = inspection.set.name;
+    let set = inspection.set.name();
     let folder = match &args.out {
         Some(folder) => folder.clone(),
         None => PathBuf::from(format!("{set}-plots")),
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     if as_json {
         return json(&written);
     }
-    let mut text = format!("{set}: {}\n\n", inspection.set.gpu.description);
+    let mut text = format!("{set}: {}\n\n", inspection.set.gpu().description.as_str());
     for plot in &written {
         let found = format!(
             "{} ({}, {}, {})",

@@ -77,7 +77,7 @@ impl Outcome<'_> {
             source,
             license,
             ..
-        } = set.origin;
+        } = set.origin();
         if let Some(scenario) = &self.args.scenario {
             let scenario = scenario.display();
             let replaced = match self.args.replaced().join(", ") {
@@ -88,7 +88,7 @@ impl Outcome<'_> {
         }
         text.push_str(&wrapped("load", &self.load.text(&self.args.trace)));
         text.push_str(&wrapped("server", &server));
-        text.push_str(&wrapped("tables", &format!("{}: {engine}", set.name)));
+        text.push_str(&wrapped("tables", &format!("{}: {engine}", set.name())));
         text.push_str(&wrapped("source", &format!("{source} ({license})")));
         text.push_str(&wrapped("origin", &describe(&self.sources)));
         text.push('\n');
@@ -166,7 +166,7 @@ impl Outcome<'_> {
         let policy = &self.args.policy;
         json(&RunJson {
             model: &model.name,
-            gpu: set.name,
+            gpu: set.name(),
             tp: *tp,
             scenario: ScenarioJson::of(self.args),
             load: self.load.json(&self.args.trace),
@@ -219,8 +219,8 @@ impl Outcome<'_> {
             time_share_outside: self.sources.outside_share(),
             time_share_by_part: Shares::by_part(&self.sources),
             time_share_by_binding: Shares::by_binding(&self.sources),
-            table_engine: set.origin.engine,
-            table_source: set.origin.source,
+            table_engine: set.origin().engine.as_str(),
+            table_source: set.origin().source.as_str(),
         })
     }
 }

@@ -20,12 +20,12 @@ const ALL: &str = "all";
 /// Compares the set with the file and answers with the text to print.
 pub(crate) fn run(args: &ScoreArgs, set: &'static TableSet, json: bool) -> Result<String, Error> {
     let measured =
-        rooflut_codegen::read_rows(&args.file, args.op, &set.gpu).map_err(Error::Measurements)?;
+        rooflut_codegen::read_rows(&args.file, args.op, set.gpu()).map_err(Error::Measurements)?;
     let score = Score::new(&args.file, set, measured);
     if score.rows.is_empty() {
         return Err(Error::NothingScored {
             path: args.file.clone(),
-            set: set.name,
+            set: set.name(),
             skipped: score.skipped,
         });
     }
@@ -197,25 +197,22 @@ fn not_used(columns: &[String]) -> Option<String> {
 
 /// What the tables answer for a kernel, as the benchmark would measure it.
 fn predict(set: &'static TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveError> {
-    Ok(match *kernel {
-        MeasuredKernel::Gemm { shape, m } => Gemm::resolve(set, shape)?.at(m),
-        MeasuredKernel::Prefill {
-            shape,
-            batch,
-            seq_len,
-        } => PrefillAttention::resolve(set, shape)?.at(batch, seq_len),
-        MeasuredKernel::Decode {
-            shape,
-            batch,
-            kv_len,
-        } => {
-            let kv_tokens = u64::from(batch) * u64::from(kv_len);
-            DecodeAttention::resolve(set, shape)?.at(batch, kv_tokens)
+    let [first, second] = kernel.point();
+    Ok(match kernel.operation() {
+        OperationKind::Gemm => Gemm::resolve(set, kernel.shape())?.at(first),
+        OperationKind::Prefill => PrefillAttention::resolve(set, kernel.shape())?.at(first, second),
+        OperationKind::Decode => {
+            let kv_tokens = u64::from(first) * u64::from(second);
+            DecodeAttention::resolve(set, kernel.shape())?.at(first, kv_tokens)
         }
-        MeasuredKernel::AllReduce { shape, bytes } => {
-            AllReduce::resolve(set, shape)?.at(bytes.into())
+        OperationKind::AllReduce => AllReduce::resolve(set, kernel.shape())?.at(first.into()),
+        OperationKind::Moe => Moe::resolve(set, kernel.shape())?.at(first),
+        other => {
+            return Err(ResolveError::NoTable {
+                set: set.clone(),
+                operation: other.name(),
+            });
         }
-        MeasuredKernel::Moe { shape, tokens } => Moe::resolve(set, shape)?.at(tokens),
     })
 }
 

@@ -94,7 +94,7 @@ impl Score<'_> {
     fn summary<'s>(&self, file: &'s str, group: &Group<'s>) -> SummaryJson<'s> {
         SummaryJson {
             file,
-            gpu: self.set.name,
+            gpu: self.set.name(),
             metric: group.metric,
             errors: group.errors,
         }

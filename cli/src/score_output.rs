@@ -22,8 +22,13 @@ impl Score<'_> {
     }
 
     fn write_text(&self, text: &mut String) -> fmt::Result {
-        writeln!(text, "{} against {}\n", self.set.name, self.file.display())?;
-        let tables = format!("{}: {}", self.set.name, self.set.origin.engine);
+        writeln!(
+            text,
+            "{} against {}\n",
+            self.set.name(),
+            self.file.display()
+        )?;
+        let tables = format!("{}: {}", self.set.name(), self.set.origin().engine.as_str());
         text.push_str(&wrapped("tables", &tables));
         let rows = format!(
             "{} of {} scored ({})",

@@ -31,7 +31,7 @@ pub(crate) struct Placement {
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gpus = if self.tp == 1 { "" } else { "s" };
-        let (model, gpu) = (&self.model, self.set.gpu.name);
+        let (model, gpu) = (&self.model, self.set.gpu().name.as_str());
         write!(f, "{model} on {} {gpu} GPU{gpus}", self.tp)
     }
 }
@@ -101,7 +101,7 @@ impl Placement {
                     Some(draft) => format!("{} with {draft}", self.model),
                     None => self.model.to_string(),
                 },
-                gpu: self.set.gpu.name,
+                gpu: self.set.gpu().name.as_str(),
                 tp: self.tp,
                 utilization: deployment.memory_limits().gpu_memory_utilization,
                 needed_bytes,
@@ -171,14 +171,15 @@ impl Placement {
         sets::ALL
             .into_iter()
             .filter(works)
-            .map(|set| set.name)
+            .map(|set| set.name())
             .collect()
     }
 
     /// The tensor parallelisms that divide a model and that the set can reduce over, ascending.
     fn possible_tp(&self, spec: &ModelSpec) -> impl Iterator<Item = u32> {
         let spec = *spec;
-        let ranks = self.set.allreduce.iter().flat_map(|table| table.entries);
+        let ranks = self.set.all_reduce();
+        let ranks = ranks.into_iter().flat_map(|table| table.entries());
         let most = ranks.map(|entry| entry.shape.ranks).max();
         (1..=most.unwrap_or(MOST_RANKS)).filter(move |&tp| spec.check_tp(tp).is_ok())
     }

@@ -77,7 +77,7 @@ fn ask(
             Blis::try_new(spec, set, tp).and_then(|model| model.try_step_time(batch))
         }
         LatencyModelName::Calibrated => {
-            Calibrated::try_new(spec, &set.gpu, tp).and_then(|model| model.try_step_time(batch))
+            Calibrated::try_new(spec, set.gpu(), tp).and_then(|model| model.try_step_time(batch))
         }
     };
     let refused = |error: CompatError| Error::Compat {
@@ -225,8 +225,10 @@ impl Step<'_> {
     fn tables(&self) -> String {
         let set = self.placement.set;
         match self.model {
-            LatencyModelName::Calibrated => format!("none: fitted constants of {}", set.gpu.name),
-            _ => format!("{}: {}", set.name, set.origin.engine),
+            LatencyModelName::Calibrated => {
+                format!("none: fitted constants of {}", set.gpu().name.as_str())
+            }
+            _ => format!("{}: {}", set.name(), set.origin().engine.as_str()),
         }
     }
 
@@ -300,7 +302,7 @@ impl Step<'_> {
         } = &self.answer;
         json(&StepJson {
             model: &self.placement.model.name,
-            gpu: self.placement.set.name,
+            gpu: self.placement.set.name(),
             tp: self.placement.tp,
             // The predecessors' models know no engine.
             engine: matches!(self.model, LatencyModelName::Roofline)

@@ -36,14 +36,17 @@ impl<'a> WhichSet<'a> {
 pub(crate) fn find(which: WhichSet<'_>) -> Result<&'static TableSet, Error> {
     match which {
         WhichSet::Named(name) => named(name),
-        WhichSet::At(path) => TableSet::try_load(path).map_err(Error::Measurements),
+        // A program reads one set and needs it until it ends.
+        WhichSet::At(path) => TableSet::try_load(path)
+            .map(|set| &*Box::leak(Box::new(set)))
+            .map_err(Error::Tables),
     }
 }
 
 fn named(name: &str) -> Result<&'static TableSet, Error> {
     let found = sets::ALL
         .into_iter()
-        .find(|set| set.name.eq_ignore_ascii_case(name));
+        .find(|set| set.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| Error::UnknownSet {
         name: name.to_owned(),
         nearest: nearest(name, names()),
@@ -53,5 +56,5 @@ fn named(name: &str) -> Result<&'static TableSet, Error> {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    sets::ALL.into_iter().map(|set| set.name)
+    sets::ALL.into_iter().map(|set| set.name())
 }

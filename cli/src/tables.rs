@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-use rooflut::hardware::{AttentionShape, Dtype};
-use rooflut::table::{Axis, Curve, Entry, Grid as Points, KernelTable, TableSet, sets};
+use rooflut::hardware::Dtype;
+use rooflut::hardware::operation::Codes;
+use rooflut::table::{Axis, Points, Table, TableSet, sets};
 use serde::Serialize;
 
 use crate::args::{TablesArgs, TablesCommand};
@@ -80,39 +81,18 @@ struct AxisJson {
 }
 
 impl SetJson {
-    fn new(set: &TableSet) -> SetJson {
-        let operations = [
-            set.gemm.as_ref().map(|table| {
-                let dtypes = table.entries.iter().map(|entry| entry.shape.dtype);
-                curves("gemm", "m", dtypes, table)
-            }),
-            set.prefill
-                .as_ref()
-                .map(|table| grids("prefill", "seq_len", table)),
-            set.decode
-                .as_ref()
-                .map(|table| grids("decode", "kv_len", table)),
-            set.allreduce.as_ref().map(|table| {
-                let mut operation = curves("allreduce", "bytes", [], table);
-                let ranks = table.entries.iter().map(|entry| entry.shape.ranks);
-                operation.axes.splice(0..0, span("ranks", ranks));
-                operation
-            }),
-            set.moe.as_ref().map(|table| {
-                let dtypes = table.entries.iter().map(|entry| entry.shape.dtype);
-                curves("moe", "tokens", dtypes, table)
-            }),
-        ];
+    fn new(set: &'static TableSet) -> SetJson {
+        let origin = set.origin();
         SetJson {
-            name: set.name,
-            gpu: set.gpu.name,
-            gpu_description: set.gpu.description,
-            engine: set.origin.engine,
-            timing: set.origin.timing,
-            source: set.origin.source,
-            license: set.origin.license,
-            date: set.origin.date,
-            operations: operations.into_iter().flatten().collect(),
+            name: set.name(),
+            gpu: set.gpu().name.as_str(),
+            gpu_description: set.gpu().description.as_str(),
+            engine: origin.engine.as_str(),
+            timing: origin.timing.as_str(),
+            source: origin.source.as_str(),
+            license: origin.license.as_str(),
+            date: origin.date.as_str(),
+            operations: set.tables().map(OperationJson::new).collect(),
         }
     }
 
@@ -172,49 +152,34 @@ fn or_dash(text: String) -> String {
     }
 }
 
-fn curves<S>(
-    name: &'static str,
-    axis: &'static str,
-    dtypes: impl IntoIterator<Item = Dtype>,
-    table: &KernelTable<S, Curve<'static>>,
-) -> OperationJson {
-    let curves = || table.entries.iter().map(|entry| &entry.points);
-    OperationJson {
-        name,
-        dtypes: distinct(dtypes),
-        kv_dtypes: Vec::new(),
-        shapes: table.entries.len(),
-        rows: curves().map(|curve| curve.latency_us().len()).sum(),
-        axes: span(axis, curves().flat_map(|curve| ends(curve.axis())))
-            .into_iter()
-            .collect(),
+impl OperationJson {
+    fn new(table: Table<'_>) -> OperationJson {
+        let (operation, declared) = (table.operation(), table.operation().declared());
+        let entries = || table.typed::<Codes, Points<'_>>().entries();
+        let codes = |column: &'static str| {
+            entries().filter_map(move |entry| declared.code(&entry.shape, column))
+        };
+        // The ranks of an all-reduce are all that its shapes have.
+        let ranks = span("ranks", codes("ranks"));
+        let axes = declared.axes.iter().enumerate().map(|(place, name)| {
+            let axes = entries().filter_map(move |entry| entry.points.axes().get(place).copied());
+            span(name, axes.flat_map(ends))
+        });
+        OperationJson {
+            name: operation.name(),
+            dtypes: dtypes(codes("dtype")),
+            kv_dtypes: dtypes(codes("kv_dtype")),
+            shapes: table.len(),
+            rows: entries().map(|entry| entry.points.measured()).sum(),
+            axes: [ranks].into_iter().chain(axes).flatten().collect(),
+        }
     }
 }
 
-fn grids(
-    name: &'static str,
-    length: &'static str,
-    table: &KernelTable<AttentionShape, Points<'static>>,
-) -> OperationJson {
-    let entries = || table.entries.iter();
-    let batches = entries().flat_map(|entry: &Entry<_, Points<'_>>| ends(entry.points.batch()));
-    let lengths = entries().flat_map(|entry| ends(entry.points.length()));
-    OperationJson {
-        name,
-        dtypes: distinct(entries().map(|entry| entry.shape.dtype)),
-        kv_dtypes: distinct(entries().map(|entry| entry.shape.kv_dtype)),
-        shapes: table.entries.len(),
-        rows: entries().map(|entry| entry.points.measured_points()).sum(),
-        axes: span("batch", batches)
-            .into_iter()
-            .chain(span(length, lengths))
-            .collect(),
-    }
-}
-
-fn distinct(dtypes: impl IntoIterator<Item = Dtype>) -> Vec<&'static str> {
-    let dtypes: BTreeSet<Dtype> = dtypes.into_iter().collect();
-    dtypes.into_iter().map(Dtype::name).collect()
+fn dtypes(codes: impl Iterator<Item = u32>) -> Vec<&'static str> {
+    let codes: BTreeSet<u32> = codes.collect();
+    let dtypes = codes.into_iter().map(|code| Dtype::ALL.get(code as usize));
+    dtypes.flatten().map(|dtype| dtype.name()).collect()
 }
 
 fn ends(axis: Axis<'_>) -> impl Iterator<Item = u32> + use<> {

@@ -1,9 +1,8 @@
 //! What a row may claim: not more than the GPU can do.
 
-use rooflut_roofline::{Dtype, Excess, Gpu, Limit};
+use rooflut_roofline::{Dtype, Excess, Gpu, Limit, MeasuredKernel};
 
 use crate::Error;
-use crate::operation::Operation;
 use crate::rows::Row;
 
 /// The error of f64 itself.
@@ -14,21 +13,20 @@ const ROUNDING: f64 = 1e-12;
 /// # Errors
 /// [`Error::Value`] for a dtype that the GPU has no peak for, [`Error::Impossible`],
 /// [`Error::MfuDisagrees`].
-pub(crate) fn row<O: Operation>(
+pub(crate) fn row(
     file: &str,
     row: &Row<'_>,
     gpu: &Gpu,
-    shape: &O::Shape,
-    point: [u32; 2],
+    kernel: &MeasuredKernel,
     latency_us: f64,
 ) -> Result<(), Error> {
-    let dtype = O::dtype(shape);
+    let dtype = kernel.dtype();
     let Some(peak) = gpu.peak_flops_per_s(dtype) else {
         let expected = format!("a dtype that {} has a peak for", gpu.name);
         let hint = "check the dtype, or give the peak in the GPU's data sheet";
         return Err(row.refuse("dtype", dtype.name(), &expected, hint));
     };
-    let work = O::work(shape, point);
+    let work = kernel.work();
     let latency_s = latency_us * 1e-6;
     if let Some(excess) = gpu.exceeded(dtype, &work, latency_s) {
         let (found, limit, hint) = tell(&excess, dtype, gpu);
@@ -52,7 +50,7 @@ fn tell(excess: &Excess, dtype: Dtype, gpu: &Gpu) -> (String, String, &'static s
         found,
         possible,
     } = *excess;
-    let name = gpu.name;
+    let name = &gpu.name;
     let (tera, giga) = (|rate: f64| rate * 1e-12, |rate: f64| rate * 1e-9);
     match limit {
         Limit::Peak => (

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::OperationKind;
+use rooflut_roofline::OperationKind;
 
 /// The first thing that is missing, malformed or impossible in a set.
 ///
@@ -340,7 +340,7 @@ impl fmt::Display for Error {
             ),
             Error::NoOperation { file, line, found } => {
                 let operations = OperationKind::ALL
-                    .map(|kind| format!("{kind}: {}", kind.columns().join(",")))
+                    .map(|kind| format!("{kind}: {}", columns(kind)))
                     .join("; ");
                 write!(
                     f,
@@ -360,7 +360,7 @@ impl fmt::Display for Error {
                 f,
                 "{file}:{line}: expected the columns of {asked} ({}), found {}, which are those of \
                  {fits}; name {fits} or another file",
-                asked.columns().join(","),
+                columns(*asked),
                 Quoted(&found.join(","))
             ),
             Error::UnknownColumn {
@@ -444,6 +444,11 @@ impl fmt::Display for Error {
             ),
         }
     }
+}
+
+/// The columns of an operation as its CSV writes them.
+fn columns(operation: OperationKind) -> String {
+    operation.declared().columns().collect::<Vec<_>>().join(",")
 }
 
 /// What to do about a header that other separators than commas made one column.

@@ -2,18 +2,23 @@
 
 use std::path::Path;
 
+use rooflut_roofline::OperationKind;
+
 use crate::Error;
-use crate::operation::{AllReduce, Decode, Gemm, Moe, Operation, Prefill};
 
 /// The files of a set; all but the first are optional.
-pub const FILES: [&str; 6] = [
-    SET_TOML,
-    Gemm::FILE,
-    Prefill::FILE,
-    Decode::FILE,
-    AllReduce::FILE,
-    Moe::FILE,
-];
+pub const FILES: [&str; 1 + OperationKind::ALL.len()] = files();
+
+#[allow(clippy::indexing_slicing)] // Runs in the compiler only, where iterators cannot.
+const fn files() -> [&'static str; 1 + OperationKind::ALL.len()] {
+    let mut files = [SET_TOML; 1 + OperationKind::ALL.len()];
+    let mut place = 0;
+    while place < OperationKind::ALL.len() {
+        files[place + 1] = OperationKind::ALL[place].declared().file;
+        place += 1;
+    }
+    files
+}
 
 const SET_TOML: &str = "set.toml";
 

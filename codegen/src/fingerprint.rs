@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use rooflut_roofline::operation::{Codes, Operation};
+
 use crate::Error;
-use crate::operation::Operation;
 use crate::table::Table;
 
 /// What a table holds, in one line: committed beside the data, so that a change of the data shows.
@@ -54,17 +55,8 @@ impl std::fmt::Display for Fingerprint {
 /// As [`crate::read_set`].
 pub fn fingerprints(dir: &Path, gpus_toml: &str) -> Result<Vec<Fingerprint>, Error> {
     let set = crate::read_set(dir, gpus_toml)?;
-    let name = set.name();
-    Ok([
-        of_table(name, &set.gemm),
-        of_table(name, &set.prefill),
-        of_table(name, &set.decode),
-        of_table(name, &set.allreduce),
-        of_table(name, &set.moe),
-    ]
-    .into_iter()
-    .flatten()
-    .collect())
+    let tables = set.tables.iter();
+    Ok(tables.map(|table| of_table(set.name(), table)).collect())
 }
 
 /// `bench_data/fingerprints.csv` as it should be: the fingerprints of all sets in the folder `data`,
@@ -95,8 +87,17 @@ pub fn fingerprints_csv(data: &Path) -> Result<String, Error> {
     Ok(lines.join("\n") + "\n")
 }
 
-fn of_table<O: Operation>(set: &str, table: &Option<Table<O>>) -> Option<Fingerprint> {
-    let table = table.as_ref()?;
+/// A shape as its Rust type shows it.
+struct Shown<'a>(&'static Operation, &'a Codes);
+
+impl std::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        (self.0.debug)(self.1, f)
+    }
+}
+
+fn of_table(set: &str, table: &Table) -> Fingerprint {
+    let operation = table.operation.declared();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut feed = |bytes: &[u8]| {
         for byte in bytes {
@@ -105,7 +106,7 @@ fn of_table<O: Operation>(set: &str, table: &Option<Table<O>>) -> Option<Fingerp
     };
     let mut latencies = Vec::new();
     for (shape, points) in &table.shapes {
-        feed(format!("{shape:?}").as_bytes());
+        feed(Shown(operation, shape).to_string().as_bytes());
         for ([first, second], latency_us) in points {
             feed(&first.to_le_bytes());
             feed(&second.to_le_bytes());
@@ -113,13 +114,13 @@ fn of_table<O: Operation>(set: &str, table: &Option<Table<O>>) -> Option<Fingerp
             latencies.push(*latency_us);
         }
     }
-    Some(Fingerprint {
+    Fingerprint {
         set: set.to_owned(),
-        table: O::FILE,
+        table: operation.file,
         rows: table.rows(),
-        bytes: 4 * table.rows() * (O::AXES.len() + 2),
+        bytes: 4 * table.rows() * (operation.axes.len() + 2),
         min_us: latencies.iter().copied().fold(f32::INFINITY, f32::min),
         max_us: latencies.iter().copied().fold(0.0, f32::max),
         hash,
-    })
+    }
 }

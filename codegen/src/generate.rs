@@ -4,16 +4,22 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
+use rooflut_roofline::OperationKind;
+
 use crate::{Error, Gpus, TableSet, emit, read_own_set};
 
 /// The Rust source of a module with every GPU of `gpus_toml` and the sets in `dirs`, in order of
-/// their names, for rooflut itself.
+/// their names, for rooflut itself. Sets keep the tables of the operations that are `wanted`.
 ///
 /// Deterministic: the same files give the same bytes.
 ///
 /// # Errors
 /// As [`read_set`](crate::read_set); two sets of one name.
-pub fn generate_builtin(gpus_toml: &Path, dirs: &[&Path]) -> Result<String, Error> {
+pub fn generate_builtin(
+    gpus_toml: &Path,
+    dirs: &[&Path],
+    wanted: impl Fn(OperationKind) -> bool,
+) -> Result<String, Error> {
     let text = std::fs::read_to_string(gpus_toml).map_err(|source| Error::Io {
         path: gpus_toml.to_owned(),
         source,
@@ -36,7 +42,7 @@ pub fn generate_builtin(gpus_toml: &Path, dirs: &[&Path]) -> Result<String, Erro
         }
     }
     let sets: Vec<_> = sets.into_values().map(|(_, set)| set).collect();
-    Ok(emit::module(&gpus, &text, &sets))
+    Ok(emit::module(&gpus, &text, &sets, wanted))
 }
 
 /// A Rust block expression of type `&'static rooflut::table::TableSet` for the set at `path`; the set

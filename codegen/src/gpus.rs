@@ -62,19 +62,18 @@ impl GpuSheet {
         scaled("mem_bytes", self.mem_bytes as f64, 1.0)?;
         scaled("l2_bytes", self.l2_bytes as f64, 1.0)?;
         scaled("sms", f64::from(self.sms), 1.0)?;
-        Ok(Gpu {
-            // A set lives as long as the program, and so do the names in it.
-            name: Box::leak(name.to_owned().into_boxed_str()),
-            description: Box::leak(self.description.clone().into_boxed_str()),
-            bf16_flops_per_s: scaled("bf16_tflops", self.bf16_tflops, 1e12)?,
-            fp8_flops_per_s: peak("fp8_tflops", self.fp8_tflops)?,
-            fp4_flops_per_s: peak("fp4_tflops", self.fp4_tflops)?,
-            mem_bytes: self.mem_bytes,
-            mem_bw_bytes_per_s: scaled("mem_bw_gb_per_s", self.mem_bw_gb_per_s, 1e9)?,
-            l2_bytes: self.l2_bytes,
-            sms: self.sms,
-            link_bytes_per_s: scaled("link_gb_per_s", self.link_gb_per_s, 1e9)?,
-        })
+        Gpu::builder(name.to_owned())
+            .description(self.description.clone())
+            .bf16_flops_per_s(scaled("bf16_tflops", self.bf16_tflops, 1e12)?)
+            .fp8_flops_per_s(peak("fp8_tflops", self.fp8_tflops)?)
+            .fp4_flops_per_s(peak("fp4_tflops", self.fp4_tflops)?)
+            .mem_bytes(self.mem_bytes)
+            .mem_bw_bytes_per_s(scaled("mem_bw_gb_per_s", self.mem_bw_gb_per_s, 1e9)?)
+            .l2_bytes(self.l2_bytes)
+            .sms(self.sms)
+            .link_bytes_per_s(scaled("link_gb_per_s", self.link_gb_per_s, 1e9)?)
+            .build()
+            .map_err(|error| file.error(place, error.to_string()))
     }
 }
 
@@ -122,7 +121,7 @@ impl Gpus {
 
     /// The GPU of that name.
     pub(crate) fn find(&self, name: &str) -> Option<Gpu> {
-        self.0.get(name).copied()
+        self.0.get(name).cloned()
     }
 
     /// All names, in order.
@@ -140,7 +139,7 @@ impl Gpus {
 impl FromIterator<Gpu> for Gpus {
     /// Data sheets that have been read before.
     fn from_iter<I: IntoIterator<Item = Gpu>>(gpus: I) -> Gpus {
-        let named = gpus.into_iter().map(|gpu| (gpu.name.to_owned(), gpu));
+        let named = gpus.into_iter().map(|gpu| (gpu.name.to_string(), gpu));
         Gpus(named.collect())
     }
 }

@@ -1,11 +1,12 @@
 //! `set.toml`: what a set says of itself.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use rooflut_roofline::Gpu;
+use rooflut_roofline::{Gpu, OperationKind};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 use toml::value::Datetime;
 
@@ -22,11 +23,7 @@ pub(crate) struct Header {
     pub(crate) source: String,
     pub(crate) license: String,
     pub(crate) date: String,
-    pub(crate) gemm: Option<Timing>,
-    pub(crate) prefill: Option<Timing>,
-    pub(crate) decode: Option<Timing>,
-    pub(crate) allreduce: Option<Timing>,
-    pub(crate) moe: Option<Timing>,
+    pub(crate) timings: BTreeMap<OperationKind, Timing>,
 }
 
 /// What a `set.toml` says of the timing of an operation.
@@ -40,8 +37,7 @@ pub(crate) struct Timing {
     pub(crate) hot_read: Option<f64>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A `set.toml` as it stands there.
 struct RawHeader {
     name: Spanned<String>,
     gpu: Spanned<GpuRef>,
@@ -50,11 +46,105 @@ struct RawHeader {
     source: Spanned<String>,
     license: Spanned<String>,
     date: Spanned<Day>,
-    gemm: Option<RawTiming>,
-    prefill: Option<RawTiming>,
-    decode: Option<RawTiming>,
-    allreduce: Option<RawTiming>,
-    moe: Option<RawTiming>,
+    timings: BTreeMap<OperationKind, RawTiming>,
+}
+
+/// The keys that every `set.toml` has.
+const REQUIRED: [&str; 7] = [
+    "name", "gpu", "engine", "timing", "source", "license", "date",
+];
+
+/// All keys of a `set.toml`: beside these a section for each operation.
+const KEYS: [&str; REQUIRED.len() + OperationKind::ALL.len()] = keys();
+
+#[allow(clippy::indexing_slicing)] // Runs in the compiler only, where iterators cannot.
+const fn keys() -> [&'static str; REQUIRED.len() + OperationKind::ALL.len()] {
+    let mut keys = [""; REQUIRED.len() + OperationKind::ALL.len()];
+    let mut place = 0;
+    while place < keys.len() {
+        keys[place] = if place < REQUIRED.len() {
+            REQUIRED[place]
+        } else {
+            OperationKind::ALL[place - REQUIRED.len()].name()
+        };
+        place += 1;
+    }
+    keys
+}
+
+/// A key of a `set.toml`. Its own type, so that the error for any other names its line.
+struct Key(&'static str);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        struct AnyKey;
+
+        impl Visitor<'_> for AnyKey {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key of a set.toml")
+            }
+
+            fn visit_str<E: de::Error>(self, found: &str) -> Result<Key, E> {
+                let mut known = KEYS.into_iter();
+                let key = known.find(|key| *key == found).map(Key);
+                key.ok_or_else(|| E::unknown_field(found, &KEYS))
+            }
+        }
+
+        deserializer.deserialize_identifier(AnyKey)
+    }
+}
+
+/// By hand, because the sections are those of the list of operations.
+impl<'de> Deserialize<'de> for RawHeader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawHeader, D::Error> {
+        struct Keys;
+
+        impl<'de> Visitor<'de> for Keys {
+            type Value = RawHeader;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the keys of a set.toml")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawHeader, A::Error> {
+                let (mut name, mut gpu, mut engine, mut timing) = (None, None, None, None);
+                let (mut source, mut license, mut date) = (None, None, None);
+                let mut timings = BTreeMap::new();
+                while let Some(Key(key)) = map.next_key()? {
+                    match key {
+                        "name" => name = Some(map.next_value()?),
+                        "gpu" => gpu = Some(map.next_value()?),
+                        "engine" => engine = Some(map.next_value()?),
+                        "timing" => timing = Some(map.next_value()?),
+                        "source" => source = Some(map.next_value()?),
+                        "license" => license = Some(map.next_value()?),
+                        "date" => date = Some(map.next_value()?),
+                        section => {
+                            let timing = map.next_value()?;
+                            let operation = OperationKind::from_name(section);
+                            timings.extend(operation.map(|operation| (operation, timing)));
+                        }
+                    }
+                }
+                let missing = <A::Error as de::Error>::missing_field;
+                Ok(RawHeader {
+                    name: name.ok_or_else(|| missing("name"))?,
+                    gpu: gpu.ok_or_else(|| missing("gpu"))?,
+                    engine: engine.ok_or_else(|| missing("engine"))?,
+                    timing: timing.ok_or_else(|| missing("timing"))?,
+                    source: source.ok_or_else(|| missing("source"))?,
+                    license: license.ok_or_else(|| missing("license"))?,
+                    date: date.ok_or_else(|| missing("date"))?,
+                    timings,
+                })
+            }
+        }
+
+        deserializer.deserialize_struct("RawHeader", &KEYS, Keys)
+    }
 }
 
 /// A day, in quotes or as TOML has dates.
@@ -144,9 +234,10 @@ impl Header {
                 format!("date: expected a day like \"2026-01-31\", found {date:?}; correct it");
             return Err(file.error(raw.date.span().start, message));
         }
-        let timing = |section: &str, raw: Option<RawTiming>| {
-            raw.map(|raw| raw.check(file, section)).transpose()
-        };
+        let timings = raw.timings.into_iter().map(|(operation, raw)| {
+            let timing = raw.check(file, operation.name())?;
+            Ok((operation, timing))
+        });
         Ok(Header {
             gpu,
             engine: text("engine", &raw.engine)?,
@@ -154,11 +245,7 @@ impl Header {
             source: text("source", &raw.source)?,
             license: text("license", &raw.license)?,
             date,
-            gemm: timing("gemm", raw.gemm)?,
-            prefill: timing("prefill", raw.prefill)?,
-            decode: timing("decode", raw.decode)?,
-            allreduce: timing("allreduce", raw.allreduce)?,
-            moe: timing("moe", raw.moe)?,
+            timings: timings.collect::<Result<_, Error>>()?,
             name: raw.name.into_inner(),
         })
     }

@@ -29,9 +29,7 @@ mod fingerprint;
 mod generate;
 mod gpus;
 mod header;
-mod kernel;
 mod measured;
-mod operation;
 mod rows;
 mod set;
 mod stored;
@@ -48,10 +46,10 @@ pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 #[cfg(feature = "emit")]
 pub use generate::{generate_builtin, generate_expression};
 pub use gpus::{Gpus, own_gpu};
-pub use kernel::MeasuredKernel;
-pub use measured::{MeasuredRow, MeasuredRows, OperationKind, RefusedRow, TableRows, read_rows};
+pub use measured::{MeasuredRow, MeasuredRows, RefusedRow, TableRows, read_rows};
+pub use rooflut_roofline::{MeasuredKernel, OperationKind};
 pub use set::TableSet;
-pub use stored::{AxisLogs, StoredEntry, StoredSet, StoredTable};
+pub use stored::{StoredAxes, StoredEntry, StoredSet, StoredTable};
 
 /// The names of rooflut's own sets, which no other may have: an output that names one means it.
 pub const BUILT_IN: [&str; 6] = ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"];

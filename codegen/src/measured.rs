@@ -1,97 +1,26 @@
 //! One CSV of measured kernels, by itself.
 
-use std::fmt;
 use std::path::Path;
 
-use rooflut_roofline::Gpu;
+use rooflut_roofline::{Gpu, MeasuredKernel, OperationKind};
 
 use crate::Error;
 use crate::check;
 use crate::files::Part;
-use crate::kernel::MeasuredKernel;
-use crate::operation::{AllReduce, Decode, Gemm, Moe, Operation, Prefill};
 use crate::rows::{Row, Rows};
-use crate::table::{columns, measurement};
 
-/// What a CSV measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OperationKind {
-    /// Dense matrix multiplication, `gemm.csv`.
-    Gemm,
-    /// Attention over whole prompts, `attention_prefill.csv`.
-    Prefill,
-    /// Attention of one new token per request, `attention_decode.csv`.
-    Decode,
-    /// All-reduce over the GPUs of a node, `allreduce.csv`.
-    AllReduce,
-    /// Fused mixture-of-experts layer, `moe.csv`.
-    Moe,
-}
-
-impl OperationKind {
-    /// All of them.
-    pub const ALL: [OperationKind; 5] = [
-        OperationKind::Gemm,
-        OperationKind::Prefill,
-        OperationKind::Decode,
-        OperationKind::AllReduce,
-        OperationKind::Moe,
-    ];
-
-    /// The name of its section in `set.toml`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            OperationKind::Gemm => Gemm::NAME,
-            OperationKind::Prefill => Prefill::NAME,
-            OperationKind::Decode => Decode::NAME,
-            OperationKind::AllReduce => AllReduce::NAME,
-            OperationKind::Moe => Moe::NAME,
-        }
-    }
-
-    /// The operation of that [`name`](Self::name).
-    pub fn from_name(name: &str) -> Option<OperationKind> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// The columns that its CSV must have.
-    pub fn columns(self) -> Vec<&'static str> {
-        match self {
-            OperationKind::Gemm => columns::<Gemm>(),
-            OperationKind::Prefill => columns::<Prefill>(),
-            OperationKind::Decode => columns::<Decode>(),
-            OperationKind::AllReduce => columns::<AllReduce>(),
-            OperationKind::Moe => columns::<Moe>(),
-        }
-    }
-
-    /// The names of the measured axes: one or two.
-    pub fn axes(self) -> &'static [&'static str] {
-        match self {
-            OperationKind::Gemm => Gemm::AXES,
-            OperationKind::Prefill => Prefill::AXES,
-            OperationKind::Decode => Decode::AXES,
-            OperationKind::AllReduce => AllReduce::AXES,
-            OperationKind::Moe => Moe::AXES,
-        }
-    }
-
-    /// The only operation of whose columns `header` lacks at most `lacking`.
-    fn of_header(header: &[String], lacking: usize) -> Option<OperationKind> {
-        let missing = |column: &&&str| !header.iter().any(|name| name == **column);
-        let fits = |kind: &OperationKind| kind.columns().iter().filter(missing).count() <= lacking;
-        let mut fitting = Self::ALL.into_iter().filter(fits);
-        match (fitting.next(), fitting.next()) {
-            (Some(only), None) => Some(only),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for OperationKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+/// The operation of whose columns `header` lacks at most `lacking`; of several, the one that has the
+/// columns of all others.
+fn of_header(header: &[String], lacking: usize) -> Option<OperationKind> {
+    let missing = |column: &&str| !header.iter().any(|name| name == column);
+    let columns = |kind: OperationKind| kind.declared().columns();
+    let fits = |kind: &OperationKind| columns(*kind).filter(missing).count() <= lacking;
+    let fitting: Vec<_> = OperationKind::ALL.into_iter().filter(fits).collect();
+    let covers = |kind: OperationKind, other: OperationKind| {
+        columns(other).all(|column| columns(kind).any(|own| own == column))
+    };
+    let mut all = fitting.iter().copied();
+    all.find(|kind| fitting.iter().all(|other| covers(*kind, *other)))
 }
 
 /// A row that can be true.
@@ -156,20 +85,14 @@ pub fn read_rows(
 ) -> Result<MeasuredRows, Error> {
     let rows = Rows::read(&Part::alone(path)?)?;
     let kind = recognise(&rows, operation)?;
-    match kind {
-        OperationKind::Gemm => read::<Gemm>(&rows, gpu),
-        OperationKind::Prefill => read::<Prefill>(&rows, gpu),
-        OperationKind::Decode => read::<Decode>(&rows, gpu),
-        OperationKind::AllReduce => read::<AllReduce>(&rows, gpu),
-        OperationKind::Moe => read::<Moe>(&rows, gpu),
-    }
+    read(kind, &rows, gpu)
 }
 
 /// The operation that was asked for, or else the one whose columns the rows have. One that lacks a
 /// single column is meant all the same: the check of the columns names that column.
 fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind, Error> {
     let found = rows.header();
-    let fits = OperationKind::of_header(found, 0);
+    let fits = of_header(found, 0);
     match (asked, fits) {
         (Some(asked), Some(fits)) if fits != asked => Err(Error::OtherOperation {
             file: rows.file().to_owned(),
@@ -180,7 +103,7 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
         }),
         (asked, fits) => asked
             .or(fits)
-            .or_else(|| OperationKind::of_header(found, 1))
+            .or_else(|| of_header(found, 1))
             .ok_or_else(|| Error::NoOperation {
                 file: rows.file().to_owned(),
                 line: rows.header_line(),
@@ -192,34 +115,35 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
 /// The column that marks rows which only warmed the GPU up.
 const WARMUP: &str = "warmup";
 
-fn read<O: Operation>(rows: &Rows, gpu: &Gpu) -> Result<MeasuredRows, Error> {
-    let optional: Vec<&str> = O::OPTIONAL.iter().copied().chain([WARMUP]).collect();
+fn read(operation: OperationKind, rows: &Rows, gpu: &Gpu) -> Result<MeasuredRows, Error> {
+    let declared = operation.declared();
+    let required: Vec<_> = declared.columns().collect();
+    let optional: Vec<_> = declared.optional_columns().chain([WARMUP]).collect();
     let mut read = MeasuredRows {
-        operation: O::KIND,
-        ignored: rows.check_known(&columns::<O>(), &optional)?,
+        operation,
+        ignored: rows.check_known(&required, &optional)?,
         rows: Vec::new(),
         refused: Vec::new(),
     };
     for row in rows.iter().filter(|row| !row.is_blank()) {
-        let line = row.line();
-        match checked::<O>(rows.file(), &row, gpu) {
-            Ok((shape, point, latency_us)) => read.rows.push(MeasuredRow {
-                line,
-                kernel: O::kernel(shape, point),
-                latency_us,
+        match checked(operation, rows.file(), &row, gpu) {
+            Ok(measured) => read.rows.push(measured),
+            Err(error) => read.refused.push(RefusedRow {
+                line: row.line(),
+                error,
             }),
-            Err(error) => read.refused.push(RefusedRow { line, error }),
         }
     }
     Ok(read)
 }
 
-/// The shape, point and latency of a row that tells something of `gpu`.
-fn checked<O: Operation>(
+/// A row that tells something of `gpu`.
+fn checked(
+    operation: OperationKind,
     file: &str,
     row: &Row<'_>,
     gpu: &Gpu,
-) -> Result<(O::Shape, [u32; 2], f64), Error> {
+) -> Result<MeasuredRow, Error> {
     row.check_length()?;
     let warms = |text: &str| matches!(text, "1" | "1.0") || text.eq_ignore_ascii_case("true");
     if row.text(WARMUP).is_some_and(warms) {
@@ -228,7 +152,7 @@ fn checked<O: Operation>(
             line: row.line(),
         });
     }
-    let (shape, point, latency_us) = measurement::<O>(row)?;
-    check::row::<O>(file, row, gpu, &shape, point, latency_us)?;
-    Ok((shape, point, latency_us))
+    let measured = row.measurement(operation)?;
+    check::row(file, row, gpu, &measured.kernel, measured.latency_us)?;
+    Ok(measured)
 }

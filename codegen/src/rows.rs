@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_roofline::Dtype;
+use rooflut_roofline::operation::{Codes, Column, ColumnKind, Operation};
+use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind};
 
 use crate::Error;
 use crate::files::Part;
+use crate::measured::MeasuredRow;
 
 /// The rows of a CSV.
 pub(crate) struct Rows {
@@ -249,15 +251,61 @@ impl Row<'_> {
             .join(", ")
     }
 
-    /// A positive whole number.
-    pub(crate) fn count(&self, column: &'static str) -> Result<u32, Error> {
+    /// The kernel of an operation and the latency that the row says.
+    ///
+    /// # Errors
+    /// A column that cannot be read, a shape that contradicts itself.
+    pub(crate) fn measurement(&self, operation: OperationKind) -> Result<MeasuredRow, Error> {
+        let declared = operation.declared();
+        let shape = self.shape(declared)?;
+        let mut point = [1; 2];
+        for (coordinate, axis) in point.iter_mut().zip(declared.axes) {
+            *coordinate = self.whole(axis, 1)?;
+        }
+        Ok(MeasuredRow {
+            line: self.line,
+            kernel: MeasuredKernel::new(operation, shape, point),
+            latency_us: self.positive("latency_us")?,
+        })
+    }
+
+    fn shape(&self, operation: &Operation) -> Result<Codes, Error> {
+        let mut shape = Codes::default();
+        for (code, column) in shape.iter_mut().zip(operation.shape) {
+            *code = self.code(column)?;
+        }
+        (operation.check)(&shape).map_err(|refused| {
+            let found = self.text(refused.column).unwrap_or_default();
+            let expected = refused.expected.to_string();
+            self.refuse(refused.column, found, &expected, refused.hint)
+        })?;
+        Ok(shape)
+    }
+
+    /// The number that stands for a cell of a shape.
+    fn code(&self, column: &Column) -> Result<u32, Error> {
+        match column.kind {
+            ColumnKind::Dtype => self.dtype(column.name).map(Dtype::code),
+            ColumnKind::CountOr(number) if self.text(column.name).is_none() => Ok(number),
+            ColumnKind::Whole => self.whole(column.name, 0),
+            _ => self.whole(column.name, 1),
+        }
+    }
+
+    /// A whole number of at least `least`: 0 or 1.
+    fn whole(&self, column: &'static str, least: u32) -> Result<u32, Error> {
         let text = self.text(column).unwrap_or_default();
         match text.parse() {
-            Ok(number) if number > 0 => Ok(number),
+            Ok(number) if number >= least => Ok(number),
             _ => {
-                let expected = "a positive whole number below 2^32";
+                let expected = match least {
+                    0 => "a whole number below 2^32",
+                    _ => "a positive whole number below 2^32",
+                };
                 let whole = text.parse().is_ok_and(|value: f64| {
-                    value >= 1.0 && value <= f64::from(u32::MAX) && value.fract() <= 0.0
+                    value >= f64::from(least)
+                        && value <= f64::from(u32::MAX)
+                        && value.fract() <= 0.0
                 });
                 let hint = if whole {
                     "write it in plain digits"
@@ -270,7 +318,7 @@ impl Row<'_> {
     }
 
     /// A positive, finite number that is neither 0 nor infinite as f32 either.
-    pub(crate) fn positive(&self, column: &'static str) -> Result<f64, Error> {
+    fn positive(&self, column: &'static str) -> Result<f64, Error> {
         let text = self.text(column).unwrap_or_default();
         match text.parse::<f64>() {
             Ok(number) if (number as f32).is_normal() && number > 0.0 => Ok(number),
@@ -285,7 +333,7 @@ impl Row<'_> {
     }
 
     /// A dtype by name.
-    pub(crate) fn dtype(&self, column: &'static str) -> Result<Dtype, Error> {
+    fn dtype(&self, column: &'static str) -> Result<Dtype, Error> {
         let text = self.text(column).unwrap_or_default();
         text.parse().map_err(|_| {
             let expected = format!("one of {}", Dtype::ALL.map(Dtype::name).join(", "));

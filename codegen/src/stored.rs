@@ -1,12 +1,12 @@
-//! A checked set as the library stores it: whoever emits it or keeps it in memory takes these numbers
-//! over as they are.
+//! A checked set as the library stores it: the emitted source and a set in memory hold these numbers as
+//! they are.
 
 use std::collections::BTreeMap;
 
-use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape, Reference, math};
+use rooflut_roofline::operation::{Codes, key};
+use rooflut_roofline::{Gpu, MeasuredKernel, OperationKind, Reference, math};
 
 use crate::TableSet;
-use crate::operation::Operation;
 use crate::table::Table;
 
 /// A checked set of tables.
@@ -26,40 +26,40 @@ pub struct StoredSet {
     pub license: String,
     /// The day they were measured, ISO 8601.
     pub date: String,
-    /// GEMMs over m.
-    pub gemm: Option<StoredTable<GemmShape, 1>>,
-    /// Prefill attention over (batch, seq_len).
-    pub prefill: Option<StoredTable<AttentionShape, 2>>,
-    /// Decode attention over (batch, kv_len).
-    pub decode: Option<StoredTable<AttentionShape, 2>>,
-    /// All-reduce over bytes.
-    pub allreduce: Option<StoredTable<AllReduceShape, 1>>,
-    /// Fused MoE layers over tokens.
-    pub moe: Option<StoredTable<MoeShape, 1>>,
+    /// The axes of all entries.
+    pub axes: StoredAxes,
+    /// The tables, in order of their operations.
+    pub tables: Vec<StoredTable>,
 }
 
-/// All measured shapes of an operation over so many axes.
+/// The distinct axes of a set, one behind the other: most shapes share theirs.
+#[derive(Debug, Default)]
+pub struct StoredAxes {
+    /// The coordinates, ascending within an axis.
+    pub values: Vec<u32>,
+    /// The logarithm of each, and one over the distance to the next one's, 0 for the last of an axis.
+    pub logs: Vec<[f64; 2]>,
+    /// Where each axis starts.
+    starts: BTreeMap<Vec<u32>, u32>,
+}
+
+/// All measured shapes of an operation.
 #[derive(Debug)]
-pub struct StoredTable<S, const AXES: usize> {
+pub struct StoredTable {
+    /// What was measured.
+    pub operation: OperationKind,
     /// Time that neither FLOPs nor bytes explain, microseconds.
     pub t0_us: f64,
     /// Time of the smallest call, microseconds.
     pub floor_us: f64,
     /// Time of a byte from the L2 cache relative to one from memory.
     pub hot_read: f64,
-    /// The shapes, in ascending order.
-    pub entries: Vec<StoredEntry<S, AXES>>,
-}
-
-/// The measured points of one shape.
-#[derive(Debug)]
-pub struct StoredEntry<S, const AXES: usize> {
-    /// What was measured.
-    pub shape: S,
-    /// The integer that stands for the shape; no other of the table has it.
-    pub key: u64,
-    /// The coordinates on each axis, in ascending order.
-    pub axes: [Vec<u32>; AXES],
+    /// The shapes in ascending order: as many codes of each as the operation has columns.
+    pub shapes: Vec<u32>,
+    /// The integer that stands for each shape; no two of a table are the same.
+    pub keys: Vec<u64>,
+    /// The places of the points of each shape.
+    pub entries: Vec<StoredEntry>,
     /// Latencies, microseconds, over the points of the axes, the last axis fastest; NaN where nothing
     /// was measured.
     pub latency_us: Vec<f32>,
@@ -67,93 +67,109 @@ pub struct StoredEntry<S, const AXES: usize> {
     pub ln_slowdown: Vec<f32>,
 }
 
-/// Logarithms of the coordinates of an axis, and one over the distance of each to the next, 0 after the
-/// last.
-#[derive(Debug)]
-pub struct AxisLogs {
-    /// The logarithms.
-    pub ln: Vec<f64>,
-    /// One over their differences.
-    pub inverse_span: Vec<f64>,
+/// Where the points of one shape stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredEntry {
+    /// First value and number of values of each axis in [`StoredAxes`]; a curve's second is empty.
+    pub axes: [(u32, u32); 2],
+    /// Place of the first point in the table.
+    pub start: u32,
 }
 
-impl AxisLogs {
-    /// Those of an axis with these coordinates.
-    pub fn of(values: &[u32]) -> AxisLogs {
-        let ln: Vec<f64> = values.iter().map(|v| math::ln(f64::from(*v))).collect();
-        let next = ln.iter().skip(1);
-        let spans = ln.iter().zip(next).map(|(low, high)| 1.0 / (high - low));
-        AxisLogs {
-            inverse_span: spans.chain([0.0]).collect(),
-            ln,
+impl StoredAxes {
+    /// First value and number of values of an axis with these coordinates.
+    fn place(&mut self, values: Vec<u32>) -> (u32, u32) {
+        let count = values.len() as u32;
+        if let Some(start) = self.starts.get(&values) {
+            return (*start, count);
         }
+        let start = self.values.len() as u32;
+        let ln: Vec<f64> = values.iter().map(|v| math::ln(f64::from(*v))).collect();
+        let spans = ln.iter().zip(ln.iter().skip(1));
+        let inverse = spans.map(|(low, high)| 1.0 / (high - low)).chain([0.0]);
+        self.logs
+            .extend(ln.iter().copied().zip(inverse).map(<[f64; 2]>::from));
+        self.values.extend(&values);
+        self.starts.insert(values, start);
+        (start, count)
     }
 }
 
 impl TableSet {
-    /// The set as the library stores it.
-    pub fn stored(&self) -> StoredSet {
+    /// The set as the library stores it, with the tables of the operations that are `wanted`.
+    pub fn stored(&self, wanted: impl Fn(OperationKind) -> bool) -> StoredSet {
         let header = &self.header;
-        let gpu = &header.gpu;
+        let mut axes = StoredAxes::default();
+        let tables = self.tables.iter().filter(|table| wanted(table.operation));
         StoredSet {
             name: header.name.clone(),
-            gpu: *gpu,
+            gpu: header.gpu.clone(),
             engine: header.engine.clone(),
             timing: header.timing.clone(),
             source: header.source.clone(),
             license: header.license.clone(),
             date: header.date.clone(),
-            gemm: self.gemm.as_ref().map(|table| stored(table, gpu)),
-            prefill: self.prefill.as_ref().map(|table| stored(table, gpu)),
-            decode: self.decode.as_ref().map(|table| stored(table, gpu)),
-            allreduce: self.allreduce.as_ref().map(|table| stored(table, gpu)),
-            moe: self.moe.as_ref().map(|table| stored(table, gpu)),
+            tables: tables
+                .map(|table| stored(table, &header.gpu, &mut axes))
+                .collect(),
+            axes,
         }
     }
 }
 
-fn stored<O: Operation, const AXES: usize>(
-    table: &Table<O>,
-    gpu: &Gpu,
-) -> StoredTable<O::Shape, AXES> {
-    let t0_us = table.timing.t0_us;
-    let hot_read = table.timing.hot_read.unwrap_or(1.0);
-    let entry = |(shape, points): (&O::Shape, &BTreeMap<[u32; 2], f32>)| {
-        let [first, second] = Table::<O>::axes(points);
+fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
+    let operation = table.operation;
+    let (width, is_curve) = {
+        let declared = operation.declared();
+        (declared.shape.len(), declared.axes.len() == 1)
+    };
+    let mut stored = StoredTable {
+        operation,
+        t0_us: table.timing.t0_us,
+        floor_us: table.floor_us(),
+        hot_read: table.timing.hot_read.unwrap_or(1.0),
+        shapes: Vec::new(),
+        keys: Vec::new(),
+        entries: Vec::new(),
+        latency_us: Vec::new(),
+        ln_slowdown: Vec::new(),
+    };
+    for (shape, points) in &table.shapes {
+        let codes = shape.get(..width).unwrap_or_default();
+        stored.shapes.extend(codes);
+        stored.keys.push(key(codes));
+        let [first, second] = Table::axes(points);
         let columns = |row: u32| second.iter().map(move |column| [row, *column]);
         let cells: Vec<[u32; 2]> = first.iter().copied().flat_map(columns).collect();
-        let rates = gpu.rates(O::dtype(shape));
-        let reference = rates.map(|rates| Reference::new(gpu, rates, t0_us, hot_read));
-        let ln_slowdown = |at: [u32; 2]| {
-            let latency_us = points.get(&at)?;
-            let reference_s = O::reference_s(shape, at, reference.as_ref()?);
-            Some(math::ln(f64::from(*latency_us) * 1e-6 / reference_s) as f32)
-        };
-        StoredEntry {
-            shape: *shape,
-            key: O::key(shape),
-            latency_us: cells
-                .iter()
-                .map(|at| or_hole(points.get(at).copied()))
-                .collect(),
-            ln_slowdown: cells.iter().map(|at| or_hole(ln_slowdown(*at))).collect(),
-            axes: axes(first, second),
+        let start = stored.latency_us.len() as u32;
+        for at in cells {
+            let latency_us = points.get(&at).copied();
+            let slowdown =
+                latency_us.and_then(|us| ln_slowdown(operation, shape, at, us, &stored, gpu));
+            stored.latency_us.push(latency_us.unwrap_or(f32::NAN));
+            stored.ln_slowdown.push(slowdown.unwrap_or(f32::NAN));
         }
-    };
-    StoredTable {
-        t0_us,
-        floor_us: table.floor_us(),
-        hot_read,
-        entries: table.shapes.iter().map(entry).collect(),
+        let second = if is_curve { Vec::new() } else { second };
+        stored.entries.push(StoredEntry {
+            axes: [axes.place(first), axes.place(second)],
+            start,
+        });
     }
+    stored
 }
 
-fn or_hole(value: Option<f32>) -> f32 {
-    value.unwrap_or(f32::NAN)
-}
-
-/// The first of the two axes, or both: the second of an operation with one has the single point 1.
-fn axes<const AXES: usize>(first: Vec<u32>, second: Vec<u32>) -> [Vec<u32>; AXES] {
-    let mut both = [first, second].into_iter();
-    std::array::from_fn(|_| both.next().unwrap_or_default())
+/// The logarithm of latency over reference time; `None` where the GPU has no peak for the dtype.
+fn ln_slowdown(
+    operation: OperationKind,
+    shape: &Codes,
+    at: [u32; 2],
+    latency_us: f32,
+    table: &StoredTable,
+    gpu: &Gpu,
+) -> Option<f32> {
+    let kernel = MeasuredKernel::new(operation, *shape, at);
+    let rates = gpu.rates(kernel.dtype())?;
+    let reference = Reference::new(gpu, rates, table.t0_us, table.hot_read);
+    let reference_s = kernel.reference_s(&reference);
+    Some(math::ln(f64::from(latency_us) * 1e-6 / reference_s) as f32)
 }

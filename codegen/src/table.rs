@@ -2,75 +2,77 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rooflut_roofline::Gpu;
+use rooflut_roofline::OperationKind;
+use rooflut_roofline::operation::{Codes, MAX_POINTS, key};
 
 use crate::Error;
 use crate::check;
 use crate::files::Files;
-use crate::header::Timing;
+use crate::header::{Header, Timing};
 use crate::measured::{MeasuredRow, TableRows};
-use crate::operation::Operation;
-use crate::rows::{Row, Rows};
-
-/// Points on an axis that a resolved handle can hold.
-pub(crate) const MAX_POINTS: usize = 32;
+use crate::rows::Rows;
 
 /// Shapes that an index of 16 bits can number.
 const MAX_SHAPES: usize = 1 << 16;
 
 /// A checked table: measured points by shape, both in ascending order.
-pub(crate) struct Table<O: Operation> {
+pub(crate) struct Table {
+    /// What it measures.
+    pub(crate) operation: OperationKind,
     /// What the set says of the operation's timing.
     pub(crate) timing: Timing,
     /// The points of each shape; a curve's second coordinate is 1.
-    pub(crate) shapes: BTreeMap<O::Shape, BTreeMap<[u32; 2], f32>>,
+    pub(crate) shapes: BTreeMap<Codes, BTreeMap<[u32; 2], f32>>,
     /// The file as messages call it.
     file: String,
     /// What was read, in the order of the file.
     measured: Vec<MeasuredRow>,
 }
 
-impl<O: Operation> Table<O> {
-    /// Reads and checks `O::FILE`; `None` where there is no such file.
+impl Table {
+    /// Reads and checks the file of an operation; `None` where there is no such file.
     ///
     /// # Errors
     /// See [`Error`].
     pub(crate) fn read(
+        operation: OperationKind,
         files: &Files,
-        gpu: &Gpu,
-        timing: Option<Timing>,
-    ) -> Result<Option<Table<O>>, Error> {
-        let Some(part) = files.table(O::FILE) else {
+        header: &Header,
+    ) -> Result<Option<Table>, Error> {
+        let declared = operation.declared();
+        let timing = header.timings.get(&operation).copied();
+        let Some(part) = files.table(declared.file) else {
             return match timing {
                 None => Ok(None),
                 Some(_) => Err(Error::EmptySection {
                     file: files.header().name.clone(),
-                    operation: O::NAME,
-                    table: O::FILE,
+                    operation: declared.name,
+                    table: declared.file,
                 }),
             };
         };
         let timing = timing.ok_or_else(|| Error::NoTiming {
             file: files.header().name.clone(),
-            operation: O::NAME,
+            operation: declared.name,
         })?;
         let rows = Rows::read(part)?;
         let file = part.name.clone();
-        rows.check(&columns::<O>(), O::OPTIONAL)?;
-        let key_columns: Vec<_> = O::KEY_COLUMNS
-            .iter()
-            .chain(O::OPTIONAL_KEY)
-            .copied()
-            .collect();
-        let point_columns: Vec<_> = key_columns.iter().chain(O::AXES).copied().collect();
+        let required: Vec<_> = declared.columns().collect();
+        let optional: Vec<_> = declared.optional_columns().collect();
+        rows.check(&required, &optional)?;
+        let key_columns: Vec<_> = declared.shape.iter().map(|column| column.name).collect();
+        let point_columns = [key_columns.as_slice(), declared.axes].concat();
         let mut lines = BTreeMap::new();
         let mut names = BTreeMap::new();
-        let mut shapes = BTreeMap::<O::Shape, BTreeMap<[u32; 2], f32>>::new();
+        let mut shapes = BTreeMap::<Codes, BTreeMap<[u32; 2], f32>>::new();
         let mut measured = Vec::new();
         for row in rows.iter() {
-            let (shape, point, latency_us) = measurement::<O>(&row)?;
-            check::row::<O>(&file, &row, gpu, &shape, point, latency_us)?;
-            if let Some(first) = lines.insert((shape, point), row.line()) {
+            let found = row.measurement(operation)?;
+            let MeasuredRow {
+                kernel, latency_us, ..
+            } = found;
+            check::row(&file, &row, &header.gpu, &kernel, latency_us)?;
+            if let Some(first) = lines.insert(kernel, row.line()) {
                 return Err(Error::Duplicate {
                     file,
                     line: row.line(),
@@ -78,18 +80,16 @@ impl<O: Operation> Table<O> {
                     key: row.key(&point_columns),
                 });
             }
+            let shape = kernel.shape::<Codes>();
             names.entry(shape).or_insert_with(|| row.key(&key_columns));
             shapes
                 .entry(shape)
                 .or_default()
-                .insert(point, latency_us as f32);
-            measured.push(MeasuredRow {
-                line: row.line(),
-                kernel: O::kernel(shape, point),
-                latency_us,
-            });
+                .insert(kernel.point(), latency_us as f32);
+            measured.push(found);
         }
         let table = Table {
+            operation,
             timing,
             shapes,
             file,
@@ -115,7 +115,7 @@ impl<O: Operation> Table<O> {
     pub(crate) fn measured(&self) -> TableRows {
         TableRows {
             file: self.file.clone(),
-            operation: O::KIND,
+            operation: self.operation,
             rows: self.measured.clone(),
         }
     }
@@ -132,9 +132,15 @@ impl<O: Operation> Table<O> {
         self.timing.floor_us.unwrap_or(smallest)
     }
 
-    fn check_axes(&self, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
+    fn check_axes(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {
         for (shape, points) in &self.shapes {
-            for (axis, values) in O::AXES.iter().zip(Self::axes(points)) {
+            for (axis, values) in self
+                .operation
+                .declared()
+                .axes
+                .iter()
+                .zip(Self::axes(points))
+            {
                 if values.len() > MAX_POINTS {
                     return Err(Error::TooManyPoints {
                         file: self.file.clone(),
@@ -149,7 +155,7 @@ impl<O: Operation> Table<O> {
         Ok(())
     }
 
-    fn check_keys(&self, names: &BTreeMap<O::Shape, String>) -> Result<(), Error> {
+    fn check_keys(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {
         if self.shapes.len() > MAX_SHAPES {
             return Err(Error::TooManyShapes {
                 file: self.file.clone(),
@@ -157,9 +163,10 @@ impl<O: Operation> Table<O> {
                 limit: MAX_SHAPES,
             });
         }
+        let width = self.operation.declared().shape.len();
         let mut seen = BTreeSet::new();
         for shape in self.shapes.keys() {
-            if !seen.insert(O::key(shape)) {
+            if !seen.insert(key(shape.get(..width).unwrap_or_default())) {
                 return Err(Error::KeyCollision {
                     file: self.file.clone(),
                     key: names.get(shape).cloned().unwrap_or_default(),
@@ -167,31 +174,5 @@ impl<O: Operation> Table<O> {
             }
         }
         Ok(())
-    }
-}
-
-/// The columns that a table of the operation must have.
-pub(crate) fn columns<O: Operation>() -> Vec<&'static str> {
-    let coordinates = O::KEY_COLUMNS.iter().chain(O::AXES).copied();
-    coordinates.chain(["latency_us"]).collect()
-}
-
-/// The shape, point and latency (microseconds) of a row.
-///
-/// # Errors
-/// A column that cannot be read.
-pub(crate) fn measurement<O: Operation>(row: &Row<'_>) -> Result<(O::Shape, [u32; 2], f64), Error> {
-    Ok((
-        O::shape(row)?,
-        point::<O>(row)?,
-        row.positive("latency_us")?,
-    ))
-}
-
-fn point<O: Operation>(row: &Row<'_>) -> Result<[u32; 2], Error> {
-    match O::AXES {
-        [first, second] => Ok([row.count(first)?, row.count(second)?]),
-        [only, ..] => Ok([row.count(only)?, 1]),
-        [] => Ok([1, 1]),
     }
 }

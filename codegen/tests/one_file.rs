@@ -42,7 +42,7 @@ fn one_file(gemm: &str) -> String {
 fn it_is_the_set_of_the_folder() {
     let csv = format!("{GEMM}{ROWS}");
     let folder = Fixture::gemm(ROWS).read().unwrap();
-    let expected = format!("{:?}", folder.stored());
+    let expected = format!("{:?}", folder.stored(|_| true));
     let plain = one_file(&csv);
     for contents in [
         plain.clone(),
@@ -54,7 +54,11 @@ fn it_is_the_set_of_the_folder() {
     ] {
         let (_folder, path) = file(&contents);
         let set = read_set(&path, GPUS).unwrap();
-        assert_eq!(format!("{:?}", set.stored()), expected, "{contents}");
+        assert_eq!(
+            format!("{:?}", set.stored(|_| true)),
+            expected,
+            "{contents}"
+        );
     }
 }
 
@@ -163,7 +167,7 @@ fn no_file_makes_reading_panic() {
         std::fs::write(&path, &text).unwrap();
         match read_set(&path, GPUS) {
             Ok(set) => {
-                set.stored();
+                set.stored(|_| true);
                 read += 1;
             }
             Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),

@@ -75,7 +75,7 @@ impl Findings {
             self.misfit(operation, &misfit, rows, about);
         }
         if let Some(ragged) = ragged::ragged(rows) {
-            let axes = kernel::axes(operation);
+            let axes = operation.declared().axes;
             let coordinates: Vec<String> = axes
                 .iter()
                 .zip(ragged.smallest)

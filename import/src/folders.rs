@@ -24,7 +24,7 @@ pub(crate) fn foreign(
     for path in paths {
         groups.entry(group(layout, path)).or_default().push(path);
     }
-    let gpu = answers.gpu.as_ref().map(|gpu| gpu.gpu().name);
+    let gpu = answers.gpu.as_ref().map(|gpu| gpu.gpu().name.as_str());
     let mut asked = Vec::new();
     let mut foreign = BTreeMap::new();
     for (group, paths) in groups {
@@ -123,11 +123,10 @@ mod tests {
     use crate::defects::made_up::GPU;
 
     fn answers(gpu: &'static str, folders: &[&str]) -> Answers {
+        let mut named = GPU.clone();
+        named.name = gpu.into();
         Answers {
-            gpu: Some(MeasuredGpu::Known(rooflut_roofline::Gpu {
-                name: gpu,
-                ..GPU
-            })),
+            gpu: Some(MeasuredGpu::Known(named)),
             folders: folders.iter().map(|&folder| folder.to_owned()).collect(),
             ..Answers::default()
         }

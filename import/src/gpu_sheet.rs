@@ -48,18 +48,16 @@ mod tests {
     #[test]
     fn a_sheet_is_in_units_of_data_sheets() {
         let sheet = GpuSheet::parse("gpu.toml", SHEET).unwrap();
-        let expected = Gpu {
-            name: "mine",
-            description: "d",
-            bf16_flops_per_s: 1e14,
-            fp8_flops_per_s: None,
-            fp4_flops_per_s: None,
-            mem_bytes: 1000,
-            mem_bw_bytes_per_s: 2e9,
-            l2_bytes: 3,
-            sms: 4,
-            link_bytes_per_s: 5e9,
-        };
+        let expected = Gpu::builder("mine")
+            .description("d")
+            .bf16_flops_per_s(1e14)
+            .mem_bytes(1000)
+            .mem_bw_bytes_per_s(2e9)
+            .l2_bytes(3)
+            .sms(4)
+            .link_bytes_per_s(5e9)
+            .build()
+            .unwrap();
         assert_eq!(*sheet.gpu(), expected);
         assert!(!sheet.toml().contains("fp8"));
     }

@@ -57,7 +57,7 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
         not_imported,
         asked,
     } = sort(source, answers)?;
-    let names: Vec<&str> = known.iter().map(|gpu| gpu.name).collect();
+    let names: Vec<&str> = known.iter().map(|gpu| &*gpu.name).collect();
     let sources: Vec<&SourceTable> = tables.iter().map(|(table, ..)| *table).collect();
     let complete = match asked::complete(layout, &sources, answers, &names) {
         Ok(complete) if asked.is_empty() => complete,
@@ -115,7 +115,7 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     let report = Report {
         layout: layout.name(),
         set: complete.name.to_owned(),
-        gpu: gpu.name.to_owned(),
+        gpu: gpu.name.to_string(),
         tables: counts(&files, &read),
         findings: findings.into_list(),
         files: files_read(&files, &read),

@@ -32,9 +32,9 @@ pub(crate) fn check_devices<'r>(
 ) -> Result<(), Error> {
     let devices = values(files, rows, &["device"]);
     let is_meant = |device: &String| match measured {
-        MeasuredGpu::Known(gpu) => gpu_of(device) == Some(gpu.name),
+        MeasuredGpu::Known(gpu) => gpu_of(device) == Some(&*gpu.name),
         MeasuredGpu::Own(sheet) => {
-            let name = sheet.gpu().name;
+            let name = &*sheet.gpu().name;
             gpu_of(device) == Some(name) || sheet_name(device) == name
         }
     };
@@ -54,7 +54,7 @@ pub(crate) fn check_devices<'r>(
         (device, way_out)
     });
     Err(Error::Device {
-        gpu: measured.gpu().name.to_owned(),
+        gpu: measured.gpu().name.to_string(),
         devices: described.collect(),
         meant,
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use rooflut_codegen::{FILES, MeasuredKernel, OperationKind};
+use rooflut_codegen::OperationKind;
 use rooflut_roofline::Gpu;
 use toml::Value;
 
@@ -23,10 +23,7 @@ pub struct SetFile {
 
 /// The name of an operation's file.
 pub(crate) fn file_name(operation: OperationKind) -> &'static str {
-    // The files of a set are its header and those of the operations, in their order.
-    let files = FILES.iter().skip(1).zip(OperationKind::ALL);
-    let mut of = files.filter(|(_, kind)| *kind == operation);
-    of.next().map_or("", |(name, _)| name)
+    operation.declared().file
 }
 
 /// The files of a set with these rows.
@@ -61,7 +58,7 @@ fn set_toml(
     };
     key("name", complete.name);
     if let MeasuredGpu::Known(gpu) = complete.gpu {
-        key("gpu", gpu.name);
+        key("gpu", &gpu.name);
     }
     key("engine", engine);
     key("timing", complete.timing);
@@ -94,10 +91,8 @@ fn unexplained_us(rows: &[Reading], gpu: &Gpu) -> Option<f64> {
     let smallest = rows
         .iter()
         .min_by(|a, b| a.latency_us.total_cmp(&b.latency_us))?;
-    let rates = gpu.rates(kernel::dtype(&smallest.kernel));
-    let bound_us = rates.map_or(0.0, |rates| {
-        kernel::work(&smallest.kernel).bound_s(&rates) * 1e6
-    });
+    let rates = gpu.rates(smallest.kernel.dtype());
+    let bound_us = rates.map_or(0.0, |rates| smallest.kernel.work().bound_s(&rates) * 1e6);
     let rounded = ((smallest.latency_us - bound_us) * 1e3).round() / 1e3;
     Some(if rounded > 0.0 {
         rounded
@@ -109,25 +104,20 @@ fn unexplained_us(rows: &[Reading], gpu: &Gpu) -> Option<f64> {
 fn csv(operation: OperationKind, rows: &[Reading]) -> String {
     let mut rows: Vec<&Reading> = rows.iter().collect();
     rows.sort_by_key(|row| row.kernel);
-    let sharded = |row: &&Reading| matches!(row.kernel, MeasuredKernel::Prefill { shape, .. } if shape.tp > 1);
-    let prefill_tp = rows.iter().any(sharded);
-    let mut columns = operation.columns();
-    if prefill_tp {
-        // Beside the other columns of the shape.
-        columns.insert(
-            columns
-                .iter()
-                .position(|name| *name == "batch")
-                .unwrap_or(0),
-            "tp",
-        );
+    let with_optional = rows.iter().any(|row| kernel::needs_optional(&row.kernel));
+    let declared = operation.declared();
+    let shape = declared.shape.iter();
+    let shape = shape.filter(|column| with_optional || column.is_required());
+    let mut text = String::new();
+    for column in shape.map(|column| &column.name).chain(declared.axes) {
+        text.push_str(column);
+        text.push(',');
     }
-    let mut text = columns.join(",");
-    text.push('\n');
+    text.push_str("latency_us\n");
     for row in rows {
         match &row.exact {
-            Some(exact) => kernel::write_row(&mut text, &row.kernel, exact, prefill_tp),
-            None => kernel::write_row(&mut text, &row.kernel, &row.latency_us, prefill_tp),
+            Some(exact) => kernel::write_row(&mut text, &row.kernel, exact, with_optional),
+            None => kernel::write_row(&mut text, &row.kernel, &row.latency_us, with_optional),
         }
     }
     text
@@ -135,6 +125,9 @@ fn csv(operation: OperationKind, rows: &[Reading]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rooflut_codegen::{FILES, MeasuredKernel};
+    use rooflut_roofline::AttentionShape;
+
     use super::*;
     use crate::defects::made_up::{GPU, decode, files as readings, gemm};
 
@@ -166,16 +159,10 @@ mod tests {
     #[test]
     fn prefill_has_a_tp_only_where_it_needs_one() {
         let prefill = |tp: u32| {
-            let MeasuredKernel::Decode { shape, .. } = decode(8, 1, 1) else {
-                panic!("decode")
-            };
-            let shape = rooflut_roofline::AttentionShape { tp, ..shape };
+            let shape: AttentionShape = decode(8, 1, 1).shape();
+            let shape = AttentionShape { tp, ..shape };
             (
-                MeasuredKernel::Prefill {
-                    shape,
-                    batch: 2,
-                    seq_len: 16,
-                },
+                MeasuredKernel::new(OperationKind::Prefill, shape, [2, 16]),
                 1.5,
             )
         };

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use rooflut_codegen::read_set;
 use rooflut_import::{Answers, Error, FloorRows, Import, Layout};
-use rooflut_roofline::{Dtype, Gpu};
+use rooflut_roofline::Dtype;
 use support::{H100, answers, data, imported, written};
 
 const GEMM: &str = "bench_data/gemm/h100/data.csv";
@@ -50,7 +50,7 @@ fn blocks_that_were_appended_with_their_header_are_told_apart() {
     let block = "m,k,n,latency_us\n8,4096,4096,12.5\n16,4096,4096,12.75\n";
     let other = "m,k,n,latency_us\n8,4096,4096,13.5\n16,4096,4096,12.75\n";
     let text = [block, other, block].concat();
-    let import = import(GEMM, &text, &answers(H100)).unwrap();
+    let import = import(GEMM, &text, &answers(&H100)).unwrap();
     assert_eq!(
         written(&import).values().copied().collect::<Vec<_>>(),
         [12.5, 12.75]
@@ -69,7 +69,7 @@ fn blocks_that_were_appended_with_their_header_are_told_apart() {
 fn cells_that_are_no_numbers_are_left_out_with_their_lines() {
     let text =
         "m,k,n,latency_us\n8,4096,4096,12.5\n16,4096,4096,-\n32,4096,0,13\n64,4096,4096\n,,,\n";
-    let import = import(GEMM, text, &answers(H100)).unwrap();
+    let import = import(GEMM, text, &answers(&H100)).unwrap();
     assert_eq!(written(&import).len(), 1);
     let report = import.report.to_string();
     for line in [
@@ -87,13 +87,13 @@ fn cells_that_are_no_numbers_are_left_out_with_their_lines() {
 fn a_column_that_tells_two_latencies_apart_is_asked_about_and_a_measurement_is_not() {
     let text = "m,k,n,latency_us,kernel,tflops\n\
         8,4096,4096,12.5,a,21.5\n8,4096,4096,13.5,b,19.9\n16,4096,4096,13,a,41.3\n";
-    let error = import(GEMM, text, &answers(H100)).unwrap_err();
+    let error = import(GEMM, text, &answers(&H100)).unwrap_err();
     let Error::Ambiguous { columns, .. } = error else {
         panic!("{error}")
     };
     assert_eq!(columns.into_keys().collect::<Vec<_>>(), ["kernel"]);
     let repeated = text.replace(",b,", ",a,");
-    let import = import(GEMM, &repeated, &answers(H100)).unwrap();
+    let import = import(GEMM, &repeated, &answers(&H100)).unwrap();
     assert!(finding(&import, "repeated").contains("8.0 % apart"));
 }
 
@@ -106,7 +106,7 @@ fn a_file_without_anything_is_told() {
         ),
         (DECODE.to_owned(), String::new()),
     ];
-    let import = imported(Layout::InferSim, &files, &answers(H100)).unwrap();
+    let import = imported(Layout::InferSim, &files, &answers(&H100)).unwrap();
     assert_eq!(import.report.not_imported[0].why, "an empty file");
 }
 
@@ -114,12 +114,12 @@ fn a_file_without_anything_is_told() {
 fn rows_at_the_floor_of_eager_launches_stay_unless_they_are_not_wanted() {
     let text =
         "batch_size,kv_len,latency_us\n1,512,22.5\n1,4096,22.9\n1,8192,23.1\n1,131072,190.5\n";
-    let kept = import(DECODE, text, &answers(H100)).unwrap();
+    let kept = import(DECODE, text, &answers(&H100)).unwrap();
     assert!(finding(&kept, "eager floor").starts_with("3 of 4 rows take 22.5 to 23.1 us"));
     assert_eq!(written(&kept).len(), 4);
     let answers = Answers {
         floor: FloorRows::Drop,
-        ..answers(H100)
+        ..answers(&H100)
     };
     let dropped = import(DECODE, text, &answers).unwrap();
     assert_eq!(written(&dropped).len(), 1);
@@ -139,19 +139,19 @@ fn the_peak_that_an_mfu_belongs_to_is_found() {
         }
         text
     };
-    let fits = import(GEMM, &table(989.5e12), &answers(H100)).unwrap();
+    let fits = import(GEMM, &table(989.5e12), &answers(&H100)).unwrap();
     assert!(
         fits.report.findings.is_empty(),
         "{:?}",
         fits.report.findings
     );
-    let fp8 = import(GEMM, &table(1979e12), &answers(H100)).unwrap();
+    let fp8 = import(GEMM, &table(1979e12), &answers(&H100)).unwrap();
     assert!(finding(&fp8, "peak").contains("nearly all fit that of h100 fp8"));
-    let other = import(GEMM, &table(148e12), &answers(H100)).unwrap();
+    let other = import(GEMM, &table(148e12), &answers(&H100)).unwrap();
     assert!(finding(&other, "peak").contains("they imply 148.0 TFLOP/s"));
     let stated = Answers {
         mfu_peak_flops_per_s: Some(148e12),
-        ..answers(H100)
+        ..answers(&H100)
     };
     let stated = import(GEMM, &table(148e12), &stated).unwrap();
     assert!(
@@ -163,15 +163,13 @@ fn the_peak_that_an_mfu_belongs_to_is_found() {
 
 #[test]
 fn a_format_that_the_gpu_cannot_do_is_left_out_by_name() {
-    let a100 = Gpu {
-        name: "a100",
-        fp8_flops_per_s: None,
-        ..H100
-    };
+    let mut a100 = H100.clone();
+    a100.name = "a100".into();
+    a100.fp8_flops_per_s = None;
     let text = "dtype,m,k,n,latency_us\nbf16,8,4096,4096,25\nfp8,8,4096,4096,25\n";
     let answers = Answers {
         folders: vec!["h100".to_owned()],
-        ..answers(a100)
+        ..answers(&a100)
     };
     let import = import(GEMM, text, &answers).unwrap();
     assert_eq!(
@@ -190,7 +188,7 @@ fn more_points_than_a_set_can_hold_are_thinned_out_to_just_as_many() {
     };
     let answers = Answers {
         dtype: Some(Dtype::Fp8),
-        ..answers(H100)
+        ..answers(&H100)
     };
     for points in [32, 33, 200] {
         let import = import(GEMM, &table(points), &answers).unwrap();

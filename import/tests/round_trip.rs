@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_import::{Answers, Layout};
-use rooflut_roofline::{AllReduceShape, Dtype};
+use rooflut_roofline::{AllReduceShape, Dtype, GemmShape};
 use support::generate::{
     ALL_REDUCE, MLP, dtype, latencies, other_shape, points, rows, shape, vidur_row,
 };
@@ -27,7 +27,7 @@ fn the_projects_sets_survive_aiconfigurators_layout() {
     for name in ["a100", "b200", "h100", "h200", "l40s"] {
         let rows = set(name);
         assert!(rows.len() > 1000);
-        let import = imported(Layout::AiConfigurator, &perf(&rows), &answers(FASTEST)).unwrap();
+        let import = imported(Layout::AiConfigurator, &perf(&rows), &answers(&FASTEST)).unwrap();
         assert_eq!(written(&import), rows, "{name}");
         let defects: Vec<&str> = import
             .report
@@ -48,7 +48,7 @@ fn infersims_figures_survive_the_layout_that_they_came_in() {
     let rows = set("h100-infersim");
     let answers = Answers {
         gemm_dtype: Some(Dtype::Fp8Block),
-        ..answers(H100)
+        ..answers(&H100)
     };
     let import = imported(Layout::Blis, &bench_data(&rows), &answers).unwrap();
     assert_eq!(written(&import), rows);
@@ -63,9 +63,9 @@ fn infersims_figures_survive_the_layout_that_they_came_in() {
 
     let whole: Rows = rows
         .into_iter()
-        .filter(
-            |(kernel, _)| !matches!(kernel, MeasuredKernel::Decode { shape, .. } if shape.tp > 1),
-        )
+        .filter(|(kernel, _)| {
+            kernel.operation() != OperationKind::Decode || kernel.code("tp") == Some(1)
+        })
         .collect();
     let import = imported(Layout::InferSim, &bench_data(&whole), &answers).unwrap();
     assert_eq!(written(&import), whole);
@@ -78,7 +78,7 @@ proptest! {
     fn any_rows_survive_aiconfigurators_layout(
         rows in rows(prop_oneof![shape(vec![1]), other_shape()]),
     ) {
-        let import = imported(Layout::AiConfigurator, &perf(&rows), &answers(FASTEST)).unwrap();
+        let import = imported(Layout::AiConfigurator, &perf(&rows), &answers(&FASTEST)).unwrap();
         prop_assert_eq!(written(&import), rows);
     }
 
@@ -89,13 +89,14 @@ proptest! {
     ) {
         // GEMMs are of one format, which the files do not say.
         let one_format = |(mut kernel, us): (MeasuredKernel, f64)| {
-            if let MeasuredKernel::Gemm { shape, .. } = &mut kernel {
-                shape.dtype = gemm_dtype;
+            if kernel.operation() == OperationKind::Gemm {
+                let shape = GemmShape { dtype: gemm_dtype, ..kernel.shape() };
+                kernel = MeasuredKernel::new(OperationKind::Gemm, shape, kernel.point());
             }
             (kernel, us)
         };
         let rows: Rows = rows.into_iter().map(one_format).collect();
-        let answers = Answers { gemm_dtype: Some(gemm_dtype), ..answers(FASTEST) };
+        let answers = Answers { gemm_dtype: Some(gemm_dtype), ..answers(&FASTEST) };
         let import = imported(Layout::Blis, &bench_data(&rows), &answers).unwrap();
         prop_assert_eq!(written(&import), rows);
     }
@@ -126,13 +127,13 @@ proptest! {
         for (bytes, us) in sizes.iter().zip(&reduce) {
             network.push_str(&format!("{},0,4,{bytes},all_reduce,4\n", in_ms(*us)));
             let shape = AllReduceShape { ranks: 4 };
-            expected.insert(MeasuredKernel::AllReduce { shape, bytes: *bytes }, *us);
+            expected.insert(MeasuredKernel::new(OperationKind::AllReduce, shape, [*bytes, 1]), *us);
         }
         let files = [
             ("compute/h100/org/model/mlp.csv".to_owned(), mlp),
             ("network/h100_dgx/all_reduce.csv".to_owned(), network),
         ];
-        let import = imported(Layout::Vidur, &files, &answers(FASTEST)).unwrap();
+        let import = imported(Layout::Vidur, &files, &answers(&FASTEST)).unwrap();
         // A first layer of random times may look like a warm-up; then it is told, not lost.
         let told = &import.report.left_out;
         prop_assert!(told.iter().all(|rows| rows.reason.contains("warm-up")), "{:?}", told);
@@ -152,7 +153,7 @@ proptest! {
         }
         let files = [("gemm/h100/data.csv".to_owned(), text)];
         // `imported` adds up what was read, written and left out.
-        let import = imported(Layout::InferSim, &files, &answers(FASTEST)).unwrap();
+        let import = imported(Layout::InferSim, &files, &answers(&FASTEST)).unwrap();
         let lines = files[0].1.lines().filter(|line| !line.is_empty()).count() - 1;
         prop_assert_eq!(import.report.read(), lines);
     }

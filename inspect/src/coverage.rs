@@ -8,7 +8,7 @@ use rooflut::table::{Class, Strictness, TableSet};
 pub const TENSOR_PARALLEL: [u32; 4] = [1, 2, 4, 8];
 
 /// What a set answers for a model on so many GPUs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Coverage {
     /// The model.
     pub model: &'static CatalogEntry,
@@ -19,7 +19,7 @@ pub struct Coverage {
 }
 
 /// What a set answers for a model.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Cover {
     /// A time for each kernel.
     Answers {
@@ -36,7 +36,7 @@ pub enum Cover {
 
 /// What the set answers for each model of the catalogue with its own weights and 16-bit KV entries, on
 /// 1 to 8 GPUs. Whether the weights fit into memory is not looked at.
-pub fn coverage(set: &'static TableSet) -> Vec<Coverage> {
+pub fn coverage(set: &TableSet) -> Vec<Coverage> {
     let pairs = CATALOG
         .iter()
         .flat_map(|model| TENSOR_PARALLEL.map(|tp| (model, tp)));
@@ -48,7 +48,7 @@ pub fn coverage(set: &'static TableSet) -> Vec<Coverage> {
     covered.collect()
 }
 
-fn cover(set: &'static TableSet, model: &CatalogEntry, tp: u32) -> Cover {
+fn cover(set: &TableSet, model: &CatalogEntry, tp: u32) -> Cover {
     let mut part = None;
     for class in Class::ALL {
         let options = StepOptions::default().with_strictness(Strictness::at_worst(class));

@@ -74,7 +74,8 @@ pub fn dips(family: &Family, outliers: &[Outlier], most: f64) -> Vec<Dips> {
         Dips {
             axis: family
                 .operation
-                .axes()
+                .declared()
+                .axes
                 .get(axis)
                 .copied()
                 .unwrap_or_default(),

@@ -1,10 +1,9 @@
 //! How well rows that are left out are predicted.
 
-use rooflut::hardware::AttentionShape;
+use rooflut::hardware::{AttentionShape, OperationKind};
 use rooflut::op::Policy;
 use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::TableSet;
-use rooflut_codegen::{MeasuredKernel, OperationKind};
 
 use crate::family::Family;
 
@@ -23,22 +22,19 @@ pub struct Errors {
 ///
 /// The code that answers queries predicts each interior row without its row and column of the table
 /// ([`rooflut::op::leave_one_out`]); in ragged grids one measured corner is enough.
-pub fn errors(set: &'static TableSet, family: &Family) -> Option<Errors> {
+pub fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
     let kernel = family.rows.first()?.kernel;
     let dtype = kernel.dtype();
     let policy = Policy::Efficiency;
-    let same = |shape: &AttentionShape| match kernel {
-        MeasuredKernel::Prefill { shape: own, .. } | MeasuredKernel::Decode { shape: own, .. } => {
-            (own.dtype, own.kv_dtype) == (shape.dtype, shape.kv_dtype)
-        }
-        _ => false,
-    };
+    let own = kernel.shape::<AttentionShape>();
+    let same = |shape: &AttentionShape| (own.dtype, own.kv_dtype) == (shape.dtype, shape.kv_dtype);
     let left_out = match family.operation {
         OperationKind::Gemm => leave_one_out::gemm(set, dtype, policy),
         OperationKind::Prefill => leave_one_out::prefill_of(set, policy, same),
         OperationKind::Decode => leave_one_out::decode_of(set, policy, same),
         OperationKind::AllReduce => leave_one_out::allreduce(set),
         OperationKind::Moe => leave_one_out::moe_of(set, |shape| shape.dtype == dtype),
+        _ => return None,
     };
     let all = [left_out.full, left_out.ragged].concat();
     Some(Errors {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rooflut::hardware::{AttentionShape, Dtype};
-use rooflut::table::{Entry, Grid, TableSet};
-use rooflut_codegen::{MeasuredKernel, OperationKind, TableRows};
+use rooflut::hardware::operation::Codes;
+use rooflut::hardware::{Dtype, MeasuredKernel, OperationKind};
+use rooflut::table::{Curve, Entry, Grid, LoadedTable, TableSet};
 
 use crate::line::Line;
 use crate::row::{Place, Row};
@@ -12,7 +12,7 @@ use crate::row::{Place, Row};
 /// A set with its rows beside their neighbours.
 pub struct Inspection {
     /// The set.
-    pub set: &'static TableSet,
+    pub set: TableSet,
     /// By operation, then by formats.
     pub families: Vec<Family>,
 }
@@ -29,7 +29,7 @@ pub struct Family {
 
 impl Inspection {
     /// A set that was compiled in: its rows have no places.
-    pub fn of(set: &'static TableSet) -> Inspection {
+    pub fn of(set: &TableSet) -> Inspection {
         let rows = compiled(set)
             .into_iter()
             .filter_map(|(kernel, latency_us)| Row::new(set, kernel, written(latency_us), None));
@@ -37,9 +37,9 @@ impl Inspection {
     }
 
     /// A set that was read from `tables`.
-    pub fn of_files(set: &'static TableSet, tables: Vec<TableRows>) -> Inspection {
+    pub fn of_files(set: &TableSet, tables: Vec<LoadedTable>) -> Inspection {
         let rows = tables.into_iter().flat_map(|table| {
-            let TableRows { file, rows, .. } = table;
+            let LoadedTable { file, rows, .. } = table;
             rows.into_iter().map(move |row| {
                 let place = Place {
                     file: file.clone(),
@@ -53,7 +53,7 @@ impl Inspection {
         Inspection::new(set, rows.collect())
     }
 
-    fn new(set: &'static TableSet, rows: Vec<Row>) -> Inspection {
+    fn new(set: &TableSet, rows: Vec<Row>) -> Inspection {
         let mut families = BTreeMap::<(OperationKind, [Dtype; 2]), Vec<Row>>::new();
         for row in rows {
             let key = (row.kernel.operation(), formats(&row.kernel));
@@ -69,7 +69,7 @@ impl Inspection {
             }
         });
         Inspection {
-            set,
+            set: set.clone(),
             families: families.collect(),
         }
     }
@@ -83,7 +83,7 @@ impl Inspection {
 impl Family {
     /// The rows that differ in one coordinate alone, for each axis and all there is of the rest.
     pub(crate) fn lines(&self) -> Vec<Line> {
-        let axes = 0..self.operation.axes().len();
+        let axes = 0..self.operation.declared().axes.len();
         axes.flat_map(|axis| Line::along(axis, &self.rows))
             .collect()
     }
@@ -103,12 +103,9 @@ pub fn family_name(kernel: &MeasuredKernel) -> String {
 
 /// The format of the math and that of KV entries, which is the same where there are none.
 fn formats(kernel: &MeasuredKernel) -> [Dtype; 2] {
-    match kernel {
-        MeasuredKernel::Prefill { shape, .. } | MeasuredKernel::Decode { shape, .. } => {
-            [shape.dtype, shape.kv_dtype]
-        }
-        other => [other.dtype(); 2],
-    }
+    let kv_dtype = kernel.code("kv_dtype");
+    let kv_dtype = kv_dtype.and_then(|code| Dtype::ALL.get(code as usize).copied());
+    [kernel.dtype(), kv_dtype.unwrap_or(kernel.dtype())]
 }
 
 /// The number of few digits that was rounded to `stored`.
@@ -119,53 +116,31 @@ fn written(stored: f32) -> f64 {
 /// The rows of a set, with latencies in microseconds.
 fn compiled(set: &TableSet) -> Vec<(MeasuredKernel, f32)> {
     let mut rows = Vec::new();
-    for Entry { shape, points } in set.gemm.iter().flat_map(|table| table.entries) {
-        let points = points.axis().values().iter().zip(points.latency_us());
-        rows.extend(points.map(|(&m, &us)| (MeasuredKernel::Gemm { shape: *shape, m }, us)));
-    }
-    for Entry { shape, points } in set.prefill.iter().flat_map(|table| table.entries) {
-        rows.extend(cells(shape, points, |shape, batch, seq_len| {
-            MeasuredKernel::Prefill {
-                shape,
-                batch,
-                seq_len,
+    for table in set.tables() {
+        let operation = table.operation();
+        let kernel = |shape: Codes, point| MeasuredKernel::new(operation, shape, point);
+        if operation.declared().axes.len() == 1 {
+            for Entry { shape, points, .. } in table.typed::<Codes, Curve<'_>>().entries() {
+                let points = points.axis().values().iter().zip(points.latency_us());
+                rows.extend(points.map(|(&x, &us)| (kernel(shape, [x, 1]), us)));
             }
-        }));
-    }
-    for Entry { shape, points } in set.decode.iter().flat_map(|table| table.entries) {
-        rows.extend(cells(shape, points, |shape, batch, kv_len| {
-            MeasuredKernel::Decode {
-                shape,
-                batch,
-                kv_len,
+        } else {
+            for Entry { shape, points, .. } in table.typed::<Codes, Grid<'_>>().entries() {
+                let cells = cells(points).map(|(point, us)| (kernel(shape, point), us));
+                rows.extend(cells);
             }
-        }));
-    }
-    for Entry { shape, points } in set.allreduce.iter().flat_map(|table| table.entries) {
-        let points = points.axis().values().iter().zip(points.latency_us());
-        let shape = *shape;
-        rows.extend(points.map(|(&bytes, &us)| (MeasuredKernel::AllReduce { shape, bytes }, us)));
-    }
-    for Entry { shape, points } in set.moe.iter().flat_map(|table| table.entries) {
-        let points = points.axis().values().iter().zip(points.latency_us());
-        let shape = *shape;
-        rows.extend(points.map(|(&tokens, &us)| (MeasuredKernel::Moe { shape, tokens }, us)));
+        }
     }
     rows
 }
 
-fn cells(
-    shape: &AttentionShape,
-    grid: &Grid<'_>,
-    kernel: impl Fn(AttentionShape, u32, u32) -> MeasuredKernel,
-) -> Vec<(MeasuredKernel, f32)> {
-    let mut cells = Vec::new();
-    for (row, &batch) in grid.batch().values().iter().enumerate() {
-        for (column, &length) in grid.length().values().iter().enumerate() {
-            if let Some(us) = grid.latency_us(row, column) {
-                cells.push((kernel(*shape, batch, length), us));
-            }
-        }
-    }
-    cells
+/// The measured points of a grid.
+fn cells(grid: Grid<'_>) -> impl Iterator<Item = ([u32; 2], f32)> {
+    let batches = grid.batch().values().iter().enumerate();
+    batches.flat_map(move |(row, &batch)| {
+        let lengths = grid.length().values().iter().enumerate();
+        lengths.filter_map(move |(column, &length)| {
+            Some(([batch, length], grid.latency_us(row, column)?))
+        })
+    })
 }

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, Gpu, MoeShape, Work};
+use rooflut::hardware::operation::{Codes, ColumnKind};
+use rooflut::hardware::{
+    AllReduceShape, AttentionShape, GemmShape, MeasuredKernel, MoeShape, OperationKind, Reference,
+    Work,
+};
 use rooflut::table::TableSet;
-use rooflut_codegen::{MeasuredKernel, OperationKind};
-use rooflut_roofline::Reference;
 
 /// Where a row stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,26 +26,17 @@ impl fmt::Display for Place {
 
 /// The static part of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shape {
-    /// The weights.
-    Gemm(GemmShape),
-    /// Formats and heads.
-    Attention(AttentionShape),
-    /// The GPUs.
-    AllReduce(AllReduceShape),
-    /// The experts.
-    Moe(MoeShape),
+pub struct Shape {
+    operation: OperationKind,
+    codes: Codes,
 }
 
 impl Shape {
-    pub(crate) fn of(kernel: &MeasuredKernel) -> Shape {
-        match *kernel {
-            MeasuredKernel::Gemm { shape, .. } => Shape::Gemm(shape),
-            MeasuredKernel::Prefill { shape, .. } | MeasuredKernel::Decode { shape, .. } => {
-                Shape::Attention(shape)
-            }
-            MeasuredKernel::AllReduce { shape, .. } => Shape::AllReduce(shape),
-            MeasuredKernel::Moe { shape, .. } => Shape::Moe(shape),
+    /// That of a kernel.
+    pub fn of(kernel: &MeasuredKernel) -> Shape {
+        Shape {
+            operation: kernel.operation(),
+            codes: kernel.shape(),
         }
     }
 }
@@ -51,24 +44,29 @@ impl Shape {
 /// Without formats, which a family has in common.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Shape::Gemm(shape) => write!(f, "k {}, n {}", shape.k, shape.n),
-            Shape::Attention(shape) => {
+        match self.operation {
+            OperationKind::Gemm => {
+                let shape = GemmShape::from(self.codes);
+                write!(f, "k {}, n {}", shape.k, shape.n)
+            }
+            OperationKind::Prefill | OperationKind::Decode => {
                 let AttentionShape {
                     q_heads,
                     kv_heads,
                     head_dim,
                     tp,
                     ..
-                } = shape;
+                } = AttentionShape::from(self.codes);
                 write!(f, "{q_heads}/{kv_heads} heads of {head_dim}")?;
                 match tp {
                     1 => Ok(()),
                     tp => write!(f, ", tp {tp}"),
                 }
             }
-            Shape::AllReduce(shape) => write!(f, "{} GPUs", shape.ranks),
-            Shape::Moe(shape) => {
+            OperationKind::AllReduce => {
+                write!(f, "{} GPUs", AllReduceShape::from(self.codes).ranks)
+            }
+            OperationKind::Moe => {
                 let MoeShape {
                     experts,
                     top_k,
@@ -76,11 +74,20 @@ impl fmt::Display for Shape {
                     intermediate,
                     tp,
                     ..
-                } = shape;
+                } = MoeShape::from(self.codes);
                 write!(
                     f,
                     "{top_k} of {experts} x {hidden} x {intermediate}, tp {tp}"
                 )
+            }
+            other => {
+                let columns = other.declared().shape.iter().zip(self.codes);
+                let counts = columns.filter(|(column, _)| column.kind != ColumnKind::Dtype);
+                for (place, (column, number)) in counts.enumerate() {
+                    let separator = if place == 0 { "" } else { ", " };
+                    write!(f, "{separator}{} {number}", column.name)?;
+                }
+                Ok(())
             }
         }
     }
@@ -134,14 +141,8 @@ impl Row {
 }
 
 fn reference(set: &TableSet, kernel: &MeasuredKernel) -> Option<Reference> {
-    let (t0_us, hot_read) = match kernel.operation() {
-        OperationKind::Gemm => set.gemm.as_ref().map(|t| (t.t0_us, t.hot_read)),
-        OperationKind::Prefill => set.prefill.as_ref().map(|t| (t.t0_us, t.hot_read)),
-        OperationKind::Decode => set.decode.as_ref().map(|t| (t.t0_us, t.hot_read)),
-        OperationKind::AllReduce => set.allreduce.as_ref().map(|t| (t.t0_us, t.hot_read)),
-        OperationKind::Moe => set.moe.as_ref().map(|t| (t.t0_us, t.hot_read)),
-    }?;
-    let gpu: &Gpu = &set.gpu;
+    let table = set.table(kernel.operation())?;
+    let (gpu, t0_us, hot_read) = (set.gpu(), table.t0_us(), table.hot_read());
     Some(Reference::new(
         gpu,
         gpu.rates(kernel.dtype())?,

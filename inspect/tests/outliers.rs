@@ -17,11 +17,12 @@ fn gemms(shapes: u32) -> Family {
             };
             let ripple = 1.0 + 0.01 * f64::from((shape * 7 + place as u32 * 3) % 5);
             let reference_us = 10.0 + f64::from(m);
+            let kernel = MeasuredKernel::new(OperationKind::Gemm, gemm, [m, 1]);
             Row {
-                kernel: MeasuredKernel::Gemm { shape: gemm, m },
+                kernel,
                 place: None,
                 latency_us: reference_us * 1.3 * ripple,
-                shape: Shape::Gemm(gemm),
+                shape: Shape::of(&kernel),
                 point: [m, 1],
                 reference_us,
                 work: Work::default(),
@@ -50,15 +51,12 @@ fn decodes() -> Family {
             let kv_len = 128 * length;
             let reference_us = 9.0 + f64::from(batch) * f64::from(length) / 4.0;
             let ripple = 1.0 + 0.01 * f64::from((batch + 3 * length) % 5);
+            let kernel = MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len]);
             Row {
-                kernel: MeasuredKernel::Decode {
-                    shape,
-                    batch,
-                    kv_len,
-                },
+                kernel,
                 place: None,
                 latency_us: reference_us * 1.2 * ripple,
-                shape: Shape::Attention(shape),
+                shape: Shape::of(&kernel),
                 point: [batch, kv_len],
                 reference_us,
                 work: Work::default(),

@@ -6,8 +6,8 @@ use support::{UserCrate, fixture};
 
 const MAIN: &str = r#"fn main() {
     let set = rooflut::tables!("data/my-set");
-    let gemm = set.gemm.as_ref().unwrap();
-    println!("{} {} {:?}", set.name, set.gpu.name, gemm.entries[0].points.latency_us());
+    let gemm = set.gemm().unwrap().entries().next().unwrap();
+    println!("{} {} {:?}", set.name(), set.gpu().name, gemm.points.latency_us());
 }
 "#;
 

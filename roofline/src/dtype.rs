@@ -52,14 +52,20 @@ impl Dtype {
         }
     }
 
-    /// A number for packed keys.
+    /// The place of the format in [`ALL`](Self::ALL), as stored shapes hold it.
     #[inline]
-    pub(crate) const fn code(self) -> u64 {
-        match self {
-            Dtype::Bf16 => 0,
-            Dtype::Fp8 => 1,
-            Dtype::Fp8Block => 2,
-            Dtype::Nvfp4 => 3,
+    pub const fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The format of that [`code`](Self::code); 16-bit for a number that is none.
+    #[inline]
+    pub(crate) const fn from_code(code: u32) -> Dtype {
+        match code {
+            1 => Dtype::Fp8,
+            2 => Dtype::Fp8Block,
+            3 => Dtype::Nvfp4,
+            _ => Dtype::Bf16,
         }
     }
 }

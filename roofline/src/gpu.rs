@@ -1,17 +1,20 @@
 //! What a GPU can do: the data sheet.
 
-use crate::Dtype;
+use core::fmt;
+
+use crate::{Dtype, Text};
 
 /// One GPU's data sheet: dense peaks, memory, caches, link.
 ///
 /// All rates are peaks per GPU, without sparsity. The built-in ones come from
-/// `bench_data/gpus.toml`, where each has its source.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// `bench_data/gpus.toml`, where each has its source; [`Gpu::builder`] makes others.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Gpu {
     /// Short name in lower case, `h100`.
-    pub name: &'static str,
-    /// What is meant exactly: form factor, memory.
-    pub description: &'static str,
+    pub name: Text,
+    /// The exact product: form factor, memory.
+    pub description: Text,
     /// Peak of 16-bit matrix math, FLOP/s.
     pub bf16_flops_per_s: f64,
     /// Peak of 8-bit floating-point matrix math, FLOP/s; `None` where the GPU has none.
@@ -31,6 +34,71 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// Starts the data sheet of a GPU called `name`; every number but the peaks of [`fp8`] and [`fp4`] has
+    /// to be given.
+    ///
+    /// [`fp8`]: GpuBuilder::fp8_flops_per_s
+    /// [`fp4`]: GpuBuilder::fp4_flops_per_s
+    ///
+    /// ```
+    /// use rooflut_roofline::{Dtype, Gpu};
+    /// let toy = Gpu::builder("toy")
+    ///     .bf16_flops_per_s(1e15)
+    ///     .mem_bytes(80 << 30)
+    ///     .mem_bw_bytes_per_s(3e12)
+    ///     .l2_bytes(50_000_000)
+    ///     .sms(100)
+    ///     .link_bytes_per_s(450e9);
+    /// assert_eq!(toy.clone().build()?.peak_flops_per_s(Dtype::Fp8), None);
+    ///
+    /// let error = toy.mem_bw_bytes_per_s(-1.0).build().unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "GPU toy: mem_bw_bytes_per_s: expected a positive number, found -1; correct it"
+    /// );
+    /// # Ok::<(), rooflut_roofline::GpuError>(())
+    /// ```
+    pub fn builder(name: impl Into<Text>) -> GpuBuilder {
+        GpuBuilder {
+            gpu: Gpu {
+                name: name.into(),
+                description: Text::from_static(""),
+                bf16_flops_per_s: 0.0,
+                fp8_flops_per_s: None,
+                fp4_flops_per_s: None,
+                mem_bytes: 0,
+                mem_bw_bytes_per_s: 0.0,
+                l2_bytes: 0,
+                sms: 0,
+                link_bytes_per_s: 0.0,
+            },
+        }
+    }
+
+    /// A data sheet that the code generator has checked: the peaks of 16, 8 and 4 bits, the rates of
+    /// memory and link, the bytes of memory and second-level cache.
+    #[doc(hidden)]
+    pub const fn from_generated(
+        [name, description]: [&'static str; 2],
+        (bf16_flops_per_s, fp8_flops_per_s, fp4_flops_per_s): (f64, Option<f64>, Option<f64>),
+        [mem_bw_bytes_per_s, link_bytes_per_s]: [f64; 2],
+        [mem_bytes, l2_bytes]: [u64; 2],
+        sms: u32,
+    ) -> Gpu {
+        Gpu {
+            name: Text::from_static(name),
+            description: Text::from_static(description),
+            bf16_flops_per_s,
+            fp8_flops_per_s,
+            fp4_flops_per_s,
+            mem_bytes,
+            mem_bw_bytes_per_s,
+            l2_bytes,
+            sms,
+            link_bytes_per_s,
+        }
+    }
+
     /// Peak FLOP/s of matrix math on `dtype`, or `None` if this GPU cannot.
     pub const fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
         match dtype {
@@ -62,4 +130,156 @@ pub struct Rates {
     pub s_per_byte: f64,
     /// Seconds per byte over the link.
     pub s_per_link_byte: f64,
+}
+
+/// A [`Gpu`] in the making.
+#[derive(Debug, Clone)]
+#[must_use = "a data sheet is checked and made by `build`"]
+pub struct GpuBuilder {
+    gpu: Gpu,
+}
+
+impl GpuBuilder {
+    /// The exact product: form factor, memory. Empty by default.
+    pub fn description(mut self, description: impl Into<Text>) -> Self {
+        self.gpu.description = description.into();
+        self
+    }
+
+    /// Peak of 16-bit matrix math, FLOP/s.
+    pub fn bf16_flops_per_s(mut self, peak: f64) -> Self {
+        self.gpu.bf16_flops_per_s = peak;
+        self
+    }
+
+    /// Peak of 8-bit floating-point matrix math, FLOP/s. `None` by default.
+    pub fn fp8_flops_per_s(mut self, peak: impl Into<Option<f64>>) -> Self {
+        self.gpu.fp8_flops_per_s = peak.into();
+        self
+    }
+
+    /// Peak of 4-bit floating-point matrix math, FLOP/s. `None` by default.
+    pub fn fp4_flops_per_s(mut self, peak: impl Into<Option<f64>>) -> Self {
+        self.gpu.fp4_flops_per_s = peak.into();
+        self
+    }
+
+    /// Device memory, bytes.
+    pub fn mem_bytes(mut self, bytes: u64) -> Self {
+        self.gpu.mem_bytes = bytes;
+        self
+    }
+
+    /// Memory bandwidth, bytes/s.
+    pub fn mem_bw_bytes_per_s(mut self, rate: f64) -> Self {
+        self.gpu.mem_bw_bytes_per_s = rate;
+        self
+    }
+
+    /// Second-level cache, bytes.
+    pub fn l2_bytes(mut self, bytes: u64) -> Self {
+        self.gpu.l2_bytes = bytes;
+        self
+    }
+
+    /// Streaming multiprocessors.
+    pub fn sms(mut self, count: u32) -> Self {
+        self.gpu.sms = count;
+        self
+    }
+
+    /// Link to the other GPUs of the node, bytes/s in one direction.
+    pub fn link_bytes_per_s(mut self, rate: f64) -> Self {
+        self.gpu.link_bytes_per_s = rate;
+        self
+    }
+
+    /// The data sheet.
+    ///
+    /// # Errors
+    /// A number that was not given, or is not positive and finite.
+    pub fn build(self) -> Result<Gpu, GpuError> {
+        let gpu = &self.gpu;
+        let numbers = [
+            ("bf16_flops_per_s", Some(gpu.bf16_flops_per_s)),
+            ("fp8_flops_per_s", gpu.fp8_flops_per_s),
+            ("fp4_flops_per_s", gpu.fp4_flops_per_s),
+            ("mem_bytes", Some(gpu.mem_bytes as f64)),
+            ("mem_bw_bytes_per_s", Some(gpu.mem_bw_bytes_per_s)),
+            ("l2_bytes", Some(gpu.l2_bytes as f64)),
+            ("sms", Some(f64::from(gpu.sms))),
+            ("link_bytes_per_s", Some(gpu.link_bytes_per_s)),
+        ];
+        for (field, number) in numbers {
+            if let Some(found) = number.filter(|n| !(*n > 0.0 && n.is_finite())) {
+                return Err(GpuError {
+                    gpu: self.gpu.name.clone(),
+                    field,
+                    found,
+                });
+            }
+        }
+        Ok(self.gpu)
+    }
+}
+
+/// A number that no data sheet can have.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct GpuError {
+    /// Name of the GPU.
+    pub gpu: Text,
+    /// The field of [`Gpu`].
+    pub field: &'static str,
+    /// Its number; 0 where none was given.
+    pub found: f64,
+}
+
+impl fmt::Display for GpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let GpuError { gpu, field, found } = self;
+        write!(
+            f,
+            "GPU {gpu}: {field}: expected a positive number, found {found}; correct it"
+        )
+    }
+}
+
+impl core::error::Error for GpuError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn toy() -> GpuBuilder {
+        Gpu::builder("toy")
+            .bf16_flops_per_s(1e15)
+            .mem_bytes(1)
+            .mem_bw_bytes_per_s(3e12)
+            .l2_bytes(1)
+            .sms(1)
+            .link_bytes_per_s(1e11)
+    }
+
+    #[test]
+    fn each_number_has_to_be_positive_and_finite() {
+        assert!(toy().build().is_ok());
+        let refused = [
+            (Gpu::builder("toy"), "bf16_flops_per_s"),
+            (toy().bf16_flops_per_s(f64::NAN), "bf16_flops_per_s"),
+            (toy().fp8_flops_per_s(0.0), "fp8_flops_per_s"),
+            (toy().fp4_flops_per_s(-1.0), "fp4_flops_per_s"),
+            (toy().mem_bytes(0), "mem_bytes"),
+            (
+                toy().mem_bw_bytes_per_s(f64::INFINITY),
+                "mem_bw_bytes_per_s",
+            ),
+            (toy().l2_bytes(0), "l2_bytes"),
+            (toy().sms(0), "sms"),
+            (toy().link_bytes_per_s(0.0), "link_bytes_per_s"),
+        ];
+        for (gpu, field) in refused {
+            assert_eq!(gpu.build().map_err(|error| error.field), Err(field));
+        }
+    }
 }

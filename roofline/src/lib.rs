@@ -10,28 +10,30 @@
 //! formula is written once.
 #![no_std]
 
-mod allreduce;
-mod attention;
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod dtype;
-mod gemm;
 mod gpu;
 mod limits;
 pub mod math;
-mod moe;
 mod names;
+pub mod operation;
 mod reference;
+mod text;
 mod work;
 
-pub use allreduce::AllReduceShape;
-pub use attention::{AttentionShape, Prompts, RankAttention};
 pub use dtype::Dtype;
-pub use gemm::GemmShape;
-pub use gpu::{Gpu, Rates};
+pub use gpu::{Gpu, GpuBuilder, GpuError, Rates};
 pub use limits::{Excess, Limit};
-pub use moe::MoeShape;
 pub use names::UnknownName;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use names::deserialize_name;
+pub use operation::{
+    AllReduceShape, AttentionShape, GemmShape, MeasuredKernel, MoeShape, OperationKind, Prompts,
+    RankAttention,
+};
 pub use reference::Reference;
+pub use text::Text;
 pub use work::Work;

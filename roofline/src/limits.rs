@@ -33,11 +33,8 @@ impl Gpu {
     ///
     /// ```
     /// # use rooflut_roofline::{Dtype, Gpu, Limit, Work};
-    /// # let gpu = Gpu {
-    /// #     name: "made-up", description: "", bf16_flops_per_s: 1e15, fp8_flops_per_s: None,
-    /// #     fp4_flops_per_s: None, mem_bytes: 1, mem_bw_bytes_per_s: 3e12, l2_bytes: 50_000_000,
-    /// #     sms: 1, link_bytes_per_s: 1e11,
-    /// # };
+    /// # let gpu = Gpu::builder("made-up").bf16_flops_per_s(1e15).mem_bytes(1).mem_bw_bytes_per_s(3e12)
+    /// #     .l2_bytes(50_000_000).sms(1).link_bytes_per_s(1e11).build().unwrap();
     /// let work = Work { flops: 1e12, bytes: 3e9, link_bytes: 0.0 };
     /// assert_eq!(gpu.exceeded(Dtype::Bf16, &work, 1e-3), None);
     /// let excess = gpu.exceeded(Dtype::Bf16, &work, 0.9e-3).unwrap();
@@ -68,18 +65,13 @@ impl Gpu {
 mod tests {
     use super::*;
 
-    const GPU: Gpu = Gpu {
-        name: "made-up",
-        description: "",
-        bf16_flops_per_s: 1e15,
-        fp8_flops_per_s: None,
-        fp4_flops_per_s: None,
-        mem_bytes: 1,
-        mem_bw_bytes_per_s: 3e12,
-        l2_bytes: 50_000_000,
-        sms: 1,
-        link_bytes_per_s: 1e11,
-    };
+    const GPU: Gpu = Gpu::from_generated(
+        ["made-up", ""],
+        (1e15, None, None),
+        [3e12, 1e11],
+        [1, 50_000_000],
+        1,
+    );
 
     #[test]
     fn each_limit_is_found_and_a_cache_is_faster_than_the_memory() {

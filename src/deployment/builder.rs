@@ -16,7 +16,7 @@ use crate::table::{Strictness, TableSet};
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct DeploymentBuilder {
     pub(super) spec: ModelSpec,
-    pub(super) tables: &'static TableSet,
+    pub(super) tables: TableSet,
     pub(super) parallelism: Parallelism,
     pub(super) engine: EngineStack,
     pub(super) strictness: Strictness,
@@ -34,10 +34,10 @@ pub struct DeploymentBuilder {
 
 impl DeploymentBuilder {
     /// `spec` on one GPU of `tables`, served by vLLM 0.15.1.
-    pub(super) fn new(spec: ModelSpec, tables: &'static TableSet) -> DeploymentBuilder {
+    pub(super) fn new(spec: ModelSpec, tables: &TableSet) -> DeploymentBuilder {
         DeploymentBuilder {
             spec,
-            tables,
+            tables: tables.clone(),
             parallelism: Parallelism::SINGLE,
             engine: stacks::VLLM_0_15_1,
             strictness: Strictness::ANY,

@@ -35,7 +35,7 @@ pub struct Deployment {
 
 impl Deployment {
     /// `spec` on the GPUs of `tables`, to be described further.
-    pub fn builder(spec: ModelSpec, tables: &'static TableSet) -> DeploymentBuilder {
+    pub fn builder(spec: ModelSpec, tables: &TableSet) -> DeploymentBuilder {
         DeploymentBuilder::new(spec, tables)
     }
 
@@ -68,8 +68,8 @@ impl Deployment {
     }
 
     /// The tables of its GPU.
-    pub fn tables(&self) -> &'static TableSet {
-        self.given.tables
+    pub fn tables(&self) -> &TableSet {
+        &self.given.tables
     }
 
     /// How the model is divided over GPUs.
@@ -126,7 +126,7 @@ impl Deployment {
             tables,
             ..
         } = &self.given;
-        let plan = MemoryPlan::try_new(spec, &tables.gpu, tp, *memory)?;
+        let plan = MemoryPlan::try_new(spec, tables.gpu(), tp, *memory)?;
         match &self.given.draft {
             Some(draft) => plan.with_draft(draft, tp, *memory),
             None => Ok(plan),
@@ -145,7 +145,7 @@ impl DeploymentBuilder {
         let options = StepOptions::for_engine(&self.engine)
             .with_kv_dtype(self.memory.kv_dtype)
             .with_strictness(self.strictness);
-        RooflineModel::try_new(spec, self.tables, self.parallelism, options)
+        RooflineModel::try_new(spec, &self.tables, self.parallelism, options)
     }
 
     fn check_memory_limits(&self) -> Result<(), DeploymentError> {

@@ -2,67 +2,46 @@
 
 use super::estimate::Estimate;
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, RankAttention, Reference};
+use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
 use crate::math::ln;
-use crate::table::{Class, Entry, Grid, KernelTable, TableSet};
+use crate::table::{Class, Entry, Grid, Held, KernelTable, TableSet};
 
-pub(super) type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
-type AttentionTable = KernelTable<AttentionShape, Grid<'static>>;
+type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
+type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
 
 /// A measured attention shape that answers for another or for itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'t> {
-    pub(super) entry: &'t AttentionEntry<'t>,
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) shape: AttentionShape,
+    pub(super) points: Held,
     pub(super) kernel: RankAttention,
     /// Whether the grid was measured on what one rank computes, by whatever tp.
     pub(super) exact: bool,
-    pub(super) reference: &'t Reference,
+    pub(super) reference: Reference,
     pub(super) floor_s: f64,
 }
 
-impl Found<'static> {
+impl Found {
     /// Tries the shape as asked (global heads with tp), what one rank computes at tp 1, and the
     /// nearest measured shape by head dimension, then KV heads, then query heads of one rank.
     pub(super) fn resolve(
-        set: &'static TableSet,
-        operation: &'static str,
-        table: Option<&'static AttentionTable>,
+        set: &TableSet,
+        operation: OperationKind,
         shape: AttentionShape,
-    ) -> Result<Found<'static>, ResolveError> {
-        let table = table.ok_or(ResolveError::NoTable { set, operation })?;
+    ) -> Result<Found, ResolveError> {
+        let table: AttentionTable<'_> = set.required(operation)?.typed();
         let (entry, exact) = match table.find(&shape) {
             Some(entry) => (entry, true),
-            None => find_other(set, operation, table, &shape)?,
+            None => find_other(set, operation.name(), table, &shape)?,
         };
-        let dtype = shape.dtype;
-        let no_peak = ResolveError::NoPeak { set, dtype };
-        let reference = table.reference(dtype).ok_or(no_peak)?;
-        let floor_s = table.floor_us * 1e-6;
         Ok(Found {
-            entry,
+            shape: entry.shape,
+            points: table.hold(&entry),
             exact,
             kernel: shape.on_rank(),
-            reference,
-            floor_s,
+            reference: set.reference(&table, shape.dtype)?,
+            floor_s: table.floor_us() * 1e-6,
         })
-    }
-}
-
-impl<'t> Found<'t> {
-    /// What was measured as in `entry`.
-    #[cfg(feature = "alloc")] // leave_one_out
-    pub(super) fn measured(
-        entry: &'t AttentionEntry<'t>,
-        reference: &'t Reference,
-        floor_s: f64,
-    ) -> Self {
-        Found {
-            entry,
-            exact: true,
-            kernel: entry.shape.on_rank(),
-            reference,
-            floor_s,
-        }
     }
 
     /// The best class that an answer can have.
@@ -82,22 +61,21 @@ impl<'t> Found<'t> {
 
 /// What one rank computes, or the nearest measured shape; and whether it is the first.
 #[cold]
-fn find_other(
-    set: &'static TableSet,
+fn find_other<'t>(
+    set: &TableSet,
     operation: &'static str,
-    table: &'static AttentionTable,
+    table: AttentionTable<'t>,
     shape: &AttentionShape,
-) -> Result<(&'static AttentionEntry<'static>, bool), ResolveError> {
+) -> Result<(AttentionEntry<'t>, bool), ResolveError> {
     check(operation, shape)?;
     let local = shape.local();
-    let entry = table.find(&local).or_else(|| nearest(table, local)).ok_or(
-        ResolveError::NoAttentionDtype {
-            set,
-            operation,
-            dtype: shape.dtype,
-            kv_dtype: shape.kv_dtype,
-        },
-    )?;
+    let entry = table.find(&local).or_else(|| nearest(table, local));
+    let entry = entry.ok_or_else(|| ResolveError::NoAttentionDtype {
+        set: set.clone(),
+        operation,
+        dtype: shape.dtype,
+        kv_dtype: shape.kv_dtype,
+    })?;
     Ok((entry, entry.shape.local() == local))
 }
 
@@ -130,10 +108,7 @@ fn check(operation: &'static str, shape: &AttentionShape) -> Result<(), ResolveE
 
 /// The measured shape of the same formats that is nearest by head dimension, then by KV heads, then
 /// by query heads of one rank, in logarithms; the first of equals.
-fn nearest(
-    table: &AttentionTable,
-    local: AttentionShape,
-) -> Option<&'static AttentionEntry<'static>> {
+fn nearest(table: AttentionTable<'_>, local: AttentionShape) -> Option<AttentionEntry<'_>> {
     let apart = |a: u32, b: u32| (ln(f64::from(a)) - ln(f64::from(b))).abs();
     let distance = |shape: &AttentionShape| {
         let other = shape.local();
@@ -144,8 +119,7 @@ fn nearest(
         ]
     };
     table
-        .entries
-        .iter()
+        .entries()
         .filter(|e| e.shape.dtype == local.dtype && e.shape.kv_dtype == local.kv_dtype)
         .min_by(|a, b| {
             let pairs = distance(&a.shape).into_iter().zip(distance(&b.shape));

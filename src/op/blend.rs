@@ -3,8 +3,9 @@
 
 use super::gemm::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
+use crate::hardware::operation::MAX_POINTS;
 use crate::math::{exp, ln};
-use crate::table::{Axis, Class, Curve, Entry, MAX_POINTS};
+use crate::table::{Class, Curve, Entry, Held, KernelTable};
 
 /// Measured curves that a blend is made of.
 const MAX_NEIGHBOURS: usize = 4;
@@ -28,29 +29,32 @@ pub struct Neighbour<S> {
 }
 
 /// The weighted mean of measured curves, on the axis of the first.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Blend<'t> {
-    axis: Axis<'t>,
+#[derive(Debug, Clone)]
+pub(crate) struct Blend {
+    /// What has the axis.
+    first: Held,
     ln_slowdown: [f32; MAX_POINTS],
     neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
     class: Class,
 }
 
 type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
-type Weighted<'t> = [Option<(&'t GemmEntry<'t>, f64)>; MAX_NEIGHBOURS];
+type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
+type Weighted<'t> = [Option<(GemmEntry<'t>, f64)>; MAX_NEIGHBOURS];
 
-impl<'t> Blend<'t> {
-    /// The blend for `shape` from measured `entries`; `None` where none has its dtype.
-    pub(crate) fn of_gemms(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Option<Blend<'t>> {
-        let (weighted, class) = match rectangle(entries, shape) {
+impl Blend {
+    /// The blend for `shape` from the shapes of a table; `None` where none has its dtype.
+    pub(crate) fn of_gemms(table: GemmTable<'_>, shape: GemmShape) -> Option<Blend> {
+        let (weighted, class) = match rectangle(table, shape) {
             Some((corners, true)) => (corners, Class::Interpolated),
             Some((corners, false)) => (corners, Class::Transferred),
-            None => (nearest(entries, shape), Class::Transferred),
+            None => (nearest(table, shape), Class::Transferred),
         };
-        let axis = weighted.iter().flatten().next()?.0.points.axis();
+        let (first, _) = weighted.iter().flatten().next()?;
+        let axis = first.points.axis();
         let tile_steps = has_tile_steps(shape.dtype);
         let mut ln_slowdown = [0.0_f32; MAX_POINTS];
-        for ((slot, &m), &ln_m) in ln_slowdown
+        for ((slot, &m), ln_m) in ln_slowdown
             .iter_mut()
             .zip(axis.values())
             .zip(axis.ln_values())
@@ -70,7 +74,7 @@ impl<'t> Blend<'t> {
             })
         });
         Some(Blend {
-            axis,
+            first: table.hold(first),
             ln_slowdown,
             neighbours,
             class,
@@ -78,13 +82,13 @@ impl<'t> Blend<'t> {
     }
 
     /// A measured curve as it is, to be changed.
-    pub(crate) fn of_curve(curve: &Curve<'t>, shape: GemmShape) -> Blend<'t> {
+    pub(crate) fn of_curve(points: Held, shape: GemmShape) -> Blend {
         let mut ln_slowdown = [0.0; MAX_POINTS];
-        for (slot, value) in ln_slowdown.iter_mut().zip(curve.ln_slowdown()) {
+        for (slot, value) in ln_slowdown.iter_mut().zip(points.curve().ln_slowdown()) {
             *slot = *value;
         }
         Blend {
-            axis: curve.axis(),
+            first: points,
             ln_slowdown,
             neighbours: [Some(Neighbour { shape, share: 1.0 }), None, None, None],
             class: Class::Measured,
@@ -97,18 +101,18 @@ impl<'t> Blend<'t> {
     /// A GEMM of few rows reads its weights and does little else, so its slowdown varies slowly with
     /// them; what single rows show beside that differs from one collection of measurements to the next
     /// (3 % median, 13 % p95). A step is the sum of hundreds of GEMMs with the same noise.
-    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Blend<'t> {
-        let few = self
-            .axis
+    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Blend {
+        let axis = self.first.curve().axis();
+        let few = axis
             .values()
             .iter()
             .filter(|&&m| m <= smoothing.rows)
             .count();
-        let ln_m = self.axis.ln_values().get(..few).unwrap_or_default();
+        let ln_m = || axis.ln_values().take(few);
         let mut ln_slowdown = self.ln_slowdown;
-        for (slot, &own) in ln_slowdown.iter_mut().zip(ln_m) {
+        for (slot, own) in ln_slowdown.iter_mut().zip(ln_m()) {
             let (mut sum, mut weights) = (0.0, 0.0);
-            for (&other, &value) in ln_m.iter().zip(&self.ln_slowdown) {
+            for (other, &value) in ln_m().zip(&self.ln_slowdown) {
                 let apart = (other - own) / smoothing.width;
                 let weight = exp(-0.5 * apart * apart);
                 sum += weight * f64::from(value);
@@ -125,9 +129,10 @@ impl<'t> Blend<'t> {
 
     /// The blended curve, without latencies: nothing was measured.
     pub(crate) fn curve(&self) -> Curve<'_> {
-        let points = self.axis.values().len().min(MAX_POINTS);
+        let axis = self.first.curve().axis();
+        let points = axis.values().len().min(MAX_POINTS);
         let ln_slowdown = self.ln_slowdown.get(..points).unwrap_or_default();
-        Curve::from_generated(self.axis, &[], ln_slowdown)
+        Curve::blended(axis, ln_slowdown)
     }
 
     pub(crate) fn class(&self) -> Class {
@@ -142,11 +147,10 @@ impl<'t> Blend<'t> {
 /// The corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and
 /// whether it lies inside; outside, each coordinate is clamped to the measured range. `None` where a
 /// corner was not measured.
-fn rectangle<'t>(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Option<(Weighted<'t>, bool)> {
+fn rectangle(table: GemmTable<'_>, shape: GemmShape) -> Option<(Weighted<'_>, bool)> {
     let same = || {
-        entries
-            .iter()
-            .filter(|entry| entry.shape.dtype == shape.dtype)
+        let entries = table.entries();
+        entries.filter(|entry| entry.shape.dtype == shape.dtype)
     };
     let k = Span::around(shape.k, same().map(|entry| entry.shape.k))?;
     let n = Span::around(shape.n, same().map(|entry| entry.shape.n))?;
@@ -206,10 +210,10 @@ impl Span {
 }
 
 /// The nearest measured (k, n) in logarithms, weighted by the inverse of the squared distance.
-fn nearest<'t>(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Weighted<'t> {
-    let mut best: Weighted<'t> = [None; MAX_NEIGHBOURS];
-    for entry in entries
-        .iter()
+fn nearest(table: GemmTable<'_>, shape: GemmShape) -> Weighted<'_> {
+    let mut best: Weighted<'_> = [None; MAX_NEIGHBOURS];
+    for entry in table
+        .entries()
         .filter(|entry| entry.shape.dtype == shape.dtype)
     {
         let dk = ln(f64::from(entry.shape.k)) - ln(f64::from(shape.k));
@@ -228,6 +232,6 @@ fn nearest<'t>(entries: &'t [GemmEntry<'t>], shape: GemmShape) -> Weighted<'t> {
     best.map(|slot| slot.map(|(entry, squared)| (entry, 1.0 / (squared * total))))
 }
 
-fn distance(slot: &Option<(&GemmEntry<'_>, f64)>) -> f64 {
+fn distance(slot: &Option<(GemmEntry<'_>, f64)>) -> f64 {
     slot.map_or(f64::INFINITY, |(_, squared)| squared)
 }

@@ -2,9 +2,9 @@
 
 use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
-use crate::hardware::{AllReduceShape, Dtype, Reference};
+use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference};
 use crate::math::{exp, ln};
-use crate::table::{Class, Curve, TableSet};
+use crate::table::{Class, Curve, Held, KernelTable, Table, TableSet};
 
 /// An all-reduce whose number of ranks has been looked up.
 ///
@@ -17,79 +17,55 @@ use crate::table::{Class, Curve, TableSet};
 /// assert!(all_reduce.at(1 << 20).time.us() > 1.0);
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
-pub struct AllReduce<'t> {
+#[derive(Debug, Clone)]
+pub struct AllReduce {
     shape: AllReduceShape,
     matched: AllReduceShape,
-    reference: &'t Reference,
-    curve: &'t Curve<'t>,
+    reference: Reference,
+    points: Held,
 }
 
-impl AllReduce<'static> {
+impl TableSet {
+    /// All-reduces by ranks over message bytes; `None` where the set lacks them.
+    pub fn all_reduce(&self) -> Option<KernelTable<'_, AllReduceShape, Curve<'_>>> {
+        self.table(OperationKind::AllReduce).map(Table::typed)
+    }
+}
+
+impl AllReduce {
     /// Looks the ranks up in `set`; a number between measured ones takes the efficiency of the next
     /// larger (`Transferred`).
     ///
     /// # Errors
     /// The set has no all-reduce table, or none over so many ranks; fewer than two ranks.
-    pub fn resolve(
-        set: &'static TableSet,
-        shape: AllReduceShape,
-    ) -> Result<AllReduce<'static>, ResolveError> {
-        let operation = "allreduce";
-        let table = set
-            .allreduce
-            .as_ref()
-            .ok_or(ResolveError::NoTable { set, operation })?;
+    pub fn resolve(set: &TableSet, shape: AllReduceShape) -> Result<AllReduce, ResolveError> {
+        let table = set.required(OperationKind::AllReduce)?;
+        let table = table.typed::<AllReduceShape, Curve<'_>>();
         if shape.ranks < 2 {
             return Err(ResolveError::TooFewRanks { ranks: shape.ranks });
         }
-        let reference = table.reference(Dtype::Bf16).ok_or(ResolveError::NoPeak {
-            set,
-            dtype: Dtype::Bf16,
-        })?;
+        let reference = set.reference(&table, Dtype::Bf16)?;
         let larger = || {
             table
-                .entries
-                .iter()
+                .entries()
                 .find(|entry| entry.shape.ranks > shape.ranks)
         };
-        let most = table
-            .entries
-            .iter()
-            .map(|entry| entry.shape.ranks)
-            .max()
-            .unwrap_or(1);
-        let entry = table
-            .find(&shape)
-            .or_else(larger)
-            .ok_or(ResolveError::TooManyRanks {
-                set,
-                ranks: shape.ranks,
-                most,
-            })?;
+        let too_many = || ResolveError::TooManyRanks {
+            set: set.clone(),
+            ranks: shape.ranks,
+            most: table
+                .entries()
+                .map(|entry| entry.shape.ranks)
+                .max()
+                .unwrap_or(1),
+        };
+        let entry = table.find(&shape).or_else(larger).ok_or_else(too_many)?;
         Ok(AllReduce {
             shape,
             matched: entry.shape,
             reference,
-            curve: &entry.points,
+            points: table.hold(&entry),
         })
-    }
-}
-
-impl<'t> AllReduce<'t> {
-    /// An all-reduce of `shape` measured along `curve`.
-    #[cfg(feature = "alloc")] // leave_one_out
-    pub(crate) fn measured(
-        shape: AllReduceShape,
-        reference: &'t Reference,
-        curve: &'t Curve<'t>,
-    ) -> Self {
-        AllReduce {
-            shape,
-            matched: shape,
-            reference,
-            curve,
-        }
     }
 
     /// Time of a message of `bytes` (the whole message, as each rank holds it); 0 is read as 1.
@@ -98,13 +74,13 @@ impl<'t> AllReduce<'t> {
     }
 
     fn answer(&self, bytes: f64) -> Estimate {
-        let mut reading = self.curve.read(bytes, ln(bytes));
+        let mut reading = self.curve().read(bytes, ln(bytes));
         let class = self.class();
         if class > Class::Measured {
             reading.latency_us = None;
             reading.provenance = reading.provenance.at_best(class);
         }
-        let seconds = self.shape.reference_s(bytes, self.reference) * exp(reading.ln_slowdown);
+        let seconds = self.shape.reference_s(bytes, &self.reference) * exp(reading.ln_slowdown);
         Estimate::new(
             &reading,
             seconds,
@@ -116,7 +92,7 @@ impl<'t> AllReduce<'t> {
     /// The same inside a step.
     pub(crate) fn in_step(&self, bytes: f64) -> OpTime {
         self.answer(bytes)
-            .in_step(&self.shape.work(bytes), self.reference)
+            .in_step(&self.shape.work(bytes), &self.reference)
     }
 
     /// The measured ranks that answer.
@@ -125,8 +101,8 @@ impl<'t> AllReduce<'t> {
     }
 
     /// The measured points that answer.
-    pub fn curve(&self) -> &'t Curve<'t> {
-        self.curve
+    pub fn curve(&self) -> Curve<'_> {
+        self.points.curve()
     }
 
     /// The best class that an answer can have.

@@ -3,9 +3,9 @@
 use super::attention::Found;
 use super::estimate::Estimate;
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, RankAttention, Rates};
+use crate::hardware::{AttentionShape, OperationKind, RankAttention, Rates};
 use crate::math::{exp, sqrt};
-use crate::table::{Class, Grid, Place, TableSet};
+use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
 
 /// Decode attention whose shape has been looked up.
 ///
@@ -24,37 +24,28 @@ use crate::table::{Class, Grid, Place, TableSet};
 /// assert_eq!(answer.provenance, Class::Interpolated.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
-pub struct DecodeAttention<'t> {
-    found: Found<'t>,
+#[derive(Debug, Clone)]
+pub struct DecodeAttention {
+    found: Found,
 }
 
-impl DecodeAttention<'static> {
+impl TableSet {
+    /// Decode attention by shape over (requests, KV length); `None` where the set lacks them.
+    pub fn decode(&self) -> Option<KernelTable<'_, AttentionShape, Grid<'_>>> {
+        self.table(OperationKind::Decode).map(Table::typed)
+    }
+}
+
+impl DecodeAttention {
     /// Looks the shape up in `set`: as asked (global heads with tp), as one rank computes it, or else
     /// the nearest measured one by head dimension, then KV heads, then query heads (`Transferred`).
     ///
     /// # Errors
     /// The set has no decode table or none of these formats, a dimension is zero.
-    pub fn resolve(
-        set: &'static TableSet,
-        shape: AttentionShape,
-    ) -> Result<DecodeAttention<'static>, ResolveError> {
+    pub fn resolve(set: &TableSet, shape: AttentionShape) -> Result<DecodeAttention, ResolveError> {
         Ok(DecodeAttention {
-            found: Found::resolve(set, "decode", set.decode.as_ref(), shape)?,
+            found: Found::resolve(set, OperationKind::Decode, shape)?,
         })
-    }
-}
-
-impl<'t> DecodeAttention<'t> {
-    /// Attention measured as in `entry`.
-    #[cfg(feature = "alloc")] // leave_one_out
-    pub(crate) fn measured(
-        entry: &'t super::attention::AttentionEntry<'t>,
-        reference: &'t crate::hardware::Reference,
-        floor_s: f64,
-    ) -> Self {
-        let found = Found::measured(entry, reference, floor_s);
-        DecodeAttention { found }
     }
 
     /// Time of one token for each of `requests` whose KV lengths, new tokens included, add up to
@@ -70,11 +61,11 @@ impl<'t> DecodeAttention<'t> {
         let kv_tokens = (kv_tokens as f64).max(requests);
         let Found {
             kernel,
-            entry,
+            points,
             reference,
             ..
-        } = self.found;
-        let grid = &entry.points;
+        } = &self.found;
+        let grid = points.grid();
         let length = grid.length().locate(kv_tokens / requests);
         let mut reading = grid.read(grid.batch().locate(requests), length);
         if !self.found.exact {
@@ -101,7 +92,7 @@ impl<'t> DecodeAttention<'t> {
     /// the last is never the worst on the sets of `bench_data/` when their first lengths are left out.
     #[cold]
     fn below(&self, requests: f64, kv_tokens: f64, held: impl Fn(f64) -> f64) -> f64 {
-        let (shortest, _) = self.found.entry.points.length().range().unwrap_or((1, 1));
+        let (shortest, _) = self.grid().length().range().unwrap_or((1, 1));
         let edge_tokens = requests * f64::from(shortest);
         let edge = held(edge_tokens);
         let floor = self.found.floor_s.min(edge);
@@ -127,12 +118,12 @@ impl<'t> DecodeAttention<'t> {
 
     /// The measured shape that answers.
     pub fn matched(&self) -> AttentionShape {
-        self.found.entry.shape
+        self.found.shape
     }
 
     /// The measured points that answer.
-    pub fn grid(&self) -> &'t Grid<'t> {
-        &self.found.entry.points
+    pub fn grid(&self) -> Grid<'_> {
+        self.found.points.grid()
     }
 
     /// The best class that an answer can have.

@@ -5,9 +5,9 @@ use super::blend::{Blend, Neighbour, Smoothing};
 use super::estimate::OpTime;
 use crate::constants::{MEDIUM_TILE_ROWS, SMALL_TILE_ROWS};
 use crate::error::ResolveError;
-use crate::hardware::{Dtype, GemmShape, Reference};
+use crate::hardware::{Dtype, GemmShape, OperationKind, Reference};
 use crate::math::ln;
-use crate::table::{Bracket, Class, Curve, Place, Reading, TableSet};
+use crate::table::{Bracket, Class, Curve, Held, KernelTable, Place, Reading, Table, TableSet};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
 ///
@@ -24,23 +24,30 @@ use crate::table::{Bracket, Class, Curve, Place, Reading, TableSet};
 /// assert_eq!(qkv.at(64).provenance, Class::Interpolated.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
-pub struct Gemm<'t> {
+#[derive(Debug, Clone)]
+pub struct Gemm {
     shape: GemmShape,
-    reference: &'t Reference,
+    reference: Reference,
     /// Whether the kernel is chosen by m, see [`within_tile_class`].
     tile_steps: bool,
-    points: Points<'t>,
+    points: Points,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // No box: the handle owns its blend, without allocation.
-enum Points<'t> {
-    Measured(&'t Curve<'t>),
-    Blended(Blend<'t>),
+enum Points {
+    Measured(Held),
+    Blended(Blend),
 }
 
-impl Gemm<'static> {
+impl TableSet {
+    /// GEMMs by (dtype, k, n) over m; `None` where the set lacks them.
+    pub fn gemm(&self) -> Option<KernelTable<'_, GemmShape, Curve<'_>>> {
+        self.table(OperationKind::Gemm).map(Table::typed)
+    }
+}
+
+impl Gemm {
     /// Looks the weights up in `set`: one perfect-hash lookup where (k, n) was measured.
     ///
     /// An unseen (k, n) takes its efficiency from measured neighbours, once and here: bilinear in the
@@ -51,61 +58,29 @@ impl Gemm<'static> {
     ///
     /// # Errors
     /// The set has no GEMM table or none of this dtype, the GPU has no peak for it, k or n is zero.
-    pub fn resolve(
-        set: &'static TableSet,
-        shape: GemmShape,
-    ) -> Result<Gemm<'static>, ResolveError> {
-        let no_table = ResolveError::NoTable {
-            set,
-            operation: "gemm",
+    pub fn resolve(set: &TableSet, shape: GemmShape) -> Result<Gemm, ResolveError> {
+        let table = set.required(OperationKind::Gemm)?;
+        let table = table.typed::<GemmShape, Curve<'_>>();
+        let reference = set.reference(&table, shape.dtype)?;
+        let points = match table.find(&shape) {
+            Some(entry) => Points::Measured(table.hold(&entry)),
+            None if shape.k == 0 || shape.n == 0 => {
+                return Err(ResolveError::ZeroDimension { operation: "gemm" });
+            }
+            None => {
+                let blend = Blend::of_gemms(table, shape);
+                Points::Blended(blend.ok_or_else(|| ResolveError::NoGemmDtype {
+                    set: set.clone(),
+                    shape,
+                })?)
+            }
         };
-        let table = set.gemm.as_ref().ok_or(no_table)?;
-        let reference = table.reference(shape.dtype).ok_or(ResolveError::NoPeak {
-            set,
-            dtype: shape.dtype,
-        })?;
-        if let Some(entry) = table.find(&shape) {
-            return Ok(Gemm::new(shape, reference, Points::Measured(&entry.points)));
-        }
-        if shape.k == 0 || shape.n == 0 {
-            return Err(ResolveError::ZeroDimension { operation: "gemm" });
-        }
-        let blend = Blend::of_gemms(table.entries, shape)
-            .ok_or(ResolveError::NoGemmDtype { set, shape })?;
-        Ok(Gemm::new(shape, reference, Points::Blended(blend)))
-    }
-}
-
-impl<'t> Gemm<'t> {
-    fn new(shape: GemmShape, reference: &'t Reference, points: Points<'t>) -> Self {
-        let tile_steps = has_tile_steps(shape.dtype);
-        Gemm {
+        Ok(Gemm {
             shape,
             reference,
-            tile_steps,
+            tile_steps: has_tile_steps(shape.dtype),
             points,
-        }
-    }
-
-    /// A GEMM of `shape` blended from `entries`; `None` where none has its dtype.
-    #[cfg(feature = "alloc")] // leave_one_out
-    pub(crate) fn blended(
-        shape: GemmShape,
-        reference: &'t Reference,
-        entries: &'t [crate::table::Entry<GemmShape, Curve<'t>>],
-    ) -> Option<Self> {
-        let blend = Blend::of_gemms(entries, shape)?;
-        Some(Gemm::new(shape, reference, Points::Blended(blend)))
-    }
-
-    /// A GEMM of `shape` measured along `curve`.
-    #[cfg(feature = "alloc")] // leave_one_out
-    pub(crate) fn measured(
-        shape: GemmShape,
-        reference: &'t Reference,
-        curve: &'t Curve<'t>,
-    ) -> Self {
-        Gemm::new(shape, reference, Points::Measured(curve))
+        })
     }
 
     /// Time at `m` rows (tokens); 0 is read as 1.
@@ -124,7 +99,7 @@ impl<'t> Gemm<'t> {
         let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
         reading.provenance = reading.provenance.at_best(best);
         let seconds =
-            self.shape.reference_s(m, self.reference) * crate::math::exp(reading.ln_slowdown);
+            self.shape.reference_s(m, &self.reference) * crate::math::exp(reading.ln_slowdown);
         Estimate::new(
             &reading,
             seconds,
@@ -135,12 +110,12 @@ impl<'t> Gemm<'t> {
 
     /// The same for steps, with smoothed slowdowns of few rows: [`Blend::smoothed`]. Kernels chosen by m
     /// are left as they are.
-    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Gemm<'t> {
+    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Gemm {
         if self.tile_steps || smoothing.rows == 0 {
             return self;
         }
         let blend = match self.points {
-            Points::Measured(curve) => Blend::of_curve(curve, self.shape),
+            Points::Measured(held) => Blend::of_curve(held, self.shape),
             Points::Blended(blend) => blend,
         };
         Gemm {
@@ -152,7 +127,7 @@ impl<'t> Gemm<'t> {
     /// Time at `m` rows inside a step, where the weights come from memory.
     pub(crate) fn in_step(&self, m: f64, ln_m: f64) -> OpTime {
         self.at_ln(m, ln_m)
-            .in_step(&self.shape.work(m), self.reference)
+            .in_step(&self.shape.work(m), &self.reference)
     }
 
     /// The measured (k, n) that answer, with their shares.
@@ -178,7 +153,7 @@ impl<'t> Gemm<'t> {
     /// The curve that answers; its latencies are empty where it was blended.
     fn curve(&self) -> (Curve<'_>, Class) {
         match &self.points {
-            Points::Measured(curve) => (**curve, Class::Measured),
+            Points::Measured(held) => (held.curve(), Class::Measured),
             Points::Blended(blend) => (blend.curve(), blend.class()),
         }
     }

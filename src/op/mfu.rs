@@ -19,7 +19,7 @@ use crate::units::Mfu;
 ///
 /// # Errors
 /// As [`Gemm::resolve`].
-pub fn mfu_gemm(set: &'static TableSet, shape: GemmShape, m: u32) -> Result<Mfu, ResolveError> {
+pub fn mfu_gemm(set: &TableSet, shape: GemmShape, m: u32) -> Result<Mfu, ResolveError> {
     Ok(Gemm::resolve(set, shape)?.at(m).mfu())
 }
 
@@ -29,7 +29,7 @@ pub fn mfu_gemm(set: &'static TableSet, shape: GemmShape, m: u32) -> Result<Mfu,
 /// # Errors
 /// As [`PrefillAttention::resolve`].
 pub fn mfu_prefill(
-    set: &'static TableSet,
+    set: &TableSet,
     shape: AttentionShape,
     batch: u32,
     seq_len: u32,
@@ -45,7 +45,7 @@ pub fn mfu_prefill(
 /// # Errors
 /// As [`DecodeAttention::resolve`].
 pub fn mfu_decode(
-    set: &'static TableSet,
+    set: &TableSet,
     shape: AttentionShape,
     batch: u32,
     kv_len: u32,

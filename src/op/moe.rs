@@ -2,9 +2,9 @@
 
 use super::estimate::{Binding, Estimate, OpTime, TimeSource};
 use crate::error::ResolveError;
-use crate::hardware::{MoeShape, Reference};
+use crate::hardware::{MoeShape, OperationKind, Reference};
 use crate::math::{exp, ln};
-use crate::table::{Class, Curve, Entry, KernelTable, TableSet};
+use crate::table::{Class, Curve, Entry, Held, KernelTable, Table, TableSet};
 use crate::units::Seconds;
 
 /// A fused MoE layer whose experts have been looked up.
@@ -22,12 +22,12 @@ use crate::units::Seconds;
 /// assert_eq!(moe.at(64).provenance, Class::Measured.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
-pub struct Moe<'t> {
+#[derive(Debug, Clone)]
+pub struct Moe {
     shape: MoeShape,
     matched: MoeShape,
-    reference: &'t Reference,
-    curve: &'t Curve<'t>,
+    reference: Reference,
+    points: Held,
 }
 
 /// How the experts of a layer are read inside a step.
@@ -39,18 +39,22 @@ pub(crate) struct ExpertReads {
     pub(crate) bandwidth: f64,
 }
 
-impl Moe<'static> {
+impl TableSet {
+    /// Fused MoE layers by shape over tokens; `None` where the set lacks them.
+    pub fn moe(&self) -> Option<KernelTable<'_, MoeShape, Curve<'_>>> {
+        self.table(OperationKind::Moe).map(Table::typed)
+    }
+}
+
+impl Moe {
     /// Looks the experts up in `set`, or takes the efficiency of the nearest measured layer
     /// (`Transferred`), of the same dtype if there is one.
     ///
     /// # Errors
     /// The set has no MoE table, the GPU no peak for the dtype, a dimension is zero.
-    pub fn resolve(set: &'static TableSet, shape: MoeShape) -> Result<Moe<'static>, ResolveError> {
-        let operation = "moe";
-        let table = set
-            .moe
-            .as_ref()
-            .ok_or(ResolveError::NoTable { set, operation })?;
+    pub fn resolve(set: &TableSet, shape: MoeShape) -> Result<Moe, ResolveError> {
+        let table = set.required(OperationKind::Moe)?;
+        let table = table.typed::<MoeShape, Curve<'_>>();
         let MoeShape {
             experts,
             top_k,
@@ -59,40 +63,25 @@ impl Moe<'static> {
             tp,
             dtype,
         } = shape;
+        let operation = OperationKind::Moe.name();
         if [experts, top_k, hidden, intermediate, tp].contains(&0) {
             return Err(ResolveError::ZeroDimension { operation });
         }
-        let reference = table
-            .reference(dtype)
-            .ok_or(ResolveError::NoPeak { set, dtype })?;
+        let reference = set.reference(&table, dtype)?;
         let entry = table
             .find(&shape)
             .or_else(|| table.find(&shape.local()?))
             .or_else(|| nearest(table, &shape))
-            .ok_or(ResolveError::NoTable { set, operation })?;
+            .ok_or_else(|| ResolveError::NoTable {
+                set: set.clone(),
+                operation,
+            })?;
         Ok(Moe {
             shape,
             matched: entry.shape,
             reference,
-            curve: &entry.points,
+            points: table.hold(&entry),
         })
-    }
-}
-
-impl<'t> Moe<'t> {
-    /// A layer of `shape` measured along `curve`.
-    #[cfg(feature = "alloc")] // leave_one_out
-    pub(crate) fn measured(
-        shape: MoeShape,
-        reference: &'t Reference,
-        curve: &'t Curve<'t>,
-    ) -> Self {
-        Moe {
-            shape,
-            matched: shape,
-            reference,
-            curve,
-        }
     }
 
     /// Time at `tokens` tokens, the routing itself not included; 0 is read as 1.
@@ -102,13 +91,13 @@ impl<'t> Moe<'t> {
     }
 
     fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
-        let mut reading = self.curve.read(tokens, ln_tokens);
+        let mut reading = self.curve().read(tokens, ln_tokens);
         let class = self.class();
         if class > Class::Measured {
             reading.latency_us = None;
             reading.provenance = reading.provenance.at_best(class);
         }
-        let seconds = self.shape.reference_s(tokens, self.reference) * exp(reading.ln_slowdown);
+        let seconds = self.shape.reference_s(tokens, &self.reference) * exp(reading.ln_slowdown);
         Estimate::new(
             &reading,
             seconds,
@@ -145,8 +134,8 @@ impl<'t> Moe<'t> {
     }
 
     /// The measured points that answer.
-    pub fn curve(&self) -> &'t Curve<'t> {
-        self.curve
+    pub fn curve(&self) -> Curve<'_> {
+        self.points.curve()
     }
 
     /// The best class that an answer can have.
@@ -161,10 +150,10 @@ impl<'t> Moe<'t> {
 
 /// The measured layer nearest in logarithms of experts, experts per token, hidden size and width per
 /// rank; of the same dtype if there is one, the first of equals.
-fn nearest(
-    table: &KernelTable<MoeShape, Curve<'static>>,
+fn nearest<'t>(
+    table: KernelTable<'t, MoeShape, Curve<'t>>,
     shape: &MoeShape,
-) -> Option<&'static Entry<MoeShape, Curve<'static>>> {
+) -> Option<Entry<MoeShape, Curve<'t>>> {
     let dimensions = |shape: &MoeShape| {
         [
             ln(f64::from(shape.experts)),
@@ -177,7 +166,7 @@ fn nearest(
         let pairs = dimensions(other).into_iter().zip(dimensions(shape));
         pairs.map(|(a, b)| (a - b) * (a - b)).sum()
     };
-    table.entries.iter().min_by(|a, b| {
+    table.entries().min_by(|a, b| {
         let other_dtype = |entry: &Entry<MoeShape, _>| entry.shape.dtype != shape.dtype;
         let by_distance = distance(&a.shape).total_cmp(&distance(&b.shape));
         other_dtype(a).cmp(&other_dtype(b)).then(by_distance)

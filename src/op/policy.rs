@@ -52,12 +52,7 @@ impl Policy {
     ///
     /// # Errors
     /// What the policy's lookup refuses.
-    pub fn gemm(
-        self,
-        set: &'static TableSet,
-        shape: GemmShape,
-        m: u32,
-    ) -> Result<Estimate, PolicyError> {
+    pub fn gemm(self, set: &TableSet, shape: GemmShape, m: u32) -> Result<Estimate, PolicyError> {
         let m = m.max(1);
         refuse_zero("gemm", [shape.k, shape.n])?;
         let curve = match self {
@@ -68,7 +63,7 @@ impl Policy {
         match curve {
             Some(curve) => self.on_curve(&curve, shape.work(f64::from(m)), m),
             None => Ok(without_table(
-                &set.gpu,
+                set.gpu(),
                 &shape.work(f64::from(m)),
                 INFERSIM_MFU,
             )),
@@ -81,7 +76,7 @@ impl Policy {
     /// What the policy's lookup refuses.
     pub fn prefill(
         self,
-        set: &'static TableSet,
+        set: &TableSet,
         shape: AttentionShape,
         seq_len: u32,
     ) -> Result<Estimate, PolicyError> {
@@ -99,7 +94,7 @@ impl Policy {
             .prefill_work(&Prompts::equal(1.0, f64::from(seq_len)));
         match curve {
             Some(curve) => self.on_curve(&curve, work, seq_len),
-            None => Ok(without_table(&set.gpu, &work, INFERSIM_PREFILL_MFU)),
+            None => Ok(without_table(set.gpu(), &work, INFERSIM_PREFILL_MFU)),
         }
     }
 
@@ -109,7 +104,7 @@ impl Policy {
     /// What the policy's lookup refuses.
     pub fn decode(
         self,
-        set: &'static TableSet,
+        set: &TableSet,
         shape: AttentionShape,
         batch: u32,
         kv_len: u32,
@@ -129,14 +124,14 @@ impl Policy {
             .decode_work(f64::from(batch), kv_tokens as f64);
         match grid {
             Some(grid) => self.on_grid(&grid, work, batch, kv_len),
-            None => Ok(without_table(&set.gpu, &work, INFERSIM_MFU)),
+            None => Ok(without_table(set.gpu(), &work, INFERSIM_MFU)),
         }
     }
 
     /// A predecessor's time of `work` at `x` on a curve.
     pub(super) fn on_curve(
         self,
-        curve: &MfuCurve<'_>,
+        curve: &MfuCurve,
         work: Work,
         x: u32,
     ) -> Result<Estimate, PolicyError> {
@@ -152,7 +147,7 @@ impl Policy {
     /// A predecessor's time of decode `work` on a grid.
     pub(super) fn on_grid(
         self,
-        grid: &MfuGrid<'_>,
+        grid: &MfuGrid,
         work: Work,
         batch: u32,
         kv_len: u32,
@@ -192,7 +187,7 @@ fn without_table(gpu: &Gpu, work: &Work, mfu: Mfu) -> Estimate {
 }
 
 /// Why a policy has no answer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum PolicyError {
     /// The set cannot answer for the kernel.

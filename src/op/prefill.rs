@@ -4,9 +4,9 @@ use super::attention::Found;
 use super::estimate::{Estimate, OpTime};
 use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, Prompts};
+use crate::hardware::{AttentionShape, OperationKind, Prompts};
 use crate::math::{exp, ln, sqrt};
-use crate::table::{Class, Grid, Place, TableSet};
+use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
 
 /// Prefill attention whose shape has been looked up.
 ///
@@ -27,9 +27,9 @@ use crate::table::{Class, Grid, Place, TableSet};
 /// assert_eq!(attention.at_chunks(&chunks).provenance, Class::Transferred.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
-pub struct PrefillAttention<'t> {
-    found: Found<'t>,
+#[derive(Debug, Clone)]
+pub struct PrefillAttention {
+    found: Found,
 }
 
 /// Prompt chunks that run in one kernel, as sums: their order does not matter, to the last bit.
@@ -116,7 +116,14 @@ fn batch_end(grid: &Grid<'_>) -> f64 {
         .map_or(0.0, |(_, last)| f64::from(last))
 }
 
-impl PrefillAttention<'static> {
+impl TableSet {
+    /// Prefill attention by shape over (prompts, prompt length); `None` where the set lacks them.
+    pub fn prefill(&self) -> Option<KernelTable<'_, AttentionShape, Grid<'_>>> {
+        self.table(OperationKind::Prefill).map(Table::typed)
+    }
+}
+
+impl PrefillAttention {
     /// Looks the shape up in `set`, as [`DecodeAttention::resolve`](super::DecodeAttention::resolve).
     ///
     /// Where a set has no rows of the KV format, those with KV entries in the format of the math
@@ -126,11 +133,10 @@ impl PrefillAttention<'static> {
     /// The set has no prefill table or none of the format of the math, a dimension is zero, heads do
     /// not divide.
     pub fn resolve(
-        set: &'static TableSet,
+        set: &TableSet,
         shape: AttentionShape,
-    ) -> Result<PrefillAttention<'static>, ResolveError> {
-        let table = set.prefill.as_ref();
-        let find = |shape| Found::resolve(set, "prefill", table, shape);
+    ) -> Result<PrefillAttention, ResolveError> {
+        let find = |shape| Found::resolve(set, OperationKind::Prefill, shape);
         let found = find(shape).or_else(|error| match error {
             ResolveError::NoAttentionDtype { .. } => {
                 let kv_dtype = shape.dtype;
@@ -141,19 +147,6 @@ impl PrefillAttention<'static> {
             other => Err(other),
         })?;
         Ok(PrefillAttention { found })
-    }
-}
-
-impl<'t> PrefillAttention<'t> {
-    /// Attention measured as in `entry`.
-    #[cfg(feature = "alloc")] // leave_one_out
-    pub(crate) fn measured(
-        entry: &'t super::attention::AttentionEntry<'t>,
-        reference: &'t crate::hardware::Reference,
-        floor_s: f64,
-    ) -> Self {
-        let found = Found::measured(entry, reference, floor_s);
-        PrefillAttention { found }
     }
 
     /// Time of `batch` whole prompts of `seq_len` tokens; zeros are read as 1.
@@ -181,7 +174,7 @@ impl<'t> PrefillAttention<'t> {
         }
         let Found {
             kernel, reference, ..
-        } = self.found;
+        } = &self.found;
         let bytes = |prompts| kernel.prefill_work(prompts).bytes;
         let more = bytes(&chunks.prompts()) - bytes(&Prompts::equal(batch, length));
         let reads = more.max(0.0) * reference.rates.s_per_byte / COLD_READ_SHARE;
@@ -191,21 +184,21 @@ impl<'t> PrefillAttention<'t> {
     /// The same inside a step, not faster than FLOPs and bytes allow.
     pub(crate) fn in_step(&self, chunks: &ChunkSums) -> OpTime {
         let work = self.found.kernel.prefill_work(&chunks.prompts());
-        self.at_chunks(chunks).in_step(&work, self.found.reference)
+        self.at_chunks(chunks).in_step(&work, &self.found.reference)
     }
 
     /// Time of whole prompts.
     fn whole(&self, batch: f64, length: f64) -> Estimate {
         let Found {
             kernel,
-            entry,
+            points,
             reference,
             ..
-        } = self.found;
-        let grid = &entry.points;
+        } = &self.found;
+        let grid = points.grid();
         let column = grid.length().locate(length);
         let mut row = grid.batch().locate(batch);
-        if row.place == Place::Above && batch <= batch_end(grid) * (1.0 + BATCH_ROUNDING) {
+        if row.place == Place::Above && batch <= batch_end(&grid) * (1.0 + BATCH_ROUNDING) {
             row.place = Place::Between;
         }
         let mut reading = grid.read(row, column);
@@ -228,7 +221,7 @@ impl<'t> PrefillAttention<'t> {
     /// of the length.
     #[cold]
     fn below(&self, length: f64, held: impl Fn(f64) -> f64) -> f64 {
-        let (shortest, _) = self.found.entry.points.length().range().unwrap_or((1, 1));
+        let (shortest, _) = self.grid().length().range().unwrap_or((1, 1));
         let shortest = f64::from(shortest);
         let edge = held(shortest);
         let floor = self.found.floor_s.min(edge);
@@ -237,12 +230,12 @@ impl<'t> PrefillAttention<'t> {
 
     /// The measured shape that answers.
     pub fn matched(&self) -> AttentionShape {
-        self.found.entry.shape
+        self.found.shape
     }
 
     /// The measured points that answer.
-    pub fn grid(&self) -> &'t Grid<'t> {
-        &self.found.entry.points
+    pub fn grid(&self) -> Grid<'_> {
+        self.found.points.grid()
     }
 
     /// The best class that an answer can have.

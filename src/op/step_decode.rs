@@ -2,8 +2,9 @@
 
 use super::{Binding, DecodeAttention, OpTime};
 use crate::constants::COLD_READ_SHARE;
+use crate::hardware::operation::MAX_POINTS;
 use crate::hardware::{Gpu, RankAttention, Rates};
-use crate::table::{Axis, Class, Extent, Grid, MAX_POINTS, Provenance};
+use crate::table::{Axis, Class, Extent, Grid, Provenance};
 use crate::units::Seconds;
 
 /// Decode attention whose KV entries come from memory: between two decode kernels of a layer all other
@@ -30,7 +31,7 @@ pub(crate) struct StepDecode {
 impl StepDecode {
     /// `attention` inside the steps of `gpu`, whose benchmark reads KV caches from memory that are larger
     /// than `cold_kv` L2 caches.
-    pub(crate) fn new(attention: &DecodeAttention<'_>, gpu: &Gpu, cold_kv: f64) -> StepDecode {
+    pub(crate) fn new(attention: &DecodeAttention, gpu: &Gpu, cold_kv: f64) -> StepDecode {
         let grid = attention.grid();
         let rates = attention.rates();
         let ends = |axis: Axis<'_>| {
@@ -39,7 +40,7 @@ impl StepDecode {
         };
         let measured = attention.matched().on_rank();
         let cold_bytes = cold_kv * gpu.l2_bytes as f64;
-        let read = median_read(&measured, grid, cold_bytes, attention.floor_s());
+        let read = median_read(&measured, &grid, cold_bytes, attention.floor_s());
         let sheet = rates.s_per_byte;
         StepDecode {
             kernel: attention.kernel(),

@@ -4,12 +4,12 @@ use core::fmt;
 
 use super::Part;
 use crate::error::ResolveError;
-use crate::hardware::Dtype;
+use crate::hardware::{Dtype, Text};
 use crate::model::SpecError;
 use crate::table::{Class, Strictness};
 
 /// Why a [`RooflineModel`](super::RooflineModel) cannot be made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ModelError {
     /// The dimensions cannot be, or cannot be divided so.
@@ -17,7 +17,7 @@ pub enum ModelError {
     /// The GPU cannot multiply a dtype that every model needs.
     NoPeak {
         /// The GPU.
-        gpu: &'static str,
+        gpu: Text,
         /// The dtype.
         dtype: Dtype,
     },
@@ -42,7 +42,7 @@ pub enum ModelError {
         /// What the kernel is for.
         part: Part,
         /// The set.
-        set: &'static str,
+        set: Text,
         /// The best class of its answers.
         found: Class,
         /// What is accepted.

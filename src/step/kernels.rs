@@ -9,35 +9,35 @@ use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention, Smoothi
 use crate::table::{Class, Strictness, TableSet};
 
 /// All kernels of a step, on one rank.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Kernels {
-    pub(super) qkv: Gemm<'static>,
-    pub(super) prefill: PrefillAttention<'static>,
+    pub(super) qkv: Gemm,
+    pub(super) prefill: PrefillAttention,
     pub(super) decode: StepDecode,
-    pub(super) o_proj: Gemm<'static>,
+    pub(super) o_proj: Gemm,
     pub(super) ffn: FfnOps,
     /// `None` on a single GPU.
-    pub(super) all_reduce: Option<AllReduce<'static>>,
-    pub(super) lm_head: Gemm<'static>,
+    pub(super) all_reduce: Option<AllReduce>,
+    pub(super) lm_head: Gemm,
 }
 
 /// The kernels of the feed-forward part.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
 pub(super) enum FfnOps {
     Dense(GatedOps),
     Moe {
-        router: Gemm<'static>,
-        experts: Moe<'static>,
+        router: Gemm,
+        experts: Moe,
         shared: Option<GatedOps>,
     },
 }
 
 /// Fused gate and up projection, and down projection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct GatedOps {
-    pub(super) gate_up: Gemm<'static>,
-    pub(super) down: Gemm<'static>,
+    pub(super) gate_up: Gemm,
+    pub(super) down: Gemm,
 }
 
 impl Kernels {
@@ -48,7 +48,7 @@ impl Kernels {
     /// `options` accept.
     pub(super) fn resolve(
         model: &ModelSpec,
-        set: &'static TableSet,
+        set: &TableSet,
         tp: u32,
         options: &StepOptions,
     ) -> Result<Kernels, ModelError> {
@@ -78,7 +78,7 @@ impl Kernels {
 
 /// Looks kernels of one model up in one set.
 struct Finder<'m> {
-    set: &'static TableSet,
+    set: &'m TableSet,
     model: &'m ModelSpec,
     tp: u32,
     strictness: Strictness,
@@ -104,7 +104,7 @@ impl Finder<'_> {
         }
     }
 
-    fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm<'static>, ModelError> {
+    fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm, ModelError> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
         let smoothing = Smoothing {
             rows: self.constants.smoothed_rows,
@@ -114,7 +114,7 @@ impl Finder<'_> {
         self.accept(part, smoothed, Gemm::class)
     }
 
-    fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention<'static>, ModelError> {
+    fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention, ModelError> {
         let prefill = PrefillAttention::resolve(self.set, shape);
         self.accept(Part::PrefillAttention, prefill, PrefillAttention::class)
     }
@@ -122,11 +122,11 @@ impl Finder<'_> {
     fn decode(&self, shape: AttentionShape) -> Result<StepDecode, ModelError> {
         let decode = DecodeAttention::resolve(self.set, shape);
         let decode =
-            decode.map(|decode| StepDecode::new(&decode, &self.set.gpu, self.constants.cold_kv));
+            decode.map(|decode| StepDecode::new(&decode, self.set.gpu(), self.constants.cold_kv));
         self.accept(Part::DecodeAttention, decode, StepDecode::class)
     }
 
-    fn all_reduce(&self) -> Result<Option<AllReduce<'static>>, ModelError> {
+    fn all_reduce(&self) -> Result<Option<AllReduce>, ModelError> {
         if self.tp < 2 {
             return Ok(None);
         }
@@ -198,7 +198,7 @@ impl Finder<'_> {
         }
         Err(ModelError::TooUncertain {
             part,
-            set: self.set.name,
+            set: self.set.name_text(),
             found,
             accepted: self.strictness,
         })

@@ -45,7 +45,7 @@ use crate::units::Seconds;
 /// assert!(time.total().ms() > 5.0 && time.total().ms() < 50.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RooflineModel {
     layers: f64,
     hidden: f64,
@@ -66,7 +66,7 @@ impl RooflineModel {
     /// engine that cannot be.
     pub fn try_new(
         model: &ModelSpec,
-        set: &'static TableSet,
+        set: &TableSet,
         parallelism: Parallelism,
         options: StepOptions,
     ) -> Result<RooflineModel, ModelError> {
@@ -75,9 +75,9 @@ impl RooflineModel {
         model.check_tp(tp)?;
         check_constants(&options.constants)?;
         let dtype = Dtype::Bf16;
-        let gpu = &set.gpu;
+        let gpu = set.gpu();
         let no_peak = ModelError::NoPeak {
-            gpu: gpu.name,
+            gpu: gpu.name.clone(),
             dtype,
         };
         Ok(RooflineModel {

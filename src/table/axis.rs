@@ -2,16 +2,12 @@
 
 use crate::math::ln;
 
-/// The longest axis that the code generator lets pass.
-pub(crate) const MAX_POINTS: usize = 32;
-
 /// Measured coordinates in ascending order, with their logarithms.
 #[derive(Debug, Clone, Copy)]
 pub struct Axis<'a> {
     values: &'a [u32],
-    ln: &'a [f64],
-    /// One over the distance of each point to the next in logarithms; 0 after the last.
-    inverse_span: &'a [f64],
+    /// The logarithm of each point, and one over the distance to the next one's; 0 after the last.
+    logs: &'a [[f64; 2]],
 }
 
 /// Where a coordinate lies on an [`Axis`]: between the points `lo` and `hi`, `weight` of the way in
@@ -42,21 +38,10 @@ pub enum Place {
 }
 
 impl<'a> Axis<'a> {
-    /// An axis of `values` in strictly ascending order, none zero, their natural logarithms, and one
-    /// over the differences of these with a 0 at the end.
-    ///
-    /// Generated code calls this; it is not checked again.
-    #[doc(hidden)]
-    pub const fn from_generated(
-        values: &'a [u32],
-        ln: &'a [f64],
-        inverse_span: &'a [f64],
-    ) -> Axis<'a> {
-        Axis {
-            values,
-            ln,
-            inverse_span,
-        }
+    /// An axis of `values` in strictly ascending order, none zero, and for each its natural logarithm
+    /// and one over the distance to the next one's, 0 after the last.
+    pub(super) const fn new(values: &'a [u32], logs: &'a [[f64; 2]]) -> Axis<'a> {
+        Axis { values, logs }
     }
 
     /// The coordinates.
@@ -65,8 +50,8 @@ impl<'a> Axis<'a> {
     }
 
     /// The logarithms of the coordinates.
-    pub(crate) const fn ln_values(&self) -> &'a [f64] {
-        self.ln
+    pub(crate) fn ln_values(&self) -> impl Iterator<Item = f64> + use<'a> {
+        self.logs.iter().map(|[ln, _]| *ln)
     }
 
     /// First and last coordinate; `None` on an empty axis.
@@ -92,8 +77,7 @@ impl<'a> Axis<'a> {
         let lo = above.saturating_sub(1);
         let next = above.min(count.saturating_sub(1));
         let point = f64::from(self.values.get(lo).copied().unwrap_or(0));
-        let ln_lo = self.ln.get(lo).copied().unwrap_or(0.0);
-        let inverse_span = self.inverse_span.get(lo).copied().unwrap_or(0.0);
+        let [ln_lo, inverse_span] = self.logs.get(lo).copied().unwrap_or_default();
         // Below the axis the difference is negative, after the last point the inverse span is 0.
         let weight = ((ln_x - ln_lo) * inverse_span).max(0.0);
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.

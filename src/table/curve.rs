@@ -1,6 +1,6 @@
 //! Latencies measured along one axis.
 
-use super::{Axis, Bracket, Class, Place, Provenance};
+use super::{Axis, Bracket, Class, Place, Points, Provenance};
 
 /// Latencies of one kernel shape along one axis (GEMM rows, tokens, bytes).
 ///
@@ -25,16 +25,11 @@ pub struct Reading {
 }
 
 impl<'a> Curve<'a> {
-    /// A curve of as many latencies and slowdowns as `axis` has points.
-    #[doc(hidden)]
-    pub const fn from_generated(
-        axis: Axis<'a>,
-        latency_us: &'a [f32],
-        ln_slowdown: &'a [f32],
-    ) -> Curve<'a> {
+    /// A curve over `axis` without latencies: nothing was measured.
+    pub(crate) const fn blended(axis: Axis<'a>, ln_slowdown: &'a [f32]) -> Curve<'a> {
         Curve {
             axis,
-            latency_us,
+            latency_us: &[],
             ln_slowdown,
         }
     }
@@ -78,6 +73,22 @@ impl<'a> Curve<'a> {
                 .filter(|_| at.place == Place::On),
             ln_slowdown: lo + (hi - lo) * at.weight,
             provenance: at.place.provenance(),
+        }
+    }
+}
+
+impl<'a> From<Points<'a>> for Curve<'a> {
+    #[inline]
+    fn from(points: Points<'a>) -> Curve<'a> {
+        let Points {
+            axes: [axis, _],
+            latency_us,
+            ln_slowdown,
+        } = points;
+        Curve {
+            axis,
+            latency_us,
+            ln_slowdown,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Latencies measured over two axes, with holes.
 
-use super::{Axis, Bracket, Class, Place, Reading};
+use super::{Axis, Bracket, Class, Place, Points, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
@@ -16,22 +16,6 @@ pub struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// A grid in row-major order: one row of lengths per batch, NaN where nothing was measured.
-    #[doc(hidden)]
-    pub const fn from_generated(
-        batch: Axis<'a>,
-        length: Axis<'a>,
-        latency_us: &'a [f32],
-        ln_slowdown: &'a [f32],
-    ) -> Grid<'a> {
-        Grid {
-            batch,
-            length,
-            latency_us,
-            ln_slowdown,
-        }
-    }
-
     /// The measured batches.
     pub const fn batch(&self) -> Axis<'a> {
         self.batch
@@ -126,6 +110,23 @@ impl<'a> Grid<'a> {
     fn index(&self, row: usize, column: usize) -> Option<usize> {
         let columns = self.length.values().len();
         (column < columns).then_some(row * columns + column)
+    }
+}
+
+impl<'a> From<Points<'a>> for Grid<'a> {
+    #[inline]
+    fn from(points: Points<'a>) -> Grid<'a> {
+        let Points {
+            axes: [batch, length],
+            latency_us,
+            ln_slowdown,
+        } = points;
+        Grid {
+            batch,
+            length,
+            latency_us,
+            ln_slowdown,
+        }
     }
 }
 

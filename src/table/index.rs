@@ -1,23 +1,34 @@
 //! From the key of a shape to its place in a table.
 
-/// Places in [`KernelTable::entries`](super::KernelTable::entries) by key.
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+/// Places of the shapes of a table by key.
 pub enum Index {
     /// Perfect hashing, of compiled tables.
     Hashed(phf::Map<u64, u16>),
-    /// Keys in ascending order, of tables that were read at run time.
-    #[cfg(feature = "runtime-tables")]
-    Sorted(&'static [(u64, u16)]),
+    /// Keys in ascending order, of tables that are made at run time.
+    #[cfg(feature = "alloc")]
+    Sorted(Vec<(u64, u16)>),
 }
 
 impl Index {
+    /// The index of shapes with these keys, in the order of their places.
+    #[cfg(feature = "alloc")]
+    pub(super) fn sorted(keys: impl Iterator<Item = u64>) -> Index {
+        let mut keys: Vec<(u64, u16)> = keys.zip(0..=u16::MAX).collect();
+        keys.sort_unstable();
+        Index::Sorted(keys)
+    }
+
     /// The place of `key`, if the table has it.
-    pub(super) fn place(&self, key: u64) -> Option<u16> {
+    pub(super) fn place(&self, key: u64) -> Option<usize> {
         match self {
-            Index::Hashed(map) => map.get(&key).copied(),
-            #[cfg(feature = "runtime-tables")]
+            Index::Hashed(map) => map.get(&key).copied().map(usize::from),
+            #[cfg(feature = "alloc")]
             Index::Sorted(keys) => {
                 let found = keys.binary_search_by_key(&key, |(key, _)| *key).ok()?;
-                keys.get(found).map(|(_, place)| *place)
+                keys.get(found).map(|(_, place)| usize::from(*place))
             }
         }
     }

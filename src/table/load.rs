@@ -1,21 +1,54 @@
 //! Sets that are read at run time.
 
-use std::boxed::Box;
-use std::collections::BTreeMap;
+use core::fmt;
 use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
-use rooflut_codegen::{
-    AxisLogs, Gpus, StoredEntry, StoredSet, StoredTable, TableRows, read_any_set, read_own_set,
-};
-use rooflut_roofline::{Gpu, Reference};
+use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
+use rooflut_roofline::{MeasuredKernel, OperationKind, Reference};
 
-use super::{Axis, Curve, Entry, Grid, Index, KernelTable, Origin, TableSet};
+use super::owned::{OwnedSet, OwnedTable};
+use super::stored::{EntryPlace, TableHead};
+use super::{Index, Origin, TableSet};
 use crate::generated::gpus;
 
-/// What is wrong with the files of a set: the errors of `tables!`, at run time.
-pub use rooflut_codegen::Error as LoadError;
+/// Why the files of a set cannot be read: the first thing in them that is missing, malformed or
+/// impossible.
+///
+/// The message names the file and the line, what was found and expected, and what to do; the
+/// [`source`](core::error::Error::source) is the error of the system where a file could not be read.
+///
+/// ```
+/// use rooflut::table::TableSet;
+/// let error = TableSet::try_load("tests/fixtures/not-there").unwrap_err();
+/// assert!(error.to_string().starts_with("tests/fixtures/not-there: expected a table set"));
+/// ```
+pub struct LoadError(rooflut_codegen::Error);
+
+/// The rows of one table of a set, as its file has them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LoadedTable {
+    /// The file as messages call it, `my-set/gemm.csv`.
+    pub file: String,
+    /// What was measured.
+    pub operation: OperationKind,
+    /// The rows, in the order of the file; each kernel once.
+    pub rows: Vec<LoadedRow>,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct LoadedRow {
+    /// Its line in the file, from 1 (the header).
+    pub line: u64,
+    /// What was measured.
+    pub kernel: MeasuredKernel,
+    /// How long it took, microseconds.
+    pub latency_us: f64,
+}
 
 impl TableSet {
     /// Reads a set of measurements at run time: a folder as `tables!` compiles it, or a single file, which
@@ -24,11 +57,10 @@ impl TableSet {
     /// The files are checked as at compile time, with the same messages, and every answer of the set is that
     /// of the compiled one, bit for bit. It must not have the name of a built-in set.
     ///
-    /// The set lives as long as the program, as the compiled ones do: its memory (57 kB for the 3,900 rows of
-    /// `h100`) is never given back, and a second call takes as much again. Load once and keep the reference;
-    /// that takes 4 ms (`cargo bench -p rooflut --features runtime-tables --bench load`). Finding a shape,
-    /// which happens once per kernel and model, is a binary search instead of perfect hashing; asking costs
-    /// the same.
+    /// The set lives as long as its handles and the kernels and models that were made of it; the last of
+    /// them frees its memory. Loading the 3,900 rows of `h100` takes 4 ms
+    /// (`cargo bench -p rooflut --features runtime-tables --bench load`). Finding a shape, which happens
+    /// once per kernel and model, is a binary search instead of perfect hashing.
     ///
     /// # Errors
     /// The first thing in the files that is missing, malformed or impossible.
@@ -40,18 +72,18 @@ impl TableSet {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let set = TableSet::try_load("tests/fixtures/tiny-set")?;
-    /// let gemm = Gemm::resolve(set, GemmShape { dtype: Dtype::Bf16, k: 1024, n: 1024 })?;
-    /// println!("{}: {}", set.name, gemm.at(100).time);
+    /// let gemm = Gemm::resolve(&set, GemmShape { dtype: Dtype::Bf16, k: 1024, n: 1024 })?;
+    /// println!("{}: {}", set.name(), gemm.at(100).time);
     ///
     /// let error = TableSet::try_load("measurements/of-nobody").unwrap_err();
     /// assert!(error.to_string().ends_with("found nothing there; check the path"));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn try_load(path: impl AsRef<Path>) -> Result<&'static TableSet, LoadError> {
+    pub fn try_load(path: impl AsRef<Path>) -> Result<TableSet, LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
-        let set = read_own_set(path.as_ref(), &known)?.stored();
-        Ok(Box::leak(Box::new(keep(set))))
+        let set = read_own_set(path.as_ref(), &known).map_err(LoadError)?;
+        Ok(owned(set.stored(|_| true)))
     }
 
     /// As [`try_load`](TableSet::try_load), whatever the name of the set, and beside it its rows with their
@@ -69,107 +101,87 @@ impl TableSet {
     ///     let last = table.rows.last().ok_or("no row")?;
     ///     println!("{}:{}: {:?}", table.file, last.line, last.kernel);
     /// }
-    /// assert_eq!(tables.len(), [set.gemm.is_some(), set.prefill.is_some(), set.decode.is_some(),
-    ///     set.allreduce.is_some(), set.moe.is_some()].into_iter().filter(|held| *held).count());
+    /// assert_eq!(tables.len(), set.tables().count());
     /// # Ok(())
     /// # }
     /// ```
     pub fn try_load_rows(
         path: impl AsRef<Path>,
-    ) -> Result<(&'static TableSet, Vec<TableRows>), LoadError> {
+    ) -> Result<(TableSet, Vec<LoadedTable>), LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
-        let set = read_any_set(path.as_ref(), &known)?;
-        let rows = set.rows();
-        Ok((Box::leak(Box::new(keep(set.stored()))), rows))
+        let set = read_any_set(path.as_ref(), &known).map_err(LoadError)?;
+        let rows = set.rows().into_iter().map(LoadedTable::new).collect();
+        Ok((owned(set.stored(|_| true)), rows))
     }
 }
 
-/// The set, which from now on is never dropped.
-fn keep(set: StoredSet) -> TableSet {
-    let gpu = set.gpu;
-    let mut axes = Axes::default();
-    TableSet {
-        name: text(set.name),
+impl LoadedTable {
+    fn new(table: rooflut_codegen::TableRows) -> LoadedTable {
+        let row = |row: rooflut_codegen::MeasuredRow| LoadedRow {
+            line: row.line,
+            kernel: row.kernel,
+            latency_us: row.latency_us,
+        };
+        LoadedTable {
+            file: table.file,
+            operation: table.operation,
+            rows: table.rows.into_iter().map(row).collect(),
+        }
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LoadError").field(&self.0).finish()
+    }
+}
+
+impl core::error::Error for LoadError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// The set in memory that its handles share.
+fn owned(set: StoredSet) -> TableSet {
+    let StoredSet { gpu, axes, .. } = set;
+    let table = |table: StoredTable| OwnedTable {
+        head: TableHead {
+            operation: table.operation,
+            t0_us: table.t0_us,
+            floor_us: table.floor_us,
+            hot_read: table.hot_read,
+            references: Reference::by_dtype(&gpu, table.t0_us, table.hot_read),
+            index: Index::sorted(table.keys.into_iter()),
+        },
+        shapes: table.shapes,
+        entries: table
+            .entries
+            .into_iter()
+            .map(|entry| EntryPlace::from_generated(entry.axes, entry.start))
+            .collect(),
+        latency_us: table.latency_us,
+        ln_slowdown: table.ln_slowdown,
+    };
+    let tables = set.tables.into_iter().map(table).collect();
+    TableSet::shared(OwnedSet {
+        name: set.name.into(),
         gpu,
         origin: Origin {
-            engine: text(set.engine),
-            timing: text(set.timing),
-            source: text(set.source),
-            license: text(set.license),
-            date: text(set.date),
+            engine: set.engine.into(),
+            timing: set.timing.into(),
+            source: set.source.into(),
+            license: set.license.into(),
+            date: set.date.into(),
         },
-        gemm: table(set.gemm, &gpu, |shape| axes.curve(shape)),
-        prefill: table(set.prefill, &gpu, |shape| axes.grid(shape)),
-        decode: table(set.decode, &gpu, |shape| axes.grid(shape)),
-        allreduce: table(set.allreduce, &gpu, |shape| axes.curve(shape)),
-        moe: table(set.moe, &gpu, |shape| axes.curve(shape)),
-    }
-}
-
-fn table<S, P, const AXES: usize>(
-    table: Option<StoredTable<S, AXES>>,
-    gpu: &Gpu,
-    entry: impl FnMut(StoredEntry<S, AXES>) -> Entry<S, P>,
-) -> Option<KernelTable<S, P>> {
-    let StoredTable {
-        t0_us,
-        floor_us,
-        hot_read,
-        entries,
-    } = table?;
-    // Codegen has counted the shapes: 16 bits number them.
-    let mut keys: Vec<(u64, u16)> = entries
-        .iter()
-        .map(|entry| entry.key)
-        .zip(0..=u16::MAX)
-        .collect();
-    keys.sort_unstable();
-    Some(KernelTable {
-        t0_us,
-        floor_us,
-        hot_read,
-        references: Reference::by_dtype(gpu, t0_us, hot_read),
-        entries: leak(entries.into_iter().map(entry).collect()),
-        index: Index::Sorted(leak(keys)),
+        axis_values: axes.values,
+        axis_logs: axes.logs,
+        tables,
     })
-}
-
-/// The axes kept so far: most shapes share theirs.
-#[derive(Default)]
-struct Axes(BTreeMap<Vec<u32>, Axis<'static>>);
-
-impl Axes {
-    fn keep(&mut self, values: Vec<u32>) -> Axis<'static> {
-        let kept = self.0.entry(values).or_insert_with_key(|values| {
-            let AxisLogs { ln, inverse_span } = AxisLogs::of(values);
-            Axis::from_generated(leak(values.clone()), leak(ln), leak(inverse_span))
-        });
-        *kept
-    }
-
-    fn curve<S>(&mut self, entry: StoredEntry<S, 1>) -> Entry<S, Curve<'static>> {
-        let [axis] = entry.axes.map(|values| self.keep(values));
-        let (latency_us, ln_slowdown) = (leak(entry.latency_us), leak(entry.ln_slowdown));
-        Entry {
-            shape: entry.shape,
-            points: Curve::from_generated(axis, latency_us, ln_slowdown),
-        }
-    }
-
-    fn grid<S>(&mut self, entry: StoredEntry<S, 2>) -> Entry<S, Grid<'static>> {
-        let [batch, length] = entry.axes.map(|values| self.keep(values));
-        let (latency_us, ln_slowdown) = (leak(entry.latency_us), leak(entry.ln_slowdown));
-        Entry {
-            shape: entry.shape,
-            points: Grid::from_generated(batch, length, latency_us, ln_slowdown),
-        }
-    }
-}
-
-fn text(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
-}
-
-fn leak<T>(values: Vec<T>) -> &'static [T] {
-    Box::leak(values.into_boxed_slice())
 }

@@ -6,18 +6,29 @@ mod grid;
 mod index;
 #[cfg(feature = "runtime-tables")]
 mod load;
+#[cfg(feature = "alloc")]
+mod owned;
 mod provenance;
 mod set;
+mod stored;
+#[allow(clippy::module_inception)] // One table of a set.
+mod table;
 
-pub(crate) use axis::MAX_POINTS;
 pub use axis::{Axis, Bracket, Place};
 pub use curve::{Curve, Reading};
 pub use grid::Grid;
 #[doc(hidden)]
 pub use index::Index;
 #[cfg(feature = "runtime-tables")]
-pub use load::LoadError;
+pub use load::{LoadError, LoadedRow, LoadedTable};
+#[cfg(feature = "alloc")]
+pub(crate) use owned::OwnedPoints;
 pub use provenance::{Class, Extent, ParseProvenanceError, Provenance, Strictness};
-pub use set::{Entry, KernelTable, Origin, Shape, TableSet};
+pub use set::{Origin, TableSet};
+pub use stored::Points;
+#[doc(hidden)]
+pub use stored::{EntryPlace, StaticSet, StaticTable, TableHead};
+pub(crate) use table::Held;
+pub use table::{Entry, KernelTable, Table};
 
 pub use crate::generated::sets;

@@ -1,12 +1,20 @@
 //! A set of tables: everything measured on one GPU with one engine stack.
 
-use rooflut_roofline::{
-    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape, Reference,
-};
+#[cfg(feature = "alloc")]
+use alloc::sync::Arc;
+use core::fmt;
 
-use super::{Curve, Grid, Index};
+use rooflut_roofline::{Gpu, OperationKind, Text};
+
+#[cfg(feature = "alloc")]
+use super::owned::OwnedSet;
+use super::stored::{StaticSet, Stored};
+use super::table::Table;
 
 /// Measured tables of one GPU and engine stack.
+///
+/// A handle that is cheap to clone: of a set that is compiled in, or of a shared one, which lives as long
+/// as any handle, kernel or model that was made of it.
 ///
 /// Built-in sets are statics ([`crate::table::sets`]). From a user's own measurements
 #[cfg_attr(feature = "macros", doc = "[`tables!`](crate::tables)")]
@@ -18,106 +26,168 @@ use super::{Curve, Grid, Index};
     doc = "`try_load` (feature `runtime-tables`)"
 )]
 /// one at run time. A set may lack an operation.
-#[derive(Debug)]
-pub struct TableSet {
-    /// Name of the set, `h100`.
-    pub name: &'static str,
-    /// The GPU that was measured.
-    pub gpu: Gpu,
-    /// Where the measurements come from.
-    pub origin: Origin,
-    /// GEMMs by (dtype, k, n) over m.
-    pub gemm: Option<KernelTable<GemmShape, Curve<'static>>>,
-    /// Prefill attention by shape over (prompts, prompt length).
-    pub prefill: Option<KernelTable<AttentionShape, Grid<'static>>>,
-    /// Decode attention by shape over (requests, KV length).
-    pub decode: Option<KernelTable<AttentionShape, Grid<'static>>>,
-    /// All-reduce by ranks over message bytes.
-    pub allreduce: Option<KernelTable<AllReduceShape, Curve<'static>>>,
-    /// Fused MoE layers by shape over tokens.
-    pub moe: Option<KernelTable<MoeShape, Curve<'static>>>,
+#[derive(Clone)]
+pub struct TableSet(Kept);
+
+#[derive(Clone)]
+enum Kept {
+    Static(&'static StaticSet),
+    #[cfg(feature = "alloc")]
+    Shared(Arc<OwnedSet>),
 }
 
 /// Who measured a set, how, and under which licence it may be used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Origin {
     /// Engine stack and kernels.
-    pub engine: &'static str,
+    pub engine: Text,
     /// How a kernel was timed.
-    pub timing: &'static str,
+    pub timing: Text,
     /// Where the figures were published.
-    pub source: &'static str,
+    pub source: Text,
     /// Licence of the figures.
-    pub license: &'static str,
+    pub license: Text,
     /// The day they were taken over or measured, ISO 8601.
-    pub date: &'static str,
+    pub date: Text,
 }
 
-/// All measured shapes of one operation.
-pub struct KernelTable<S: 'static, P: 'static> {
-    /// Time of the operation that neither FLOPs nor bytes explain (launch, ramp-up), microseconds.
-    pub t0_us: f64,
-    /// Time of the smallest call, microseconds.
-    pub floor_us: f64,
-    /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it.
-    pub hot_read: f64,
-    /// Reference of the operation by dtype.
+impl Origin {
+    /// The texts in the order of the fields.
     #[doc(hidden)]
-    pub references: [Option<Reference>; Dtype::ALL.len()],
-    /// Measured points by shape, in ascending order of the shape.
-    pub entries: &'static [Entry<S, P>],
-    /// Key of a shape to its place in `entries`.
-    #[doc(hidden)]
-    pub index: Index,
-}
-
-/// The measured points of one shape.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry<S, P> {
-    /// What was measured.
-    pub shape: S,
-    /// Latencies over the axes of the operation.
-    pub points: P,
-}
-
-/// A kernel shape that tables are keyed by.
-pub trait Shape: Copy + PartialEq {
-    /// The shape as one integer, for perfect hashing.
-    fn key(&self) -> u64;
-}
-
-macro_rules! shapes {
-    ($($shape:ty),*) => {$(
-        impl Shape for $shape {
-            fn key(&self) -> u64 {
-                <$shape>::key(self)
-            }
+    pub const fn from_generated(
+        [engine, timing, source, license, date]: [&'static str; 5],
+    ) -> Origin {
+        Origin {
+            engine: Text::from_static(engine),
+            timing: Text::from_static(timing),
+            source: Text::from_static(source),
+            license: Text::from_static(license),
+            date: Text::from_static(date),
         }
-    )*};
-}
-shapes!(GemmShape, AttentionShape, AllReduceShape, MoeShape);
-
-impl<S: Shape, P> KernelTable<S, P> {
-    /// The reference of a kernel of `dtype`, `None` where the GPU has no peak for it.
-    pub(crate) fn reference(&self, dtype: Dtype) -> Option<&Reference> {
-        self.references.get(dtype as usize)?.as_ref()
-    }
-
-    /// The measured points of exactly this shape: one perfect-hash lookup; in tables that were read at
-    /// run time a binary search.
-    pub fn find(&self, shape: &S) -> Option<&'static Entry<S, P>> {
-        let place = self.index.place(shape.key())?;
-        self.entries
-            .get(usize::from(place))
-            .filter(|entry| entry.shape == *shape)
     }
 }
 
-impl<S: core::fmt::Debug, P> core::fmt::Debug for KernelTable<S, P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("KernelTable")
-            .field("t0_us", &self.t0_us)
-            .field("shapes", &self.entries.len())
-            .finish()
+impl TableSet {
+    /// A set that is compiled in.
+    #[doc(hidden)]
+    pub const fn from_generated(set: &'static StaticSet) -> TableSet {
+        TableSet(Kept::Static(set))
+    }
+
+    /// A set whose memory the handles share.
+    #[cfg(feature = "alloc")]
+    pub(super) fn shared(set: OwnedSet) -> TableSet {
+        TableSet(Kept::Shared(Arc::new(set)))
+    }
+
+    /// Name of the set, `h100`.
+    pub fn name(&self) -> &str {
+        match &self.0 {
+            Kept::Static(set) => set.name,
+            #[cfg(feature = "alloc")]
+            Kept::Shared(set) => &set.name,
+        }
+    }
+
+    /// [`name`](Self::name) for errors, which outlive the borrow of the set.
+    pub(crate) fn name_text(&self) -> Text {
+        match &self.0 {
+            Kept::Static(set) => Text::from_static(set.name),
+            #[cfg(feature = "alloc")]
+            Kept::Shared(set) => set.name.clone(),
+        }
+    }
+
+    /// The GPU that was measured.
+    pub fn gpu(&self) -> &Gpu {
+        match &self.0 {
+            Kept::Static(set) => set.gpu,
+            #[cfg(feature = "alloc")]
+            Kept::Shared(set) => &set.gpu,
+        }
+    }
+
+    /// Where the measurements come from.
+    pub fn origin(&self) -> &Origin {
+        match &self.0 {
+            Kept::Static(set) => &set.origin,
+            #[cfg(feature = "alloc")]
+            Kept::Shared(set) => &set.origin,
+        }
+    }
+
+    /// The tables, in order of their operations.
+    ///
+    /// ```
+    /// use rooflut::table::sets;
+    /// for table in sets::H100.tables() {
+    ///     println!("{}: {} shapes", table.operation(), table.len());
+    /// }
+    /// ```
+    pub fn tables(&self) -> impl Iterator<Item = Table<'_>> {
+        (0..).map_while(|place| self.table_at(place))
+    }
+
+    /// The table of an operation; `None` where the set lacks it.
+    pub fn table(&self, operation: OperationKind) -> Option<Table<'_>> {
+        self.tables().find(|table| table.operation() == operation)
+    }
+
+    #[inline]
+    pub(super) fn table_at(&self, place: u16) -> Option<Table<'_>> {
+        let stored = match &self.0 {
+            Kept::Static(set) => set.table(place)?,
+            #[cfg(feature = "alloc")]
+            Kept::Shared(set) => set.table(place)?,
+        };
+        Some(Table::new(self, place, stored))
+    }
+
+    /// The set, where it is compiled in.
+    #[inline]
+    pub(super) fn compiled(&self) -> Option<&'static StaticSet> {
+        match &self.0 {
+            Kept::Static(set) => Some(set),
+            #[cfg(feature = "alloc")]
+            Kept::Shared(_) => None,
+        }
+    }
+}
+
+impl StaticSet {
+    #[inline]
+    pub(super) fn table(&'static self, place: u16) -> Option<Stored<'static>> {
+        let table = self.tables.get(usize::from(place))?;
+        Some(Stored {
+            head: &table.head,
+            shapes: table.shapes,
+            entries: table.entries,
+            latency_us: table.latency_us,
+            ln_slowdown: table.ln_slowdown,
+            axis_values: self.axis_values,
+            axis_logs: self.axis_logs,
+        })
+    }
+}
+
+/// Handles are equal where they are of one set in memory.
+impl PartialEq for TableSet {
+    fn eq(&self, other: &TableSet) -> bool {
+        match (&self.0, &other.0) {
+            (Kept::Static(set), Kept::Static(other)) => core::ptr::eq(*set, *other),
+            #[cfg(feature = "alloc")]
+            (Kept::Shared(set), Kept::Shared(other)) => Arc::ptr_eq(set, other),
+            #[cfg(feature = "alloc")]
+            _ => false,
+        }
+    }
+}
+
+impl Eq for TableSet {}
+
+impl fmt::Debug for TableSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TableSet").field(&self.name()).finish()
     }
 }

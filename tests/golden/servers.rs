@@ -108,7 +108,7 @@ impl Server {
 
     fn name(&self) -> String {
         let (model, _) = self.placed.spec();
-        let (set, tp, kv_dtype) = (self.set.name, self.tp(), self.kv_dtype);
+        let (set, tp, kv_dtype) = (self.set.name(), self.tp(), self.kv_dtype);
         let kv_blocks = self
             .kv_blocks
             .map(|blocks| format!(" in {blocks} KV blocks"));
@@ -151,7 +151,7 @@ impl Server {
 
     fn config(&self, spec: &ModelSpec) -> SimConfig {
         let limits = MemoryLimits::default().with_kv_dtype(self.kv_dtype);
-        let plan = MemoryPlan::try_new(spec, &self.set.gpu, self.tp(), limits).expect("it fits");
+        let plan = MemoryPlan::try_new(spec, self.set.gpu(), self.tp(), limits).expect("it fits");
         let kv_blocks = self.kv_blocks.unwrap_or(plan.kv_blocks);
         let mut config = SimConfig::new(spec.max_model_len, kv_blocks).with_engine(self.engine);
         if self.draft.is_some() {

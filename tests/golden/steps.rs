@@ -104,7 +104,7 @@ fn predict_one(
     let line = |batch: &Batch| Line {
         name: format!(
             "{name},{},{tp},{},{}",
-            set.name,
+            set.name(),
             options.kv_dtype,
             batch.name()
         ),

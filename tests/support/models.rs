@@ -71,7 +71,10 @@ pub(crate) fn refused(
 ) -> (ModelError, String) {
     match try_new(spec, set, tp, options) {
         Ok(_) => panic!("expected a refusal of {spec:?} at tp {tp}"),
-        Err(error) => (error, error.to_string()),
+        Err(error) => {
+            let text = error.to_string();
+            (error, text)
+        }
     }
 }
 

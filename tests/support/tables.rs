@@ -79,15 +79,15 @@ pub(crate) fn all() -> &'static [Tables] {
 }
 
 pub(crate) fn h100() -> &'static Tables {
-    all().iter().find(|t| t.compiled.name == "h100").unwrap()
+    all().iter().find(|t| t.compiled.name() == "h100").unwrap()
 }
 
 impl Tables {
     fn read(compiled: &'static TableSet) -> Tables {
         let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bench_data");
-        let dir = data.join(compiled.name);
+        let dir = data.join(compiled.name());
         let gpus = fs::read_to_string(data.join("gpus.toml")).unwrap();
-        let sheet = |key: &str| toml_number(&gpus, compiled.gpu.name, key);
+        let sheet = |key: &str| toml_number(&gpus, &compiled.gpu().name, key);
         let tera = |key: &str| sheet(key).map(|number| number * 1e12);
         let giga = |key: &str| sheet(key).unwrap() * 1e9;
         Tables {

@@ -81,7 +81,7 @@ impl Origin<'_> {
         let case = Case {
             label: self.label.clone(),
             model: deployment.model,
-            gpu: deployment.set.name,
+            gpu: deployment.set.name(),
             tp: deployment.tp,
             engine: choice.engine.name,
             setting: self.setting,

@@ -226,7 +226,7 @@ fn kv_blocks_are_those_of_the_memory_plan() {
                 h100,llama-3.1-8b,2,vllm-0.15.1,4096,60000\n";
     let report = report(text);
     let limits = MemoryLimits::default().with_max_num_batched_tokens(4096);
-    let plan = MemoryPlan::try_new(&llama(), &sets::H100.gpu, 2, limits).unwrap();
+    let plan = MemoryPlan::try_new(&llama(), sets::H100.gpu(), 2, limits).unwrap();
     assert_eq!(
         predicted(&report, Metric::KvBlocks),
         [f64::from(plan.kv_blocks)]

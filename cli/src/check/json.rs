@@ -12,8 +12,8 @@ use crate::output::json;
 /// Errors are in percent, latencies in microseconds, efficiencies shares.
 #[derive(Serialize)]
 struct CheckJson<'c> {
-    set: &'static str,
-    gpu: &'static str,
+    set: &'c str,
+    gpu: &'c str,
     rows: usize,
     kernels: Vec<KernelsJson<'c>>,
     warnings: Vec<WarningJson<'c>>,
@@ -75,10 +75,10 @@ struct CoverageJson {
 impl Check<'_> {
     /// For programs.
     pub(super) fn json(&self) -> Result<String, Error> {
-        let set = self.inspection.set;
+        let set = &self.inspection.set;
         json(&CheckJson {
-            set: set.name,
-            gpu: set.gpu.name,
+            set: set.name(),
+            gpu: set.gpu().name.as_str(),
             rows: self.inspection.rows(),
             kernels: self.families.iter().map(KernelsJson::new).collect(),
             warnings: self.warnings.iter().map(WarningJson::new).collect(),
@@ -134,7 +134,7 @@ impl<'c> RowJson<'c> {
 
 impl CoverageJson {
     fn new(coverage: &Coverage) -> CoverageJson {
-        let (class, part, refused) = match coverage.cover {
+        let (class, part, refused) = match &coverage.cover {
             Cover::Answers { class, part } => {
                 (Some(class.name()), part.map(|part| part.to_string()), None)
             }

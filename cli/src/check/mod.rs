@@ -27,7 +27,7 @@ pub(crate) fn run(
     let text = if as_json { check.json()? } else { check.text() };
     let warnings = check.warnings.len();
     let failure = (args.deny_warnings && warnings > 0).then_some(Error::Warnings {
-        set: inspection.set.name,
+        set: inspection.set.name().to_owned(),
         warnings,
     });
     Ok(Answered { text, failure })
@@ -57,7 +57,7 @@ impl<'i> Checked<'i> {
             family,
             dips: rooflut_inspect::dips(family, &outliers, DIP),
             outliers,
-            errors: rooflut_inspect::errors(inspection.set, family),
+            errors: rooflut_inspect::errors(&inspection.set, family),
         }
     }
 
@@ -77,7 +77,7 @@ impl<'i> Check<'i> {
             inspection,
             warnings: families.iter().flat_map(Warning::of).collect(),
             families,
-            coverage: rooflut_inspect::coverage(inspection.set),
+            coverage: rooflut_inspect::coverage(&inspection.set),
         }
     }
 }

@@ -29,14 +29,14 @@ fn is_path(name: &str) -> bool {
 }
 
 fn read(path: &Path) -> Result<Inspection, Error> {
-    let (set, tables) = TableSet::try_load_rows(path).map_err(Error::Measurements)?;
-    Ok(Inspection::of_files(set, tables))
+    let (set, tables) = TableSet::try_load_rows(path).map_err(Error::Tables)?;
+    Ok(Inspection::of_files(&set, tables))
 }
 
 fn built_in(name: &str) -> Result<Inspection, Error> {
     let mut known = sets::ALL.into_iter();
-    let found = known.find(|set| set.name.eq_ignore_ascii_case(name));
-    let names = || sets::ALL.into_iter().map(|set| set.name);
+    let found = known.find(|set| set.name().eq_ignore_ascii_case(name));
+    let names = || sets::ALL.into_iter().map(|set| set.name());
     found.map(Inspection::of).ok_or_else(|| Error::NoSet {
         name: name.to_owned(),
         nearest: nearest(name, names()),

@@ -19,10 +19,10 @@ impl Check<'_> {
     }
 
     fn write_text(&self, text: &mut String) -> fmt::Result {
-        let set = self.inspection.set;
-        writeln!(text, "{}: {}\n", set.name, set.gpu.description)?;
-        text.push_str(&wrapped("tables", set.origin.engine));
-        text.push_str(&wrapped("source", set.origin.source));
+        let set = &self.inspection.set;
+        writeln!(text, "{}: {}\n", set.name(), set.gpu().description.as_str())?;
+        text.push_str(&wrapped("tables", set.origin().engine.as_str()));
+        text.push_str(&wrapped("source", set.origin().source.as_str()));
         let rows = format!(
             "{} of {}, none of them impossible",
             count(self.inspection.rows() as u64),
@@ -122,7 +122,7 @@ impl Check<'_> {
 }
 
 fn cell(coverage: &Coverage, reasons: &mut Vec<String>) -> String {
-    match coverage.cover {
+    match &coverage.cover {
         Cover::Answers { class, .. } => class.to_string(),
         Cover::Uneven(_) => "-".to_owned(),
         Cover::Refused(error) => {

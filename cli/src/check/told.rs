@@ -98,7 +98,7 @@ impl<'w> Told<'w> {
         let axes = self
             .rows
             .first()
-            .map(|(row, _)| row.kernel.operation().axes());
+            .map(|(row, _)| row.kernel.operation().declared().axes);
         let axes = axes.unwrap_or_default();
         // The formats are in the name of the kernels.
         let named = |kernel: &Fields| {

@@ -62,7 +62,7 @@ impl<'i> Warning<'i> {
             );
             Warning::dips(checked, dips.dips.iter().collect(), where_from, COMMON)
         });
-        let axes = checked.family.operation.axes().iter();
+        let axes = checked.family.operation.declared().axes.iter();
         let single = axes.filter_map(|axis| {
             let of_axis = single.iter().filter(|dips| dips.axis == *axis);
             let dips: Vec<&Dip> = of_axis.flat_map(|dips| &dips.dips).collect();

@@ -81,7 +81,7 @@ fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Er
 fn gpu(set: &SetArgs) -> Result<Option<MeasuredGpu>, Error> {
     match &set.gpu_sheet {
         Some(path) => sheet(path).map(|sheet| Some(MeasuredGpu::Own(sheet))),
-        None => Ok(set.gpu.map(MeasuredGpu::Known)),
+        None => Ok(set.gpu.clone().map(MeasuredGpu::Known)),
     }
 }
 
@@ -105,7 +105,7 @@ fn given_name(name: &str) -> Result<String, Error> {
 }
 
 fn is_built_in(name: &str) -> bool {
-    sets::ALL.into_iter().any(|set| set.name == name)
+    sets::ALL.into_iter().any(|set| set.name() == name)
 }
 
 /// Where a name is asked for: why the folder's is none.

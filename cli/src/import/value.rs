@@ -12,7 +12,8 @@ pub(crate) fn gpu(text: &str) -> Result<Gpu, String> {
     let known = || gpus::ALL.into_iter();
     let found = known().find(|gpu| gpu.name.eq_ignore_ascii_case(text));
     found.ok_or_else(|| {
-        let names: Vec<&str> = known().map(|gpu| gpu.name).collect();
+        let known: Vec<Gpu> = known().collect();
+        let names: Vec<&str> = known.iter().map(|gpu| gpu.name.as_str()).collect();
         let nearest = nearest(text, names.iter().copied());
         let hint = match nearest.is_empty() {
             true => String::new(),

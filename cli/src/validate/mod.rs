@@ -55,7 +55,8 @@ fn predict_with(datasets: &mut [Dataset], set: &'static TableSet) -> Result<(), 
         0 => Err(Error::Arguments(format!(
             "--tables: expected rows that were measured on {}, the GPU of {}, found none; leave --tables \
              out or name other files",
-            set.gpu.name, set.name
+            set.gpu().name.as_str(),
+            set.name()
         ))),
         _ => Ok(()),
     }

@@ -7,33 +7,41 @@ mod literal;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
+use rooflut_roofline::OperationKind;
+
 use crate::gpus::Gpus;
 use crate::set::TableSet;
-use crate::stored::{AxisLogs, StoredEntry, StoredTable};
-use literal::{ShapeLiteral, gpu_literal, number};
+use crate::stored::{StoredAxes, StoredEntry, StoredTable};
+use literal::{gpu_literal, number};
 
 pub use constants::generate_constants;
 pub use engines::generate_engines;
 
 /// A module with a constant per GPU and a static per set, for rooflut itself; and a macro that hands
-/// the text of `gpus.toml` to the procedural macro behind `tables!`, which has no other way to it.
-pub(crate) fn module(gpus: &Gpus, gpus_toml: &str, sets: &[TableSet]) -> String {
+/// the text of `gpus.toml` to the procedural macro behind `tables!`, which has no other way to it. Sets
+/// keep the tables of the operations that are `wanted`.
+pub(crate) fn module(
+    gpus: &Gpus,
+    gpus_toml: &str,
+    sets: &[TableSet],
+    wanted: impl Fn(OperationKind) -> bool,
+) -> String {
     let root = quote!(crate);
     let gpu_items = gpus.iter().map(|gpu| {
         let doc = format!(" {}", gpu.description);
-        let ident = constant_name(gpu.name);
+        let ident = constant_name(&gpu.name);
         let value = gpu_literal(gpu, &root);
         quote! {
             #[doc = #doc]
             pub const #ident: #root::hardware::Gpu = #value;
         }
     });
-    let gpu_names = gpus.iter().map(|gpu| constant_name(gpu.name));
+    let gpu_names = gpus.iter().map(|gpu| constant_name(&gpu.name));
     let gpu_count = gpus.iter().count();
     let set_items = sets.iter().map(|set| {
         let ident = constant_name(&set.header.name);
         let doc = describe(set);
-        let value = set_literal(set, &root);
+        let value = set_literal(set, &root, &wanted);
         quote! {
             #[doc = #doc]
             #[allow(clippy::approx_constant)] // Measured numbers may look like one.
@@ -74,7 +82,7 @@ pub(crate) fn module(gpus: &Gpus, gpus_toml: &str, sets: &[TableSet]) -> String 
 /// An expression of type `&'static rooflut::table::TableSet`, for a user's crate.
 pub(crate) fn expression(set: &TableSet) -> TokenStream {
     let root = quote!(::rooflut);
-    let value = set_literal(set, &root);
+    let value = set_literal(set, &root, |_| true);
     quote! {{
         #[allow(clippy::unreadable_literal, clippy::excessive_precision)]
         #[allow(clippy::approx_constant)] // Measured numbers may look like one.
@@ -104,132 +112,86 @@ fn describe(set: &TableSet) -> String {
 }
 
 /// A block expression of type `TableSet`.
-fn set_literal(set: &TableSet, root: &TokenStream) -> TokenStream {
-    let set = set.stored();
-    let mut axes = Axes::default();
-    let gemm = table_literal(&set.gemm, &mut axes, root);
-    let prefill = table_literal(&set.prefill, &mut axes, root);
-    let decode = table_literal(&set.decode, &mut axes, root);
-    let allreduce = table_literal(&set.allreduce, &mut axes, root);
-    let moe = table_literal(&set.moe, &mut axes, root);
-    let axis_items = axes.items(root);
+fn set_literal(
+    set: &TableSet,
+    root: &TokenStream,
+    wanted: impl Fn(OperationKind) -> bool,
+) -> TokenStream {
+    let set = set.stored(wanted);
+    let StoredAxes { values, logs, .. } = &set.axes;
+    let (values, logs) = (unsuffixed(values), pairs(logs));
+    let tables = set.tables.iter().map(|table| table_literal(table, root));
     let gpu = gpu_literal(&set.gpu, root);
     let (name, engine, timing) = (&set.name, &set.engine, &set.timing);
     let (source, license, date) = (&set.source, &set.license, &set.date);
     quote! {{
         #[allow(unused_imports)]
-        use #root::__private::Index;
-        #[allow(unused_imports)]
-        use #root::table::{Axis, Curve, Entry, Grid, KernelTable};
+        use #root::__private::{EntryPlace, Index, StaticSet, StaticTable, TableHead};
         /// Nothing was measured here.
         #[allow(dead_code)]
         const HOLE: f32 = f32::NAN;
-        const GPU: #root::hardware::Gpu = #gpu;
-        #(#axis_items)*
-        #root::table::TableSet {
+        static GPU: #root::hardware::Gpu = #gpu;
+        static SET: StaticSet = StaticSet {
             name: #name,
-            gpu: GPU,
-            origin: #root::table::Origin {
-                engine: #engine,
-                timing: #timing,
-                source: #source,
-                license: #license,
-                date: #date,
-            },
-            gemm: #gemm,
-            prefill: #prefill,
-            decode: #decode,
-            allreduce: #allreduce,
-            moe: #moe,
-        }
+            gpu: &GPU,
+            origin: #root::table::Origin::from_generated(
+                [#engine, #timing, #source, #license, #date]
+            ),
+            axis_values: &[#(#values),*],
+            axis_logs: &[#(#logs),*],
+            tables: &[#(#tables),*],
+        };
+        #root::table::TableSet::from_generated(&SET)
     }}
 }
 
-fn table_literal<S: ShapeLiteral, const AXES: usize>(
-    table: &Option<StoredTable<S, AXES>>,
-    axes: &mut Axes,
-    root: &TokenStream,
-) -> TokenStream {
-    let Some(table) = table else {
-        return quote!(None);
-    };
+fn table_literal(table: &StoredTable, root: &TokenStream) -> TokenStream {
+    let operation = format_ident!("{}", format!("{:?}", table.operation));
     let (t0_us, floor_us, hot_read) = (table.t0_us, table.floor_us, table.hot_read);
     let mut index = phf_codegen::Map::new();
     let phf_path = format!("{root}::__private::phf").replace(' ', "");
     index.phf_path(&phf_path);
-    let entries: Vec<_> = (0_usize..)
-        .zip(&table.entries)
-        .map(|(place, entry)| {
-            index.entry(entry.key, place.to_string());
-            let shape = entry.shape.literal(root);
-            let points = points_literal(entry, axes);
-            quote!(Entry { shape: #shape, points: #points })
-        })
-        .collect();
+    for (place, key) in table.keys.iter().enumerate() {
+        index.entry(*key, place.to_string());
+    }
     let index: TokenStream = index.build().to_string().parse().unwrap_or_default();
+    let shapes = unsuffixed(&table.shapes);
+    let entries = table.entries.iter().map(|entry| {
+        let StoredEntry { axes, start } = *entry;
+        let [first, second] = axes.map(|(start, count)| {
+            let [start, count] = [start, count].map(Literal::u32_unsuffixed);
+            quote!((#start, #count))
+        });
+        let start = Literal::u32_unsuffixed(start);
+        quote!(EntryPlace::from_generated([#first, #second], #start))
+    });
+    let latencies = table.latency_us.iter().copied().map(number);
+    let slowdowns = table.ln_slowdown.iter().copied().map(number);
     quote! {
-        Some(KernelTable {
-            t0_us: #t0_us,
-            floor_us: #floor_us,
-            hot_read: #hot_read,
-            references: #root::hardware::Reference::by_dtype(&GPU, #t0_us, #hot_read),
+        StaticTable {
+            head: TableHead {
+                operation: #root::hardware::OperationKind::#operation,
+                t0_us: #t0_us,
+                floor_us: #floor_us,
+                hot_read: #hot_read,
+                references: #root::hardware::Reference::by_dtype(&GPU, #t0_us, #hot_read),
+                index: Index::Hashed(#index),
+            },
+            shapes: &[#(#shapes),*],
             entries: &[#(#entries),*],
-            index: Index::Hashed(#index),
-        })
+            latency_us: &[#(#latencies),*],
+            ln_slowdown: &[#(#slowdowns),*],
+        }
     }
 }
 
-/// A curve over the only axis, or a dense grid over both.
-fn points_literal<S, const AXES: usize>(
-    entry: &StoredEntry<S, AXES>,
-    axes: &mut Axes,
-) -> TokenStream {
-    let latencies = entry.latency_us.iter().copied().map(number);
-    let slowdowns = entry.ln_slowdown.iter().copied().map(number);
-    let arrays = quote!(&[#(#latencies),*], &[#(#slowdowns),*]);
-    let over = entry.axes.each_ref().map(|values| axes.name(values));
-    match AXES {
-        1 => quote!(Curve::from_generated(#(#over,)* #arrays)),
-        _ => quote!(Grid::from_generated(#(#over,)* #arrays)),
-    }
+fn unsuffixed(numbers: &[u32]) -> impl Iterator<Item = Literal> {
+    numbers.iter().copied().map(Literal::u32_unsuffixed)
 }
 
-/// The distinct axes of a set: most shapes share theirs.
-#[derive(Default)]
-struct Axes(Vec<Vec<u32>>);
-
-impl Axes {
-    /// The name of the constant for an axis with these values.
-    fn name(&mut self, values: &[u32]) -> proc_macro2::Ident {
-        let place = self
-            .0
-            .iter()
-            .position(|axis| axis == values)
-            .unwrap_or_else(|| {
-                self.0.push(values.to_vec());
-                self.0.len() - 1
-            });
-        format_ident!("AXIS_{place}")
-    }
-
-    fn items(&self, root: &TokenStream) -> Vec<TokenStream> {
-        let item = |(place, values): (usize, &Vec<u32>)| {
-            let name = |suffix: &str| format_ident!("AXIS_{place}{suffix}");
-            let (axis, array) = (name(""), name("_VALUES"));
-            let (logs, inverse) = (name("_LN"), name("_INVERSE_SPAN"));
-            let count = values.len();
-            let numbers = values.iter().map(|v| Literal::u32_unsuffixed(*v));
-            let AxisLogs { ln, inverse_span } = AxisLogs::of(values);
-            let ln = ln.into_iter().map(Literal::f64_unsuffixed);
-            let span = inverse_span.into_iter().map(Literal::f64_unsuffixed);
-            quote! {
-                static #array: [u32; #count] = [#(#numbers),*];
-                static #logs: [f64; #count] = [#(#ln),*];
-                static #inverse: [f64; #count] = [#(#span),*];
-                const #axis: #root::table::Axis<'static> =
-                    #root::table::Axis::from_generated(&#array, &#logs, &#inverse);
-            }
-        };
-        self.0.iter().enumerate().map(item).collect()
-    }
+fn pairs(logs: &[[f64; 2]]) -> impl Iterator<Item = TokenStream> {
+    logs.iter().map(|[ln, inverse_span]| {
+        let [ln, inverse_span] = [*ln, *inverse_span].map(Literal::f64_unsuffixed);
+        quote!([#ln, #inverse_span])
+    })
 }

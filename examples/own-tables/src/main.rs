@@ -49,9 +49,9 @@ fn decode_us(how: &str, set: &'static TableSet) -> Result<f64, Box<dyn Error>> {
     let fitted = 100.0 * step.fitted_share();
     println!(
         "{how:8} {}: {} on {}, {fitted:.0} % of it fitted",
-        set.name,
+        set.name(),
         step.total(),
-        set.gpu.description
+        set.gpu().description
     );
     Ok(total.us())
 }

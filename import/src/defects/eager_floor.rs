@@ -1,6 +1,6 @@
 //! Eager floors: below some size all kernels take as long as a launch from the host.
 
-use rooflut_codegen::MeasuredKernel;
+use rooflut_codegen::OperationKind;
 use rooflut_roofline::Gpu;
 
 use crate::kernel;
@@ -50,7 +50,7 @@ pub(crate) fn floor(readings: &[Reading], gpu: &Gpu) -> Option<Floor> {
 fn of_shape(rows: &[(&Reading, usize)], gpu: &Gpu) -> Vec<(usize, f64)> {
     let kernels = rows
         .iter()
-        .filter(|(row, _)| !matches!(row.kernel, MeasuredKernel::AllReduce { .. }));
+        .filter(|(row, _)| row.kernel.operation() != OperationKind::AllReduce);
     let shortest = kernels
         .map(|(row, _)| row.latency_us)
         .min_by(f64::total_cmp);
@@ -58,9 +58,9 @@ fn of_shape(rows: &[(&Reading, usize)], gpu: &Gpu) -> Vec<(usize, f64)> {
         return Vec::new();
     };
     let bound_us = |row: &Reading| {
-        let rates = gpu.rates(kernel::dtype(&row.kernel));
+        let rates = gpu.rates(row.kernel.dtype());
         rates.map_or(f64::INFINITY, |rates| {
-            kernel::work(&row.kernel).bound_s(&rates) * 1e6
+            row.kernel.work().bound_s(&rates) * 1e6
         })
     };
     let at_floor: Vec<(usize, f64, f64)> = rows

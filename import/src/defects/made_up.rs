@@ -1,22 +1,17 @@
 //! Made-up readings.
 
-use rooflut_codegen::MeasuredKernel;
+use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_roofline::{AttentionShape, Dtype, GemmShape, Gpu};
 
 use crate::reading::Reading;
 
-pub(crate) const GPU: Gpu = Gpu {
-    name: "made-up",
-    description: "",
-    bf16_flops_per_s: 1e15,
-    fp8_flops_per_s: Some(2e15),
-    fp4_flops_per_s: None,
-    mem_bytes: 80_000_000_000,
-    mem_bw_bytes_per_s: 3e12,
-    l2_bytes: 50_000_000,
-    sms: 132,
-    link_bytes_per_s: 450e9,
-};
+pub(crate) static GPU: Gpu = Gpu::from_generated(
+    ["made-up", ""],
+    (1e15, Some(2e15), None),
+    [3e12, 450e9],
+    [80_000_000_000, 50_000_000],
+    132,
+);
 
 pub(crate) fn gemm(n: u32, m: u32) -> MeasuredKernel {
     let shape = GemmShape {
@@ -24,7 +19,7 @@ pub(crate) fn gemm(n: u32, m: u32) -> MeasuredKernel {
         k: 4096,
         n,
     };
-    MeasuredKernel::Gemm { shape, m }
+    MeasuredKernel::new(OperationKind::Gemm, shape, [m, 1])
 }
 
 pub(crate) fn decode(kv_heads: u32, batch: u32, kv_len: u32) -> MeasuredKernel {
@@ -36,11 +31,7 @@ pub(crate) fn decode(kv_heads: u32, batch: u32, kv_len: u32) -> MeasuredKernel {
         head_dim: 128,
         tp: 1,
     };
-    MeasuredKernel::Decode {
-        shape,
-        batch,
-        kv_len,
-    }
+    MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len])
 }
 
 /// The readings of files, each a list of kernels and latencies.

@@ -1,8 +1,7 @@
 //! `mfu` that does not follow from the latencies: divided by the peak of another format or GPU.
 
-use rooflut_roofline::{Dtype, Gpu};
+use rooflut_roofline::{Dtype, Gpu, Text};
 
-use crate::kernel;
 use crate::reading::Reading;
 
 /// What latencies carry of rounding, relative: they have three digits or more.
@@ -22,7 +21,7 @@ pub(crate) struct Misfit {
     /// The peak that the `mfu` of the misfits implies, FLOP/s (their median).
     pub(crate) implied_flops_per_s: f64,
     /// The peaks that fit nearly all rows: GPU and format.
-    pub(crate) fitting: Vec<(&'static str, Dtype)>,
+    pub(crate) fitting: Vec<(Text, Dtype)>,
 }
 
 /// Holds each `mfu` against the latency. `stated` is the peak of the files if it was given; otherwise that
@@ -38,7 +37,7 @@ pub(crate) fn misfit(
         .enumerate()
         .filter(|(_, row)| has_mfu(row))
         .collect();
-    let peak = |row: &Reading| stated.or(gpu.peak_flops_per_s(kernel::dtype(&row.kernel)));
+    let peak = |row: &Reading| stated.or(gpu.peak_flops_per_s(row.kernel.dtype()));
     let misfits: Vec<&(usize, &Reading)> = rows
         .iter()
         .filter(|(_, row)| peak(row).is_some_and(|peak| !fits(row, peak)))
@@ -51,7 +50,7 @@ pub(crate) fn misfit(
         fitting as f64 >= FITS * rows.len() as f64
     };
     let peaks = known.iter().flat_map(|gpu| {
-        let peak = |dtype: Dtype| Some((gpu.name, dtype, gpu.peak_flops_per_s(dtype)?));
+        let peak = |dtype: Dtype| Some((gpu.name.clone(), dtype, gpu.peak_flops_per_s(dtype)?));
         [Dtype::Bf16, Dtype::Fp8, Dtype::Nvfp4]
             .into_iter()
             .filter_map(peak)
@@ -69,7 +68,7 @@ pub(crate) fn misfit(
 }
 
 fn has_mfu(row: &Reading) -> bool {
-    row.mfu.is_some_and(|mfu| mfu.value != 0.0) && kernel::work(&row.kernel).flops > 0.0
+    row.mfu.is_some_and(|mfu| mfu.value != 0.0) && row.kernel.work().flops > 0.0
 }
 
 /// The peak by which the FLOP rate of a row gives its `mfu`.
@@ -78,7 +77,7 @@ fn implied(row: &Reading) -> Option<f64> {
 }
 
 fn rate(row: &Reading) -> f64 {
-    kernel::work(&row.kernel).flops / (row.latency_us * 1e-6)
+    row.kernel.work().flops / (row.latency_us * 1e-6)
 }
 
 fn fits(row: &Reading, peak: f64) -> bool {
@@ -110,21 +109,24 @@ mod tests {
 
     #[test]
     fn an_mfu_of_the_gpus_own_peak_fits() {
-        assert_eq!(misfit(&rows(1e15), &GPU, None, &[GPU]), None);
-        assert_eq!(misfit(&rows(1.48e14), &GPU, Some(1.48e14), &[GPU]), None);
+        assert_eq!(misfit(&rows(1e15), &GPU, None, &[GPU.clone()]), None);
+        assert_eq!(
+            misfit(&rows(1.48e14), &GPU, Some(1.48e14), &[GPU.clone()]),
+            None
+        );
     }
 
     #[test]
     fn the_peak_of_another_format_is_named() {
-        let found = misfit(&rows(2e15), &GPU, None, &[GPU]).unwrap();
+        let found = misfit(&rows(2e15), &GPU, None, &[GPU.clone()]).unwrap();
         assert_eq!((found.rows, found.misfits, found.first), (4, 4, 0));
-        assert_eq!(found.fitting, [("made-up", Dtype::Fp8)]);
+        assert_eq!(found.fitting, [("made-up".into(), Dtype::Fp8)]);
         assert!((found.implied_flops_per_s / 2e15 - 1.0).abs() < 0.01);
     }
 
     #[test]
     fn a_peak_that_no_gpu_has_is_told_as_a_number() {
-        let found = misfit(&rows(1.48e14), &GPU, None, &[GPU]).unwrap();
+        let found = misfit(&rows(1.48e14), &GPU, None, &[GPU.clone()]).unwrap();
         assert_eq!(found.fitting, []);
         assert!((found.implied_flops_per_s / 1.48e14 - 1.0).abs() < 0.01);
     }
@@ -136,8 +138,8 @@ mod tests {
             value: 0.9,
             half_unit: 0.05,
         });
-        let found = misfit(&many, &GPU, None, &[GPU]).unwrap();
+        let found = misfit(&many, &GPU, None, &[GPU.clone()]).unwrap();
         assert_eq!((found.misfits, found.first), (1, 7));
-        assert_eq!(found.fitting, [("made-up", Dtype::Bf16)]);
+        assert_eq!(found.fitting, [("made-up".into(), Dtype::Bf16)]);
     }
 }

@@ -12,12 +12,12 @@ const DOUBTFUL: f64 = 0.1;
 /// Why `gpu` cannot have measured this, if it cannot: above the peak of its format, compulsory traffic
 /// beyond the L2 cache above the bandwidth, a message above the link.
 pub(crate) fn beyond(kernel: &MeasuredKernel, latency_us: f64, gpu: &Gpu) -> Option<Cause> {
-    let dtype = kernel::dtype(kernel);
-    let name = gpu.name;
+    let dtype = kernel.dtype();
+    let name = &gpu.name;
     if gpu.peak_flops_per_s(dtype).is_none() {
         return Some(Cause::new(Reason::NoPeak, format!("{dtype} on {name}")));
     }
-    let excess = gpu.exceeded(dtype, &kernel::work(kernel), latency_us * 1e-6)?;
+    let excess = gpu.exceeded(dtype, &kernel.work(), latency_us * 1e-6)?;
     let (unit, per_unit, what) = match excess.limit {
         Limit::Peak => ("TFLOP/s", 1e12, format!("{dtype} peak")),
         Limit::Bandwidth => ("GB/s", 1e9, "bandwidth".to_owned()),

@@ -7,8 +7,7 @@ use rooflut_codegen::MeasuredKernel;
 use crate::kernel;
 use crate::reading::Reading;
 
-/// Points on an axis of a table set.
-pub(crate) const MOST: usize = 32;
+pub(crate) use rooflut_roofline::operation::MAX_POINTS as MOST;
 
 /// The readings, by their places in the list, whose coordinates are one too many.
 ///
@@ -18,7 +17,7 @@ pub(crate) fn surplus(readings: &[Reading]) -> Vec<usize> {
     let mut axes = BTreeMap::<MeasuredKernel, [BTreeSet<u32>; 2]>::new();
     for row in readings {
         let [firsts, seconds] = axes.entry(kernel::shape(&row.kernel)).or_default();
-        let [first, second] = kernel::point(&row.kernel);
+        let [first, second] = row.kernel.point();
         firsts.insert(first);
         seconds.insert(second);
     }
@@ -27,7 +26,7 @@ pub(crate) fn surplus(readings: &[Reading]) -> Vec<usize> {
         *axis = thinned(axis);
     }
     let is_surplus = |row: &Reading| {
-        let [first, second] = kernel::point(&row.kernel);
+        let [first, second] = row.kernel.point();
         axes.get(&kernel::shape(&row.kernel))
             .is_some_and(|[firsts, seconds]| !firsts.contains(&first) || !seconds.contains(&second))
     };

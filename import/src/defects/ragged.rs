@@ -29,7 +29,7 @@ pub(crate) struct Ragged {
 pub(crate) fn ragged(readings: &[Reading]) -> Option<Ragged> {
     let mut rows: Vec<(MeasuredKernel, [u32; 2])> = readings
         .iter()
-        .map(|row| (kernel::shape(&row.kernel), kernel::point(&row.kernel)))
+        .map(|row| (kernel::shape(&row.kernel), row.kernel.point()))
         .collect();
     rows.sort_unstable();
     let (mut shapes, mut ragged, mut cells, mut missing) = (0, 0, 0, 0);

@@ -56,8 +56,8 @@ fn is_warm_up(rows: &[Reading]) -> bool {
         return false;
     };
     let excess = first.latency_us / least;
-    let points: Vec<[u32; 2]> = next.iter().map(|row| kernel::point(&row.kernel)).collect();
-    let usual = usual_excess(others, shape, kernel::point(&first.kernel), &points);
+    let points: Vec<[u32; 2]> = next.iter().map(|row| row.kernel.point()).collect();
+    let usual = usual_excess(others, shape, first.kernel.point(), &points);
     excess > EXCESS * usual.unwrap_or(1.0).max(1.0)
 }
 
@@ -71,7 +71,7 @@ fn usual_excess(
     let mut at: Vec<(MeasuredKernel, bool, f64)> = rows
         .iter()
         .filter_map(|row| {
-            let (other, here) = (kernel::shape(&row.kernel), kernel::point(&row.kernel));
+            let (other, here) = (kernel::shape(&row.kernel), row.kernel.point());
             let counts = other != shape && (here == point || next.contains(&here));
             counts.then_some((other, here == point, row.latency_us))
         })
@@ -98,7 +98,7 @@ fn usual_excess(
 
 /// Whether a kernel of the same shape does more work.
 fn is_more(kernel: &MeasuredKernel, than: &MeasuredKernel) -> bool {
-    let ([a, b], [first, second]) = (kernel::point(kernel), kernel::point(than));
+    let ([a, b], [first, second]) = (kernel.point(), than.point());
     a >= first && b >= second && (a, b) != (first, second)
 }
 

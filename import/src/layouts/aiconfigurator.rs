@@ -54,7 +54,8 @@ pub(super) fn columns(operation: OperationKind) -> Columns {
             ],
             &[],
         ),
-        OperationKind::AllReduce => (
+        // The layout names no other table.
+        _ => (
             &["num_gpus", "message_size", "latency"],
             &["allreduce_dtype"],
         ),
@@ -64,18 +65,19 @@ pub(super) fn columns(operation: OperationKind) -> Columns {
 
 pub(super) fn row(operation: OperationKind, cells: &Cells<'_>) -> Measured {
     let kernel = match operation {
-        OperationKind::Gemm => MeasuredKernel::Gemm {
-            shape: GemmShape {
+        OperationKind::Gemm => MeasuredKernel::new(
+            OperationKind::Gemm,
+            GemmShape {
                 dtype: cells.dtype("gemm_dtype", None)?,
                 k: cells.count("k")?,
                 n: cells.count("n")?,
             },
-            m: cells.count("m")?,
-        },
+            [cells.count("m")?, 1],
+        ),
         OperationKind::Prefill => prefill(cells)?,
         OperationKind::Decode => decode(cells)?,
         OperationKind::Moe => moe(cells)?,
-        OperationKind::AllReduce => all_reduce(cells)?,
+        _ => all_reduce(cells)?,
     };
     Ok((kernel, cells.latency("latency", MS)?))
 }
@@ -85,11 +87,11 @@ fn prefill(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     if cells.text("step").is_some() && cells.whole("step")? > 0 {
         return Err(Reason::Context.into());
     }
-    Ok(MeasuredKernel::Prefill {
+    Ok(MeasuredKernel::new(
+        OperationKind::Prefill,
         shape,
-        batch: cells.count("batch_size")?,
-        seq_len: cells.count("isl")?,
-    })
+        [cells.count("batch_size")?, cells.count("isl")?],
+    ))
 }
 
 /// The KV cache is as long as `step` and `isl` together: what was there and the new token.
@@ -97,11 +99,14 @@ fn decode(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     let shape = attention(cells)?;
     let (step, new) = (cells.whole("step")?, cells.whole("isl")?);
     let kv_len = step.checked_add(new).filter(|kv_len| *kv_len > 0);
-    Ok(MeasuredKernel::Decode {
+    Ok(MeasuredKernel::new(
+        OperationKind::Decode,
         shape,
-        batch: cells.count("batch_size")?,
-        kv_len: kv_len.ok_or_else(|| cells.malformed("step", "a length"))?,
-    })
+        [
+            cells.count("batch_size")?,
+            kv_len.ok_or_else(|| cells.malformed("step", "a length"))?,
+        ],
+    ))
 }
 
 /// Heads are those of one rank.
@@ -129,8 +134,9 @@ fn moe(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     if cells.count("moe_ep_size")? > 1 {
         return Err(Reason::ExpertParallel.into());
     }
-    Ok(MeasuredKernel::Moe {
-        shape: MoeShape {
+    Ok(MeasuredKernel::new(
+        OperationKind::Moe,
+        MoeShape {
             dtype: cells.dtype("moe_dtype", None)?,
             experts: cells.count("num_experts")?,
             top_k: cells.count("topk")?,
@@ -138,8 +144,8 @@ fn moe(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
             intermediate: cells.count("inter_size")?,
             tp: cells.count("moe_tp_size")?,
         },
-        tokens: cells.count("num_tokens")?,
-    })
+        [cells.count("num_tokens")?, 1],
+    ))
 }
 
 /// The size of a message is in elements.
@@ -156,10 +162,14 @@ fn all_reduce(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     };
     let elements = cells.count("message_size")?;
     let bytes = elements.checked_mul(element_bytes);
-    Ok(MeasuredKernel::AllReduce {
-        shape: AllReduceShape { ranks },
-        bytes: bytes.ok_or_else(|| cells.malformed("message_size", "less than 4 GiB"))?,
-    })
+    Ok(MeasuredKernel::new(
+        OperationKind::AllReduce,
+        AllReduceShape { ranks },
+        [
+            bytes.ok_or_else(|| cells.malformed("message_size", "less than 4 GiB"))?,
+            1,
+        ],
+    ))
 }
 
 /// Bytes of an element of a message.

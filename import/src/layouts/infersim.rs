@@ -31,28 +31,31 @@ pub(super) fn columns(operation: OperationKind) -> Columns {
 pub(super) fn row(operation: OperationKind, heads: Option<Heads>, cells: &Cells<'_>) -> Measured {
     let dtype = cells.dtype("dtype", cells.answers.dtype_of(operation))?;
     let kernel = match operation {
-        OperationKind::Prefill => MeasuredKernel::Prefill {
-            // Measured on whole heads; only decode files are sharded.
-            shape: attention(dtype, heads, cells)?,
-            batch: match cells.text("batch_size") {
-                Some(_) => cells.count("batch_size")?,
-                None => 1,
-            },
-            seq_len: cells.count("seq_len")?,
-        },
-        OperationKind::Decode => MeasuredKernel::Decode {
-            shape: attention(dtype, heads, cells)?,
-            batch: cells.count("batch_size")?,
-            kv_len: cells.count("kv_len")?,
-        },
-        _ => MeasuredKernel::Gemm {
-            shape: GemmShape {
+        OperationKind::Prefill => MeasuredKernel::new(
+            OperationKind::Prefill,
+            attention(dtype, heads, cells)?,
+            [
+                match cells.text("batch_size") {
+                    Some(_) => cells.count("batch_size")?,
+                    None => 1,
+                },
+                cells.count("seq_len")?,
+            ],
+        ),
+        OperationKind::Decode => MeasuredKernel::new(
+            OperationKind::Decode,
+            attention(dtype, heads, cells)?,
+            [cells.count("batch_size")?, cells.count("kv_len")?],
+        ),
+        _ => MeasuredKernel::new(
+            OperationKind::Gemm,
+            GemmShape {
                 dtype,
                 k: cells.count("k")?,
                 n: cells.count("n")?,
             },
-            m: cells.count("m")?,
-        },
+            [cells.count("m")?, 1],
+        ),
     };
     Ok((kernel, cells.latency("latency_us", 0)?))
 }

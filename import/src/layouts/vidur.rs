@@ -72,10 +72,7 @@ pub(super) fn row(operation: OperationKind, cells: &Cells<'_>, measured: &mut dy
             let shape = layer.gemm(part)?;
             let latency = cells.latency(&time(part, statistic), MS)?;
             Ok((
-                MeasuredKernel::Gemm {
-                    shape,
-                    m: layer.tokens,
-                },
+                MeasuredKernel::new(OperationKind::Gemm, shape, [layer.tokens, 1]),
                 latency,
             ))
         });
@@ -190,8 +187,9 @@ fn all_reduce(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     if cells.text("devices_per_node").is_some() && cells.count("devices_per_node")? < ranks {
         return Err(Reason::AcrossNodes.into());
     }
-    Ok(MeasuredKernel::AllReduce {
-        shape: AllReduceShape { ranks },
-        bytes: cells.count("size")?,
-    })
+    Ok(MeasuredKernel::new(
+        OperationKind::AllReduce,
+        AllReduceShape { ranks },
+        [cells.count("size")?, 1],
+    ))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use rooflut_codegen::MeasuredKernel;
+use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_roofline::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 
 use super::{Rows, in_ms};
@@ -45,25 +45,19 @@ pub(crate) fn shape(tp: Vec<u32>) -> impl Strategy<Value = Vec<MeasuredKernel>> 
     let weights = (dtype(), 1_u32..50_000, 1_u32..50_000, points(100_000));
     let gemm = weights.prop_map(|(dtype, k, n, points)| {
         let shape = GemmShape { dtype, k, n };
-        let kernel = |m| MeasuredKernel::Gemm { shape, m };
+        let kernel = |m| MeasuredKernel::new(OperationKind::Gemm, shape, [m, 1]);
         points.into_iter().map(kernel).collect::<Vec<_>>()
     });
     let prefill = (heads(vec![1]), points(64), points(5000));
     let prefill = prefill.prop_map(|(shape, batches, lengths)| {
         grid(&batches, &lengths, |batch, seq_len| {
-            MeasuredKernel::Prefill {
-                shape,
-                batch,
-                seq_len,
-            }
+            MeasuredKernel::new(OperationKind::Prefill, shape, [batch, seq_len])
         })
     });
     let decode = (heads(tp), points(500), points(100_000));
     let decode = decode.prop_map(|(shape, batches, lengths)| {
-        grid(&batches, &lengths, |batch, kv_len| MeasuredKernel::Decode {
-            shape,
-            batch,
-            kv_len,
+        grid(&batches, &lengths, |batch, kv_len| {
+            MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len])
         })
     });
     prop_oneof![gemm, prefill, decode]
@@ -83,10 +77,8 @@ fn grid(
 pub(crate) fn other_shape() -> impl Strategy<Value = Vec<MeasuredKernel>> {
     let all_reduce = (2_u32..9, points(1_000_000)).prop_map(|(ranks, points)| {
         let shape = AllReduceShape { ranks };
-        let kernel = |elements| MeasuredKernel::AllReduce {
-            shape,
-            bytes: 2 * elements,
-        };
+        let kernel =
+            |elements| MeasuredKernel::new(OperationKind::AllReduce, shape, [2 * elements, 1]);
         points.into_iter().map(kernel).collect::<Vec<_>>()
     });
     let experts = (1_u32..9, 0_u32..100);
@@ -104,7 +96,7 @@ pub(crate) fn other_shape() -> impl Strategy<Value = Vec<MeasuredKernel>> {
             };
             points
                 .into_iter()
-                .map(|tokens| MeasuredKernel::Moe { shape, tokens })
+                .map(|tokens| MeasuredKernel::new(OperationKind::Moe, shape, [tokens, 1]))
                 .collect::<Vec<_>>()
         },
     );
@@ -141,13 +133,16 @@ pub(crate) fn vidur_row(
         (embd, up),
         (width, embd),
     ];
-    let gemm = |(k, n)| MeasuredKernel::Gemm {
-        shape: GemmShape {
-            dtype: Dtype::Bf16,
-            k,
-            n,
-        },
-        m: tokens,
+    let gemm = |(k, n)| {
+        MeasuredKernel::new(
+            OperationKind::Gemm,
+            GemmShape {
+                dtype: Dtype::Bf16,
+                k,
+                n,
+            },
+            [tokens, 1],
+        )
     };
     let gated = if gated { "True" } else { "False" };
     let ms: Vec<String> = us.iter().map(|us| in_ms(*us)).collect();

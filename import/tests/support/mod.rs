@@ -15,33 +15,27 @@ use std::path::{Path, PathBuf};
 
 use rooflut_codegen::{MeasuredKernel, OperationKind, read_rows};
 use rooflut_import::{Answers, Error, Import, Layout, MeasuredGpu, Source, SourceTable, import};
-use rooflut_roofline::{Dtype, Gpu};
+use rooflut_roofline::{AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape};
 
 /// A kernel and its latency in microseconds, in the order of kernels.
 pub(crate) type Rows = BTreeMap<MeasuredKernel, f64>;
 
-pub(crate) const H100: Gpu = Gpu {
-    name: "h100",
-    description: "NVIDIA H100 SXM5 80 GB",
-    bf16_flops_per_s: 989.5e12,
-    fp8_flops_per_s: Some(1979.0e12),
-    fp4_flops_per_s: None,
-    mem_bytes: 85_899_345_920,
-    mem_bw_bytes_per_s: 3350.0e9,
-    l2_bytes: 50_000_000,
-    sms: 132,
-    link_bytes_per_s: 450.0e9,
-};
+pub(crate) static H100: Gpu = Gpu::from_generated(
+    ["h100", "NVIDIA H100 SXM5 80 GB"],
+    (989.5e12, Some(1979.0e12), None),
+    [3350.0e9, 450.0e9],
+    [85_899_345_920, 50_000_000],
+    132,
+);
 
 /// A GPU on which everything that was measured on any is possible.
-pub(crate) const FASTEST: Gpu = Gpu {
-    bf16_flops_per_s: 1e18,
-    fp8_flops_per_s: Some(1e18),
-    fp4_flops_per_s: Some(1e18),
-    mem_bw_bytes_per_s: 1e15,
-    link_bytes_per_s: 1e15,
-    ..H100
-};
+pub(crate) static FASTEST: Gpu = Gpu::from_generated(
+    ["h100", "NVIDIA H100 SXM5 80 GB"],
+    (1e18, Some(1e18), Some(1e18)),
+    [1e15, 1e15],
+    [85_899_345_920, 50_000_000],
+    132,
+);
 
 pub(crate) fn data(set: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -51,14 +45,7 @@ pub(crate) fn data(set: &str) -> PathBuf {
 
 /// The rows of an operation of a set of the project.
 pub(crate) fn rows_of(set: &str, operation: OperationKind) -> Rows {
-    let file = match operation {
-        OperationKind::Gemm => "gemm.csv",
-        OperationKind::Prefill => "attention_prefill.csv",
-        OperationKind::Decode => "attention_decode.csv",
-        OperationKind::AllReduce => "allreduce.csv",
-        OperationKind::Moe => "moe.csv",
-    };
-    let path = data(set).join(file);
+    let path = data(set).join(operation.declared().file);
     if !path.exists() {
         return Rows::new();
     }
@@ -79,11 +66,11 @@ pub(crate) fn set(name: &str) -> Rows {
 }
 
 /// Answers to everything.
-pub(crate) fn answers(gpu: Gpu) -> Answers {
+pub(crate) fn answers(gpu: &Gpu) -> Answers {
     let text = |text: &str| Some(text.to_owned());
     Answers {
         name: text("mine"),
-        gpu: Some(MeasuredGpu::Known(gpu)),
+        gpu: Some(MeasuredGpu::Known(gpu.clone())),
         engine: text("an engine"),
         timing: text("made up"),
         source: text("a test"),
@@ -113,7 +100,7 @@ pub(crate) fn imported(
         tables: tables(files),
         not_imported: Vec::new(),
     };
-    let import = import(&source, answers, &[H100])?;
+    let import = import(&source, answers, std::slice::from_ref(&H100))?;
     for table in &import.report.tables {
         assert!(table.adds_up(), "{table:?}");
     }
@@ -165,29 +152,31 @@ pub(crate) fn bench_data(rows: &Rows) -> Vec<(String, String)> {
         text.push('\n');
     };
     for (kernel, us) in rows {
-        match kernel {
-            MeasuredKernel::Gemm { shape, m } => add(
-                "bench_data/gemm/h100/data.csv".to_owned(),
-                "m,k,n,latency_us",
-                format!("{m},{},{},{us}", shape.k, shape.n),
-            ),
-            MeasuredKernel::Prefill {
-                shape,
-                batch,
-                seq_len,
-            } => add(
-                format!(
-                    "bench_data/mha/prefill/h100/{}-{}-{}.csv",
-                    shape.q_heads, shape.kv_heads, shape.head_dim
-                ),
-                "dtype,kv_dtype,batch_size,seq_len,latency_us",
-                format!("{},{},{batch},{seq_len},{us}", shape.dtype, shape.kv_dtype),
-            ),
-            MeasuredKernel::Decode {
-                shape,
-                batch,
-                kv_len,
-            } => {
+        match kernel.operation() {
+            OperationKind::Gemm => {
+                let shape: GemmShape = kernel.shape();
+                let [m, _] = kernel.point();
+                add(
+                    "bench_data/gemm/h100/data.csv".to_owned(),
+                    "m,k,n,latency_us",
+                    format!("{m},{},{},{us}", shape.k, shape.n),
+                )
+            }
+            OperationKind::Prefill => {
+                let shape: AttentionShape = kernel.shape();
+                let [batch, seq_len] = kernel.point();
+                add(
+                    format!(
+                        "bench_data/mha/prefill/h100/{}-{}-{}.csv",
+                        shape.q_heads, shape.kv_heads, shape.head_dim
+                    ),
+                    "dtype,kv_dtype,batch_size,seq_len,latency_us",
+                    format!("{},{},{batch},{seq_len},{us}", shape.dtype, shape.kv_dtype),
+                )
+            }
+            OperationKind::Decode => {
+                let shape: AttentionShape = kernel.shape();
+                let [batch, kv_len] = kernel.point();
                 let tp = match shape.tp {
                     1 => String::new(),
                     tp => format!("-tp{tp}"),
@@ -227,64 +216,77 @@ pub(crate) fn perf(rows: &Rows) -> Vec<(String, String)> {
                              attn_dtype,kv_cache_dtype,step";
     for (kernel, us) in rows {
         let ms = in_ms(*us);
-        match kernel {
-            MeasuredKernel::Gemm { shape, m } => add(
-                "gemm",
-                "gemm_dtype,m,n,k",
-                format!("{},{m},{},{},{ms}", named(shape.dtype), shape.n, shape.k),
-            ),
-            MeasuredKernel::Prefill {
-                shape,
-                batch,
-                seq_len,
-            } => add(
-                "context_attention",
-                ATTENTION,
-                format!(
-                    "{batch},{seq_len},{},{},{},1,{},{},0,{ms}",
-                    shape.q_heads,
-                    shape.kv_heads,
-                    shape.head_dim,
-                    named(shape.dtype),
-                    named(shape.kv_dtype)
-                ),
-            ),
-            MeasuredKernel::Decode {
-                shape,
-                batch,
-                kv_len,
-            } => add(
-                "generation_attention",
-                ATTENTION,
-                format!(
-                    "{batch},1,{},{},{},1,{},{},{},{ms}",
-                    shape.q_heads,
-                    shape.kv_heads,
-                    shape.head_dim,
-                    named(shape.dtype),
-                    named(shape.kv_dtype),
-                    kv_len - 1
-                ),
-            ),
-            MeasuredKernel::AllReduce { shape, bytes } => add(
-                "custom_allreduce",
-                "allreduce_dtype,num_gpus,message_size",
-                format!("bfloat16,{},{},{ms}", shape.ranks, bytes / 2),
-            ),
-            MeasuredKernel::Moe { shape, tokens } => add(
-                "moe",
-                "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,\
+        match kernel.operation() {
+            OperationKind::Gemm => {
+                let shape: GemmShape = kernel.shape();
+                let [m, _] = kernel.point();
+                add(
+                    "gemm",
+                    "gemm_dtype,m,n,k",
+                    format!("{},{m},{},{},{ms}", named(shape.dtype), shape.n, shape.k),
+                )
+            }
+            OperationKind::Prefill => {
+                let shape: AttentionShape = kernel.shape();
+                let [batch, seq_len] = kernel.point();
+                add(
+                    "context_attention",
+                    ATTENTION,
+                    format!(
+                        "{batch},{seq_len},{},{},{},1,{},{},0,{ms}",
+                        shape.q_heads,
+                        shape.kv_heads,
+                        shape.head_dim,
+                        named(shape.dtype),
+                        named(shape.kv_dtype)
+                    ),
+                )
+            }
+            OperationKind::Decode => {
+                let shape: AttentionShape = kernel.shape();
+                let [batch, kv_len] = kernel.point();
+                add(
+                    "generation_attention",
+                    ATTENTION,
+                    format!(
+                        "{batch},1,{},{},{},1,{},{},{},{ms}",
+                        shape.q_heads,
+                        shape.kv_heads,
+                        shape.head_dim,
+                        named(shape.dtype),
+                        named(shape.kv_dtype),
+                        kv_len - 1
+                    ),
+                )
+            }
+            OperationKind::AllReduce => {
+                let shape: AllReduceShape = kernel.shape();
+                let [bytes, _] = kernel.point();
+                add(
+                    "custom_allreduce",
+                    "allreduce_dtype,num_gpus,message_size",
+                    format!("bfloat16,{},{},{ms}", shape.ranks, bytes / 2),
+                )
+            }
+            OperationKind::Moe => {
+                let shape: MoeShape = kernel.shape();
+                let [tokens, _] = kernel.point();
+                add(
+                    "moe",
+                    "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,\
                  distribution",
-                format!(
-                    "{},{tokens},{},{},{},{},{},1,power_law_1.01,{ms}",
-                    named(shape.dtype),
-                    shape.hidden,
-                    shape.intermediate,
-                    shape.top_k,
-                    shape.experts,
-                    shape.tp
-                ),
-            ),
+                    format!(
+                        "{},{tokens},{},{},{},{},{},1,power_law_1.01,{ms}",
+                        named(shape.dtype),
+                        shape.hidden,
+                        shape.intermediate,
+                        shape.top_k,
+                        shape.experts,
+                        shape.tp
+                    ),
+                )
+            }
+            other => panic!("no place for {other}"),
         }
     }
     files(texts)

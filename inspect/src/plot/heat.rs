@@ -54,7 +54,7 @@ pub(super) struct Heat<'f> {
 impl<'f> Heat<'f> {
     pub(super) fn new(family: &'f Family, outliers: &[Outlier], dips: &[Dips]) -> Heat<'f> {
         // The last axis runs to the right, what else there is downwards.
-        let axes = family.operation.axes();
+        let axes = family.operation.declared().axes;
         let across = axes.len().saturating_sub(1);
         let mut lines = BTreeMap::<(Shape, u32), BTreeMap<u32, usize>>::new();
         for (place, row) in family.rows.iter().enumerate() {
@@ -155,7 +155,7 @@ impl<'f> Heat<'f> {
     /// The name of the axis and its coordinates.
     fn draw_coordinates(&self, area: &Area<'_>, top: u32) -> Result<(), DrawingError> {
         let middle = (top + COORDINATES / 2).cast_signed();
-        let axis = self.family.operation.axes().last().copied();
+        let axis = self.family.operation.declared().axes.last().copied();
         let left = (LABELS - 8).cast_signed();
         let name = described(axis.unwrap_or_default());
         write(

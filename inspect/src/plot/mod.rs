@@ -74,7 +74,7 @@ pub fn picture(
         let (area, rest) = rest.split_vertically(second);
         heat.draw(&area)?;
         let (area, rest) = rest.split_vertically(third);
-        roofline::draw(&area, inspection.set, family, outliers)?;
+        roofline::draw(&area, &inspection.set, family, outliers)?;
         Words::draw(&rest, &notes)?;
         root.present()?;
     }
@@ -83,15 +83,20 @@ pub fn picture(
 
 /// What is shown, of which set, and who measured it.
 fn header(inspection: &Inspection, family: &Family) -> Vec<Words> {
-    let set = inspection.set;
-    let title = format!("{}: {} on {}", set.name, family.name, set.gpu.description);
+    let set = &inspection.set;
+    let title = format!(
+        "{}: {} on {}",
+        set.name(),
+        family.name,
+        set.gpu().description
+    );
     let origin = format!(
         "{} rows. {}. {}. Measured by {}, {}.",
         family.rows.len(),
-        set.origin.engine,
-        set.origin.timing,
-        set.origin.source,
-        set.origin.date
+        set.origin().engine,
+        set.origin().timing,
+        set.origin().source,
+        set.origin().date
     );
     let mut words = vec![Words::new(Size::Title, title)];
     words.extend(Words::folded(Size::Text, &origin));

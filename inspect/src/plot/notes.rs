@@ -51,7 +51,7 @@ fn tell(lines: &mut Vec<Words>, texts: Vec<String>, kind: &str) {
 /// Where a row stands and what it measures.
 fn label(family: &Family, row: &Row) -> String {
     let place = row.place.as_ref().map(|place| format!("{place}, "));
-    let axes = family.operation.axes().iter().enumerate();
+    let axes = family.operation.declared().axes.iter().enumerate();
     let point: Vec<String> = axes
         .map(|(axis, name)| format!("{name} {}", row.at(axis)))
         .collect();

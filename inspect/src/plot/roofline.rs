@@ -87,7 +87,7 @@ pub(super) fn draw(
 
 impl Plane {
     fn of(set: &TableSet, family: &Family) -> Plane {
-        let gpu = &set.gpu;
+        let gpu = set.gpu();
         if family.operation == OperationKind::AllReduce {
             let link = gpu.link_bytes_per_s * 1e-9;
             return Plane {

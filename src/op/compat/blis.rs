@@ -29,7 +29,7 @@ const WARM_UP_SHAPES: [(u32, u32, u32); 3] = [(40, 40, 128), (56, 8, 128), (64, 
 ///
 /// # Errors
 /// The MFU is 0.000 there; the curve has no row.
-pub fn linear_mfu(curve: &MfuCurve<'_>, x: f64) -> Result<MfuReading, LookupError> {
+pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, LookupError> {
     let below = |point: &MfuPoint| f64::from(point.at) <= x;
     let lower = curve.points().take_while(below).last();
     let upper = curve.points().find(|point| f64::from(point.at) >= x);
@@ -58,11 +58,7 @@ pub fn linear_mfu(curve: &MfuCurve<'_>, x: f64) -> Result<MfuReading, LookupErro
 ///
 /// # Errors
 /// Every MFU of the grid is 0.000.
-pub fn bilinear_mfu(
-    grid: &MfuGrid<'_>,
-    batch: f64,
-    kv_len: f64,
-) -> Result<MfuReading, LookupError> {
+pub fn bilinear_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
     let (Some(rows), Some(columns)) = (
         Corners::around(grid.batches(), batch),
         Corners::around(grid.kv_lens(), kv_len),
@@ -82,11 +78,7 @@ pub fn bilinear_mfu(
 }
 
 /// The row nearest to (batch, kv) whose MFU is not 0.000.
-fn nearest_positive(
-    grid: &MfuGrid<'_>,
-    batch: f64,
-    kv_len: f64,
-) -> Result<MfuReading, LookupError> {
+fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
     let distance = |cell: &MfuCell| {
         let (rows, columns) = (
             f64::from(cell.batch) - batch,
@@ -115,11 +107,11 @@ fn nearest_positive(
 ///
 /// # Errors
 /// The set has no GEMM table.
-pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve<'static>, LookupError> {
-    let entries = gemm_entries(set)?;
+pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve, LookupError> {
+    let (table, entries) = gemm_entries(set)?;
     let entry = covering(entries.clone(), k, n, u64::MAX).or_else(|| entries.last());
     let entry = entry.ok_or_else(|| no_table(set))?;
-    let curve = MfuCurve::gemm(entry.shape, entry.points, &set.gpu).ok_or_else(|| no_table(set))?;
+    let curve = MfuCurve::gemm(table, &entry, set.gpu()).ok_or_else(|| no_table(set))?;
     let transferred = (entry.shape.k, entry.shape.n) != (k, n);
     Ok(curve.transferred(transferred))
 }
@@ -129,10 +121,7 @@ pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve<'static>, L
 ///
 /// # Errors
 /// The set has no bf16 prefill attention table with a batch of 1.
-pub fn prefill_curve(
-    set: &TableSet,
-    shape: &AttentionShape,
-) -> Result<MfuCurve<'static>, LookupError> {
+pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<MfuCurve, LookupError> {
     nearest_prefill(set, shape).map(|(_, curve)| curve)
 }
 
@@ -144,59 +133,54 @@ pub fn prefill_curve(
 ///
 /// # Errors
 /// The set has no bf16 prefill or decode attention table.
-pub fn decode_grid(
-    set: &TableSet,
-    shape: &AttentionShape,
-) -> Result<MfuGrid<'static>, LookupError> {
+pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<MfuGrid, LookupError> {
     let (chosen, _) = nearest_prefill(set, shape)?;
-    let all = set.decode.as_ref().map_or(&[][..], |table| table.entries);
-    all.iter()
+    let no_table = || LookupError::no_table(set, "decode attention (bf16)");
+    let table = set.decode().ok_or_else(no_table)?;
+    table
+        .entries()
         .filter(|entry| is_bf16(entry) && (entry.shape.tp == shape.tp || entry.shape.tp == 1))
         .min_by(|a, b| {
-            let other_tp = |entry: &AttentionEntry| entry.shape.tp != shape.tp;
+            let other_tp = |entry: &AttentionEntry<'_>| entry.shape.tp != shape.tp;
             nearer(&a.shape, &b.shape, &chosen).then(other_tp(a).cmp(&other_tp(b)))
         })
-        .and_then(|entry| MfuGrid::decode(entry.shape, entry.points, &set.gpu))
+        .and_then(|entry| MfuGrid::decode(table, &entry, set.gpu()))
         .map(|grid| {
             let (found, asked) = (grid.shape(), *shape);
             let transferred = heads(&found) != heads(&asked) || found.tp != asked.tp;
             with_warm_up_cell(grid).transferred(transferred)
         })
-        .ok_or(LookupError::NoTable {
-            set: set.name,
-            operation: "decode attention (bf16)",
-        })
+        .ok_or_else(no_table)
 }
 
 /// The prefill table of the shape nearest to `shape`.
 fn nearest_prefill(
     set: &TableSet,
     shape: &AttentionShape,
-) -> Result<(AttentionShape, MfuCurve<'static>), LookupError> {
-    let all = set.prefill.as_ref().map_or(&[][..], |table| table.entries);
-    all.iter()
-        .filter(|entry| is_bf16(entry))
+) -> Result<(AttentionShape, MfuCurve), LookupError> {
+    let no_table = || LookupError::no_table(set, "prefill attention (bf16, batch 1)");
+    let table = set.prefill().ok_or_else(no_table)?;
+    table
+        .entries()
+        .filter(is_bf16)
         .filter_map(|entry| {
-            let curve = MfuCurve::prefill(entry.shape, entry.points, &set.gpu)?;
+            let curve = MfuCurve::prefill(table, &entry, set.gpu())?;
             Some((entry.shape, curve))
         })
         .min_by(|(a, _), (b, _)| nearer(a, b, shape))
         .map(|(found, curve)| (found, curve.transferred(heads(&found) != heads(shape))))
-        .ok_or(LookupError::NoTable {
-            set: set.name,
-            operation: "prefill attention (bf16, batch 1)",
-        })
+        .ok_or_else(no_table)
 }
 
-type AttentionEntry = Entry<AttentionShape, Grid<'static>>;
+type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 
 /// The predecessors know no other format.
-fn is_bf16(entry: &AttentionEntry) -> bool {
+fn is_bf16(entry: &AttentionEntry<'_>) -> bool {
     entry.shape.dtype == Dtype::Bf16 && entry.shape.kv_dtype == Dtype::Bf16
 }
 
 /// Puts the cell of 0.001 back into the three published tables that had it.
-fn with_warm_up_cell(grid: MfuGrid<'static>) -> MfuGrid<'static> {
+fn with_warm_up_cell(grid: MfuGrid) -> MfuGrid {
     let [q_heads, kv_heads, head_dim] = heads(&grid.shape());
     let published = WARM_UP_SHAPES.contains(&(q_heads, kv_heads, head_dim))
         && grid.shape().tp == 1

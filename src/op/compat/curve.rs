@@ -3,15 +3,15 @@
 use super::reading::published_mfu;
 use super::{Row, TableKey};
 use crate::hardware::{AttentionShape, GemmShape, Gpu, Prompts};
-use crate::table::{Axis, Class, Curve, Grid, Provenance};
+use crate::table::{Axis, Class, Curve, Entry, Grid, Held, KernelTable, Provenance};
 
 /// Measured points of one GEMM over m, or of prefill attention over the prompt length, read as MFU
 /// rounded to three decimals.
 ///
 /// FLOPs are `2 m k n` and `2 heads head_dim S^2`; the peak is that of the rows' dtype.
-#[derive(Debug, Clone, Copy)]
-pub struct MfuCurve<'a> {
-    points: Points<'a>,
+#[derive(Debug, Clone)]
+pub struct MfuCurve {
+    points: Points,
     peak_flops_per_s: f64,
     transferred: bool,
 }
@@ -25,36 +25,45 @@ pub struct MfuPoint {
     pub mfu: f64,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Points<'a> {
-    Gemm(GemmShape, Curve<'a>),
+#[derive(Debug, Clone)]
+enum Points {
+    Gemm(GemmShape, Held),
     /// The row of the grid where the batch is 1.
-    Prefill(AttentionShape, Grid<'a>, usize),
+    Prefill(AttentionShape, Held, usize),
 }
 
-impl<'a> MfuCurve<'a> {
-    /// The points of a GEMM; `None` where `gpu` has no peak for its dtype.
-    pub fn gemm(shape: GemmShape, curve: Curve<'a>, gpu: &Gpu) -> Option<MfuCurve<'a>> {
+impl MfuCurve {
+    /// The points of a GEMM of `table`; `None` where `gpu` has no peak for its dtype.
+    pub fn gemm<'t>(
+        table: KernelTable<'t, GemmShape, Curve<'t>>,
+        entry: &Entry<GemmShape, Curve<'t>>,
+        gpu: &Gpu,
+    ) -> Option<MfuCurve> {
         Some(MfuCurve {
-            points: Points::Gemm(shape, curve),
-            peak_flops_per_s: gpu.peak_flops_per_s(shape.dtype)?,
+            points: Points::Gemm(entry.shape, table.hold(entry)),
+            peak_flops_per_s: gpu.peak_flops_per_s(entry.shape.dtype)?,
             transferred: false,
         })
     }
 
-    /// The points of prefill attention with one prompt; `None` where there are none, or `gpu` has
-    /// no peak for the dtype.
-    pub fn prefill(shape: AttentionShape, grid: Grid<'a>, gpu: &Gpu) -> Option<MfuCurve<'a>> {
-        let single = grid.batch().values().iter().position(|&batch| batch == 1)?;
+    /// The points of prefill attention of `table` with one prompt; `None` where there are none, or
+    /// `gpu` has no peak for the dtype.
+    pub fn prefill<'t>(
+        table: KernelTable<'t, AttentionShape, Grid<'t>>,
+        entry: &Entry<AttentionShape, Grid<'t>>,
+        gpu: &Gpu,
+    ) -> Option<MfuCurve> {
+        let mut batches = entry.points.batch().values().iter();
+        let single = batches.position(|&batch| batch == 1)?;
         Some(MfuCurve {
-            points: Points::Prefill(shape, grid, single),
-            peak_flops_per_s: gpu.peak_flops_per_s(shape.dtype)?,
+            points: Points::Prefill(entry.shape, table.hold(entry), single),
+            peak_flops_per_s: gpu.peak_flops_per_s(entry.shape.dtype)?,
             transferred: false,
         })
     }
 
     /// The same curve as the answer for another shape than its own.
-    pub(super) fn transferred(self, transferred: bool) -> MfuCurve<'a> {
+    pub(super) fn transferred(self, transferred: bool) -> MfuCurve {
         MfuCurve {
             transferred,
             ..self
@@ -98,21 +107,23 @@ impl<'a> MfuCurve<'a> {
         }
     }
 
-    fn axis(&self) -> Axis<'a> {
-        match self.points {
-            Points::Gemm(_, curve) => curve.axis(),
-            Points::Prefill(_, grid, _) => grid.length(),
+    fn axis(&self) -> Axis<'_> {
+        match &self.points {
+            Points::Gemm(_, held) => held.curve().axis(),
+            Points::Prefill(_, held, _) => held.grid().length(),
         }
     }
 
     fn point(&self, place: usize) -> Option<MfuPoint> {
         let at = *self.axis().values().get(place)?;
         let x = f64::from(at);
-        let (flops, latency_us) = match self.points {
-            Points::Gemm(shape, curve) => (shape.work(x).flops, *curve.latency_us().get(place)?),
-            Points::Prefill(shape, grid, row) => (
+        let (flops, latency_us) = match &self.points {
+            Points::Gemm(shape, held) => {
+                (shape.work(x).flops, *held.curve().latency_us().get(place)?)
+            }
+            Points::Prefill(shape, held, row) => (
                 shape.on_rank().prefill_work(&Prompts::equal(1.0, x)).flops,
-                grid.latency_us(row, place)?,
+                held.grid().latency_us(*row, place)?,
             ),
         };
         Some(MfuPoint {

@@ -3,15 +3,17 @@
 use core::fmt;
 
 use super::{Row, TableKey};
+use crate::hardware::Text;
+use crate::table::TableSet;
 
 /// Why a predecessor's lookup has no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
     /// The set has no table of an operation in a format that the original reads.
     NoTable {
-        /// The set.
-        set: &'static str,
+        /// Name of the set.
+        set: Text,
         /// The operation, with the formats that would do.
         operation: &'static str,
     },
@@ -25,6 +27,15 @@ pub enum LookupError {
         /// The table.
         table: TableKey,
     },
+}
+
+impl LookupError {
+    pub(super) fn no_table(set: &TableSet, operation: &'static str) -> LookupError {
+        LookupError::NoTable {
+            set: set.name_text(),
+            operation,
+        }
+    }
 }
 
 impl fmt::Display for LookupError {

@@ -2,42 +2,44 @@
 
 use super::LookupError;
 use crate::hardware::{Dtype, GemmShape};
-use crate::table::{Curve, Entry, TableSet};
+use crate::table::{Curve, Entry, KernelTable, TableSet};
 
 /// The formats of GEMM tables. The first one that a set has is its table: the predecessors have one
 /// GEMM table per GPU, without a dtype.
 const DTYPES: [Dtype; 3] = [Dtype::Bf16, Dtype::Fp8Block, Dtype::Fp8];
 
-pub(super) type GemmEntry = Entry<GemmShape, Curve<'static>>;
+pub(super) type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
+pub(super) type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
 
-/// The GEMM table of a set, in ascending order of (k, n), which is that of the published files.
+/// The GEMM table of a set, and its entries in ascending order of (k, n), which is that of the published
+/// files.
 pub(super) fn gemm_entries(
     set: &TableSet,
-) -> Result<impl Iterator<Item = &'static GemmEntry> + Clone, LookupError> {
-    let all: &'static [GemmEntry] = set.gemm.as_ref().map_or(&[], |table| table.entries);
+) -> Result<(GemmTable<'_>, impl Iterator<Item = GemmEntry<'_>> + Clone), LookupError> {
+    let table = set.gemm().ok_or_else(|| no_table(set))?;
     let dtype = DTYPES
         .into_iter()
-        .find(|&dtype| all.iter().any(|entry| entry.shape.dtype == dtype))
+        .find(|&dtype| table.entries().any(|entry| entry.shape.dtype == dtype))
         .ok_or_else(|| no_table(set))?;
-    Ok(all.iter().filter(move |entry| entry.shape.dtype == dtype))
+    let entries = table
+        .entries()
+        .filter(move |entry| entry.shape.dtype == dtype);
+    Ok((table, entries))
 }
 
 /// The error for a set without a GEMM table.
 pub(super) fn no_table(set: &TableSet) -> LookupError {
-    LookupError::NoTable {
-        set: set.name,
-        operation: "GEMM (bf16, fp8_block or fp8)",
-    }
+    LookupError::no_table(set, "GEMM (bf16, fp8_block or fp8)")
 }
 
 /// The pair with k' >= k and n' >= n that is nearest by squared distance, below `limit`; the first
 /// of several.
-pub(super) fn covering(
-    entries: impl Iterator<Item = &'static GemmEntry>,
+pub(super) fn covering<'t>(
+    entries: impl Iterator<Item = GemmEntry<'t>>,
     k: u32,
     n: u32,
     limit: u64,
-) -> Option<&'static GemmEntry> {
+) -> Option<GemmEntry<'t>> {
     entries
         .filter(|entry| entry.shape.k >= k && entry.shape.n >= n)
         .map(|entry| {

@@ -4,15 +4,15 @@ use super::corners::extent;
 use super::reading::published_mfu;
 use super::{Row, TableKey};
 use crate::hardware::{AttentionShape, Gpu};
-use crate::table::{Class, Extent, Grid, Provenance};
+use crate::table::{Class, Entry, Extent, Grid, Held, KernelTable, Provenance};
 
 /// Measured points of decode attention of one shape, read as MFU rounded to three decimals.
 ///
 /// FLOPs are `4 (heads/tp) head_dim batch kv_len`; the peak is that of the rows' dtype.
-#[derive(Debug, Clone, Copy)]
-pub struct MfuGrid<'a> {
+#[derive(Debug, Clone)]
+pub struct MfuGrid {
     shape: AttentionShape,
-    grid: Grid<'a>,
+    points: Held,
     peak_flops_per_s: f64,
     warm_up: Option<MfuCell>,
     transferred: bool,
@@ -29,13 +29,17 @@ pub struct MfuCell {
     pub mfu: f64,
 }
 
-impl<'a> MfuGrid<'a> {
-    /// The points of decode attention; `None` where `gpu` has no peak for the dtype.
-    pub fn decode(shape: AttentionShape, grid: Grid<'a>, gpu: &Gpu) -> Option<MfuGrid<'a>> {
+impl MfuGrid {
+    /// The points of decode attention of `table`; `None` where `gpu` has no peak for the dtype.
+    pub fn decode<'t>(
+        table: KernelTable<'t, AttentionShape, Grid<'t>>,
+        entry: &Entry<AttentionShape, Grid<'t>>,
+        gpu: &Gpu,
+    ) -> Option<MfuGrid> {
         Some(MfuGrid {
-            shape,
-            grid,
-            peak_flops_per_s: gpu.peak_flops_per_s(shape.dtype)?,
+            shape: entry.shape,
+            points: table.hold(entry),
+            peak_flops_per_s: gpu.peak_flops_per_s(entry.shape.dtype)?,
             warm_up: None,
             transferred: false,
         })
@@ -43,7 +47,7 @@ impl<'a> MfuGrid<'a> {
 
     /// The same grid with the first row of its published file, which timed the warm-up and is not
     /// in our tables. It has the smallest batch and length of the grid.
-    pub(super) fn with_warm_up(self, cell: MfuCell) -> MfuGrid<'a> {
+    pub(super) fn with_warm_up(self, cell: MfuCell) -> MfuGrid {
         MfuGrid {
             warm_up: Some(cell),
             ..self
@@ -51,7 +55,7 @@ impl<'a> MfuGrid<'a> {
     }
 
     /// The same grid as the answer for another shape than its own.
-    pub(super) fn transferred(self, transferred: bool) -> MfuGrid<'a> {
+    pub(super) fn transferred(self, transferred: bool) -> MfuGrid {
         MfuGrid {
             transferred,
             ..self
@@ -75,8 +79,8 @@ impl<'a> MfuGrid<'a> {
 
     /// The cells that were measured, smaller batches first, then shorter lengths.
     pub fn cells(&self) -> impl Iterator<Item = MfuCell> + '_ {
-        let measured = self.grid.batch().values().iter().flat_map(move |&batch| {
-            let lengths = self.grid.length().values().iter();
+        let measured = self.grid().batch().values().iter().flat_map(move |&batch| {
+            let lengths = self.grid().length().values().iter();
             lengths.filter_map(move |&kv_len| self.measured(batch, kv_len))
         });
         self.warm_up.into_iter().chain(measured)
@@ -95,7 +99,7 @@ impl<'a> MfuGrid<'a> {
         let warm_up = self.warm_up.map(|cell| cell.batch);
         warm_up
             .into_iter()
-            .chain(self.grid.batch().values().iter().copied())
+            .chain(self.grid().batch().values().iter().copied())
     }
 
     /// The KV lengths that have cells, in no order.
@@ -103,7 +107,7 @@ impl<'a> MfuGrid<'a> {
         let warm_up = self.warm_up.map(|cell| cell.kv_len);
         warm_up
             .into_iter()
-            .chain(self.grid.length().values().iter().copied())
+            .chain(self.grid().length().values().iter().copied())
     }
 
     /// The row of a cell.
@@ -129,10 +133,14 @@ impl<'a> MfuGrid<'a> {
         }
     }
 
+    fn grid(&self) -> Grid<'_> {
+        self.points.grid()
+    }
+
     fn measured(&self, batch: u32, kv_len: u32) -> Option<MfuCell> {
-        let row = self.grid.batch().values().binary_search(&batch).ok()?;
-        let column = self.grid.length().values().binary_search(&kv_len).ok()?;
-        let latency_us = self.grid.latency_us(row, column)?;
+        let row = self.grid().batch().values().binary_search(&batch).ok()?;
+        let column = self.grid().length().values().binary_search(&kv_len).ok()?;
+        let latency_us = self.grid().latency_us(row, column)?;
         let requests = f64::from(batch);
         let flops = self
             .shape

@@ -27,7 +27,7 @@ const ZERO_SHAPES: [(u32, u32, u32); 2] = [(28, 4, 128), (32, 32, 128)];
 ///
 /// # Errors
 /// The row's MFU is 0.000.
-pub fn floor_mfu(curve: &MfuCurve<'_>, x: f64, default: Mfu) -> Result<MfuReading, LookupError> {
+pub fn floor_mfu(curve: &MfuCurve, x: f64, default: Mfu) -> Result<MfuReading, LookupError> {
     let below = curve.points().take_while(|point| f64::from(point.at) <= x);
     let Some(point) = below.last() else {
         return Ok(MfuReading::assumed(default));
@@ -46,7 +46,7 @@ pub fn floor_mfu(curve: &MfuCurve<'_>, x: f64, default: Mfu) -> Result<MfuReadin
 ///
 /// # Errors
 /// The cell's MFU is 0.000; the grid has no cell.
-pub fn nearest_mfu(grid: &MfuGrid<'_>, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
+pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
     let distance = |cell: &MfuCell| {
         (f64::from(cell.batch) - batch).abs() + (f64::from(cell.kv_len) - kv_len).abs()
     };
@@ -71,15 +71,12 @@ pub fn nearest_mfu(grid: &MfuGrid<'_>, batch: f64, kv_len: f64) -> Result<MfuRea
 ///
 /// # Errors
 /// The set has no GEMM table.
-pub fn gemm_curve(
-    set: &TableSet,
-    k: u32,
-    n: u32,
-) -> Result<Option<MfuCurve<'static>>, LookupError> {
-    let Some(entry) = covering(gemm_entries(set)?, k, n, MAX_SQUARED_DISTANCE) else {
+pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<Option<MfuCurve>, LookupError> {
+    let (table, entries) = gemm_entries(set)?;
+    let Some(entry) = covering(entries, k, n, MAX_SQUARED_DISTANCE) else {
         return Ok(None);
     };
-    let curve = MfuCurve::gemm(entry.shape, entry.points, &set.gpu).ok_or_else(|| no_table(set))?;
+    let curve = MfuCurve::gemm(table, &entry, set.gpu()).ok_or_else(|| no_table(set))?;
     let transferred = (entry.shape.k, entry.shape.n) != (k, n);
     Ok(Some(curve.transferred(transferred)))
 }
@@ -91,13 +88,11 @@ pub fn gemm_curve(
 pub fn prefill_curve(
     set: &TableSet,
     shape: &AttentionShape,
-) -> Result<Option<MfuCurve<'static>>, LookupError> {
-    let table = set.prefill.as_ref().ok_or(LookupError::NoTable {
-        set: set.name,
-        operation: "prefill attention (bf16)",
-    })?;
+) -> Result<Option<MfuCurve>, LookupError> {
+    let no_table = || LookupError::no_table(set, "prefill attention (bf16)");
+    let table = set.prefill().ok_or_else(no_table)?;
     let entry = table.find(&per_rank(shape));
-    Ok(entry.and_then(|entry| MfuCurve::prefill(entry.shape, entry.points, &set.gpu)))
+    Ok(entry.and_then(|entry| MfuCurve::prefill(table, &entry, set.gpu())))
 }
 
 /// Decode attention of exactly the heads that one rank of `shape` has, among the rows with tp 1;
@@ -105,16 +100,11 @@ pub fn prefill_curve(
 ///
 /// # Errors
 /// The set has no decode attention table.
-pub fn decode_grid(
-    set: &TableSet,
-    shape: &AttentionShape,
-) -> Result<Option<MfuGrid<'static>>, LookupError> {
-    let table = set.decode.as_ref().ok_or(LookupError::NoTable {
-        set: set.name,
-        operation: "decode attention (bf16)",
-    })?;
+pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuGrid>, LookupError> {
+    let no_table = || LookupError::no_table(set, "decode attention (bf16)");
+    let table = set.decode().ok_or_else(no_table)?;
     let entry = table.find(&per_rank(shape));
-    let grid = entry.and_then(|entry| MfuGrid::decode(entry.shape, entry.points, &set.gpu));
+    let grid = entry.and_then(|entry| MfuGrid::decode(table, &entry, set.gpu()));
     Ok(grid.map(with_zero_cell))
 }
 
@@ -128,7 +118,7 @@ fn per_rank(shape: &AttentionShape) -> AttentionShape {
 }
 
 /// Puts the cell of 0.000 back into the two published tables that had it.
-fn with_zero_cell(grid: MfuGrid<'static>) -> MfuGrid<'static> {
+fn with_zero_cell(grid: MfuGrid) -> MfuGrid {
     let AttentionShape {
         q_heads,
         kv_heads,

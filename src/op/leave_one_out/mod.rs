@@ -9,10 +9,10 @@ mod subset;
 use alloc::vec::Vec;
 
 use super::compat::{MfuCurve, MfuGrid};
-use super::{AllReduce, DecodeAttention, Gemm, Moe, Policy, PrefillAttention};
-use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts, Reference};
-use crate::table::{Curve, Entry, Grid, KernelTable, TableSet};
-use subset::{OwnedAxis, Subset, keep};
+use super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, Policy, PrefillAttention};
+use crate::hardware::operation::Codes;
+use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts};
+use crate::table::{Curve, Entry, Grid, KernelTable, Table, TableSet};
 
 /// Errors of predictions of left-out points: |predicted / measured - 1|.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -53,18 +53,21 @@ impl LeftOut {
     }
 }
 
+type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
+type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
+
 /// GEMMs of `dtype`, along m.
-pub fn gemm(set: &'static TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
+pub fn gemm(set: &TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
     let mut result = LeftOut::default();
-    let entries = entries(&set.gemm).iter();
-    for Entry { shape, points } in entries.filter(|entry| entry.shape.dtype == dtype) {
-        for_each_left_out(points, |rest, m, measured| {
-            let work = shape.work(f64::from(m));
+    let Some(table) = set.gemm() else {
+        return result;
+    };
+    let entries = table.entries();
+    for Entry { shape, points, .. } in entries.filter(|entry| entry.shape.dtype == dtype) {
+        for_each_left_out(*table, shape, &points, |rest, m, measured| {
             let time = match policy {
-                Policy::Efficiency => reference(&set.gemm, dtype)
-                    .map(|reference| Gemm::measured(*shape, reference, rest).at(m)),
-                _ => MfuCurve::gemm(*shape, *rest, &set.gpu)
-                    .and_then(|curve| policy.on_curve(&curve, work, m).ok()),
+                Policy::Efficiency => Gemm::resolve(rest, shape).ok().map(|gemm| gemm.at(m)),
+                _ => gemm_by(policy, rest, shape, m),
             };
             result.add(4, time.map(|t| t.time.0), measured);
         });
@@ -72,13 +75,23 @@ pub fn gemm(set: &'static TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
     result
 }
 
+/// A predecessor's answer from the curve of `shape`.
+fn gemm_by(policy: Policy, set: &TableSet, shape: GemmShape, m: u32) -> Option<Estimate> {
+    let table = set.gemm()?;
+    let curve = MfuCurve::gemm(table, &table.find(&shape)?, set.gpu())?;
+    policy.on_curve(&curve, shape.work(f64::from(m)), m).ok()
+}
+
 /// GEMMs of `dtype` with a (k, n) that was not measured: all rows of its k and of its n are left out.
 /// `full` holds the pairs that lie between measured ones, `ragged` those outside of them. Only
 /// rooflut's own policy has an answer that is worth a figure.
-pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
+pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
     let mut result = LeftOut::default();
+    let Some(table) = set.gemm() else {
+        return result;
+    };
     let same = || {
-        let entries = entries(&set.gemm).iter();
+        let entries = table.entries();
         entries.filter(|entry| entry.shape.dtype == dtype)
     };
     let inside = |value: u32, pick: fn(&GemmShape) -> u32| {
@@ -86,18 +99,15 @@ pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
         let most = same().map(|entry| pick(&entry.shape)).max();
         least < Some(value) && Some(value) < most
     };
-    for Entry { shape, points } in same() {
+    for Entry { shape, points, .. } in same() {
         let corners = if inside(shape.k, |s| s.k) && inside(shape.n, |s| s.n) {
             4
         } else {
             1
         };
-        let rest: Vec<_> = same()
-            .filter(|entry| entry.shape.k != shape.k && entry.shape.n != shape.n)
-            .copied()
-            .collect();
-        let blended = reference(&set.gemm, dtype)
-            .and_then(|reference| Gemm::blended(*shape, reference, &rest));
+        let others = same().filter(|entry| entry.shape.k != shape.k && entry.shape.n != shape.n);
+        let rest = others.map(|entry| subset::of_curve(entry.shape, &entry.points, |_| true));
+        let blended = Gemm::resolve(&table.with_points(rest), shape).ok();
         for (&m, &measured) in points.axis().values().iter().zip(points.latency_us()) {
             let time = blended.as_ref().map(|gemm| gemm.at(m).time.0);
             result.add(corners, time, measured);
@@ -108,30 +118,32 @@ pub fn gemm_shapes(set: &'static TableSet, dtype: Dtype) -> LeftOut {
 
 /// Prefill attention, along the prompt length; each batch by itself. The predecessors know one prompt
 /// only.
-pub fn prefill(set: &'static TableSet, policy: Policy) -> LeftOut {
+pub fn prefill(set: &TableSet, policy: Policy) -> LeftOut {
     prefill_of(set, policy, |_| true)
 }
 
 /// [`prefill`] of the shapes that are `wanted`.
 pub fn prefill_of(
-    set: &'static TableSet,
+    set: &TableSet,
     policy: Policy,
     wanted: impl Fn(&AttentionShape) -> bool,
 ) -> LeftOut {
     let mut result = LeftOut::default();
-    let entries = entries(&set.prefill).iter();
-    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
+    let Some(table) = set.prefill() else {
+        return result;
+    };
+    for entry in table.entries().filter(|entry| wanted(&entry.shape)) {
+        let points = entry.points;
         for (row, &batch) in points.batch().values().iter().enumerate() {
             if batch > 1 && policy != Policy::Efficiency {
                 continue;
             }
-            let single = Subset::of(points, |b| b == row, |_| true);
             let columns = points.length().values().len();
             for column in 1..columns.saturating_sub(1) {
-                let latency = |column| single.grid().latency_us(0, column);
+                let latency = |column| points.latency_us(row, column);
                 let neighbours = latency(column - 1).and(latency(column + 1));
                 if let (Some(measured), Some(_)) = (latency(column), neighbours) {
-                    let time = prefill_without(set, *shape, points, (row, column), policy);
+                    let time = prefill_without(table, &entry, (row, column), policy);
                     result.add(4, time, measured);
                 }
             }
@@ -142,47 +154,47 @@ pub fn prefill_of(
 
 /// The prediction of one prefill point from the other lengths of its batch.
 fn prefill_without(
-    set: &'static TableSet,
-    shape: AttentionShape,
-    points: &Grid<'_>,
+    table: AttentionTable<'_>,
+    entry: &AttentionEntry<'_>,
     (row, column): (usize, usize),
     policy: Policy,
 ) -> Option<f64> {
+    let Entry { shape, points, .. } = *entry;
     let batch = *points.batch().values().get(row)?;
     let length = *points.length().values().get(column)?;
-    let rest = Subset::of(points, |b| b == row, |c| c != column);
-    let grid = rest.grid();
+    let rest = subset::of_grid(shape, &points, |b| b == row, |c| c != column);
+    let rest = table.with_points([rest]);
     let estimate = if policy == Policy::Efficiency {
-        let floor_s = set.prefill.as_ref()?.floor_us * 1e-6;
-        let reference = reference(&set.prefill, shape.dtype)?;
-        let entry = Entry {
-            shape,
-            points: grid,
-        };
-        PrefillAttention::measured(&entry, reference, floor_s).at(batch, length)
+        PrefillAttention::resolve(&rest, shape)
+            .ok()?
+            .at(batch, length)
     } else {
         let prompts = Prompts::equal(f64::from(batch), f64::from(length));
         let work = shape.on_rank().prefill_work(&prompts);
-        let curve = MfuCurve::prefill(shape, grid, &set.gpu)?;
+        let table = rest.prefill()?;
+        let curve = MfuCurve::prefill(table, &table.find(&shape)?, rest.gpu())?;
         policy.on_curve(&curve, work, length).ok()?
     };
     Some(estimate.time.0)
 }
 
 /// Decode attention, over batch and KV length.
-pub fn decode(set: &'static TableSet, policy: Policy) -> LeftOut {
+pub fn decode(set: &TableSet, policy: Policy) -> LeftOut {
     decode_of(set, policy, |_| true)
 }
 
 /// [`decode`] of the shapes that are `wanted`.
 pub fn decode_of(
-    set: &'static TableSet,
+    set: &TableSet,
     policy: Policy,
     wanted: impl Fn(&AttentionShape) -> bool,
 ) -> LeftOut {
     let mut result = LeftOut::default();
-    let entries = entries(&set.decode).iter();
-    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
+    let Some(table) = set.decode() else {
+        return result;
+    };
+    for entry in table.entries().filter(|entry| wanted(&entry.shape)) {
+        let points = entry.points;
         let (rows, columns) = (
             points.batch().values().len(),
             points.length().values().len(),
@@ -198,7 +210,7 @@ pub fn decode_of(
                     .filter(|&(r, c)| points.latency_us(r, c).is_some())
                     .count();
                 if corners > 0 {
-                    let time = decode_without(set, *shape, points, (row, column), policy);
+                    let time = decode_without(table, &entry, (row, column), policy);
                     result.add(corners, time, measured);
                 }
             }
@@ -209,86 +221,83 @@ pub fn decode_of(
 
 /// The prediction of one decode point without its row and column.
 fn decode_without(
-    set: &'static TableSet,
-    shape: AttentionShape,
-    points: &Grid<'_>,
+    table: AttentionTable<'_>,
+    entry: &AttentionEntry<'_>,
     (row, column): (usize, usize),
     policy: Policy,
 ) -> Option<f64> {
+    let Entry { shape, points, .. } = *entry;
     let batch = *points.batch().values().get(row)?;
     let kv_len = *points.length().values().get(column)?;
-    let rest = Subset::of(points, |b| b != row, |c| c != column);
-    let grid = rest.grid();
+    let rest = subset::of_grid(shape, &points, |b| b != row, |c| c != column);
+    let rest = table.with_points([rest]);
     let kv_tokens = u64::from(batch) * u64::from(kv_len);
     let estimate = if policy == Policy::Efficiency {
-        let floor_s = set.decode.as_ref()?.floor_us * 1e-6;
-        let reference = reference(&set.decode, shape.dtype)?;
-        let entry = Entry {
-            shape,
-            points: grid,
-        };
-        DecodeAttention::measured(&entry, reference, floor_s).at(batch, kv_tokens)
+        DecodeAttention::resolve(&rest, shape)
+            .ok()?
+            .at(batch, kv_tokens)
     } else {
         let work = shape
             .on_rank()
             .decode_work(f64::from(batch), kv_tokens as f64);
-        let grid = MfuGrid::decode(shape, grid, &set.gpu)?;
+        let table = rest.decode()?;
+        let grid = MfuGrid::decode(table, &table.find(&shape)?, rest.gpu())?;
         policy.on_grid(&grid, work, batch, kv_len).ok()?
     };
     Some(estimate.time.0)
 }
 
 /// All-reduces, along the message size.
-pub fn allreduce(set: &'static TableSet) -> LeftOut {
+pub fn allreduce(set: &TableSet) -> LeftOut {
     let mut result = LeftOut::default();
-    for Entry { shape, points } in entries(&set.allreduce) {
-        for_each_left_out(points, |rest, bytes, measured| {
-            let time = reference(&set.allreduce, Dtype::Bf16)
-                .map(|reference| AllReduce::measured(*shape, reference, rest).at(u64::from(bytes)));
-            result.add(4, time.map(|t| t.time.0), measured);
+    let Some(table) = set.all_reduce() else {
+        return result;
+    };
+    for Entry { shape, points, .. } in table.entries() {
+        for_each_left_out(*table, shape, &points, |rest, bytes, measured| {
+            let time = AllReduce::resolve(rest, shape).ok();
+            let time = time.map(|all_reduce| all_reduce.at(u64::from(bytes)).time.0);
+            result.add(4, time, measured);
         });
     }
     result
 }
 
 /// Fused MoE layers, along the tokens.
-pub fn moe(set: &'static TableSet) -> LeftOut {
+pub fn moe(set: &TableSet) -> LeftOut {
     moe_of(set, |_| true)
 }
 
 /// [`moe`] of the layers that are `wanted`.
-pub fn moe_of(set: &'static TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
+pub fn moe_of(set: &TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
     let mut result = LeftOut::default();
-    let entries = entries(&set.moe).iter();
-    for Entry { shape, points } in entries.filter(|entry| wanted(&entry.shape)) {
-        for_each_left_out(points, |rest, tokens, measured| {
-            let time = reference(&set.moe, shape.dtype)
-                .map(|reference| Moe::measured(*shape, reference, rest).at(tokens));
-            result.add(4, time.map(|t| t.time.0), measured);
+    let Some(table) = set.moe() else {
+        return result;
+    };
+    let entries = table.entries();
+    for Entry { shape, points, .. } in entries.filter(|entry| wanted(&entry.shape)) {
+        for_each_left_out(*table, shape, &points, |rest, tokens, measured| {
+            let time = Moe::resolve(rest, shape)
+                .ok()
+                .map(|moe| moe.at(tokens).time.0);
+            result.add(4, time, measured);
         });
     }
     result
 }
 
-fn entries<S, P>(table: &Option<KernelTable<S, P>>) -> &'static [Entry<S, P>] {
-    table.as_ref().map_or(&[], |table| table.entries)
-}
-
-fn reference<S: crate::table::Shape, P>(
-    table: &'static Option<KernelTable<S, P>>,
-    dtype: Dtype,
-) -> Option<&'static Reference> {
-    table.as_ref()?.reference(dtype)
-}
-
-/// Calls `ask` with the curve without each interior point, the coordinate and the latency of that.
-fn for_each_left_out(curve: &Curve<'_>, mut ask: impl FnMut(&Curve<'_>, u32, f32)) {
+/// Calls `ask` with a set that has the curve without each interior point, the coordinate and the latency
+/// of that.
+fn for_each_left_out(
+    table: Table<'_>,
+    shape: impl Into<Codes> + Copy,
+    curve: &Curve<'_>,
+    mut ask: impl FnMut(&TableSet, u32, f32),
+) {
     let values = curve.axis().values();
     for place in 1..values.len().saturating_sub(1) {
-        let axis = OwnedAxis::without(values, |other| other != place);
-        let latencies = keep(curve.latency_us(), |other| other != place);
-        let slowdowns = keep(curve.ln_slowdown(), |other| other != place);
-        let rest = Curve::from_generated(axis.axis(), &latencies, &slowdowns);
+        let rest = subset::of_curve(shape, curve, |other| other != place);
+        let rest = table.with_points([rest]);
         if let (Some(&x), Some(&measured)) = (values.get(place), curve.latency_us().get(place)) {
             ask(&rest, x, measured);
         }

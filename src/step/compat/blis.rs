@@ -30,27 +30,27 @@ const BUCKETS: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 /// assert!(time.part(CompatPart::DecodeCompute) > time.part(CompatPart::Overhead));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Blis {
     model: DenseModel,
     gpu: Gpu,
     tp: f64,
     constants: BlisConstants,
     gemms: LayerGemms,
-    prefill: MfuCurve<'static>,
-    decode: MfuGrid<'static>,
+    prefill: MfuCurve,
+    decode: MfuGrid,
 }
 
 /// A GEMM and the table chosen for it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Gemm {
     k: f64,
     n: f64,
-    curve: MfuCurve<'static>,
+    curve: MfuCurve,
 }
 
 /// The different GEMMs of a layer, unsharded.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct LayerGemms {
     /// Query and output projection.
     square: Gemm,
@@ -73,7 +73,7 @@ impl Blis {
     /// table.
     pub fn try_new(
         model: impl Into<CompatSpec>,
-        set: &'static TableSet,
+        set: &TableSet,
         tp: u32,
     ) -> Result<Blis, CompatError> {
         let model = DenseModel::try_new(model.into(), tp)?;
@@ -90,7 +90,7 @@ impl Blis {
             prefill: prefill_curve(set, &shape)?,
             decode: decode_grid(set, &shape)?,
             model,
-            gpu: set.gpu,
+            gpu: set.gpu().clone(),
             tp: f64::from(tp),
             constants: BlisConstants::H100,
         })

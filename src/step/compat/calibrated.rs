@@ -25,7 +25,7 @@ use crate::table::Class;
 /// assert_eq!(time.total().us().round(), 13_170.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Calibrated {
     model: DenseModel,
     gpu: Gpu,
@@ -45,7 +45,7 @@ impl Calibrated {
     ) -> Result<Calibrated, CompatError> {
         Ok(Calibrated {
             model: DenseModel::try_new(model.into(), tp)?,
-            gpu: *gpu,
+            gpu: gpu.clone(),
             tp: f64::from(tp),
             constants: CalibratedConstants::H100,
         })

@@ -6,7 +6,7 @@ use crate::model::SpecError;
 use crate::op::compat::LookupError;
 
 /// Why a predecessor's model cannot be built, or has no answer for a step.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CompatError {
     /// The model's dimensions cannot be.

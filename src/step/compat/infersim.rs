@@ -32,7 +32,7 @@ const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 /// assert!(infersim.try_decode(64, 1024)?.total().ms() > 5.0);
 /// # Ok::<(), rooflut::step::compat::CompatError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct InferSim {
     model: ModelSpec,
     /// Intermediate size, and (experts, top_k).
@@ -54,7 +54,7 @@ impl InferSim {
     /// without a GEMM, prefill or decode attention table.
     pub fn try_new(
         model: impl Into<CompatSpec>,
-        set: &'static TableSet,
+        set: &TableSet,
         tp: u32,
         world: u32,
     ) -> Result<InferSim, CompatError> {
@@ -71,7 +71,7 @@ impl InferSim {
         Ok(InferSim {
             model,
             ffn: spec.known_experts(),
-            gpu: set.gpu,
+            gpu: set.gpu().clone(),
             tp,
             world,
             constants: InferSimConstants::H100,
@@ -259,7 +259,7 @@ impl InferSim {
         ring_s + 2.0 * exchange_s
     }
 
-    fn gemm_mfu(&self, curve: Option<&MfuCurve<'_>>, m: f64) -> Result<MfuReading, LookupError> {
+    fn gemm_mfu(&self, curve: Option<&MfuCurve>, m: f64) -> Result<MfuReading, LookupError> {
         let default = self.constants.gemm_mfu;
         curve.map_or(Ok(MfuReading::assumed(default)), |curve| {
             floor_mfu(curve, m, default)

@@ -7,12 +7,12 @@ use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::table::TableSet;
 
 /// Tables for the shapes of one rank; `None` where a default MFU stands in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Tables {
     /// Prefill attention.
-    pub(super) prefill: Option<MfuCurve<'static>>,
+    pub(super) prefill: Option<MfuCurve>,
     /// Decode attention.
-    pub(super) decode: Option<MfuGrid<'static>>,
+    pub(super) decode: Option<MfuGrid>,
     /// Query, key and value projection.
     pub(super) qkv: Gemm,
     /// Output projection.
@@ -22,11 +22,11 @@ pub(super) struct Tables {
 }
 
 /// A GEMM and the table chosen for it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Gemm {
     pub(super) k: u32,
     pub(super) n: u32,
-    pub(super) curve: Option<MfuCurve<'static>>,
+    pub(super) curve: Option<MfuCurve>,
 }
 
 impl Tables {

@@ -49,8 +49,8 @@ impl Deployment {
             kv_dtype: format::kv_entries(&server.kv_dtype)?,
             notes: Vec::new(),
         };
-        if !set.name.eq_ignore_ascii_case(&server.gpu) {
-            let note = format!("GPU {}: predicted as {}", server.gpu, set.name);
+        if !set.name().eq_ignore_ascii_case(&server.gpu) {
+            let note = format!("GPU {}: predicted as {}", server.gpu, set.name());
             deployment.notes.push(note);
         }
         deployment.quantize(&server.dtype)?;
@@ -146,7 +146,7 @@ impl Deployment {
 
 impl fmt::Display for Deployment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {}, tp {}", self.model, self.set.name, self.tp)
+        write!(f, "{} on {}, tp {}", self.model, self.set.name(), self.tp)
     }
 }
 

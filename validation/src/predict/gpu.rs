@@ -12,9 +12,9 @@ pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
     let all: Vec<&str> = name.split(SEPARATORS).collect();
     let words = all.strip_prefix(&["nvidia"]).unwrap_or(&all);
     let spelled = |set: &&TableSet| {
-        let own: Vec<&str> = set.name.split(SEPARATORS).collect();
+        let own: Vec<&str> = set.name().split(SEPARATORS).collect();
         let rest = words.strip_prefix(own.as_slice());
-        rest.is_some_and(|rest| rest.iter().all(|word| suffixes(set.name).contains(word)))
+        rest.is_some_and(|rest| rest.iter().all(|word| suffixes(set.name()).contains(word)))
     };
     let found = sets::ALL.into_iter().find(spelled);
     found.ok_or_else(|| Reason::unknown(Named::Gpu, gpu))
@@ -22,9 +22,9 @@ pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
 
 /// Whether `gpu` spells the set or the GPU that it was measured on.
 pub(crate) fn is_of(gpu: &str, set: &TableSet) -> bool {
-    let names = [set.name, set.gpu.name];
+    let names = [set.name(), set.gpu().name.as_str()];
     names.iter().any(|name| name.eq_ignore_ascii_case(gpu))
-        || find(gpu).is_ok_and(|found| found.name == set.gpu.name)
+        || find(gpu).is_ok_and(|found| found.name() == set.gpu().name.as_str())
 }
 
 const SEPARATORS: [char; 3] = ['-', '_', ' '];
@@ -60,7 +60,7 @@ mod tests {
             ("H100_infersim", "h100-infersim"),
         ] {
             let found = find(gpu).unwrap_or_else(|reason| panic!("{reason}"));
-            assert_eq!(found.name, set, "{gpu}");
+            assert_eq!(found.name(), set, "{gpu}");
         }
     }
 

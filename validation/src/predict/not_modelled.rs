@@ -25,16 +25,16 @@ pub(super) fn step(f: &mut Formatter<'_>, error: &ModelError) -> Result {
 fn kernel(f: &mut Formatter<'_>, error: &ResolveError) -> Result {
     match error {
         ResolveError::NoTable { set, operation } => {
-            write!(f, "the tables of {} have no {operation}", set.name)
+            write!(f, "the tables of {} have no {operation}", set.name())
         }
         ResolveError::NoGemmDtype { set, shape } => {
-            let entries = set.gemm.iter().flat_map(|table| table.entries);
+            let entries = set.gemm().into_iter().flat_map(|table| table.entries());
             let known: BTreeSet<&str> = entries.map(|entry| entry.shape.dtype.name()).collect();
             let known: Vec<&str> = known.into_iter().collect();
             write!(
                 f,
                 "the tables of {} have no gemm of {}, only of {}",
-                set.name,
+                set.name(),
                 shape.dtype,
                 known.join(", ")
             )
@@ -47,18 +47,18 @@ fn kernel(f: &mut Formatter<'_>, error: &ResolveError) -> Result {
         } => write!(
             f,
             "the tables of {} have no {operation} of {dtype} with {kv_dtype} KV",
-            set.name
+            set.name()
         ),
         ResolveError::TooManyRanks { set, ranks, most } => write!(
             f,
             "{ranks} GPUs are not modelled, the tables of {} end at {most}",
-            set.name
+            set.name()
         ),
         ResolveError::NoPeak { set, dtype } => {
             write!(
                 f,
                 "the data sheet of {} has no peak for {dtype}",
-                set.gpu.name
+                set.gpu().name.as_str()
             )
         }
         ResolveError::UnevenHeads {

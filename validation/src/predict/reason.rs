@@ -96,7 +96,7 @@ impl Named {
         match self {
             Named::Model => format!("{} are known, `rooflut models` lists them", CATALOG.len()),
             Named::Gpu => {
-                let known: Vec<&str> = sets::ALL.iter().map(|set| set.name).collect();
+                let known: Vec<&str> = sets::ALL.iter().map(|set| set.name()).collect();
                 format!("there are tables of {}", known.join(", "))
             }
             Named::Dtype => "expected bf16, fp16, fp8, fp8_block, nvfp4 or auto".to_owned(),

@@ -1,7 +1,33 @@
 //! A fused mixture-of-experts layer: gate, up and down projections of the chosen experts.
 
+use super::{Codes, Column, Contradiction, Expected, Operation, debug};
 use crate::math::{exp, ln};
 use crate::{Dtype, Reference, Work};
+
+/// Fused mixture-of-experts layer: `dtype, experts, top_k, hidden, intermediate, tp` over tokens.
+pub const MOE: Operation = Operation {
+    name: "moe",
+    file: "moe.csv",
+    description: "fused mixture-of-experts layer",
+    feature: None,
+    shape: &[
+        Column::dtype("dtype"),
+        Column::count("experts"),
+        Column::count("top_k"),
+        Column::count("hidden"),
+        Column::count("intermediate"),
+        Column::count("tp"),
+    ],
+    axes: &["tokens"],
+    optional: &["mfu"],
+    check: |codes| check(&MoeShape::from(*codes)),
+    dtype: |codes| MoeShape::from(*codes).dtype,
+    work: |codes, [tokens, _]| MoeShape::from(*codes).work(f64::from(tokens)),
+    reference_s: |codes, [tokens, _], reference| {
+        MoeShape::from(*codes).reference_s(f64::from(tokens), reference)
+    },
+    debug: debug::<MoeShape>,
+};
 
 /// The static part of a fused MoE layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,22 +115,55 @@ impl MoeShape {
     pub fn local_intermediate(&self) -> f64 {
         f64::from(self.intermediate) / f64::from(self.tp.max(1))
     }
+}
 
-    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
-    /// the code generator checks), so whoever looks one up compares the shape too.
+impl From<Codes> for MoeShape {
     #[inline]
-    pub fn key(&self) -> u64 {
-        let mix =
-            |seed: u64, value: u32| (seed ^ u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mixed = [
-            self.experts,
-            self.top_k,
-            self.hidden,
-            self.intermediate,
-            self.tp,
-        ]
-        .into_iter()
-        .fold(0, |seed: u64, value| mix(seed.rotate_left(23), value));
-        mixed ^ self.dtype.code()
+    fn from([dtype, experts, top_k, hidden, intermediate, tp, ..]: Codes) -> MoeShape {
+        MoeShape {
+            dtype: Dtype::from_code(dtype),
+            experts,
+            top_k,
+            hidden,
+            intermediate,
+            tp,
+        }
     }
+}
+
+impl From<MoeShape> for Codes {
+    #[inline]
+    fn from(shape: MoeShape) -> Codes {
+        let MoeShape {
+            dtype,
+            experts,
+            top_k,
+            hidden,
+            intermediate,
+            tp,
+        } = shape;
+        [dtype.code(), experts, top_k, hidden, intermediate, tp, 0, 0]
+    }
+}
+
+fn check(shape: &MoeShape) -> Result<(), Contradiction> {
+    if shape.top_k > shape.experts {
+        return Err(Contradiction::new(
+            "top_k",
+            Expected::new("at most the ", shape.experts, " experts"),
+            "check that the two columns are not swapped",
+        ));
+    }
+    if !shape.intermediate.is_multiple_of(shape.tp) {
+        return Err(Contradiction::new(
+            "tp",
+            Expected::new(
+                "a divisor of the intermediate size ",
+                shape.intermediate,
+                "",
+            ),
+            "the size is that of a whole expert, before tp divides it: check both",
+        ));
+    }
+    Ok(())
 }

@@ -1,7 +1,76 @@
 //! Causal self-attention, prefill and decode.
 
+use super::{Codes, Column, ColumnKind, Contradiction, Expected, Operation, debug};
 use crate::math::sqrt;
 use crate::{Dtype, Reference, Work};
+
+/// Causal attention over whole prompts: formats and heads over (batch, seq_len).
+pub const PREFILL: Operation = Operation {
+    name: "prefill",
+    file: "attention_prefill.csv",
+    description: "attention over whole prompts",
+    feature: None,
+    shape: &shape_columns(Column::new("tp", ColumnKind::CountOr(1))),
+    axes: &["batch", "seq_len"],
+    optional: &["mfu"],
+    check: |codes| check_heads(&AttentionShape::from(*codes)),
+    dtype: |codes| AttentionShape::from(*codes).dtype,
+    work: |codes, [batch, seq_len]| {
+        let prompts = Prompts::equal(f64::from(batch), f64::from(seq_len));
+        AttentionShape::from(*codes)
+            .on_rank()
+            .prefill_work(&prompts)
+    },
+    reference_s: |codes, [batch, seq_len], reference| {
+        AttentionShape::from(*codes).on_rank().prefill_reference_s(
+            f64::from(batch),
+            f64::from(seq_len),
+            reference,
+        )
+    },
+    debug: debug::<AttentionShape>,
+};
+
+/// Attention of one new token per request over its KV cache: formats and heads over (batch, kv_len).
+pub const DECODE: Operation = Operation {
+    name: "decode",
+    file: "attention_decode.csv",
+    description: "attention of one new token per request",
+    feature: None,
+    shape: &shape_columns(Column::count("tp")),
+    axes: &["batch", "kv_len"],
+    optional: &["mfu"],
+    check: |codes| check_heads(&AttentionShape::from(*codes)),
+    dtype: |codes| AttentionShape::from(*codes).dtype,
+    work: |codes, [batch, kv_len]| {
+        let requests = f64::from(batch);
+        AttentionShape::from(*codes)
+            .on_rank()
+            .decode_work(requests, requests * f64::from(kv_len))
+    },
+    reference_s: |codes, [batch, kv_len], reference| {
+        let requests = f64::from(batch);
+        AttentionShape::from(*codes).on_rank().decode_reference_s(
+            requests,
+            requests * f64::from(kv_len),
+            reference.hot_read,
+            reference,
+        )
+    },
+    debug: debug::<AttentionShape>,
+};
+
+/// The columns of an [`AttentionShape`], whose last is `last`.
+const fn shape_columns(last: Column) -> [Column; 6] {
+    [
+        Column::dtype("dtype"),
+        Column::dtype("kv_dtype"),
+        Column::count("q_heads"),
+        Column::count("kv_heads"),
+        Column::count("head_dim"),
+        last,
+    ]
+}
 
 /// Bytes of one element of Q, of the output, and of K and V as just computed: 16-bit.
 const QO_BYTES: f64 = 2.0;
@@ -93,18 +162,6 @@ impl AttentionShape {
             new_kv_bytes: kv_width * QO_BYTES,
             head_dim,
         }
-    }
-
-    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
-    /// the code generator checks), so whoever looks one up compares the shape too.
-    #[inline]
-    pub fn key(&self) -> u64 {
-        u64::from(self.q_heads) << 44
-            ^ u64::from(self.kv_heads) << 28
-            ^ u64::from(self.head_dim) << 12
-            ^ u64::from(self.tp) << 4
-            ^ self.dtype.code() << 2
-            ^ self.kv_dtype.code()
     }
 }
 
@@ -203,4 +260,60 @@ impl RankAttention {
         let bytes = self.decode_work(requests, kv_tokens).bytes;
         reference.t0_s + bytes * reference.rates.s_per_byte * read
     }
+}
+
+impl From<Codes> for AttentionShape {
+    #[inline]
+    fn from([dtype, kv_dtype, q_heads, kv_heads, head_dim, tp, ..]: Codes) -> AttentionShape {
+        AttentionShape {
+            dtype: Dtype::from_code(dtype),
+            kv_dtype: Dtype::from_code(kv_dtype),
+            q_heads,
+            kv_heads,
+            head_dim,
+            tp,
+        }
+    }
+}
+
+impl From<AttentionShape> for Codes {
+    #[inline]
+    fn from(shape: AttentionShape) -> Codes {
+        let AttentionShape {
+            dtype,
+            kv_dtype,
+            q_heads,
+            kv_heads,
+            head_dim,
+            tp,
+        } = shape;
+        let (dtype, kv_dtype) = (dtype.code(), kv_dtype.code());
+        [dtype, kv_dtype, q_heads, kv_heads, head_dim, tp, 0, 0]
+    }
+}
+
+/// Refuses heads that do not divide among each other or among the ranks.
+pub(super) fn check_heads(shape: &AttentionShape) -> Result<(), Contradiction> {
+    const GLOBAL: &str =
+        "heads are counted over all ranks, before tp divides them: check both counts";
+    let AttentionShape {
+        q_heads,
+        kv_heads,
+        tp,
+        ..
+    } = *shape;
+    let of_q_heads = Expected::new("a divisor of the ", q_heads, " q_heads");
+    if !q_heads.is_multiple_of(kv_heads) {
+        let hint = "every KV head serves equally many query heads: check both counts";
+        return Err(Contradiction::new("kv_heads", of_q_heads, hint));
+    }
+    if !q_heads.is_multiple_of(tp) {
+        return Err(Contradiction::new("tp", of_q_heads, GLOBAL));
+    }
+    // More ranks than KV heads: each rank has a copy of one.
+    if !kv_heads.is_multiple_of(tp) && !tp.is_multiple_of(kv_heads) {
+        let expected = Expected::new("a divisor or a multiple of the ", kv_heads, " kv_heads");
+        return Err(Contradiction::new("tp", expected, GLOBAL));
+    }
+    Ok(())
 }

@@ -1,6 +1,29 @@
 //! Dense matrix multiplication: m x k activations times k x n weights.
 
+use super::{Codes, Column, Operation, debug};
 use crate::{Dtype, Reference, Work};
+
+/// Dense matrix multiplication: `dtype, k, n` over m.
+pub const GEMM: Operation = Operation {
+    name: "gemm",
+    file: "gemm.csv",
+    description: "dense matrix multiplication",
+    feature: None,
+    shape: &[
+        Column::dtype("dtype"),
+        Column::count("k"),
+        Column::count("n"),
+    ],
+    axes: &["m"],
+    optional: &["mfu"],
+    check: |_| Ok(()),
+    dtype: |codes| GemmShape::from(*codes).dtype,
+    work: |codes, [m, _]| GemmShape::from(*codes).work(f64::from(m)),
+    reference_s: |codes, [m, _], reference| {
+        GemmShape::from(*codes).reference_s(f64::from(m), reference)
+    },
+    debug: debug::<GemmShape>,
+};
 
 /// Bytes of one output element: kernels of every input dtype write 16 bits.
 const OUTPUT_BYTES: f64 = 2.0;
@@ -50,11 +73,22 @@ impl GemmShape {
     pub fn weight_bytes(&self) -> f64 {
         f64::from(self.k) * f64::from(self.n) * self.dtype.weight_bytes()
     }
+}
 
-    /// The shape as one integer, for perfect hashing. Two shapes may share it (not in one table:
-    /// the code generator checks), so whoever looks one up compares the shape too.
+impl From<Codes> for GemmShape {
     #[inline]
-    pub fn key(&self) -> u64 {
-        u64::from(self.k) << 32 ^ u64::from(self.n) << 2 ^ self.dtype.code()
+    fn from([dtype, k, n, ..]: Codes) -> GemmShape {
+        GemmShape {
+            dtype: Dtype::from_code(dtype),
+            k,
+            n,
+        }
+    }
+}
+
+impl From<GemmShape> for Codes {
+    #[inline]
+    fn from(shape: GemmShape) -> Codes {
+        [shape.dtype.code(), shape.k, shape.n, 0, 0, 0, 0, 0]
     }
 }

@@ -1,0 +1,284 @@
+//! The measured operations: what their tables hold and what their kernels do.
+//!
+//! An operation is declared once, as an [`Operation`] in a file of this module and a line in the list
+//! below. Whatever reads, checks, stores, emits or lists tables goes over that list.
+
+mod allreduce;
+mod attention;
+mod gemm;
+mod kernel;
+mod moe;
+
+use core::fmt;
+
+use crate::{Dtype, Reference, Work};
+
+pub use allreduce::{ALL_REDUCE, AllReduceShape};
+pub use attention::{AttentionShape, DECODE, PREFILL, Prompts, RankAttention};
+pub use gemm::{GEMM, GemmShape};
+pub use kernel::MeasuredKernel;
+pub use moe::{MOE, MoeShape};
+
+/// Columns that a shape has at most.
+pub const MAX_COLUMNS: usize = 8;
+
+/// A kernel shape as plain numbers, in the order of [`Operation::shape`], zeros behind them: a dtype is
+/// its [`code`](Dtype::code), everything else itself.
+pub type Codes = [u32; MAX_COLUMNS];
+
+/// Points on an axis that a resolved lookup can hold.
+pub const MAX_POINTS: usize = 32;
+
+/// Declares the list of operations: the names of [`OperationKind`] and where each is declared.
+macro_rules! operations {
+    ($($kind:ident = $operation:path,)*) => {
+        /// What a table measures.
+        ///
+        /// The order is that of listings and of the files of a set.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum OperationKind {
+            $(
+                #[doc = concat!("Declared as [`", stringify!($operation), "`].")]
+                $kind,
+            )*
+        }
+
+        impl OperationKind {
+            /// All operations, in order.
+            pub const ALL: [OperationKind; [$(OperationKind::$kind),*].len()] =
+                [$(OperationKind::$kind),*];
+
+            /// The declaration of the operation.
+            pub const fn declared(self) -> &'static Operation {
+                match self {
+                    $(OperationKind::$kind => &$operation,)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    Gemm = GEMM,
+    Prefill = PREFILL,
+    Decode = DECODE,
+    AllReduce = ALL_REDUCE,
+    Moe = MOE,
+}
+
+/// All there is to know of an operation: its file, what a row says, and what its kernels do.
+///
+/// The functions take the [`Codes`] of a shape and a point: the coordinates on [`axes`](Self::axes), the
+/// second 1 where there is one axis.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Operation {
+    /// Name of the section in `set.toml`.
+    pub name: &'static str,
+    /// Name of the CSV.
+    pub file: &'static str,
+    /// What the operation is, in a few words.
+    pub description: &'static str,
+    /// Feature of rooflut that compiles its built-in tables in; `None` where they always are.
+    pub feature: Option<&'static str>,
+    /// The columns of the shape, which tables are keyed by.
+    pub shape: &'static [Column],
+    /// The columns of the measured axes: one (a curve) or two (a grid).
+    pub axes: &'static [&'static str],
+    /// Further columns that a file may have.
+    pub optional: &'static [&'static str],
+    /// Refuses shapes that contradict themselves.
+    pub check: fn(&Codes) -> Result<(), Contradiction>,
+    /// The format that the peak belongs to.
+    pub dtype: fn(&Codes) -> Dtype,
+    /// Compulsory work.
+    pub work: fn(&Codes, [u32; 2]) -> Work,
+    /// The reference time that slowdowns are stored against, seconds.
+    pub reference_s: fn(&Codes, [u32; 2], &Reference) -> f64,
+    /// Writes the shape as its Rust type shows it.
+    pub debug: fn(&Codes, &mut fmt::Formatter<'_>) -> fmt::Result,
+}
+
+/// A column of a shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Column {
+    /// Its name in the CSV.
+    pub name: &'static str,
+    /// What its cells hold.
+    pub kind: ColumnKind,
+}
+
+/// What the cells of a column hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ColumnKind {
+    /// The name of a [`Dtype`].
+    Dtype,
+    /// A positive whole number.
+    Count,
+    /// A positive whole number; this one where a file lacks the column.
+    CountOr(u32),
+    /// A whole number that may be 0.
+    Whole,
+}
+
+/// Why a shape cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Contradiction {
+    /// The column that is refused.
+    pub column: &'static str,
+    /// What it should hold.
+    pub expected: Expected,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+/// What a column should hold: a number in its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Expected {
+    before: &'static str,
+    number: u32,
+    after: &'static str,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.before, self.number, self.after)
+    }
+}
+
+impl Column {
+    const fn new(name: &'static str, kind: ColumnKind) -> Column {
+        Column { name, kind }
+    }
+
+    const fn dtype(name: &'static str) -> Column {
+        Column::new(name, ColumnKind::Dtype)
+    }
+
+    const fn count(name: &'static str) -> Column {
+        Column::new(name, ColumnKind::Count)
+    }
+
+    /// Whether a file must have the column.
+    pub const fn is_required(&self) -> bool {
+        !matches!(self.kind, ColumnKind::CountOr(_))
+    }
+}
+
+impl Contradiction {
+    const fn new(column: &'static str, expected: Expected, hint: &'static str) -> Contradiction {
+        Contradiction {
+            column,
+            expected,
+            hint,
+        }
+    }
+}
+
+impl Expected {
+    const fn new(before: &'static str, number: u32, after: &'static str) -> Expected {
+        Expected {
+            before,
+            number,
+            after,
+        }
+    }
+}
+
+impl Operation {
+    /// The columns that its CSV must have, in order.
+    ///
+    /// ```
+    /// use rooflut_roofline::operation::GEMM;
+    /// assert!(GEMM.columns().eq(["dtype", "k", "n", "m", "latency_us"]));
+    /// ```
+    pub fn columns(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let required = self.shape.iter().filter(|column| column.is_required());
+        let named = required.map(|column| column.name);
+        named.chain(self.axes.iter().copied()).chain(["latency_us"])
+    }
+
+    /// The columns that its CSV may have beside these.
+    pub fn optional_columns(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let optional = self.shape.iter().filter(|column| !column.is_required());
+        let named = optional.map(|column| column.name);
+        named.chain(self.optional.iter().copied())
+    }
+
+    /// The number in `column` of a shape; `None` where the operation has no such column.
+    ///
+    /// ```
+    /// use rooflut_roofline::{AllReduceShape, operation::ALL_REDUCE};
+    /// let shape = AllReduceShape { ranks: 4 }.into();
+    /// assert_eq!(ALL_REDUCE.code(&shape, "ranks"), Some(4));
+    /// assert_eq!(ALL_REDUCE.code(&shape, "head_dim"), None);
+    /// ```
+    pub fn code(&self, shape: &Codes, column: &str) -> Option<u32> {
+        let mut columns = self.shape.iter().zip(shape);
+        let found = columns.find(|(declared, _)| declared.name == column);
+        found.map(|(_, code)| *code)
+    }
+}
+
+impl OperationKind {
+    /// The name of its section in `set.toml`.
+    pub const fn name(self) -> &'static str {
+        self.declared().name
+    }
+
+    /// The operation of that [`name`](Self::name), or `None`.
+    ///
+    /// ```
+    /// use rooflut_roofline::OperationKind;
+    /// assert_eq!(OperationKind::from_name("decode"), Some(OperationKind::Decode));
+    /// assert_eq!(OperationKind::from_name("softmax"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<OperationKind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for OperationKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The first codes of a shape as one integer, for perfect hashing. Two shapes may share it (not in one
+/// table: the code generator checks), so a lookup compares the shape too.
+#[inline]
+pub fn key(codes: &[u32]) -> u64 {
+    codes.iter().fold(0, |seed: u64, code| {
+        (seed.rotate_left(23) ^ u64::from(*code)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    })
+}
+
+/// [`Operation::debug`] of a shape of type `S`.
+fn debug<S: fmt::Debug + From<Codes>>(codes: &Codes, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    S::from(*codes).fmt(f)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_files_and_columns_of_operations_are_distinct() {
+        for (place, kind) in OperationKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
+            assert_eq!(OperationKind::from_name(kind.name()), Some(kind));
+            let operation = kind.declared();
+            assert!((1..=2).contains(&operation.axes.len()), "{kind}");
+            assert!(operation.shape.len() <= MAX_COLUMNS, "{kind}");
+            for other in OperationKind::ALL.into_iter().skip(place + 1) {
+                assert_ne!(operation.file, other.declared().file);
+                assert!(!operation.columns().eq(other.declared().columns()));
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Sets in memory that their handles share.
+
+use alloc::vec::Vec;
+
+use rooflut_roofline::operation::{Codes, key};
+use rooflut_roofline::{Gpu, Text};
+
+use super::stored::{EntryPlace, Stored, TableHead};
+use super::table::Table;
+use super::{Index, Origin, TableSet};
+use crate::math::ln;
+
+/// A set that was made at run time.
+pub(super) struct OwnedSet {
+    pub(super) name: Text,
+    pub(super) gpu: Gpu,
+    pub(super) origin: Origin,
+    pub(super) axis_values: Vec<u32>,
+    pub(super) axis_logs: Vec<[f64; 2]>,
+    pub(super) tables: Vec<OwnedTable>,
+}
+
+pub(super) struct OwnedTable {
+    pub(super) head: TableHead,
+    pub(super) shapes: Vec<u32>,
+    pub(super) entries: Vec<EntryPlace>,
+    pub(super) latency_us: Vec<f32>,
+    pub(super) ln_slowdown: Vec<f32>,
+}
+
+/// The points of a shape in a set to be made.
+pub(crate) struct OwnedPoints {
+    pub(crate) shape: Codes,
+    /// The coordinates, ascending; a curve's second axis is empty.
+    pub(crate) axes: [Vec<u32>; 2],
+    pub(crate) latency_us: Vec<f32>,
+    pub(crate) ln_slowdown: Vec<f32>,
+}
+
+impl OwnedSet {
+    #[inline]
+    pub(super) fn table(&self, place: u16) -> Option<Stored<'_>> {
+        let table = self.tables.get(usize::from(place))?;
+        Some(Stored {
+            head: &table.head,
+            shapes: &table.shapes,
+            entries: &table.entries,
+            latency_us: &table.latency_us,
+            ln_slowdown: &table.ln_slowdown,
+            axis_values: &self.axis_values,
+            axis_logs: &self.axis_logs,
+        })
+    }
+
+    fn axis(&mut self, values: &[u32]) -> (u32, u32) {
+        let start = self.axis_values.len() as u32;
+        let ln: Vec<f64> = values.iter().map(|value| ln(f64::from(*value))).collect();
+        let spans = ln.iter().zip(ln.iter().skip(1));
+        let inverse = spans.map(|(low, high)| 1.0 / (high - low)).chain([0.0]);
+        let logs = ln.iter().copied().zip(inverse);
+        self.axis_logs.extend(logs.map(<[f64; 2]>::from));
+        self.axis_values.extend(values);
+        (start, values.len() as u32)
+    }
+}
+
+impl Table<'_> {
+    /// A set with this table alone, and in it other `points`: those of at most 65,536 shapes, in
+    /// ascending order.
+    pub(crate) fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
+        let (set, head) = (self.set(), self.head());
+        let mut owned = OwnedSet {
+            name: set.name_text(),
+            gpu: set.gpu().clone(),
+            origin: set.origin().clone(),
+            axis_values: Vec::new(),
+            axis_logs: Vec::new(),
+            tables: Vec::new(),
+        };
+        let width = head.operation.declared().shape.len();
+        let (mut shapes, mut entries) = (Vec::new(), Vec::new());
+        let (mut latency_us, mut ln_slowdown) = (Vec::new(), Vec::new());
+        for points in points {
+            let axes = points.axes.each_ref().map(|axis| owned.axis(axis));
+            let start = latency_us.len() as u32;
+            entries.push(EntryPlace::from_generated(axes, start));
+            shapes.extend(points.shape.into_iter().take(width));
+            latency_us.extend(points.latency_us);
+            ln_slowdown.extend(points.ln_slowdown);
+        }
+        owned.tables.push(OwnedTable {
+            head: TableHead {
+                operation: head.operation,
+                t0_us: head.t0_us,
+                floor_us: head.floor_us,
+                hot_read: head.hot_read,
+                references: head.references,
+                index: Index::sorted(shapes.chunks(width).map(key)),
+            },
+            shapes,
+            entries,
+            latency_us,
+            ln_slowdown,
+        });
+        TableSet::shared(owned)
+    }
+}

@@ -1,0 +1,153 @@
+//! The numbers of a set, as generated code and sets in memory hold them.
+
+use rooflut_roofline::operation::Codes;
+use rooflut_roofline::{Dtype, Gpu, OperationKind, Reference};
+
+use super::{Axis, Index, Origin};
+
+/// A set that is compiled in.
+pub struct StaticSet {
+    /// Name of the set.
+    pub name: &'static str,
+    /// The GPU that was measured.
+    pub gpu: &'static Gpu,
+    /// Where the measurements come from.
+    pub origin: Origin,
+    /// The coordinates of all axes, one axis behind the other.
+    pub axis_values: &'static [u32],
+    /// For each of them its logarithm and one over the distance to the next one's.
+    pub axis_logs: &'static [[f64; 2]],
+    /// In order of their operations.
+    pub tables: &'static [StaticTable],
+}
+
+/// A table that is compiled in.
+pub struct StaticTable {
+    /// What it says beside its points.
+    pub head: TableHead,
+    /// The codes of the shapes, ascending, as many of each as the operation has columns.
+    pub shapes: &'static [u32],
+    /// Where the points of each shape stand.
+    pub entries: &'static [EntryPlace],
+    /// Latencies, microseconds, the last axis fastest; NaN where nothing was measured.
+    pub latency_us: &'static [f32],
+    /// Logarithms of latency over reference time, in the same order.
+    pub ln_slowdown: &'static [f32],
+}
+
+/// What a table says beside its points.
+pub struct TableHead {
+    /// What was measured.
+    pub operation: OperationKind,
+    /// Time that neither FLOPs nor bytes explain, microseconds.
+    pub t0_us: f64,
+    /// Time of the smallest call, microseconds.
+    pub floor_us: f64,
+    /// Time of a byte from the L2 cache relative to one from memory.
+    pub hot_read: f64,
+    /// Reference of the operation by dtype.
+    pub references: [Option<Reference>; Dtype::ALL.len()],
+    /// Key of a shape to its place.
+    pub index: Index,
+}
+
+/// Where the points of a shape stand.
+#[derive(Clone, Copy)]
+pub struct EntryPlace {
+    /// First value and number of values of each axis; a curve's second is empty.
+    axes: [(u32, u32); 2],
+    /// Place of the first point.
+    start: u32,
+}
+
+impl EntryPlace {
+    /// First value and number of values of each axis, and the place of the first point.
+    pub const fn from_generated(axes: [(u32, u32); 2], start: u32) -> EntryPlace {
+        EntryPlace { axes, start }
+    }
+}
+
+/// A table, wherever its numbers are.
+#[derive(Clone, Copy)]
+pub(super) struct Stored<'a> {
+    pub(super) head: &'a TableHead,
+    pub(super) shapes: &'a [u32],
+    pub(super) entries: &'a [EntryPlace],
+    pub(super) latency_us: &'a [f32],
+    pub(super) ln_slowdown: &'a [f32],
+    pub(super) axis_values: &'a [u32],
+    pub(super) axis_logs: &'a [[f64; 2]],
+}
+
+/// The measured points of a shape, whatever the operation: a [`Curve`](super::Curve) or a
+/// [`Grid`](super::Grid).
+#[derive(Debug, Clone, Copy)]
+pub struct Points<'a> {
+    pub(super) axes: [Axis<'a>; 2],
+    pub(super) latency_us: &'a [f32],
+    pub(super) ln_slowdown: &'a [f32],
+}
+
+impl Points<'_> {
+    /// No points at all.
+    pub(super) const NONE: Points<'static> = Points {
+        axes: [Axis::new(&[], &[]); 2],
+        latency_us: &[],
+        ln_slowdown: &[],
+    };
+}
+
+impl<'a> Points<'a> {
+    /// The axes of the operation: the second is empty where there is one.
+    pub const fn axes(&self) -> [Axis<'a>; 2] {
+        self.axes
+    }
+
+    /// How many points were measured.
+    pub fn measured(&self) -> usize {
+        let latencies = self.latency_us.iter();
+        latencies.filter(|latency| !latency.is_nan()).count()
+    }
+}
+
+impl<'a> Stored<'a> {
+    /// The codes of the shape at `place`; empty where there is none.
+    #[inline]
+    pub(super) fn codes(&self, place: usize) -> &'a [u32] {
+        let width = self.head.operation.declared().shape.len();
+        let start = place * width;
+        self.shapes.get(start..start + width).unwrap_or_default()
+    }
+
+    /// The shape at `place`; zeros where there is none.
+    #[inline]
+    pub(super) fn shape(&self, place: usize) -> Codes {
+        let mut shape = Codes::default();
+        for (code, stored) in shape.iter_mut().zip(self.codes(place)) {
+            *code = *stored;
+        }
+        shape
+    }
+
+    /// The points of the shape at `place`; none where there is no such shape.
+    #[inline]
+    pub(super) fn points(&self, place: usize) -> Points<'a> {
+        let none = EntryPlace::from_generated([(0, 0); 2], 0);
+        let EntryPlace { axes, start } = self.entries.get(place).copied().unwrap_or(none);
+        let [(_, rows), (_, columns)] = axes;
+        let (start, count) = (start as usize, rows as usize * columns.max(1) as usize);
+        let axes = axes.map(|(start, count)| {
+            let span = start as usize..(start + count) as usize;
+            Axis::new(
+                self.axis_values.get(span.clone()).unwrap_or_default(),
+                self.axis_logs.get(span).unwrap_or_default(),
+            )
+        });
+        let cells = start..start + count;
+        Points {
+            axes,
+            latency_us: self.latency_us.get(cells.clone()).unwrap_or_default(),
+            ln_slowdown: self.ln_slowdown.get(cells).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! One table of a set, and what keeps the points of a shape.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use rooflut_roofline::operation::{Codes, key};
+use rooflut_roofline::{Dtype, OperationKind, Reference};
+
+#[cfg(feature = "alloc")]
+use super::stored::TableHead;
+use super::stored::{Points, Stored};
+use super::{Curve, Grid, TableSet};
+
+/// All measured shapes of one operation of a set, borrowed from it.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    set: &'a TableSet,
+    place: u16,
+    stored: Stored<'a>,
+}
+
+impl<'a> Table<'a> {
+    pub(super) const fn new(set: &'a TableSet, place: u16, stored: Stored<'a>) -> Table<'a> {
+        Table { set, place, stored }
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(super) fn set(&self) -> &'a TableSet {
+        self.set
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(super) fn head(&self) -> &'a TableHead {
+        self.stored.head
+    }
+
+    /// What was measured.
+    pub fn operation(&self) -> OperationKind {
+        self.stored.head.operation
+    }
+
+    /// Time of the operation that neither FLOPs nor bytes explain (launch, ramp-up), microseconds.
+    pub fn t0_us(&self) -> f64 {
+        self.stored.head.t0_us
+    }
+
+    /// Time of the smallest call, microseconds.
+    pub fn floor_us(&self) -> f64 {
+        self.stored.head.floor_us
+    }
+
+    /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it.
+    pub fn hot_read(&self) -> f64 {
+        self.stored.head.hot_read
+    }
+
+    /// How many shapes were measured.
+    pub fn len(&self) -> usize {
+        self.stored.entries.len()
+    }
+
+    /// Whether there is no shape; tables of a checked set have at least one.
+    pub fn is_empty(&self) -> bool {
+        self.stored.entries.is_empty()
+    }
+
+    /// The reference of a kernel of `dtype`; `None` where the GPU has no peak for it.
+    pub fn reference(&self, dtype: Dtype) -> Option<&'a Reference> {
+        let references = &self.stored.head.references;
+        references.get(dtype.code() as usize)?.as_ref()
+    }
+
+    /// The same table with shapes and points of the operation's types: [`Curve`] where it has one axis,
+    /// [`Grid`] where it has two; [`Codes`] are the shapes of any.
+    pub fn typed<S, P>(self) -> KernelTable<'a, S, P> {
+        KernelTable {
+            table: self,
+            typed: PhantomData,
+        }
+    }
+}
+
+/// The measured shapes and points of one operation in its types.
+pub struct KernelTable<'a, S, P> {
+    table: Table<'a>,
+    typed: PhantomData<fn() -> (S, P)>,
+}
+
+/// The measured points of one shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<S, P> {
+    /// What was measured.
+    pub shape: S,
+    /// Latencies over the axes of the operation.
+    pub points: P,
+    place: usize,
+}
+
+impl<S, P> Clone for KernelTable<'_, S, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, P> Copy for KernelTable<'_, S, P> {}
+
+impl<'a, S, P> core::ops::Deref for KernelTable<'a, S, P> {
+    type Target = Table<'a>;
+
+    fn deref(&self) -> &Table<'a> {
+        &self.table
+    }
+}
+
+impl<'a, S, P> KernelTable<'a, S, P>
+where
+    S: From<Codes> + Into<Codes> + Copy,
+    P: From<Points<'a>>,
+{
+    /// The measured shapes with their points, in ascending order.
+    pub fn entries(self) -> impl Iterator<Item = Entry<S, P>> + Clone + use<'a, S, P> {
+        (0..self.len()).map(move |place| self.entry(place))
+    }
+
+    /// The measured points of exactly this shape: one perfect-hash lookup; in tables that were made at
+    /// run time a binary search.
+    pub fn find(self, shape: &S) -> Option<Entry<S, P>> {
+        let stored = &self.table.stored;
+        let codes: Codes = (*shape).into();
+        let width = stored.head.operation.declared().shape.len();
+        let codes = codes.get(..width).unwrap_or_default();
+        let place = stored.head.index.place(key(codes))?;
+        (stored.codes(place) == codes).then(|| self.entry(place))
+    }
+
+    /// What keeps the points of an entry of this table, beyond the borrow of the set.
+    pub(crate) fn hold(self, entry: &Entry<S, P>) -> Held {
+        let place = entry.place;
+        match self.set.compiled().and_then(|set| set.table(self.place)) {
+            Some(stored) => Held::Static(stored.points(place)),
+            #[cfg(feature = "alloc")]
+            None => Held::Shared {
+                set: self.set.clone(),
+                table: self.place,
+                place,
+            },
+            #[cfg(not(feature = "alloc"))]
+            None => Held::Static(Points::NONE),
+        }
+    }
+
+    fn entry(self, place: usize) -> Entry<S, P> {
+        Entry {
+            shape: S::from(self.stored.shape(place)),
+            points: P::from(self.stored.points(place)),
+            place,
+        }
+    }
+}
+
+/// The points of a shape, with the set that they belong to.
+#[derive(Clone)]
+pub(crate) enum Held {
+    /// Points that are compiled in.
+    Static(Points<'static>),
+    /// Those at `place` in a table of a shared set.
+    #[cfg(feature = "alloc")]
+    Shared {
+        set: TableSet,
+        table: u16,
+        place: usize,
+    },
+}
+
+impl Held {
+    #[inline]
+    fn points(&self) -> Points<'_> {
+        match self {
+            Held::Static(points) => *points,
+            #[cfg(feature = "alloc")]
+            Held::Shared { set, table, place } => {
+                let table = set.table_at(*table);
+                table.map_or(Points::NONE, |table| table.stored.points(*place))
+            }
+        }
+    }
+
+    /// The points of an operation with one axis.
+    #[inline]
+    pub(crate) fn curve(&self) -> Curve<'_> {
+        self.points().into()
+    }
+
+    /// The points of an operation with two axes.
+    #[inline]
+    pub(crate) fn grid(&self) -> Grid<'_> {
+        self.points().into()
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.points().fmt(f)
+    }
+}
+
+impl fmt::Debug for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("operation", &self.operation())
+            .field("shapes", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S, P> fmt::Debug for KernelTable<'_, S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.table.fmt(f)
+    }
+}
