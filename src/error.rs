@@ -34,6 +34,19 @@ pub enum ResolveError {
         /// Format of the KV entries that was asked for.
         kv_dtype: Dtype,
     },
+    /// The set has no attention of these heads.
+    NoHeads {
+        /// The set.
+        set: TableSet,
+        /// Name of the operation.
+        operation: &'static str,
+        /// Query heads of one rank.
+        q_heads: u32,
+        /// KV heads of one rank.
+        kv_heads: u32,
+        /// Dimension of a head.
+        head_dim: u32,
+    },
     /// The set has no all-reduce over so many ranks, nor over more.
     TooManyRanks {
         /// The set.
@@ -132,6 +145,18 @@ impl fmt::Display for ResolveError {
                 f,
                 "table set {}: {operation}: no rows of {dtype} with {kv_dtype} KV; use another \
                  dtype or another set (`rooflut tables` lists what each has)",
+                set.name()
+            ),
+            ResolveError::NoHeads {
+                set,
+                operation,
+                q_heads,
+                kv_heads,
+                head_dim,
+            } => write!(
+                f,
+                "table set {}: {operation}: no rows of {q_heads} query and {kv_heads} KV heads of \
+                 {head_dim} in these formats; use heads or formats that were measured",
                 set.name()
             ),
             ResolveError::TooManyRanks { set, ranks, most } => write!(

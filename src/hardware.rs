@@ -2,7 +2,8 @@
 
 pub use rooflut_roofline::{
     AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, GpuBuilder, GpuError, MeasuredKernel,
-    MoeShape, OperationKind, Prompts, RankAttention, Rates, Reference, Text, Work, operation,
+    MoeShape, OperationKind, Prompts, RankAttention, Rates, Reference, Text, WindowShape, Work,
+    operation,
 };
 
 pub use crate::generated::gpus;

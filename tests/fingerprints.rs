@@ -112,6 +112,7 @@ fn the_compiled_tables_have_the_committed_fingerprints() {
         let committed: Vec<_> = COMMITTED
             .lines()
             .filter(|line| line.split(',').next() == Some(set.name()))
+            .filter(|line| cfg!(feature = "window") || !line.contains("_window.csv"))
             .collect();
         assert_eq!(lines(set), committed);
     }

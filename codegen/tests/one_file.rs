@@ -121,7 +121,7 @@ fn a_title_of_no_set_or_again_is_refused() {
         refusal(format!("{good}==> gem.csv <==\n")),
         format!(
             "my.tables:{}: expected the title of one of set.toml, gemm.csv, attention_prefill.csv, \
-             attention_decode.csv, allreduce.csv, moe.csv, found \"==> gem.csv <==\"; rename it or \
+             attention_decode.csv, allreduce.csv, moe.csv, attention_prefill_window.csv, attention_decode_window.csv, found \"==> gem.csv <==\"; rename it or \
              leave the file out",
             lines + 1
         )

@@ -51,7 +51,7 @@ fn a_set_without_tables_is_refused() {
     assert_eq!(
         Fixture::new().refusal(),
         "set: expected at least one table beside set.toml (gemm.csv, attention_prefill.csv, \
-         attention_decode.csv, allreduce.csv, moe.csv), found none; add one"
+         attention_decode.csv, allreduce.csv, moe.csv, attention_prefill_window.csv, attention_decode_window.csv), found none; add one"
     );
 }
 
@@ -62,7 +62,7 @@ fn a_csv_that_no_operation_reads_is_refused() {
             Fixture::gemm(ROW).file(name, "").refusal(),
             format!(
                 "set/{name}: expected one of gemm.csv, attention_prefill.csv, attention_decode.csv, \
-                 allreduce.csv, moe.csv, found another CSV file; rename it or move it away"
+                 allreduce.csv, moe.csv, attention_prefill_window.csv, attention_decode_window.csv, found another CSV file; rename it or move it away"
             )
         );
     }
@@ -117,7 +117,7 @@ fn a_key_too_many_is_named() {
     assert_eq!(
         toml_refusal("engine = \"none\"\n", "engine = \"none\"\nvendor = \"x\"\n"),
         "set/set.toml:4: unknown field `vendor`, expected one of `name`, `gpu`, `engine`, `timing`, \
-         `source`, `license`, `date`, `gemm`, `prefill`, `decode`, `allreduce`, `moe`; \
+         `source`, `license`, `date`, `gemm`, `prefill`, `decode`, `allreduce`, `moe`, `prefill_window`, `decode_window`; \
          rooflut's bench_data/README.md shows how it should be"
     );
     assert_eq!(

@@ -335,11 +335,12 @@ fn an_index_numbers_at_most_65536_shapes() {
 
 #[test]
 fn two_shapes_of_one_hash_key_are_refused() {
-    // The key shifts n by two bits, so the third from the top meets the lowest bit of k.
-    let rows = "bf16,2,1073741825,1,9999999\nbf16,3,1,1,9999999\n";
+    // Found by search: the products of the two k with the key's constant differ in their low bits only,
+    // which n evens out.
+    let rows = "bf16,16,4096,1,9e15\nbf16,2058351568,2685968755,1,9e15\n";
     assert_eq!(
         gemm_refusal(rows),
         "set/gemm.csv: expected different hash keys, found that of another shape for dtype bf16, k \
-         3, n 1; leave one of the two out"
+         2058351568, n 2685968755; leave one of the two out"
     );
 }

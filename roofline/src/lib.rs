@@ -32,7 +32,7 @@ pub use names::UnknownName;
 pub use names::deserialize_name;
 pub use operation::{
     AllReduceShape, AttentionShape, GemmShape, MeasuredKernel, MoeShape, OperationKind, Prompts,
-    RankAttention,
+    RankAttention, WindowShape,
 };
 pub use reference::Reference;
 pub use text::Text;

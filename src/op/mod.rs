@@ -17,6 +17,8 @@ mod moe;
 mod policy;
 mod prefill;
 mod step_decode;
+#[cfg(feature = "window")]
+mod window;
 
 pub use blend::Neighbour;
 pub(crate) use blend::Smoothing;
@@ -30,3 +32,5 @@ pub use moe::Moe;
 pub use policy::{Policy, PolicyError};
 pub use prefill::{ChunkSums, PrefillAttention};
 pub(crate) use step_decode::StepDecode;
+#[cfg(feature = "window")]
+pub use window::{WindowDecode, WindowPrefill};

@@ -83,7 +83,7 @@ impl TableSet {
     pub fn try_load(path: impl AsRef<Path>) -> Result<TableSet, LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let set = read_own_set(path.as_ref(), &known).map_err(LoadError)?;
-        Ok(owned(set.stored(|_| true)))
+        Ok(owned(set.stored(is_wanted)))
     }
 
     /// As [`try_load`](TableSet::try_load), whatever the name of the set, and beside it its rows with their
@@ -110,8 +110,9 @@ impl TableSet {
     ) -> Result<(TableSet, Vec<LoadedTable>), LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let set = read_any_set(path.as_ref(), &known).map_err(LoadError)?;
-        let rows = set.rows().into_iter().map(LoadedTable::new).collect();
-        Ok((owned(set.stored(|_| true)), rows))
+        let rows = set.rows().into_iter().map(LoadedTable::new);
+        let rows = rows.filter(|table| is_wanted(table.operation)).collect();
+        Ok((owned(set.stored(is_wanted)), rows))
     }
 }
 
@@ -146,6 +147,11 @@ impl core::error::Error for LoadError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         self.0.source()
     }
+}
+
+/// Whether the crate has what asks tables of the operation.
+fn is_wanted(operation: OperationKind) -> bool {
+    operation.declared().feature != Some("window") || cfg!(feature = "window")
 }
 
 /// The set in memory that its handles share.

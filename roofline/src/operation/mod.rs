@@ -8,6 +8,7 @@ mod attention;
 mod gemm;
 mod kernel;
 mod moe;
+mod window;
 
 use core::fmt;
 
@@ -18,6 +19,7 @@ pub use attention::{AttentionShape, DECODE, PREFILL, Prompts, RankAttention};
 pub use gemm::{GEMM, GemmShape};
 pub use kernel::MeasuredKernel;
 pub use moe::{MOE, MoeShape};
+pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
 
 /// Columns that a shape has at most.
 pub const MAX_COLUMNS: usize = 8;
@@ -65,6 +67,8 @@ operations! {
     Decode = DECODE,
     AllReduce = ALL_REDUCE,
     Moe = MOE,
+    WindowPrefill = WINDOW_PREFILL,
+    WindowDecode = WINDOW_DECODE,
 }
 
 /// All there is to know of an operation: its file, what a row says, and what its kernels do.

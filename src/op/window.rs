@@ -1,0 +1,184 @@
+//! Attention over the last keys only.
+
+use super::estimate::Estimate;
+use crate::error::ResolveError;
+use crate::hardware::{OperationKind, Reference, WindowShape, Work};
+use crate::math::{exp, ln};
+use crate::table::{Class, Grid, Held, TableSet};
+
+/// Prefill attention within a window whose shape has been looked up.
+///
+/// ```
+/// use rooflut::hardware::{Dtype, WindowShape};
+/// use rooflut::op::WindowPrefill;
+/// use rooflut::table::{Class, sets};
+///
+/// let shape = WindowShape {
+///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 2, kv_heads: 1, head_dim: 256, window: 1024,
+/// };
+/// let attention = WindowPrefill::resolve(&sets::H100, shape)?;
+/// assert_eq!(attention.at(1, 128).provenance, Class::Measured.inside());
+/// # Ok::<(), rooflut::ResolveError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct WindowPrefill {
+    found: Found,
+}
+
+/// Decode attention within a window whose shape has been looked up.
+///
+/// ```
+/// use rooflut::hardware::{Dtype, WindowShape};
+/// use rooflut::op::WindowDecode;
+/// use rooflut::table::{Class, sets};
+///
+/// let shape = WindowShape {
+///     dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 2, kv_heads: 1, head_dim: 256, window: 1024,
+/// };
+/// let attention = WindowDecode::resolve(&sets::H100, shape)?;
+/// assert_eq!(attention.at(1, 4096).provenance, Class::Measured.inside());
+/// // No table has this window: the nearest one of the same heads answers.
+/// let wider = WindowDecode::resolve(&sets::H100, WindowShape { window: 2000, ..shape })?;
+/// assert_eq!(wider.class(), Class::Transferred);
+/// # Ok::<(), rooflut::ResolveError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct WindowDecode {
+    found: Found,
+}
+
+impl WindowPrefill {
+    /// Looks the shape up in `set`, or the nearest window of the same formats and heads in logarithms, no
+    /// window being the widest (`Transferred`).
+    ///
+    /// # Errors
+    /// The set has no such table or none of these formats and heads, the GPU no peak for the dtype.
+    pub fn resolve(set: &TableSet, shape: WindowShape) -> Result<WindowPrefill, ResolveError> {
+        let found = Found::resolve(set, OperationKind::WindowPrefill, shape)?;
+        Ok(WindowPrefill { found })
+    }
+
+    /// Time of `batch` whole prompts of `seq_len` tokens; zeros are read as 1. Beyond the measured grid
+    /// the efficiency is held.
+    pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
+        let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
+        let Found {
+            shape, reference, ..
+        } = &self.found;
+        let reference_s = shape.prefill_reference_s(batch, length, reference);
+        let work = shape.prefill_work(batch, length);
+        self.found.answer(batch, length, reference_s, &work)
+    }
+
+    /// The measured shape that answers.
+    pub fn matched(&self) -> WindowShape {
+        self.found.matched
+    }
+
+    /// The best class that an answer can have.
+    pub fn class(&self) -> Class {
+        self.found.class()
+    }
+}
+
+impl WindowDecode {
+    /// Looks the shape up in `set`, as [`WindowPrefill::resolve`].
+    ///
+    /// # Errors
+    /// As [`WindowPrefill::resolve`].
+    pub fn resolve(set: &TableSet, shape: WindowShape) -> Result<WindowDecode, ResolveError> {
+        let found = Found::resolve(set, OperationKind::WindowDecode, shape)?;
+        Ok(WindowDecode { found })
+    }
+
+    /// Time of one token for each of `batch` requests of `kv_len` tokens, the new one included, as the
+    /// benchmark measures it; zeros are read as 1. Beyond the measured grid the efficiency is held.
+    pub fn at(&self, batch: u32, kv_len: u32) -> Estimate {
+        let (batch, length) = (f64::from(batch.max(1)), f64::from(kv_len.max(1)));
+        let Found {
+            shape, reference, ..
+        } = &self.found;
+        let reference_s = shape.decode_reference_s(batch, length, reference);
+        let work = shape.decode_work(batch, length);
+        self.found.answer(batch, length, reference_s, &work)
+    }
+
+    /// The measured shape that answers.
+    pub fn matched(&self) -> WindowShape {
+        self.found.matched
+    }
+
+    /// The best class that an answer can have.
+    pub fn class(&self) -> Class {
+        self.found.class()
+    }
+}
+
+/// A measured shape that answers for another or for itself.
+#[derive(Debug, Clone)]
+struct Found {
+    shape: WindowShape,
+    matched: WindowShape,
+    reference: Reference,
+    points: Held,
+}
+
+impl Found {
+    fn resolve(
+        set: &TableSet,
+        operation: OperationKind,
+        shape: WindowShape,
+    ) -> Result<Found, ResolveError> {
+        let table = set.required(operation)?;
+        let table = table.typed::<WindowShape, Grid<'_>>();
+        let nearest = || {
+            let apart = |other: &WindowShape| (ln_window(other) - ln_window(&shape)).abs();
+            let same_heads = |other: &WindowShape| {
+                let window = shape.window;
+                WindowShape { window, ..*other } == shape
+            };
+            let entries = table.entries().filter(|entry| same_heads(&entry.shape));
+            entries.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)))
+        };
+        let entry = table.find(&shape).or_else(nearest);
+        let entry = entry.ok_or_else(|| ResolveError::NoHeads {
+            set: set.clone(),
+            operation: operation.name(),
+            q_heads: shape.q_heads,
+            kv_heads: shape.kv_heads,
+            head_dim: shape.head_dim,
+        })?;
+        Ok(Found {
+            shape,
+            matched: entry.shape,
+            reference: set.reference(&table, shape.dtype)?,
+            points: table.hold(&entry),
+        })
+    }
+
+    fn answer(&self, batch: f64, length: f64, reference_s: f64, work: &Work) -> Estimate {
+        let grid = self.points.grid();
+        let mut reading = grid.read(grid.batch().locate(batch), grid.length().locate(length));
+        if self.class() > Class::Measured {
+            reading.latency_us = None;
+        }
+        let seconds = reference_s * exp(reading.ln_slowdown);
+        Estimate::new(&reading, seconds, work, &self.reference.rates).at_best(self.class())
+    }
+
+    fn class(&self) -> Class {
+        if self.matched == self.shape {
+            Class::Measured
+        } else {
+            Class::Transferred
+        }
+    }
+}
+
+/// The logarithm of a window; none is the widest.
+fn ln_window(shape: &WindowShape) -> f64 {
+    match shape.window {
+        0 => ln(f64::from(u32::MAX)),
+        window => ln(f64::from(window)),
+    }
+}
