@@ -20,7 +20,7 @@ const DECODE: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
 };
 
 // What is asked is leaked: to copy and to drop it is no part of asking.
-fn gemm(k: u32, n: u32) -> &'static Gemm<'static> {
+fn gemm(k: u32, n: u32) -> &'static Gemm {
     let dtype = Dtype::Bf16;
     let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype, k, n });
     Box::leak(Box::new(gemm.expect("in the set")))
@@ -30,7 +30,7 @@ fn gemm(k: u32, n: u32) -> &'static Gemm<'static> {
 #[library_benchmark]
 #[bench::measured(setup = gemm, args = (4096, 4096))]
 #[bench::blended(setup = gemm, args = (4096, 6144))]
-fn lookup(gemm: &Gemm<'static>) -> Seconds {
+fn lookup(gemm: &Gemm) -> Seconds {
     black_box(gemm).at(black_box(100)).time
 }
 
