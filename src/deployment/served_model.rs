@@ -80,7 +80,7 @@ impl StepModel for ServedModel {
 /// let mut tally = ServedTally::new(simulator.model());
 /// simulator.serve(&mut Listed::new(&[Request::new(512, 128)]), &mut tally);
 /// // Small kernels, sampling and the like: no table has them.
-/// assert!((0.1..0.3).contains(&tally.sources().fitted_share()));
+/// assert!((0.05..0.3).contains(&tally.sources().fitted_share()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -242,7 +242,7 @@ impl StepTime {
     /// ```
     /// use rooflut::model;
     /// use rooflut::step::{
-    ///     DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepOptions,
+    ///     DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
     /// };
     /// use rooflut::table::sets;
     ///

@@ -202,7 +202,8 @@ fn a_single_file_made_by_tail_is_the_folder() {
     assert_eq!(one.name(), other.name());
     assert_same(&one, one.gpu(), other.gpu());
     assert_same(&one, one.origin(), other.origin());
-    assert_eq!(one.tables().count(), 5);
+    let windows = if cfg!(feature = "window") { 2 } else { 0 };
+    assert_eq!(one.tables().count(), 5 + windows);
     assert!(assert_same_tables(&one, &other) > 100);
 
     // Lines are those of the single file.
@@ -248,7 +249,8 @@ fn a_model_keeps_its_set_and_frees_it() {
         RooflineModel::try_new(&spec, &set, Parallelism::tensor(1), options).unwrap()
     };
     let held = allocation_counter::measure(|| std::mem::forget(make()));
-    assert!((40_000..80_000).contains(&held.bytes_current), "{held:?}");
+    // Some 3,900 rows, and 2,200 of attention within windows where these are compiled in.
+    assert!((40_000..120_000).contains(&held.bytes_current), "{held:?}");
     let freed = allocation_counter::measure(|| drop(make()));
     assert_eq!(freed.bytes_current, 0);
 }
