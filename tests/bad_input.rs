@@ -1,6 +1,8 @@
 //! What a constructor refuses, it refuses with the field, what was found and what is allowed.
 #![cfg(all(feature = "h100", feature = "sim"))]
 
+use std::ops::RangeInclusive;
+
 use rooflut::hardware::gpus;
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::sim::{
@@ -240,7 +242,7 @@ fn a_refusal_names_the_field_what_was_found_and_what_is_allowed() {
         ),
         (refusal(Lengths::try_fixed(0)), "lengths", "0", "at least 1"),
         (
-            refusal(Lengths::try_uniform(9..=3)),
+            refusal(Lengths::try_uniform(RangeInclusive::new(9, 3))),
             "lengths",
             "9 to 3",
             "does not end before",

@@ -1,5 +1,10 @@
 //! What is written is read again; what is read is checked as constructors check.
 #![cfg(all(feature = "serde", feature = "sim", feature = "h100"))]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "test code outside of test functions"
+)]
 
 use std::fmt::Debug;
 

@@ -11,7 +11,7 @@ mod support;
 use rooflut::engine::StepConstants;
 use rooflut::hardware::Dtype;
 use rooflut::model::{CATALOG, Ffn};
-use rooflut::op::Binding;
+use rooflut::step::Binding;
 use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepBatch, StepModel};
 use rooflut::table::{TableSet, sets};
 use support::made_up::{

@@ -10,7 +10,7 @@
 mod support;
 
 use rooflut::engine::{self, EngineStack, StepConstants, stacks};
-use rooflut::op::Binding;
+use rooflut::step::Binding;
 use rooflut::step::{Part, StepModel, StepOptions, StepTime};
 use rooflut::table::{Class, sets};
 use rooflut::units::Seconds;

@@ -20,7 +20,7 @@ pub struct Estimate {
 
 /// The time of a kernel inside an engine step, where its operands come from memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OpTime {
+pub(crate) struct OpTime {
     /// How long it takes.
     pub time: Seconds,
     /// What sets its pace.

@@ -8,7 +8,7 @@ mod blend;
 mod collective;
 pub mod compat;
 mod decode;
-mod estimate;
+pub(crate) mod estimate;
 mod gemm;
 #[cfg(feature = "alloc")]
 pub mod leave_one_out;
@@ -24,7 +24,8 @@ pub use blend::Neighbour;
 pub(crate) use blend::Smoothing;
 pub use collective::AllReduce;
 pub use decode::DecodeAttention;
-pub use estimate::{Binding, Estimate, OpTime, TimeSource};
+pub use estimate::Estimate;
+pub(crate) use estimate::{Binding, OpTime, TimeSource};
 pub use gemm::Gemm;
 pub use mfu::{mfu_decode, mfu_gemm, mfu_prefill};
 pub(crate) use moe::ExpertReads;

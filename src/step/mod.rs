@@ -14,7 +14,7 @@ mod tabulated;
 mod tally;
 mod time;
 
-pub use crate::op::{Binding, TimeSource};
+pub use crate::op::estimate::{Binding, TimeSource};
 pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
 pub use drafting::Drafting;
 pub use error::ModelError;

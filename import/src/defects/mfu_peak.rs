@@ -109,16 +109,24 @@ mod tests {
 
     #[test]
     fn an_mfu_of_the_gpus_own_peak_fits() {
-        assert_eq!(misfit(&rows(1e15), &GPU, None, &[GPU.clone()]), None);
         assert_eq!(
-            misfit(&rows(1.48e14), &GPU, Some(1.48e14), &[GPU.clone()]),
+            misfit(&rows(1e15), &GPU, None, std::slice::from_ref(&GPU)),
+            None
+        );
+        assert_eq!(
+            misfit(
+                &rows(1.48e14),
+                &GPU,
+                Some(1.48e14),
+                std::slice::from_ref(&GPU)
+            ),
             None
         );
     }
 
     #[test]
     fn the_peak_of_another_format_is_named() {
-        let found = misfit(&rows(2e15), &GPU, None, &[GPU.clone()]).unwrap();
+        let found = misfit(&rows(2e15), &GPU, None, std::slice::from_ref(&GPU)).unwrap();
         assert_eq!((found.rows, found.misfits, found.first), (4, 4, 0));
         assert_eq!(found.fitting, [("made-up".into(), Dtype::Fp8)]);
         assert!((found.implied_flops_per_s / 2e15 - 1.0).abs() < 0.01);
@@ -126,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_peak_that_no_gpu_has_is_told_as_a_number() {
-        let found = misfit(&rows(1.48e14), &GPU, None, &[GPU.clone()]).unwrap();
+        let found = misfit(&rows(1.48e14), &GPU, None, std::slice::from_ref(&GPU)).unwrap();
         assert_eq!(found.fitting, []);
         assert!((found.implied_flops_per_s / 1.48e14 - 1.0).abs() < 0.01);
     }
@@ -138,7 +146,7 @@ mod tests {
             value: 0.9,
             half_unit: 0.05,
         });
-        let found = misfit(&many, &GPU, None, &[GPU.clone()]).unwrap();
+        let found = misfit(&many, &GPU, None, std::slice::from_ref(&GPU)).unwrap();
         assert_eq!((found.misfits, found.first), (1, 7));
         assert_eq!(found.fitting, [("made-up".into(), Dtype::Bf16)]);
     }
