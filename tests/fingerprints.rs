@@ -1,5 +1,6 @@
 //! What is compiled in is what `bench_data/fingerprints.csv` says: nothing was lost on the way from
 //! the CSV files into the binary. (The code generator's tests compare that file with the data.)
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::hardware::operation::Codes;
 use rooflut::hardware::{OperationKind, operation::Operation};
