@@ -2,6 +2,7 @@
 //!
 //! Rules: those of the originals, as documented with each function.
 #![cfg(all(feature = "h100", feature = "h100-infersim"))]
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::__private::{EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, Reference, gpus};
