@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use rooflut_import::{Answers, Layout, MeasuredGpu, Source, SourceTable, import};
-//! # let gpu = rooflut_roofline::Gpu { name: "h100", description: "", bf16_flops_per_s: 989.5e12,
-//! #     fp8_flops_per_s: Some(1979e12), fp4_flops_per_s: None, mem_bytes: 80, mem_bw_bytes_per_s: 3.35e12,
-//! #     l2_bytes: 50_000_000, sms: 132, link_bytes_per_s: 450e9 };
+//! # let gpu = rooflut_roofline::Gpu::builder("h100").bf16_flops_per_s(989.5e12).fp8_flops_per_s(1979e12)
+//! #     .mem_bytes(80).mem_bw_bytes_per_s(3.35e12).l2_bytes(50_000_000).sms(132).link_bytes_per_s(450e9)
+//! #     .build().unwrap();
 //! let csv = b"m,k,n,latency_us,mfu\n8,4096,6144,12.5,0.016\n16,4096,6144,12.6,0.032\n";
 //! let source = Source {
 //!     layout: Layout::InferSim,
@@ -18,7 +18,7 @@
 //! let text = |text: &str| Some(text.to_owned());
 //! let answers = Answers {
 //!     name: text("mine"),
-//!     gpu: Some(MeasuredGpu::Known(gpu)),
+//!     gpu: Some(MeasuredGpu::Known(gpu.clone())),
 //!     engine: text("DeepGEMM"),
 //!     timing: text("kernel time"),
 //!     source: text("an example"),

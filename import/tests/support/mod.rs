@@ -61,6 +61,8 @@ pub(crate) fn rows_of(set: &str, operation: OperationKind) -> Rows {
 pub(crate) fn set(name: &str) -> Rows {
     OperationKind::ALL
         .into_iter()
+        // Attention within a window is not imported.
+        .filter(|operation| operation.declared().feature.is_none())
         .flat_map(|operation| rows_of(name, operation))
         .collect()
 }
