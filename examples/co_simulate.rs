@@ -7,10 +7,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::error::Error;
 
-use rooflut::model;
-use rooflut::sim::{Content, Request, RequestId, Server, ServerEvent, SimConfig};
-use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel};
+use rooflut::sim::{Content, Request, RequestId, ServerEvent};
 use rooflut::table::sets;
+use rooflut::{Deployment, model};
 
 /// Nanoseconds from client to server, and back.
 const NETWORK_NS: u64 = 15_000_000;
@@ -43,10 +42,8 @@ pub(crate) struct Client {
 /// Lets so many clients talk to one server; returns them, and the blocks that the prefix cache held for them.
 pub(crate) fn talk(clients: usize) -> Result<(Vec<Client>, u64), Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
-    let options = StepOptions::default();
-    let model = RooflineModel::try_new(&llama.spec, &sets::H100, Parallelism::SINGLE, options)?;
-    let model = TabulatedModel::new(model, 2_048);
-    let mut server = Server::try_new(model, SimConfig::new(8_192, 27_000))?;
+    let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
+    let mut server = deployment.server()?;
     let mut clients = vec![Client::default(); clients];
     // Whose question each request is.
     let mut client_of: Vec<usize> = Vec::new();

@@ -4,10 +4,10 @@
 
 use std::error::Error;
 
-use rooflut::model;
-use rooflut::sim::{Arrivals, Lengths, RequestMix, Server, ServerEvent, SimConfig, SyntheticLoad};
-use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel};
+use rooflut::deployment::ServedModel;
+use rooflut::sim::{Arrivals, Lengths, RequestMix, Server, ServerEvent, SyntheticLoad};
 use rooflut::table::sets;
+use rooflut::{Deployment, model};
 
 /// What a server has done.
 #[derive(Debug, Default, Clone, Copy)]
@@ -21,13 +21,10 @@ pub(crate) struct Served {
 /// fewest requests. One server has a quarter of the other's blocks.
 pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
-    let options = StepOptions::default();
-    let model = RooflineModel::try_new(&llama.spec, &sets::H100, Parallelism::SINGLE, options)?;
-    // Both servers borrow one model.
-    let model = TabulatedModel::new(model, 2_048);
+    let deployment = Deployment::builder(llama.spec, &sets::H100).max_model_len(8_192);
     let mut servers = [
-        Server::try_new(&model, SimConfig::new(8_192, 20_000))?,
-        Server::try_new(&model, SimConfig::new(8_192, 5_000))?,
+        deployment.clone().kv_blocks(20_000).build()?.server()?,
+        deployment.kv_blocks(5_000).build()?.server()?,
     ];
 
     let mix = RequestMix::new(
@@ -63,7 +60,7 @@ pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
 }
 
 /// The larger, the better.
-fn preference(server: &Server<&TabulatedModel>) -> (u32, std::cmp::Reverse<usize>) {
+fn preference(server: &Server<ServedModel>) -> (u32, std::cmp::Reverse<usize>) {
     let free = server.kv_blocks() - server.kv_blocks_used();
     let requests = server.running() + server.waiting() + server.arriving();
     (free, std::cmp::Reverse(requests))

@@ -8,6 +8,7 @@
 
 use std::fmt::Debug;
 
+use rooflut::Deployment;
 use rooflut::engine::stacks;
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, gpus};
 use rooflut::model::{CATALOG, MemoryLimits, MemoryPlan, ModelSpec};
@@ -15,6 +16,7 @@ use rooflut::sim::{
     Content, Policy, Request, Router, SimConfig, SimReport, Simulator, Speculation,
 };
 use rooflut::step::{Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch};
+use rooflut::table::{Class, Strictness, sets};
 use rooflut::units::Seconds;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -163,4 +165,61 @@ fn what_a_constructor_refuses_is_refused_when_it_is_read() {
     let config = serde_json::to_string(&SimConfig::new(64, 4)).expect("it can be written");
     let config = config.replace("\"kv_blocks\":4", "\"kv_blocks\":0");
     refused::<SimConfig>(&config, "kv_blocks: expected at least 1, found 0");
+}
+
+#[test]
+fn a_deployment_is_written_as_what_was_given_and_built_when_it_is_read() {
+    let llama = rooflut::model::find("llama-3.1-70b")
+        .expect("in the catalogue")
+        .spec;
+    let builder = Deployment::builder(llama, &sets::H100)
+        .tp(4)
+        .kv_dtype(Dtype::Fp8)
+        .engine(&stacks::VLLM_0_11_0)
+        .strictness(Strictness::at_worst(Class::Transferred).inside())
+        .max_num_seqs(64)
+        .max_waiting(9)
+        .kv_blocks(10_000);
+    let deployment = builder.build().expect("it can be built");
+    let text = serde_json::to_string(&deployment).expect("it can be written");
+    let read: Deployment = serde_json::from_str(&text).expect(&text);
+    assert_eq!(serde_json::to_string(&read).ok(), Some(text));
+    assert_eq!(read.server_config().ok(), deployment.server_config().ok());
+    assert_eq!(read.memory_plan().ok(), deployment.memory_plan().ok());
+    assert_eq!(read.engine().name, "vllm-0.11.0");
+
+    // What is left out has the builder's default.
+    let spec = serde_json::to_string(&llama).expect("it can be written");
+    let short = format!(r#"{{"model":{spec},"tables":"h100","parallelism":{{"tp":4}}}}"#);
+    let read: Deployment = serde_json::from_str(&short).expect(&short);
+    let default = Deployment::builder(llama, &sets::H100)
+        .tp(4)
+        .build()
+        .expect("it can be built");
+    assert_eq!(read.server_config().ok(), default.server_config().ok());
+
+    // What is read is built, and so checked.
+    for (text, expected) in [
+        (short.replace("h100", "h900"), "tables: expected one of "),
+        (short.replace(r#""tp":4"#, r#""tp":3"#), "q_heads"),
+        (
+            short.replace("\"tables\"", "\"engine\":\"vllm-9\",\"tables\""),
+            "engine: expected one of ",
+        ),
+    ] {
+        let error = serde_json::from_str::<Deployment>(&text)
+            .expect_err(&text)
+            .to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let mut other = stacks::VLLM_0_15_1;
+    other.constants.host = Seconds::from_us(1.0);
+    let changed = Deployment::builder(llama, &sets::H100).tp(4).engine(&other);
+    let error = serde_json::to_string(&changed)
+        .expect_err("it cannot be written")
+        .to_string();
+    assert!(
+        error.starts_with("engine: expected the built-in stack"),
+        "{error}"
+    );
 }

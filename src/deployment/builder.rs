@@ -94,7 +94,10 @@ impl DeploymentBuilder {
         self
     }
 
-    /// How well every kernel must be known; default: any answer will do.
+    /// The worst class that a kernel may have; default: any answer will do.
+    ///
+    /// [`build`](Self::build) judges the class that each kernel has at best. Whether an answer lies inside of the
+    /// measured axes is known of a step only: judge it with [`Strictness::accepts`].
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
@@ -119,7 +122,7 @@ impl DeploymentBuilder {
     }
 
     /// Longest request, prompt and output together; default: that of the model, and of the draft model if it is
-    /// shorter.
+    /// shorter. More than the model's own is taken at its word, as vLLM does with `VLLM_ALLOW_LONG_MAX_MODEL_LEN`.
     pub fn max_model_len(mut self, tokens: impl Into<Option<u32>>) -> Self {
         self.max_model_len = tokens.into();
         self
@@ -141,7 +144,8 @@ impl DeploymentBuilder {
         self
     }
 
-    /// KV blocks that requests can take; default: what the memory leaves ([`Deployment::memory_plan`]).
+    /// KV blocks that requests can take; default: what the memory leaves ([`Deployment::memory_plan`]). A number that
+    /// is given is taken at its word, also where the memory leaves less.
     pub fn kv_blocks(mut self, blocks: impl Into<Option<u32>>) -> Self {
         self.kv_blocks = blocks.into();
         self

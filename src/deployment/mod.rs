@@ -8,6 +8,8 @@ mod builder;
 #[allow(clippy::module_inception)] // The noun of the module and its main type.
 mod deployment;
 mod error;
+#[cfg(all(feature = "serde", feature = "alloc"))]
+mod serde;
 #[cfg(feature = "sim")]
 mod served_model;
 #[cfg(feature = "sim")]

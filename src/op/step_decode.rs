@@ -49,7 +49,11 @@ impl StepDecode {
             s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
             batch: ends(grid.batch()),
             length: ends(grid.length()),
-            class: attention.class().max(Class::Smoothed),
+            // Without a row that shows the rate it is an assumed share of the data sheet's.
+            class: attention.class().max(match read {
+                Some(_) => Class::Smoothed,
+                None => Class::Bound,
+            }),
         }
     }
 

@@ -76,7 +76,7 @@
 //! own. A router or a clock of your own drives [`Server`]s itself: it pushes requests, advances each server to a
 //! time and reads what happened. `examples/drive_two_servers.rs` and `examples/co_simulate.rs` do.
 //!
-//! Does not model: time outside of the steps (API server, tokenizer, network), which comes on top.
+//! Does not model: the network. The time of the API server is a constant (`SimConfig::api_server_ns`).
 
 mod arrivals;
 mod arrived;

@@ -136,7 +136,9 @@ impl AttentionTally {
         let Some(once) = once else {
             return;
         };
+        // Attention is always looked up.
         let TimeSource::LookedUp(provenance) = once.source else {
+            debug_assert!(false, "attention is not looked up");
             return;
         };
         let by_binding = self.seconds.get_mut(provenance.index());

@@ -5,11 +5,9 @@
 use std::error::Error;
 use std::{env, process::ExitCode};
 
-use rooflut::model;
-use rooflut::step::{
-    DecodeGroup, StepModel, Parallelism, RooflineModel, StepBatch, StepOptions,
-};
+use rooflut::step::{DecodeGroup, StepBatch, StepModel};
 use rooflut::table::TableSet;
+use rooflut::{Deployment, model};
 
 /// Checked and compiled with this crate, and again when one of the files changes.
 static COMPILED: &TableSet = rooflut::tables!("measurements/my-gpu");
@@ -30,7 +28,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let argument = env::args_os().nth(1);
     let read = TableSet::try_load(argument.as_deref().unwrap_or(FOLDER.as_ref()))?;
     let compiled_us = decode_us("compiled", COMPILED)?;
-    let read_us = decode_us("read", read)?;
+    let read_us = decode_us("read", &read)?;
     if argument.is_none() && compiled_us.to_bits() != read_us.to_bits() {
         return Err("expected the same from the same files, found two times".into());
     }
@@ -38,11 +36,10 @@ fn run() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints and answers how long a step of 32 decoding requests takes, microseconds.
-fn decode_us(how: &str, set: &'static TableSet) -> Result<f64, Box<dyn Error>> {
+fn decode_us(how: &str, set: &TableSet) -> Result<f64, Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
-    let (parallelism, options) = (Parallelism::SINGLE, StepOptions::default());
-    let model = RooflineModel::try_new(&llama.spec, set, parallelism, options)?;
-    let step = model.step_time(&StepBatch {
+    let deployment = Deployment::builder(llama.spec, set).build()?;
+    let step = deployment.step_model().step_time(&StepBatch {
         prefill: &[],
         decode: &[DecodeGroup::uniform(32, 1_000)?],
     });
@@ -53,5 +50,5 @@ fn decode_us(how: &str, set: &'static TableSet) -> Result<f64, Box<dyn Error>> {
         step.total(),
         set.gpu().description
     );
-    Ok(total.us())
+    Ok(step.total().us())
 }

@@ -1,0 +1,174 @@
+//! Deployments as text.
+//!
+//! A deployment is written as what was given: the model's dimensions, the name of a built-in table set, the name of a
+//! built-in engine stack, limits. What is read is built, and so checked.
+
+use alloc::string::{String, ToString};
+
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Deployment, DeploymentBuilder};
+use crate::engine::{self, EngineStack};
+use crate::model::{MemoryLimits, ModelSpec};
+#[cfg(feature = "sim")]
+use crate::sim::{Policy, PrefixCaching, Scheduling, SimConfig, Speculation};
+use crate::step::Parallelism;
+use crate::table::{TableSet, sets};
+
+/// The fields of a [`DeploymentBuilder`], each with the default that it has there.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Deployment")]
+struct Description {
+    model: ModelSpec,
+    tables: String,
+    parallelism: Option<Parallelism>,
+    engine: Option<String>,
+    strictness: Option<String>,
+    memory: Option<MemoryLimits>,
+    draft: Option<ModelSpec>,
+    max_model_len: Option<u32>,
+    #[cfg(feature = "sim")]
+    server: Option<ServerDescription>,
+}
+
+#[cfg(feature = "sim")]
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Server")]
+struct ServerDescription {
+    max_num_seqs: u32,
+    kv_blocks: Option<u32>,
+    scheduling: Option<Scheduling>,
+    prefix_caching: PrefixCaching,
+    policy: Policy,
+    max_waiting: Option<u32>,
+    speculation: Option<Speculation>,
+}
+
+impl Serialize for DeploymentBuilder {
+    /// # Errors
+    /// Tables that are not built in, or constants that are not those of the engine stack of that name: text does not
+    /// hold them.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = self.tables.name();
+        if !sets::ALL.into_iter().any(|set| set.name() == name) {
+            return Err(S::Error::custom(format_args!(
+                "tables: expected a built-in set, found {name:?}; a deployment on tables of your own is written \
+                 without them: keep their path beside it"
+            )));
+        }
+        let name = self.engine.name;
+        if !engine::find(name).is_some_and(|known| same_engine(known, &self.engine)) {
+            return Err(S::Error::custom(format_args!(
+                "engine: expected the built-in stack {name:?} as it is, found other constants; keep them beside it"
+            )));
+        }
+        Description {
+            model: self.spec,
+            tables: self.tables.name().to_string(),
+            parallelism: Some(self.parallelism),
+            engine: Some(name.to_string()),
+            strictness: Some(self.strictness.to_string()),
+            memory: Some(self.memory),
+            draft: self.draft,
+            max_model_len: self.max_model_len,
+            #[cfg(feature = "sim")]
+            server: Some(self.server()),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for DeploymentBuilder {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<DeploymentBuilder, D::Error> {
+        let given = Description::deserialize(deserializer)?;
+        let set = sets::ALL.into_iter().find(|set| set.name() == given.tables);
+        let set = set.ok_or_else(|| {
+            let names = sets::ALL.map(TableSet::name).join(", ");
+            D::Error::custom(format_args!(
+                "tables: expected one of {names}, found {:?}; turn its feature on or use another",
+                given.tables
+            ))
+        })?;
+        let mut builder = Deployment::builder(given.model, set)
+            .max_model_len(given.max_model_len)
+            .draft_model(given.draft);
+        if let Some(parallelism) = given.parallelism {
+            builder = builder.parallelism(parallelism);
+        }
+        if let Some(name) = given.engine {
+            let engine = engine::find(&name).ok_or_else(|| {
+                let names = engine::stacks::ALL.map(|stack| stack.name).join(", ");
+                D::Error::custom(format_args!(
+                    "engine: expected one of {names}, found {name:?}"
+                ))
+            })?;
+            builder = builder.engine(engine);
+        }
+        if let Some(text) = given.strictness {
+            builder = builder.strictness(text.parse().map_err(D::Error::custom)?);
+        }
+        if let Some(memory) = given.memory {
+            builder.memory = memory;
+        }
+        #[cfg(feature = "sim")]
+        if let Some(server) = given.server {
+            builder = builder.with_server(server);
+        }
+        Ok(builder)
+    }
+}
+
+#[cfg(feature = "sim")]
+impl DeploymentBuilder {
+    fn server(&self) -> ServerDescription {
+        let SimConfig {
+            max_num_seqs,
+            prefix_caching,
+            policy,
+            max_waiting,
+            speculation,
+            ..
+        } = self.config;
+        ServerDescription {
+            max_num_seqs,
+            kv_blocks: self.kv_blocks,
+            scheduling: self.scheduling,
+            prefix_caching,
+            policy,
+            max_waiting,
+            speculation,
+        }
+    }
+
+    fn with_server(self, server: ServerDescription) -> DeploymentBuilder {
+        self.max_num_seqs(server.max_num_seqs)
+            .kv_blocks(server.kv_blocks)
+            .scheduling(server.scheduling)
+            .prefix_caching(server.prefix_caching)
+            .policy(server.policy)
+            .max_waiting(server.max_waiting)
+            .speculation(server.speculation)
+    }
+}
+
+impl Serialize for Deployment {
+    /// # Errors
+    /// Those of [`DeploymentBuilder`].
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.given.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Deployment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Deployment, D::Error> {
+        let given = DeploymentBuilder::deserialize(deserializer)?;
+        given.build().map_err(D::Error::custom)
+    }
+}
+
+fn same_engine(one: &EngineStack, other: &EngineStack) -> bool {
+    let of = |stack: &EngineStack| (stack.scheduling, stack.constants, stack.api_server);
+    of(one) == of(other)
+}
