@@ -127,12 +127,13 @@ impl Blend {
         }
     }
 
-    /// The blended curve, without latencies: nothing was measured.
-    pub(crate) fn curve(&self) -> Curve<'_> {
-        let axis = self.first.curve().axis();
-        let points = axis.values().len().min(MAX_POINTS);
-        let ln_slowdown = self.ln_slowdown.get(..points).unwrap_or_default();
-        Curve::blended(axis, ln_slowdown)
+    /// Calls `read` with the blended curve, without latencies: nothing was measured.
+    #[inline]
+    pub(crate) fn with_curve<R>(&self, read: impl FnOnce(Curve<'_>) -> R) -> R {
+        self.first.with(|points| {
+            let [axis, _] = points.axes();
+            read(Curve::blended(axis, &self.ln_slowdown))
+        })
     }
 
     pub(crate) fn class(&self) -> Class {

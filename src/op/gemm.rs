@@ -1,13 +1,17 @@
 //! Dense matrix multiplication.
 
+use rooflut_roofline::GemmPace;
+
 use super::Estimate;
 use super::blend::{Blend, Neighbour, Smoothing};
 use super::estimate::OpTime;
 use crate::constants::{MEDIUM_TILE_ROWS, SMALL_TILE_ROWS};
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, OperationKind, Reference};
-use crate::math::ln;
-use crate::table::{Bracket, Class, Curve, Held, KernelTable, Place, Reading, Table, TableSet};
+use crate::math::{exp_short, ln_of_normal};
+use crate::table::{
+    self, Bracket, Class, Curve, Held, KernelTable, Place, Reading, Table, TableSet,
+};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
 ///
@@ -28,6 +32,7 @@ use crate::table::{Bracket, Class, Curve, Held, KernelTable, Place, Reading, Tab
 pub struct Gemm {
     shape: GemmShape,
     reference: Reference,
+    pace: GemmPace,
     /// Whether the kernel is chosen by m, see [`within_tile_class`].
     tile_steps: bool,
     points: Points,
@@ -78,6 +83,7 @@ impl Gemm {
         Ok(Gemm {
             shape,
             reference,
+            pace: shape.pace(&reference),
             tile_steps: has_tile_steps(shape.dtype),
             points,
         })
@@ -90,22 +96,26 @@ impl Gemm {
     /// with a step between. Below and above the measured rows the efficiency is held.
     pub fn at(&self, m: u32) -> Estimate {
         let m = f64::from(m.max(1));
-        self.at_ln(m, ln(m))
+        self.at_ln(m, ln_of_normal(m))
     }
 
     /// [`at`](Self::at) for callers that know the logarithm of `m`.
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
-        let (curve, best) = self.curve();
-        let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
+        let (mut reading, best) = match &self.points {
+            Points::Measured(held) => {
+                let read = |points: table::Points<'_>| {
+                    read_gemm(&Curve::from(points), self.tile_steps, m, ln_m)
+                };
+                (held.with(read), Class::Measured)
+            }
+            Points::Blended(blend) => {
+                let read = |curve: Curve<'_>| read_gemm(&curve, self.tile_steps, m, ln_m);
+                (blend.with_curve(read), blend.class())
+            }
+        };
         reading.provenance = reading.provenance.at_best(best);
-        let seconds =
-            self.shape.reference_s(m, &self.reference) * crate::math::exp(reading.ln_slowdown);
-        Estimate::new(
-            &reading,
-            seconds,
-            &self.shape.work(m),
-            &self.reference.rates,
-        )
+        let seconds = self.pace.reference_s(m) * exp_short(reading.ln_slowdown);
+        Estimate::new(&reading, seconds, self.pace.at_peak_s(m))
     }
 
     /// The same for steps, with smoothed slowdowns of few rows: [`Blend::smoothed`]. Kernels chosen by m
@@ -147,14 +157,9 @@ impl Gemm {
 
     /// The best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.curve().1
-    }
-
-    /// The curve that answers; its latencies are empty where it was blended.
-    fn curve(&self) -> (Curve<'_>, Class) {
         match &self.points {
-            Points::Measured(held) => (held.curve(), Class::Measured),
-            Points::Blended(blend) => (blend.curve(), blend.class()),
+            Points::Measured(_) => Class::Measured,
+            Points::Blended(blend) => blend.class(),
         }
     }
 }

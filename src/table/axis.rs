@@ -1,6 +1,7 @@
 //! A sorted axis of measured coordinates and the search on it.
 
-use crate::math::ln;
+use crate::hardware::operation::MAX_POINTS;
+use crate::math::{larger, ln, ln_of_normal};
 
 /// Measured coordinates in ascending order, with their logarithms.
 #[derive(Debug, Clone, Copy)]
@@ -60,9 +61,14 @@ impl<'a> Axis<'a> {
     }
 
     /// Finds `x` by binary search.
-    #[inline]
     pub fn locate(&self, x: f64) -> Bracket {
         self.locate_ln(x, ln(x))
+    }
+
+    /// [`locate`](Self::locate) of a finite `x` of at least 1.
+    #[inline]
+    pub(crate) fn locate_from_1(&self, x: f64) -> Bracket {
+        self.locate_ln(x, ln_of_normal(x))
     }
 
     /// [`locate`](Self::locate) for callers that know the logarithm of `x`.
@@ -70,31 +76,54 @@ impl<'a> Axis<'a> {
     /// Branches on nothing that depends on the query: a mispredicted one costs more than the rest.
     #[inline]
     pub(crate) fn locate_ln(&self, x: f64, ln_x: f64) -> Bracket {
-        let count = self.values.len();
-        // Truncation changes no comparison with whole numbers; it saturates at both ends.
-        let whole = x as u32;
-        let above = self.values.partition_point(|&value| value <= whole);
-        let lo = above.saturating_sub(1);
-        let next = above.min(count.saturating_sub(1));
-        let point = f64::from(self.values.get(lo).copied().unwrap_or(0));
+        let last = self.values.len().saturating_sub(1);
+        let lo = self.last_not_above(x, last);
+        let point = self.values.get(lo).map_or(0.0, |&value| f64::from(value));
         let [ln_lo, inverse_span] = self.logs.get(lo).copied().unwrap_or_default();
         // Below the axis the difference is negative, after the last point the inverse span is 0.
-        let weight = ((ln_x - ln_lo) * inverse_span).max(0.0);
+        let weight = larger((ln_x - ln_lo) * inverse_span, 0.0);
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
-        let on = point == x;
+        let place = if point == x {
+            Place::On
+        } else if x < point {
+            Place::Below
+        } else if lo == last {
+            Place::Above
+        } else {
+            Place::Between
+        };
         Bracket {
             lo,
-            hi: if on { lo } else { next },
+            hi: lo + usize::from(place == Place::Between),
             weight,
-            place: if on {
-                Place::On
-            } else if above == 0 {
-                Place::Below
-            } else if above == count {
-                Place::Above
-            } else {
-                Place::Between
-            },
+            place,
         }
     }
+
+    /// Index of the last value that is not above `x`, 0 if there is none; `last` is the largest index.
+    #[inline]
+    fn last_not_above(&self, x: f64, last: usize) -> usize {
+        // Truncation changes no comparison with whole numbers; it saturates at both ends.
+        let whole = x as u32;
+        let mut lo = 0;
+        // Steps to beyond the end read the last value: where that is not above either, it is the answer.
+        let mut step = |size: usize| {
+            let next = lo + size;
+            let value = self.values.get(next.min(last)).copied().unwrap_or(0);
+            lo = core::hint::select_unpredictable(value <= whole, next, lo);
+        };
+        // Of no two queries of a table does one take another way here.
+        if last >= 8 {
+            if last >= 16 {
+                step(16);
+            }
+            step(8);
+        }
+        step(4);
+        step(2);
+        step(1);
+        lo.min(last)
+    }
 }
+
+const _: () = assert!(MAX_POINTS <= 32, "steps of 16 to 1 reach 32 values");

@@ -1,11 +1,13 @@
 //! Latencies measured over two axes, with holes.
 
+use rooflut_roofline::answering_cell;
+
 use super::{Axis, Bracket, Class, Place, Points, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
-/// Grids are ragged: large batches with long contexts do not fit a GPU. A hole holds NaN, is never
-/// read as a number, and takes the slowdown of the next smaller measured batch at the same length
+/// Grids are ragged: large batches with long contexts do not fit a GPU. A hole's latency is NaN and
+/// never read as a number; its slowdown is that of the next smaller measured batch at the same length
 /// (bandwidth is saturated there, so the batch hardly matters any more).
 #[derive(Debug, Clone, Copy)]
 pub struct Grid<'a> {
@@ -28,10 +30,13 @@ impl<'a> Grid<'a> {
 
     /// The latency, microseconds, in row `batch` and column `length` (indices); `None` in a hole.
     pub fn latency_us(&self, batch: usize, length: usize) -> Option<f32> {
-        measured(self.latency_us, self.index(batch, length)?)
+        let columns = self.length.values().len();
+        let inside = length < columns;
+        let latency = inside.then(|| self.latency(batch * columns + length));
+        latency.flatten().filter(|latency| !latency.is_nan())
     }
 
-    /// Latencies and slowdowns, row by row, NaN in holes.
+    /// Latencies, NaN in holes, and slowdowns, row by row.
     #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) const fn arrays(&self) -> (&'a [f32], &'a [f32]) {
         (self.latency_us, self.ln_slowdown)
@@ -51,14 +56,28 @@ impl<'a> Grid<'a> {
     /// All four corners are read whatever the place, which is cheaper than to branch on it.
     #[inline]
     pub fn read(&self, batch: Bracket, length: Bracket) -> Reading {
-        let (low, low_known) = self.read_row(batch.lo, length);
-        let (high, high_known) = self.read_row(batch.hi, length);
+        let columns = self.length.values().len();
+        let [low, high] = [batch.lo, batch.hi].map(|row| {
+            let row = row * columns;
+            [row + length.lo, row + length.hi]
+        });
+        let latencies = |[near, far]: [usize; 2]| {
+            self.latency(near).unwrap_or(f32::NAN) + self.latency(far).unwrap_or(f32::NAN)
+        };
+        let slowdown = |[near, far]: [usize; 2]| {
+            let near = self.slowdown(near);
+            near + (self.slowdown(far) - near) * length.weight
+        };
+        let (at_low, at_high) = (slowdown(low), slowdown(high));
+        // The sum is NaN if one of the four is.
+        let known = !(latencies(low) + latencies(high)).is_nan();
         let places = batch.place.provenance().worst(length.place.provenance());
         let on = batch.place == Place::On && length.place == Place::On;
+        let [near, _] = low;
         Reading {
-            latency_us: self.latency_us(batch.lo, length.lo).filter(|_| on),
-            ln_slowdown: low + (high - low) * batch.weight,
-            provenance: if low_known & high_known {
+            latency_us: self.latency(near).filter(|_| on & known),
+            ln_slowdown: at_low + (at_high - at_low) * batch.weight,
+            provenance: if known {
                 places
             } else {
                 places.worst(Class::Interpolated.outside())
@@ -66,50 +85,25 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The slowdown in a row at `length`, and whether all it took was measured.
-    #[inline]
-    fn read_row(&self, row: usize, length: Bracket) -> (f64, bool) {
-        let (low, low_known) = self.slowdown(row, length.lo);
-        let (high, high_known) = self.slowdown(row, length.hi);
-        let known = low_known & high_known;
-        (low + (high - low) * length.weight, known)
-    }
-
-    /// The slowdown of a cell, and whether it was measured there.
-    #[inline]
-    fn slowdown(&self, row: usize, column: usize) -> (f64, bool) {
-        match self.ln_slowdown_at(row, column) {
-            Some(value) => (value, true),
-            None => (self.fill(row, column), false),
-        }
-    }
-
-    /// The slowdown of a hole. Every row and every column has a measured cell, so there is one.
-    #[cold]
-    fn fill(&self, row: usize, column: usize) -> f64 {
-        let cell = self.answering_cell(row, column);
-        cell.and_then(|(row, column)| self.ln_slowdown_at(row, column))
-            .unwrap_or_default()
-    }
-
     /// The measured cell whose slowdown answers for the cell in row `batch` and column `length`
     /// (indices): itself; for a hole that of the nearest measured batch at the same length, smaller
     /// ones first; at a length without any, that of the next shorter length in the row.
     pub fn answering_cell(&self, batch: usize, length: usize) -> Option<(usize, usize)> {
-        let measured = |&(row, column): &(usize, usize)| self.latency_us(row, column).is_some();
-        let smaller = (0..=batch).rev().map(|row| (row, length));
-        let larger = (batch + 1..self.batch.values().len()).map(|row| (row, length));
-        let shorter = (0..length).rev().map(|column| (batch, column));
-        smaller.chain(larger).chain(shorter).find(measured)
+        let is_measured = |row, column| self.latency_us(row, column).is_some();
+        let rows = self.batch.values().len();
+        answering_cell([batch, length], rows, is_measured).map(<(usize, usize)>::from)
     }
 
-    fn ln_slowdown_at(&self, row: usize, column: usize) -> Option<f64> {
-        measured(self.ln_slowdown, self.index(row, column)?).map(f64::from)
+    #[inline]
+    fn latency(&self, cell: usize) -> Option<f32> {
+        self.latency_us.get(cell).copied()
     }
 
-    fn index(&self, row: usize, column: usize) -> Option<usize> {
-        let columns = self.length.values().len();
-        (column < columns).then_some(row * columns + column)
+    #[inline]
+    fn slowdown(&self, cell: usize) -> f64 {
+        self.ln_slowdown
+            .get(cell)
+            .map_or(0.0, |&value| f64::from(value))
     }
 }
 
@@ -128,8 +122,4 @@ impl<'a> From<Points<'a>> for Grid<'a> {
             ln_slowdown,
         }
     }
-}
-
-fn measured(values: &[f32], index: usize) -> Option<f32> {
-    values.get(index).copied().filter(|value| !value.is_nan())
 }

@@ -127,7 +127,7 @@ where
     pub fn find(self, shape: &S) -> Option<Entry<S, P>> {
         let stored = &self.table.stored;
         let codes: Codes = (*shape).into();
-        let width = stored.head.operation.declared().shape.len();
+        let width = stored.head.operation.shape_columns();
         let codes = codes.get(..width).unwrap_or_default();
         let place = stored.head.index.place(key(codes))?;
         (stored.codes(place) == codes).then(|| self.entry(place))
@@ -182,6 +182,17 @@ impl Held {
                 let table = set.table_at(*table);
                 table.map_or(Points::NONE, |table| table.stored.points(*place))
             }
+        }
+    }
+
+    /// Calls `read` with the points. Faster than to ask for them: those that are compiled in are read where
+    /// they are.
+    #[inline]
+    pub(crate) fn with<R>(&self, read: impl FnOnce(Points<'_>) -> R) -> R {
+        match self {
+            Held::Static(points) => read(*points),
+            #[cfg(feature = "alloc")]
+            shared @ Held::Shared { .. } => read(shared.points()),
         }
     }
 
