@@ -127,13 +127,10 @@ impl Blend {
         }
     }
 
-    /// Calls `read` with the blended curve, without latencies: nothing was measured.
+    /// The blended curve, without latencies: nothing was measured.
     #[inline]
-    pub(crate) fn with_curve<R>(&self, read: impl FnOnce(Curve<'_>) -> R) -> R {
-        self.first.with(|points| {
-            let [axis, _] = points.axes();
-            read(Curve::blended(axis, &self.ln_slowdown))
-        })
+    pub(crate) fn curve(&self) -> Curve<'_> {
+        Curve::blended(self.first.curve().axis(), &self.ln_slowdown)
     }
 
     pub(crate) fn class(&self) -> Class {

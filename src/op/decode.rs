@@ -5,7 +5,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Rates};
 use crate::math::{exp_short, larger, sqrt};
-use crate::table::{Class, Grid, KernelTable, Place, Reading, Table, TableSet};
+use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
 
 /// Decode attention whose shape has been looked up.
 ///
@@ -59,26 +59,15 @@ impl DecodeAttention {
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));
         let kv_tokens = larger(kv_tokens as f64, requests);
-        self.found.points.with(|points| {
-            let grid = Grid::from(points);
-            let length = grid.length().locate_from_1(kv_tokens / requests);
-            let reading = grid.read(grid.batch().locate_from_1(requests), length);
-            self.answer(requests, kv_tokens, length.place, reading)
-        })
-    }
-
-    /// The answer from a reading at a length at `place`.
-    #[inline]
-    fn answer(
-        &self,
-        requests: f64,
-        kv_tokens: f64,
-        place: Place,
-        mut reading: Reading,
-    ) -> Estimate {
         let Found {
-            kernel, reference, ..
+            kernel,
+            points,
+            reference,
+            ..
         } = &self.found;
+        let grid = points.grid();
+        let length = grid.length().locate_from_1(kv_tokens / requests);
+        let mut reading = grid.read(grid.batch().locate_from_1(requests), length);
         if !self.found.exact {
             reading.latency_us = None;
         }
@@ -88,7 +77,7 @@ impl DecodeAttention {
             kernel.decode_reference_s(requests, kv_tokens, hot_read, reference) * slowdown
         };
         let mut seconds = held(kv_tokens);
-        if place == Place::Below {
+        if length.place == Place::Below {
             seconds = self.below(requests, kv_tokens, held);
         }
         let work = kernel.decode_work(requests, kv_tokens);

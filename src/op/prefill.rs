@@ -6,7 +6,7 @@ use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, Prompts};
 use crate::math::{exp, exp_short, ln, sqrt};
-use crate::table::{Class, Grid, KernelTable, Place, Reading, Table, TableSet};
+use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
 
 /// Prefill attention whose shape has been looked up.
 ///
@@ -190,29 +190,25 @@ impl PrefillAttention {
     /// Time of whole prompts.
     #[inline]
     fn whole(&self, batch: f64, length: f64) -> Estimate {
-        self.found.points.with(|points| {
-            let grid = Grid::from(points);
-            let column = grid.length().locate_from_1(length);
-            let mut row = grid.batch().locate_from_1(batch);
-            if row.place == Place::Above && batch <= batch_end(&grid) * (1.0 + BATCH_ROUNDING) {
-                row.place = Place::Between;
-            }
-            self.answer(batch, length, column.place, grid.read(row, column))
-        })
-    }
-
-    /// The answer from a reading at a length at `place`.
-    #[inline]
-    fn answer(&self, batch: f64, length: f64, place: Place, mut reading: Reading) -> Estimate {
         let Found {
-            kernel, reference, ..
+            kernel,
+            points,
+            reference,
+            ..
         } = &self.found;
+        let grid = points.grid();
+        let column = grid.length().locate_from_1(length);
+        let mut row = grid.batch().locate_from_1(batch);
+        if row.place == Place::Above && batch <= batch_end(&grid) * (1.0 + BATCH_ROUNDING) {
+            row.place = Place::Between;
+        }
+        let mut reading = grid.read(row, column);
         if !self.found.exact {
             reading.latency_us = None;
         }
         let slowdown = exp_short(reading.ln_slowdown);
         let held = |length| kernel.prefill_reference_s(batch, length, reference) * slowdown;
-        let seconds = if place == Place::Below {
+        let seconds = if column.place == Place::Below {
             self.below(length, held)
         } else {
             held(length)

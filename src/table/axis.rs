@@ -1,5 +1,7 @@
 //! A sorted axis of measured coordinates and the search on it.
 
+use core::hint::select_unpredictable;
+
 use crate::hardware::operation::MAX_POINTS;
 use crate::math::{larger, ln, ln_of_normal};
 
@@ -74,24 +76,19 @@ impl<'a> Axis<'a> {
     /// [`locate`](Self::locate) for callers that know the logarithm of `x`.
     ///
     /// Branches on nothing that depends on the query: a mispredicted one costs more than the rest.
-    #[inline]
+    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    #[allow(clippy::inline_always)]
     pub(crate) fn locate_ln(&self, x: f64, ln_x: f64) -> Bracket {
         let last = self.values.len().saturating_sub(1);
-        let lo = self.last_not_above(x, last);
+        let lo = self.last_not_above(x);
         let point = self.values.get(lo).map_or(0.0, |&value| f64::from(value));
         let [ln_lo, inverse_span] = self.logs.get(lo).copied().unwrap_or_default();
         // Below the axis the difference is negative, after the last point the inverse span is 0.
         let weight = larger((ln_x - ln_lo) * inverse_span, 0.0);
+        let place = select_unpredictable(lo == last, Place::Above, Place::Between);
+        let place = select_unpredictable(x < point, Place::Below, place);
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
-        let place = if point == x {
-            Place::On
-        } else if x < point {
-            Place::Below
-        } else if lo == last {
-            Place::Above
-        } else {
-            Place::Between
-        };
+        let place = select_unpredictable(point == x, Place::On, place);
         Bracket {
             lo,
             hi: lo + usize::from(place == Place::Between),
@@ -100,30 +97,43 @@ impl<'a> Axis<'a> {
         }
     }
 
-    /// Index of the last value that is not above `x`, 0 if there is none; `last` is the largest index.
+    /// Index of the last value that is not above `x`, 0 if there is none.
     #[inline]
-    fn last_not_above(&self, x: f64, last: usize) -> usize {
+    fn last_not_above(&self, x: f64) -> usize {
         // Truncation changes no comparison with whole numbers; it saturates at both ends.
         let whole = x as u32;
-        let mut lo = 0;
-        // Steps to beyond the end read the last value: where that is not above either, it is the answer.
-        let mut step = |size: usize| {
-            let next = lo + size;
-            let value = self.values.get(next.min(last)).copied().unwrap_or(0);
-            lo = core::hint::select_unpredictable(value <= whole, next, lo);
+        // All queries of a table take the same way here.
+        let found = match self.values.len() {
+            16.. => last_in_window::<16>(self.values, whole),
+            8.. => last_in_window::<8>(self.values, whole),
+            4.. => last_in_window::<4>(self.values, whole),
+            _ => last_in_window::<2>(self.values, whole),
         };
-        // Of no two queries of a table does one take another way here.
-        if last >= 8 {
-            if last >= 16 {
-                step(16);
-            }
-            step(8);
-        }
-        step(4);
-        step(2);
-        step(1);
-        lo.min(last)
+        found.unwrap_or(0)
     }
 }
 
-const _: () = assert!(MAX_POINTS <= 32, "steps of 16 to 1 reach 32 values");
+/// Index of the last of N to 2 N ascending values that is not above `whole`, 0 if there is none; `None`
+/// for fewer values. N is a power of two.
+///
+/// The first N values or the last N have it, and a search in N values needs no check of bounds.
+#[inline]
+fn last_in_window<const N: usize>(values: &[u32], whole: u32) -> Option<usize> {
+    let (first, last) = (values.first_chunk::<N>()?, values.last_chunk::<N>()?);
+    let [start, ..] = last.as_slice() else {
+        return None;
+    };
+    let is_late = *start <= whole;
+    let window = select_unpredictable(is_late, last, first);
+    let start = select_unpredictable(is_late, values.len() - N, 0);
+    let (mut lo, mut step) = (0, N / 2);
+    while step > 0 {
+        let next = lo | step;
+        let is_above = window.get(next).is_none_or(|value| *value > whole);
+        lo = select_unpredictable(is_above, lo, next);
+        step /= 2;
+    }
+    Some(start + lo)
+}
+
+const _: () = assert!(MAX_POINTS <= 32, "two windows of 16 cover 32 values");

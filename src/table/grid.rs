@@ -32,8 +32,8 @@ impl<'a> Grid<'a> {
     pub fn latency_us(&self, batch: usize, length: usize) -> Option<f32> {
         let columns = self.length.values().len();
         let inside = length < columns;
-        let latency = inside.then(|| self.latency(batch * columns + length));
-        latency.flatten().filter(|latency| !latency.is_nan())
+        let (_, latency_us) = inside.then(|| self.cell(batch * columns + length))?;
+        (!latency_us.is_nan()).then_some(latency_us)
     }
 
     /// Latencies, NaN in holes, and slowdowns, row by row.
@@ -54,29 +54,24 @@ impl<'a> Grid<'a> {
     /// are outside of what was measured.
     ///
     /// All four corners are read whatever the place, which is cheaper than to branch on it.
-    #[inline]
+    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    #[allow(clippy::inline_always)]
     pub fn read(&self, batch: Bracket, length: Bracket) -> Reading {
         let columns = self.length.values().len();
-        let [low, high] = [batch.lo, batch.hi].map(|row| {
-            let row = row * columns;
-            [row + length.lo, row + length.hi]
-        });
-        let latencies = |[near, far]: [usize; 2]| {
-            self.latency(near).unwrap_or(f32::NAN) + self.latency(far).unwrap_or(f32::NAN)
-        };
-        let slowdown = |[near, far]: [usize; 2]| {
-            let near = self.slowdown(near);
-            near + (self.slowdown(far) - near) * length.weight
-        };
-        let (at_low, at_high) = (slowdown(low), slowdown(high));
+        let corner = |row: usize, column: usize| self.cell(row * columns + column);
+        let (low_near, latency) = corner(batch.lo, length.lo);
+        let (low_far, other) = corner(batch.lo, length.hi);
+        let (high_near, third) = corner(batch.hi, length.lo);
+        let (high_far, fourth) = corner(batch.hi, length.hi);
+        let low = low_near + (low_far - low_near) * length.weight;
+        let high = high_near + (high_far - high_near) * length.weight;
         // The sum is NaN if one of the four is.
-        let known = !(latencies(low) + latencies(high)).is_nan();
+        let known = !((latency + other) + (third + fourth)).is_nan();
         let places = batch.place.provenance().worst(length.place.provenance());
         let on = batch.place == Place::On && length.place == Place::On;
-        let [near, _] = low;
         Reading {
-            latency_us: self.latency(near).filter(|_| on & known),
-            ln_slowdown: at_low + (at_high - at_low) * batch.weight,
+            latency_us: (on & known).then_some(latency),
+            ln_slowdown: low + (high - low) * batch.weight,
             provenance: if known {
                 places
             } else {
@@ -94,16 +89,18 @@ impl<'a> Grid<'a> {
         answering_cell([batch, length], rows, is_measured).map(<(usize, usize)>::from)
     }
 
+    /// Slowdown (its logarithm) and latency of a cell; 0 and NaN where there is none.
     #[inline]
-    fn latency(&self, cell: usize) -> Option<f32> {
-        self.latency_us.get(cell).copied()
-    }
-
-    #[inline]
-    fn slowdown(&self, cell: usize) -> f64 {
-        self.ln_slowdown
-            .get(cell)
-            .map_or(0.0, |&value| f64::from(value))
+    fn cell(&self, cell: usize) -> (f64, f32) {
+        // Slices that the compiler knows to be of one length: one check of bounds for both.
+        let latencies = self.latency_us.get(..self.ln_slowdown.len());
+        match (
+            latencies.unwrap_or_default().get(cell),
+            self.ln_slowdown.get(cell),
+        ) {
+            (Some(latency_us), Some(ln_slowdown)) => (f64::from(*ln_slowdown), *latency_us),
+            _ => (0.0, f32::NAN),
+        }
     }
 }
 

@@ -178,21 +178,7 @@ impl Held {
         match self {
             Held::Static(points) => *points,
             #[cfg(feature = "alloc")]
-            Held::Shared { set, table, place } => {
-                let table = set.table_at(*table);
-                table.map_or(Points::NONE, |table| table.stored.points(*place))
-            }
-        }
-    }
-
-    /// Calls `read` with the points. Faster than to ask for them: those that are compiled in are read where
-    /// they are.
-    #[inline]
-    pub(crate) fn with<R>(&self, read: impl FnOnce(Points<'_>) -> R) -> R {
-        match self {
-            Held::Static(points) => read(*points),
-            #[cfg(feature = "alloc")]
-            shared @ Held::Shared { .. } => read(shared.points()),
+            Held::Shared { set, table, place } => shared_points(set, *table, *place),
         }
     }
 
@@ -207,6 +193,13 @@ impl Held {
     pub(crate) fn grid(&self) -> Grid<'_> {
         self.points().into()
     }
+}
+
+#[cfg(feature = "alloc")]
+#[inline(never)] // Reading points that are compiled in is shorter without it.
+fn shared_points(set: &TableSet, table: u16, place: usize) -> Points<'_> {
+    let table = set.table_at(table);
+    table.map_or(Points::NONE, |table| table.stored.points(place))
 }
 
 impl fmt::Debug for Held {
