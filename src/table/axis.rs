@@ -79,13 +79,12 @@ impl<'a> Axis<'a> {
     #[inline(always)] // It takes and returns structs, which cost as much as what it does.
     #[allow(clippy::inline_always)]
     pub(crate) fn locate_ln(&self, x: f64, ln_x: f64) -> Bracket {
-        let last = self.values.len().saturating_sub(1);
         let lo = self.last_not_above(x);
         let point = self.values.get(lo).map_or(0.0, |&value| f64::from(value));
         let [ln_lo, inverse_span] = self.logs.get(lo).copied().unwrap_or_default();
         // Below the axis the difference is negative, after the last point the inverse span is 0.
         let weight = larger((ln_x - ln_lo) * inverse_span, 0.0);
-        let place = select_unpredictable(lo == last, Place::Above, Place::Between);
+        let place = select_unpredictable(lo + 1 >= self.values.len(), Place::Above, Place::Between);
         let place = select_unpredictable(x < point, Place::Below, place);
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
         let place = select_unpredictable(point == x, Place::On, place);
