@@ -6,8 +6,8 @@
 mod served;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
-use rooflut::hardware::{Dtype, GemmShape};
-use rooflut::op::Gemm;
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape};
+use rooflut::op::{DecodeAttention, Gemm, PrefillAttention};
 use rooflut::sim::{Simulator, SyntheticLoad, Totals};
 use rooflut::step::{DecodeGroup, LatencyModel, StepModel, RooflineModel, StepBatch, TabulatedModel};
 use rooflut::table::sets;
@@ -24,6 +24,84 @@ fn gemm(k: u32, n: u32) -> &'static Gemm {
     let dtype = Dtype::Bf16;
     let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype, k, n });
     Box::leak(Box::new(gemm.expect("in the set")))
+}
+
+// 1,024 numbers from 1 to `max`, always the same.
+fn numbers(seed: u64, max: u32) -> &'static [u32] {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % u64::from(max)) as u32 + 1
+    };
+    Vec::from_iter(std::iter::repeat_with(next).take(1024)).leak()
+}
+
+const HEADS: AttentionShape = AttentionShape {
+    dtype: Dtype::Bf16,
+    kv_dtype: Dtype::Bf16,
+    q_heads: 32,
+    kv_heads: 8,
+    head_dim: 128,
+    tp: 1,
+};
+
+fn decode() -> (&'static DecodeAttention, [&'static [u32]; 2]) {
+    let attention = DecodeAttention::resolve(&sets::H100, HEADS).expect("in the set");
+    (Box::leak(Box::new(attention)), [numbers(2, 256), numbers(3, 16_384)])
+}
+
+fn prefill() -> (&'static PrefillAttention, [&'static [u32]; 2]) {
+    let attention = PrefillAttention::resolve(&sets::H100, HEADS).expect("in the set");
+    (Box::leak(Box::new(attention)), [numbers(5, 8), numbers(3, 16_384)])
+}
+
+fn many_rows(k: u32, n: u32) -> (&'static Gemm, &'static [u32]) {
+    (gemm(k, n), numbers(1, 16_384))
+}
+
+// Divide by 1,024 for the mean.
+#[library_benchmark]
+#[bench::measured(setup = many_rows, args = (4096, 4096))]
+#[bench::blended(setup = many_rows, args = (4096, 6144))]
+fn lookups_1024((gemm, rows): (&Gemm, &[u32])) -> f64 {
+    rows.iter().map(|m| gemm.at(black_box(*m)).time.0).sum()
+}
+
+#[library_benchmark]
+#[bench::batch_and_length(setup = decode)]
+fn decode_1024((attention, [requests, kv_len]): (&DecodeAttention, [&[u32]; 2])) -> f64 {
+    let queries = requests.iter().zip(kv_len);
+    let tokens = |requests: u32, kv_len: u32| u64::from(requests) * u64::from(kv_len);
+    let time = |(r, l): (&u32, &u32)| attention.at(black_box(*r), black_box(tokens(*r, *l))).time.0;
+    queries.map(time).sum()
+}
+
+#[library_benchmark]
+#[bench::batch_and_length(setup = prefill)]
+fn prefill_1024((attention, [batch, seq_len]): (&PrefillAttention, [&[u32]; 2])) -> f64 {
+    let queries = batch.iter().zip(seq_len);
+    let time = |(b, l): (&u32, &u32)| attention.at(black_box(*b), black_box(*l)).time.0;
+    queries.map(time).sum()
+}
+
+fn shape(k: u32, n: u32) -> GemmShape {
+    let dtype = Dtype::Bf16;
+    GemmShape { dtype, k, n }
+}
+
+#[library_benchmark]
+#[bench::measured(setup = shape, args = (4096, 4096))]
+#[bench::blended(setup = shape, args = (4096, 6144))]
+fn resolve_gemm(shape: GemmShape) -> bool {
+    black_box(Gemm::resolve(&sets::H100, black_box(shape))).is_ok()
+}
+
+#[library_benchmark]
+#[bench::measured(HEADS)]
+fn resolve_decode(shape: AttentionShape) -> bool {
+    black_box(DecodeAttention::resolve(&sets::H100, black_box(shape))).is_ok()
 }
 
 // Between two measured rows.
@@ -72,6 +150,7 @@ fn simulation((simulator, load): (Simulator<TabulatedModel>, SyntheticLoad)) -> 
 
 library_benchmark_group!(
     name = hot_path;
-    benchmarks = lookup, step, tabulated_step, simulation
+    benchmarks = lookup, lookups_1024, decode_1024, prefill_1024,
+        resolve_gemm, resolve_decode, step, tabulated_step, simulation
 );
 main!(library_benchmark_groups = hot_path);

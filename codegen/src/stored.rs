@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rooflut_roofline::operation::{Codes, key};
-use rooflut_roofline::{Gpu, MeasuredKernel, OperationKind, Reference, math};
+use rooflut_roofline::{Gpu, MeasuredKernel, OperationKind, Reference, answering_cell, math};
 
 use crate::TableSet;
 use crate::table::Table;
@@ -63,7 +63,8 @@ pub struct StoredTable {
     /// Latencies, microseconds, over the points of the axes, the last axis fastest; NaN where nothing
     /// was measured.
     pub latency_us: Vec<f32>,
-    /// Logarithms of latency over reference time, in the same order.
+    /// Logarithms of latency over reference time, in the same order; a hole has that of the cell that
+    /// answers for it.
     pub ln_slowdown: Vec<f32>,
 }
 
@@ -139,15 +140,19 @@ fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
         stored.shapes.extend(codes);
         stored.keys.push(key(codes));
         let [first, second] = Table::axes(points);
-        let columns = |row: u32| second.iter().map(move |column| [row, *column]);
-        let cells: Vec<[u32; 2]> = first.iter().copied().flat_map(columns).collect();
+        let point = |row: usize, column: usize| Some([*first.get(row)?, *second.get(column)?]);
+        let latency = |at: [u32; 2]| points.get(&at).copied();
+        let is_measured = |row, column| point(row, column).and_then(latency).is_some();
+        let columns = |row: usize| (0..second.len()).map(move |column| [row, column]);
         let start = stored.latency_us.len() as u32;
-        for at in cells {
-            let latency_us = points.get(&at).copied();
-            let slowdown =
-                latency_us.and_then(|us| ln_slowdown(operation, shape, at, us, &stored, gpu));
+        for [row, column] in (0..first.len()).flat_map(columns) {
+            let latency_us = point(row, column).and_then(latency);
+            let answers = answering_cell([row, column], first.len(), is_measured);
+            let answers = answers.and_then(|[row, column]| point(row, column));
+            let slowdown = answers
+                .and_then(|at| ln_slowdown(operation, shape, at, latency(at)?, &stored, gpu));
             stored.latency_us.push(latency_us.unwrap_or(f32::NAN));
-            stored.ln_slowdown.push(slowdown.unwrap_or(f32::NAN));
+            stored.ln_slowdown.push(slowdown.unwrap_or(0.0));
         }
         let second = if is_curve { Vec::new() } else { second };
         stored.entries.push(StoredEntry {

@@ -78,9 +78,17 @@ fn a_ragged_grid_has_holes() {
     let source = Fixture::new()
         .file("attention_decode.csv", csv)
         .expression();
-    // Two rows on a grid of two by two, latencies and slowdowns.
+    // Two rows on a grid of two by two: each answers for the hole in its column.
     assert_eq!(source.matches("50.0 , HOLE , HOLE , 51.0").count(), 1);
-    assert_eq!(source.matches("HOLE ,").count(), 4);
+    assert_eq!(source.matches("HOLE ,").count(), 2);
+    let (_, slowdowns) = source.split_once("ln_slowdown : & [").unwrap();
+    let (slowdowns, _) = slowdowns.split_once(']').unwrap();
+    let slowdowns: Vec<&str> = slowdowns.split(',').map(str::trim).collect();
+    let [first, second, ..] = slowdowns.as_slice() else {
+        panic!("{slowdowns:?}");
+    };
+    assert_ne!(first, second);
+    assert_eq!(slowdowns, [*first, *second, *first, *second]);
 }
 
 #[test]

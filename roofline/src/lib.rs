@@ -15,6 +15,7 @@ extern crate alloc;
 
 mod dtype;
 mod gpu;
+mod holes;
 mod limits;
 pub mod math;
 mod names;
@@ -25,14 +26,15 @@ mod work;
 
 pub use dtype::Dtype;
 pub use gpu::{Gpu, GpuBuilder, GpuError, Rates};
+pub use holes::answering_cell;
 pub use limits::{Excess, Limit};
 pub use names::UnknownName;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use names::deserialize_name;
 pub use operation::{
-    AllReduceShape, AttentionShape, GemmShape, MeasuredKernel, MoeShape, OperationKind, Prompts,
-    RankAttention, WindowShape,
+    AllReduceShape, AttentionShape, GemmPace, GemmShape, MeasuredKernel, MoeShape, OperationKind,
+    Prompts, RankAttention, WindowShape,
 };
 pub use reference::Reference;
 pub use text::Text;

@@ -3,6 +3,7 @@
 use core::ops::{Add, AddAssign};
 
 use crate::Rates;
+use crate::math::larger;
 
 /// What a kernel has to do at least: operations, memory traffic, link traffic.
 ///
@@ -29,9 +30,8 @@ impl Work {
     /// ```
     #[inline]
     pub fn bound_s(&self, rates: &Rates) -> f64 {
-        (self.flops * rates.s_per_flop)
-            .max(self.bytes * rates.s_per_byte)
-            .max(self.link_bytes * rates.s_per_link_byte)
+        let on_device = larger(self.flops * rates.s_per_flop, self.bytes * rates.s_per_byte);
+        larger(on_device, self.link_bytes * rates.s_per_link_byte)
     }
 }
 

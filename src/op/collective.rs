@@ -81,12 +81,8 @@ impl AllReduce {
             reading.provenance = reading.provenance.at_best(class);
         }
         let seconds = self.shape.reference_s(bytes, &self.reference) * exp(reading.ln_slowdown);
-        Estimate::new(
-            &reading,
-            seconds,
-            &self.shape.work(bytes),
-            &self.reference.rates,
-        )
+        let at_peak = self.shape.work(bytes).flops * self.reference.rates.s_per_flop;
+        Estimate::new(&reading, seconds, at_peak)
     }
 
     /// The same inside a step.

@@ -4,7 +4,7 @@ use super::attention::Found;
 use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Rates};
-use crate::math::{exp, sqrt};
+use crate::math::{exp_short, larger, sqrt};
 use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
 
 /// Decode attention whose shape has been looked up.
@@ -58,7 +58,7 @@ impl DecodeAttention {
     #[inline] // 31 ns instead of 46 in benches/lookup.rs.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));
-        let kv_tokens = (kv_tokens as f64).max(requests);
+        let kv_tokens = larger(kv_tokens as f64, requests);
         let Found {
             kernel,
             points,
@@ -66,12 +66,12 @@ impl DecodeAttention {
             ..
         } = &self.found;
         let grid = points.grid();
-        let length = grid.length().locate(kv_tokens / requests);
-        let mut reading = grid.read(grid.batch().locate(requests), length);
+        let length = grid.length().locate_from_1(kv_tokens / requests);
+        let mut reading = grid.read(grid.batch().locate_from_1(requests), length);
         if !self.found.exact {
             reading.latency_us = None;
         }
-        let slowdown = exp(reading.ln_slowdown);
+        let slowdown = exp_short(reading.ln_slowdown);
         let hot_read = reference.hot_read;
         let held = |kv_tokens| {
             kernel.decode_reference_s(requests, kv_tokens, hot_read, reference) * slowdown
@@ -81,8 +81,9 @@ impl DecodeAttention {
             seconds = self.below(requests, kv_tokens, held);
         }
         let work = kernel.decode_work(requests, kv_tokens);
+        let at_peak = work.flops * reference.rates.s_per_flop;
         self.found
-            .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
+            .qualify(Estimate::new(&reading, seconds, at_peak))
     }
 
     /// Time at lengths shorter than any measured, given the time with the efficiency held as a

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::hardware::{Rates, Reference, Work};
+use crate::math::larger;
 use crate::table::{Class, Provenance, Reading};
 use crate::units::{Mfu, Seconds};
 
@@ -117,18 +118,18 @@ impl Binding {
 }
 
 impl Estimate {
-    /// A table's answer for `work`: the measured latency or else `seconds`, never faster than the
-    /// peak allows.
-    pub(crate) fn new(reading: &Reading, seconds: f64, work: &Work, rates: &Rates) -> Estimate {
+    /// A table's answer: the measured latency or else `seconds`, never faster than the `at_peak` seconds
+    /// that its FLOPs take at the peak.
+    #[inline]
+    pub(crate) fn new(reading: &Reading, seconds: f64, at_peak: f64) -> Estimate {
         let measured = reading.latency_us.unwrap_or_default();
         let time = core::hint::select_unpredictable(
             reading.latency_us.is_some(),
             f64::from(measured) * 1e-6,
             seconds,
         );
-        let at_peak = work.flops * rates.s_per_flop;
         Estimate {
-            time: Seconds(time.max(at_peak)),
+            time: Seconds(larger(time, at_peak)),
             provenance: reading.provenance,
             at_peak,
         }

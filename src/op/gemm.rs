@@ -1,12 +1,14 @@
 //! Dense matrix multiplication.
 
+use rooflut_roofline::GemmPace;
+
 use super::Estimate;
 use super::blend::{Blend, Neighbour, Smoothing};
 use super::estimate::OpTime;
 use crate::constants::{MEDIUM_TILE_ROWS, SMALL_TILE_ROWS};
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, OperationKind, Reference};
-use crate::math::ln;
+use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Bracket, Class, Curve, Held, KernelTable, Place, Reading, Table, TableSet};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
@@ -28,6 +30,7 @@ use crate::table::{Bracket, Class, Curve, Held, KernelTable, Place, Reading, Tab
 pub struct Gemm {
     shape: GemmShape,
     reference: Reference,
+    pace: GemmPace,
     /// Whether the kernel is chosen by m, see [`within_tile_class`].
     tile_steps: bool,
     points: Points,
@@ -78,6 +81,7 @@ impl Gemm {
         Ok(Gemm {
             shape,
             reference,
+            pace: shape.pace(&reference),
             tile_steps: has_tile_steps(shape.dtype),
             points,
         })
@@ -90,22 +94,19 @@ impl Gemm {
     /// with a step between. Below and above the measured rows the efficiency is held.
     pub fn at(&self, m: u32) -> Estimate {
         let m = f64::from(m.max(1));
-        self.at_ln(m, ln(m))
+        self.at_ln(m, ln_of_normal(m))
     }
 
     /// [`at`](Self::at) for callers that know the logarithm of `m`.
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
-        let (curve, best) = self.curve();
+        let (curve, best) = match &self.points {
+            Points::Measured(held) => (held.curve(), Class::Measured),
+            Points::Blended(blend) => (blend.curve(), blend.class()),
+        };
         let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
         reading.provenance = reading.provenance.at_best(best);
-        let seconds =
-            self.shape.reference_s(m, &self.reference) * crate::math::exp(reading.ln_slowdown);
-        Estimate::new(
-            &reading,
-            seconds,
-            &self.shape.work(m),
-            &self.reference.rates,
-        )
+        let seconds = self.pace.reference_s(m) * exp_short(reading.ln_slowdown);
+        Estimate::new(&reading, seconds, self.pace.at_peak_s(m))
     }
 
     /// The same for steps, with smoothed slowdowns of few rows: [`Blend::smoothed`]. Kernels chosen by m
@@ -147,20 +148,16 @@ impl Gemm {
 
     /// The best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.curve().1
-    }
-
-    /// The curve that answers; its latencies are empty where it was blended.
-    fn curve(&self) -> (Curve<'_>, Class) {
         match &self.points {
-            Points::Measured(held) => (held.curve(), Class::Measured),
-            Points::Blended(blend) => (blend.curve(), blend.class()),
+            Points::Measured(_) => Class::Measured,
+            Points::Blended(blend) => blend.class(),
         }
     }
 }
 
 /// Reads a GEMM's curve at `m` rows, within a tile class where there are such.
-#[inline]
+#[inline(always)] // 40 instructions of a lookup's 270: it hands over structs.
+#[allow(clippy::inline_always)]
 pub(super) fn read_gemm(curve: &Curve<'_>, tile_steps: bool, m: f64, ln_m: f64) -> Reading {
     let mut bracket = curve.axis().locate_ln(m, ln_m);
     if tile_steps && bracket.place == Place::Between {

@@ -98,12 +98,8 @@ impl Moe {
             reading.provenance = reading.provenance.at_best(class);
         }
         let seconds = self.shape.reference_s(tokens, &self.reference) * exp(reading.ln_slowdown);
-        Estimate::new(
-            &reading,
-            seconds,
-            &self.shape.work(tokens),
-            &self.reference.rates,
-        )
+        let at_peak = self.shape.work(tokens).flops * self.reference.rates.s_per_flop;
+        Estimate::new(&reading, seconds, at_peak)
     }
 
     /// Time inside a step: launches and the reads of the experts reached on average, and the table's

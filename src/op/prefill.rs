@@ -5,7 +5,7 @@ use super::estimate::{Estimate, OpTime};
 use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, Prompts};
-use crate::math::{exp, ln, sqrt};
+use crate::math::{exp, exp_short, ln, sqrt};
 use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
 
 /// Prefill attention whose shape has been looked up.
@@ -188,6 +188,7 @@ impl PrefillAttention {
     }
 
     /// Time of whole prompts.
+    #[inline]
     fn whole(&self, batch: f64, length: f64) -> Estimate {
         let Found {
             kernel,
@@ -196,8 +197,8 @@ impl PrefillAttention {
             ..
         } = &self.found;
         let grid = points.grid();
-        let column = grid.length().locate(length);
-        let mut row = grid.batch().locate(batch);
+        let column = grid.length().locate_from_1(length);
+        let mut row = grid.batch().locate_from_1(batch);
         if row.place == Place::Above && batch <= batch_end(&grid) * (1.0 + BATCH_ROUNDING) {
             row.place = Place::Between;
         }
@@ -205,7 +206,7 @@ impl PrefillAttention {
         if !self.found.exact {
             reading.latency_us = None;
         }
-        let slowdown = exp(reading.ln_slowdown);
+        let slowdown = exp_short(reading.ln_slowdown);
         let held = |length| kernel.prefill_reference_s(batch, length, reference) * slowdown;
         let seconds = if column.place == Place::Below {
             self.below(length, held)
@@ -213,8 +214,9 @@ impl PrefillAttention {
             held(length)
         };
         let work = kernel.prefill_work(&Prompts::equal(batch, length));
+        let at_peak = work.flops * reference.rates.s_per_flop;
         self.found
-            .qualify(Estimate::new(&reading, seconds, &work, &reference.rates))
+            .qualify(Estimate::new(&reading, seconds, at_peak))
     }
 
     /// Time of prompts shorter than any measured, given the time with the efficiency held as a function

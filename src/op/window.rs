@@ -158,12 +158,17 @@ impl Found {
 
     fn answer(&self, batch: f64, length: f64, reference_s: f64, work: &Work) -> Estimate {
         let grid = self.points.grid();
-        let mut reading = grid.read(grid.batch().locate(batch), grid.length().locate(length));
+        let (batch, length) = (
+            grid.batch().locate_from_1(batch),
+            grid.length().locate_from_1(length),
+        );
+        let mut reading = grid.read(batch, length);
         if self.class() > Class::Measured {
             reading.latency_us = None;
         }
         let seconds = reference_s * exp(reading.ln_slowdown);
-        Estimate::new(&reading, seconds, work, &self.reference.rates).at_best(self.class())
+        let at_peak = work.flops * self.reference.rates.s_per_flop;
+        Estimate::new(&reading, seconds, at_peak).at_best(self.class())
     }
 
     fn class(&self) -> Class {

@@ -1,6 +1,9 @@
 //! A sorted axis of measured coordinates and the search on it.
 
-use crate::math::ln;
+use core::hint::select_unpredictable;
+
+use crate::hardware::operation::MAX_POINTS;
+use crate::math::{larger, ln, ln_of_normal};
 
 /// Measured coordinates in ascending order, with their logarithms.
 #[derive(Debug, Clone, Copy)]
@@ -60,41 +63,76 @@ impl<'a> Axis<'a> {
     }
 
     /// Finds `x` by binary search.
-    #[inline]
     pub fn locate(&self, x: f64) -> Bracket {
         self.locate_ln(x, ln(x))
+    }
+
+    /// [`locate`](Self::locate) of a finite `x` of at least 1.
+    #[inline]
+    pub(crate) fn locate_from_1(&self, x: f64) -> Bracket {
+        self.locate_ln(x, ln_of_normal(x))
     }
 
     /// [`locate`](Self::locate) for callers that know the logarithm of `x`.
     ///
     /// Branches on nothing that depends on the query: a mispredicted one costs more than the rest.
-    #[inline]
+    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    #[allow(clippy::inline_always)]
     pub(crate) fn locate_ln(&self, x: f64, ln_x: f64) -> Bracket {
-        let count = self.values.len();
-        // Truncation changes no comparison with whole numbers; it saturates at both ends.
-        let whole = x as u32;
-        let above = self.values.partition_point(|&value| value <= whole);
-        let lo = above.saturating_sub(1);
-        let next = above.min(count.saturating_sub(1));
-        let point = f64::from(self.values.get(lo).copied().unwrap_or(0));
+        let lo = self.last_not_above(x);
+        let point = self.values.get(lo).map_or(0.0, |&value| f64::from(value));
         let [ln_lo, inverse_span] = self.logs.get(lo).copied().unwrap_or_default();
         // Below the axis the difference is negative, after the last point the inverse span is 0.
-        let weight = ((ln_x - ln_lo) * inverse_span).max(0.0);
+        let weight = larger((ln_x - ln_lo) * inverse_span, 0.0);
+        let place = select_unpredictable(lo + 1 >= self.values.len(), Place::Above, Place::Between);
+        let place = select_unpredictable(x < point, Place::Below, place);
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
-        let on = point == x;
+        let place = select_unpredictable(point == x, Place::On, place);
         Bracket {
             lo,
-            hi: if on { lo } else { next },
+            hi: lo + usize::from(place == Place::Between),
             weight,
-            place: if on {
-                Place::On
-            } else if above == 0 {
-                Place::Below
-            } else if above == count {
-                Place::Above
-            } else {
-                Place::Between
-            },
+            place,
         }
     }
+
+    /// Index of the last value that is not above `x`, 0 if there is none.
+    #[inline]
+    fn last_not_above(&self, x: f64) -> usize {
+        // Truncation changes no comparison with whole numbers; it saturates at both ends.
+        let whole = x as u32;
+        // All queries of a table take the same way here.
+        let found = match self.values.len() {
+            16.. => last_in_window::<16>(self.values, whole),
+            8.. => last_in_window::<8>(self.values, whole),
+            4.. => last_in_window::<4>(self.values, whole),
+            _ => last_in_window::<2>(self.values, whole),
+        };
+        found.unwrap_or(0)
+    }
 }
+
+/// Index of the last of N to 2 N ascending values that is not above `whole`, 0 if there is none; `None`
+/// for fewer values. N is a power of two.
+///
+/// The first N values or the last N have it, and a search in N values needs no check of bounds.
+#[inline]
+fn last_in_window<const N: usize>(values: &[u32], whole: u32) -> Option<usize> {
+    let (first, last) = (values.first_chunk::<N>()?, values.last_chunk::<N>()?);
+    let [start, ..] = last.as_slice() else {
+        return None;
+    };
+    let is_late = *start <= whole;
+    let window = select_unpredictable(is_late, last, first);
+    let start = select_unpredictable(is_late, values.len() - N, 0);
+    let (mut lo, mut step) = (0, N / 2);
+    while step > 0 {
+        let next = lo | step;
+        let is_above = window.get(next).is_none_or(|value| *value > whole);
+        lo = select_unpredictable(is_above, lo, next);
+        step /= 2;
+    }
+    Some(start + lo)
+}
+
+const _: () = assert!(MAX_POINTS <= 32, "two windows of 16 cover 32 values");

@@ -55,7 +55,8 @@ impl<'a> Curve<'a> {
     }
 
     /// The slowdown at a place on the axis.
-    #[inline]
+    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    #[allow(clippy::inline_always)]
     pub fn read_at(&self, at: Bracket) -> Reading {
         let lo = self
             .ln_slowdown

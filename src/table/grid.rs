@@ -1,11 +1,13 @@
 //! Latencies measured over two axes, with holes.
 
+use rooflut_roofline::answering_cell;
+
 use super::{Axis, Bracket, Class, Place, Points, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
-/// Grids are ragged: large batches with long contexts do not fit a GPU. A hole holds NaN, is never
-/// read as a number, and takes the slowdown of the next smaller measured batch at the same length
+/// Grids are ragged: large batches with long contexts do not fit a GPU. A hole's latency is NaN and
+/// never read as a number; its slowdown is that of the next smaller measured batch at the same length
 /// (bandwidth is saturated there, so the batch hardly matters any more).
 #[derive(Debug, Clone, Copy)]
 pub struct Grid<'a> {
@@ -28,10 +30,13 @@ impl<'a> Grid<'a> {
 
     /// The latency, microseconds, in row `batch` and column `length` (indices); `None` in a hole.
     pub fn latency_us(&self, batch: usize, length: usize) -> Option<f32> {
-        measured(self.latency_us, self.index(batch, length)?)
+        let columns = self.length.values().len();
+        let inside = length < columns;
+        let (_, latency_us) = inside.then(|| self.cell(batch * columns + length))?;
+        (!latency_us.is_nan()).then_some(latency_us)
     }
 
-    /// Latencies and slowdowns, row by row, NaN in holes.
+    /// Latencies, NaN in holes, and slowdowns, row by row.
     #[cfg(feature = "alloc")] // leave_one_out
     pub(crate) const fn arrays(&self) -> (&'a [f32], &'a [f32]) {
         (self.latency_us, self.ln_slowdown)
@@ -49,16 +54,25 @@ impl<'a> Grid<'a> {
     /// are outside of what was measured.
     ///
     /// All four corners are read whatever the place, which is cheaper than to branch on it.
-    #[inline]
+    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    #[allow(clippy::inline_always)]
     pub fn read(&self, batch: Bracket, length: Bracket) -> Reading {
-        let (low, low_known) = self.read_row(batch.lo, length);
-        let (high, high_known) = self.read_row(batch.hi, length);
+        let columns = self.length.values().len();
+        let corner = |row: usize, column: usize| self.cell(row * columns + column);
+        let (low_near, latency) = corner(batch.lo, length.lo);
+        let (low_far, other) = corner(batch.lo, length.hi);
+        let (high_near, third) = corner(batch.hi, length.lo);
+        let (high_far, fourth) = corner(batch.hi, length.hi);
+        let low = low_near + (low_far - low_near) * length.weight;
+        let high = high_near + (high_far - high_near) * length.weight;
+        // The sum is NaN if one of the four is.
+        let known = !((latency + other) + (third + fourth)).is_nan();
         let places = batch.place.provenance().worst(length.place.provenance());
         let on = batch.place == Place::On && length.place == Place::On;
         Reading {
-            latency_us: self.latency_us(batch.lo, length.lo).filter(|_| on),
+            latency_us: (on & known).then_some(latency),
             ln_slowdown: low + (high - low) * batch.weight,
-            provenance: if low_known & high_known {
+            provenance: if known {
                 places
             } else {
                 places.worst(Class::Interpolated.outside())
@@ -66,50 +80,27 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The slowdown in a row at `length`, and whether all it took was measured.
-    #[inline]
-    fn read_row(&self, row: usize, length: Bracket) -> (f64, bool) {
-        let (low, low_known) = self.slowdown(row, length.lo);
-        let (high, high_known) = self.slowdown(row, length.hi);
-        let known = low_known & high_known;
-        (low + (high - low) * length.weight, known)
-    }
-
-    /// The slowdown of a cell, and whether it was measured there.
-    #[inline]
-    fn slowdown(&self, row: usize, column: usize) -> (f64, bool) {
-        match self.ln_slowdown_at(row, column) {
-            Some(value) => (value, true),
-            None => (self.fill(row, column), false),
-        }
-    }
-
-    /// The slowdown of a hole. Every row and every column has a measured cell, so there is one.
-    #[cold]
-    fn fill(&self, row: usize, column: usize) -> f64 {
-        let cell = self.answering_cell(row, column);
-        cell.and_then(|(row, column)| self.ln_slowdown_at(row, column))
-            .unwrap_or_default()
-    }
-
     /// The measured cell whose slowdown answers for the cell in row `batch` and column `length`
     /// (indices): itself; for a hole that of the nearest measured batch at the same length, smaller
     /// ones first; at a length without any, that of the next shorter length in the row.
     pub fn answering_cell(&self, batch: usize, length: usize) -> Option<(usize, usize)> {
-        let measured = |&(row, column): &(usize, usize)| self.latency_us(row, column).is_some();
-        let smaller = (0..=batch).rev().map(|row| (row, length));
-        let larger = (batch + 1..self.batch.values().len()).map(|row| (row, length));
-        let shorter = (0..length).rev().map(|column| (batch, column));
-        smaller.chain(larger).chain(shorter).find(measured)
+        let is_measured = |row, column| self.latency_us(row, column).is_some();
+        let rows = self.batch.values().len();
+        answering_cell([batch, length], rows, is_measured).map(<(usize, usize)>::from)
     }
 
-    fn ln_slowdown_at(&self, row: usize, column: usize) -> Option<f64> {
-        measured(self.ln_slowdown, self.index(row, column)?).map(f64::from)
-    }
-
-    fn index(&self, row: usize, column: usize) -> Option<usize> {
-        let columns = self.length.values().len();
-        (column < columns).then_some(row * columns + column)
+    /// Slowdown (its logarithm) and latency of a cell; 0 and NaN where there is none.
+    #[inline]
+    fn cell(&self, cell: usize) -> (f64, f32) {
+        // Slices that the compiler knows to be of one length: one check of bounds for both.
+        let latencies = self.latency_us.get(..self.ln_slowdown.len());
+        match (
+            latencies.unwrap_or_default().get(cell),
+            self.ln_slowdown.get(cell),
+        ) {
+            (Some(latency_us), Some(ln_slowdown)) => (f64::from(*ln_slowdown), *latency_us),
+            _ => (0.0, f32::NAN),
+        }
     }
 }
 
@@ -128,8 +119,4 @@ impl<'a> From<Points<'a>> for Grid<'a> {
             ln_slowdown,
         }
     }
-}
-
-fn measured(values: &[f32], index: usize) -> Option<f32> {
-    values.get(index).copied().filter(|value| !value.is_nan())
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use rooflut_roofline::operation::{Codes, key};
-use rooflut_roofline::{Gpu, Text};
+use rooflut_roofline::{Gpu, Text, answering_cell};
 
 use super::stored::{EntryPlace, Stored, TableHead};
 use super::table::Table;
@@ -35,6 +35,24 @@ pub(crate) struct OwnedPoints {
     pub(crate) axes: [Vec<u32>; 2],
     pub(crate) latency_us: Vec<f32>,
     pub(crate) ln_slowdown: Vec<f32>,
+}
+
+impl OwnedPoints {
+    /// The slowdowns, in holes those of the cells that answer for them.
+    fn filled(&self) -> impl Iterator<Item = f32> {
+        let [rows, columns] = self.axes.each_ref().map(|axis| axis.len().max(1));
+        let is_measured = move |row: usize, column: usize| {
+            let latency = self.latency_us.get(row * columns + column);
+            latency.is_some_and(|latency| !latency.is_nan())
+        };
+        let cells = (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column]));
+        cells.map(move |cell| {
+            let answers = answering_cell(cell, rows, is_measured);
+            let slowdown = answers
+                .and_then(|[row, column]| self.ln_slowdown.get(row * columns + column).copied());
+            slowdown.unwrap_or_default()
+        })
+    }
 }
 
 impl OwnedSet {
@@ -77,7 +95,7 @@ impl Table<'_> {
             axis_logs: Vec::new(),
             tables: Vec::new(),
         };
-        let width = head.operation.declared().shape.len();
+        let width = head.operation.shape_columns();
         let (mut shapes, mut entries) = (Vec::new(), Vec::new());
         let (mut latency_us, mut ln_slowdown) = (Vec::new(), Vec::new());
         for points in points {
@@ -85,8 +103,8 @@ impl Table<'_> {
             let start = latency_us.len() as u32;
             entries.push(EntryPlace::from_generated(axes, start));
             shapes.extend(points.shape.into_iter().take(width));
+            ln_slowdown.extend(points.filled());
             latency_us.extend(points.latency_us);
-            ln_slowdown.extend(points.ln_slowdown);
         }
         owned.tables.push(OwnedTable {
             head: TableHead {

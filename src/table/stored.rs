@@ -31,7 +31,8 @@ pub struct StaticTable {
     pub entries: &'static [EntryPlace],
     /// Latencies, microseconds, the last axis fastest; NaN where nothing was measured.
     pub latency_us: &'static [f32],
-    /// Logarithms of latency over reference time, in the same order.
+    /// Logarithms of latency over reference time, in the same order; holes have that of the cell that
+    /// answers for them.
     pub ln_slowdown: &'static [f32],
 }
 
@@ -114,7 +115,7 @@ impl<'a> Stored<'a> {
     /// The codes of the shape at `place`; empty where there is none.
     #[inline]
     pub(super) fn codes(&self, place: usize) -> &'a [u32] {
-        let width = self.head.operation.declared().shape.len();
+        let width = self.head.operation.shape_columns();
         let start = place * width;
         self.shapes.get(start..start + width).unwrap_or_default()
     }

@@ -127,7 +127,7 @@ where
     pub fn find(self, shape: &S) -> Option<Entry<S, P>> {
         let stored = &self.table.stored;
         let codes: Codes = (*shape).into();
-        let width = stored.head.operation.declared().shape.len();
+        let width = stored.head.operation.shape_columns();
         let codes = codes.get(..width).unwrap_or_default();
         let place = stored.head.index.place(key(codes))?;
         (stored.codes(place) == codes).then(|| self.entry(place))
@@ -173,34 +173,40 @@ pub(crate) enum Held {
 }
 
 impl Held {
-    #[inline]
-    fn points(&self) -> Points<'_> {
-        match self {
-            Held::Static(points) => *points,
-            #[cfg(feature = "alloc")]
-            Held::Shared { set, table, place } => {
-                let table = set.table_at(*table);
-                table.map_or(Points::NONE, |table| table.stored.points(*place))
-            }
-        }
-    }
-
     /// The points of an operation with one axis.
     #[inline]
     pub(crate) fn curve(&self) -> Curve<'_> {
-        self.points().into()
+        self.read()
     }
 
     /// The points of an operation with two axes.
     #[inline]
     pub(crate) fn grid(&self) -> Grid<'_> {
-        self.points().into()
+        self.read()
     }
+
+    /// Each arm makes what is asked: where both made points for it, those that are compiled in would be
+    /// copied to the stack first, 30 instructions of a lookup.
+    #[inline]
+    fn read<'a, P: From<Points<'a>>>(&'a self) -> P {
+        match self {
+            Held::Static(points) => P::from(*points),
+            #[cfg(feature = "alloc")]
+            Held::Shared { set, table, place } => P::from(shared_points(set, *table, *place)),
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+#[inline(never)] // Reading points that are compiled in is shorter without it.
+fn shared_points(set: &TableSet, table: u16, place: usize) -> Points<'_> {
+    let table = set.table_at(table);
+    table.map_or(Points::NONE, |table| table.stored.points(place))
 }
 
 impl fmt::Debug for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.points().fmt(f)
+        self.read::<Points<'_>>().fmt(f)
     }
 }
 

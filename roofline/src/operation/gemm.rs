@@ -1,6 +1,7 @@
 //! Dense matrix multiplication: m x k activations times k x n weights.
 
 use super::{Codes, Column, Operation, debug};
+use crate::math::larger;
 use crate::{Dtype, Reference, Work};
 
 /// Dense matrix multiplication: `dtype, k, n` over m.
@@ -68,10 +69,57 @@ impl GemmShape {
         reference.t0_s + self.work(m).bound_s(&reference.rates)
     }
 
+    /// [`reference_s`](Self::reference_s) for many numbers of rows.
+    pub fn pace(&self, reference: &Reference) -> GemmPace {
+        let (none, one) = (self.work(0.0), self.work(1.0));
+        let rates = &reference.rates;
+        GemmPace {
+            t0_s: reference.t0_s,
+            math_s_per_row: one.flops * rates.s_per_flop,
+            weights_s: none.bytes * rates.s_per_byte,
+            traffic_s_per_row: (one.bytes - none.bytes) * rates.s_per_byte,
+        }
+    }
+
     /// Bytes of the weights.
     #[inline]
     pub fn weight_bytes(&self) -> f64 {
         f64::from(self.k) * f64::from(self.n) * self.dtype.weight_bytes()
+    }
+}
+
+/// The times of a GEMM on a GPU as functions of its rows.
+///
+/// ```
+/// use rooflut_roofline::{Dtype, GemmShape, Rates, Reference};
+/// let rates = Rates { s_per_flop: 1e-15, s_per_byte: 3e-13, s_per_link_byte: 0.0 };
+/// let reference = Reference { rates, t0_s: 2e-6, hot_read: 1.0, per_l2_byte: 0.0, sms: 132.0 };
+/// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 };
+/// for m in [1.0, 100.0, 10_000.0] {
+///     let apart = shape.pace(&reference).reference_s(m) / shape.reference_s(m, &reference) - 1.0;
+///     assert!(apart.abs() < 1e-15);
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GemmPace {
+    t0_s: f64,
+    math_s_per_row: f64,
+    weights_s: f64,
+    traffic_s_per_row: f64,
+}
+
+impl GemmPace {
+    /// Seconds that the FLOPs of `m` rows take at the peak.
+    #[inline]
+    pub fn at_peak_s(&self, m: f64) -> f64 {
+        m * self.math_s_per_row
+    }
+
+    /// Reference time at `m` rows.
+    #[inline]
+    pub fn reference_s(&self, m: f64) -> f64 {
+        let traffic_s = self.weights_s + m * self.traffic_s_per_row;
+        self.t0_s + larger(self.at_peak_s(m), traffic_s)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{Dtype, Reference, Work};
 
 pub use allreduce::{ALL_REDUCE, AllReduceShape};
 pub use attention::{AttentionShape, DECODE, PREFILL, Prompts, RankAttention};
-pub use gemm::{GEMM, GemmShape};
+pub use gemm::{GEMM, GemmPace, GemmShape};
 pub use kernel::MeasuredKernel;
 pub use moe::{MOE, MoeShape};
 pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
@@ -55,6 +55,23 @@ macro_rules! operations {
             pub const fn declared(self) -> &'static Operation {
                 match self {
                     $(OperationKind::$kind => &$operation,)*
+                }
+            }
+
+            /// The name of its section in `set.toml`.
+            ///
+            /// A string on its own: a program that names operations does not link what they compute.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(OperationKind::$kind => const { $operation.name },)*
+                }
+            }
+
+            /// Columns of its shape.
+            #[inline]
+            pub const fn shape_columns(self) -> usize {
+                match self {
+                    $(OperationKind::$kind => const { $operation.shape.len() },)*
                 }
             }
         }
@@ -230,11 +247,6 @@ impl Operation {
 }
 
 impl OperationKind {
-    /// The name of its section in `set.toml`.
-    pub const fn name(self) -> &'static str {
-        self.declared().name
-    }
-
     /// The operation of that [`name`](Self::name), or `None`.
     ///
     /// ```
