@@ -50,7 +50,7 @@ impl<'a> Grid<'a> {
     ///
     /// All four corners are read whatever the place, which is cheaper than to branch on it.
     #[inline]
-    pub fn read(&self, batch: Bracket, length: Bracket) -> Reading {
+    pub(crate) fn read(&self, batch: Bracket, length: Bracket) -> Reading {
         let (low, low_known) = self.read_row(batch.lo, length);
         let (high, high_known) = self.read_row(batch.hi, length);
         let places = batch.place.provenance().worst(length.place.provenance());
