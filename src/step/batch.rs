@@ -154,6 +154,7 @@ pub struct DecodeGroup {
 
 impl DecodeGroup {
     /// No requests: where a sum begins.
+    #[cfg(feature = "sim")]
     pub(crate) const EMPTY: DecodeGroup = DecodeGroup {
         requests: 0,
         kv_tokens: 0,
