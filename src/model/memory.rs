@@ -224,7 +224,7 @@ impl MemoryPlan {
 }
 
 /// Bytes of K and V of one token over all layers, on one rank.
-pub fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
+pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     let local_heads = (model.kv_heads / tp.max(1)).max(1);
     let values = 2.0 * f64::from(local_heads) * f64::from(model.head_dim);
     values * f64::from(model.layers) * kv_dtype.weight_bytes()

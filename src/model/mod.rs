@@ -7,7 +7,8 @@ mod spec_builder;
 mod spec_error;
 
 pub use catalog::{CATALOG, CatalogEntry, find};
-pub use memory::{MemoryError, MemoryLimits, MemoryPlan, kv_bytes_per_token};
+pub(crate) use memory::kv_bytes_per_token;
+pub use memory::{MemoryError, MemoryLimits, MemoryPlan};
 pub use spec::{Ffn, ModelSpec};
 pub use spec_builder::ModelSpecBuilder;
 pub use spec_error::SpecError;

@@ -15,7 +15,7 @@ pub struct Curve<'a> {
 
 /// What a table knows about a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// The measured latency, microseconds, where the point is a row of the table.
     pub latency_us: Option<f32>,
     /// Logarithm of latency over reference time.
@@ -57,7 +57,7 @@ impl<'a> Curve<'a> {
     /// The slowdown at a place on the axis.
     #[inline(always)] // It takes and returns structs, which cost as much as what it does.
     #[allow(clippy::inline_always)]
-    pub fn read_at(&self, at: Bracket) -> Reading {
+    pub(crate) fn read_at(&self, at: Bracket) -> Reading {
         let lo = self
             .ln_slowdown
             .get(at.lo)

@@ -56,7 +56,7 @@ impl<'a> Grid<'a> {
     /// All four corners are read whatever the place, which is cheaper than to branch on it.
     #[inline(always)] // It takes and returns structs, which cost as much as what it does.
     #[allow(clippy::inline_always)]
-    pub fn read(&self, batch: Bracket, length: Bracket) -> Reading {
+    pub(crate) fn read(&self, batch: Bracket, length: Bracket) -> Reading {
         let columns = self.length.values().len();
         let corner = |row: usize, column: usize| self.cell(row * columns + column);
         let (low_near, latency) = corner(batch.lo, length.lo);

@@ -15,7 +15,8 @@ mod stored;
 mod table;
 
 pub use axis::{Axis, Bracket, Place};
-pub use curve::{Curve, Reading};
+pub use curve::Curve;
+pub(crate) use curve::Reading;
 pub use grid::Grid;
 #[doc(hidden)]
 pub use index::Index;
