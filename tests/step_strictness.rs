@@ -8,7 +8,9 @@
 mod support;
 
 use rooflut::model::ModelSpec;
-use rooflut::step::{ModelError, Part, StepModel, StepOptions, TimeSource, TimeSources};
+use rooflut::step::{
+    Chunk, ModelError, Part, StepBatch, StepModel, StepOptions, TimeSource, TimeSources,
+};
 use rooflut::table::{Class, Strictness, sets};
 use support::apart;
 use support::models::{self, dense, moe, refused, try_new, with};
@@ -137,4 +139,22 @@ fn a_step_tells_what_is_smoothed_and_what_is_fitted() {
     assert!(apart(sources.fitted_share(), share) < ROUNDING);
     let looked_up: f64 = sources.class_shares().iter().sum();
     assert!(apart(looked_up, 1.0 - share) < ROUNDING);
+}
+
+#[test]
+fn gemms_of_more_rows_than_are_smoothed_keep_the_class_of_their_rows() {
+    let source_at = |tokens| {
+        let batch = StepBatch {
+            prefill: &[Chunk::prompt(tokens).unwrap()],
+            decode: &[],
+        };
+        let time = models::llama(models::DEFAULT).step_time(&batch);
+        let found = time.parts().find(|found| found.part == Part::OProj);
+        found.unwrap().source
+    };
+    // 4096 x 4096 was measured at 256, 512 and 2,048 rows; up to 256 are smoothed.
+    assert_eq!(source_at(256), Class::Smoothed.inside().into());
+    assert_eq!(source_at(300), Class::Smoothed.inside().into());
+    assert_eq!(source_at(512), Class::Measured.inside().into());
+    assert_eq!(source_at(2_000), Class::Interpolated.inside().into());
 }

@@ -36,6 +36,8 @@ pub(crate) struct Blend {
     ln_slowdown: [f32; MAX_POINTS],
     neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
     class: Class,
+    /// Answers for fewer rows (tokens) take a smoothed point.
+    smoothed_below: f64,
 }
 
 type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
@@ -78,6 +80,7 @@ impl Blend {
             ln_slowdown,
             neighbours,
             class,
+            smoothed_below: 0.0,
         })
     }
 
@@ -92,6 +95,7 @@ impl Blend {
             ln_slowdown,
             neighbours: [Some(Neighbour { shape, share: 1.0 }), None, None, None],
             class: Class::Measured,
+            smoothed_below: 0.0,
         }
     }
 
@@ -120,9 +124,10 @@ impl Blend {
             }
             *slot = (sum / weights) as f32;
         }
+        let first_kept = axis.values().get(few).copied();
         Blend {
             ln_slowdown,
-            class: self.class.max(Class::Smoothed),
+            smoothed_below: first_kept.map_or(f64::INFINITY, f64::from),
             ..self
         }
     }
@@ -133,8 +138,18 @@ impl Blend {
         Curve::blended(self.first.curve().axis(), &self.ln_slowdown)
     }
 
+    /// The best class of an answer for few rows (tokens), which is what most steps ask for.
     pub(crate) fn class(&self) -> Class {
-        self.class
+        self.class_at(0.0)
+    }
+
+    /// The best class of an answer for `m` rows (tokens).
+    pub(crate) fn class_at(&self, m: f64) -> Class {
+        if m < self.smoothed_below {
+            self.class.max(Class::Smoothed)
+        } else {
+            self.class
+        }
     }
 
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {

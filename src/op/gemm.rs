@@ -101,7 +101,7 @@ impl Gemm {
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
         let (curve, best) = match &self.points {
             Points::Measured(held) => (held.curve(), Class::Measured),
-            Points::Blended(blend) => (blend.curve(), blend.class()),
+            Points::Blended(blend) => (blend.curve(), blend.class_at(m)),
         };
         let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
         reading.provenance = reading.provenance.at_best(best);
