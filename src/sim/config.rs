@@ -29,14 +29,14 @@ pub struct SimConfig {
     pub scheduling: Scheduling,
     /// Whether freed blocks keep their contents until they are taken.
     pub prefix_caching: PrefixCaching,
-    /// Who is admitted first.
+    /// Order in which waiting requests are admitted.
     pub policy: Policy,
-    /// The most requests that wait; who comes when so many do is rejected.
+    /// Maximum queue length. Requests that arrive when the queue is full are rejected.
     pub max_waiting: Option<u32>,
     /// Drafted tokens and how many are accepted; `None` for one token per request and step. It needs
     /// [`Scheduling::Synchronous`]: how many tokens a step yields is not known before it has ended.
     pub speculation: Option<Speculation>,
-    /// What it does of a request.
+    /// Role of this server: all of a request, or its output only.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) role: Role,
     /// Nanoseconds of each request outside of the engine's steps (HTTP, tokenizer, detokenizer). They
@@ -57,7 +57,7 @@ pub enum PrefixCaching {
     Disabled,
 }
 
-/// Who is admitted first.
+/// Order in which waiting requests are admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Policy {
@@ -72,7 +72,7 @@ pub enum Policy {
     Priority,
 }
 
-/// What a server does of a request.
+/// Role of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) enum Role {
     /// All of it.

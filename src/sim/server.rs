@@ -162,7 +162,8 @@ impl<M: LatencyModel> Server<M> {
     }
 
     /// As [`advance_to`](Server::advance_to), and calls `observer`, whose places are
-    /// [`RequestId::index`]es.
+    /// [`RequestId::index`]es: first with the steps, then with the requests that have left, both in order. The events
+    /// are kept as well: drain them.
     ///
     /// # Errors
     /// Those of [`advance_to`](Server::advance_to).

@@ -219,7 +219,7 @@ impl RooflineModel {
     }
 }
 
-/// Refuses constants with which a step would be faster than memory allows, or endless.
+/// Rejects constants that would make a step faster than the memory bandwidth allows, or non-finite.
 fn check_constants(engine: &StepConstants) -> Result<(), ModelError> {
     let shares = [
         ("small_kernel_bandwidth", engine.small_kernel_bandwidth),
