@@ -125,9 +125,10 @@ impl Blend {
             *slot = (sum / weights) as f32;
         }
         let first_kept = axis.values().get(few).copied();
+        let smoothed_below = first_kept.map_or(f64::INFINITY, f64::from);
         Blend {
             ln_slowdown,
-            smoothed_below: first_kept.map_or(f64::INFINITY, f64::from),
+            smoothed_below: if few > 0 { smoothed_below } else { 0.0 },
             ..self
         }
     }

@@ -151,7 +151,7 @@ impl StepGemm {
         let (lower, upper, share, place) = neighbours(&axis, m);
         let point = |m: f64| self.points.iter().find(|point| point.0 == m).unwrap();
         let ln_slowdown = (1.0 - share) * point(lower).1 + share * point(upper).1;
-        let provenance = at_best(place.worst(point(lower).2), Class::Smoothed);
+        let provenance = place.worst(point(lower).2).worst(point(upper).2);
         Answer::new(
             gemm_reference(tables, self.shape, m) * ln_slowdown.exp(),
             provenance,
@@ -177,7 +177,7 @@ fn smoothed(
         };
         let sum: f64 = few().map(|&(other, value, _)| weight(other) * value).sum();
         let weights: f64 = few().map(|&(other, ..)| weight(other)).sum();
-        (m, sum / weights, provenance)
+        (m, sum / weights, at_best(provenance, Class::Smoothed))
     };
     points.iter().map(smooth).collect()
 }
