@@ -196,6 +196,8 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         }
         let found = |figure: &str| -> f64 {
             let kernels = list(&answer, "/kernels").iter();
+            // The document counts what is compiled in by default.
+            let kernels = kernels.filter(|kernels| !text(kernels, "/kernels").contains("_window "));
             kernels.map(|kernels| number(kernels, figure)).sum()
         };
         let row = format!("| `{set}` | {} | {} | ", found("/outliers"), found("/dips"));

@@ -144,7 +144,8 @@ fn parts_are_told_in_detail_beside_their_times() {
     assert_eq!(details["sampling"]["source"], "fitted");
     assert_eq!(details["sampling"]["class"], Value::Null);
     assert_eq!(details["qkv"]["source"], "tables");
-    assert_eq!(details["qkv"]["class"], "smoothed");
+    assert_eq!(details["qkv"]["class"], "interpolated");
+    assert_eq!(details["decode_attention"]["class"], "smoothed");
     assert_eq!(details["qkv"]["extent"], "inside");
     assert!(number(&answer, "/fitted_share") > 0.05);
     let model = ["--latency-model", "calibrated", "--model", "llama-2-7b"];
