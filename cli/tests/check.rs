@@ -224,7 +224,9 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         for name in [set.to_owned(), format!("bench_data/{set}")] {
             let people = success(&["tables", "check", &name]);
             assert!(
-                people.lines().all(|line| line.chars().count() <= 102),
+                // Keys of attention within a window (feature `window`) have a column more.
+                (people.lines().filter(|line| !line.contains("window")))
+                    .all(|line| line.chars().count() <= 102),
                 "{people}"
             );
         }
