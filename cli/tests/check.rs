@@ -223,10 +223,10 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         }
         for name in [set.to_owned(), format!("bench_data/{set}")] {
             let people = success(&["tables", "check", &name]);
+            // Rows of attention within a window (feature `window`) have one more column and a longer name.
+            let widest = if people.contains("_window") { 130 } else { 102 };
             assert!(
-                // Keys of attention within a window (feature `window`) have a column more.
-                (people.lines().filter(|line| !line.contains("window")))
-                    .all(|line| line.chars().count() <= 102),
+                people.lines().all(|line| line.chars().count() <= widest),
                 "{people}"
             );
         }
