@@ -29,7 +29,7 @@ enum Event {
     Answer { client: usize },
 }
 
-/// One who asks.
+/// A client and its conversation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Client {
     asked_ns: u64,

@@ -174,7 +174,7 @@ impl<'m> Driven<'m> {
     }
 }
 
-/// Drives a server by `calls`: each a choice, and a time for those who need one. Requests are pushed at any time up
+/// Drives a server by `calls`: each a choice, and a time for those that need one. Requests are pushed at any time up
 /// to their arrival.
 fn drive(config: SimConfig, requests: &[Request], calls: &[(u8, u64)]) -> Served {
     let model = Linear::mixed();

@@ -69,7 +69,7 @@ pub(crate) struct Group<'s> {
     pub(crate) errors: Summary,
 }
 
-/// Whether errors are told by the provenance of the prediction.
+/// Whether errors are grouped by the provenance of the prediction.
 #[derive(Clone, Copy)]
 pub(crate) enum Split {
     /// Whatever the provenance.

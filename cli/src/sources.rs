@@ -1,4 +1,4 @@
-//! Sources of the time of steps, told.
+//! Sources of the time of steps, as text and JSON.
 
 use rooflut::step::{Part, TimeSources};
 use rooflut::table::{Class, Provenance, Strictness};

@@ -15,6 +15,10 @@ const STEPS: usize = 64;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 /// Bits of the fraction of an f64.
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+/// Adding 1.5 x 2^52 rounds to the nearest integer, which then stands in the low bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+/// [`STEPS`] as a factor.
+const PER_STEP: f64 = STEPS as f64;
 /// The bits of 1.0, which are also those of an exponent of 0.
 const ONE: u64 = 1.0_f64.to_bits();
 
@@ -101,14 +105,17 @@ pub fn exp(x: f64) -> f64 {
     if !(-700.0..=700.0).contains(&x) {
         return libm::exp(x);
     }
-    // Adding 1.5 x 2^52 rounds to the nearest integer, which then stands in the low bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    const PER_STEP: f64 = STEPS as f64;
     let shifted = x * (core::f64::consts::LOG2_E * PER_STEP) + ROUND;
     let n = shifted - ROUND;
     let r = (x - n * (LN_2_HIGH / PER_STEP)) - n * (LN_2_LOW / PER_STEP);
     let r2 = r * r;
     let series = r + r2 * ((1.0 / 2.0 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0)));
+    scaled(shifted, series)
+}
+
+/// 2^(n/64) (1 + `series`), where n stands in the low bits of `shifted`.
+#[inline]
+fn scaled(shifted: f64, series: f64) -> f64 {
     let whole = shifted.to_bits();
     let tabled = POWERS.get(whole as usize % STEPS).copied().unwrap_or(1.0);
     let power = f64::from_bits(((whole >> STEP_BITS) << FRACTION_BITS).wrapping_add(ONE));
@@ -129,15 +136,10 @@ pub fn exp_short(x: f64) -> f64 {
     if !(-700.0..=700.0).contains(&x) {
         return libm::exp(x);
     }
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    const PER_STEP: f64 = STEPS as f64;
     let shifted = x * (core::f64::consts::LOG2_E * PER_STEP) + ROUND;
     let r = x - (shifted - ROUND) * (core::f64::consts::LN_2 / PER_STEP);
     let series = r + r * r * ((1.0 / 2.0 + r * (1.0 / 6.0)) + r * r * (1.0 / 24.0));
-    let whole = shifted.to_bits();
-    let tabled = POWERS.get(whole as usize % STEPS).copied().unwrap_or(1.0);
-    let power = f64::from_bits(((whole >> STEP_BITS) << FRACTION_BITS).wrapping_add(ONE));
-    (tabled + tabled * series) * power
+    scaled(shifted, series)
 }
 
 /// The larger of two numbers, in one instruction: [`f64::max`] without its care for NaN.
