@@ -7,7 +7,7 @@
     reason = "the fuzz targets' own crate is no part of the workspace"
 )]
 
-#[path = "../../fuzz/src/lib.rs"]
+#[path = "../../tools/fuzz/src/lib.rs"]
 mod fuzz;
 
 use std::fs;
@@ -17,7 +17,7 @@ use fuzz::corpus;
 
 #[test]
 fn inputs_that_are_kept_are_read_or_refused_as_they_should() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/fuzz");
     let mut targets = 0;
     for file in fs::read_dir(folder.join("fuzz_targets")).unwrap() {
         let path = file.unwrap().path();

@@ -179,7 +179,7 @@ fn what_is_wrong_with_the_files_is_told_as_by_the_compiler() {
 fn validate_predicts_the_rows_of_the_gpu_with_it() {
     let (temp, path) = mine();
     let runs = workspace()
-        .join("validation/decode_steps.csv")
+        .join("crates/validation/decode_steps.csv")
         .display()
         .to_string();
     let built_in = json(&["validate", &runs]);

@@ -217,7 +217,7 @@ mod tests {
         let mut keys: Vec<String> = KEYS.iter().map(|key| key.flag()).collect();
         flags.sort_unstable();
         keys.sort_unstable();
-        assert_eq!(flags, keys, "scenario/src/key.rs has the keys");
+        assert_eq!(flags, keys, "crates/scenario/src/key.rs has the keys");
     }
 
     #[test]

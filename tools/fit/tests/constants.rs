@@ -14,7 +14,7 @@ fn a_step_towards_the_data_stays_within_a_deviation_of_the_constants() {
         let apart = (estimate.value - file).abs();
         if apart.is_nan() || apart > tolerance {
             wrong.push(format!(
-                "{}: {file:.4} {} in bench_data/engines, the data of validation/ ask for {:.4} \
+                "{}: {file:.4} {} in bench_data/engines, the data of crates/validation/ ask for {:.4} \
                  +- {tolerance:.4}",
                 parameter.name, parameter.unit, estimate.value
             ));

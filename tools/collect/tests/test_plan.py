@@ -7,7 +7,7 @@ from rooflut_collect.errors import UserError
 from rooflut_collect.operations import OPERATIONS, Row, read_rows, row_of_key
 from rooflut_collect.plan import PlanSpec
 
-BENCH_DATA = Path(__file__).parents[2] / "bench_data"
+BENCH_DATA = Path(__file__).parents[3] / "bench_data"
 
 
 def rows(*sources, **options):

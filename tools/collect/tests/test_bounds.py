@@ -7,7 +7,7 @@ from rooflut_collect import bounds, gpus, table_set
 from rooflut_collect.errors import UserError
 from rooflut_collect.operations import OPERATIONS, Row, read_rows
 
-BENCH_DATA = Path(__file__).parents[2] / "bench_data"
+BENCH_DATA = Path(__file__).parents[3] / "bench_data"
 HEADS = {"dtype": "bf16", "kv_dtype": "bf16", "q_heads": 32, "kv_heads": 8, "head_dim": 128}
 
 

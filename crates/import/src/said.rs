@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn every_gpu_of_the_library_has_a_device() {
         let sheets: toml::Table =
-            toml::from_str(include_str!("../../bench_data/gpus.toml")).unwrap();
+            toml::from_str(include_str!("../../../bench_data/gpus.toml")).unwrap();
         assert!(!sheets.is_empty());
         for gpu in sheets.keys() {
             assert!(DEVICES.iter().any(|(_, name)| name == gpu), "{gpu}");

@@ -6,7 +6,7 @@ use rooflut_inspect::{DIP, Inspection, Row, dips, errors, outliers, picture};
 
 fn from_files(set: &TableSet) -> Inspection {
     let folder = format!(
-        "{}/../bench_data/{}",
+        "{}/../../bench_data/{}",
         env!("CARGO_MANIFEST_DIR"),
         set.name()
     );

@@ -1,4 +1,4 @@
-//! Fits the constants of `bench_data/engines/` to `validation/` and prints them beside the files', and
+//! Fits the constants of `bench_data/engines/` to `crates/validation/` and prints them beside the files', and
 //! what the errors are on models that were left out of the fit.
 
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    println!("Fitted to the H100 rows of validation/:\n");
+    println!("Fitted to the H100 rows of crates/validation/:\n");
     for (kind, metric, rows) in problem.counts() {
         println!("  {:16} {:8} {rows:4} rows", kind.file(), metric.name());
     }

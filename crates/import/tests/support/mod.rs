@@ -39,7 +39,7 @@ pub(crate) static FASTEST: Gpu = Gpu::from_generated(
 
 pub(crate) fn data(set: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../bench_data")
+        .join("../../bench_data")
         .join(set)
 }
 

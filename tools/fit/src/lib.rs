@@ -1,4 +1,4 @@
-//! Fits the constants of `bench_data/engines/` to the measured runs of `validation/`.
+//! Fits the constants of `bench_data/engines/` to the measured runs of `crates/validation/`.
 //!
 //! Least squares over the H100 rows: time per output token and time to first token of load stages,
 //! single decode steps, prompts and outputs of requests that ran alone. Replays of whole runs and the
