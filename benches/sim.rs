@@ -8,9 +8,9 @@ mod sim_oracle;
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use rooflut::sim::{
-    BatchSizes, Digest, Listed, PrefixCaching, Request, Simulator, Stream, TokenGaps, Totals,
-};
+use rooflut::sim::figures::{BatchSizes, Digest, TokenGaps, Totals};
+use rooflut::sim::load::{Listed, Stream};
+use rooflut::sim::{PrefixCaching, Request, Simulator};
 use rooflut::step::{LatencyModel, TabulatedModel};
 use support::served::{alike, config, load, roofline, saturation, serve, tabulated};
 

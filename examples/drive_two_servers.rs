@@ -5,7 +5,8 @@
 use std::error::Error;
 
 use rooflut::deployment::ServedModel;
-use rooflut::sim::{Arrivals, Lengths, RequestMix, Server, ServerEvent, SyntheticLoad};
+use rooflut::sim::load::{Arrivals, Lengths, RequestMix, SyntheticLoad};
+use rooflut::sim::{Server, ServerEvent};
 use rooflut::table::sets;
 use rooflut::{Deployment, model};
 

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p rooflut --example simulate`
 
-use rooflut::sim::{Arrivals, Request, SimReport};
+use rooflut::sim::load::Arrivals;
+use rooflut::sim::{Request, SimReport};
 use rooflut::table::sets;
 use rooflut::{Deployment, model};
 

@@ -5,10 +5,9 @@ use std::ops::RangeInclusive;
 
 use rooflut::hardware::gpus;
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{
-    Arrivals, Cluster, KvLink, Lengths, Priorities, Router, SharedPrefixes, SimConfig, Simulator,
-    Speculation, ThinkTime,
-};
+use rooflut::sim::cluster::{Cluster, KvLink, Router};
+use rooflut::sim::load::{Arrivals, Lengths, Priorities, SharedPrefixes, ThinkTime};
+use rooflut::sim::{SimConfig, Simulator, Speculation};
 use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepOptions};
 use rooflut::units::Seconds;
 use rooflut::{Deployment, step, table};

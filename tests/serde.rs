@@ -12,8 +12,9 @@ use rooflut::Deployment;
 use rooflut::engine::stacks;
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, gpus};
 use rooflut::model::{CATALOG, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::sim::cluster::Router;
 use rooflut::sim::{
-    Content, Policy, Request, Router, SimConfig, SimReport, Simulator, Speculation,
+    Content, Request, SchedulingPolicy, SimConfig, SimReport, Simulator, Speculation,
 };
 use rooflut::step::{Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch};
 use rooflut::table::{Class, Strictness, sets};
@@ -74,7 +75,7 @@ fn what_is_written_is_read_again() {
         round_trip(
             &config
                 .with_max_waiting(9)
-                .with_policy(Policy::Priority)
+                .with_policy(SchedulingPolicy::Priority)
                 .with_speculation(speculation),
         );
     }

@@ -9,10 +9,10 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use rooflut::sim::{
-    ClosedLoop, Content, Lengths, Priorities, Request, RequestMix, Sessions, SharedPrefixes,
-    SimError, ThinkTime,
+use rooflut::sim::load::{
+    ClosedLoop, Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime,
 };
+use rooflut::sim::{Content, Request, SimError};
 use rooflut::units::Seconds;
 
 const USERS: u32 = 6;

@@ -8,9 +8,10 @@
 mod sim_support;
 
 use proptest::prelude::*;
+use rooflut::sim::cluster::{Cluster, Router};
+use rooflut::sim::load::{ClosedLoop, Lengths, Listed, RequestMix, ThinkTime};
 use rooflut::sim::{
-    ClosedLoop, Cluster, Content, Lengths, Listed, Observer, Outcome, Request, RequestMix,
-    RequestRecord, Router, Scheduling, SimConfig, StepRecord, ThinkTime,
+    Content, Observer, Outcome, Request, RequestRecord, Scheduling, SimConfig, StepRecord,
 };
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};

@@ -8,10 +8,12 @@
 
 mod sim_support;
 
+use rooflut::sim::figures::{
+    BatchSizes, Digest, Goodput, LatencyLimits, Stats, Summary, TokenGaps, Totals,
+};
+use rooflut::sim::load::{Arrivals, Lengths, Listed, RequestMix, Stream, SyntheticLoad};
 use rooflut::sim::{
-    Arrivals, BatchSizes, Digest, Goodput, LatencyLimits, Lengths, Listed, Observer, Outcome,
-    Request, RequestMix, RequestRecord, Scheduling, SimConfig, SimReport, Stats, Stream, Summary,
-    SyntheticLoad, Timing, TokenGaps, Totals,
+    Observer, Outcome, Request, RequestRecord, Scheduling, SimConfig, SimReport, Timing,
 };
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
@@ -175,7 +177,7 @@ fn nobody_served_has_no_figures() {
     );
     let goodput = summary.goodput.unwrap();
     assert_eq!((goodput.met, goodput.per_s.to_bits()), (0, 0));
-    assert_eq!(summary.server, rooflut::sim::ServerUse::default());
+    assert_eq!(summary.server, rooflut::sim::figures::ServerUse::default());
 }
 
 /// The most memory that a digest holds at a time over these requests, of which the `i`th takes

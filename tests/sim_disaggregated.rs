@@ -10,10 +10,11 @@ mod sim_oracle;
 mod sim_support;
 
 use proptest::prelude::*;
+use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
+use rooflut::sim::load::{ClosedLoop, Lengths, Listed, RequestMix, ThinkTime};
 use rooflut::sim::{
-    ClosedLoop, Content, Disaggregated, Handover, KvLink, Lengths, Listed, Observer, Outcome,
-    Policy, Rejection, Request, RequestMix, RequestRecord, Router, Scheduling, ServerPool,
-    SimConfig, SimError, Speculation, StepRecord, ThinkTime, Timing,
+    Content, Handover, Observer, Outcome, Rejection, Request, RequestRecord, Scheduling,
+    SchedulingPolicy, SimConfig, SimError, Speculation, StepRecord, Timing,
 };
 use rooflut::units::Seconds;
 use sim_support::Linear;
@@ -163,9 +164,9 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
 fn config() -> impl Strategy<Value = SimConfig> {
     let kv_blocks = prop_oneof![14..40_u32, Just(1_000)];
     let policy = prop_oneof![
-        Just(Policy::Fcfs),
-        Just(Policy::ShortestPrompt),
-        Just(Policy::Priority)
+        Just(SchedulingPolicy::Fcfs),
+        Just(SchedulingPolicy::ShortestPrompt),
+        Just(SchedulingPolicy::Priority)
     ];
     (
         1..12_u32,

@@ -10,8 +10,9 @@ mod sim_support;
 mod sim_workloads;
 
 use proptest::prelude::*;
+use rooflut::sim::load::Listed;
 use rooflut::sim::{
-    Content, Listed, Observer, Outcome, Request, RequestRecord, Scheduling, SimConfig, Speculation,
+    Content, Observer, Outcome, Request, RequestRecord, Scheduling, SimConfig, Speculation,
     StepRecord,
 };
 use sim_oracle::kv_cache::LISTED_TOKENS;

@@ -8,7 +8,8 @@
 use std::ops::RangeInclusive;
 
 use proptest::prelude::*;
-use rooflut::sim::{Lengths, SimError};
+use rooflut::sim::SimError;
+use rooflut::sim::load::Lengths;
 
 const COUNT: usize = 100_000;
 const ANY: RangeInclusive<u32> = 1..=u32::MAX;

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use rooflut::sim::{
-    Arrivals, Content, Lengths, Priorities, Request, RequestMix, Sessions, SharedPrefixes,
-    SyntheticLoad, ThinkTime,
+use rooflut::sim::load::{
+    Arrivals, Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, SyntheticLoad, ThinkTime,
 };
+use rooflut::sim::{Content, Request};
 use rooflut::units::Seconds;
 
 const PREFIX_TOKENS: u32 = 100;

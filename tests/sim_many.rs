@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use rooflut::model;
-use rooflut::sim::{
-    Arrivals, Digest, Lengths, RequestMix, SimConfig, Simulator, Stream, SyntheticLoad,
-};
+use rooflut::sim::figures::Digest;
+use rooflut::sim::load::{Arrivals, Lengths, RequestMix, Stream, SyntheticLoad};
+use rooflut::sim::{SimConfig, Simulator};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel};
 use rooflut::table::sets;
 

@@ -5,10 +5,9 @@ use std::hint::black_box;
 
 use allocation_counter::{AllocationInfo, measure};
 use rooflut::model;
-use rooflut::sim::{
-    Arrivals, Lengths, Listed, Observer, Request, RequestMix, Scheduling, SimConfig, Simulator,
-    Source, Speculation, StepRecord, Stream, SyntheticLoad, Totals,
-};
+use rooflut::sim::figures::Totals;
+use rooflut::sim::load::{Arrivals, Lengths, Listed, RequestMix, Source, Stream, SyntheticLoad};
+use rooflut::sim::{Observer, Request, Scheduling, SimConfig, Simulator, Speculation, StepRecord};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel, Tally};
 use rooflut::table::sets;
 

@@ -8,11 +8,10 @@
 
 mod sim_support;
 
-use rooflut::sim::{
-    Arrivals, Cluster, Digest, Disaggregated, KvLink, Lengths, Listed, Observer, Policy, Progress,
-    Request, RequestMix, Router, ServerPool, SimConfig, Simulator, Stream, Summary, SyntheticLoad,
-    Totals,
-};
+use rooflut::sim::cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};
+use rooflut::sim::figures::{Digest, Summary, Totals};
+use rooflut::sim::load::{Arrivals, Lengths, Listed, RequestMix, Stream, SyntheticLoad};
+use rooflut::sim::{Observer, Progress, Request, SchedulingPolicy, SimConfig, Simulator};
 use rooflut::step::{LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
@@ -67,9 +66,9 @@ fn summary(totals: &Totals, digest: Digest) -> Summary {
 fn an_hour_of_twice_the_rate_ends_and_is_told_from_one_of_half_the_rate() {
     let mean_step = Seconds(0.02);
     for (replicas, policy) in [
-        (1, Policy::Fcfs),
-        (1, Policy::ShortestPrompt),
-        (3, Policy::Fcfs),
+        (1, SchedulingPolicy::Fcfs),
+        (1, SchedulingPolicy::ShortestPrompt),
+        (3, SchedulingPolicy::Fcfs),
     ] {
         let served = |requests_per_s: f64| {
             let mut config = config();

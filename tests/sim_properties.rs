@@ -3,9 +3,8 @@
 mod sim_support;
 
 use proptest::prelude::*;
-use rooflut::sim::{
-    Arrivals, Outcome, Progress, Rejection, Request, Scheduling, SimConfig, SimReport,
-};
+use rooflut::sim::load::Arrivals;
+use rooflut::sim::{Outcome, Progress, Rejection, Request, Scheduling, SimConfig, SimReport};
 use sim_support::{Batch, Linear, simulator};
 
 const BLOCK: u32 = 16;

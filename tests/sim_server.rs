@@ -13,10 +13,12 @@ mod sim_workloads;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use rooflut::sim::cluster::{Cluster, Disaggregated, Router};
+use rooflut::sim::figures::Totals;
+use rooflut::sim::load::Listed;
 use rooflut::sim::{
-    Cluster, Content, Disaggregated, Listed, Observer, Outcome, Rejection, Request, RequestId,
-    RequestRecord, Router, Scheduling, Server, ServerError, ServerEvent, SimConfig, SimError,
-    Simulator, StepRecord, Timing, Totals,
+    Content, Observer, Outcome, Rejection, Request, RequestId, RequestRecord, Scheduling, Server,
+    ServerError, ServerEvent, SimConfig, SimError, Simulator, StepRecord, Timing,
 };
 use rooflut::step::{Drafting, LatencyModel, RooflineModel, StepBatch, TabulatedModel, Tally};
 use rooflut::units::Seconds;

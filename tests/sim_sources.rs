@@ -7,10 +7,10 @@
 
 mod sim_support;
 
-use rooflut::sim::{
-    Arrivals, ClosedLoop, Lengths, Request, RequestMix, Sessions, SimConfig, SimReport, Source,
-    Stream, SyntheticLoad, ThinkTime,
+use rooflut::sim::load::{
+    Arrivals, ClosedLoop, Lengths, RequestMix, Sessions, Source, Stream, SyntheticLoad, ThinkTime,
 };
+use rooflut::sim::{Request, SimConfig, SimReport};
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
 

@@ -1,8 +1,8 @@
 //! Servers of llama-3.1-8b on an H100, and what they serve.
 
-use rooflut::sim::{
-    Arrivals, Lengths, Request, RequestMix, SimConfig, Simulator, Stream, SyntheticLoad, Totals,
-};
+use rooflut::sim::figures::Totals;
+use rooflut::sim::load::{Arrivals, Lengths, RequestMix, Stream, SyntheticLoad};
+use rooflut::sim::{Request, SimConfig, Simulator};
 use rooflut::step::{LatencyModel, RooflineModel, TabulatedModel};
 use rooflut::table::sets;
 use rooflut::{Deployment, model};

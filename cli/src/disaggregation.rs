@@ -1,7 +1,9 @@
 //! Prefill and decode on servers of their own, as `rooflut run` has it.
 
 use rooflut::Deployment;
-use rooflut::sim::{KvLink, PoolUse, SimError, Stages, Summary};
+use rooflut::sim::SimError;
+use rooflut::sim::cluster::KvLink;
+use rooflut::sim::figures::{PoolUse, Stages, Summary};
 use rooflut::units::Seconds;
 use serde::Serialize;
 

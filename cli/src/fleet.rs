@@ -1,9 +1,10 @@
 //! One server, or several behind a router.
 
 use rooflut::deployment::ServedModel;
-use rooflut::sim::{
-    Cluster, Disaggregated, Observer, ServerPool, SimConfig, SimReport, Simulator, Source, Totals,
-};
+use rooflut::sim::cluster::{Cluster, Disaggregated, ServerPool};
+use rooflut::sim::figures::Totals;
+use rooflut::sim::load::Source;
+use rooflut::sim::{Observer, SimConfig, SimReport, Simulator};
 
 use crate::args::PolicyArgs;
 use crate::disaggregation::Pools;

@@ -1,6 +1,6 @@
 //! Limits on latency, and requests that were served within them.
 
-use rooflut::sim::{Goodput, LatencyLimits};
+use rooflut::sim::figures::{Goodput, LatencyLimits};
 use rooflut::units::Seconds;
 use serde::Serialize;
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use rooflut::sim::{LatencyLimits, Listed, Observer, Stream};
+use rooflut::sim::Observer;
+use rooflut::sim::figures::LatencyLimits;
+use rooflut::sim::load::{Listed, Stream};
 use rooflut_traces::{LISTED_BLOCK_TOKENS, Trace};
 
 use crate::args::{RunArgs, TraceArgs};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use rooflut::sim::Stats;
+use rooflut::sim::figures::Stats;
 use rooflut::units::Seconds;
 use serde::Serialize;
 

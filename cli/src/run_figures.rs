@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use rooflut::sim::Stats;
+use rooflut::sim::figures::Stats;
 
 use crate::disaggregation::Pools;
 use crate::goodput;

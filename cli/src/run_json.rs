@@ -1,6 +1,6 @@
 //! The JSON of `rooflut run`.
 
-use rooflut::sim::{BatchStats, QueueGrowth};
+use rooflut::sim::figures::{BatchStats, QueueGrowth};
 use serde::Serialize;
 
 use crate::args::RunArgs;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use rooflut::sim::{Policy, PrefixCaching, SimConfig, Summary, TokenGaps};
+use rooflut::sim::figures::{Summary, TokenGaps};
+use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 use rooflut::step::TimeSources;
 use rooflut::table::Origin;
 
@@ -109,7 +110,7 @@ impl Outcome<'_> {
         if let Some(speculating) = self.speculating {
             text += &format!("; {}", speculating.setup());
         }
-        if args.policy != Policy::Fcfs {
+        if args.policy != SchedulingPolicy::Fcfs {
             text += &format!("; {} first", args.policy);
         }
         if let Some(most) = args.max_waiting {

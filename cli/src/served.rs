@@ -1,8 +1,8 @@
 //! A run of the simulator, with a record per request or without.
 
-use rooflut::sim::{
-    BatchSizes, Digest, Goodput, LatencyLimits, Observer, Source, Summary, TokenGaps,
-};
+use rooflut::sim::Observer;
+use rooflut::sim::figures::{BatchSizes, Digest, Goodput, LatencyLimits, Summary, TokenGaps};
+use rooflut::sim::load::Source;
 
 use crate::fleet::Fleet;
 use crate::rejections::Rejections;

@@ -1,7 +1,8 @@
 //! Speculative decoding, as `rooflut run` has it.
 
 use rooflut::deployment::DeploymentBuilder;
-use rooflut::sim::{Drafts, Speculation};
+use rooflut::sim::Speculation;
+use rooflut::sim::figures::Drafts;
 use rooflut::step::TimeSources;
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use crate::engine::{EngineStack, stacks};
 use crate::hardware::Dtype;
 use crate::model::{MemoryLimits, ModelSpec};
 #[cfg(feature = "sim")]
-use crate::sim::{Policy, PrefixCaching, Scheduling, SimConfig, Speculation};
+use crate::sim::{PrefixCaching, Scheduling, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{Strictness, TableSet};
 
@@ -164,7 +164,7 @@ impl DeploymentBuilder {
     }
 
     /// The order in which waiting requests are admitted; default: first come, first served.
-    pub fn policy(mut self, policy: Policy) -> Self {
+    pub fn policy(mut self, policy: SchedulingPolicy) -> Self {
         self.config.policy = policy;
         self
     }

@@ -13,7 +13,7 @@ use super::{Deployment, DeploymentBuilder};
 use crate::engine::{self, EngineStack};
 use crate::model::{MemoryLimits, ModelSpec};
 #[cfg(feature = "sim")]
-use crate::sim::{Policy, PrefixCaching, Scheduling, SimConfig, Speculation};
+use crate::sim::{PrefixCaching, Scheduling, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{TableSet, sets};
 
@@ -41,7 +41,7 @@ struct ServerDescription {
     kv_blocks: Option<u32>,
     scheduling: Option<Scheduling>,
     prefix_caching: PrefixCaching,
-    policy: Policy,
+    policy: SchedulingPolicy,
     max_waiting: Option<u32>,
     speculation: Option<Speculation>,
 }

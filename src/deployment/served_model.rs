@@ -71,7 +71,8 @@ impl StepModel for ServedModel {
 ///
 /// ```
 /// use rooflut::deployment::ServedTally;
-/// use rooflut::sim::{Listed, Request};
+/// use rooflut::sim::load::Listed;
+/// use rooflut::sim::Request;
 /// use rooflut::table::sets;
 /// use rooflut::{Deployment, model};
 ///

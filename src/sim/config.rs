@@ -30,7 +30,7 @@ pub struct SimConfig {
     /// Whether freed blocks keep their contents until they are taken.
     pub prefix_caching: PrefixCaching,
     /// Order in which waiting requests are admitted.
-    pub policy: Policy,
+    pub policy: SchedulingPolicy,
     /// Maximum queue length. Requests that arrive when the queue is full are rejected.
     pub max_waiting: Option<u32>,
     /// Drafted tokens and how many are accepted; `None` for one token per request and step. It needs
@@ -57,10 +57,15 @@ pub enum PrefixCaching {
     Disabled,
 }
 
+crate::names!(PrefixCaching {
+    Enabled => "on",
+    Disabled => "off",
+});
+
 /// Order in which waiting requests are admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
-pub enum Policy {
+pub enum SchedulingPolicy {
     /// First come, first served; preempted requests before others.
     #[default]
     Fcfs,
@@ -71,6 +76,12 @@ pub enum Policy {
     /// step yet.
     Priority,
 }
+
+crate::names!(SchedulingPolicy {
+    Fcfs => "fcfs",
+    ShortestPrompt => "shortest-prompt",
+    Priority => "priority",
+});
 
 /// Role of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -100,7 +111,7 @@ impl SimConfig {
             block_size: 16,
             scheduling: Scheduling::OneStepAhead,
             prefix_caching: PrefixCaching::Enabled,
-            policy: Policy::Fcfs,
+            policy: SchedulingPolicy::Fcfs,
             max_waiting: None,
             speculation: None,
             role: Role::Whole,
@@ -149,7 +160,7 @@ impl SimConfig {
         /// The same server with or without prefix caching.
         with_prefix_caching(prefix_caching: PrefixCaching);
         /// The same server with another order of admission.
-        with_policy(policy: Policy);
+        with_policy(policy: SchedulingPolicy);
         /// The same server behind another API server.
         with_api_server_ns(api_server_ns: u64);
     }

@@ -3,11 +3,12 @@
 //! [`Simulator`] takes a [`LatencyModel`](crate::step::LatencyModel), the limits of the server
 //! ([`SimConfig`]) and a list of [`Request`]s, and answers when each request was scheduled, gave its
 //! first token and finished ([`SimReport`]). Time is whole nanoseconds; the same input gives the same
-//! bytes on every platform. Requests are yours, or those of a [`SyntheticLoad`], which does not wait
-//! for answers, or a [`ClosedLoop`], which does.
+//! bytes on every platform. Requests are yours, or those of a [`SyntheticLoad`](load::SyntheticLoad), which does not wait
+//! for answers, or a [`ClosedLoop`](load::ClosedLoop), which does.
 //!
 //! ```
-//! use rooflut::sim::{Arrivals, Request, SimConfig, Simulator};
+//! use rooflut::sim::load::Arrivals;
+//! use rooflut::sim::{Request, SimConfig, Simulator};
 //! use rooflut::step::{LatencyModel, StepBatch};
 //! use rooflut::units::Seconds;
 //!
@@ -36,18 +37,18 @@
 //!
 //! # Figures
 //!
-//! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`] is exact. For millions of
-//! requests, [`Simulator::serve`] takes them from a [`Source`] one at a time and tells an [`Observer`]:
+//! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`](figures::Summary) is exact. For millions of
+//! requests, [`Simulator::serve`] takes them from a [`Source`](load::Source) one at a time and tells an [`Observer`]:
 //! `Digest` (feature `digest`) has the same summary, in about a megabyte whatever the number of requests, with
-//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`BatchSizes`] how
-//! many requests its steps compute, [`Goodput`] counts the requests that met [`LatencyLimits`].
+//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`BatchSizes`](figures::BatchSizes) how
+//! many requests its steps compute, [`Goodput`](figures::Goodput) counts the requests that met [`LatencyLimits`](figures::LatencyLimits).
 //!
 //! # The schedule
 //!
 //! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
 //! order of their admission: a decoding one takes one token (and its drafts, see below), one in prefill as
 //! much of its prompt as the budget leaves. Then waiting requests are admitted, first come first served, while budget,
-//! sequence slots and KV blocks last ([`Policy`] may want another order); the first that does not fit
+//! sequence slots and KV blocks last ([`SchedulingPolicy`] may want another order); the first that does not fit
 //! blocks those behind it. The last
 //! chunk of a prompt yields the first token.
 //!
@@ -72,90 +73,33 @@
 //!
 //! # More than one server, and other clocks
 //!
-//! [`Cluster`] is several such servers behind a router, [`Disaggregated`] prefill and decode on servers of their
+//! [`Cluster`](cluster::Cluster) is several such servers behind a router, [`Disaggregated`](cluster::Disaggregated) prefill and decode on servers of their
 //! own. A router or a clock of your own drives [`Server`]s itself: it pushes requests, advances each server to a
 //! time and reads what happened. `examples/drive_two_servers.rs` and `examples/co_simulate.rs` do.
 //!
 //! Does not model: the network. The time of the API server is a constant (`SimConfig::api_server_ns`).
 
-mod arrivals;
-mod arrived;
-mod batch_sizes;
-mod block_pool;
-mod blocks;
-mod closed_loop;
-mod cluster;
+pub mod cluster;
 mod config;
-mod content;
-#[cfg(feature = "digest")]
-mod digest;
-mod drafts;
 mod error;
-mod goodput;
-mod interrupted;
-mod lengths;
-mod load;
-mod metrics;
-mod mix;
-mod names;
+pub mod figures;
+pub mod load;
+mod memory;
 mod observer;
-mod parameter;
-mod plan;
 mod progress;
-mod queue;
-mod queue_growth;
-#[cfg(feature = "digest")]
-mod queue_trend;
-mod random;
-mod record;
-mod report;
 mod request;
-mod running;
-mod scheduler;
-mod sequence;
+mod schedule;
 mod server;
-mod session;
 mod simulator;
-#[cfg(feature = "digest")]
-mod sketch;
-mod source;
-mod speculation;
-mod stages;
-mod stats;
-mod think_time;
-#[cfg(feature = "digest")]
-mod token_gaps;
-mod totals;
-mod weights;
 
 pub use crate::engine::Scheduling;
-pub use arrivals::Arrivals;
-pub use batch_sizes::{BatchSizes, BatchStats};
-pub use closed_loop::{ClosedLoop, LimitedLoop};
-pub use cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};
-pub use config::{Policy, PrefixCaching, SimConfig};
-#[cfg(feature = "digest")]
-pub use digest::Digest;
-pub use drafts::Drafts;
+pub use config::{PrefixCaching, SchedulingPolicy, SimConfig};
 pub use error::{Rejection, ServerError, SimError};
-pub use goodput::{Goodput, LatencyLimits};
-pub use lengths::Lengths;
-pub use load::SyntheticLoad;
-pub use metrics::{KvUse, ServerUse, Summary, Throughput};
-pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
+pub use figures::record::{Handover, Outcome, RequestRecord, Timing};
+pub use figures::report::SimReport;
 pub use observer::{Observer, StepRecord};
 pub use progress::Progress;
-pub use queue_growth::QueueGrowth;
-pub use record::{Handover, Outcome, RequestRecord, Timing};
-pub use report::SimReport;
 pub use request::{Content, Request};
+pub use schedule::speculation::Speculation;
 pub use server::{RequestId, Server, ServerEvent, StepOutcome};
 pub use simulator::Simulator;
-pub use source::{Listed, Source, Stream};
-pub use speculation::Speculation;
-pub use stages::{PoolUse, Stages};
-pub use stats::Stats;
-pub use think_time::ThinkTime;
-#[cfg(feature = "digest")]
-pub use token_gaps::TokenGaps;
-pub use totals::Totals;

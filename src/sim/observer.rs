@@ -31,7 +31,7 @@ pub trait Observer {
         let _ = (place, gap_ns);
     }
 
-    /// A request has been served or rejected. `place` is that of the [`Source`](crate::sim::Source).
+    /// A request has been served or rejected. `place` is that of the [`Source`](crate::sim::load::Source).
     fn left(&mut self, place: usize, record: &RequestRecord) {
         let _ = (place, record);
     }

@@ -9,12 +9,13 @@ use alloc::vec::Vec;
 use self::event::StepBuffers;
 use self::inbox::Inbox;
 use self::steps::InFlight;
-use crate::sim::arrived::Arrived;
-use crate::sim::interrupted::Interrupted;
+use crate::sim::figures::Totals;
+use crate::sim::load::arrived::Arrived;
 use crate::sim::observer::Observer;
-use crate::sim::plan::Plan;
-use crate::sim::scheduler::Scheduler;
-use crate::sim::{Request, ServerError, SimConfig, SimError, Totals};
+use crate::sim::schedule::interrupted::Interrupted;
+use crate::sim::schedule::plan::Plan;
+use crate::sim::schedule::scheduler::Scheduler;
+use crate::sim::{Request, ServerError, SimConfig, SimError};
 use crate::step::LatencyModel;
 
 pub use event::{RequestId, ServerEvent, StepOutcome};
@@ -23,7 +24,7 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 ///
 /// [`push`](Server::push) adds requests, [`advance_to`](Server::advance_to) moves the clock, and
 /// [`drain_events`](Server::drain_events) returns what happened since. [`Simulator`](crate::sim::Simulator),
-/// [`Cluster`](crate::sim::Cluster) and [`Disaggregated`](crate::sim::Disaggregated) are loops over servers.
+/// [`Cluster`](crate::sim::cluster::Cluster) and [`Disaggregated`](crate::sim::cluster::Disaggregated) are loops over servers.
 ///
 /// # Time
 ///

@@ -1,11 +1,12 @@
 //! One server with the requests of one source.
 
-use crate::sim::arrived::Arrived;
+use crate::sim::figures::Totals;
+use crate::sim::figures::report::reported;
+use crate::sim::load::arrived::Arrived;
+use crate::sim::load::source::{Listed, Source};
 use crate::sim::observer::{Observer, OnProgress};
-use crate::sim::report::reported;
-use crate::sim::source::{Listed, Source};
 use crate::sim::{
-    Outcome, Progress, Request, RequestRecord, Server, SimConfig, SimError, SimReport, Totals,
+    Outcome, Progress, Request, RequestRecord, Server, SimConfig, SimError, SimReport,
 };
 use crate::step::LatencyModel;
 

@@ -3,9 +3,9 @@
 use rooflut::engine::{EngineStack, stacks};
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{
-    Arrivals, Request, Scheduling, SimConfig, Simulator, Speculation, Stats, Summary,
-};
+use rooflut::sim::figures::{Stats, Summary};
+use rooflut::sim::load::Arrivals;
+use rooflut::sim::{Request, Scheduling, SimConfig, Simulator, Speculation};
 use rooflut::step::{Drafting, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::kv_cache::{KvCache, tokens};
 use super::plan::Plan;
 use super::sequence::Sequence;
-use rooflut::sim::{Policy, PrefixCaching, SimConfig};
+use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 
 /// The queue, the running requests and the KV cache they share.
 #[derive(Debug)]
@@ -53,11 +53,11 @@ impl Scheduler {
         let places = 0..self.waiting.len();
         let of = |place: &usize| &self.waiting[*place];
         match self.config.policy {
-            Policy::Fcfs => places.min(),
-            Policy::ShortestPrompt => {
+            SchedulingPolicy::Fcfs => places.min(),
+            SchedulingPolicy::ShortestPrompt => {
                 places.min_by_key(|place| (of(place).asked.prompt_tokens, of(place).order))
             }
-            Policy::Priority => {
+            SchedulingPolicy::Priority => {
                 places.min_by_key(|place| (of(place).asked.priority, of(place).order))
             }
             other => panic!("{other:?}"),
@@ -68,7 +68,7 @@ impl Scheduler {
     fn victim(&self, position: usize) -> usize {
         let last = self.running.len() - 1;
         match self.config.policy {
-            Policy::Priority => (position..=last)
+            SchedulingPolicy::Priority => (position..=last)
                 .max_by_key(|place| {
                     let sequence = &self.running[*place];
                     (sequence.asked.priority, sequence.order)

@@ -1,7 +1,9 @@
 //! Random requests and servers.
 
 use proptest::prelude::*;
-use rooflut::sim::{Content, Policy, PrefixCaching, Request, Scheduling, SimConfig, Speculation};
+use rooflut::sim::{
+    Content, PrefixCaching, Request, Scheduling, SchedulingPolicy, SimConfig, Speculation,
+};
 
 /// The ids of a trace; the same ones begin at several places.
 pub(crate) const IDS: [u64; 24] = [
@@ -63,9 +65,9 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         prop_oneof![Just(16_u32), Just(1), Just(7)],
     );
     let policy = prop_oneof![
-        Just(Policy::Fcfs),
-        Just(Policy::ShortestPrompt),
-        Just(Policy::Priority),
+        Just(SchedulingPolicy::Fcfs),
+        Just(SchedulingPolicy::ShortestPrompt),
+        Just(SchedulingPolicy::Priority),
     ];
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
     let drafts = (draft_tokens, prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]);

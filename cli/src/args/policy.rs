@@ -2,7 +2,8 @@
 
 use clap::Args;
 use rooflut::deployment::DeploymentBuilder;
-use rooflut::sim::{Policy, PrefixCaching, Router};
+use rooflut::sim::cluster::Router;
+use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 
 /// Who is served first, and by which replica.
 #[derive(Args)]
@@ -10,7 +11,7 @@ use rooflut::sim::{Policy, PrefixCaching, Router};
 pub(crate) struct PolicyArgs {
     /// Who is admitted first: fcfs, shortest-prompt or priority.
     #[arg(long, value_name = "POLICY", default_value_t)]
-    pub(crate) policy: Policy,
+    pub(crate) policy: SchedulingPolicy,
     /// Requests that may wait at a server (where there are prefill servers: at these, not at decode servers); who
     /// comes when so many do is rejected [default: no limit].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]

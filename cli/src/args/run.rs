@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rooflut::deployment::DeploymentBuilder;
-use rooflut::sim::{LatencyLimits, Scheduling};
+use rooflut::sim::Scheduling;
+use rooflut::sim::figures::LatencyLimits;
 use rooflut::table::Strictness;
 
 use super::policy::PolicyArgs;

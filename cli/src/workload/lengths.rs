@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflut::sim::{Lengths, SimError};
+use rooflut::sim::SimError;
+use rooflut::sim::load::Lengths;
 
 use super::range::Range;
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use rooflut::sim::{Lengths, SimError};
+use rooflut::sim::SimError;
+use rooflut::sim::load::Lengths;
 
 use super::range::Range;
 use crate::error::Error;

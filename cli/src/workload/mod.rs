@@ -8,10 +8,10 @@ mod sizes;
 mod text;
 mod values;
 
-use rooflut::sim::{
-    Arrivals, ClosedLoop, LimitedLoop, Request, RequestMix, Sessions, SimError, SyntheticLoad,
-    ThinkTime,
+use rooflut::sim::load::{
+    Arrivals, ClosedLoop, LimitedLoop, RequestMix, Sessions, SyntheticLoad, ThinkTime,
 };
+use rooflut::sim::{Request, SimError};
 
 pub(crate) use json::{ClosedJson, OpenJson};
 pub(crate) use lengths::{LengthsArg, lengths};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflut::sim::Lengths;
+use rooflut::sim::load::Lengths;
 
 use super::lengths::{Formula, LengthsArg};
 use super::lengths_file::{self, FileLengths};

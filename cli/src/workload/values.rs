@@ -1,6 +1,7 @@
 //! Values of arguments of the workload: what they look like and what is refused.
 
-use rooflut::sim::{Priorities, SharedPrefixes, SimError, ThinkTime};
+use rooflut::sim::SimError;
+use rooflut::sim::load::{Priorities, SharedPrefixes, ThinkTime};
 use rooflut::units::Seconds;
 
 /// How long users pause: `20` or `exponential:20`, in seconds.

@@ -1,6 +1,7 @@
 //! The result of `vllm bench serve --save-result --save-detailed`.
 
-use rooflut::sim::{Arrivals, Request};
+use rooflut::sim::Request;
+use rooflut::sim::load::Arrivals;
 use rooflut::units::Seconds;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

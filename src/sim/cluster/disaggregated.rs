@@ -1,14 +1,14 @@
 //! Prefill and decode on servers of their own.
 
-use super::TURNS_PER_REPORT;
 use super::kv_link::KvLink;
+use super::pool::TURNS_PER_REPORT;
 use super::router::Router;
 use super::two_stages::TwoStages;
-use crate::sim::Totals;
 use crate::sim::config::Role;
+use crate::sim::figures::Totals;
+use crate::sim::figures::report::reported;
+use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::report::reported;
-use crate::sim::source::Source;
 use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
@@ -39,9 +39,9 @@ pub struct ServerPool<M> {
 /// second from its first token on.
 ///
 /// ```
-/// use rooflut::sim::{
-///     Disaggregated, KvLink, Listed, Request, Router, ServerPool, SimConfig,
-/// };
+/// use rooflut::sim::{Request, SimConfig};
+/// use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
+/// use rooflut::sim::load::Listed;
 /// use rooflut::units::Seconds;
 /// # use rooflut::step::{LatencyModel, StepBatch};
 /// # #[derive(Clone, Copy)]

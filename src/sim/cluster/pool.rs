@@ -3,9 +3,13 @@
 use alloc::vec::Vec;
 
 use super::router::{Router, Routing};
+use crate::sim::figures::Totals;
 use crate::sim::observer::Observer;
-use crate::sim::{Progress, Request, RequestRecord, Server, SimConfig, Totals};
+use crate::sim::{Progress, Request, RequestRecord, Server, SimConfig};
 use crate::step::LatencyModel;
+
+/// Turns of a router between two reports of progress.
+pub(super) const TURNS_PER_REPORT: u64 = 1 << 10;
 
 /// Equal servers, and the state of their router.
 #[derive(Debug)]

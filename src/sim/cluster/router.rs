@@ -4,7 +4,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use crate::sim::content::mix;
+use crate::sim::memory::content::mix;
 use crate::sim::{Content, Request};
 
 /// Routes requests to replicas, at their arrival.
@@ -22,6 +22,12 @@ pub enum Router {
     /// [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
     PrefixAffinity,
 }
+
+crate::names!(Router {
+    RoundRobin => "round-robin",
+    LeastOutstandingTokens => "least-tokens",
+    PrefixAffinity => "prefix-affinity",
+});
 
 /// A router and the load of its replicas.
 #[derive(Debug)]

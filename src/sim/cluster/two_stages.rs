@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::disaggregated::{Disaggregated, ServerPool};
 use super::pool::{Departure, Pool};
+use crate::sim::figures::{PoolUse, Stages, Totals};
+use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::source::Source;
 use crate::sim::{Handover, Outcome, Progress, Rejection, Request, RequestRecord, Timing};
-use crate::sim::{PoolUse, Stages, Totals};
 use crate::step::LatencyModel;
 
 /// A run of servers that do prefill or decode only.

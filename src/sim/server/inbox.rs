@@ -3,7 +3,7 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
 
-use crate::sim::arrived::Arrived;
+use crate::sim::load::arrived::Arrived;
 
 /// Requests by the time at which the engine sees them; those of the same time in the order of the pushes.
 #[derive(Debug, Default)]

@@ -3,8 +3,8 @@
 use core::{mem, slice};
 
 use super::{RequestId, Server, ServerEvent};
-use crate::sim::arrived::Arrived;
 use crate::sim::config::Role;
+use crate::sim::load::arrived::Arrived;
 use crate::sim::observer::{Observer, StepRecord};
 use crate::sim::{Outcome, Progress, Rejection, RequestRecord, Scheduling};
 use crate::step::{DecodeGroup, LatencyModel, StepBatch};

@@ -1,6 +1,8 @@
 //! A server under a constant or random load.
 
-use rooflut::sim::{Arrivals, Outcome, Request, Simulator, Stats};
+use rooflut::sim::figures::Stats;
+use rooflut::sim::load::Arrivals;
+use rooflut::sim::{Outcome, Request, Simulator};
 
 use super::{Deployment, Named, Reason, cached};
 use crate::rows::{Latencies, LoadStage};

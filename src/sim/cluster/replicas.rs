@@ -1,0 +1,124 @@
+//! Several replicas of a server behind a router.
+
+use crate::sim::figures::Totals;
+use crate::sim::figures::report::reported;
+use crate::sim::load::source::Source;
+use crate::sim::observer::Observer;
+use crate::sim::{SimConfig, SimError, SimReport};
+use crate::step::LatencyModel;
+
+use super::pool::{Pool, TURNS_PER_REPORT};
+use super::router::Router;
+
+/// Equal replicas of a server behind a router that costs no time.
+///
+/// ```
+/// use rooflut::sim::cluster::{Cluster, Router};
+/// use rooflut::sim::load::Listed;
+/// use rooflut::sim::{Request, SimConfig};
+/// # use rooflut::step::{LatencyModel, StepBatch};
+/// # use rooflut::units::Seconds;
+/// # struct Linear;
+/// # impl LatencyModel for Linear {
+/// #     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+/// #         Seconds::from_us(batch.tokens() as f64)
+/// #     }
+/// # }
+/// let requests = [Request::new(512, 128); 10];
+/// let cluster = Cluster::try_new(Linear, SimConfig::new(8_192, 1_000), 4, Router::RoundRobin)?;
+/// assert_eq!(cluster.serve(&mut Listed::new(&requests), &mut ()).completed, 10);
+/// # Ok::<(), rooflut::sim::SimError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cluster<M> {
+    model: M,
+    config: SimConfig,
+    replicas: u32,
+    router: Router,
+}
+
+impl<M: LatencyModel> Cluster<M> {
+    /// `replicas` servers with these limits each.
+    ///
+    /// # Errors
+    /// [`SimError`] if no step could run under these limits, or there is no replica.
+    pub fn try_new(
+        model: M,
+        config: SimConfig,
+        replicas: u32,
+        router: Router,
+    ) -> Result<Cluster<M>, SimError> {
+        config.validate()?;
+        if replicas == 0 {
+            return Err(SimError::ZeroLimit { limit: "replicas" });
+        }
+        Ok(Cluster {
+            model,
+            config,
+            replicas,
+            router,
+        })
+    }
+
+    /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
+    /// their places.
+    pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
+        &self,
+        source: &mut S,
+        observer: &mut O,
+    ) -> SimReport {
+        reported(observer, |both| self.serve(source, both))
+    }
+
+    /// Serves the requests of `source`, from empty servers until all are done, and calls `observer`.
+    ///
+    /// Requests complete in the order in which replicas report them: not always that of the clock, as replicas
+    /// are simulated one after the other between two arrivals. Counts add up over the replicas, their
+    /// peaks of KV blocks, too.
+    pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
+        &self,
+        source: &mut S,
+        observer: &mut O,
+    ) -> Totals {
+        let mut pool = Pool::new(
+            &self.model,
+            self.config,
+            self.replicas,
+            self.router,
+            0,
+            source.feeds_back(),
+        );
+        let mut turns = 0_u64;
+        loop {
+            if turns.is_multiple_of(TURNS_PER_REPORT) {
+                observer.progress(&pool.progress(source.total()));
+            }
+            turns += 1;
+            let arrival_ns = source.next_arrival_ns();
+            let at_engine_ns =
+                arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(self.config.api_server_ns));
+            let before_arrival =
+                |next: &(u64, usize)| arrival_ns.is_none() || next.0 < at_engine_ns;
+            match pool.next(None).filter(before_arrival) {
+                Some((_, replica)) => {
+                    let other = source.feeds_back().then(|| pool.next(Some(replica)));
+                    let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
+                    let horizon_ns = other_ns.min(at_engine_ns);
+                    pool.step(replica, horizon_ns, observer);
+                    for left in pool.drain_departures() {
+                        observer.left(left.place, &left.record);
+                        source.left(left.place, &left.record.request, left.at_ns);
+                    }
+                }
+                None => {
+                    let Some((place, request)) = source.take() else {
+                        break;
+                    };
+                    pool.push(place, request, source.listed(&request));
+                }
+            }
+        }
+        observer.progress(&pool.progress(source.total()));
+        pool.totals()
+    }
+}

@@ -1,0 +1,58 @@
+//! The outcome of a run, and how it is written down while the run goes on.
+
+use alloc::vec::Vec;
+
+use crate::sim::RequestRecord;
+use crate::sim::figures::Summary;
+use crate::sim::figures::Totals;
+use crate::sim::figures::summary::Latencies;
+use crate::sim::observer::Observer;
+
+/// The outcome of a run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SimReport {
+    /// One record per request, in the order in which the requests were given, or by their places in
+    /// the source.
+    pub records: Vec<RequestRecord>,
+    /// Figures of the whole run.
+    pub summary: Summary,
+}
+
+/// Keeps what became of each request of a source.
+#[derive(Debug, Default)]
+pub(crate) struct Collector {
+    records: Vec<(usize, RequestRecord)>,
+}
+
+impl Collector {
+    /// The run is over.
+    pub(crate) fn into_report(mut self, totals: &Totals) -> SimReport {
+        debug_assert_eq!(
+            totals.completed + totals.rejected,
+            self.records.len() as u64,
+            "a request was lost"
+        );
+        self.records.sort_unstable_by_key(|(place, _)| *place);
+        let records: Vec<RequestRecord> = self.records.into_iter().map(|(_, r)| r).collect();
+        let summary = Summary::new(Latencies::of(&records), totals);
+        SimReport { records, summary }
+    }
+}
+
+impl Observer for Collector {
+    fn left(&mut self, place: usize, record: &RequestRecord) {
+        self.records.push((place, *record));
+    }
+}
+
+/// Lets `serve` tell `observer` and a [`Collector`] what happens, and answers with the report.
+pub(crate) fn reported<O: Observer + ?Sized>(
+    observer: &mut O,
+    serve: impl FnOnce(&mut (&mut Collector, &mut O)) -> Totals,
+) -> SimReport {
+    let mut collector = Collector::default();
+    let totals = serve(&mut (&mut collector, observer));
+    collector.into_report(&totals)
+}

@@ -1,0 +1,173 @@
+//! Percentiles of times that are not kept.
+
+use hdrhistogram::{Counter, Histogram};
+
+use crate::sim::figures::Stats;
+use crate::units::Seconds;
+
+/// Digits of the histogram: 2,048 buckets for the first 2,048 ns, then 1,024 for each doubling.
+const DIGITS: u8 = 3;
+/// Times up to this one have their bucket from the start; longer ones make the histogram grow.
+const USUAL_NS: u64 = 1 << 32;
+
+/// A histogram of whole nanoseconds, and their exact sum.
+///
+/// Memory: 1,024 counters per doubling up to 4 s, as many again for longer times. Whole numbers only, so
+/// that it is the same on every platform.
+#[derive(Debug, Clone)]
+pub(crate) struct Sketch<C: Counter> {
+    /// None if the crate did not take its digits, which it does.
+    histogram: Option<Histogram<C>>,
+    sum_ns: u128,
+    count: u64,
+}
+
+impl<C: Counter> Sketch<C> {
+    /// Half a bucket is at most this share of what lies in it.
+    pub(crate) const RELATIVE_ERROR: f64 = 1.0 / 2_048.0;
+
+    /// Nothing yet.
+    pub(crate) fn new() -> Sketch<C> {
+        let mut histogram = Histogram::new_with_max(USUAL_NS, DIGITS).ok();
+        if let Some(histogram) = &mut histogram {
+            histogram.auto(true);
+        }
+        Sketch {
+            histogram,
+            sum_ns: 0,
+            count: 0,
+        }
+    }
+
+    /// `times` more of `time_ns`.
+    #[inline]
+    pub(crate) fn add_ns(&mut self, time_ns: u64, times: C) {
+        let sum_ns = u128::from(time_ns) * u128::from(times.as_u64());
+        self.add_bucket(time_ns, times, sum_ns);
+    }
+
+    /// `times` more in the bucket of `time_ns`, and their sum.
+    #[inline]
+    pub(crate) fn add_bucket(&mut self, time_ns: u64, times: C, sum_ns: u128) {
+        if let Some(histogram) = &mut self.histogram {
+            // It grows to any u64 wherever there is the address space for it.
+            let _ = histogram.record_n(time_ns, times);
+        }
+        self.sum_ns += sum_ns;
+        self.count += times.as_u64();
+    }
+
+    /// The first of the nanoseconds that share a bucket with `time_ns`, and how many there are.
+    pub(crate) fn bucket(&self, time_ns: u64) -> (u64, u64) {
+        let bucket = |histogram: &Histogram<C>| {
+            let first_ns = histogram.lowest_equivalent(time_ns);
+            (first_ns, histogram.equivalent_range(time_ns))
+        };
+        self.histogram.as_ref().map_or((time_ns, 1), bucket)
+    }
+
+    /// One more time.
+    pub(crate) fn add(&mut self, time: Seconds) {
+        self.add_ns(time.to_nanos(), C::one());
+    }
+
+    /// How many times were added.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Mean and percentiles; none if nothing was added.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        let histogram = self.histogram.as_ref()?;
+        let mean = Seconds(self.sum_ns as f64 / self.count as f64 / 1e9);
+        Stats::ranked(mean, self.count, |place| at(histogram, place))
+    }
+}
+
+/// The middle of the bucket in which the value of that place in ascending order lies.
+fn at<C: Counter>(histogram: &Histogram<C>, place: u64) -> Option<Seconds> {
+    let mut passed = 0;
+    let bucket = histogram.iter_recorded().find(|bucket| {
+        passed += bucket.count_at_value().as_u64();
+        passed > place
+    })?;
+    let first_ns = histogram.lowest_equivalent(bucket.value_iterated_to());
+    let last_ns = bucket.value_iterated_to();
+    Some(Seconds((first_ns as f64 + last_ns as f64) / 2e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::sim::load::random::{Purpose, Random};
+
+    fn sketch_of(times_ns: &[u64]) -> Sketch<u32> {
+        let mut sketch = Sketch::new();
+        for &time_ns in times_ns {
+            sketch.add_ns(time_ns, 1);
+        }
+        sketch
+    }
+
+    #[test]
+    fn every_value_is_within_the_error_from_a_nanosecond_to_centuries() {
+        let mut time_ns = 1_u64;
+        while time_ns < u64::MAX / 2 {
+            for value in [time_ns - 1, time_ns, time_ns + time_ns / 3] {
+                let found = sketch_of(&[value]).stats().unwrap().p50.0 * 1e9;
+                let error = (found - value as f64).abs();
+                let bound = Sketch::<u32>::RELATIVE_ERROR * value as f64;
+                assert!(error <= bound * (1.0 + 1e-9), "{value} {found}");
+            }
+            time_ns = time_ns * 2 + 1;
+        }
+    }
+
+    #[test]
+    fn percentiles_are_within_the_error_of_the_exact_ones() {
+        let mut random = Random::new(3, Purpose::Outputs);
+        for count in [1, 2, 3, 10, 101, 20_000] {
+            let draw = |_| (random.exponential() * 5e8) as u64;
+            let times_ns: Vec<u64> = (0..count).map(draw).collect();
+            let sketched = sketch_of(&times_ns).stats().unwrap();
+            let seconds = times_ns.iter().map(|&ns| Seconds(ns as f64 / 1e9));
+            let exact = Stats::of(&mut seconds.collect::<Vec<_>>()).unwrap();
+            for (a, b) in [
+                (sketched.p50, exact.p50),
+                (sketched.p90, exact.p90),
+                (sketched.p95, exact.p95),
+                (sketched.p99, exact.p99),
+            ] {
+                assert!((a.0 / b.0 - 1.0).abs() <= Sketch::<u32>::RELATIVE_ERROR);
+            }
+            assert!((sketched.mean.0 / exact.mean.0 - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn what_shares_a_bucket_is_counted_together() {
+        for time_ns in [0, 1, 2_047, 2_048, 5_000_003, 9_999_999_999, u64::MAX / 3] {
+            let mut sketch = Sketch::<u64>::new();
+            let (first_ns, width_ns) = sketch.bucket(time_ns);
+            assert!((first_ns..first_ns + width_ns).contains(&time_ns));
+            sketch.add_bucket(first_ns, 2, 2 * u128::from(time_ns));
+            assert_eq!(sketch.stats(), sketch_of(&[time_ns, time_ns]).stats());
+            assert_ne!(sketch.bucket(first_ns + width_ns).0, first_ns);
+        }
+    }
+
+    #[test]
+    fn a_weight_is_so_many_times_the_same() {
+        let mut weighted = Sketch::<u64>::new();
+        weighted.add_ns(5_000_000, 3);
+        weighted.add_ns(7_000_000, 1);
+        let single = sketch_of(&[5_000_000, 5_000_000, 7_000_000, 5_000_000]);
+        assert_eq!((weighted.count(), single.count()), (4, 4));
+        let (weighted, single) = (weighted.stats().unwrap(), single.stats().unwrap());
+        assert_eq!(weighted.p95, single.p95);
+        assert!((weighted.mean.0 - single.mean.0).abs() < 1e-12);
+        assert_eq!(Sketch::<u64>::new().stats(), None);
+    }
+}

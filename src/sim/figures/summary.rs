@@ -1,0 +1,214 @@
+//! Figures of a whole run.
+
+use alloc::vec::Vec;
+
+use crate::sim::RequestRecord;
+use crate::sim::figures::{BatchStats, Drafts, Goodput, QueueGrowth, Stages, Stats, Totals};
+use crate::units::Seconds;
+
+/// Figures of a whole run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Summary {
+    /// Requests served in full.
+    pub completed: u64,
+    /// Requests that can never be served; their records have the reasons.
+    pub rejected: u64,
+    /// How often a running request lost its KV blocks.
+    pub preemptions: u64,
+    /// Engine steps.
+    pub steps: u64,
+    /// From the first arrival of a served request to the last token.
+    pub makespan: Seconds,
+    /// Time to first token; none if nothing was served.
+    pub ttft: Option<Stats>,
+    /// Time per output token after the first; none if no served request has a second token.
+    pub tpot: Option<Stats>,
+    /// Inter-token latency: all gaps between consecutive tokens of a request, those of one step taken as
+    /// one; none if there are none, or if nobody looked at each step (`TokenGaps` does, and `Digest`).
+    pub itl: Option<Stats>,
+    /// Time from the arrival to the last token; none if nothing was served.
+    pub e2e: Option<Stats>,
+    /// Time from the engine's first sight to the first scheduling; none if nothing was served.
+    pub queue: Option<Stats>,
+    /// The largest relative error of the percentiles of `ttft`, `tpot`, `e2e` and `queue`: 0 where they
+    /// are exact. Means are exact.
+    pub percentile_error: f64,
+    /// Queue times at the beginning and at the end; none where fewer than four requests were served.
+    pub queue_growth: Option<QueueGrowth>,
+    /// Requests served within limits; none if nobody gave any.
+    pub goodput: Option<Goodput>,
+    /// Served work per second of the makespan.
+    pub throughput: Throughput,
+    /// Drafted tokens; none without speculative decoding.
+    pub drafts: Option<Drafts>,
+    /// Prefill and decode on servers of their own; none where they share servers.
+    pub stages: Option<Stages>,
+    /// Use of the server.
+    pub server: ServerUse,
+    /// Requests that a step computes; none if there was no step, or if nobody looked at each
+    /// ([`BatchSizes`](crate::sim::figures::BatchSizes) does, and `Digest`).
+    pub batch: Option<BatchStats>,
+    /// Use of the KV cache.
+    pub kv: KvUse,
+}
+
+/// Work per second; zero if nothing was served.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Throughput {
+    /// Requests served.
+    pub requests_per_s: f64,
+    /// Tokens generated.
+    pub output_tokens_per_s: f64,
+    /// Tokens of prompts, cached ones included, and of outputs.
+    pub total_tokens_per_s: f64,
+}
+
+/// How busy the server was, over the makespan; zero if nothing was served.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ServerUse {
+    /// Share of the time in which a step ran, averaged over the replicas.
+    pub busy_share: f64,
+    /// Requests that held a sequence slot, averaged over the time, of all replicas.
+    pub mean_running: f64,
+}
+
+/// Use of the KV cache; shared blocks of prefix hits do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KvUse {
+    /// Blocks that exist.
+    pub blocks: u32,
+    /// The most blocks that were held at any time.
+    pub peak_blocks: u32,
+    /// Blocks held, averaged over the makespan.
+    pub mean_blocks: f64,
+}
+
+/// What a summary says of requests, and of steps, one by one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Latencies {
+    pub(crate) ttft: Option<Stats>,
+    pub(crate) tpot: Option<Stats>,
+    pub(crate) itl: Option<Stats>,
+    pub(crate) e2e: Option<Stats>,
+    pub(crate) queue: Option<Stats>,
+    pub(crate) batch: Option<BatchStats>,
+    pub(crate) percentile_error: f64,
+    pub(crate) queue_growth: Option<QueueGrowth>,
+}
+
+impl Latencies {
+    /// Those of all records, exactly; but for what only steps tell: the gaps between tokens and the batches.
+    pub(crate) fn of(records: &[RequestRecord]) -> Latencies {
+        let mut values = Vec::with_capacity(records.len());
+        let mut stats = |of: fn(&RequestRecord) -> Option<Seconds>| {
+            values.clear();
+            values.extend(records.iter().filter_map(of));
+            Stats::of(&mut values)
+        };
+        Latencies {
+            ttft: stats(RequestRecord::ttft),
+            tpot: stats(RequestRecord::tpot),
+            e2e: stats(RequestRecord::e2e),
+            queue: stats(RequestRecord::queue),
+            queue_growth: QueueGrowth::of(records),
+            ..Latencies::default()
+        }
+    }
+}
+
+impl Summary {
+    /// The figures of a run that has ended.
+    pub(crate) fn new(latencies: Latencies, totals: &Totals) -> Summary {
+        let makespan = totals.makespan();
+        let over_time = |amount_ns: f64| per_second(amount_ns / 1e9, makespan);
+        Summary {
+            completed: totals.completed,
+            rejected: totals.rejected,
+            preemptions: totals.preemptions,
+            steps: totals.steps,
+            makespan,
+            ttft: latencies.ttft,
+            tpot: latencies.tpot,
+            itl: latencies.itl,
+            e2e: latencies.e2e,
+            queue: latencies.queue,
+            percentile_error: latencies.percentile_error,
+            queue_growth: latencies.queue_growth,
+            goodput: None,
+            throughput: Throughput::of(totals),
+            drafts: (totals.drafts.drafted_tokens > 0).then_some(totals.drafts),
+            stages: (totals.stages.prefill.replicas > 0).then_some(totals.stages),
+            server: ServerUse {
+                busy_share: over_time(totals.busy_ns as f64) / f64::from(totals.replicas.max(1)),
+                mean_running: over_time(totals.running_ns as f64),
+            },
+            batch: latencies.batch,
+            kv: KvUse {
+                blocks: totals.kv_blocks,
+                peak_blocks: totals.peak_kv_blocks,
+                mean_blocks: over_time(totals.block_ns as f64),
+            },
+        }
+    }
+}
+
+impl Throughput {
+    fn of(totals: &Totals) -> Throughput {
+        let makespan = totals.makespan();
+        Throughput {
+            requests_per_s: per_second(totals.completed as f64, makespan),
+            output_tokens_per_s: per_second(totals.output_tokens as f64, makespan),
+            total_tokens_per_s: per_second(totals.tokens as f64, makespan),
+        }
+    }
+}
+
+/// `amount` over `time`; zero over no time, in which nothing was served.
+pub(crate) fn per_second(amount: f64, time: Seconds) -> f64 {
+    if time > Seconds::ZERO {
+        amount / time.0
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{Outcome, Request, Timing};
+
+    #[test]
+    fn throughput_counts_served_requests_from_their_first_arrival() {
+        let request = |arrival_ns| Request {
+            arrival_ns,
+            prompt_tokens: 30,
+            output_tokens: 10,
+            cached_prompt_tokens: 16,
+            ..Request::default()
+        };
+        let served = |arrival_ns, finish_ns| RequestRecord {
+            request: request(arrival_ns),
+            outcome: Outcome::Completed(Timing {
+                finish_ns,
+                ..Timing::default()
+            }),
+        };
+        let mut totals = Totals::default();
+        assert_eq!(Throughput::of(&totals), Throughput::default());
+        totals.served(&served(3_000_000_000, 4_000_000_000));
+        totals.served(&served(2_000_000_000, 6_000_000_000));
+        assert_eq!(totals.makespan(), Seconds(4.0));
+        let throughput = Throughput::of(&totals);
+        assert_eq!(throughput.requests_per_s.to_bits(), 0.5_f64.to_bits());
+        assert_eq!(throughput.output_tokens_per_s.to_bits(), 5.0_f64.to_bits());
+        assert_eq!(throughput.total_tokens_per_s.to_bits(), 20.0_f64.to_bits());
+    }
+}

@@ -1,0 +1,139 @@
+//! What a run counts.
+
+use crate::sim::RequestRecord;
+use crate::sim::figures::record::span;
+use crate::sim::figures::{Drafts, Stages};
+use crate::sim::observer::StepRecord;
+use crate::units::Seconds;
+
+/// What a run counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Totals {
+    /// Replicas that served.
+    pub replicas: u32,
+    /// Requests served in full.
+    pub completed: u64,
+    /// Requests that can never be served.
+    pub rejected: u64,
+    /// How often a running request lost its KV blocks.
+    pub preemptions: u64,
+    /// Engine steps.
+    pub steps: u64,
+    /// Time of all steps, nanoseconds.
+    pub busy_ns: u64,
+    /// Sum over the steps of requests that held a slot times nanoseconds.
+    pub running_ns: u128,
+    /// Sum over the steps of held KV blocks times nanoseconds.
+    pub block_ns: u128,
+    /// KV blocks that exist.
+    pub kv_blocks: u32,
+    /// The most KV blocks that were held at any time.
+    pub peak_kv_blocks: u32,
+    /// Blocks that were looked up in the prefix cache, by requests that share tokens.
+    pub cache_lookups: u64,
+    /// Those of them that were found.
+    pub cache_hits: u64,
+    /// Blocks whose contents were lost to others.
+    pub cache_evictions: u64,
+    /// Tokens of speculative decoding.
+    pub drafts: Drafts,
+    /// Prefill and decode on servers of their own.
+    pub stages: Stages,
+    /// Tokens that served requests generated.
+    pub output_tokens: u64,
+    /// Tokens of prompts, cached ones included, and of outputs of served requests.
+    pub tokens: u64,
+    /// First arrival of a served request, and last end of one, nanoseconds from the start.
+    pub span_ns: Option<(u64, u64)>,
+}
+
+impl Totals {
+    /// Counts a step.
+    #[inline]
+    pub(crate) fn step(&mut self, step: &StepRecord, running: u32, blocks: u32) {
+        self.steps += 1;
+        self.busy_ns = self.busy_ns.saturating_add(step.duration_ns);
+        self.running_ns += u128::from(step.duration_ns) * u128::from(running);
+        self.block_ns += u128::from(step.duration_ns) * u128::from(blocks);
+    }
+
+    /// Counts the drafts of a step.
+    pub(crate) fn drafts(&mut self, step: &StepRecord) {
+        if step.drafted_tokens > 0 {
+            self.drafts.verifications += u64::from(step.decode_requests);
+            self.drafts.drafted_tokens += u64::from(step.drafted_tokens);
+            self.drafts.accepted_tokens += u64::from(step.accepted_tokens);
+            self.drafts.yielded_tokens += u64::from(step.yielded_tokens);
+        }
+    }
+
+    /// Counts a request that was served.
+    pub(crate) fn served(&mut self, record: &RequestRecord) {
+        let Some(timing) = record.timing() else {
+            return;
+        };
+        let request = &record.request;
+        self.completed += 1;
+        self.output_tokens += u64::from(request.output_tokens);
+        self.tokens += request.tokens();
+        let (first, last) = self.span_ns.unwrap_or((u64::MAX, 0));
+        self.span_ns = Some((first.min(request.arrival_ns), last.max(timing.finish_ns)));
+    }
+
+    /// The same without what is counted by request: of those, each is counted where it leaves.
+    pub(crate) fn without_requests(self) -> Totals {
+        Totals {
+            completed: 0,
+            rejected: 0,
+            output_tokens: 0,
+            tokens: 0,
+            span_ns: None,
+            ..self
+        }
+    }
+
+    /// These and those of another replica.
+    pub(crate) fn plus(self, other: Totals) -> Totals {
+        let span_ns = match (self.span_ns, other.span_ns) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, None) | (None, one) => one,
+        };
+        Totals {
+            replicas: self.replicas + other.replicas,
+            completed: self.completed + other.completed,
+            rejected: self.rejected + other.rejected,
+            preemptions: self.preemptions + other.preemptions,
+            steps: self.steps + other.steps,
+            busy_ns: self.busy_ns.saturating_add(other.busy_ns),
+            running_ns: self.running_ns + other.running_ns,
+            block_ns: self.block_ns + other.block_ns,
+            kv_blocks: self.kv_blocks.saturating_add(other.kv_blocks),
+            peak_kv_blocks: self.peak_kv_blocks.saturating_add(other.peak_kv_blocks),
+            cache_lookups: self.cache_lookups + other.cache_lookups,
+            cache_hits: self.cache_hits + other.cache_hits,
+            cache_evictions: self.cache_evictions + other.cache_evictions,
+            drafts: Drafts {
+                verifications: self.drafts.verifications + other.drafts.verifications,
+                drafted_tokens: self.drafts.drafted_tokens + other.drafts.drafted_tokens,
+                accepted_tokens: self.drafts.accepted_tokens + other.drafts.accepted_tokens,
+                yielded_tokens: self.drafts.yielded_tokens + other.drafts.yielded_tokens,
+            },
+            // One run has them, or none.
+            stages: match self.stages.prefill.replicas {
+                0 => other.stages,
+                _ => self.stages,
+            },
+            output_tokens: self.output_tokens + other.output_tokens,
+            tokens: self.tokens + other.tokens,
+            span_ns,
+        }
+    }
+
+    /// From the first arrival of a served request to the last token.
+    pub fn makespan(&self) -> Seconds {
+        let (first, last) = self.span_ns.unwrap_or((0, 0));
+        span(first, last)
+    }
+}

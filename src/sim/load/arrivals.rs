@@ -1,0 +1,257 @@
+//! When requests arrive.
+
+use crate::sim::SimError;
+use crate::sim::load::parameter::positive;
+use crate::sim::load::random::{Purpose, Random};
+use crate::units::Seconds;
+
+/// An endless series of arrival times in nanoseconds, ascending.
+///
+/// ```
+/// use rooflut::sim::load::Arrivals;
+/// let times: Vec<u64> = Arrivals::try_constant(4.0)?.take(3).collect();
+/// assert_eq!(times, [0, 250_000_000, 500_000_000]);
+/// # Ok::<(), rooflut::sim::SimError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    requests_per_s: f64,
+    gaps: Gaps,
+}
+
+#[derive(Debug, Clone)]
+enum Gaps {
+    /// Arrivals so far.
+    Equal(u64),
+    /// The mean gaps that have passed so far, and the source of the next.
+    Exponential(f64, Random),
+    /// The same, and the shape of the gaps.
+    Gamma(f64, f64, Random),
+}
+
+impl Arrivals {
+    /// Equal gaps; the first arrival is at 0.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidRate`] unless the rate is positive and finite.
+    pub fn try_constant(requests_per_s: f64) -> Result<Arrivals, SimError> {
+        Arrivals::try_new(requests_per_s, Gaps::Equal(0))
+    }
+
+    /// A Poisson process: exponential gaps, the first of which lies before the first arrival.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidRate`] unless the rate is positive and finite.
+    pub fn try_poisson(requests_per_s: f64, seed: u64) -> Result<Arrivals, SimError> {
+        let random = Random::new(seed, Purpose::Arrivals);
+        Arrivals::try_new(requests_per_s, Gaps::Exponential(0.0, random))
+    }
+
+    /// Gamma-distributed gaps, more or less even than those of a Poisson process, with the same mean.
+    ///
+    /// `burstiness` is what vLLM's `bench serve` calls so, the shape of the distribution: its gaps
+    /// have the standard deviation `1 / sqrt(burstiness)` of their mean. 1 is
+    /// [`Arrivals::try_poisson`], to the byte; below 1 arrivals come in bursts, above 1 they are more
+    /// even.
+    ///
+    /// Does not model: vLLM stretches the gaps of a finite list so that they end when they would at
+    /// the mean rate; these stay as they are drawn.
+    ///
+    /// ```
+    /// use rooflut::sim::load::Arrivals;
+    /// let bursts = Arrivals::try_gamma(4.0, 0.25, 42)?;
+    /// assert!(bursts.take(100).is_sorted());
+    /// # Ok::<(), rooflut::sim::SimError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidRate`] unless the rate is positive and finite,
+    /// [`SimError::InvalidParameter`] unless the burstiness is.
+    pub fn try_gamma(
+        requests_per_s: f64,
+        burstiness: f64,
+        seed: u64,
+    ) -> Result<Arrivals, SimError> {
+        let shape = positive("burstiness", burstiness)?;
+        if shape.total_cmp(&1.0).is_eq() {
+            return Arrivals::try_poisson(requests_per_s, seed);
+        }
+        let random = Random::new(seed, Purpose::Arrivals);
+        Arrivals::try_new(requests_per_s, Gaps::Gamma(0.0, shape, random))
+    }
+
+    fn try_new(requests_per_s: f64, gaps: Gaps) -> Result<Arrivals, SimError> {
+        if requests_per_s > 0.0 && requests_per_s.is_finite() {
+            Ok(Arrivals {
+                requests_per_s,
+                gaps,
+            })
+        } else {
+            Err(SimError::InvalidRate { requests_per_s })
+        }
+    }
+}
+
+impl Iterator for Arrivals {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let mean_gaps = match &mut self.gaps {
+            Gaps::Equal(arrivals) => {
+                let index = *arrivals;
+                *arrivals += 1;
+                index as f64
+            }
+            Gaps::Exponential(passed, random) => {
+                *passed += random.exponential();
+                *passed
+            }
+            Gaps::Gamma(passed, shape, random) => {
+                *passed += random.gamma(*shape) / *shape;
+                *passed
+            }
+        };
+        Some(Seconds(mean_gaps / self.requests_per_s).to_nanos())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::MAX, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn equal_gaps_do_not_drift() {
+        let millionth = Arrivals::try_constant(3.0).unwrap().nth(3_000_000);
+        assert_eq!(millionth, Some(1_000_000_000_000_000));
+    }
+
+    #[test]
+    fn poisson_arrivals_have_the_asked_mean_rate_and_ascend() {
+        let n = 100_000;
+        let times: Vec<u64> = Arrivals::try_poisson(250.0, 1).unwrap().take(n).collect();
+        assert!(times.is_sorted());
+        let rate = n as f64 / (times[n - 1] as f64 / 1e9);
+        // Five standard errors of the mean gap: 5 / sqrt(n) = 1.6 %.
+        assert!((rate / 250.0 - 1.0).abs() < 0.016, "{rate}");
+    }
+
+    #[test]
+    fn poisson_gaps_are_exponential() {
+        let times: Vec<u64> = Arrivals::try_poisson(1.0, 5)
+            .unwrap()
+            .take(50_001)
+            .collect();
+        let longer = |gap_ns: u64| {
+            let count = times.windows(2).filter(|w| w[1] - w[0] > gap_ns).count();
+            count as f64 / 50_000.0
+        };
+        // P(gap > x) = exp(-x); five standard errors are at most 0.0112.
+        assert!((longer(693_147_181) - 0.5).abs() < 0.0112);
+        assert!((longer(2_302_585_093) - 0.1).abs() < 0.0068);
+    }
+
+    #[test]
+    fn a_seed_fixes_the_series_and_another_seed_changes_it() {
+        let series = |seed| -> Vec<u64> {
+            let arrivals = Arrivals::try_poisson(10.0, seed).unwrap();
+            arrivals.take(5).collect()
+        };
+        // Golden, worked out apart from this code: a change of generator, stream, logarithm or
+        // rounding shows here.
+        let golden = [
+            20_542_011,
+            134_854_545,
+            136_478_239,
+            171_983_636,
+            195_113_245,
+        ];
+        assert_eq!(series(42), golden);
+        assert_ne!(series(43), series(42));
+    }
+
+    #[test]
+    fn gamma_gaps_have_the_asked_mean_and_spread() {
+        for (seed, burstiness) in [(1, 0.2), (2, 0.5), (3, 4.0)] {
+            let n = 100_000;
+            let arrivals = Arrivals::try_gamma(10.0, burstiness, seed).unwrap();
+            let times: Vec<u64> = arrivals.take(n + 1).collect();
+            assert!(times.is_sorted());
+            let gaps: Vec<f64> = times
+                .windows(2)
+                .map(|w| (w[1] - w[0]) as f64 / 1e8)
+                .collect();
+            let mean = gaps.iter().sum::<f64>() / n as f64;
+            let variance = gaps.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+            // In mean gaps the variance is 1 / burstiness, the excess kurtosis 6 / burstiness.
+            let expected = 1.0 / burstiness;
+            let mean_error = (expected / n as f64).sqrt();
+            let variance_error = expected * ((2.0 + 6.0 / burstiness) / n as f64).sqrt();
+            assert!((mean - 1.0).abs() < 5.0 * mean_error, "{mean}");
+            assert!(
+                (variance - expected).abs() < 5.0 * variance_error,
+                "{variance}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_burstiness_of_one_is_poisson_to_the_byte() {
+        let gamma = Arrivals::try_gamma(10.0, 1.0, 42).unwrap();
+        let poisson = Arrivals::try_poisson(10.0, 42).unwrap();
+        assert!(gamma.take(1_000).eq(poisson.take(1_000)));
+    }
+
+    #[test]
+    fn gamma_series_are_what_an_independent_program_draws() {
+        let series = |burstiness| -> Vec<u64> {
+            let arrivals = Arrivals::try_gamma(10.0, burstiness, 42).unwrap();
+            arrivals.take(5).collect()
+        };
+        assert_eq!(
+            series(0.5),
+            [
+                269_710_775,
+                275_201_943,
+                424_308_153,
+                470_990_965,
+                540_199_399
+            ]
+        );
+        assert_eq!(
+            series(3.0),
+            [
+                153_725_644,
+                283_558_623,
+                329_614_496,
+                464_063_043,
+                564_460_655
+            ]
+        );
+    }
+
+    #[test]
+    fn rates_that_mean_nothing_are_refused() {
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Arrivals::try_constant(rate).is_err());
+            assert!(Arrivals::try_poisson(rate, 0).is_err());
+            assert!(Arrivals::try_gamma(rate, 0.5, 0).is_err());
+            assert!(Arrivals::try_gamma(1.0, rate, 0).is_err());
+        }
+    }
+
+    #[test]
+    fn times_beyond_the_clock_saturate() {
+        let mut times = Arrivals::try_constant(1e-300).unwrap();
+        assert_eq!(times.next(), Some(0));
+        assert_eq!(times.next(), Some(u64::MAX));
+    }
+}

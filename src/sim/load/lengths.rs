@@ -1,0 +1,234 @@
+//! How long prompts, outputs and sessions are.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+
+use crate::math;
+use crate::sim::SimError;
+use crate::sim::load::parameter::{not_negative, positive};
+use crate::sim::load::random::{Purpose, Random};
+use crate::sim::load::weights::Weights;
+
+/// A distribution of lengths, each at least 1: tokens of prompts or outputs, or turns of a session.
+///
+/// A normal or lognormal length beyond its range is set to the end of the range, as common load
+/// generators do. The ends then come more often than the density says, and the mean moves where much
+/// lies outside.
+///
+/// ```
+/// use rooflut::sim::load::Lengths;
+/// let chat = Lengths::try_lognormal(300.0, 1.2, 1..=8_192)?;
+/// let lengths: Vec<u32> = chat.samples(42).take(1_000).collect();
+/// let short = lengths.iter().filter(|tokens| **tokens <= 300).count();
+/// assert!((450..550).contains(&short)); // 300 is the median
+/// # Ok::<(), rooflut::sim::SimError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lengths(Shape);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Shape {
+    Fixed(u32),
+    Uniform(Range),
+    Normal {
+        mean: f64,
+        sd: f64,
+        range: Range,
+    },
+    LogNormal {
+        median: f64,
+        sigma: f64,
+        range: Range,
+    },
+    Empirical(Box<[u32]>),
+    Weighted(Box<[u32]>, Weights),
+}
+
+impl Lengths {
+    /// Always the same.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidRange`] for 0.
+    pub fn try_fixed(length: u32) -> Result<Lengths, SimError> {
+        Range::try_new(length..=length)?;
+        Ok(Lengths(Shape::Fixed(length)))
+    }
+
+    /// Every length of `range` equally often.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidRange`] if the range is empty or begins with 0.
+    pub fn try_uniform(range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
+        Ok(Lengths(Shape::Uniform(Range::try_new(range)?)))
+    }
+
+    /// Normally distributed around `mean` with standard deviation `sd`, rounded, set into `range`.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidParameter`] unless the mean is positive and the standard deviation at least
+    /// 0, both finite; [`SimError::InvalidRange`] if the range is empty or begins with 0.
+    pub fn try_normal(mean: f64, sd: f64, range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
+        Ok(Lengths(Shape::Normal {
+            mean: positive("mean", mean)?,
+            sd: not_negative("standard deviation", sd)?,
+            range: Range::try_new(range)?,
+        }))
+    }
+
+    /// Lognormally distributed: `median` times e to the power of `sigma` times a standard normal
+    /// number, rounded, set into `range`.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidParameter`] unless the median is positive and sigma at least 0, both finite;
+    /// [`SimError::InvalidRange`] if the range is empty or begins with 0.
+    pub fn try_lognormal(
+        median: f64,
+        sigma: f64,
+        range: RangeInclusive<u32>,
+    ) -> Result<Lengths, SimError> {
+        Ok(Lengths(Shape::LogNormal {
+            median: positive("median", median)?,
+            sigma: not_negative("sigma", sigma)?,
+            range: Range::try_new(range)?,
+        }))
+    }
+
+    /// Lognormally distributed with `mean` and the coefficient of variation `cv` (the standard
+    /// deviation over the mean), both as they are before lengths are set into `range`.
+    ///
+    /// sigma^2 = ln(1 + cv^2), median = mean / sqrt(1 + cv^2).
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidParameter`] unless the mean is positive and finite and the coefficient of
+    /// variation from 0 to 1,000; [`SimError::InvalidRange`] if the range is empty or begins with 0.
+    pub fn try_lognormal_of_mean(
+        mean: f64,
+        cv: f64,
+        range: RangeInclusive<u32>,
+    ) -> Result<Lengths, SimError> {
+        let mean = positive("mean", mean)?;
+        if !(0.0..=1_000.0).contains(&cv) {
+            return Err(SimError::InvalidParameter {
+                parameter: "coefficient of variation",
+                expected: "a number from 0 to 1000",
+                found: cv,
+            });
+        }
+        let spread = 1.0 + cv * cv;
+        Lengths::try_lognormal(
+            mean / math::sqrt(spread),
+            math::sqrt(math::ln(spread)),
+            range,
+        )
+    }
+
+    /// Each of `lengths` equally often, such as those of a trace.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::NothingToDraw`] if there is none, [`SimError::InvalidRange`] if one is 0.
+    pub fn try_empirical(lengths: impl IntoIterator<Item = u32>) -> Result<Lengths, SimError> {
+        let lengths: Box<[u32]> = lengths.into_iter().collect();
+        check_values(&lengths)?;
+        Ok(Lengths(Shape::Empirical(lengths)))
+    }
+
+    /// Each length as often as its weight says, such as a histogram; weights have any sum.
+    ///
+    /// ```
+    /// use rooflut::sim::load::Lengths;
+    /// let either = Lengths::try_weighted([(100, 3.0), (2_000, 1.0)])?;
+    /// let long = either.samples(7).take(4_000).filter(|tokens| *tokens == 2_000).count();
+    /// assert!((900..1_100).contains(&long));
+    /// # Ok::<(), rooflut::sim::SimError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::NothingToDraw`] if there is none, [`SimError::InvalidRange`] if a length is 0,
+    /// [`SimError::InvalidParameter`] unless weights and their sum are finite, no weight is negative
+    /// and the sum is positive.
+    pub fn try_weighted(
+        lengths: impl IntoIterator<Item = (u32, f64)>,
+    ) -> Result<Lengths, SimError> {
+        let (lengths, weights): (Vec<u32>, Vec<f64>) = lengths.into_iter().unzip();
+        check_values(&lengths)?;
+        let weights = Weights::try_new("weights of lengths", weights)?;
+        Ok(Lengths(Shape::Weighted(lengths.into(), weights)))
+    }
+
+    /// Endless lengths drawn with `seed`; not those that a load with this seed draws.
+    pub fn samples(&self, seed: u64) -> impl Iterator<Item = u32> + use<'_> {
+        let mut random = Random::new(seed, Purpose::Lengths);
+        core::iter::repeat_with(move || self.sample(&mut random))
+    }
+
+    /// One length, at least 1.
+    pub(crate) fn sample(&self, random: &mut Random) -> u32 {
+        match &self.0 {
+            Shape::Fixed(length) => *length,
+            Shape::Uniform(range) => range.at(random.below(range.count())),
+            Shape::Normal { mean, sd, range } => range.nearest(mean + sd * random.normal()),
+            Shape::LogNormal {
+                median,
+                sigma,
+                range,
+            } => range.nearest(median * math::exp(sigma * random.normal())),
+            Shape::Empirical(lengths) => {
+                let index = random.below(lengths.len() as u64);
+                value_at(lengths, index as usize)
+            }
+            Shape::Weighted(lengths, weights) => value_at(lengths, weights.pick(random)),
+        }
+    }
+}
+
+/// Constructors leave no list empty and no index beyond it; 1 stands for what does not happen.
+fn value_at(lengths: &[u32], index: usize) -> u32 {
+    lengths.get(index).copied().unwrap_or(1)
+}
+
+fn check_values(lengths: &[u32]) -> Result<(), SimError> {
+    match lengths.iter().min() {
+        None => Err(SimError::NothingToDraw { of: "lengths" }),
+        Some(&min) => Range::try_new(min..=min).map(|_| ()),
+    }
+}
+
+/// Lengths from `min`, at least 1, to `max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    min: u32,
+    max: u32,
+}
+
+impl Range {
+    fn try_new(range: RangeInclusive<u32>) -> Result<Range, SimError> {
+        let (min, max) = range.into_inner();
+        if min == 0 || min > max {
+            return Err(SimError::InvalidRange { min, max });
+        }
+        Ok(Range { min, max })
+    }
+
+    fn count(self) -> u64 {
+        u64::from(self.max - self.min) + 1
+    }
+
+    /// The length `index` above the first; `index` is below the count.
+    fn at(self, index: u64) -> u32 {
+        self.min + index as u32
+    }
+
+    /// The length of the range that is nearest to `length`, halves rounded up.
+    fn nearest(self, length: f64) -> u32 {
+        // A cast from float saturates and truncates.
+        ((length + 0.5) as u32).clamp(self.min, self.max)
+    }
+}

@@ -1,0 +1,25 @@
+//! Requests for a simulated server: arrival processes, lengths, shared prefixes, sessions and closed loops.
+//!
+//! A [`Source`] hands out requests one at a time. [`SyntheticLoad`] does not wait for answers, [`ClosedLoop`]
+//! does; [`Stream`] is any iterator of requests in order of arrival.
+
+mod arrivals;
+pub(super) mod arrived;
+mod closed_loop;
+mod lengths;
+mod mix;
+pub(super) mod parameter;
+pub(super) mod random;
+mod session;
+pub(super) mod source;
+mod synthetic;
+mod think_time;
+mod weights;
+
+pub use arrivals::Arrivals;
+pub use closed_loop::{ClosedLoop, LimitedLoop};
+pub use lengths::Lengths;
+pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
+pub use source::{Listed, Source, Stream};
+pub use synthetic::SyntheticLoad;
+pub use think_time::ThinkTime;

@@ -1,0 +1,91 @@
+//! How long users pause.
+
+use crate::sim::SimError;
+use crate::sim::load::parameter::{not_negative, positive};
+use crate::sim::load::random::Random;
+use crate::units::Seconds;
+
+/// A distribution of the pause between an answer and the next request of the same user.
+///
+/// ```
+/// use rooflut::sim::load::ThinkTime;
+/// use rooflut::units::Seconds;
+/// let reading = ThinkTime::try_exponential(Seconds(20.0))?;
+/// assert_ne!(reading, ThinkTime::NONE);
+/// # Ok::<(), rooflut::sim::SimError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ThinkTime(Pause);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Pause {
+    Fixed(Seconds),
+    /// Its mean.
+    Exponential(Seconds),
+}
+
+impl ThinkTime {
+    /// No pause.
+    pub const NONE: ThinkTime = ThinkTime(Pause::Fixed(Seconds::ZERO));
+
+    /// Always the same.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidParameter`] unless it is finite and at least 0.
+    pub fn try_fixed(pause: Seconds) -> Result<ThinkTime, SimError> {
+        let seconds = not_negative("think time", pause.0)?;
+        Ok(ThinkTime(Pause::Fixed(Seconds(seconds))))
+    }
+
+    /// Exponentially distributed around `mean`.
+    ///
+    /// # Errors
+    ///
+    /// [`SimError::InvalidParameter`] unless the mean is positive and finite.
+    pub fn try_exponential(mean: Seconds) -> Result<ThinkTime, SimError> {
+        let seconds = positive("mean think time", mean.0)?;
+        Ok(ThinkTime(Pause::Exponential(Seconds(seconds))))
+    }
+
+    /// One pause in nanoseconds.
+    pub(crate) fn sample_ns(self, random: &mut Random) -> u64 {
+        match self.0 {
+            Pause::Fixed(pause) => pause.to_nanos(),
+            Pause::Exponential(mean) => (mean * random.exponential()).to_nanos(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::load::random::Purpose;
+
+    #[test]
+    fn exponential_pauses_have_the_asked_mean() {
+        let think = ThinkTime::try_exponential(Seconds(2.0)).unwrap();
+        let mut random = Random::new(1, Purpose::Think);
+        let n = 100_000;
+        let sum: u64 = (0..n).map(|_| think.sample_ns(&mut random)).sum();
+        // Five standard errors are 1.6 %.
+        assert!((sum as f64 / f64::from(n) / 2e9 - 1.0).abs() < 0.016);
+    }
+
+    #[test]
+    fn fixed_pauses_are_fixed() {
+        let mut random = Random::new(1, Purpose::Think);
+        let think = ThinkTime::try_fixed(Seconds(1.5)).unwrap();
+        assert_eq!(think.sample_ns(&mut random), 1_500_000_000);
+        assert_eq!(ThinkTime::NONE.sample_ns(&mut random), 0);
+    }
+
+    #[test]
+    fn pauses_that_mean_nothing_are_refused() {
+        for seconds in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(ThinkTime::try_fixed(Seconds(seconds)).is_err());
+            assert!(ThinkTime::try_exponential(Seconds(seconds)).is_err());
+        }
+        assert!(ThinkTime::try_exponential(Seconds::ZERO).is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! One of several, drawn by weight.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::sim::SimError;
+use crate::sim::load::parameter::{not_negative, positive};
+use crate::sim::load::random::Random;
+
+/// Weights in the order in which they were given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Weights {
+    /// The sum of all weights up to each.
+    sums: Box<[f64]>,
+    total: f64,
+}
+
+impl Weights {
+    /// Weights of any sum; `of` names them in errors.
+    pub(crate) fn try_new(
+        of: &'static str,
+        weights: impl IntoIterator<Item = f64>,
+    ) -> Result<Weights, SimError> {
+        let mut total = 0.0;
+        let mut sums = Vec::new();
+        for weight in weights {
+            total += not_negative(of, weight)?;
+            sums.push(total);
+        }
+        if sums.is_empty() {
+            return Err(SimError::NothingToDraw { of });
+        }
+        Ok(Weights {
+            total: positive(of, total)?,
+            sums: sums.into(),
+        })
+    }
+
+    /// The index of one of them: a binary search.
+    pub(crate) fn pick(&self, random: &mut Random) -> usize {
+        let point = random.fraction() * self.total;
+        let index = self.sums.partition_point(|sum| *sum <= point);
+        index.min(self.sums.len() - 1) // Subnormal sums round up to the total.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::load::random::Purpose;
+
+    #[test]
+    fn each_is_drawn_as_often_as_its_weight_says_and_none_without() {
+        let weights = Weights::try_new("shares", [0.0, 3.0, 0.0, 1.0, 0.0]).unwrap();
+        let mut random = Random::new(1, Purpose::Priority);
+        let mut seen = [0_u32; 5];
+        for _ in 0..40_000 {
+            seen[weights.pick(&mut random)] += 1;
+        }
+        assert_eq!([seen[0], seen[2], seen[4]], [0, 0, 0]);
+        // Five standard errors are 433.
+        assert!(seen[1].abs_diff(30_000) < 433, "{seen:?}");
+    }
+
+    #[test]
+    fn the_smallest_weights_are_drawn_too() {
+        let tiny = f64::from_bits(1);
+        let weights = Weights::try_new("shares", [tiny, tiny]).unwrap();
+        let mut random = Random::new(1, Purpose::Priority);
+        assert!((0..1_000).all(|_| weights.pick(&mut random) < 2));
+    }
+
+    #[test]
+    fn weights_that_mean_nothing_are_refused() {
+        let of = |weights: &[f64]| Weights::try_new("shares", weights.iter().copied());
+        assert_eq!(of(&[]), Err(SimError::NothingToDraw { of: "shares" }));
+        for weights in [
+            [0.0, 0.0],
+            [1.0, -1.0],
+            [f64::NAN, 1.0],
+            [f64::MAX, f64::MAX],
+        ] {
+            let refusal = of(&weights);
+            assert!(
+                matches!(refusal, Err(SimError::InvalidParameter { .. })),
+                "{weights:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The work of one step, and what it means for its requests.
+
+use alloc::vec::Vec;
+use core::slice;
+
+use crate::sim::observer::StepRecord;
+use crate::sim::schedule::running::Admitted;
+use crate::step::{Chunk, DecodeGroup, StepBatch};
+
+/// A scheduled step. Requests are named by their places.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// Counts scheduled steps from 1.
+    number: u64,
+    chunks: Vec<Chunk>,
+    pub(crate) decode: DecodeGroup,
+    /// Drafted tokens that are accepted.
+    pub(crate) accepted: u32,
+    /// Tokens that requests have from verified drafts, their own ones included.
+    pub(crate) yielded: u32,
+    /// Drafts that it verifies, by place, with the tokens that each yields.
+    pub(crate) verified: Vec<(usize, u32)>,
+    /// Places of the requests that lost their blocks for it.
+    pub(crate) preempted: Vec<usize>,
+    /// Places of those that lost theirs for a schedule without work that it replaces.
+    pub(crate) preempted_before: Vec<usize>,
+    /// Places of those of them that have had a token and are to have another.
+    pub(crate) interrupted: Vec<usize>,
+    /// Places of requests that were interrupted and have their next token.
+    pub(crate) resumed: Vec<usize>,
+    /// Requests whose first token it yields, and who they are among those that run.
+    pub(crate) first_tokens: Vec<(usize, Admitted)>,
+    /// Requests whose last token it yields, and who they are among those that run.
+    pub(crate) finished: Vec<(usize, Admitted)>,
+}
+
+impl Plan {
+    /// No work.
+    pub(crate) fn new() -> Plan {
+        Plan {
+            number: 0,
+            chunks: Vec::new(),
+            decode: DecodeGroup::EMPTY,
+            accepted: 0,
+            yielded: 0,
+            verified: Vec::new(),
+            preempted: Vec::new(),
+            preempted_before: Vec::new(),
+            interrupted: Vec::new(),
+            resumed: Vec::new(),
+            first_tokens: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
+    /// Becomes step `number`, with no work yet.
+    pub(crate) fn reset(&mut self, number: u64) {
+        self.clear();
+        self.number = number;
+    }
+
+    /// Forgets its work; the buffers stay.
+    pub(crate) fn clear(&mut self) {
+        self.chunks.clear();
+        self.decode = DecodeGroup::EMPTY;
+        self.accepted = 0;
+        self.yielded = 0;
+        self.verified.clear();
+        self.preempted.clear();
+        self.preempted_before.clear();
+        self.interrupted.clear();
+        self.resumed.clear();
+        self.first_tokens.clear();
+        self.finished.clear();
+    }
+
+    /// The step's number.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Whether there is nothing to compute. A chunk has tokens.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.decode.requests == 0
+    }
+
+    /// The work as a latency model sees it: chunks one by one, decoding requests as one sum.
+    pub(crate) fn batch(&self) -> StepBatch<'_> {
+        let decode = slice::from_ref(&self.decode);
+        StepBatch {
+            prefill: &self.chunks,
+            decode: if self.decode.requests == 0 {
+                &[]
+            } else {
+                decode
+            },
+        }
+    }
+
+    /// A chunk of a prompt.
+    pub(crate) fn add_chunk(&mut self, chunk: Chunk) {
+        self.chunks.push(chunk);
+    }
+
+    /// A request with `computed` tokens in the cache verifies its drafts.
+    pub(crate) fn verify(&mut self, computed: u32) {
+        let new = 1 + u64::from(self.decode.drafted);
+        self.decode.requests += 1;
+        self.decode.kv_tokens += u64::from(computed) + new;
+    }
+
+    /// What decodes, if that is all: nobody has a last token, is admitted or is preempted.
+    pub(crate) fn only_decodes(&self) -> Option<DecodeGroup> {
+        let nothing_else =
+            self.chunks.is_empty() && self.finished.is_empty() && self.preempted.is_empty();
+        (nothing_else && self.decode.requests > 0).then_some(self.decode)
+    }
+
+    /// The step as observers see it.
+    pub(crate) fn record(&self, start_ns: u64, duration_ns: u64) -> StepRecord {
+        let batch = self.batch();
+        StepRecord {
+            start_ns,
+            duration_ns,
+            prefill_chunks: self.chunks.len() as u32,
+            prefill_tokens: batch.prefill_tokens() as u32,
+            decode_requests: self.decode.requests,
+            kv_tokens: self.decode.kv_tokens,
+            drafted_tokens: self.decode.requests * self.decode.drafted,
+            accepted_tokens: self.accepted,
+            yielded_tokens: self.yielded,
+            preempted: self.preempted.len() as u32,
+            ..StepRecord::default()
+        }
+    }
+
+    /// Becomes step `number` in which only `decode` happens.
+    pub(crate) fn set_decodes(&mut self, number: u64, decode: DecodeGroup) {
+        self.reset(number);
+        self.decode = decode;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_of_decodes_only_has_nothing_else() {
+        let decode = DecodeGroup {
+            requests: 3,
+            kv_tokens: 300,
+            drafted: 0,
+        };
+        let mut plan = Plan::new();
+        assert!(plan.is_empty());
+        assert_eq!(plan.only_decodes(), None);
+        plan.set_decodes(7, decode);
+        assert_eq!((plan.number(), plan.only_decodes()), (7, Some(decode)));
+        assert_eq!(plan.batch().decode, [decode]);
+        plan.finished.push((0, Admitted::default()));
+        assert_eq!(plan.only_decodes(), None);
+        plan.set_decodes(8, decode);
+        plan.add_chunk(Chunk {
+            new: 10,
+            kv_len: 10,
+            last: true,
+        });
+        assert_eq!(plan.only_decodes(), None);
+        assert_eq!(
+            (plan.batch().tokens(), plan.batch().sampled_tokens()),
+            (13, 4)
+        );
+    }
+}

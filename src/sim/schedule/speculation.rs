@@ -1,0 +1,179 @@
+//! Speculative decoding: how many drafted tokens are accepted.
+
+use crate::sim::SimError;
+use crate::sim::memory::content::mix;
+
+/// The most tokens that may be drafted at a time.
+const MOST_DRAFT_TOKENS: usize = 16;
+
+/// Speculative decoding by acceptance rate.
+///
+/// Every step verifies `draft_tokens` drafted tokens of each request that decodes. The target accepts each
+/// with the same probability if it accepted the one before, and samples one token of its own after the last
+/// accepted one: a step yields 1 to `draft_tokens` + 1 tokens of a request,
+/// (1 - a^(k + 1)) / (1 - a) on average for a rate a and k drafted tokens
+/// (Leviathan et al., "Fast inference from transformers via speculative decoding", 2023, equation 1).
+///
+/// Each acceptance is drawn by the seed, the place of the request and the number of its tokens so far, so that
+/// neither the schedule nor other requests change it. A step costs O(requests that decode), where without
+/// speculation it is O(1).
+///
+/// Assumes: acceptance does not depend on text, position or load.
+///
+/// ```
+/// use rooflut::sim::Speculation;
+/// let speculation = Speculation::try_new(4, 0.7, 42)?;
+/// assert_eq!(speculation.draft_tokens(), 4);
+/// assert!((speculation.tokens_per_step() - 2.7731).abs() < 1e-9);
+/// assert!(Speculation::try_new(4, 1.5, 42).is_err());
+/// # Ok::<(), rooflut::sim::SimError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Parameters", into = "Parameters"))]
+pub struct Speculation {
+    draft_tokens: u32,
+    seed: u64,
+    /// Of 2^64 draws, how many accept the first 1, 2, ... drafted tokens.
+    accepting: [u64; MOST_DRAFT_TOKENS],
+}
+
+impl Speculation {
+    /// `draft_tokens` (at most 16) are drafted at a time, and each is accepted with the probability
+    /// `acceptance` if those before it are.
+    ///
+    /// # Errors
+    /// [`SimError::InvalidParameter`] for no tokens or more than 16, and for a rate that is not from 0 to 1.
+    pub fn try_new(draft_tokens: u32, acceptance: f64, seed: u64) -> Result<Speculation, SimError> {
+        if !(1..=MOST_DRAFT_TOKENS).contains(&(draft_tokens as usize)) {
+            return Err(SimError::InvalidParameter {
+                parameter: "draft_tokens",
+                expected: "1 to 16 tokens",
+                found: f64::from(draft_tokens),
+            });
+        }
+        if !(0.0..=1.0).contains(&acceptance) {
+            return Err(SimError::InvalidParameter {
+                parameter: "acceptance",
+                expected: "a share from 0 to 1",
+                found: acceptance,
+            });
+        }
+        let mut accepting = [0; MOST_DRAFT_TOKENS];
+        let mut all = 1.0;
+        for count in accepting.iter_mut().take(draft_tokens as usize) {
+            all *= acceptance;
+            *count = (all * DRAWS) as u64; // saturates at the certain
+        }
+        Ok(Speculation {
+            draft_tokens,
+            seed,
+            accepting,
+        })
+    }
+
+    /// Tokens that are drafted at a time.
+    pub fn draft_tokens(&self) -> u32 {
+        self.draft_tokens
+    }
+
+    /// Tokens that a step yields for each request, on average.
+    pub fn tokens_per_step(&self) -> f64 {
+        let drafted = self.accepting.iter().take(self.draft_tokens as usize);
+        drafted.fold(1.0, |sum, &count| sum + count as f64 / DRAWS)
+    }
+
+    /// How many of the tokens drafted for request `place` are accepted after its first `generated` tokens.
+    pub fn accepted(&self, place: usize, generated: u32) -> u32 {
+        let draw = mix(mix(self.seed, place as u64), u64::from(generated));
+        let drafted = self.accepting.iter().take(self.draft_tokens as usize);
+        drafted
+            .take_while(|&&count| draw < count || count == u64::MAX)
+            .count() as u32
+    }
+}
+
+/// What [`Speculation::try_new`] takes.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename = "Speculation")]
+struct Parameters {
+    draft_tokens: u32,
+    acceptance: f64,
+    seed: u64,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Parameters> for Speculation {
+    type Error = SimError;
+
+    fn try_from(parameters: Parameters) -> Result<Speculation, SimError> {
+        Speculation::try_new(
+            parameters.draft_tokens,
+            parameters.acceptance,
+            parameters.seed,
+        )
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<Speculation> for Parameters {
+    fn from(speculation: Speculation) -> Parameters {
+        let [first, ..] = speculation.accepting;
+        Parameters {
+            draft_tokens: speculation.draft_tokens,
+            // The first draft is accepted at the rate itself.
+            acceptance: first as f64 / DRAWS,
+            seed: speculation.seed,
+        }
+    }
+}
+
+/// How many draws there are.
+const DRAWS: f64 = 18_446_744_073_709_551_616.0;
+
+#[cfg(test)]
+#[allow(clippy::float_cmp)] // Sums of exact shares.
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_are_accepted_as_the_rate_says() {
+        let speculation = Speculation::try_new(3, 0.6, 7).unwrap();
+        let mut counts = [0_u32; 5];
+        for place in 0..1_000 {
+            for generated in 1..101 {
+                counts[speculation.accepted(place, generated) as usize] += 1;
+            }
+        }
+        // 0.4, 0.6 x 0.4, 0.6^2 x 0.4, 0.6^3; the standard error is 160 or less.
+        for (count, expected) in counts.into_iter().zip([40_000, 24_000, 14_400, 21_600, 0]) {
+            assert!(count.abs_diff(expected) < 700, "{counts:?}");
+        }
+        let of = |place| speculation.accepted(place, 5);
+        assert!((0..20).any(|place| of(place) != of(place + 1)));
+    }
+
+    #[test]
+    fn certainties_are_certain() {
+        let all = Speculation::try_new(16, 1.0, 1).unwrap();
+        let none = Speculation::try_new(16, 0.0, 1).unwrap();
+        for place in 0..10_000 {
+            assert_eq!((all.accepted(place, 3), none.accepted(place, 3)), (16, 0));
+        }
+        assert_eq!((all.tokens_per_step(), none.tokens_per_step()), (17.0, 1.0));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name() {
+        let refused = |draft_tokens, rate| match Speculation::try_new(draft_tokens, rate, 0) {
+            Err(SimError::InvalidParameter { parameter, .. }) => parameter,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused(0, 0.5), "draft_tokens");
+        assert_eq!(refused(17, 0.5), "draft_tokens");
+        for rate in [-0.1, 1.1, f64::NAN] {
+            assert_eq!(refused(4, rate), "acceptance");
+        }
+    }
+}
