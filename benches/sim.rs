@@ -9,7 +9,7 @@ mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rooflut::sim::figures::{BatchSizes, Digest, TokenGaps, Totals};
-use rooflut::sim::load::{Listed, Stream};
+use rooflut::sim::load::{RequestList, Stream};
 use rooflut::sim::{PrefixCaching, Request, Simulator};
 use rooflut::step::{LatencyModel, TabulatedModel};
 use support::served::{alike, config, load, roofline, saturation, serve, tabulated};
@@ -42,7 +42,7 @@ fn under_load(c: &mut Criterion) {
 }
 
 fn serve_all<M: LatencyModel>(simulator: &Simulator<M>, requests: &[Request]) -> Totals {
-    simulator.serve(&mut Listed::new(requests), &mut ())
+    simulator.serve(&mut RequestList::new(requests), &mut ())
 }
 
 /// A server with room for all, and requests that decode together.
@@ -81,17 +81,17 @@ fn observed(c: &mut Criterion) {
         let steps = serve_all(&simulator, &requests).steps;
         group.throughput(Throughput::Elements(steps));
         group.bench_function(format!("{batch} requests, nobody"), |b| {
-            b.iter(|| simulator.serve(&mut Listed::new(&requests), &mut ()));
+            b.iter(|| simulator.serve(&mut RequestList::new(&requests), &mut ()));
         });
         group.bench_function(format!("{batch} requests, token gaps"), |b| {
-            b.iter(|| simulator.serve(&mut Listed::new(&requests), &mut TokenGaps::new()));
+            b.iter(|| simulator.serve(&mut RequestList::new(&requests), &mut TokenGaps::new()));
         });
         group.bench_function(
             format!("{batch} requests, token gaps and batch sizes"),
             |b| {
                 b.iter(|| {
                     let mut observers = (TokenGaps::new(), BatchSizes::new());
-                    simulator.serve(&mut Listed::new(&requests), &mut observers)
+                    simulator.serve(&mut RequestList::new(&requests), &mut observers)
                 });
             },
         );

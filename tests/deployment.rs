@@ -2,10 +2,11 @@
 #![allow(clippy::expect_used, reason = "test code outside of test functions")]
 
 use rooflut::deployment::{DeploymentBuilder, DeploymentError};
+use rooflut::engine::Scheduling;
 use rooflut::engine::stacks;
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::sim::{Scheduling, SimConfig, SimError, Speculation};
+use rooflut::sim::{SimConfig, SimError, Speculation};
 use rooflut::step::{DecodeGroup, StepBatch, StepModel};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::sets;

@@ -3,8 +3,9 @@
 mod sim_support;
 
 use proptest::prelude::*;
+use rooflut::engine::Scheduling;
 use rooflut::engine::stacks;
-use rooflut::sim::{Request, RequestRecord, Scheduling, SimConfig, SimReport};
+use rooflut::sim::{Request, RequestRecord, SimConfig, SimReport};
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
 
@@ -82,14 +83,14 @@ proptest! {
     #[test]
     fn a_request_that_can_never_be_served_is_rejected_behind_the_api_server_too(
         mut requests in servable(),
-        place in any::<prop::sample::Index>(),
+        index in any::<prop::sample::Index>(),
     ) {
-        let place = place.index(requests.len());
-        requests[place].output_tokens = 1_000;
+        let index = index.index(requests.len());
+        requests[index].output_tokens = 1_000;
         let mut config = tight(Scheduling::Synchronous);
         config.api_server_ns = 5_000;
         let report = run(config, &requests);
-        prop_assert!(report.records[place].timing().is_none());
+        prop_assert!(report.records[index].timing().is_none());
         prop_assert_eq!(report.summary.rejected, 1);
         prop_assert_eq!(report.summary.completed, requests.len() as u64 - 1);
     }

@@ -8,11 +8,10 @@
 mod sim_support;
 
 use proptest::prelude::*;
+use rooflut::engine::Scheduling;
 use rooflut::sim::cluster::{Cluster, Router};
-use rooflut::sim::load::{ClosedLoop, Lengths, Listed, RequestMix, ThinkTime};
-use rooflut::sim::{
-    Content, Observer, Outcome, Request, RequestRecord, Scheduling, SimConfig, StepRecord,
-};
+use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
+use rooflut::sim::{Content, Observer, Outcome, Request, RequestRecord, SimConfig, StepRecord};
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
 
@@ -39,8 +38,8 @@ impl Observer for Seen {
         self.gap_ns += gap_ns;
     }
 
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        self.outcomes.push((place, record.outcome));
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        self.outcomes.push((index, record.outcome));
     }
 }
 
@@ -75,7 +74,7 @@ fn config(scheduling: Scheduling, api_server_ns: u64) -> SimConfig {
 fn serve(config: SimConfig, replicas: u32, router: Router, requests: &[Request]) -> Seen {
     let mut seen = Seen::default();
     let cluster = Cluster::try_new(Linear::mixed(), config, replicas, router).unwrap();
-    let totals = cluster.serve(&mut Listed::new(requests), &mut seen);
+    let totals = cluster.serve(&mut RequestList::new(requests), &mut seen);
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.replicas, replicas);
@@ -84,7 +83,7 @@ fn serve(config: SimConfig, replicas: u32, router: Router, requests: &[Request])
         _ => 0,
     };
     assert_eq!(seen.gap_ns, seen.outcomes.iter().map(decoding_ns).sum());
-    seen.outcomes.sort_by_key(|(place, _)| *place);
+    seen.outcomes.sort_by_key(|(index, _)| *index);
     seen
 }
 
@@ -106,8 +105,8 @@ proptest! {
         let found = serve(config, replicas, Router::RoundRobin, &requests);
         let mut expected = Vec::new();
         for replica in 0..replicas as usize {
-            let places: Vec<usize> = (replica..requests.len()).step_by(replicas as usize).collect();
-            let own: Vec<Request> = places.iter().map(|place| requests[*place]).collect();
+            let indices: Vec<usize> = (replica..requests.len()).step_by(replicas as usize).collect();
+            let own: Vec<Request> = indices.iter().map(|index| requests[*index]).collect();
             let report = simulator(&Linear::mixed(), config).run(&own);
             let outcomes = report.records.iter().map(|record| {
                 let mut outcome = record.outcome;
@@ -116,9 +115,9 @@ proptest! {
                 }
                 outcome
             });
-            expected.extend(places.into_iter().zip(outcomes));
+            expected.extend(indices.into_iter().zip(outcomes));
         }
-        expected.sort_by_key(|(place, _)| *place);
+        expected.sort_by_key(|(index, _)| *index);
         prop_assert_eq!(found.outcomes, expected);
     }
 
@@ -132,8 +131,8 @@ proptest! {
         ],
     ) {
         let found = serve(config(Scheduling::OneStepAhead, 0), 3, router, &requests);
-        let places: Vec<usize> = found.outcomes.iter().map(|(place, _)| *place).collect();
-        prop_assert_eq!(places, (0..requests.len()).collect::<Vec<_>>());
+        let indices: Vec<usize> = found.outcomes.iter().map(|(index, _)| *index).collect();
+        prop_assert_eq!(indices, (0..requests.len()).collect::<Vec<_>>());
         let mut ends = [0; 3];
         for step in found.steps {
             let end = &mut ends[step.replica as usize];
@@ -198,9 +197,9 @@ fn affinity_keeps_a_prefix_and_the_beginning_of_a_trace_together() {
     let [one, other] = computed(Router::PrefixAffinity, &requests);
     assert_eq!(one.min(other), 0);
     // The same first id, at two places of the trace.
-    for (place, request) in (0_u32..).zip(&mut requests) {
-        let first = 2 * (place % 2);
-        request.content = Content::Listed { first, count: 2 };
+    for (index, request) in (0_u32..).zip(&mut requests) {
+        let first = 2 * (index % 2);
+        request.content = Content::TraceBlocks { first, count: 2 };
     }
     let cluster = Cluster::try_new(
         Linear::mixed(),
@@ -209,7 +208,7 @@ fn affinity_keeps_a_prefix_and_the_beginning_of_a_trace_together() {
         Router::PrefixAffinity,
     );
     let mut seen = Seen::default();
-    let mut source = Listed::new(&requests).with_ids(&[7, 8, 7, 9], 16);
+    let mut source = RequestList::new(&requests).with_ids(&[7, 8, 7, 9], 16);
     cluster.unwrap().serve(&mut source, &mut seen);
     let first = seen.steps[0].replica;
     assert!(seen.steps.iter().all(|step| step.replica == first));

@@ -8,13 +8,12 @@
 
 mod sim_support;
 
+use rooflut::engine::Scheduling;
 use rooflut::sim::figures::{
     BatchSizes, Digest, Goodput, LatencyLimits, Stats, Summary, TokenGaps, Totals,
 };
-use rooflut::sim::load::{Arrivals, Lengths, Listed, RequestMix, Stream, SyntheticLoad};
-use rooflut::sim::{
-    Observer, Outcome, Request, RequestRecord, Scheduling, SimConfig, SimReport, Timing,
-};
+use rooflut::sim::load::{Arrivals, Lengths, RequestList, RequestMix, Stream, SyntheticLoad};
+use rooflut::sim::{Observer, Outcome, Request, RequestRecord, SimConfig, SimReport, Timing};
 use rooflut::units::Seconds;
 use sim_support::{Linear, simulator};
 
@@ -61,7 +60,7 @@ fn both(config: SimConfig, mix: &RequestMix, requests: usize) -> (SimReport, Tok
     let simulator = simulator(&model, config);
     let mut gaps = TokenGaps::new();
     let looks = &mut (&mut gaps, &mut sizes);
-    let mut report = simulator.run_source(&mut Listed::new(&listed), looks);
+    let mut report = simulator.run_source(&mut RequestList::new(&listed), looks);
     report.summary.batch = sizes.stats();
     let mut digest = Digest::new().with_limits(limits());
     let totals = simulator.serve(&mut Stream::new(load(mix.clone(), requests)), &mut digest);
@@ -169,7 +168,7 @@ fn nobody_served_has_no_figures() {
     let model = model();
     let mut digest = Digest::new().with_limits(limits());
     let simulator = simulator(&model, SimConfig::new(100, 100));
-    let totals = simulator.serve(&mut Listed::new(&[]), &mut digest);
+    let totals = simulator.serve(&mut RequestList::new(&[]), &mut digest);
     let summary = digest.into_summary(&totals);
     assert_eq!(
         (summary.ttft, summary.itl, summary.queue_growth),
@@ -193,7 +192,7 @@ fn peak_bytes(requests: u64, growth_ns: u64) -> u64 {
     let measured = allocation_counter::measure(|| {
         let mut digest = Digest::new();
         for index in 0..requests {
-            digest.left(index as usize, &record(index));
+            digest.finished(index as usize, &record(index));
             digest.resumed(index as usize, 10_000_000 + index * growth_ns);
         }
         assert!(digest.into_summary(&Totals::default()).ttft.is_some());

@@ -10,11 +10,12 @@ mod sim_oracle;
 mod sim_support;
 
 use proptest::prelude::*;
+use rooflut::engine::Scheduling;
 use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
-use rooflut::sim::load::{ClosedLoop, Lengths, Listed, RequestMix, ThinkTime};
+use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
 use rooflut::sim::{
-    Content, Handover, Observer, Outcome, Rejection, Request, RequestRecord, Scheduling,
-    SchedulingPolicy, SimConfig, SimError, Speculation, StepRecord, Timing,
+    Content, KvTransfer, Observer, Outcome, Rejection, Request, RequestRecord, SchedulingPolicy,
+    SimConfig, SimError, Speculation, StepRecord, Timing,
 };
 use rooflut::units::Seconds;
 use sim_support::Linear;
@@ -53,8 +54,8 @@ impl Observer for Seen {
         self.steps.push(*step);
     }
 
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        self.outcomes.push((place, record.outcome));
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        self.outcomes.push((index, record.outcome));
     }
 }
 
@@ -85,18 +86,18 @@ fn expected(
         .collect();
     let first = sim_oracle::run(&Linear::mixed(), prefill, &prompts, &[]);
     let mut done: Vec<(u64, usize)> = (first.outcomes.iter().enumerate())
-        .filter_map(|(place, outcome)| Some((timing(outcome)?.finish_ns, place)))
+        .filter_map(|(index, outcome)| Some((timing(outcome)?.finish_ns, index)))
         .collect();
     done.sort_unstable();
     let mut free_ns = 0;
     let mut deliveries = Vec::new();
-    for (finish_ns, place) in done {
-        let tokens = f64::from(requests[place].prompt_tokens);
+    for (finish_ns, index) in done {
+        let tokens = f64::from(requests[index].prompt_tokens);
         free_ns = finish_ns.max(free_ns) + Seconds(tokens / 5e9).to_nanos();
-        deliveries.push((free_ns + 300, place));
+        deliveries.push((free_ns + 300, index));
     }
     let mut outcomes: Vec<(usize, Outcome)> = (refused.into_iter().enumerate())
-        .filter_map(|(place, refused)| Some((place, Outcome::Rejected(refused?))))
+        .filter_map(|(index, refused)| Some((index, Outcome::Rejected(refused?))))
         .collect();
     decode.api_server_ns = 0;
     for replica in 0..decode_replicas {
@@ -108,28 +109,28 @@ fn expected(
             .collect();
         // Places say whose blocks are whose: those of the others stay, and are refused.
         let mut coming = vec![Request::default(); requests.len()];
-        for &(delivered_ns, place) in &own {
-            let request = requests[place].at_ns(delivered_ns);
-            coming[place] = request.with_cached_prompt_tokens(0);
+        for &(delivered_ns, index) in &own {
+            let request = requests[index].at_ns(delivered_ns);
+            coming[index] = request.with_cached_prompt_tokens(0);
         }
         let second = sim_oracle::run_decode(&Linear::mixed(), decode, &coming, &[]);
-        for (delivered_ns, place) in own {
-            let prompt = timing(&first.outcomes[place]).unwrap();
-            let output = timing(&second.outcomes[place]).unwrap();
-            let mut handover = Handover::default();
-            handover.prefilled_ns = prompt.finish_ns;
-            handover.delivered_ns = delivered_ns;
-            handover.scheduled_ns = output.scheduled_ns;
+        for (delivered_ns, index) in own {
+            let prompt = timing(&first.outcomes[index]).unwrap();
+            let output = timing(&second.outcomes[index]).unwrap();
+            let mut kv_transfer = KvTransfer::default();
+            kv_transfer.prefilled_ns = prompt.finish_ns;
+            kv_transfer.delivered_ns = delivered_ns;
+            kv_transfer.scheduled_ns = output.scheduled_ns;
             let mut both = output;
             both.at_engine_ns = prompt.at_engine_ns;
             both.scheduled_ns = prompt.scheduled_ns;
             both.preemptions += prompt.preemptions;
             both.replica = 1 + replica as u32;
-            both.handover = Some(handover);
-            outcomes.push((place, Outcome::Completed(both)));
+            both.kv_transfer = Some(kv_transfer);
+            outcomes.push((index, Outcome::Completed(both)));
         }
     }
-    outcomes.sort_by_key(|(place, _)| *place);
+    outcomes.sort_by_key(|(index, _)| *index);
     outcomes
 }
 
@@ -191,11 +192,11 @@ fn config() -> impl Strategy<Value = SimConfig> {
 
 fn serve(servers: &Disaggregated<&Linear>, requests: &[Request]) -> Seen {
     let mut seen = Seen::default();
-    let totals = servers.serve(&mut Listed::new(requests), &mut seen);
+    let totals = servers.serve(&mut RequestList::new(requests), &mut seen);
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.stages.transfers, totals.completed);
-    seen.outcomes.sort_by_key(|(place, _)| *place);
+    seen.outcomes.sort_by_key(|(index, _)| *index);
     seen
 }
 
@@ -233,10 +234,10 @@ proptest! {
         let model = Linear::mixed();
         let (prefill, decode) = replicas;
         let found = serve(&servers(&model, [(config, prefill), (config, decode)], router), &requests);
-        for (place, (found, outcome)) in found.outcomes.iter().enumerate() {
-            prop_assert_eq!(*found, place);
+        for (index, (found, outcome)) in found.outcomes.iter().enumerate() {
+            prop_assert_eq!(*found, index);
             if let Outcome::Completed(timing) = outcome {
-                let moved_ns = u64::from(requests[place].prompt_tokens) / 5 + 300;
+                let moved_ns = u64::from(requests[index].prompt_tokens) / 5 + 300;
                 prop_assert!(timing.first_token_ns > timing.scheduled_ns + moved_ns);
                 prop_assert!(timing.finish_ns >= timing.first_token_ns);
             }
@@ -294,7 +295,7 @@ fn a_link_sends_one_request_after_the_other() {
     let run = |prefill| {
         let servers =
             Disaggregated::try_new(pool(prefill), pool(1), Router::RoundRobin, slow).unwrap();
-        let report = servers.run_source(&mut Listed::new(&requests), &mut ());
+        let report = servers.run_source(&mut RequestList::new(&requests), &mut ());
         let stages = report.summary.stages.unwrap();
         assert_eq!(
             (stages.prefill.replicas, stages.link_ns),
@@ -330,7 +331,7 @@ fn grows(bandwidth: f64, prefill: u32, decode: u32, gap_ns: u64) -> bool {
     let servers =
         Disaggregated::try_new(pool(prefill), pool(decode), Router::RoundRobin, link).unwrap();
     let summary = servers
-        .run_source(&mut Listed::new(&requests), &mut ())
+        .run_source(&mut RequestList::new(&requests), &mut ())
         .summary;
     assert_eq!(summary.completed, 400);
     let mean_step = Seconds(2e-6);
@@ -382,11 +383,11 @@ fn a_prompt_of_a_trace_is_found_in_the_caches_of_both_servers() {
     let request = |arrival_ns| {
         Request::new(70, 3)
             .at_ns(arrival_ns)
-            .with_content(Content::Listed { first: 1, count: 5 })
+            .with_content(Content::TraceBlocks { first: 1, count: 5 })
     };
     let requests = [request(0), request(1_000_000)];
     let hits = |ids: &[u64]| {
-        let mut source = Listed::new(&requests).with_ids(ids, 16);
+        let mut source = RequestList::new(&requests).with_ids(ids, 16);
         servers.serve(&mut source, &mut ()).cache_hits
     };
     // Its four full blocks, on each.

@@ -10,10 +10,10 @@ mod sim_support;
 mod sim_workloads;
 
 use proptest::prelude::*;
-use rooflut::sim::load::Listed;
+use rooflut::engine::Scheduling;
+use rooflut::sim::load::RequestList;
 use rooflut::sim::{
-    Content, Observer, Outcome, Request, RequestRecord, Scheduling, SimConfig, Speculation,
-    StepRecord,
+    Content, Observer, Outcome, Request, RequestRecord, SimConfig, Speculation, StepRecord,
 };
 use sim_oracle::kv_cache::LISTED_TOKENS;
 use sim_support::{Linear, simulator};
@@ -39,8 +39,8 @@ impl Observer for Seen {
         self.gaps_ns.push(gap_ns);
     }
 
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        assert_eq!(self.outcomes[place].replace(record.outcome), None);
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        assert_eq!(self.outcomes[index].replace(record.outcome), None);
     }
 }
 
@@ -50,7 +50,7 @@ fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
         outcomes: vec![None; requests.len()],
         gaps_ns: Vec::new(),
     };
-    let mut source = Listed::new(requests).with_ids(ids, LISTED_TOKENS);
+    let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
     let totals = simulator(&model, config).serve(&mut source, &mut seen);
     let mut expected = sim_oracle::run(&naive, config, requests, ids);
     seen.gaps_ns.sort_unstable();

@@ -4,10 +4,13 @@
 use std::hint::black_box;
 
 use allocation_counter::{AllocationInfo, measure};
+use rooflut::engine::Scheduling;
 use rooflut::model;
 use rooflut::sim::figures::Totals;
-use rooflut::sim::load::{Arrivals, Lengths, Listed, RequestMix, Source, Stream, SyntheticLoad};
-use rooflut::sim::{Observer, Request, Scheduling, SimConfig, Simulator, Speculation, StepRecord};
+use rooflut::sim::load::{
+    Arrivals, Lengths, RequestList, RequestMix, Source, Stream, SyntheticLoad,
+};
+use rooflut::sim::{Observer, Request, SimConfig, Simulator, Speculation, StepRecord};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel, Tally};
 use rooflut::table::sets;
 
@@ -64,7 +67,12 @@ fn verified_drafts_allocate_nothing_more() {
     let decoding = |output_tokens| {
         let request = Request::new(100, output_tokens);
         let requests = [request; 100];
-        run(&model, speculative(), &mut Listed::new(&requests), &mut ())
+        run(
+            &model,
+            speculative(),
+            &mut RequestList::new(&requests),
+            &mut (),
+        )
     };
     let (short, few) = decoding(1_000);
     let (long, many) = decoding(51_000);
@@ -84,7 +92,7 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
                 Request::new(100 + index as u32, output_tokens + 3 * index as u32).at_ns(index)
             };
             let requests: Vec<Request> = (0..100).map(request).collect();
-            let mut source = Listed::new(&requests);
+            let mut source = RequestList::new(&requests);
             let quiet = run(&model, config(scheduling), &mut source.clone(), &mut ());
             let mut seen = (Steps(0), Tally::new(&model));
             let observed = run(&model, config(scheduling), &mut source, &mut seen);

@@ -10,7 +10,7 @@ mod sim_support;
 
 use rooflut::sim::cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};
 use rooflut::sim::figures::{Digest, Summary, Totals};
-use rooflut::sim::load::{Arrivals, Lengths, Listed, RequestMix, Stream, SyntheticLoad};
+use rooflut::sim::load::{Arrivals, Lengths, RequestList, RequestMix, Stream, SyntheticLoad};
 use rooflut::sim::{Observer, Progress, Request, SchedulingPolicy, SimConfig, Simulator};
 use rooflut::step::{LatencyModel, StepBatch};
 use rooflut::units::Seconds;
@@ -217,7 +217,9 @@ fn the_last_arrival_that_the_clock_can_tell_is_served_and_one_later_is_refused()
     assert_eq!((report.summary.completed, report.summary.rejected), (1, 2));
     let listed = Simulator::try_new(Steady, SimConfig::new(300, 10)).unwrap();
     assert_eq!(
-        listed.serve(&mut Listed::new(&requests), &mut ()).rejected,
+        listed
+            .serve(&mut RequestList::new(&requests), &mut ())
+            .rejected,
         2
     );
 }

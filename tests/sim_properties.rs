@@ -3,8 +3,9 @@
 mod sim_support;
 
 use proptest::prelude::*;
+use rooflut::engine::Scheduling;
 use rooflut::sim::load::Arrivals;
-use rooflut::sim::{Outcome, Progress, Rejection, Request, Scheduling, SimConfig, SimReport};
+use rooflut::sim::{Outcome, Progress, Rejection, Request, SimConfig, SimReport};
 use sim_support::{Batch, Linear, simulator};
 
 const BLOCK: u32 = 16;
@@ -202,15 +203,15 @@ proptest! {
     #[test]
     fn the_order_of_the_list_does_not_matter(
         (requests, shuffled) in servable().prop_flat_map(|requests| {
-            let places: Vec<usize> = (0..requests.len()).collect();
-            (Just(requests), Just(places).prop_shuffle())
+            let indices: Vec<usize> = (0..requests.len()).collect();
+            (Just(requests), Just(indices).prop_shuffle())
         }),
         config in tight(),
     ) {
-        let list: Vec<Request> = shuffled.iter().map(|&place| requests[place]).collect();
+        let list: Vec<Request> = shuffled.iter().map(|&index| requests[index]).collect();
         let (ordered, mixed) = (run(config, &requests).report, run(config, &list).report);
-        for (record, &place) in mixed.records.iter().zip(&shuffled) {
-            prop_assert_eq!(record, &ordered.records[place]);
+        for (record, &index) in mixed.records.iter().zip(&shuffled) {
+            prop_assert_eq!(record, &ordered.records[index]);
         }
         prop_assert_eq!(ordered.summary, mixed.summary);
     }

@@ -5,7 +5,8 @@
 
 mod sim_support;
 
-use rooflut::sim::{Outcome, Rejection, Request, Scheduling, SimConfig, SimReport};
+use rooflut::engine::Scheduling;
+use rooflut::sim::{Outcome, Rejection, Request, SimConfig, SimReport};
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::units::Seconds;
 use sim_support::{Batch, Linear, simulator};

@@ -13,12 +13,13 @@ mod sim_workloads;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use rooflut::engine::Scheduling;
 use rooflut::sim::cluster::{Cluster, Disaggregated, Router};
 use rooflut::sim::figures::Totals;
-use rooflut::sim::load::Listed;
+use rooflut::sim::load::RequestList;
 use rooflut::sim::{
-    Content, Observer, Outcome, Rejection, Request, RequestId, RequestRecord, Scheduling, Server,
-    ServerError, ServerEvent, SimConfig, SimError, Simulator, StepRecord, Timing,
+    Content, Observer, Outcome, Rejection, Request, RequestId, RequestRecord, Server, ServerError,
+    ServerEvent, SimConfig, SimError, Simulator, StepRecord, Timing,
 };
 use rooflut::step::{Drafting, LatencyModel, RooflineModel, StepBatch, TabulatedModel, Tally};
 use rooflut::units::Seconds;
@@ -39,7 +40,7 @@ struct Served {
 /// What a simulator does with all requests at once.
 fn expected(config: SimConfig, requests: &[Request]) -> Served {
     let model = Linear::mixed();
-    let mut source = Listed::new(requests).with_ids(&IDS, TOKENS_PER_ID);
+    let mut source = RequestList::new(requests).with_ids(&IDS, TOKENS_PER_ID);
     let simulator = simulator(&model, config);
     let report = simulator.run_source(&mut source.clone(), &mut ());
     model.batches.borrow_mut().clear();
@@ -69,7 +70,7 @@ impl<'m> Driven<'m> {
 
     fn push(&mut self, request: Request) -> Result<RequestId, ServerError> {
         let ids = match request.content {
-            Content::Listed { first, .. } => &IDS[first as usize..],
+            Content::TraceBlocks { first, .. } => &IDS[first as usize..],
             _ => &[],
         };
         self.server.push_with_ids(request, ids, TOKENS_PER_ID)
@@ -269,7 +270,7 @@ proptest! {
         let totals = driven.server.totals();
         prop_assert_eq!(steps.len() as u64, totals.steps);
         let mut seen = Steps::default();
-        let mut source = Listed::new(&requests).with_ids(&IDS, TOKENS_PER_ID);
+        let mut source = RequestList::new(&requests).with_ids(&IDS, TOKENS_PER_ID);
         simulator(&Linear::mixed(), config).serve(&mut source, &mut seen);
         // A simulator looks at arrivals that cannot be admitted when the next slot is free.
         let queues_apart = |step: &StepRecord| {
@@ -305,8 +306,8 @@ impl Observer for Steps {
         self.steps.push(*step);
     }
 
-    fn left(&mut self, place: usize, _: &RequestRecord) {
-        self.left.push(place);
+    fn finished(&mut self, index: usize, _: &RequestRecord) {
+        self.left.push(index);
     }
 }
 
@@ -540,29 +541,29 @@ fn servers_behind_a_router_of_ones_own_are_a_cluster() {
         .collect();
     let cluster = Cluster::try_new(Linear::mixed(), config, 3, Router::RoundRobin).unwrap();
     let expected = cluster
-        .run_source(&mut Listed::new(&requests), &mut ())
+        .run_source(&mut RequestList::new(&requests), &mut ())
         .records;
     let mut servers = [server(config), server(config), server(config)];
-    let mut places: [Vec<usize>; 3] = Default::default();
-    for (place, request) in requests.iter().enumerate() {
+    let mut indices: [Vec<usize>; 3] = Default::default();
+    for (index, request) in requests.iter().enumerate() {
         // As a router does that looks at its servers.
         for server in &mut servers {
             server.advance_to(request.arrival_ns).unwrap();
         }
-        servers[place % 3].push(*request).unwrap();
-        places[place % 3].push(place);
+        servers[index % 3].push(*request).unwrap();
+        indices[index % 3].push(index);
     }
     let mut found = vec![None; requests.len()];
-    for (server, places) in servers.iter_mut().zip(&places) {
+    for (server, indices) in servers.iter_mut().zip(&indices) {
         server.run_until_idle();
         for event in server.drain_events() {
             if let ServerEvent::Left { id, record, .. } = event {
-                found[places[id.index()]] = Some(*record.timing().unwrap());
+                found[indices[id.index()]] = Some(*record.timing().unwrap());
             }
         }
     }
-    for (found, (place, record)) in found.into_iter().zip(expected.iter().enumerate()) {
-        let replica = place as u32 % 3;
+    for (found, (index, record)) in found.into_iter().zip(expected.iter().enumerate()) {
+        let replica = index as u32 % 3;
         let mut found = found.unwrap();
         found.replica = replica;
         assert_eq!(Some(&found), record.timing());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rooflut::sim::Observer;
 use rooflut::sim::figures::LatencyLimits;
-use rooflut::sim::load::{Listed, Stream};
+use rooflut::sim::load::{RequestList, Stream};
 use rooflut_traces::{LISTED_BLOCK_TOKENS, Trace};
 
 use crate::args::{RunArgs, TraceArgs};
@@ -53,7 +53,7 @@ impl<'a> Load<'a> {
     ) -> Result<Served, Error> {
         let workload = match self {
             Load::Trace(_, trace) => {
-                let listed = Listed::new(&trace.requests);
+                let listed = RequestList::new(&trace.requests);
                 let mut source = listed.with_ids(&trace.listed_ids, LISTED_BLOCK_TOKENS);
                 return Ok(Served::kept(fleet, &mut source, limits, onlooker));
             }

@@ -145,7 +145,7 @@ impl Observer for Perfetto {
         self.write(&Event::step(step));
     }
 
-    fn left(&mut self, place: usize, record: &RequestRecord) {
+    fn finished(&mut self, place: usize, record: &RequestRecord) {
         let arrival_ns = record.request.arrival_ns;
         let of = |category, replica| Of {
             category,
@@ -160,7 +160,7 @@ impl Observer for Perfetto {
             ("API server", timing.at_engine_ns),
             ("queued", timing.scheduled_ns),
         );
-        let Some(handover) = timing.handover else {
+        let Some(kv_transfer) = timing.kv_transfer else {
             let phases = [
                 at_engine,
                 queued,
@@ -169,17 +169,17 @@ impl Observer for Perfetto {
             ];
             return self.stay(of("request", timing.replica), record, arrival_ns, &phases);
         };
-        let prefill = [at_engine, queued, ("prefill", handover.prefilled_ns)];
-        let server = of("request", handover.prefill_replica);
+        let prefill = [at_engine, queued, ("prefill", kv_transfer.prefilled_ns)];
+        let server = of("request", kv_transfer.prefill_replica);
         self.stay(server, record, arrival_ns, &prefill);
         // Its first token is computed by its first step there, which is none of a prompt.
         let decode = [
-            ("KV transfer", handover.delivered_ns),
-            ("queued for decode", handover.scheduled_ns),
+            ("KV transfer", kv_transfer.delivered_ns),
+            ("queued for decode", kv_transfer.scheduled_ns),
             ("decode", timing.finish_ns),
         ];
         // In a category of its own, for readers look for the events of a request in one process only.
         let server = of("handed over", timing.replica);
-        self.stay(server, record, handover.prefilled_ns, &decode);
+        self.stay(server, record, kv_transfer.prefilled_ns, &decode);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Rejections {
 }
 
 impl Observer for Rejections {
-    fn left(&mut self, _: usize, record: &RequestRecord) {
+    fn finished(&mut self, _: usize, record: &RequestRecord) {
         if let Outcome::Rejected(reason) = &record.outcome {
             self.count(reason);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use rooflut::sim::{Handover, Observer, Outcome, Rejection, RequestRecord};
+use rooflut::sim::{KvTransfer, Observer, Outcome, Rejection, RequestRecord};
 use rooflut::units::Seconds;
 
 use crate::error::Error;
@@ -47,7 +47,7 @@ impl RequestsOut {
 }
 
 impl Observer for RequestsOut {
-    fn left(&mut self, place: usize, record: &RequestRecord) {
+    fn finished(&mut self, place: usize, record: &RequestRecord) {
         self.early.insert(place, *record);
         while let Some(record) = self.early.remove(&self.next) {
             let place = self.next;
@@ -61,11 +61,12 @@ fn write_row(file: &mut BufWriter<File>, place: usize, record: &RequestRecord) -
     let request = &record.request;
     let timing = record.timing();
     let replica = timing.map_or_else(String::new, |timing| timing.replica.to_string());
-    let handover = timing.and_then(|timing| timing.handover);
-    let handover = handover.map_or_else(|| ",,".to_owned(), |handover| handed_over(&handover));
+    let kv_transfer = timing.and_then(|timing| timing.kv_transfer);
+    let kv_transfer =
+        kv_transfer.map_or_else(|| ",,".to_owned(), |kv_transfer| handed_over(&kv_transfer));
     writeln!(
         file,
-        "{place},{},{},{},{},{},{},{},{},{},{},{replica},{handover}",
+        "{place},{},{},{},{},{},{},{},{},{},{},{replica},{kv_transfer}",
         clock_ms(request.arrival_ns),
         request.prompt_tokens,
         request.output_tokens,
@@ -80,14 +81,14 @@ fn write_row(file: &mut BufWriter<File>, place: usize, record: &RequestRecord) -
 }
 
 /// Who computed the prompt, how long its KV entries were on their way, and how long they waited to be decoded.
-fn handed_over(handover: &Handover) -> String {
-    let Handover {
+fn handed_over(kv_transfer: &KvTransfer) -> String {
+    let KvTransfer {
         prefill_replica,
         prefilled_ns,
         delivered_ns,
         scheduled_ns,
         ..
-    } = *handover;
+    } = *kv_transfer;
     let transfer = clock_ms(delivered_ns.saturating_sub(prefilled_ns));
     let queue = clock_ms(scheduled_ns.saturating_sub(delivered_ns));
     format!("{prefill_replica},{transfer},{queue}")
@@ -141,11 +142,11 @@ mod tests {
         let record = RequestRecord::new(Request::default(), outcome);
         // They leave in pairs, the later one first; the last one never does.
         for pair in 0..500 {
-            rows.left(2 * pair + 1, &record);
-            rows.left(2 * pair, &record);
+            rows.finished(2 * pair + 1, &record);
+            rows.finished(2 * pair, &record);
             assert!(rows.early.is_empty());
         }
-        rows.left(1_001, &record);
+        rows.finished(1_001, &record);
         rows.finish().unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let places = text.lines().skip(1).map(|row| row.split(',').next());

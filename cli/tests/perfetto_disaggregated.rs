@@ -19,7 +19,7 @@ use support::{json, number, text};
 type Columns = BTreeMap<String, Vec<Option<f64>>>;
 
 /// What only a request that was handed over has.
-const HANDOVER: [&str; 3] = ["prefill_replica", "transfer_ms", "decode_queue_ms"];
+const TRANSFER_COLUMNS: [&str; 3] = ["prefill_replica", "transfer_ms", "decode_queue_ms"];
 
 /// Name, process, begin and end in nanoseconds of the phases of a request, in the order of their begin.
 fn phases(timeline: &Value, request: usize) -> Vec<(String, u64, u64, u64)> {
@@ -52,10 +52,10 @@ fn mean(column: &[Option<f64>]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Rows of which all columns of a handover are there, and those of which none is.
+/// Rows of which all columns of a kv_transfer are there, and those of which none is.
 fn handed_over(requests: &Columns) -> (usize, usize) {
     let rows = requests["request"].len();
-    let there = |row: &usize| HANDOVER.map(|name| requests[name][*row].is_some());
+    let there = |row: &usize| TRANSFER_COLUMNS.map(|name| requests[name][*row].is_some());
     let all = (0..rows).filter(|row| there(row) == [true; 3]).count();
     let none = (0..rows).filter(|row| there(row) == [false; 3]).count();
     assert_eq!(all + none, rows);

@@ -1,11 +1,12 @@
 //! What a deployment is made of.
 
 use super::{Deployment, DeploymentError};
+#[cfg(feature = "sim")]
+use crate::engine::Scheduling;
 use crate::engine::{EngineStack, stacks};
 use crate::hardware::Dtype;
 use crate::model::{MemoryLimits, ModelSpec};
-#[cfg(feature = "sim")]
-use crate::sim::{PrefixCaching, Scheduling, SchedulingPolicy, SimConfig, Speculation};
+use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{Strictness, TableSet};
 

@@ -10,10 +10,11 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Deployment, DeploymentBuilder};
+#[cfg(feature = "sim")]
+use crate::engine::Scheduling;
 use crate::engine::{self, EngineStack};
 use crate::model::{MemoryLimits, ModelSpec};
-#[cfg(feature = "sim")]
-use crate::sim::{PrefixCaching, Scheduling, SchedulingPolicy, SimConfig, Speculation};
+use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{TableSet, sets};
 

@@ -71,7 +71,7 @@ impl StepModel for ServedModel {
 ///
 /// ```
 /// use rooflut::deployment::ServedTally;
-/// use rooflut::sim::load::Listed;
+/// use rooflut::sim::load::RequestList;
 /// use rooflut::sim::Request;
 /// use rooflut::table::sets;
 /// use rooflut::{Deployment, model};
@@ -79,7 +79,7 @@ impl StepModel for ServedModel {
 /// let llama = model::find("llama-3.1-8b").expect("in the catalogue");
 /// let simulator = Deployment::builder(llama.spec, &sets::H100).build()?.simulator()?;
 /// let mut tally = ServedTally::new(simulator.model());
-/// simulator.serve(&mut Listed::new(&[Request::new(512, 128)]), &mut tally);
+/// simulator.serve(&mut RequestList::new(&[Request::new(512, 128)]), &mut tally);
 /// // Small kernels, sampling and the like: no table has them.
 /// assert!((0.05..0.3).contains(&tally.sources().fitted_share()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,8 +1,9 @@
 //! The server of a deployment.
 
 use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel};
+use crate::engine::Scheduling;
 use crate::model::MemoryError;
-use crate::sim::{Scheduling, Server, SimConfig, Simulator};
+use crate::sim::{Server, SimConfig, Simulator};
 
 impl Deployment {
     /// How long the steps of its server take, draft model included, with the times of small steps tabulated. Building

@@ -122,7 +122,8 @@ impl SimConfig {
     /// The same server run by `engine`: its scheduling and its API server.
     ///
     /// ```
-    /// use rooflut::{engine::stacks, sim::{Scheduling, SimConfig}};
+    /// use rooflut::engine::{Scheduling, stacks};
+    /// use rooflut::sim::SimConfig;
     /// let config = SimConfig::new(8_192, 27_000).with_engine(&stacks::VLLM_0_11_0);
     /// assert_eq!(config.scheduling, Scheduling::Synchronous);
     /// ```

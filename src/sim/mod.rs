@@ -56,7 +56,7 @@
 //! admitted running request is preempted: it gives its blocks back, returns to the head of the queue,
 //! and its prompt and output so far are computed again later. A step that preempts admits nobody.
 //!
-//! [`Scheduling`] says how early the batch of a step is fixed, and with it how long an arrival waits.
+//! [`Scheduling`](crate::engine::Scheduling) says how early the batch of a step is fixed, and with it how long an arrival waits.
 //!
 //! With prefix caching ([`PrefixCaching`]) freed blocks keep their contents until they are taken, the
 //! least recently used first, and a request finds those that begin as it does ([`Content`]): a system
@@ -92,10 +92,9 @@ mod schedule;
 mod server;
 mod simulator;
 
-pub use crate::engine::Scheduling;
 pub use config::{PrefixCaching, SchedulingPolicy, SimConfig};
 pub use error::{Rejection, ServerError, SimError};
-pub use figures::record::{Handover, Outcome, RequestRecord, Timing};
+pub use figures::record::{KvTransfer, Outcome, RequestRecord, Timing};
 pub use figures::report::SimReport;
 pub use observer::{Observer, StepRecord};
 pub use progress::Progress;

@@ -27,13 +27,13 @@ pub trait Observer {
     }
 
     /// A request that was preempted after a token has its next one, `gap_ns` nanoseconds after the last.
-    fn resumed(&mut self, place: usize, gap_ns: u64) {
-        let _ = (place, gap_ns);
+    fn resumed(&mut self, index: usize, gap_ns: u64) {
+        let _ = (index, gap_ns);
     }
 
     /// A request has been served or rejected. `place` is that of the [`Source`](crate::sim::load::Source).
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        let _ = (place, record);
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        let _ = (index, record);
     }
 
     /// Called now and then, and once at the end.
@@ -74,14 +74,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         }
     }
 
-    fn resumed(&mut self, place: usize, gap_ns: u64) {
-        self.0.resumed(place, gap_ns);
-        self.1.resumed(place, gap_ns);
+    fn resumed(&mut self, index: usize, gap_ns: u64) {
+        self.0.resumed(index, gap_ns);
+        self.1.resumed(index, gap_ns);
     }
 
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        self.0.left(place, record);
-        self.1.left(place, record);
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        self.0.finished(index, record);
+        self.1.finished(index, record);
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -111,15 +111,15 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
 
-    fn resumed(&mut self, place: usize, gap_ns: u64) {
+    fn resumed(&mut self, index: usize, gap_ns: u64) {
         if let Some(observer) = self {
-            observer.resumed(place, gap_ns);
+            observer.resumed(index, gap_ns);
         }
     }
 
-    fn left(&mut self, place: usize, record: &RequestRecord) {
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
         if let Some(observer) = self {
-            observer.left(place, record);
+            observer.finished(index, record);
         }
     }
 
@@ -148,12 +148,12 @@ macro_rules! forward_to_pointee {
                 (**self).step(step);
             }
 
-            fn resumed(&mut self, place: usize, gap_ns: u64) {
-                (**self).resumed(place, gap_ns);
+            fn resumed(&mut self, index: usize, gap_ns: u64) {
+                (**self).resumed(index, gap_ns);
             }
 
-            fn left(&mut self, place: usize, record: &RequestRecord) {
-                (**self).left(place, record);
+            fn finished(&mut self, index: usize, record: &RequestRecord) {
+                (**self).finished(index, record);
             }
 
             fn progress(&mut self, progress: &Progress) {
@@ -242,7 +242,7 @@ mod tests {
             self.0[0] += 1;
         }
 
-        fn left(&mut self, _: usize, _: &RequestRecord) {
+        fn finished(&mut self, _: usize, _: &RequestRecord) {
             self.0[1] += 1;
         }
 
@@ -263,7 +263,7 @@ mod tests {
             request: Request::default(),
             outcome: Outcome::Completed(Timing::default()),
         };
-        observer.left(0, &record);
+        observer.finished(0, &record);
         observer.progress(&Progress::default());
         observer.wants_steps()
     }

@@ -52,7 +52,7 @@ pub enum Content {
         own: u64,
     },
     /// Blocks with the ids of a trace, each of which stands for all tokens up to its end.
-    Listed {
+    TraceBlocks {
         /// Place of its first id in the list of all ids.
         first: u32,
         /// Ids; tokens beyond their blocks are unique.

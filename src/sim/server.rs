@@ -114,7 +114,7 @@ impl<M: LatencyModel> Server<M> {
     /// Adds a request of a trace; returns its id.
     ///
     /// `ids` name the first tokens of its prompt, `tokens_per_id` each, for the prefix cache. They count for a
-    /// request with [`Content::Listed`](crate::sim::Content::Listed), as far as its `count` goes; its `first` is
+    /// request with [`Content::TraceBlocks`](crate::sim::Content::TraceBlocks), as far as its `count` goes; its `first` is
     /// ignored.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl<M: LatencyModel> Server<M> {
         self.now_ns = to_ns;
         for event in self.events.iter().skip(known) {
             if let ServerEvent::Left { id, record, .. } = event {
-                observer.left(id.0, record);
+                observer.finished(id.0, record);
             }
         }
         observer.progress(&self.progress(None));
@@ -331,10 +331,10 @@ impl<M> Server<M> {
     }
 
     /// Adds a request with a place of the caller's, without a check; the engine checks it when it sees it.
-    pub(super) fn expect(&mut self, place: usize, request: Request, listed: (&[u64], u32)) {
+    pub(super) fn expect(&mut self, index: usize, request: Request, listed: (&[u64], u32)) {
         let at_engine_ns = self.at_engine_ns(request.arrival_ns);
         self.inbox
-            .push(Arrived::new(place, request, listed, at_engine_ns));
+            .push(Arrived::new(index, request, listed, at_engine_ns));
     }
 
     /// When the engine sees a request that arrives at `arrival_ns`.

@@ -3,7 +3,7 @@
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::arrived::Arrived;
-use crate::sim::load::source::{Listed, Source};
+use crate::sim::load::source::{RequestList, Source};
 use crate::sim::observer::{Observer, OnProgress};
 use crate::sim::{
     Outcome, Progress, Request, RequestRecord, Server, SimConfig, SimError, SimReport,
@@ -50,7 +50,7 @@ impl<M: LatencyModel> Simulator<M> {
 
     /// As [`run`](Simulator::run), and calls `observe` now and then and once at the end.
     pub fn run_observed(&self, requests: &[Request], observe: impl FnMut(Progress)) -> SimReport {
-        self.run_source(&mut Listed::new(requests), &mut OnProgress(observe))
+        self.run_source(&mut RequestList::new(requests), &mut OnProgress(observe))
     }
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
@@ -85,9 +85,9 @@ impl<M: LatencyModel> Simulator<M> {
                 continue;
             }
             server.run_step(observer);
-            server.report_departures(|place, record, at_ns| {
-                observer.left(place, record);
-                source.left(place, &record.request, at_ns);
+            server.report_departures(|index, record, at_ns| {
+                observer.finished(index, record);
+                source.finished(index, &record.request, at_ns);
             });
             // An arrival matters where it may be admitted, or where its rejection is an answer.
             let matters = server.has_room() || source.feeds_back();
@@ -111,14 +111,14 @@ fn receive_arrivals<M, S: Source + ?Sized, O: Observer + ?Sized>(
 {
     while let Some(arrival_ns) = source.next_arrival_ns()
         && server.at_engine_ns(arrival_ns) <= server.now_ns()
-        && let Some((place, request)) = source.take()
+        && let Some((index, request)) = source.take()
     {
         let at_engine_ns = server.at_engine_ns(arrival_ns);
-        let arrived = Arrived::new(place, request, source.listed(&request), at_engine_ns);
+        let arrived = Arrived::new(index, request, source.trace_blocks(&request), at_engine_ns);
         if let Err(reason) = server.receive(arrived) {
             let outcome = Outcome::Rejected(reason);
-            observer.left(place, &RequestRecord { request, outcome });
-            source.left(place, &request, server.now_ns());
+            observer.finished(index, &RequestRecord { request, outcome });
+            source.finished(index, &request, server.now_ns());
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Simulated servers: short runs of equal requests at a constant rate.
 
+use rooflut::engine::Scheduling;
 use rooflut::engine::{EngineStack, stacks};
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::sim::figures::{Stats, Summary};
 use rooflut::sim::load::Arrivals;
-use rooflut::sim::{Request, Scheduling, SimConfig, Simulator, Speculation};
+use rooflut::sim::{Request, SimConfig, Simulator, Speculation};
 use rooflut::step::{Drafting, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 

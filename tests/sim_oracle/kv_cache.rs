@@ -25,7 +25,7 @@ enum Token {
 pub(crate) const LISTED_TOKENS: u32 = 24;
 
 /// The tokens of request `place` up to `end`.
-pub(crate) fn tokens(request: &Request, place: usize, listed: &[u64], end: u32) -> Tokens {
+pub(crate) fn tokens(request: &Request, index: usize, listed: &[u64], end: u32) -> Tokens {
     let token = |at: u32| match request.content {
         Content::Texts {
             prefix,
@@ -35,16 +35,16 @@ pub(crate) fn tokens(request: &Request, place: usize, listed: &[u64], end: u32) 
             all if at < all => Token::Prefix(prefix, at),
             _ => Token::Own(own, at),
         },
-        Content::Listed { first, count } => {
+        Content::TraceBlocks { first, count } => {
             let ids = &listed[first as usize..(first + count) as usize];
             match ids.get((at / LISTED_TOKENS) as usize) {
                 // An id stands for its tokens as a whole: those of one that the prompt ends in are
                 // known by it, too.
                 Some(id) if at < request.prompt_tokens => Token::Listed(*id, at),
-                _ => Token::Unique(place, at),
+                _ => Token::Unique(index, at),
             }
         }
-        _ => Token::Unique(place, at),
+        _ => Token::Unique(index, at),
     };
     Tokens((0..end).map(token).collect())
 }

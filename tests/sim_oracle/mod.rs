@@ -12,7 +12,8 @@ mod plan;
 mod scheduler;
 mod sequence;
 
-use rooflut::sim::{Outcome, Rejection, Request, Scheduling, SimConfig, Timing};
+use rooflut::engine::Scheduling;
+use rooflut::sim::{Outcome, Rejection, Request, SimConfig, Timing};
 use rooflut::step::LatencyModel;
 
 use plan::Plan;

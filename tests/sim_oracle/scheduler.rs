@@ -50,15 +50,15 @@ impl Scheduler {
 
     /// The place in the queue of the one whose turn it is.
     fn turn(&self) -> Option<usize> {
-        let places = 0..self.waiting.len();
-        let of = |place: &usize| &self.waiting[*place];
+        let indices = 0..self.waiting.len();
+        let of = |index: &usize| &self.waiting[*index];
         match self.config.policy {
-            SchedulingPolicy::Fcfs => places.min(),
+            SchedulingPolicy::Fcfs => indices.min(),
             SchedulingPolicy::ShortestPrompt => {
-                places.min_by_key(|place| (of(place).asked.prompt_tokens, of(place).order))
+                indices.min_by_key(|index| (of(index).asked.prompt_tokens, of(index).order))
             }
             SchedulingPolicy::Priority => {
-                places.min_by_key(|place| (of(place).asked.priority, of(place).order))
+                indices.min_by_key(|index| (of(index).asked.priority, of(index).order))
             }
             other => panic!("{other:?}"),
         }
@@ -69,8 +69,8 @@ impl Scheduler {
         let last = self.running.len() - 1;
         match self.config.policy {
             SchedulingPolicy::Priority => (position..=last)
-                .max_by_key(|place| {
-                    let sequence = &self.running[*place];
+                .max_by_key(|index| {
+                    let sequence = &self.running[*index];
                     (sequence.asked.priority, sequence.order)
                 })
                 .unwrap(),
@@ -93,8 +93,8 @@ impl Scheduler {
     /// Lets go of the requests that finished in `plan`, which has ended.
     pub(crate) fn retire(&mut self, plan: &Plan) {
         let number = Some(plan.number());
-        while let Some(place) = self.running.iter().position(|s| s.last_step == number) {
-            let sequence = self.running.remove(place);
+        while let Some(index) = self.running.iter().position(|s| s.last_step == number) {
+            let sequence = self.running.remove(index);
             self.let_go(sequence);
         }
     }
@@ -159,8 +159,8 @@ impl Scheduler {
     }
 
     /// Takes the blocks of a running request and sends it back to the queue.
-    fn preempt(&mut self, plan: &mut Plan, place: usize) {
-        let victim = self.running.remove(place);
+    fn preempt(&mut self, plan: &mut Plan, index: usize) {
+        let victim = self.running.remove(index);
         let mut victim = self.let_go(victim);
         plan.preempted.push(victim.request);
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.

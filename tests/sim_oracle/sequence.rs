@@ -5,7 +5,7 @@ use rooflut::sim::{Request, SimConfig, Speculation};
 /// How far the steps scheduled so far bring a request.
 ///
 /// Everything here is as of the end of the last step that is scheduled, which with
-/// [`OneStepAhead`](crate::sim::Scheduling::OneStepAhead) is a step that has not ended yet.
+/// [`OneStepAhead`](crate::engine::Scheduling::OneStepAhead) is a step that has not ended yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Sequence {
     /// Its place in the list of requests.

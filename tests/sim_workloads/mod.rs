@@ -1,9 +1,8 @@
 //! Random requests and servers.
 
 use proptest::prelude::*;
-use rooflut::sim::{
-    Content, PrefixCaching, Request, Scheduling, SchedulingPolicy, SimConfig, Speculation,
-};
+use rooflut::engine::Scheduling;
+use rooflut::sim::{Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation};
 
 /// The ids of a trace; the same ones begin at several places.
 pub(crate) const IDS: [u64; 24] = [
@@ -22,7 +21,7 @@ fn contents() -> impl Strategy<Value = Content> {
         prop_oneof![Just(0_u32), Just(8), Just(14), Just(19)],
         0..6_u32,
     );
-    let listed = listed.prop_map(|(first, count)| Content::Listed {
+    let listed = listed.prop_map(|(first, count)| Content::TraceBlocks {
         first,
         count: count.min(24 - first),
     });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rooflut::deployment::DeploymentBuilder;
-use rooflut::sim::Scheduling;
+use rooflut::engine::Scheduling;
 use rooflut::sim::figures::LatencyLimits;
 use rooflut::table::Strictness;
 

@@ -81,7 +81,7 @@ fn listed<'t>(
     }
     match (u32::try_from(first), u32::try_from(count)) {
         (_, Ok(0)) => Ok(Content::Unique),
-        (Ok(first), Ok(count)) => Ok(Content::Listed { first, count }),
+        (Ok(first), Ok(count)) => Ok(Content::TraceBlocks { first, count }),
         _ => Err(json.at(ids, Problem::TooManyIds)),
     }
 }

@@ -21,7 +21,7 @@ pub const LISTED_BLOCK_TOKENS: u32 = 512;
 pub struct Trace {
     /// The requests, in the order of the file.
     pub requests: Vec<Request>,
-    /// The ids that [`Content::Listed`](rooflut::sim::Content::Listed) points into, each of a block of
+    /// The ids that [`Content::TraceBlocks`](rooflut::sim::Content::TraceBlocks) points into, each of a block of
     /// [`LISTED_BLOCK_TOKENS`] tokens; the last block of a prompt may be shorter.
     pub listed_ids: Vec<u64>,
     /// What was left out, by reason, and how many requests.

@@ -23,7 +23,7 @@ fn ids_are_listed_in_one_place() {
         .iter()
         .map(|request| request.content)
         .collect();
-    let listed = |first, count| Content::Listed { first, count };
+    let listed = |first, count| Content::TraceBlocks { first, count };
     assert_eq!(
         contents,
         [listed(0, 3), listed(3, 2), Content::Unique, Content::Unique]

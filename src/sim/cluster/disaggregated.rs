@@ -41,7 +41,7 @@ pub struct ServerPool<M> {
 /// ```
 /// use rooflut::sim::{Request, SimConfig};
 /// use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
-/// use rooflut::sim::load::Listed;
+/// use rooflut::sim::load::RequestList;
 /// use rooflut::units::Seconds;
 /// # use rooflut::step::{LatencyModel, StepBatch};
 /// # #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ pub struct ServerPool<M> {
 /// let link = KvLink::try_new(50e9, Seconds::from_us(20.0), 131_072.0)?;
 /// let servers = Disaggregated::try_new(pool(1), pool(3), Router::LeastOutstandingTokens, link)?;
 /// let requests = [Request::new(512, 128)];
-/// let report = servers.run_source(&mut Listed::new(&requests), &mut ());
+/// let report = servers.run_source(&mut RequestList::new(&requests), &mut ());
 /// // A step of 512 us, 1.34 ms over the link, and a step of the decode server.
 /// let ttft = report.records[0].ttft().unwrap();
 /// assert!(ttft.ms() > 1.87 && ttft.ms() < 1.89);

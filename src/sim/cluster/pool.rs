@@ -16,17 +16,17 @@ pub(super) const TURNS_PER_REPORT: u64 = 1 << 10;
 pub(super) struct Pool<'m, M> {
     servers: Vec<Server<&'m M>>,
     routing: Routing,
-    /// Whether requests come because others have left.
+    /// Whether requests come because others have finished.
     feeds_back: bool,
     departures: Vec<Departure>,
 }
 
-/// A request that has left a replica.
+/// A request that has finished at a replica.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Departure {
     /// The replica, counted from 0 in its pool.
     pub(super) replica: usize,
-    pub(super) place: usize,
+    pub(super) index: usize,
     pub(super) record: RequestRecord,
     pub(super) at_ns: u64,
 }
@@ -52,11 +52,11 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
 
     /// Sends a request to one of the replicas. Requests come in the order of their arrival; `listed` are the ids of
     /// its trace, and how many tokens one stands for.
-    pub(super) fn push(&mut self, place: usize, request: Request, listed: (&[u64], u32)) {
+    pub(super) fn push(&mut self, index: usize, request: Request, listed: (&[u64], u32)) {
         let (ids, _) = listed;
         let replica = self.routing.route(&request, ids);
         if let Some(server) = self.servers.get_mut(replica) {
-            server.expect(place, request, listed);
+            server.expect(index, request, listed);
         }
     }
 
@@ -81,18 +81,18 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         let Some(server) = self.servers.get_mut(replica) else {
             return;
         };
-        let left = server.left();
+        let before = server.finished();
         server.run_step(observer);
         // The answer to a departure may arrive before the next step.
-        if server.left() == left || !self.feeds_back {
+        if server.finished() == before || !self.feeds_back {
             server.run_decodes(horizon_ns, u64::MAX, observer);
         }
         let (routing, departures) = (&mut self.routing, &mut self.departures);
-        server.report_departures(|place, record, at_ns| {
-            routing.left(replica, &record.request, at_ns);
+        server.report_departures(|index, record, at_ns| {
+            routing.finished(replica, &record.request, at_ns);
             departures.push(Departure {
                 replica,
-                place,
+                index,
                 record: *record,
                 at_ns,
             });
@@ -114,7 +114,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         }
     }
 
-    /// The requests that have left since the last call.
+    /// The requests that have finished since the last call.
     pub(super) fn drain_departures(&mut self) -> impl Iterator<Item = Departure> + '_ {
         self.departures.drain(..)
     }

@@ -14,7 +14,7 @@ use super::router::Router;
 ///
 /// ```
 /// use rooflut::sim::cluster::{Cluster, Router};
-/// use rooflut::sim::load::Listed;
+/// use rooflut::sim::load::RequestList;
 /// use rooflut::sim::{Request, SimConfig};
 /// # use rooflut::step::{LatencyModel, StepBatch};
 /// # use rooflut::units::Seconds;
@@ -26,7 +26,7 @@ use super::router::Router;
 /// # }
 /// let requests = [Request::new(512, 128); 10];
 /// let cluster = Cluster::try_new(Linear, SimConfig::new(8_192, 1_000), 4, Router::RoundRobin)?;
-/// assert_eq!(cluster.serve(&mut Listed::new(&requests), &mut ()).completed, 10);
+/// assert_eq!(cluster.serve(&mut RequestList::new(&requests), &mut ()).completed, 10);
 /// # Ok::<(), rooflut::sim::SimError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -105,16 +105,20 @@ impl<M: LatencyModel> Cluster<M> {
                     let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
                     let horizon_ns = other_ns.min(at_engine_ns);
                     pool.step(replica, horizon_ns, observer);
-                    for left in pool.drain_departures() {
-                        observer.left(left.place, &left.record);
-                        source.left(left.place, &left.record.request, left.at_ns);
+                    for departure in pool.drain_departures() {
+                        observer.finished(departure.index, &departure.record);
+                        source.finished(
+                            departure.index,
+                            &departure.record.request,
+                            departure.at_ns,
+                        );
                     }
                 }
                 None => {
-                    let Some((place, request)) = source.take() else {
+                    let Some((index, request)) = source.take() else {
                         break;
                     };
-                    pool.push(place, request, source.listed(&request));
+                    pool.push(index, request, source.trace_blocks(&request));
                 }
             }
         }

@@ -52,7 +52,7 @@ impl Routing {
     }
 
     /// A request leaves a replica at `finish_ns`.
-    pub(super) fn left(&mut self, replica: usize, request: &Request, finish_ns: u64) {
+    pub(super) fn finished(&mut self, replica: usize, request: &Request, finish_ns: u64) {
         let leaving = (finish_ns, replica, request.tokens());
         self.leaving.push(Reverse(leaving));
     }
@@ -85,7 +85,7 @@ impl Routing {
         let replicas = self.outstanding.iter().enumerate();
         replicas
             .min_by_key(|(_, tokens)| **tokens)
-            .map_or(0, |(place, _)| place)
+            .map_or(0, |(index, _)| index)
     }
 }
 
@@ -99,6 +99,6 @@ fn first_text(request: &Request, ids: &[u64]) -> Option<u64> {
             ..
         } => Some(own),
         Content::Texts { prefix, .. } => Some(prefix),
-        Content::Listed { .. } => ids.first().copied(),
+        Content::TraceBlocks { .. } => ids.first().copied(),
     }
 }

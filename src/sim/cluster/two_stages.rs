@@ -9,7 +9,7 @@ use super::pool::{Departure, Pool};
 use crate::sim::figures::{PoolUse, Stages, Totals};
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{Handover, Outcome, Progress, Rejection, Request, RequestRecord, Timing};
+use crate::sim::{KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, Timing};
 use crate::step::LatencyModel;
 
 /// A run of servers that do prefill or decode only.
@@ -112,16 +112,20 @@ where
             Next::Prefill(replica) => {
                 // Every step of it has a prompt, so that it runs no step unasked.
                 self.prefill.step(replica, u64::MAX, self.observer);
-                let mut left: Vec<Departure> = self.prefill.drain_departures().collect();
+                let mut departures: Vec<Departure> = self.prefill.drain_departures().collect();
                 // The link is for one at a time, whatever the policy of the server.
-                left.sort_unstable_by_key(|left| (left.at_ns, left.place));
-                left.iter().for_each(|left| self.prefilled(left));
+                departures.sort_unstable_by_key(|departure| (departure.at_ns, departure.index));
+                departures
+                    .iter()
+                    .for_each(|departure| self.prefilled(departure));
             }
             Next::Decode(replica) => {
                 let horizon_ns = self.horizon_ns(replica);
                 self.decode.step(replica, horizon_ns, self.observer);
-                let left: Vec<Departure> = self.decode.drain_departures().collect();
-                left.iter().for_each(|left| self.decoded(left));
+                let departures: Vec<Departure> = self.decode.drain_departures().collect();
+                departures
+                    .iter()
+                    .for_each(|departure| self.decoded(departure));
             }
         }
         true
@@ -177,37 +181,39 @@ where
 
     /// A request comes in.
     fn arrive(&mut self, now_ns: u64) {
-        let Some((place, request)) = self.source.take() else {
+        let Some((index, request)) = self.source.take() else {
             return;
         };
         if let Err(reason) = self.servers.decode.config.check(&request) {
-            return self.reject(place, request, reason, now_ns);
+            return self.reject(index, request, reason, now_ns);
         }
         let prompt = Request {
             output_tokens: 1,
             ..request
         };
-        let listed = self.source.listed(&request);
-        self.prefill.push(place, prompt, listed);
-        self.outputs.insert(place, request.output_tokens);
+        let listed = self.source.trace_blocks(&request);
+        self.prefill.push(index, prompt, listed);
+        self.outputs.insert(index, request.output_tokens);
     }
 
     /// A prefill server is done with a request: its KV entries go over the link.
-    fn prefilled(&mut self, left: &Departure) {
-        let place = left.place;
+    fn prefilled(&mut self, departure: &Departure) {
+        let index = departure.index;
         let (Some(output_tokens), Some(free_ns)) = (
-            self.outputs.remove(&place),
-            self.links_free_ns.get_mut(left.replica),
+            self.outputs.remove(&index),
+            self.links_free_ns.get_mut(departure.replica),
         ) else {
             return;
         };
         let request = Request {
             output_tokens,
-            ..left.record.request
+            ..departure.record.request
         };
-        let timing = match left.record.outcome {
+        let timing = match departure.record.outcome {
             Outcome::Completed(timing) => timing,
-            Outcome::Rejected(reason) => return self.reject(place, request, reason, left.at_ns),
+            Outcome::Rejected(reason) => {
+                return self.reject(index, request, reason, departure.at_ns);
+            }
         };
         let link = &self.servers.link;
         let occupied_ns = link.occupied_ns(request.prompt_tokens);
@@ -217,7 +223,7 @@ where
         stages.transfers += 1;
         stages.link_ns += u128::from(occupied_ns);
         stages.transfer_ns += u128::from(delivered_ns - timing.finish_ns);
-        self.deliveries.insert((delivered_ns, place), request);
+        self.deliveries.insert((delivered_ns, index), request);
         let prefilled = Prefilled {
             arrival_ns: request.arrival_ns,
             at_engine_ns: timing.at_engine_ns,
@@ -227,42 +233,42 @@ where
             preemptions: timing.preemptions,
             replica: timing.replica,
         };
-        self.prefilled.insert(place, prefilled);
+        self.prefilled.insert(index, prefilled);
     }
 
     /// The KV entries of a request have come.
     fn deliver(&mut self) {
-        let Some(((arrival_ns, place), request)) = self.deliveries.pop_first() else {
+        let Some(((arrival_ns, index), request)) = self.deliveries.pop_first() else {
             return;
         };
-        let listed = self.source.listed(&request);
+        let listed = self.source.trace_blocks(&request);
         let request = Request {
             arrival_ns,
             // Their blocks are the decode server's own.
             cached_prompt_tokens: 0,
             ..request
         };
-        self.decode.push(place, request, listed);
+        self.decode.push(index, request, listed);
     }
 
     /// A decode server is done with a request.
-    fn decoded(&mut self, left: &Departure) {
-        let Some(prefilled) = self.prefilled.remove(&left.place) else {
+    fn decoded(&mut self, departure: &Departure) {
+        let Some(prefilled) = self.prefilled.remove(&departure.index) else {
             return;
         };
-        let delivered_ns = left.record.request.arrival_ns;
+        let delivered_ns = departure.record.request.arrival_ns;
         let request = Request {
             arrival_ns: prefilled.arrival_ns,
             cached_prompt_tokens: prefilled.cached_prompt_tokens,
-            ..left.record.request
+            ..departure.record.request
         };
-        let decode = match left.record.outcome {
+        let decode = match departure.record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(reason) => {
-                return self.reject(left.place, request, reason, left.at_ns);
+                return self.reject(departure.index, request, reason, departure.at_ns);
             }
         };
-        let handover = Handover {
+        let kv_transfer = KvTransfer {
             prefill_replica: prefilled.replica,
             prefilled_ns: prefilled.prefilled_ns,
             delivered_ns,
@@ -272,24 +278,25 @@ where
             at_engine_ns: prefilled.at_engine_ns,
             scheduled_ns: prefilled.scheduled_ns,
             preemptions: prefilled.preemptions + decode.preemptions,
-            handover: Some(handover),
+            kv_transfer: Some(kv_transfer),
             ..decode
         };
-        let queue_ns = handover.scheduled_ns.saturating_sub(delivered_ns);
+        let queue_ns = kv_transfer.scheduled_ns.saturating_sub(delivered_ns);
         self.served.stages.decode_queue_ns += u128::from(queue_ns);
         let outcome = Outcome::Completed(timing);
         let record = RequestRecord { request, outcome };
         self.served.served(&record);
-        self.observer.left(left.place, &record);
-        self.source.left(left.place, &request, left.at_ns);
+        self.observer.finished(departure.index, &record);
+        self.source
+            .finished(departure.index, &request, departure.at_ns);
     }
 
-    fn reject(&mut self, place: usize, request: Request, reason: Rejection, now_ns: u64) {
+    fn reject(&mut self, index: usize, request: Request, reason: Rejection, now_ns: u64) {
         self.served.rejected += 1;
         let outcome = Outcome::Rejected(reason);
         self.observer
-            .left(place, &RequestRecord { request, outcome });
-        self.source.left(place, &request, now_ns);
+            .finished(index, &RequestRecord { request, outcome });
+        self.source.finished(index, &request, now_ns);
     }
 
     /// What was counted: steps of both pools, requests once.

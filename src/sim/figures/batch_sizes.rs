@@ -14,7 +14,7 @@ use crate::sim::{Observer, StepRecord};
 ///
 /// ```
 /// use rooflut::sim::figures::BatchSizes;
-/// use rooflut::sim::load::Listed;
+/// use rooflut::sim::load::RequestList;
 /// use rooflut::sim::{Request, SimConfig, Simulator};
 /// # use rooflut::step::{LatencyModel, StepBatch};
 /// # use rooflut::units::Seconds;
@@ -28,7 +28,7 @@ use crate::sim::{Observer, StepRecord};
 /// let request = Request::new(512, 128);
 /// let mut sizes = BatchSizes::new();
 /// let server = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;
-/// server.run_source(&mut Listed::new(&[request; 3]), &mut sizes);
+/// server.run_source(&mut RequestList::new(&[request; 3]), &mut sizes);
 /// assert_eq!(sizes.stats().expect("steps").p50, 3);
 /// # Ok::<(), rooflut::sim::SimError>(())
 /// ```

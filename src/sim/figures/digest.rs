@@ -118,11 +118,11 @@ impl Observer for Digest {
         self.sizes.step(step);
     }
 
-    fn resumed(&mut self, place: usize, gap_ns: u64) {
-        self.gaps.resumed(place, gap_ns);
+    fn resumed(&mut self, index: usize, gap_ns: u64) {
+        self.gaps.resumed(index, gap_ns);
     }
 
-    fn left(&mut self, place: usize, record: &RequestRecord) {
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
         let times = [
             (record.ttft(), &mut self.ttft),
             (record.tpot(), &mut self.tpot),
@@ -135,7 +135,7 @@ impl Observer for Digest {
             }
         }
         if let Some(queue) = record.waiting() {
-            self.trend.add(place, queue);
+            self.trend.add(index, queue);
         }
         if self.limits.is_some_and(|limits| limits.are_met_by(record)) {
             self.met += 1;

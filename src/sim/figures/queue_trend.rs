@@ -33,12 +33,12 @@ impl QueueTrend {
     }
 
     /// A request was served. Places are in the order of arrival.
-    pub(crate) fn add(&mut self, place: usize, queue: Seconds) {
-        while place / self.width >= BLOCKS {
+    pub(crate) fn add(&mut self, index: usize, queue: Seconds) {
+        while index / self.width >= BLOCKS {
             self.widen();
         }
         self.served += 1;
-        if let Some((served, sum)) = self.blocks.get_mut(place / self.width) {
+        if let Some((served, sum)) = self.blocks.get_mut(index / self.width) {
             *served += 1;
             *sum += queue;
         }
@@ -86,8 +86,8 @@ mod tests {
     /// Request `i` of `count` queues for `i` milliseconds.
     fn rising(count: usize) -> QueueGrowth {
         let mut trend = QueueTrend::new();
-        for place in (0..count).rev() {
-            trend.add(place, Seconds(place as f64 / 1e3));
+        for index in (0..count).rev() {
+            trend.add(index, Seconds(index as f64 / 1e3));
         }
         trend.growth().unwrap()
     }
@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn requests_that_were_rejected_leave_no_gap() {
         let mut trend = QueueTrend::new();
-        for place in (0..80_000).filter(|place| place % 10 == 0) {
-            trend.add(place, Seconds(if place < 40_000 { 1.0 } else { 3.0 }));
+        for index in (0..80_000).filter(|index| index % 10 == 0) {
+            trend.add(index, Seconds(if index < 40_000 { 1.0 } else { 3.0 }));
         }
         let growth = trend.growth().unwrap();
         assert!((growth.first_quarter.0 - 1.0).abs() < 1e-9);

@@ -43,14 +43,14 @@ pub struct Timing {
     /// The replica that served it, counted from 0.
     pub replica: u32,
     /// How it went from a prefill to a decode server; none where one server did both.
-    pub handover: Option<Handover>,
+    pub kv_transfer: Option<KvTransfer>,
 }
 
 /// How a request went from a prefill to a decode server; nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Handover {
+pub struct KvTransfer {
     /// The replica that computed its prompt.
     pub prefill_replica: u32,
     /// When its prompt was computed.
@@ -103,8 +103,8 @@ impl RequestRecord {
     /// All the time in which it waited for its first token without being computed: in the queue, and between
     /// prefill and decode where these are on servers of their own.
     pub fn waiting(&self) -> Option<Seconds> {
-        let handover = self.timing()?.handover;
-        let between = handover.map_or(Seconds::ZERO, |h| span(h.prefilled_ns, h.scheduled_ns));
+        let kv_transfer = self.timing()?.kv_transfer;
+        let between = kv_transfer.map_or(Seconds::ZERO, |h| span(h.prefilled_ns, h.scheduled_ns));
         Some(self.queue()? + between)
     }
 }

@@ -34,7 +34,7 @@ impl Collector {
             self.records.len() as u64,
             "a request was lost"
         );
-        self.records.sort_unstable_by_key(|(place, _)| *place);
+        self.records.sort_unstable_by_key(|(index, _)| *index);
         let records: Vec<RequestRecord> = self.records.into_iter().map(|(_, r)| r).collect();
         let summary = Summary::new(Latencies::of(&records), totals);
         SimReport { records, summary }
@@ -42,8 +42,8 @@ impl Collector {
 }
 
 impl Observer for Collector {
-    fn left(&mut self, place: usize, record: &RequestRecord) {
-        self.records.push((place, *record));
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        self.records.push((index, *record));
     }
 }
 

@@ -80,16 +80,16 @@ impl<C: Counter> Sketch<C> {
     pub(crate) fn stats(&self) -> Option<Stats> {
         let histogram = self.histogram.as_ref()?;
         let mean = Seconds(self.sum_ns as f64 / self.count as f64 / 1e9);
-        Stats::ranked(mean, self.count, |place| at(histogram, place))
+        Stats::ranked(mean, self.count, |index| at(histogram, index))
     }
 }
 
 /// The middle of the bucket in which the value of that place in ascending order lies.
-fn at<C: Counter>(histogram: &Histogram<C>, place: u64) -> Option<Seconds> {
+fn at<C: Counter>(histogram: &Histogram<C>, index: u64) -> Option<Seconds> {
     let mut passed = 0;
     let bucket = histogram.iter_recorded().find(|bucket| {
         passed += bucket.count_at_value().as_u64();
-        passed > place
+        passed > index
     })?;
     let first_ns = histogram.lowest_equivalent(bucket.value_iterated_to());
     let last_ns = bucket.value_iterated_to();

@@ -29,8 +29,8 @@ impl Stats {
         values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let sum: Seconds = values.iter().copied().sum();
         let mean = Seconds(sum.0 / values.len() as f64);
-        let place = |place| values.get(usize::try_from(place).ok()?).copied();
-        Stats::ranked(mean, values.len() as u64, place)
+        let index = |index| values.get(usize::try_from(index).ok()?).copied();
+        Stats::ranked(mean, values.len() as u64, index)
     }
 
     /// Those of `count` values of which `at` knows each by its place in ascending order.

@@ -21,7 +21,7 @@ use crate::sim::{Observer, StepRecord};
 /// longer than the one before by more than the error.
 ///
 /// ```
-/// use rooflut::sim::load::Listed;
+/// use rooflut::sim::load::RequestList;
 /// use rooflut::sim::{Request, SimConfig, Simulator};
 /// use rooflut::sim::figures::TokenGaps;
 /// # use rooflut::step::{LatencyModel, StepBatch};
@@ -37,7 +37,7 @@ use crate::sim::{Observer, StepRecord};
 /// let mut gaps = TokenGaps::new();
 /// let requests = [request];
 /// let server = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;
-/// server.run_source(&mut Listed::new(&requests), &mut gaps);
+/// server.run_source(&mut RequestList::new(&requests), &mut gaps);
 /// assert_eq!(gaps.count(), 127);
 /// assert!((gaps.stats().unwrap().p99.ms() - 10.0).abs() < 0.005);
 /// # Ok::<(), rooflut::sim::SimError>(())

@@ -9,7 +9,7 @@ use crate::sim::Request;
 /// most requests wait.
 #[derive(Debug)]
 pub(crate) struct Arrived {
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     pub(crate) request: Request,
     /// When the engine sees it.
     pub(crate) at_engine_ns: u64,
@@ -22,13 +22,13 @@ pub(crate) struct Arrived {
 impl Arrived {
     #[inline]
     pub(crate) fn new(
-        place: usize,
+        index: usize,
         request: Request,
         (ids, tokens): (&[u64], u32),
         at_engine_ns: u64,
     ) -> Arrived {
         Arrived {
-            place,
+            index,
             request,
             at_engine_ns,
             with_kv: false,

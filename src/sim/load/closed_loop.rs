@@ -75,7 +75,7 @@ impl ClosedLoop {
     /// let (place, request) = load.take().expect("that of the first user");
     /// load.take().expect("that of the second user");
     /// assert_eq!(load.next_arrival_ns(), None); // both wait
-    /// load.left(place, &request, 5_000);
+    /// load.finished(place, &request, 5_000);
     /// assert_eq!(load.next_arrival_ns(), Some(5_000));
     /// # Ok::<(), rooflut::sim::SimError>(())
     /// ```
@@ -202,14 +202,14 @@ impl Source for LimitedLoop {
         }
         let Reverse((_, user)) = self.coming.pop()?;
         let request = *self.requests.get(user)?;
-        let place = self.taken;
+        let index = self.taken;
         self.taken += 1;
-        self.waiting.insert(place, user);
-        Some((place, request))
+        self.waiting.insert(index, user);
+        Some((index, request))
     }
 
-    fn left(&mut self, place: usize, _: &Request, now_ns: u64) {
-        let Some(user) = self.waiting.remove(&place) else {
+    fn finished(&mut self, index: usize, _: &Request, now_ns: u64) {
+        let Some(user) = self.waiting.remove(&index) else {
             return;
         };
         let next = self.users.next_after(user, now_ns);

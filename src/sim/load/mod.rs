@@ -20,6 +20,6 @@ pub use arrivals::Arrivals;
 pub use closed_loop::{ClosedLoop, LimitedLoop};
 pub use lengths::Lengths;
 pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
-pub use source::{Listed, Source, Stream};
+pub use source::{RequestList, Source, Stream};
 pub use synthetic::SyntheticLoad;
 pub use think_time::ThinkTime;

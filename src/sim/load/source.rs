@@ -16,14 +16,14 @@ pub trait Source {
 
     /// A request has been served, or rejected, at `now_ns`. A source whose users wait for their answers
     /// sends the next then.
-    fn left(&mut self, place: usize, request: &Request, now_ns: u64) {
-        let _ = (place, request, now_ns);
+    fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
+        let _ = (index, request, now_ns);
     }
 
-    /// The ids that a trace gives the tokens of a request with [`Content::Listed`](crate::sim::Content),
+    /// The ids that a trace gives the tokens of a request with [`Content::TraceBlocks`](crate::sim::Content),
     /// and how many tokens one of them stands for. It is asked when a request is taken, and once more when its
     /// KV entries come to a decode server.
-    fn listed(&self, request: &Request) -> (&[u64], u32) {
+    fn trace_blocks(&self, request: &Request) -> (&[u64], u32) {
         let _ = request;
         (&[], 0)
     }
@@ -48,12 +48,12 @@ impl<S: Source + ?Sized> Source for &mut S {
         (**self).take()
     }
 
-    fn left(&mut self, place: usize, request: &Request, now_ns: u64) {
-        (**self).left(place, request, now_ns);
+    fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
+        (**self).finished(index, request, now_ns);
     }
 
-    fn listed(&self, request: &Request) -> (&[u64], u32) {
-        (**self).listed(request)
+    fn trace_blocks(&self, request: &Request) -> (&[u64], u32) {
+        (**self).trace_blocks(request)
     }
 
     fn total(&self) -> Option<u64> {
@@ -67,7 +67,7 @@ impl<S: Source + ?Sized> Source for &mut S {
 
 /// A list of requests in any order; those of the same nanosecond come in the order of the list.
 #[derive(Debug, Clone)]
-pub struct Listed<'r> {
+pub struct RequestList<'r> {
     requests: &'r [Request],
     /// Arrivals and places, ascending.
     order: Vec<(u64, usize)>,
@@ -75,15 +75,15 @@ pub struct Listed<'r> {
     ids: (&'r [u64], u32),
 }
 
-impl<'r> Listed<'r> {
+impl<'r> RequestList<'r> {
     /// Sorts the list by arrival.
-    pub fn new(requests: &'r [Request]) -> Listed<'r> {
+    pub fn new(requests: &'r [Request]) -> RequestList<'r> {
         let arrivals = requests.iter().map(|request| request.arrival_ns);
         let mut order: Vec<(u64, usize)> = arrivals.zip(0..).collect();
         if !order.is_sorted() {
             order.sort_unstable();
         }
-        Listed {
+        RequestList {
             requests,
             order,
             taken: 0,
@@ -92,15 +92,15 @@ impl<'r> Listed<'r> {
     }
 
     /// The same with the ids of a trace, each of which stands for `tokens` tokens.
-    pub fn with_ids(self, ids: &'r [u64], tokens: u32) -> Listed<'r> {
-        Listed {
+    pub fn with_ids(self, ids: &'r [u64], tokens: u32) -> RequestList<'r> {
+        RequestList {
             ids: (ids, tokens),
             ..self
         }
     }
 }
 
-impl Source for Listed<'_> {
+impl Source for RequestList<'_> {
     #[inline]
     fn next_arrival_ns(&mut self) -> Option<u64> {
         self.order
@@ -109,14 +109,14 @@ impl Source for Listed<'_> {
     }
 
     fn take(&mut self) -> Option<(usize, Request)> {
-        let &(_, place) = self.order.get(self.taken)?;
+        let &(_, index) = self.order.get(self.taken)?;
         self.taken += 1;
-        Some((place, *self.requests.get(place)?))
+        Some((index, *self.requests.get(index)?))
     }
 
-    fn listed(&self, request: &Request) -> (&[u64], u32) {
+    fn trace_blocks(&self, request: &Request) -> (&[u64], u32) {
         let (ids, tokens) = self.ids;
-        let Content::Listed { first, count } = request.content else {
+        let Content::TraceBlocks { first, count } = request.content else {
             return (&[], 0);
         };
         let first = first as usize;
@@ -167,9 +167,9 @@ impl<I: Iterator<Item = Request>> Source for Stream<I> {
         let mut request = self.requests.next()?;
         self.latest_ns = request.arrival_ns.max(self.latest_ns);
         request.arrival_ns = self.latest_ns;
-        let place = self.taken;
+        let index = self.taken;
         self.taken += 1;
-        Some((place, request))
+        Some((index, request))
     }
 
     /// As it was told, or where the iterator knows its length.

@@ -7,7 +7,7 @@
 
 use crate::sim::{Content, Request};
 
-/// The ids that [`Content::Listed`] points into.
+/// The ids that [`Content::TraceBlocks`] points into.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TraceIds<'a> {
     /// All ids of the trace, request after request.
@@ -43,19 +43,19 @@ enum Head<'a> {
 impl<'a> BlockIds<'a> {
     /// The ids of the request at `place` in the list of requests. Cost: O(1).
     ///
-    /// The prefix of [`Content::Texts`] and the ids of [`Content::Listed`] count as far as the prompt
+    /// The prefix of [`Content::Texts`] and the ids of [`Content::TraceBlocks`] count as far as the prompt
     /// goes: the output is always a request's own.
     ///
     /// Assumes: prefixes and own texts are numbered apart, so that prefix 7 and own text 7 are two.
     pub(crate) fn new(
         request: &Request,
-        place: usize,
+        index: usize,
         block_size: u32,
         trace: TraceIds<'a>,
     ) -> BlockIds<'a> {
         let block_size = block_size.max(1);
         let prompt = request.prompt_tokens;
-        let unique = BlockIds::unique(place);
+        let unique = BlockIds::unique(index);
         match request.content {
             Content::Unique => unique,
             Content::Texts {
@@ -63,7 +63,7 @@ impl<'a> BlockIds<'a> {
                 prefix_tokens,
                 own,
             } => BlockIds::of_texts(prefix, prefix_tokens.min(prompt), own, block_size),
-            Content::Listed { first, count } => {
+            Content::TraceBlocks { first, count } => {
                 let listed = trace.ids.get(first as usize..).unwrap_or_default();
                 let ids = listed.get(..count as usize).unwrap_or(listed);
                 let trace = TraceIds { ids, ..trace };
@@ -88,8 +88,8 @@ impl<'a> BlockIds<'a> {
 }
 
 impl BlockIds<'_> {
-    fn unique(place: usize) -> Self {
-        let tail = mix(UNIQUE, place as u64);
+    fn unique(index: usize) -> Self {
+        let tail = mix(UNIQUE, index as u64);
         BlockIds {
             head: Head::Text(tail),
             head_blocks: 0,

@@ -11,15 +11,15 @@ pub(crate) struct Interrupted {
 impl Interrupted {
     /// These have their last token at `now_ns`, but for those that wait already: they were preempted
     /// again before the next one.
-    pub(crate) fn add(&mut self, places: impl IntoIterator<Item = usize>, now_ns: u64) {
-        for place in places {
-            self.last_token_ns.entry(place).or_insert(now_ns);
+    pub(crate) fn add(&mut self, indices: impl IntoIterator<Item = usize>, now_ns: u64) {
+        for index in indices {
+            self.last_token_ns.entry(index).or_insert(now_ns);
         }
     }
 
     /// It has its next token at `now_ns`: the gap between the two.
-    pub(crate) fn remove(&mut self, place: usize, now_ns: u64) -> Option<u64> {
-        let last_ns = self.last_token_ns.remove(&place)?;
+    pub(crate) fn remove(&mut self, index: usize, now_ns: u64) -> Option<u64> {
+        let last_ns = self.last_token_ns.remove(&index)?;
         Some(now_ns.saturating_sub(last_ns))
     }
 }

@@ -124,9 +124,9 @@ impl Queue {
 
     /// Places of all requests, whose turn it is first.
     #[cfg(test)]
-    pub(crate) fn places(&self) -> alloc::vec::Vec<usize> {
-        let arrived = self.arrived.iter().map(|(turn, of)| (*turn, of.place));
-        let begun = self.begun.iter().map(|(turn, of)| (*turn, of.place));
+    pub(crate) fn indices(&self) -> alloc::vec::Vec<usize> {
+        let arrived = self.arrived.iter().map(|(turn, of)| (*turn, of.index));
+        let begun = self.begun.iter().map(|(turn, of)| (*turn, of.index));
         let all: BTreeMap<Turn, usize> = arrived.chain(begun).collect();
         all.into_values().collect()
     }
@@ -139,25 +139,25 @@ mod tests {
     use super::*;
     use crate::sim::Content;
 
-    fn arrived(place: usize, prompt_tokens: u32) -> Arrived {
+    fn arrived(index: usize, prompt_tokens: u32) -> Arrived {
         let request = Request {
             prompt_tokens,
             output_tokens: 2,
-            content: Content::Listed { first: 3, count: 2 },
+            content: Content::TraceBlocks { first: 3, count: 2 },
             ..Request::default()
         };
-        Arrived::new(place, request, (&[8, 9], 16), 7)
+        Arrived::new(index, request, (&[8, 9], 16), 7)
     }
 
-    fn sequence(place: usize, prompt_tokens: u32) -> Sequence {
-        Sequence::new(arrived(place, prompt_tokens), 16)
+    fn sequence(index: usize, prompt_tokens: u32) -> Sequence {
+        Sequence::new(arrived(index, prompt_tokens), 16)
     }
 
     #[test]
     fn a_request_comes_back_as_it_went_in_and_one_that_has_begun_keeps_its_state() {
         let mut queue = Queue::new(SchedulingPolicy::ShortestPrompt, 16);
         // Those that are kept as they are.
-        (0..FEW).for_each(|place| queue.push(arrived(place, 1_000)));
+        (0..FEW).for_each(|index| queue.push(arrived(index, 1_000)));
         let others = queue.len();
         queue.push(arrived(100, 60));
         let mut begun = sequence(101, 40);
@@ -166,20 +166,20 @@ mod tests {
         queue.push(arrived(102, 20));
         assert_eq!(queue.arrived.len(), 2);
         assert_eq!(queue.len(), others + 3);
-        assert_eq!(queue.places()[..3], [102, 101, 100]);
+        assert_eq!(queue.indices()[..3], [102, 101, 100]);
         let first = queue.pop().unwrap();
-        assert_eq!((first.place, first.order), (102, FEW as i64 + 2));
+        assert_eq!((first.index, first.order), (102, FEW as i64 + 2));
         assert_eq!((first.pending(), first.timing.at_engine_ns), (20, 7));
         let ids = |of: &Sequence| of.block_ids(16).take(3).collect::<vec::Vec<u64>>();
         assert_eq!(ids(&first), ids(&sequence(102, 20)));
-        assert_eq!(queue.pop().unwrap().left(), 1);
+        assert_eq!(queue.pop().unwrap().remaining(), 1);
         // One that is looked at and waits on.
         queue.first_mut().unwrap().found(1, 16);
         queue.push(arrived(103, 50));
-        assert_eq!(queue.places()[..2], [103, 100]);
-        assert_eq!(queue.pop().unwrap().place, 103);
+        assert_eq!(queue.indices()[..2], [103, 100]);
+        assert_eq!(queue.pop().unwrap().index, 103);
         assert_eq!(queue.pop().unwrap().pending(), 44);
-        assert_eq!(queue.places(), (0..FEW).collect::<vec::Vec<usize>>());
+        assert_eq!(queue.indices(), (0..FEW).collect::<vec::Vec<usize>>());
         while queue.pop().is_some() {}
         assert!(queue.is_empty());
     }

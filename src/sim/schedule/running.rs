@@ -75,8 +75,8 @@ impl Running {
     /// How many of those that decode need one more block in step `step`, the next one.
     pub(crate) fn growing(&self, step: u64) -> u32 {
         let growing = &self.decode.growing;
-        let place = (step % growing.len() as u64) as usize;
-        growing.get(place).copied().unwrap_or(0)
+        let index = (step % growing.len() as u64) as usize;
+        growing.get(index).copied().unwrap_or(0)
     }
 
     /// The last step of the request that ends first; `None` where nobody decodes.
@@ -115,8 +115,8 @@ impl Running {
         let held = Some((admission, sequence));
         let slot = match self.vacant.pop() {
             Some(slot) => {
-                if let Some(place) = self.slots.get_mut(slot as usize) {
-                    *place = held;
+                if let Some(index) = self.slots.get_mut(slot as usize) {
+                    *index = held;
                 }
                 slot
             }
@@ -151,11 +151,11 @@ impl Running {
         };
         sequence.decodes_from = Some(step);
         let computed = sequence.computed();
-        let end = step + u64::from(sequence.left()) - 1;
+        let end = step + u64::from(sequence.remaining()) - 1;
         self.decode.next.requests += 1;
         self.decode.next.kv_tokens += u64::from(computed) + 1;
-        let place = self.decode.place(computed, step);
-        self.decode.change(place, 1);
+        let index = self.decode.index(computed, step);
+        self.decode.change(index, 1);
         self.decode.ends.push(Reverse((end, admitted)));
     }
 
@@ -169,8 +169,8 @@ impl Running {
         let computed = sequence.computed();
         self.decode.next.requests -= 1;
         self.decode.next.kv_tokens -= u64::from(computed) + 1;
-        let place = self.decode.place(computed, step);
-        self.decode.change(place, u32::MAX);
+        let index = self.decode.index(computed, step);
+        self.decode.change(index, u32::MAX);
     }
 
     /// A request gives its slot up; `step` is the next step.
@@ -239,15 +239,15 @@ fn held(slots: &[Option<(u64, Sequence)>], admitted: Admitted) -> Option<&Sequen
 impl DecodeSet {
     /// Where a request with `computed` tokens before `step` is counted: the steps at which it needs
     /// a block, modulo the block size.
-    fn place(&self, computed: u32, step: u64) -> usize {
+    fn index(&self, computed: u32, step: u64) -> usize {
         let block = self.growing.len() as u64;
         // It grows at the step t with computed + (t - step) = 0 modulo the block size.
         let until = (block - u64::from(computed) % block) % block;
         ((step + until) % block) as usize
     }
 
-    fn change(&mut self, place: usize, by: u32) {
-        if let Some(count) = self.growing.get_mut(place) {
+    fn change(&mut self, index: usize, by: u32) {
+        if let Some(count) = self.growing.get_mut(index) {
             *count = count.wrapping_add(by);
         }
     }

@@ -98,7 +98,7 @@ impl Scheduler {
 
     /// A step of which `plan` says who has a first token has ended at `now_ns`.
     pub(crate) fn first_tokens(&mut self, plan: &Plan, now_ns: u64) {
-        for &(place, admitted) in &plan.first_tokens {
+        for &(index, admitted) in &plan.first_tokens {
             if let Some(sequence) = self.running.get_mut(admitted) {
                 sequence.timing.first_token_ns = now_ns;
                 continue;
@@ -106,7 +106,7 @@ impl Scheduler {
             // It was preempted for the step after.
             let waiting = self.waiting.iter_mut();
             let ending = self.ending.iter_mut().map(|(_, sequence)| sequence);
-            for sequence in waiting.chain(ending).filter(|s| s.place == place) {
+            for sequence in waiting.chain(ending).filter(|s| s.index == index) {
                 sequence.timing.first_token_ns = now_ns;
             }
         }
@@ -130,8 +130,8 @@ impl Scheduler {
                 sequence
             }
             None => {
-                let place = self.ending.iter().position(|(of, _)| *of == admitted)?;
-                self.ending.swap_remove(place).1
+                let index = self.ending.iter().position(|(of, _)| *of == admitted)?;
+                self.ending.swap_remove(index).1
             }
         };
         sequence.timing.finish_ns = now_ns;
@@ -147,7 +147,7 @@ impl Scheduler {
             .in_order()
             .filter_map(|of| self.running.get(of));
         let decoding = sequences.filter(move |of| of.decodes_from.is_some_and(|from| from <= step));
-        decoding.map(|sequence| sequence.place)
+        decoding.map(|sequence| sequence.index)
     }
 
     /// Requests in the queue.
@@ -206,11 +206,11 @@ impl Scheduler {
                 return;
             };
             plan.verify(sequence.computed());
-            let accepted = speculation.accepted(sequence.place, sequence.generated());
+            let accepted = speculation.accepted(sequence.index, sequence.generated());
             plan.accepted += accepted;
             let yielded = sequence.verified(accepted);
             plan.yielded += yielded;
-            plan.verified.push((sequence.place, yielded));
+            plan.verified.push((sequence.index, yielded));
             if sequence.is_complete() {
                 scheduler.finish(plan, admitted);
             }
@@ -275,9 +275,9 @@ impl Scheduler {
             return;
         }
         if sequence.is_at_first_token() {
-            plan.first_tokens.push((sequence.place, admitted));
+            plan.first_tokens.push((sequence.index, admitted));
         } else {
-            plan.resumed.push(sequence.place);
+            plan.resumed.push(sequence.index);
         }
         let complete = sequence.is_complete();
         self.running.partial = None;
@@ -291,7 +291,7 @@ impl Scheduler {
     /// `plan` yields the last token of a request.
     fn finish(&mut self, plan: &mut Plan, admitted: Admitted) {
         if let Some(sequence) = self.running.get(admitted) {
-            plan.finished.push((sequence.place, admitted));
+            plan.finished.push((sequence.index, admitted));
         }
     }
 
@@ -313,7 +313,7 @@ impl Scheduler {
         let Some(mut victim) = self.running.remove(admitted, plan.number()) else {
             return;
         };
-        plan.preempted.push(victim.place);
+        plan.preempted.push(victim.index);
         victim.timing.preemptions += 1;
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
         let SimConfig {
@@ -326,7 +326,7 @@ impl Scheduler {
             self.ending.push((admitted, victim));
         } else {
             if victim.has_token() {
-                plan.interrupted.push(victim.place);
+                plan.interrupted.push(victim.index);
             }
             give_up(&mut self.kv, &mut victim, caching, block_size);
             victim.restart();
@@ -394,12 +394,12 @@ mod tests {
         let sequences = running
             .in_order()
             .filter_map(|admitted| running.get(admitted));
-        sequences.map(|sequence| sequence.place).collect()
+        sequences.map(|sequence| sequence.index).collect()
     }
 
     /// Places of the requests in the queue.
     fn waiting(scheduler: &Scheduler) -> Vec<usize> {
-        scheduler.waiting.places()
+        scheduler.waiting.indices()
     }
 
     #[test]

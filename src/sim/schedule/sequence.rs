@@ -11,12 +11,12 @@ use crate::step::Chunk;
 /// How far the steps scheduled so far bring a request.
 ///
 /// Everything here is as of the end of the last step that is scheduled, which with
-/// [`OneStepAhead`](crate::sim::Scheduling::OneStepAhead) is a step that has not ended yet; while it
+/// [`OneStepAhead`](crate::engine::Scheduling::OneStepAhead) is a step that has not ended yet; while it
 /// decodes, as of the step before it began to, but for speculative decoding.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     /// Its id: the place in the source, or the number of the push.
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     pub(crate) request: Request,
     /// Its order among the requests that have come, below 0 for one that was put before all.
     pub(crate) order: i64,
@@ -48,7 +48,7 @@ impl Sequence {
     #[inline]
     pub(crate) fn new(arrived: Arrived, block_size: u32) -> Sequence {
         let Arrived {
-            place,
+            index,
             request,
             at_engine_ns,
             with_kv,
@@ -58,7 +58,7 @@ impl Sequence {
         let reusable = request.cached_prompt_tokens.min(but_last);
         let cached = reusable - reusable % block_size.max(1);
         Sequence {
-            place,
+            index,
             request,
             order: 0,
             timing: Timing {
@@ -84,10 +84,10 @@ impl Sequence {
             tokens: *tokens,
         };
         let mut request = self.request;
-        if let Content::Listed { first, .. } = &mut request.content {
+        if let Content::TraceBlocks { first, .. } = &mut request.content {
             *first = 0;
         }
-        let ids = BlockIds::new(&request, self.place, block_size, trace);
+        let ids = BlockIds::new(&request, self.index, block_size, trace);
         let first = self.cached / block_size;
         (first..).map(move |block| ids.id(block))
     }
@@ -144,7 +144,7 @@ impl Sequence {
     /// A step has verified its drafts and accepted so many: they and one more are sampled, as far as it wants
     /// them. Answers how many that are.
     pub(crate) fn verified(&mut self, accepted: u32) -> u32 {
-        let sampled = (accepted + 1).min(self.left());
+        let sampled = (accepted + 1).min(self.remaining());
         self.generated += sampled;
         self.computed += sampled;
         sampled
@@ -156,7 +156,7 @@ impl Sequence {
     }
 
     /// Output tokens that are still to be sampled.
-    pub(crate) fn left(&self) -> u32 {
+    pub(crate) fn remaining(&self) -> u32 {
         self.request.output_tokens - self.generated
     }
 
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(Ok(sequence.advance(3)), Chunk::partial(3, 19));
         assert_eq!(Ok(sequence.advance(1)), Chunk::last(1, 20));
         assert!(sequence.is_at_first_token());
-        assert_eq!((sequence.pending(), sequence.left()), (0, 2));
+        assert_eq!((sequence.pending(), sequence.remaining()), (0, 2));
         sequence.decodes_from = Some(7);
         let computed = [7, 8, 9].map(|step| sequence.computed_before(step));
         assert_eq!(computed, [20, 21, 22]);
@@ -263,6 +263,6 @@ mod tests {
         // 20 of the prompt and 2 of the output, less the prefix hit.
         assert_eq!((sequence.pending(), sequence.findable(16)), (6, 0));
         assert_eq!(Ok(sequence.advance(6)), Chunk::last(6, 22));
-        assert_eq!((sequence.computed(), sequence.left()), (22, 6));
+        assert_eq!((sequence.computed(), sequence.remaining()), (22, 6));
     }
 }

@@ -84,8 +84,8 @@ impl Speculation {
     }
 
     /// How many of the tokens drafted for request `place` are accepted after its first `generated` tokens.
-    pub fn accepted(&self, place: usize, generated: u32) -> u32 {
-        let draw = mix(mix(self.seed, place as u64), u64::from(generated));
+    pub fn accepted(&self, index: usize, generated: u32) -> u32 {
+        let draw = mix(mix(self.seed, index as u64), u64::from(generated));
         let drafted = self.accepting.iter().take(self.draft_tokens as usize);
         drafted
             .take_while(|&&count| draw < count || count == u64::MAX)
@@ -141,25 +141,25 @@ mod tests {
     fn so_many_are_accepted_as_the_rate_says() {
         let speculation = Speculation::try_new(3, 0.6, 7).unwrap();
         let mut counts = [0_u32; 5];
-        for place in 0..1_000 {
+        for index in 0..1_000 {
             for generated in 1..101 {
-                counts[speculation.accepted(place, generated) as usize] += 1;
+                counts[speculation.accepted(index, generated) as usize] += 1;
             }
         }
         // 0.4, 0.6 x 0.4, 0.6^2 x 0.4, 0.6^3; the standard error is 160 or less.
         for (count, expected) in counts.into_iter().zip([40_000, 24_000, 14_400, 21_600, 0]) {
             assert!(count.abs_diff(expected) < 700, "{counts:?}");
         }
-        let of = |place| speculation.accepted(place, 5);
-        assert!((0..20).any(|place| of(place) != of(place + 1)));
+        let of = |index| speculation.accepted(index, 5);
+        assert!((0..20).any(|index| of(index) != of(index + 1)));
     }
 
     #[test]
     fn certainties_are_certain() {
         let all = Speculation::try_new(16, 1.0, 1).unwrap();
         let none = Speculation::try_new(16, 0.0, 1).unwrap();
-        for place in 0..10_000 {
-            assert_eq!((all.accepted(place, 3), none.accepted(place, 3)), (16, 0));
+        for index in 0..10_000 {
+            assert_eq!((all.accepted(index, 3), none.accepted(index, 3)), (16, 0));
         }
         assert_eq!((all.tokens_per_step(), none.tokens_per_step()), (17.0, 1.0));
     }

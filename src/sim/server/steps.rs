@@ -3,10 +3,11 @@
 use core::{mem, slice};
 
 use super::{RequestId, Server, ServerEvent};
+use crate::engine::Scheduling;
 use crate::sim::config::Role;
 use crate::sim::load::arrived::Arrived;
 use crate::sim::observer::{Observer, StepRecord};
-use crate::sim::{Outcome, Progress, Rejection, RequestRecord, Scheduling};
+use crate::sim::{Outcome, Progress, Rejection, RequestRecord};
 use crate::step::{DecodeGroup, LatencyModel, StepBatch};
 
 /// A step that has begun.
@@ -143,21 +144,21 @@ impl<M: LatencyModel> Server<M> {
             observer.step(&self.completed(&record));
         }
         self.scheduler.first_tokens(&self.current, end_ns);
-        for &(place, _) in &self.current.first_tokens {
-            let (id, at_ns) = (RequestId(place), end_ns);
+        for &(index, _) in &self.current.first_tokens {
+            let (id, at_ns) = (RequestId(index), end_ns);
             self.events.push(ServerEvent::FirstToken { id, at_ns });
         }
-        for &place in &self.current.resumed {
-            if let Some(gap_ns) = self.interrupted.remove(place, end_ns) {
-                observer.resumed(place, gap_ns);
+        for &index in &self.current.resumed {
+            if let Some(gap_ns) = self.interrupted.remove(index, end_ns) {
+                observer.resumed(index, gap_ns);
             }
         }
         self.note_interrupted();
-        for &(place, admitted) in &self.current.finished {
+        for &(index, admitted) in &self.current.finished {
             if let Some(record) = self.scheduler.retire(admitted, end_ns, self.replica) {
                 self.totals.served(&record);
                 self.queued_tokens -= record.request.tokens();
-                let (id, at_ns) = (RequestId(place), end_ns);
+                let (id, at_ns) = (RequestId(index), end_ns);
                 self.events.push(ServerEvent::Left { id, at_ns, record });
             }
         }
@@ -260,11 +261,11 @@ impl<M> Server<M> {
     /// Lets the engine see what has arrived by now.
     fn take_arrivals(&mut self) {
         while let Some(arrived) = self.inbox.take(self.now_ns) {
-            let Arrived { place, request, .. } = arrived;
+            let Arrived { index, request, .. } = arrived;
             if let Err(reason) = self.receive(arrived) {
                 let outcome = Outcome::Rejected(reason);
                 self.events.push(ServerEvent::Left {
-                    id: RequestId(place),
+                    id: RequestId(index),
                     at_ns: self.now_ns,
                     record: RequestRecord { request, outcome },
                 });
@@ -295,8 +296,8 @@ impl<M> Server<M> {
 
     /// The requests that the next step interrupts had their last token now, at the end of the step before it.
     fn note_interrupted(&mut self) {
-        let places = self.next.interrupted.drain(..);
-        self.interrupted.add(places, self.now_ns);
+        let indices = self.next.interrupted.drain(..);
+        self.interrupted.add(indices, self.now_ns);
     }
 
     #[inline]
@@ -323,24 +324,24 @@ impl<M> Server<M> {
         let plan = &self.current;
         let tokens = &mut self.buffers.tokens;
         tokens.clear();
-        let id = |place: &usize| RequestId(*place);
+        let id = |index: &usize| RequestId(*index);
         let from_chunks = || {
-            let first = plan.first_tokens.iter().map(|(place, _)| place);
+            let first = plan.first_tokens.iter().map(|(index, _)| index);
             first.chain(&plan.resumed)
         };
-        tokens.extend(from_chunks().map(|place| (id(place), 1)));
+        tokens.extend(from_chunks().map(|index| (id(index), 1)));
         tokens.extend(
             plan.verified
                 .iter()
-                .map(|(place, yielded)| (id(place), *yielded)),
+                .map(|(index, yielded)| (id(index), *yielded)),
         );
         if self.config.speculation.is_none() {
             let decoding = self.scheduler.decoding_in(plan.number());
-            tokens.extend(decoding.map(|place| (RequestId(place), 1)));
+            tokens.extend(decoding.map(|index| (RequestId(index), 1)));
             // The last token of a request comes from its decode, or from the only chunk that yields one.
-            let finished = plan.finished.iter().map(|(place, _)| place);
-            let decoded = finished.filter(|place| from_chunks().all(|other| other != *place));
-            tokens.extend(decoded.map(|place| (id(place), 1)));
+            let finished = plan.finished.iter().map(|(index, _)| index);
+            let decoded = finished.filter(|index| from_chunks().all(|other| other != *index));
+            tokens.extend(decoded.map(|index| (id(index), 1)));
         }
         self.buffers.preempted.clear();
         let preempted = plan.preempted_before.iter().chain(&plan.preempted);
@@ -363,7 +364,7 @@ impl<M> Server<M> {
     }
 
     /// Requests that have left so far.
-    pub(in crate::sim) fn left(&self) -> u64 {
+    pub(in crate::sim) fn finished(&self) -> u64 {
         self.totals.completed + self.totals.rejected
     }
 

@@ -9,7 +9,7 @@ use super::*;
 /// A token by where it stands in which text; equal tokens are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
-    Unique { place: usize, at: u32 },
+    Unique { index: usize, at: u32 },
     Prefix { text: u64, at: u32 },
     Own { text: u64, at: u32 },
     Listed { choice: u64, at: u32 },
@@ -19,7 +19,7 @@ enum Token {
 type Case = (Request, Vec<u64>);
 
 /// The tokens of the first `blocks` blocks, one by one.
-fn tokens((request, choices): &Case, place: usize, len: u32, per_id: u32) -> Vec<Token> {
+fn tokens((request, choices): &Case, index: usize, len: u32, per_id: u32) -> Vec<Token> {
     (0..len)
         .map(|at| match request.content {
             Content::Texts {
@@ -35,13 +35,13 @@ fn tokens((request, choices): &Case, place: usize, len: u32, per_id: u32) -> Vec
                     Token::Own { text: own, at }
                 }
             }
-            Content::Listed { .. } if at < request.prompt_tokens && per_id > 0 => {
+            Content::TraceBlocks { .. } if at < request.prompt_tokens && per_id > 0 => {
                 match choices.get((at / per_id) as usize) {
                     Some(&choice) => Token::Listed { choice, at },
-                    None => Token::Unique { place, at },
+                    None => Token::Unique { index, at },
                 }
             }
-            _ => Token::Unique { place, at },
+            _ => Token::Unique { index, at },
         })
         .collect()
 }
@@ -50,7 +50,7 @@ fn tokens((request, choices): &Case, place: usize, len: u32, per_id: u32) -> Vec
 fn listed(cases: &mut [Case]) -> Vec<u64> {
     let mut ids = Vec::new();
     for (request, choices) in cases {
-        if let Content::Listed { first, count } = &mut request.content {
+        if let Content::TraceBlocks { first, count } = &mut request.content {
             (*first, *count) = (ids.len() as u32, choices.len() as u32);
             ids.extend(choices.iter().scan(0, |path, choice| {
                 *path = *path * 3 + choice + 1;
@@ -65,7 +65,7 @@ fn case() -> impl Strategy<Value = Case> {
     let texts = (0..2_u64, 0..40_u32, 0..2_u64);
     let content = prop_oneof![
         Just(Content::Unique),
-        Just(Content::Listed { first: 0, count: 0 }),
+        Just(Content::TraceBlocks { first: 0, count: 0 }),
         texts.prop_map(|(prefix, prefix_tokens, own)| Content::Texts {
             prefix,
             prefix_tokens,
@@ -94,16 +94,16 @@ proptest! {
         let all = listed(&mut cases);
         let trace = TraceIds { ids: &all, tokens: per_id };
         let blocks = 60 / block_size;
-        let views: Vec<_> = cases.iter().enumerate().map(|(place, case)| {
-            let ids = BlockIds::new(&case.0, place, block_size, trace);
-            (ids, tokens(case, place, blocks * block_size, per_id))
+        let views: Vec<_> = cases.iter().enumerate().map(|(index, case)| {
+            let ids = BlockIds::new(&case.0, index, block_size, trace);
+            (ids, tokens(case, index, blocks * block_size, per_id))
         }).collect();
-        for (place, (a, a_tokens)) in views.iter().enumerate() {
+        for (index, (a, a_tokens)) in views.iter().enumerate() {
             for (other, (b, b_tokens)) in views.iter().enumerate() {
                 for block in 0..blocks {
                     let end = ((block + 1) * block_size) as usize;
                     let agree = a_tokens[..end] == b_tokens[..end];
-                    prop_assert_eq!(a.id(block) == b.id(block), agree, "{} {}", place, other);
+                    prop_assert_eq!(a.id(block) == b.id(block), agree, "{} {}", index, other);
                 }
             }
         }
@@ -124,8 +124,8 @@ fn texts(prefix: u64, prefix_tokens: u32, own: u64) -> Request {
 
 #[test]
 fn a_million_ids_of_regular_texts_are_all_different() {
-    let ids = |request: &Request, place, blocks| {
-        let ids = BlockIds::new(request, place, 16, TraceIds::default());
+    let ids = |request: &Request, index, blocks| {
+        let ids = BlockIds::new(request, index, 16, TraceIds::default());
         (0..blocks).map(move |block| ids.id(block))
     };
     let mut all = Vec::new();
@@ -147,7 +147,7 @@ fn the_last_block_and_lists_that_end_early_have_ids() {
     assert_ne!(long.id(u32::MAX - 1), long.id(u32::MAX));
     let request = Request {
         prompt_tokens: u32::MAX,
-        content: Content::Listed {
+        content: Content::TraceBlocks {
             first: 1,
             count: u32::MAX,
         },
