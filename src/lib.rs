@@ -1,4 +1,54 @@
-#![doc = include_str!("../README.md")]
+//! How long LLM inference takes: measured GPU kernels, a roofline step model and a serving simulator.
+//!
+//! Kernel latencies that were measured on real GPUs are compiled into this crate. From them it computes the time of a
+//! kernel, of an inference step (a batch of prefill chunks and decoding requests), and of a served workload, whose
+//! scheduling is vLLM's. There is no I/O, lookups and steps do not allocate, and the core is `no_std`. Every time has a
+//! [provenance](table::Provenance).
+//!
+//! ```
+//! use rooflut::sim::Request;
+//! use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
+//! use rooflut::table::sets;
+//! use rooflut::{Deployment, model};
+//!
+//! let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
+//! let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
+//!
+//! // One step: a prompt of 512 tokens beside 64 decoding requests with 1,000 tokens each.
+//! let step = deployment.step_model().step_time(&StepBatch {
+//!     prefill: &[Chunk::prompt(512)?],
+//!     decode: &[DecodeGroup::uniform(64, 1_000)?],
+//! });
+//! assert!(step.total().ms() > 10.0 && step.total().ms() < 30.0);
+//!
+//! // A server: ten requests of 512 + 128 tokens at once.
+//! let report = deployment.simulator()?.run(&[Request::new(512, 128); 10]);
+//! assert_eq!(report.summary.completed, 10);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Which type for what
+//!
+//! | you want | use |
+//! |---|---|
+//! | a model on GPUs as an engine serves it | [`Deployment`]: step model, memory plan, server and simulator follow from it |
+//! | a model | [`model::find`] in the [`model::CATALOG`], or [`ModelSpec::builder`](model::ModelSpec::builder) |
+//! | the time of one kernel | [`op::Gemm`], [`op::PrefillAttention`], [`op::DecodeAttention`], [`op::Moe`], [`op::AllReduce`] |
+//! | the time of a step, part by part | [`step::RooflineModel`] and [`step::StepBatch`] |
+//! | how many KV blocks fit | [`model::MemoryPlan`] |
+//! | TTFT, TPOT and throughput of a workload | `sim::Simulator`, with requests of your own or of `sim::load` |
+//! | several replicas; prefill and decode apart | `sim::cluster` |
+//! | a server that your own clock or router drives | `sim::Server` |
+//! | a latency model of your own in these | [`step::LatencyModel`]: one method |
+//! | measurements of your own | the macro `tables!` (feature `macros`) or `TableSet::try_load` (feature `runtime-tables`) |
+//! | to know how far an answer can be trusted | [`table::Provenance`], and [`table::Strictness`] to refuse what is worse |
+//!
+//! # Features
+//!
+//! `std`, `sim` (the simulator), `digest` (figures of a run in constant memory) and `h100` (a table set) are on by
+//! default. `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `window` attention within a window of
+//! keys, `macros` and `runtime-tables` measurements of your own, `serde` serialisation. Features only add: none changes
+//! a number.
 #![no_std]
 
 #[cfg(feature = "alloc")]
@@ -50,3 +100,8 @@ pub mod __private {
     #[cfg(feature = "macros")]
     pub use rooflut_macros::tables_with_gpus;
 }
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -33,7 +33,7 @@ pub trait Source {
         None
     }
 
-    /// Whether requests come because others have [`left`](Source::left).
+    /// Whether requests come because others have [finished](Source::finished).
     fn feeds_back(&self) -> bool {
         false
     }
