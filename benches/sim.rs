@@ -1,10 +1,10 @@
 //! The simulator: llama-3.1-8b on an H100 under load, decoding, and beside the straightforward engine
-//! that walks over all requests in each step (`tests/sim_oracle`).
+//! that walks over all requests in each step (`tests/sim/oracle`).
 #![allow(missing_docs, clippy::expect_used, clippy::indexing_slicing)] // criterion's macros; benches may panic
 
 #[allow(dead_code, reason = "the tests read all of it")]
-#[path = "../tests/sim_oracle/mod.rs"]
-mod sim_oracle;
+#[path = "../tests/sim/oracle/mod.rs"]
+mod plain_engine;
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -107,13 +107,16 @@ fn engines(c: &mut Criterion) {
     let simulator = Simulator::try_new(tabulated(), config).expect("sound limits");
     let plain = roofline();
     let steps = serve_all(&simulator, &requests).steps;
-    assert_eq!(sim_oracle::run(&plain, config, &requests, &[]).steps, steps);
+    assert_eq!(
+        plain_engine::run(&plain, config, &requests, &[]).steps,
+        steps
+    );
     let mut group = c.benchmark_group("engines at batch 256");
     group.throughput(Throughput::Elements(steps));
     group.bench_function("rooflut", |b| b.iter(|| serve_all(&simulator, &requests)));
     group.sample_size(20);
     group.bench_function("straightforward", |b| {
-        b.iter(|| sim_oracle::run(&plain, config, &requests, &[]));
+        b.iter(|| plain_engine::run(&plain, config, &requests, &[]));
     });
     group.finish();
 }

@@ -1,0 +1,13 @@
+//! Lookups: against an oracle, at their bounds, between rows; and the predecessors' lookups.
+
+mod bounds;
+mod compat;
+mod compat_lookups;
+mod context;
+mod continuity;
+mod exact;
+mod leave_one_out;
+mod oracle;
+mod provenance;
+#[path = "../support/mod.rs"]
+mod support;

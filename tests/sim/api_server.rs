@@ -1,0 +1,158 @@
+//! The API server in front of the engine, and the engine stack of a server.
+
+use crate::support::{Linear, simulator};
+use proptest::prelude::*;
+use rooflut::engine::Scheduling;
+use rooflut::engine::stacks;
+use rooflut::sim::{Request, RequestRecord, SimConfig, SimReport};
+use rooflut::units::Seconds;
+
+fn run(config: SimConfig, requests: &[Request]) -> SimReport {
+    simulator(&Linear::mixed(), config).run(requests)
+}
+
+/// A server with few slots and blocks, so that requests wait and are preempted.
+fn tight(scheduling: Scheduling) -> SimConfig {
+    let mut config = SimConfig::new(300, 20);
+    config.max_num_seqs = 4;
+    config.max_num_batched_tokens = 50;
+    config.scheduling = scheduling;
+    config
+}
+
+/// Requests that a [`tight`] server can serve, in any order, many at the same time.
+fn servable() -> impl Strategy<Value = Vec<Request>> {
+    let request = (0..40_u64, 1..150_u32, 1..60_u32);
+    let request = request.prop_map(|(slot, prompt_tokens, output_tokens)| {
+        Request::new(prompt_tokens, output_tokens).at_ns(slot * 1_000)
+    });
+    prop::collection::vec(request, 1..25)
+}
+
+fn scheduling() -> impl Strategy<Value = Scheduling> {
+    prop_oneof![
+        Just(Scheduling::Synchronous),
+        Just(Scheduling::OneStepAhead)
+    ]
+}
+
+/// Times since the arrival in whole nanoseconds: scheduled, first token, end.
+fn since_arrival(record: &RequestRecord) -> Option<[u64; 3]> {
+    let arrival_ns = record.request.arrival_ns;
+    record.timing().map(|timing| {
+        [timing.scheduled_ns, timing.first_token_ns, timing.finish_ns].map(|at| at - arrival_ns)
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_api_server_delays_all_requests_alike(
+        requests in servable(),
+        scheduling in scheduling(),
+        api_server_ns in 1..100_000_000_u64,
+    ) {
+        let without = tight(scheduling);
+        let mut with = without;
+        with.api_server_ns = api_server_ns;
+        let (without, with) = (run(without, &requests), run(with, &requests));
+        for (before, after) in without.records.iter().zip(&with.records) {
+            // The arrival stays that at the server.
+            prop_assert_eq!(before.request, after.request);
+            let later = since_arrival(before).map(|times| times.map(|time| time + api_server_ns));
+            prop_assert!(later.is_some());
+            prop_assert_eq!(since_arrival(after), later);
+            prop_assert_eq!(after.tpot(), before.tpot());
+        }
+        let (before, after) = (without.summary, with.summary);
+        prop_assert_eq!(after.completed, requests.len() as u64);
+        prop_assert_eq!(after.steps, before.steps);
+        prop_assert_eq!(after.preemptions, before.preemptions);
+        prop_assert_eq!(after.tpot, before.tpot);
+        let delay = api_server_ns as f64 / 1e9;
+        let means = [(after.ttft, before.ttft), (after.e2e, before.e2e)];
+        for (after, before) in means {
+            let more = after.unwrap().mean.0 - before.unwrap().mean.0;
+            prop_assert!((more - delay).abs() < 1e-12, "{more} for {delay}");
+        }
+        // The last token leaves that much later.
+        prop_assert!((after.makespan.0 - before.makespan.0 - delay).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_request_that_can_never_be_served_is_rejected_behind_the_api_server_too(
+        mut requests in servable(),
+        index in any::<prop::sample::Index>(),
+    ) {
+        let index = index.index(requests.len());
+        requests[index].output_tokens = 1_000;
+        let mut config = tight(Scheduling::Synchronous);
+        config.api_server_ns = 5_000;
+        let report = run(config, &requests);
+        prop_assert!(report.records[index].timing().is_none());
+        prop_assert_eq!(report.summary.rejected, 1);
+        prop_assert_eq!(report.summary.completed, requests.len() as u64 - 1);
+    }
+}
+
+#[test]
+fn a_lone_request_takes_the_api_server_and_its_steps() {
+    let request = Request::new(10, 3).at_ns(500);
+    let mut config = SimConfig::new(300, 10);
+    config.api_server_ns = 7_000;
+    let record = run(config, &[request]).records[0];
+    // 1000 + 100 for the prompt; 1000 + 100 + 11 and 1000 + 100 + 12 for the decodes.
+    assert_eq!(since_arrival(&record), Some([7_000, 8_100, 10_323]));
+    assert_eq!(record.ttft(), Some(Seconds(8_100.0 / 1e9)));
+    assert_eq!(record.e2e(), Some(Seconds(10_323.0 / 1e9)));
+    let tpot = record.tpot().unwrap();
+    assert!((tpot.0 - 1_111.5e-9).abs() < 1e-18, "{tpot}");
+}
+
+#[test]
+fn the_engine_works_on_while_others_are_in_the_api_server() {
+    let request = |arrival_ns| Request::new(10, 2).at_ns(arrival_ns);
+    let mut config = SimConfig::new(300, 10);
+    config.api_server_ns = 1_000_000;
+    // The first is done when the second comes out of the API server: neither waits for the other.
+    let report = run(config, &[request(0), request(500_000)]);
+    for record in &report.records {
+        assert_eq!(
+            since_arrival(record),
+            Some([1_000_000, 1_001_100, 1_002_211])
+        );
+    }
+}
+
+#[test]
+fn an_api_server_that_takes_forever_does_not_run_over() {
+    let mut config = SimConfig::new(300, 10);
+    config.api_server_ns = u64::MAX;
+    let request = Request::new(10, 2).at_ns(SimConfig::LAST_ARRIVAL_NS);
+    let report = run(config, &[request]);
+    assert_eq!(report.summary.completed, 1);
+    assert_eq!(report.records[0].timing().unwrap().finish_ns, u64::MAX);
+}
+
+#[test]
+fn a_server_takes_scheduling_and_api_server_from_its_engine() {
+    let mut config = SimConfig::new(8_192, 27_000);
+    assert_eq!(config.api_server_ns, 0);
+    config.max_num_seqs = 77;
+    for stack in stacks::ALL {
+        let with = config.with_engine(stack);
+        assert_eq!(with.scheduling, stack.scheduling, "{}", stack.name);
+        assert_eq!(
+            with.api_server_ns,
+            stack.api_server.to_nanos(),
+            "{}",
+            stack.name
+        );
+        // All else is as it was.
+        let mut back = with;
+        back.scheduling = config.scheduling;
+        back.api_server_ns = config.api_server_ns;
+        assert_eq!(back, config, "{}", stack.name);
+    }
+    let ways = stacks::ALL.map(|stack| stack.scheduling);
+    assert!(ways.contains(&Scheduling::Synchronous) && ways.contains(&Scheduling::OneStepAhead));
+}

@@ -1,0 +1,251 @@
+//! Replicas behind a router, against single servers that get what the router should have sent them.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
+
+use crate::support::{Linear, simulator};
+use proptest::prelude::*;
+use rooflut::engine::Scheduling;
+use rooflut::sim::cluster::{Cluster, Router};
+use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
+use rooflut::sim::{Content, Observer, Outcome, Request, RequestRecord, SimConfig, StepRecord};
+use rooflut::units::Seconds;
+
+/// Writes down what became of each, and who ran it.
+#[derive(Default)]
+struct Seen {
+    outcomes: Vec<(usize, Outcome)>,
+    steps: Vec<StepRecord>,
+    /// Sum of all gaps between tokens.
+    gap_ns: u64,
+}
+
+impl Observer for Seen {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step(&mut self, step: &StepRecord) {
+        self.steps.push(*step);
+        self.gap_ns += step.duration_ns * u64::from(step.decode_requests);
+    }
+
+    fn resumed(&mut self, _: usize, gap_ns: u64) {
+        self.gap_ns += gap_ns;
+    }
+
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        self.outcomes.push((index, record.outcome));
+    }
+}
+
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let gap = prop_oneof![Just(0_u64), 0..3_000_u64, 0..60_000_u64];
+    let request = (gap, 0..120_u32, 0..60_u32, 0..5_u64);
+    prop::collection::vec(request, 1..50).prop_map(|requests| {
+        let mut now_ns = 0;
+        let arrive = |(gap_ns, prompt_tokens, output_tokens, own)| {
+            now_ns += gap_ns;
+            Request::new(prompt_tokens, output_tokens)
+                .at_ns(now_ns)
+                .with_content(Content::Texts {
+                    prefix: 0,
+                    prefix_tokens: 16,
+                    own,
+                })
+        };
+        requests.into_iter().map(arrive).collect()
+    })
+}
+
+fn config(scheduling: Scheduling, api_server_ns: u64) -> SimConfig {
+    let mut config = SimConfig::new(180, 24);
+    config.max_num_seqs = 6;
+    config.max_num_batched_tokens = 40;
+    config.scheduling = scheduling;
+    config.api_server_ns = api_server_ns;
+    config
+}
+
+fn serve(config: SimConfig, replicas: u32, router: Router, requests: &[Request]) -> Seen {
+    let mut seen = Seen::default();
+    let cluster = Cluster::try_new(Linear::mixed(), config, replicas, router).unwrap();
+    let totals = cluster.serve(&mut RequestList::new(requests), &mut seen);
+    assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
+    assert_eq!(totals.steps, seen.steps.len() as u64);
+    assert_eq!(totals.replicas, replicas);
+    let decoding_ns = |(_, outcome): &(usize, Outcome)| match outcome {
+        Outcome::Completed(timing) => timing.finish_ns - timing.first_token_ns,
+        _ => 0,
+    };
+    assert_eq!(seen.gap_ns, seen.outcomes.iter().map(decoding_ns).sum());
+    seen.outcomes.sort_by_key(|(index, _)| *index);
+    seen
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn round_robin_is_as_many_servers_with_every_nth_request(
+        requests in requests(),
+        replicas in 1..5_u32,
+        ahead in any::<bool>(),
+        api_server_ns in prop_oneof![Just(0_u64), Just(900)],
+    ) {
+        let scheduling = match ahead {
+            true => Scheduling::OneStepAhead,
+            false => Scheduling::Synchronous,
+        };
+        let config = config(scheduling, api_server_ns);
+        let found = serve(config, replicas, Router::RoundRobin, &requests);
+        let mut expected = Vec::new();
+        for replica in 0..replicas as usize {
+            let indices: Vec<usize> = (replica..requests.len()).step_by(replicas as usize).collect();
+            let own: Vec<Request> = indices.iter().map(|index| requests[*index]).collect();
+            let report = simulator(&Linear::mixed(), config).run(&own);
+            let outcomes = report.records.iter().map(|record| {
+                let mut outcome = record.outcome;
+                if let Outcome::Completed(timing) = &mut outcome {
+                    timing.replica = replica as u32;
+                }
+                outcome
+            });
+            expected.extend(indices.into_iter().zip(outcomes));
+        }
+        expected.sort_by_key(|(index, _)| *index);
+        prop_assert_eq!(found.outcomes, expected);
+    }
+
+    #[test]
+    fn every_router_serves_everybody_once_and_steps_of_a_replica_do_not_overlap(
+        requests in requests(),
+        router in prop_oneof![
+            Just(Router::RoundRobin),
+            Just(Router::LeastOutstandingTokens),
+            Just(Router::PrefixAffinity),
+        ],
+    ) {
+        let found = serve(config(Scheduling::OneStepAhead, 0), 3, router, &requests);
+        let indices: Vec<usize> = found.outcomes.iter().map(|(index, _)| *index).collect();
+        prop_assert_eq!(indices, (0..requests.len()).collect::<Vec<_>>());
+        let mut ends = [0; 3];
+        for step in found.steps {
+            let end = &mut ends[step.replica as usize];
+            prop_assert!(step.start_ns >= *end);
+            *end = step.start_ns + step.duration_ns;
+        }
+    }
+}
+
+fn burst(own: impl Fn(u32) -> u64, tokens: impl Fn(u32) -> u32) -> Vec<Request> {
+    (0..12)
+        .map(|index| {
+            Request::new(tokens(index), 4)
+                .at_ns(u64::from(index))
+                .with_content(Content::Texts {
+                    prefix: 0,
+                    prefix_tokens: 0,
+                    own: own(index),
+                })
+        })
+        .collect()
+}
+
+/// Prompt tokens that each replica computed.
+fn computed(router: Router, requests: &[Request]) -> [u32; 2] {
+    let mut computed = [0; 2];
+    for step in serve(config(Scheduling::OneStepAhead, 0), 2, router, requests).steps {
+        computed[step.replica as usize] += step.prefill_tokens;
+    }
+    computed
+}
+
+#[test]
+fn least_outstanding_tokens_balances_what_round_robin_does_not() {
+    // Every other request is long.
+    let requests = burst(u64::from, |index| if index % 2 == 0 { 100 } else { 4 });
+    let [long, short] = computed(Router::RoundRobin, &requests);
+    assert!(long > 20 * short, "{long} {short}");
+    let [one, other] = computed(Router::LeastOutstandingTokens, &requests);
+    assert!(one < 2 * other && other < 2 * one, "{one} {other}");
+}
+
+#[test]
+fn affinity_sends_a_session_to_where_it_was_computed() {
+    // One session, each turn the same: only one replica computes anything.
+    let requests = burst(|_| 7, |_| 60);
+    let [one, other] = computed(Router::PrefixAffinity, &requests);
+    assert_eq!(one.min(other), 0);
+    let [one, other] = computed(Router::RoundRobin, &requests);
+    assert!(one > 0 && other > 0);
+}
+
+#[test]
+fn affinity_keeps_a_prefix_and_the_beginning_of_a_trace_together() {
+    // Everybody's own text, after one and the same prefix.
+    let mut requests = burst(u64::from, |_| 60);
+    for request in &mut requests {
+        if let Content::Texts { prefix_tokens, .. } = &mut request.content {
+            *prefix_tokens = 32;
+        }
+    }
+    let [one, other] = computed(Router::PrefixAffinity, &requests);
+    assert_eq!(one.min(other), 0);
+    // The same first id, at two places of the trace.
+    for (index, request) in (0_u32..).zip(&mut requests) {
+        let first = 2 * (index % 2);
+        request.content = Content::TraceBlocks { first, count: 2 };
+    }
+    let cluster = Cluster::try_new(
+        Linear::mixed(),
+        config(Scheduling::OneStepAhead, 0),
+        2,
+        Router::PrefixAffinity,
+    );
+    let mut seen = Seen::default();
+    let mut source = RequestList::new(&requests).with_ids(&[7, 8, 7, 9], 16);
+    cluster.unwrap().serve(&mut source, &mut seen);
+    let first = seen.steps[0].replica;
+    assert!(seen.steps.iter().all(|step| step.replica == first));
+}
+
+#[test]
+fn one_replica_is_a_server_also_for_users_whose_requests_are_rejected() {
+    let lengths = |tokens| Lengths::try_fixed(tokens).unwrap();
+    let mix = RequestMix::new(lengths(40), lengths(20));
+    let think = ThinkTime::try_fixed(Seconds(5e-6)).unwrap();
+    for max_waiting in [None, Some(1), Some(3)] {
+        let users = || {
+            ClosedLoop::try_new(9, think, mix.clone(), 3)
+                .unwrap()
+                .limited(80)
+        };
+        let mut config = config(Scheduling::OneStepAhead, 700);
+        config.max_num_seqs = 2;
+        config.max_waiting = max_waiting;
+        let (alone, together) = (Linear::mixed(), Linear::mixed());
+        let single = simulator(&alone, config).run_source(&mut users(), &mut ());
+        let cluster = Cluster::try_new(&together, config, 1, Router::RoundRobin).unwrap();
+        let replica = cluster.run_source(&mut users(), &mut ());
+        assert_eq!(replica.records, single.records);
+        assert_eq!(alone.batches, together.batches);
+        assert_eq!(single.summary.rejected > 0, max_waiting.is_some());
+    }
+}
+
+#[test]
+fn no_replica_is_refused() {
+    let error = Cluster::try_new(
+        Linear::mixed(),
+        SimConfig::new(10, 10),
+        0,
+        Router::RoundRobin,
+    );
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        rooflut::sim::SimError::ZeroLimit { limit: "replicas" }.to_string()
+    );
+}

@@ -1,0 +1,139 @@
+//! The engine whose steps cost the same whatever the batch, against the straightforward one: the same
+//! nanoseconds, the same batches, on random workloads.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
+
+use crate::oracle::kv_cache::LISTED_TOKENS;
+use crate::support::{Linear, simulator};
+use crate::workloads::{IDS, requests, servers};
+use proptest::prelude::*;
+use rooflut::engine::Scheduling;
+use rooflut::sim::load::RequestList;
+use rooflut::sim::{
+    Content, Observer, Outcome, Request, RequestRecord, SimConfig, Speculation, StepRecord,
+};
+
+/// Writes down what became of each, and the gaps between tokens.
+struct Seen {
+    outcomes: Vec<Option<Outcome>>,
+    gaps_ns: Vec<u64>,
+}
+
+impl Observer for Seen {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step(&mut self, step: &StepRecord) {
+        let decoding = std::iter::repeat_n(step.duration_ns, step.decode_requests as usize);
+        self.gaps_ns.extend(decoding);
+    }
+
+    fn resumed(&mut self, _: usize, gap_ns: u64) {
+        self.gaps_ns.push(gap_ns);
+    }
+
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        assert_eq!(self.outcomes[index].replace(record.outcome), None);
+    }
+}
+
+fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
+    let (model, naive) = (Linear::mixed(), Linear::mixed());
+    let mut seen = Seen {
+        outcomes: vec![None; requests.len()],
+        gaps_ns: Vec::new(),
+    };
+    let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
+    let totals = simulator(&model, config).serve(&mut source, &mut seen);
+    let mut expected = crate::oracle::run(&naive, config, requests, ids);
+    seen.gaps_ns.sort_unstable();
+    expected.gaps_ns.sort_unstable();
+    assert_eq!(seen.gaps_ns, expected.gaps_ns);
+    let outcomes: Vec<Outcome> = seen.outcomes.into_iter().flatten().collect();
+    assert_eq!(outcomes, expected.outcomes);
+    assert_eq!(model.batches.into_inner(), naive.batches.into_inner());
+    assert_eq!(totals.steps, expected.steps);
+    assert_eq!(totals.preemptions, expected.preemptions);
+    assert_eq!(totals.peak_kv_blocks, expected.peak_blocks);
+    assert_eq!(totals.block_ns, expected.block_ns);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn both_engines_agree_to_the_nanosecond(config in servers(), requests in requests()) {
+        compare(config, &requests, &IDS);
+    }
+}
+
+#[test]
+fn a_preemption_storm_is_the_same_storm() {
+    // Forty requests that fit one by one and grow until there is room for three.
+    let requests: Vec<Request> = (0..40)
+        .map(|index| Request::new(20 + (index as u32 * 7) % 30, 200).at_ns(index * 100))
+        .collect();
+    for scheduling in [Scheduling::Synchronous, Scheduling::OneStepAhead] {
+        let mut config = SimConfig::new(280, 45);
+        config.scheduling = scheduling;
+        compare(config, &requests, &[]);
+        let model = Linear::mixed();
+        assert!(simulator(&model, config).run(&requests).summary.preemptions > 30);
+    }
+}
+
+#[test]
+fn tokens_beyond_the_end_of_a_request_are_not_yielded() {
+    let request = Request::new(20, 4);
+    let mut config = SimConfig::new(280, 100);
+    config.scheduling = Scheduling::Synchronous;
+    config.speculation = Speculation::try_new(8, 1.0, 0).ok();
+    let model = Linear::mixed();
+    let requests = [request; 5];
+    let summary = simulator(&model, config).run(&requests).summary;
+    let drafts = summary.drafts.unwrap();
+    // A token of the prompt's step, and three of one verification, though nine were there.
+    assert_eq!((drafts.verifications, drafts.yielded_tokens), (5, 15));
+    assert_eq!((drafts.drafted_tokens, drafts.accepted_tokens), (40, 40));
+    compare(config, &requests, &[]);
+}
+
+#[test]
+fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
+    let turn = |arrival_ns, prompt_tokens, own| {
+        Request::new(prompt_tokens, 20)
+            .at_ns(arrival_ns)
+            .with_content(Content::Texts {
+                prefix: 1,
+                prefix_tokens: 64,
+                own,
+            })
+    };
+    let second_chunk = |blocks: u32, requests: &[Request]| {
+        let mut config = SimConfig::new(280, blocks);
+        config.max_num_batched_tokens = 256;
+        let model = Linear::mixed();
+        simulator(&model, config).run(requests);
+        compare(config, requests, &[]);
+        let batches = model.batches.into_inner();
+        let mut chunks = batches.iter().flat_map(|batch| &batch.prefill);
+        chunks
+            .next_back()
+            .map(|chunk| (chunk.new_tokens(), chunk.context()))
+            .unwrap()
+    };
+    // 100 prompt and 20 output tokens of the first turn are 120, of which 119 were computed: 7 blocks.
+    let turns = [turn(0, 100, 5), turn(10_000_000, 150, 5)];
+    assert_eq!(second_chunk(100, &turns), (150 - 7 * 16, 7 * 16));
+    // Another session has the system prompt only.
+    let others = [turn(0, 100, 5), turn(10_000_000, 150, 6)];
+    assert_eq!(second_chunk(100, &others), (150 - 64, 64));
+    // In between somebody needs 17 blocks; the beginning of a request is lost last.
+    let between = Request::new(250, 20).at_ns(5_000_000);
+    let evicted = [turns[0], between, turns[1]];
+    assert_eq!(second_chunk(18, &evicted), (150 - 16, 16));
+    assert_eq!(second_chunk(17, &evicted), (150, 0));
+}

@@ -1,0 +1,17 @@
+//! The simulator: against a plain engine, rule by rule, and what it counts.
+
+mod api_server;
+mod closed_loop;
+mod cluster;
+mod digest;
+mod disaggregated;
+mod engines_agree;
+mod lengths;
+mod load;
+mod oracle;
+mod properties;
+mod schedule;
+mod server;
+mod sources;
+mod support;
+mod workloads;

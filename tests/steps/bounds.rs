@@ -1,0 +1,222 @@
+//! What holds for every step of every model: physics.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
+
+use crate::support::made_up::{
+    TOO_FAST, TOO_FAST_IN_CACHE, TOO_FAST_TWICE_BANDWIDTH, TOO_FAST_TWICE_LINK, TOO_FAST_TWICE_PEAK,
+};
+use crate::support::models::{self, DEFAULT};
+use crate::support::random::Random;
+use crate::support::steps::{self, Batch, Sharded};
+use crate::support::tolerances::ROUNDING;
+use crate::support::{apart, tables};
+use rooflut::engine::StepConstants;
+use rooflut::hardware::Dtype;
+use rooflut::model::{CATALOG, Ffn};
+use rooflut::step::Binding;
+use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepBatch, StepModel};
+use rooflut::table::{TableSet, sets};
+
+#[test]
+fn every_model_of_the_catalogue_can_be_stepped_at_some_tp() {
+    let all = steps::all();
+    for entry in &CATALOG {
+        assert!(
+            all.iter().any(|sharded| sharded.name == entry.name),
+            "{}",
+            entry.name
+        );
+    }
+    assert!(all.len() > 2 * CATALOG.len());
+}
+
+#[test]
+fn no_step_of_100_000_is_faster_than_compute_memory_or_link() {
+    let tables = tables::h100();
+    let mut random = Random(0x0057_3950);
+    // What the engine adds takes time, so without it the bounds are tighter.
+    let all = models::all(StepConstants::NONE);
+    for turn in 0..100_000 {
+        let (sharded, model) = &all[turn % all.len()];
+        let batch = Batch::random(&mut random);
+        let time = model.step_time(&batch.as_step());
+        let total = time.total().0;
+        let [compute, memory, link] = sharded.floors(tables, &batch);
+        assert!(
+            total.is_finite() && total > 0.0,
+            "{sharded:?} {batch:?}: {time:?}"
+        );
+        for floor in [compute, memory, link] {
+            let floor_is_kept = total >= floor * (1.0 - ROUNDING);
+            assert!(
+                floor_is_kept,
+                "{sharded:?} {batch:?}: {total} of {floor}\n{time:?}"
+            );
+        }
+        let parts: f64 = time.parts().map(|part| part.time.0).sum();
+        assert!(
+            apart(parts, total) < ROUNDING,
+            "{sharded:?} {batch:?}: {parts} of {total}"
+        );
+        for part in time.parts() {
+            assert!(
+                part.time.0.is_finite() && part.time.0 > 0.0,
+                "{sharded:?} {part:?}"
+            );
+        }
+        assert!(time.part(Part::AllReduce).0 >= link * (1.0 - ROUNDING));
+        assert_eq!(time.part(Part::AllReduce).0 > 0.0, sharded.tp > 1);
+    }
+}
+
+/// Models that made-up kernels can run: experts and KV entries in 16 bits.
+fn on_made_up_kernels() -> Vec<Sharded> {
+    let mut all = steps::all();
+    all.retain(|sharded| sharded.kv_dtype == Dtype::Bf16);
+    for sharded in &mut all {
+        if let Ffn::Moe { expert_dtype, .. } = &mut sharded.spec.ffn {
+            *expert_dtype = Dtype::Bf16;
+        }
+    }
+    all
+}
+
+fn without_engine(set: &'static TableSet, sharded: &Sharded) -> RooflineModel {
+    models::on(set, sharded, StepConstants::NONE)
+}
+
+#[test]
+fn tables_that_beat_physics_are_held_to_the_bound_part_by_part() {
+    let mut random = Random(6);
+    for sharded in on_made_up_kernels() {
+        let model = without_engine(&TOO_FAST, &sharded);
+        let in_cache = without_engine(&TOO_FAST_IN_CACHE, &sharded);
+        for _ in 0..20 {
+            let batch = Batch::random(&mut random);
+            let time = model.step_time(&batch.as_step());
+            for (part, bound) in sharded.part_bounds(tables::h100(), &batch) {
+                let found = time.part(part).0;
+                // The bytes of context come on top of what the tables say.
+                let held = apart(found, bound) < ROUNDING
+                    || part == Part::PrefillAttention && found > bound;
+                assert!(held, "{sharded:?} {batch:?}: {part}: {found} of {bound}");
+                // Where no row shows how fast memory is read: at 0.88 of the data sheet.
+                let found = in_cache.step_time(&batch.as_step()).part(part).0;
+                let ratio = found / time.part(part).0;
+                let read = part == Part::DecodeAttention;
+                assert!(apart(ratio, if read { 1.0 / 0.88 } else { 1.0 }) < ROUNDING);
+            }
+        }
+    }
+}
+
+#[test]
+fn twice_the_bandwidth_peak_or_link_halves_what_it_binds_and_slows_nothing() {
+    let mut random = Random(7);
+    let [mut halved, mut kept] = [0; 2];
+    for sharded in on_made_up_kernels() {
+        let model = without_engine(&TOO_FAST, &sharded);
+        let twice = [
+            &TOO_FAST_TWICE_BANDWIDTH,
+            &TOO_FAST_TWICE_PEAK,
+            &TOO_FAST_TWICE_LINK,
+        ]
+        .map(|set| without_engine(set, &sharded));
+        for _ in 0..20 {
+            let batch = Batch::random(&mut random);
+            let before = model.step_time(&batch.as_step());
+            let after = twice
+                .each_ref()
+                .map(|model| model.step_time(&batch.as_step()));
+            for part in before.parts() {
+                let shares = after.map(|time| time.part(part.part).0 / part.time.0);
+                for share in shares {
+                    let possible = 0.5 - ROUNDING..=1.0 + ROUNDING;
+                    assert!(possible.contains(&share), "{sharded:?} {batch:?}: {part:?}");
+                }
+                // One of the three sets the pace, and no other matters then: the second longest may
+                // take over before it is halved.
+                let faster = shares.iter().filter(|&&share| share < 1.0 - ROUNDING);
+                let expected = if part.part == Part::PrefillAttention {
+                    2
+                } else {
+                    1
+                };
+                assert!(
+                    (1..=expected).contains(&faster.count()),
+                    "{part:?}: {shares:?}"
+                );
+                let fastest = shares.into_iter().fold(1.0, f64::min);
+                if apart(fastest, 0.5) < ROUNDING {
+                    halved += 1;
+                } else {
+                    kept += 1;
+                }
+            }
+        }
+    }
+    assert!(halved > kept && kept > 0, "{halved} {kept}");
+}
+
+#[test]
+fn steps_at_the_end_of_the_integers_are_finite() {
+    let whole = [Chunk::prompt(u32::MAX).unwrap(); 3];
+    let late = [Chunk::partial(1, u32::MAX).unwrap(); 3];
+    let most = DecodeGroup::from_sum(u32::MAX, u64::MAX).unwrap();
+    let most = [most, most, most.with_drafted(u32::MAX).unwrap()];
+    let fewest = [DecodeGroup::from_sum(500, 500).unwrap()];
+    for (sharded, model) in models::all(DEFAULT) {
+        for decode in [&most[..], &most[..1], &fewest[..], &[][..]] {
+            for prefill in [&whole[..], &whole[..1], &late[..], &[][..]] {
+                let batch = StepBatch { prefill, decode };
+                let total = model.step_time(&batch).total().0;
+                assert!(total.is_finite(), "{sharded:?}: {total}");
+                assert_eq!(total > 0.0, !batch.is_empty(), "{sharded:?}: {total}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_beyond_the_kv_heads_have_one_each() {
+    // 4 KV heads on 4 and on 8 ranks: one on each, so decode attention over long contexts, all KV
+    // traffic, does not get faster.
+    let batch = Batch::decoding(64, 32_768);
+    let time = |tp| {
+        let model = without_engine(&sets::H100, &steps::named("qwen3-30b-a3b", tp));
+        model
+            .step_time(&batch.as_step())
+            .part(Part::DecodeAttention)
+            .0
+    };
+    let (two, four, eight) = (time(2), time(4), time(8));
+    assert!(two / four > 1.7, "{two} {four}");
+    assert!((0.9..1.1).contains(&(four / eight)), "{four} {eight}");
+}
+
+#[test]
+fn decode_attention_of_many_query_heads_on_one_kv_head_takes_the_peak() {
+    // 1,024 FLOPs a byte: no GPU reads memory so slowly.
+    let mut sharded = steps::named("llama-3.1-8b", 1);
+    sharded.spec.q_heads = 1_024;
+    sharded.spec.kv_heads = 1;
+    let model = without_engine(&sets::H100, &sharded);
+    let batch = Batch::decoding(64, 4_096);
+    let time = model.step_time(&batch.as_step());
+    let attention = time.parts().find(|part| part.part == Part::DecodeAttention);
+    let attention = attention.unwrap();
+    let bounds = sharded.part_bounds(tables::h100(), &batch);
+    let bound = bounds
+        .iter()
+        .find(|bound| bound.0 == attention.part)
+        .unwrap();
+    assert!(
+        apart(attention.time.0, bound.1) < ROUNDING,
+        "{attention:?} {bound:?}"
+    );
+    assert_eq!(attention.binding, Binding::Compute);
+}

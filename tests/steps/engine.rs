@@ -1,0 +1,352 @@
+//! What an engine stack adds to the kernels of a step, and that it is what its file says.
+#![allow(
+    clippy::float_cmp,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "numbers of a file are the same or not; test code outside of test functions"
+)]
+
+use crate::support::apart;
+use crate::support::engines::{self, EngineFile};
+use crate::support::made_up::TOO_FAST;
+use crate::support::models::{self, DEFAULT};
+use crate::support::random::Random;
+use crate::support::steps::{self, Batch};
+use crate::support::tolerances::{ROUNDING, STORED_LN_F32};
+use rooflut::engine::{self, EngineStack, StepConstants, stacks};
+use rooflut::step::Binding;
+use rooflut::step::{Part, StepModel, StepOptions, StepTime};
+use rooflut::table::{Class, sets};
+use rooflut::units::Seconds;
+
+fn built_in(file: &EngineFile) -> &'static EngineStack {
+    engine::find(&file.name).unwrap_or_else(|| panic!("{} is not compiled in", file.name))
+}
+
+#[test]
+fn every_file_is_compiled_in_with_its_numbers() {
+    let files = engines::all();
+    let names: Vec<&str> = stacks::ALL.iter().map(|stack| stack.name).collect();
+    let expected: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, expected);
+    for file in &files {
+        let stack = built_in(file);
+        assert_eq!(stack.name, file.quoted("", "name"));
+        assert_eq!(stack.description, file.quoted("", "description"));
+        assert_eq!(stack.scheduling, file.scheduling());
+        assert_eq!(stack.constants, file.constants());
+        assert_eq!(stack.api_server, file.time("api_server"));
+    }
+    assert!(engine::find("vllm").is_none() && engine::find("").is_none());
+}
+
+#[test]
+fn an_engine_has_at_most_eleven_constants_each_with_its_meaning_and_source() {
+    for file in &engines::all() {
+        let stack = built_in(file);
+        let names: Vec<&str> = stack.about.iter().map(|constant| constant.name).collect();
+        let mut expected = file.sections();
+        expected.sort_unstable();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, expected);
+        // The largest CUDA graph is one, too.
+        assert!(names.len() <= 11, "{names:?}");
+        for constant in stack.about {
+            let text = |key| file.quoted(constant.name, key);
+            assert_eq!(constant.value, file.number(constant.name, "value"));
+            assert_eq!(constant.unit, text("unit"));
+            assert_eq!(constant.meaning, text("meaning"));
+            assert_eq!(constant.source, text("source"));
+            for text in [constant.unit, constant.meaning, constant.source] {
+                assert!(!text.trim().is_empty(), "{} {constant:?}", stack.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_constant_that_was_fitted_together_with_another_engines_is_the_same() {
+    let mut together = 0;
+    for stack in stacks::ALL {
+        for constant in stack.about {
+            let Some(rest) = constant.source.strip_prefix("as ") else {
+                continue;
+            };
+            let (other, _) = rest.split_once(':').unwrap();
+            let other = engine::find(other).unwrap_or_else(|| panic!("{}: no {other}", stack.name));
+            let same = other.about.iter().find(|same| same.name == constant.name);
+            assert_eq!(same.unwrap().value, constant.value, "{}", constant.name);
+            together += 1;
+        }
+    }
+    assert!(together > 0);
+}
+
+#[test]
+fn the_default_engine_is_vllm_0_15_1() {
+    assert_eq!(StepOptions::default().constants, DEFAULT);
+    let other = StepOptions::for_engine(&stacks::VLLM_0_11_0);
+    assert_eq!(other.constants, stacks::VLLM_0_11_0.constants);
+    assert_ne!(other, StepOptions::default());
+}
+
+/// A step on H100s, of a model by name.
+fn step(name: &str, tp: u32, constants: StepConstants, batch: &Batch) -> StepTime {
+    let model = models::on(&sets::H100, &steps::named(name, tp), constants);
+    model.step_time(&batch.as_step())
+}
+
+const DENSE: (&str, u32) = ("llama-3.1-8b", 2);
+const EXPERTS: (&str, u32) = ("mixtral-8x7b-v0.1", 2);
+
+/// Parts whose kernels work on the padded number of tokens.
+const PADDED: [Part; 7] = [
+    Part::Qkv,
+    Part::OProj,
+    Part::GateUp,
+    Part::Down,
+    Part::Router,
+    Part::AllReduce,
+    Part::SmallKernels,
+];
+
+#[test]
+fn padded_tokens_are_worked_on_but_neither_attended_routed_nor_sampled() {
+    // Launches would hide the traffic of the small kernels.
+    let mut constants = DEFAULT;
+    constants.layer = Seconds::ZERO;
+    for (name, tp) in [DENSE, EXPERTS] {
+        let at = |requests| step(name, tp, constants, &Batch::decoding(requests, 1_000));
+        // CUDA graphs of 1, 2, 4 and the multiples of 8.
+        for (fewest, size) in [(3, 4), (5, 8), (9, 16), (17, 24), (249, 256)] {
+            let (few, some, full) = (at(fewest), at(size - 1), at(size));
+            for part in few.parts() {
+                let [few, some, full] = [few, some, full].map(|time| time.part(part.part));
+                if PADDED.contains(&part.part) {
+                    assert_eq!([few, some], [full; 2], "{name} {size}: {}", part.part);
+                } else {
+                    assert_ne!(few, full, "{name} {size}: {}", part.part);
+                }
+            }
+            // The graph before is another one.
+            let before = at(fewest - 1).part(Part::SmallKernels);
+            assert!(before < few.part(Part::SmallKernels), "{name} {fewest}");
+        }
+    }
+}
+
+#[test]
+fn graphs_end_with_the_largest_size_that_is_captured() {
+    let mut constants = StepConstants::NONE;
+    for (most, tokens, expected) in [
+        (0, 1, 1),
+        (3, 3, 3),
+        (4, 3, 4),
+        (3, 5, 5),
+        (250, 247, 248),
+        (250, 249, 249),
+        (u32::MAX, u64::from(u32::MAX) - 8, u64::from(u32::MAX) - 7),
+        (u32::MAX, u64::from(u32::MAX), u64::from(u32::MAX)),
+        (u32::MAX, 1 << 40, 1 << 40),
+        (u32::MAX, u64::MAX, u64::MAX),
+    ] {
+        constants.cuda_graph_max_tokens = most;
+        assert_eq!(
+            constants.padded_tokens(tokens),
+            expected,
+            "{tokens} of {most}"
+        );
+    }
+}
+
+#[test]
+fn steps_beyond_the_largest_cuda_graph_are_not_padded() {
+    let last = DEFAULT.cuda_graph_max_tokens;
+    let mut without = DEFAULT;
+    without.cuda_graph_max_tokens = 0;
+    for (name, tp) in [DENSE, EXPERTS] {
+        let padded = |tokens| step(name, tp, DEFAULT, &Batch::chunk(tokens, 0));
+        let plain = |tokens| step(name, tp, without, &Batch::chunk(tokens, 0));
+        for tokens in [last + 1, last + 7, 2 * last + 1] {
+            assert_eq!(padded(tokens), plain(tokens), "{name} {tokens}");
+        }
+        assert!(padded(last - 1).total() > plain(last - 1).total(), "{name}");
+        assert_eq!(padded(last), plain(last), "{name}");
+    }
+}
+
+#[test]
+fn the_host_is_a_part_only_where_it_takes_time() {
+    let mut random = Random(21);
+    let models = models::all(DEFAULT);
+    for (sharded, _) in &models {
+        let batch = Batch::random(&mut random);
+        for stack in stacks::ALL {
+            let model = models::on(&sets::H100, sharded, stack.constants);
+            let time = model.step_time(&batch.as_step());
+            let host = time.parts().find(|part| part.part == Part::Host);
+            let waits = stack.constants.host > Seconds::ZERO;
+            assert_eq!(host.is_some(), waits, "{} {sharded:?}", stack.name);
+            // Once per step, not once per layer.
+            assert_eq!(time.part(Part::Host), stack.constants.host);
+            assert!(host.is_none_or(|host| host.binding == Binding::Latency));
+        }
+    }
+}
+
+#[test]
+fn a_step_of_vllm_0_11_0_is_longer_than_that_of_0_15_1_by_the_host() {
+    let [old, new] = [&stacks::VLLM_0_11_0, &stacks::VLLM_0_15_1].map(|stack| stack.constants);
+    let host = Seconds(old.host.0 - new.host.0);
+    assert!(host > Seconds::ZERO);
+    let mut random = Random(22);
+    for sharded in steps::all() {
+        let batch = Batch::random(&mut random);
+        let [old, new] = [old, new].map(|constants| {
+            let model = models::on(&sets::H100, &sharded, constants);
+            model.step_time(&batch.as_step())
+        });
+        let more = old.total().0 - new.total().0;
+        let rounding = ROUNDING * old.total().0;
+        assert!((more - host.0).abs() <= rounding, "{sharded:?}: {more}");
+        for part in new.parts().filter(|part| part.part != Part::Host) {
+            assert_eq!(old.part(part.part), part.time, "{sharded:?}: {}", part.part);
+        }
+    }
+}
+
+#[test]
+fn each_constant_reaches_its_part_and_no_other() {
+    let batch = Batch::decoding(64, 1_000);
+    let (name, tp) = EXPERTS;
+    let sharded = steps::named(name, tp);
+    // Nothing but constants and physics: the kernels of the tables take no time.
+    let step = |constants| models::on(&TOO_FAST, &sharded, constants).step_time(&batch.as_step());
+    let before = step(StepConstants::NONE);
+    let layers = f64::from(sharded.spec.layers);
+    let logits = 64.0 * f64::from(sharded.spec.vocab);
+    let long = Seconds(1.0);
+    // What a second of it, or half of the bandwidth, makes of the part.
+    type Change = fn(&mut StepConstants, Seconds);
+    let cases: [(Part, Change, f64); 4] = [
+        (Part::SmallKernels, |c, long| c.layer = long, layers),
+        (Part::Sampling, |c, long| c.logit = long, logits),
+        (
+            Part::Moe,
+            |c, long| c.moe_layer = long,
+            layers + before.part(Part::Moe).0,
+        ),
+        (Part::Host, |c, long| c.host = long, 1.0),
+    ];
+    let halves: [(Part, Change, f64); 2] = [
+        (
+            Part::SmallKernels,
+            |c, _| c.small_kernel_bandwidth = 0.5,
+            2.0 * before.part(Part::SmallKernels).0,
+        ),
+        (
+            Part::Moe,
+            |c, _| c.expert_bandwidth = 0.5,
+            2.0 * before.part(Part::Moe).0,
+        ),
+    ];
+    for (changed, change, expected) in cases.into_iter().chain(halves) {
+        let mut constants = StepConstants::NONE;
+        change(&mut constants, long);
+        let after = step(constants);
+        let found = after.part(changed).0;
+        assert!(
+            apart(found, expected) < ROUNDING,
+            "{changed}: {found} for {expected}"
+        );
+        for part in Part::ALL.into_iter().filter(|part| *part != changed) {
+            assert_eq!(
+                after.part(part),
+                before.part(part),
+                "{changed} changed {part}"
+            );
+        }
+    }
+}
+
+#[test]
+fn small_kernels_are_launches_of_few_tokens_and_traffic_of_many() {
+    let small = |tokens| {
+        let time = step(DENSE.0, DENSE.1, DEFAULT, &Batch::chunk(tokens, 0));
+        let small = time.parts().find(|part| part.part == Part::SmallKernels);
+        small.map(|part| (part.time, part.binding)).unwrap()
+    };
+    let layers = f64::from(steps::named(DENSE.0, DENSE.1).spec.layers);
+    assert_eq!(small(1), (DEFAULT.layer * layers, Binding::Latency));
+    let (time, binding) = small(16_384);
+    assert_eq!(binding, Binding::Memory);
+    assert!(time > DEFAULT.layer * layers);
+    let (twice, _) = small(32_768);
+    assert!(apart(twice.0, 2.0 * time.0) < ROUNDING);
+}
+
+#[test]
+fn smoothing_changes_gemms_of_few_rows_alone() {
+    let gemms = [
+        Part::Qkv,
+        Part::OProj,
+        Part::GateUp,
+        Part::Down,
+        Part::LmHead,
+    ];
+    let plain = DEFAULT.with_smoothed_rows(0);
+    let wide = DEFAULT.with_smoothing_width(2.0);
+    for (requests, changed) in [(32, true), (512, false)] {
+        let batch = Batch::decoding(requests, 1_024);
+        let [before, plain, wide] =
+            [DEFAULT, plain, wide].map(|constants| step(DENSE.0, DENSE.1, constants, &batch));
+        for part in before.parts() {
+            let differs = changed && gemms.contains(&part.part);
+            for other in [&plain, &wide] {
+                // Smoothed or not, slowdowns are kept in 32 bits.
+                let same = apart(other.part(part.part).0, part.time.0) < STORED_LN_F32;
+                assert_eq!(same, !differs, "{requests}: {}", part.part);
+            }
+        }
+    }
+    let time = step(DENSE.0, DENSE.1, plain, &Batch::decoding(32, 1_024));
+    let qkv = time.parts().find(|part| part.part == Part::Qkv).unwrap();
+    let class = qkv.source.provenance().unwrap().class;
+    assert!(class < Class::Smoothed, "{class}");
+}
+
+#[test]
+fn cold_kv_changes_decode_attention_alone() {
+    let batch = Batch::decoding(32, 1_024);
+    let before = step(DENSE.0, DENSE.1, DEFAULT, &batch);
+    let after = step(DENSE.0, DENSE.1, DEFAULT.with_cold_kv(0.5), &batch);
+    for part in before.parts() {
+        let same = after.part(part.part) == part.time;
+        assert_eq!(same, part.part != Part::DecodeAttention, "{}", part.part);
+    }
+}
+
+#[test]
+fn summaries_that_cannot_be_are_refused() {
+    let sharded = steps::named(DENSE.0, DENSE.1);
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = |constants: StepConstants| {
+            models::try_on(&sets::H100, &sharded, constants)
+                .unwrap_err()
+                .to_string()
+        };
+        let width = refused(DEFAULT.with_smoothing_width(wrong));
+        let expected =
+            "engine constant smoothing_width: expected a width in ln(rows) above 0, found";
+        assert!(width.starts_with(expected), "{width}");
+        if wrong != 0.0 {
+            let cold = refused(DEFAULT.with_cold_kv(wrong));
+            assert!(
+                cold.starts_with("engine constant cold_kv: expected a multiple"),
+                "{cold}"
+            );
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Steps: against an oracle, at their bounds, their parts and what they refuse.
+
+mod bounds;
+mod continuity;
+mod drafts;
+mod engine;
+mod missing_kernels;
+mod oracle;
+mod refusals;
+mod strictness;
+mod sums;
+#[path = "../support/mod.rs"]
+mod support;
+mod weight_dtype;

@@ -1,0 +1,136 @@
+//! Every part of a step against the naive oracle, which follows the documentation.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
+
+use crate::support::models;
+use crate::support::oracle::ExpectedSteps;
+use crate::support::random::Random;
+use crate::support::steps::{self, Batch, Sharded};
+use crate::support::tables::{self, Tables};
+use crate::support::tolerances::STORED_LN_F32;
+use rooflut::engine::{StepConstants, stacks};
+use rooflut::op::DecodeAttention;
+use rooflut::step::{ModelError, Part, RooflineModel, StepModel, TimeSource};
+use rooflut::table::Provenance;
+
+/// Compares `turns` random steps of `models`, which run on the kernels of `tables`.
+fn compare(
+    tables: &Tables,
+    constants: &StepConstants,
+    models: &[(Sharded, RooflineModel)],
+    turns: usize,
+) {
+    let mut random = Random(5);
+    let mut expected = ExpectedSteps::of(tables, *constants);
+    for turn in 0..turns {
+        let (sharded, model) = &models[turn % models.len()];
+        let batch = Batch::random(&mut random);
+        let time = model.step_time(&batch.as_step());
+        let kernels = expected.parts(sharded, &batch);
+        let about = format!("{} {sharded:?} {batch:?}", tables.compiled.name());
+        for part in Part::ALL {
+            let of_part = || kernels.iter().filter(|kernel| kernel.part == part);
+            let seconds: f64 = of_part().map(|kernel| kernel.seconds).sum();
+            let found = time.part(part).0;
+            let close = (found - seconds).abs() <= STORED_LN_F32 * seconds;
+            assert!(close, "{about}: {part}: {found} for {seconds}");
+            let found = time.parts().find(|found| found.part == part);
+            let found = found.map(|found| found.source);
+            let sources = of_part().map(|kernel| kernel.source);
+            assert_eq!(found, sources.reduce(TimeSource::worst), "{about}: {part}");
+        }
+        let looked_up = kernels
+            .iter()
+            .filter_map(|kernel| kernel.source.provenance());
+        let worst = looked_up.reduce(Provenance::worst);
+        assert_eq!(time.provenance(), worst, "{about}");
+    }
+}
+
+#[test]
+fn every_part_of_a_step_is_its_kernel_times_the_layers() {
+    for stack in stacks::ALL {
+        let models = models::all(stack.constants);
+        compare(tables::h100(), &stack.constants, &models, 2_000);
+    }
+}
+
+#[test]
+fn constants_of_any_size_do_what_is_documented() {
+    let all = steps::all();
+    let mut random = Random(8);
+    for _ in 0..20 {
+        let mut constants = StepConstants::NONE;
+        for time in [
+            &mut constants.layer,
+            &mut constants.logit,
+            &mut constants.moe_layer,
+            &mut constants.host,
+        ] {
+            // From a tenth of a nanosecond to a millisecond.
+            time.0 = 1e-10 * f64::from(random.log(10_000_000));
+        }
+        constants.small_kernel_bandwidth = 1.0 - 0.99 * random.unit();
+        constants.expert_bandwidth = 1.0 - 0.99 * random.unit();
+        constants.cuda_graph_max_tokens = random.between(0, 1_024) as u32;
+        constants.smoothed_rows = random.between(0, 1_024) as u32;
+        constants.smoothing_width = 0.1 + 3.0 * random.unit();
+        constants.cold_kv = 10.0 * random.unit();
+        let models: Vec<_> = (0..10)
+            .map(|_| *random.pick(&all))
+            .map(|sharded| {
+                let set = tables::h100().compiled;
+                (sharded, models::on(set, &sharded, constants))
+            })
+            .collect();
+        compare(tables::h100(), &constants, &models, 50);
+    }
+}
+
+#[test]
+fn every_set_is_stepped_alike() {
+    let mut stepped = Vec::new();
+    for tables in tables::all() {
+        let mut models = Vec::new();
+        for sharded in steps::all() {
+            match models::try_on(tables.compiled, &sharded, models::DEFAULT) {
+                Ok(model) => models.push((sharded, model)),
+                // Not every set has every format and operation.
+                Err(ModelError::Kernel { .. }) => {}
+                Err(error) => panic!("{sharded:?}: {error}"),
+            }
+        }
+        if !models.is_empty() {
+            stepped.push(tables.compiled.name());
+            compare(tables, &models::DEFAULT, &models, 400);
+        }
+    }
+    let mut expected: Vec<&str> = tables::all()
+        .iter()
+        .map(|set| set.compiled.name())
+        .collect();
+    // It has no 16-bit GEMMs, and every model has a 16-bit lm_head.
+    expected.retain(|name| *name != "h100-infersim");
+    assert_eq!(stepped, expected);
+}
+
+#[test]
+fn the_kv_cache_of_a_step_is_cold() {
+    // A benchmark that repeats one kernel finds a KV cache of the size of the L2 cache there.
+    let sharded = steps::named("llama-3.1-8b", 1);
+    let set = tables::h100();
+    let shape = sharded.attention_shape(sharded.kv_dtype);
+    let hot = DecodeAttention::resolve(set.compiled, shape).unwrap();
+    let (requests, each) = (8, 1_024);
+    let hot = hot
+        .at(requests, u64::from(requests) * u64::from(each))
+        .time
+        .0;
+    let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(requests, each).as_step());
+    let cold = time.part(Part::DecodeAttention).0 / f64::from(sharded.spec.layers);
+    assert!(cold > 1.2 * hot, "{cold} {hot}");
+}

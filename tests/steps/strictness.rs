@@ -1,0 +1,158 @@
+//! Models whose kernels are less certain than the caller accepts.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
+
+use crate::support::apart;
+use crate::support::models::{self, dense, moe, refused, try_new, with};
+use crate::support::steps::Batch;
+use crate::support::tolerances::ROUNDING;
+use rooflut::model::ModelSpec;
+use rooflut::step::{
+    Chunk, ModelError, Part, StepBatch, StepModel, StepOptions, TimeSource, TimeSources,
+};
+use rooflut::table::{Class, Strictness, sets};
+
+fn strictly(worst: Class) -> StepOptions {
+    StepOptions::default().with_strictness(Strictness::at_worst(worst))
+}
+
+/// Made up so that every kernel of one rank of six was measured or lies inside the rectangle, but an
+/// all-reduce of six was not.
+fn six_ranks() -> ModelSpec {
+    ModelSpec::builder()
+        .hidden(4096)
+        .layers(2)
+        .q_heads(24)
+        .kv_heads(6)
+        .head_dim(128)
+        .vocab(6 * 4096)
+        .intermediate(6 * 2048)
+        .max_model_len(4096)
+        .build()
+        .unwrap()
+}
+
+/// Made up so that every kernel on one GPU was measured or lies inside the rectangle.
+fn all_known() -> ModelSpec {
+    with(six_ranks(), |spec| {
+        spec.q_heads = 32;
+        spec.kv_heads = 8;
+        spec.ffn = dense(2048);
+    })
+}
+
+#[test]
+fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
+    let refusal = |spec: &ModelSpec, tp, worst, expected: &str, found: Class| {
+        let (error, text) = refused(spec, &sets::H100, tp, strictly(worst));
+        let ModelError::TooUncertain { part, .. } = error else {
+            panic!("{text}");
+        };
+        assert_eq!(part.name(), expected);
+        assert_eq!(
+            text,
+            format!(
+                "{expected}: table set h100: expected at worst {worst}, found {found}; accept it, \
+                 or add measurements of this shape"
+            )
+        );
+    };
+    use Class::{Interpolated, Measured, Smoothed, Transferred};
+    let known = all_known();
+    refusal(&known, 1, Measured, "qkv", Smoothed);
+    refusal(&known, 1, Interpolated, "qkv", Smoothed);
+    // 20 query heads were measured in neither table, 16 and 16 in prefill only.
+    let unseen_heads = with(known, |spec| spec.q_heads = 24);
+    refusal(&unseen_heads, 1, Smoothed, "prefill_attention", Transferred);
+    let multi_head = with(known, |spec| {
+        spec.q_heads = 16;
+        spec.kv_heads = 16;
+    });
+    refusal(&multi_head, 1, Smoothed, "decode_attention", Transferred);
+    refusal(&six_ranks(), 6, Smoothed, "all_reduce", Transferred);
+    for (spec, tp) in [(known, 1), (multi_head, 1), (six_ranks(), 6)] {
+        assert!(try_new(&spec, &sets::H100, tp, strictly(Transferred)).is_ok());
+    }
+}
+
+#[test]
+fn strictness_does_not_judge_experts_whose_time_is_fitted() {
+    let unseen_experts = with(all_known(), |spec| spec.ffn = moe(1024, 8, 768, 0));
+    let model = try_new(&unseen_experts, &sets::H100, 1, strictly(Class::Smoothed)).unwrap();
+    let time = model.step_time(&Batch::decoding(64, 4096).as_step());
+    let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();
+    assert_eq!(experts.source, TimeSource::Fitted);
+    assert_eq!(time.provenance(), Some(Class::Smoothed.inside()));
+}
+
+#[test]
+fn the_extent_of_a_step_is_told_by_its_answer() {
+    // At construction no batch is known: "inside" refuses nothing there.
+    let mut options = strictly(Class::Smoothed);
+    options.strictness = options.strictness.inside();
+    let model = try_new(&all_known(), &sets::H100, 1, options).unwrap();
+    let provenance = |batch: Batch| model.step_time(&batch.as_step()).provenance().unwrap();
+    assert_eq!(
+        provenance(Batch::decoding(64, 4096)),
+        Class::Smoothed.inside()
+    );
+    let long = provenance(Batch::decoding(1, 200_000));
+    assert_eq!(long, Class::Smoothed.outside());
+    assert!(!options.strictness.accepts(long));
+    assert!(strictly(Class::Smoothed).strictness.accepts(long));
+    // Context was not measured, whatever the shape.
+    assert_eq!(
+        provenance(Batch::chunk(512, 512)),
+        Class::Transferred.inside()
+    );
+}
+
+#[test]
+fn a_step_tells_what_is_smoothed_and_what_is_fitted() {
+    let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(64, 1024).as_step());
+    let source = |part| {
+        time.parts()
+            .find(|found| found.part == part)
+            .unwrap()
+            .source
+    };
+    let smoothed = Class::Smoothed.inside().into();
+    for part in [Part::Qkv, Part::DecodeAttention, Part::Down] {
+        assert_eq!(source(part), smoothed, "{part}");
+    }
+    // No measured n is as large as the vocabulary.
+    assert_eq!(source(Part::LmHead), Class::Transferred.inside().into());
+    for part in [Part::SmallKernels, Part::Sampling] {
+        assert_eq!(source(part), TimeSource::Fitted, "{part}");
+    }
+    let fitted = [Part::SmallKernels, Part::Sampling].map(|part| time.part(part).0);
+    let share = fitted.iter().sum::<f64>() / time.total().0;
+    assert!(apart(time.fitted_share(), share) < ROUNDING);
+    assert!(share > 0.1 && share < 0.3, "{share}");
+    let mut sources = TimeSources::default();
+    sources.add_times(&time, 3);
+    assert!(apart(sources.fitted_share(), share) < ROUNDING);
+    let looked_up: f64 = sources.class_shares().iter().sum();
+    assert!(apart(looked_up, 1.0 - share) < ROUNDING);
+}
+
+#[test]
+fn gemms_of_more_rows_than_are_smoothed_keep_the_class_of_their_rows() {
+    let source_at = |tokens| {
+        let batch = StepBatch {
+            prefill: &[Chunk::prompt(tokens).unwrap()],
+            decode: &[],
+        };
+        let time = models::llama(models::DEFAULT).step_time(&batch);
+        let found = time.parts().find(|found| found.part == Part::OProj);
+        found.unwrap().source
+    };
+    // 4096 x 4096 was measured at 256, 512 and 2,048 rows; up to 256 are smoothed.
+    assert_eq!(source_at(256), Class::Smoothed.inside().into());
+    assert_eq!(source_at(300), Class::Smoothed.inside().into());
+    assert_eq!(source_at(512), Class::Measured.inside().into());
+    assert_eq!(source_at(2_000), Class::Interpolated.inside().into());
+}
