@@ -19,4 +19,4 @@ mod solve;
 
 pub use parameters::{CHOICES, Choice, Engines, PARAMETERS, Parameter};
 pub use problem::Problem;
-pub use solve::{Estimate, Fit, fit, fit_from, one_step_from_files};
+pub use solve::{Estimate, Fit, fit, one_step_from_files};

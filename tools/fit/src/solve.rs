@@ -12,8 +12,8 @@ const DERIVATIVE_STEP: f64 = 0.03;
 /// Relative change of the loss and of the parameters at which the search ends.
 const TOLERANCE: f64 = 1e-4;
 
-/// Searches of the parameters at most.
-const MOST_ROUNDS: usize = 4;
+/// Maximum number of searches of the parameters.
+const MAX_ROUNDS: usize = 4;
 
 /// What a fit has found.
 #[derive(Debug, Clone)]
@@ -39,17 +39,13 @@ pub struct Estimate {
 /// The parameters are searched for given the choices, then each choice given the parameters, until no
 /// choice changes any more.
 pub fn fit(problem: &Problem) -> Fit {
-    fit_from(Engines::guess(), problem)
-}
-
-/// [`fit`] from other engines: few rounds where they are near the answer, as those of most of its rows are.
-pub fn fit_from(mut start: Engines, problem: &Problem) -> Fit {
+    let mut start = Engines::guess();
     let solver = LevenbergMarquardt::new()
         .with_ftol(TOLERANCE)
         .with_xtol(TOLERANCE)
         .with_gtol(TOLERANCE)
         .with_patience(5);
-    for _ in 1..MOST_ROUNDS {
+    for _ in 1..MAX_ROUNDS {
         let (search, _) = solver.minimize(Search::new(problem, start));
         let found = search.engines(&search.ln_ratios);
         start = choose(problem, found);
