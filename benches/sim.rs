@@ -80,7 +80,7 @@ fn observed(c: &mut Criterion) {
         let requests = alike(batch as usize, 16, 50_000);
         let steps = serve_all(&simulator, &requests).steps;
         group.throughput(Throughput::Elements(steps));
-        group.bench_function(format!("{batch} requests, nobody"), |b| {
+        group.bench_function(format!("{batch} requests, no observer"), |b| {
             b.iter(|| simulator.serve(&mut RequestList::new(&requests), &mut ()));
         });
         group.bench_function(format!("{batch} requests, token gaps"), |b| {

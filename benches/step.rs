@@ -77,7 +77,7 @@ fn step(c: &mut Criterion) {
     group.finish();
 }
 
-/// What the simulator asks for most: the total of a step in which requests only decode.
+/// The most frequent question of a simulator: the total of a step in which requests only decode.
 fn decode(c: &mut Criterion) {
     let groups: Vec<DecodeGroup> = queries(1, 256)
         .into_iter()

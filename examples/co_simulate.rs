@@ -1,4 +1,4 @@
-//! What the author of another simulator would write: an event loop with a clock of its own, in which the server is
+//! An event loop with a clock of its own, as the author of another simulator would write it. The server is
 //! one part. Here clients read the answers over a network and ask their next question when they have read enough.
 //!
 //! `cargo run --release -p rooflut --example co_simulate`

@@ -1,4 +1,4 @@
-//! What the author of a router would write: two servers, and a policy of one's own that looks at both.
+//! Two servers behind a router of the user's own, which looks at the state of both.
 //!
 //! `cargo run --release -p rooflut --example drive_two_servers`
 
@@ -10,7 +10,7 @@ use rooflut::sim::{Server, ServerEvent};
 use rooflut::table::sets;
 use rooflut::{Deployment, model};
 
-/// What a server has done.
+/// Counts of a server.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Served {
     pub(crate) requests: u64,

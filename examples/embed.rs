@@ -1,4 +1,4 @@
-//! What the author of a simulator would write: a model once, then step times in nanoseconds.
+//! Step times in nanoseconds, as the author of a simulator would ask for them: the model once, then many steps.
 //!
 //! `cargo run --release -p rooflut --example embed`
 

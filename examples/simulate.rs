@@ -1,4 +1,4 @@
-//! What the README shows: a deployment, a load, and the latencies that users would see.
+//! The README's example: a deployment, a load, and the latencies that users would see.
 //!
 //! `cargo run --release -p rooflut --example simulate`
 

@@ -1,4 +1,4 @@
-//! What `build.rs` made of `bench_data/`.
+//! The tables, data sheets and engine stacks that `build.rs` generates from `bench_data/`.
 #![allow(clippy::unreadable_literal, clippy::excessive_precision)]
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));

@@ -21,7 +21,7 @@ const DECODE: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
     Err(_) => panic!("a group of 64 requests"),
 };
 
-// What is asked is leaked: to copy and to drop it is no part of asking.
+// The queries are leaked: copying and dropping them is not part of the lookup.
 fn gemm(k: u32, n: u32) -> &'static Gemm {
     let dtype = Dtype::Bf16;
     let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype, k, n });

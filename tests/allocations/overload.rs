@@ -176,7 +176,7 @@ fn a_full_queue_sends_requests_away_and_holds_no_memory_for_them() {
     );
     assert!(totals.rejected > 40_000, "{}", totals.rejected);
     assert!(queue.longest <= 100);
-    // Who is admitted waits for 100 others, all the time.
+    // Each admitted request waits for 100 others, all the time.
     let growth = digest.into_summary(&totals).queue_growth.unwrap();
     assert!(!growth.is_overload(Seconds(0.02)), "{growth:?}");
 }

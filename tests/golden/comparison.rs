@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 pub(crate) const ACCEPT: &str =
     "ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden";
 
-/// In the place of a number.
+/// Stands for a missing number.
 const REFUSED: &str = "refused";
 /// The largest relative change of a number that is none.
 const LIMIT: f64 = 0.01;
@@ -105,7 +105,7 @@ impl fmt::Display for Drift<'_> {
     }
 }
 
-/// What changed from one table to another.
+/// The differences between two tables.
 pub(crate) struct Differences<'t> {
     golden: &'t Golden,
     /// Numbers that changed, the largest change first.
@@ -192,7 +192,7 @@ impl<'t> Differences<'t> {
         Some(text)
     }
 
-    /// What accepting changes, for CHANGELOG.md.
+    /// The lines for CHANGELOG.md if the new numbers are accepted.
     pub(crate) fn summary(&self) -> String {
         let changed = self.drifts.len() + self.others.len();
         let mut text = format!("{}: lines that change: {changed}", self.golden.file);

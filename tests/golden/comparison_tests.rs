@@ -84,7 +84,7 @@ fn a_file_that_cannot_be_read_fails_and_can_be_accepted() {
             .expect("a failure");
         assert!(message.contains("repeated or unreadable: "), "{message}");
     }
-    // What accepting writes is read back as it is.
+    // Accepted numbers are read back unchanged.
     assert_eq!(Differences::between(&GOLDEN, &new, &new).failure(), None);
 }
 

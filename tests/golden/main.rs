@@ -1,4 +1,4 @@
-//! Predictions are those of the files of this folder: a change that nobody meant shows, a meant one is accepted
+//! Predictions are those of the files of this folder: an unintended change fails, an intended one is accepted
 //! with `ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden`.
 #![cfg(all(
     feature = "a100",

@@ -1,4 +1,4 @@
-//! What a constructor refuses, it refuses with the field, what was found and what is allowed.
+//! Errors of constructors name the field, the value that was found and the values that are allowed.
 #![cfg(all(feature = "h100", feature = "sim"))]
 
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! What is compiled in is what `bench_data/fingerprints.csv` says: nothing was lost on the way from
+//! The compiled tables match `bench_data/fingerprints.csv`: nothing was lost on the way from
 //! the CSV files into the binary. (The code generator's tests compare that file with the data.)
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 

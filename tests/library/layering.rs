@@ -64,7 +64,7 @@ fn imports_point_from_the_simulator_down_to_the_units() {
     assert!(seen.is_empty(), "modules without a layer: {seen:?}");
 }
 
-/// Whether `own` may not use `used`; anything that is no layer may be used by nobody but `lib.rs`.
+/// Whether `own` may not use `used`; only `lib.rs` may use a module that is not a layer.
 fn is_back_edge(own: &str, used: &str) -> bool {
     let place = |name| LAYERS.iter().position(|layer| *layer == name);
     let generated = used == GENERATED && ["hardware", "engine", "table"].contains(&own);

@@ -1,4 +1,4 @@
-//! What is written is read again; what is read is checked as constructors check.
+//! Values survive a round trip; values that are read are checked as constructors check them.
 #![cfg(all(feature = "serde", feature = "sim", feature = "h100"))]
 #![allow(
     clippy::expect_used,
@@ -189,7 +189,7 @@ fn a_deployment_is_written_as_what_was_given_and_built_when_it_is_read() {
     assert_eq!(read.memory_plan().ok(), deployment.memory_plan().ok());
     assert_eq!(read.engine().name, "vllm-0.11.0");
 
-    // What is left out has the builder's default.
+    // Missing fields take the builder's defaults.
     let spec = serde_json::to_string(&llama).expect("it can be written");
     let short = format!(r#"{{"model":{spec},"tables":"h100","parallelism":{{"tp":4}}}}"#);
     let read: Deployment = serde_json::from_str(&short).expect(&short);
@@ -199,7 +199,7 @@ fn a_deployment_is_written_as_what_was_given_and_built_when_it_is_read() {
         .expect("it can be built");
     assert_eq!(read.server_config().ok(), default.server_config().ok());
 
-    // What is read is built, and so checked.
+    // Reading builds the deployment, and so checks it.
     for (text, expected) in [
         (short.replace("h100", "h900"), "tables: expected one of "),
         (short.replace(r#""tp":4"#, r#""tp":3"#), "q_heads"),

@@ -44,7 +44,7 @@ fn every_cell_is_the_same() {
     }
 }
 
-/// What `ask` answers to what `resolve` finds in either set, or why there is nothing.
+/// The answers of `ask` to the handles that `resolve` finds in both sets, or the errors.
 fn assert_same_answer<H>(
     (set, read): &(&TableSet, TableSet),
     resolve: impl Fn(&TableSet) -> Result<H, ResolveError>,

@@ -194,7 +194,7 @@ fn affinity_keeps_a_prefix_and_the_beginning_of_a_trace_together() {
     }
     let [one, other] = computed(Router::PrefixAffinity, &requests);
     assert_eq!(one.min(other), 0);
-    // The same first id, at two places of the trace.
+    // Equal first ids, at two positions in the trace.
     for (index, request) in (0_u32..).zip(&mut requests) {
         let first = 2 * (index % 2);
         request.content = Content::TraceBlocks { first, count: 2 };

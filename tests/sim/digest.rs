@@ -50,7 +50,7 @@ fn limits() -> LatencyLimits {
     limits
 }
 
-/// The same run with records and without.
+/// Summaries of one run with records and without.
 fn both(config: SimConfig, mix: &RequestMix, requests: usize) -> (SimReport, TokenGaps, Summary) {
     let mut sizes = BatchSizes::new();
     let listed: Vec<Request> = load(mix.clone(), requests).collect();
@@ -162,7 +162,7 @@ fn the_server_is_as_busy_as_its_steps_say() {
 }
 
 #[test]
-fn nobody_served_has_no_figures() {
+fn a_run_without_a_served_request_has_no_figures() {
     let model = model();
     let mut digest = Digest::new().with_limits(limits());
     let simulator = simulator(&model, SimConfig::new(100, 100));

@@ -63,13 +63,13 @@ fn timing(outcome: &Outcome) -> Option<Timing> {
     }
 }
 
-/// What a prefill server and so many decode servers, one after the other, should do.
+/// The expected run of a prefill server and this many decode servers, one after the other.
 fn expected(
     [prefill, mut decode]: [SimConfig; 2],
     decode_replicas: usize,
     requests: &[Request],
 ) -> Vec<(usize, Outcome)> {
-    // Those that the decode servers cannot take never reach the prefill server.
+    // Requests that the decode servers cannot take never reach the prefill server.
     let refused: Vec<Option<Rejection>> = requests.iter().map(|r| decode.check(r).err()).collect();
     let prompts: Vec<Request> = (requests.iter().zip(&refused))
         .map(|(request, refused)| {

@@ -155,7 +155,7 @@ fn the_longest_sessions_saturate() {
     assert_eq!(last.prompt_tokens, u32::MAX);
 }
 
-/// What can be seen of each session but for one property, by session.
+/// The visible properties of each session but one, by session.
 fn seen(requests: &[Request], see: fn(&Request) -> u64) -> HashMap<u64, Vec<u64>> {
     let sessions = sessions(requests).into_iter();
     sessions

@@ -1,4 +1,4 @@
-//! What holds for every workload, on random ones.
+//! Properties of every workload, on random ones.
 
 use crate::support::{Batch, Linear, simulator};
 use proptest::prelude::*;

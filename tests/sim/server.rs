@@ -26,7 +26,7 @@ use rooflut::units::Seconds;
 /// Tokens of a trace's id.
 const TOKENS_PER_ID: u32 = 24;
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug, PartialEq)]
 struct Served {
     records: Vec<RequestRecord>,
@@ -34,7 +34,7 @@ struct Served {
     batches: Vec<Batch>,
 }
 
-/// What a simulator does with all requests at once.
+/// The run of a simulator that is given all requests at once.
 fn expected(config: SimConfig, requests: &[Request]) -> Served {
     let model = Linear::mixed();
     let mut source = RequestList::new(requests).with_ids(&IDS, TOKENS_PER_ID);
@@ -210,7 +210,7 @@ fn drive(config: SimConfig, requests: &[Request], calls: &[(u8, u64)]) -> Served
     driven.finish(&model)
 }
 
-/// Those that a server accepts; checks that it refuses the others for the reason that a simulator gives.
+/// The requests that a server accepts; checks that it refuses the others for the reason that a simulator gives.
 fn accepted(config: SimConfig, requests: &[Request]) -> Vec<Request> {
     let model = Linear::mixed();
     let mut driven = Driven::new(&model, config, requests.len());

@@ -78,7 +78,7 @@ impl EngineFile {
         }
     }
 
-    /// What a step takes beside its kernels.
+    /// The constants of steps.
     pub(crate) fn constants(&self) -> StepConstants {
         let mut constants = StepConstants::NONE;
         constants.layer = self.time("layer");

@@ -1,4 +1,4 @@
-//! What the tests of lookups and of the step model share.
+//! Shared by the tests of lookups and of the step model.
 //!
 //! But for `models`, which makes what is tested, nothing here asks `rooflut::op`, `rooflut::step` or the
 //! formulas of `rooflut_roofline`: the oracle reads the CSV files and writes every formula of the

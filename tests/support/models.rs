@@ -8,7 +8,7 @@ use rooflut::table::{TableSet, sets};
 
 use super::steps::{self, Sharded};
 
-/// What the engine of the default options adds to the kernels.
+/// The constants of the default engine.
 pub(crate) const DEFAULT: StepConstants = stacks::VLLM_0_15_1.constants;
 
 /// `sharded` on the kernels of `set`.

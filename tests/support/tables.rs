@@ -164,7 +164,7 @@ pub(crate) fn toml_number(text: &str, section: &str, key: &str) -> Option<f64> {
     toml_value(text, section, key).map(|value| value.parse().unwrap())
 }
 
-/// What stands behind `key =` in `[section]`.
+/// The value of `key` in `[section]`.
 pub(crate) fn toml_value<'t>(text: &'t str, section: &str, key: &str) -> Option<&'t str> {
     let mut inside = section.is_empty();
     for line in text.lines() {

@@ -4,20 +4,20 @@ use std::collections::VecDeque;
 
 use rooflut::sim::{Content, PrefixCaching, Request};
 
-/// What a block holds, and all before it: two are the same exactly if all tokens up to their end are.
+/// The tokens of a block and of all before it: two are equal exactly if all tokens up to their ends are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tokens(Vec<Token>);
 
 /// A token as far as it can be told from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
-    /// Of a text that a prompt may begin with.
+    /// A token of a text that a prompt may begin with.
     Prefix(u64, u32),
-    /// Of the text after it.
+    /// A token of the text after it.
     Own(u64, u32),
-    /// Of a trace.
+    /// A token of a trace.
     Listed(u64, u32),
-    /// Nobody else's.
+    /// A token that no other request has.
     Unique(usize, u32),
 }
 

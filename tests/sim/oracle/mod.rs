@@ -20,7 +20,7 @@ use plan::Plan;
 use scheduler::Scheduler;
 use sequence::Sequence;
 
-/// What became of a run.
+/// The results of a run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Run {
     pub(crate) outcomes: Vec<Outcome>,
@@ -43,7 +43,7 @@ pub(crate) fn run(
     serve(model, config, requests, listed, |sequence| sequence)
 }
 
-/// The same of requests that come with the KV entries of their prompts.
+/// Runs requests that come with the KV entries of their prompts.
 #[allow(dead_code, reason = "not every test has such servers")]
 pub(crate) fn run_decode(
     model: &impl LatencyModel,

@@ -1,4 +1,4 @@
-//! Who computes what in the next step: the rules of vLLM V1.
+//! The schedule of the next step, by the rules of vLLM V1.
 
 use std::collections::VecDeque;
 
@@ -90,7 +90,7 @@ impl Scheduler {
         }
     }
 
-    /// Lets go of the requests that finished in `plan`, which has ended.
+    /// Releases the requests that finished in `plan`, which has ended.
     pub(crate) fn retire(&mut self, plan: &Plan) {
         let number = Some(plan.number());
         while let Some(index) = self.running.iter().position(|s| s.last_step == number) {
@@ -146,7 +146,7 @@ impl Scheduler {
             if tokens > 0 {
                 plan.add(sequence, tokens);
                 budget -= tokens;
-                // What a request decodes can be found once it has left.
+                // Decoded tokens can be found once their request has left.
                 if sequence.is_in_prefill() {
                     let sequence = self.running.remove(position);
                     self.fill(&sequence);

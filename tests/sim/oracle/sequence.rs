@@ -22,7 +22,7 @@ pub(crate) struct Sequence {
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
-    /// freed blocks nobody has taken yet.
+    /// freed blocks that no other request has taken yet.
     computed: u32,
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
@@ -33,7 +33,7 @@ pub(crate) struct Sequence {
     pub(crate) last_step: Option<u64>,
 }
 
-/// What a sequence computes in one step.
+/// The work of a sequence in one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// `new` tokens after `context`; the last chunk yields a token.
@@ -66,7 +66,7 @@ impl Sequence {
         }
     }
 
-    /// The same with the KV entries of its prompt, of which it computes the last token again.
+    /// A sequence that comes with the KV entries of its prompt, of which it computes the last token again.
     pub(crate) fn with_kv(mut self) -> Sequence {
         self.arrived = self.prompt_tokens - 1;
         self

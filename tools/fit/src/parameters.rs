@@ -1,4 +1,4 @@
-//! What is fitted.
+//! The fitted constants.
 
 use rooflut::engine::{EngineStack, stacks};
 use rooflut::units::Seconds;

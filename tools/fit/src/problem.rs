@@ -23,7 +23,7 @@ pub struct Problem {
     counts: Vec<(Kind, Metric, usize)>,
 }
 
-/// What is fitted, and with which weight: that of all its rows together, as a multiple of that of the
+/// The fitted metrics and their weights: of all rows of a metric together, as a multiple of the weight of the
 /// load stages' TPOT.
 ///
 /// TPOT is what servers are compared by, and the surest figure: a mean over hundreds of tokens of
@@ -63,7 +63,7 @@ impl Problem {
         Ok(problem)
     }
 
-    /// The same without the rows of `model` and of models that differ from it in their vocabulary only.
+    /// The problem without the rows of `model` and of models that differ from it in their vocabulary only.
     pub fn without(&self, model: &str) -> Problem {
         let left_out = family(model);
         let mut rest = self.clone();

@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1e-4;
 /// Maximum number of searches of the parameters.
 const MAX_ROUNDS: usize = 4;
 
-/// What a fit has found.
+/// The result of a fit.
 #[derive(Debug, Clone)]
 pub struct Fit {
     /// The engines with the fitted constants.
