@@ -3,7 +3,7 @@
 use super::estimate::{Estimate, OpTime};
 use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference};
-use crate::math::{exp, ln};
+use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, Held, KernelTable, Table, TableSet};
 
 /// An all-reduce whose number of ranks has been looked up.
@@ -74,13 +74,14 @@ impl AllReduce {
     }
 
     fn answer(&self, bytes: f64) -> Estimate {
-        let mut reading = self.curve().read(bytes, ln(bytes));
+        let mut reading = self.curve().read(bytes, ln_of_normal(bytes));
         let class = self.class();
         if class > Class::Measured {
             reading.latency_us = None;
             reading.provenance = reading.provenance.at_best(class);
         }
-        let seconds = self.shape.reference_s(bytes, &self.reference) * exp(reading.ln_slowdown);
+        let seconds =
+            self.shape.reference_s(bytes, &self.reference) * exp_short(reading.ln_slowdown);
         let at_peak = self.shape.work(bytes).flops * self.reference.rates.s_per_flop;
         Estimate::new(&reading, seconds, at_peak)
     }

@@ -3,7 +3,7 @@
 use super::estimate::{Binding, Estimate, OpTime, TimeSource};
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, OperationKind, Reference};
-use crate::math::{exp, ln};
+use crate::math::{exp_short, ln, ln_of_normal};
 use crate::table::{Class, Curve, Entry, Held, KernelTable, Table, TableSet};
 use crate::units::Seconds;
 
@@ -87,7 +87,7 @@ impl Moe {
     /// Time at `tokens` tokens, the routing itself not included; 0 is read as 1.
     pub fn at(&self, tokens: u32) -> Estimate {
         let tokens = f64::from(tokens.max(1));
-        self.at_ln(tokens, ln(tokens))
+        self.at_ln(tokens, ln_of_normal(tokens))
     }
 
     fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
@@ -97,7 +97,8 @@ impl Moe {
             reading.latency_us = None;
             reading.provenance = reading.provenance.at_best(class);
         }
-        let seconds = self.shape.reference_s(tokens, &self.reference) * exp(reading.ln_slowdown);
+        let seconds =
+            self.shape.reference_s(tokens, &self.reference) * exp_short(reading.ln_slowdown);
         let at_peak = self.shape.work(tokens).flops * self.reference.rates.s_per_flop;
         Estimate::new(&reading, seconds, at_peak)
     }

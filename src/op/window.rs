@@ -3,7 +3,7 @@
 use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{OperationKind, Reference, WindowShape, Work};
-use crate::math::{exp, ln};
+use crate::math::{exp_short, ln};
 use crate::table::{Class, Grid, Held, TableSet};
 
 /// Prefill attention within a window whose shape has been looked up.
@@ -166,7 +166,7 @@ impl Found {
         if self.class() > Class::Measured {
             reading.latency_us = None;
         }
-        let seconds = reference_s * exp(reading.ln_slowdown);
+        let seconds = reference_s * exp_short(reading.ln_slowdown);
         let at_peak = work.flops * self.reference.rates.s_per_flop;
         Estimate::new(&reading, seconds, at_peak).at_best(self.class())
     }

@@ -22,11 +22,10 @@ pub const PREFILL: Operation = Operation {
             .prefill_work(&prompts)
     },
     reference_s: |codes, [batch, seq_len], reference| {
-        AttentionShape::from(*codes).on_rank().prefill_reference_s(
-            f64::from(batch),
-            f64::from(seq_len),
-            reference,
-        )
+        let pace = AttentionShape::from(*codes)
+            .on_rank()
+            .prefill_pace(reference);
+        pace.reference_s(f64::from(batch), f64::from(seq_len))
     },
     debug: debug::<AttentionShape>,
 };
@@ -204,21 +203,25 @@ impl RankAttention {
         }
     }
 
-    /// Reference time of `batch` whole prompts of `seq_len` tokens: launch time plus math and traffic,
-    /// which hardly overlap, and the critical path of the last query block over its prompt, as the
-    /// square root of the sum of squares.
-    ///
-    /// Source: this form has the smallest leave-one-out error on the sets of `bench_data/`, see
-    /// `bench_data/README.md`.
+    /// The times of prefill attention as functions of the prompts.
     #[inline]
-    pub fn prefill_reference_s(&self, batch: f64, seq_len: f64, reference: &Reference) -> f64 {
-        let work = self.prefill_work(&Prompts::equal(batch, seq_len));
+    pub fn prefill_pace(&self, reference: &Reference) -> PrefillPace {
         let rates = &reference.rates;
-        let busy = work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte;
+        let [square, token] = [[0.0, 1.0], [1.0, 0.0]].map(|[new, squares]| {
+            self.prefill_work(&Prompts {
+                new,
+                context: 0.0,
+                squares,
+            })
+        });
         // One block of queries runs on one SM, at its share of the peak.
-        let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * seq_len * reference.sms;
-        let critical = block_flops * rates.s_per_flop;
-        reference.t0_s + sqrt(busy * busy + critical * critical)
+        let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * reference.sms;
+        PrefillPace {
+            t0_s: reference.t0_s,
+            math_s_per_square: square.flops * rates.s_per_flop,
+            traffic_s_per_token: token.bytes * rates.s_per_byte,
+            critical_s_per_key: block_flops * rates.s_per_flop,
+        }
     }
 
     /// FLOPs and bytes, on one rank, of one new token for each of `requests` whose KV lengths (new
@@ -259,6 +262,36 @@ impl RankAttention {
         let read = from_memory + (1.0 - from_memory) * hot_read;
         let bytes = self.decode_work(requests, kv_tokens).bytes;
         reference.t0_s + bytes * reference.rates.s_per_byte * read
+    }
+}
+
+/// The times of prefill attention on a GPU as functions of `batch` whole prompts of `seq_len` tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrefillPace {
+    t0_s: f64,
+    math_s_per_square: f64,
+    traffic_s_per_token: f64,
+    critical_s_per_key: f64,
+}
+
+impl PrefillPace {
+    /// Seconds that the FLOPs take at the peak.
+    #[inline]
+    pub fn at_peak_s(&self, batch: f64, seq_len: f64) -> f64 {
+        batch * seq_len * seq_len * self.math_s_per_square
+    }
+
+    /// Reference time: launch time plus math and traffic, which hardly overlap, and the critical path of
+    /// the last query block over its prompt, as the square root of the sum of squares.
+    ///
+    /// Source: this form has the smallest leave-one-out error on the sets of `bench_data/`, see
+    /// `bench_data/README.md`.
+    #[inline]
+    pub fn reference_s(&self, batch: f64, seq_len: f64) -> f64 {
+        let traffic_s = batch * seq_len * self.traffic_s_per_token;
+        let busy = self.at_peak_s(batch, seq_len) + traffic_s;
+        let critical = seq_len * self.critical_s_per_key;
+        self.t0_s + sqrt(busy * busy + critical * critical)
     }
 }
 

@@ -15,7 +15,7 @@ use core::fmt;
 use crate::{Dtype, Reference, Work};
 
 pub use allreduce::{ALL_REDUCE, AllReduceShape};
-pub use attention::{AttentionShape, DECODE, PREFILL, Prompts, RankAttention};
+pub use attention::{AttentionShape, DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
 pub use gemm::{GEMM, GemmPace, GemmShape};
 pub use kernel::MeasuredKernel;
 pub use moe::{MOE, MoeShape};
