@@ -99,6 +99,7 @@ pub mod __private {
     pub use phf;
     #[cfg(feature = "macros")]
     pub use rooflut_macros::tables_with_gpus;
+    pub use rooflut_roofline::AxisPoint;
 }
 
 /// The README's examples are tests.

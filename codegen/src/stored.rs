@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use rooflut_roofline::operation::{Codes, key};
-use rooflut_roofline::{Gpu, MeasuredKernel, OperationKind, Reference, answering_cell, math};
+use rooflut_roofline::{
+    AxisPoint, Gpu, MeasuredKernel, OperationKind, Reference, answering_cell, axis_points, math,
+};
 
 use crate::TableSet;
 use crate::table::Table;
@@ -37,8 +39,8 @@ pub struct StoredSet {
 pub struct StoredAxes {
     /// The coordinates, ascending within an axis.
     pub values: Vec<u32>,
-    /// The logarithm of each, and one over the distance to the next one's, 0 for the last of an axis.
-    pub logs: Vec<[f64; 2]>,
+    /// A point for each of them.
+    pub points: Vec<AxisPoint>,
     /// Where each axis starts.
     starts: BTreeMap<Vec<u32>, u32>,
 }
@@ -85,11 +87,7 @@ impl StoredAxes {
             return (*start, count);
         }
         let start = self.values.len() as u32;
-        let ln: Vec<f64> = values.iter().map(|v| math::ln(f64::from(*v))).collect();
-        let spans = ln.iter().zip(ln.iter().skip(1));
-        let inverse = spans.map(|(low, high)| 1.0 / (high - low)).chain([0.0]);
-        self.logs
-            .extend(ln.iter().copied().zip(inverse).map(<[f64; 2]>::from));
+        self.points.extend(axis_points(&values));
         self.values.extend(&values);
         self.starts.insert(values, start);
         (start, count)

@@ -13,6 +13,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod axis;
 mod dtype;
 mod gpu;
 mod holes;
@@ -24,6 +25,7 @@ mod reference;
 mod text;
 mod work;
 
+pub use axis::{AxisPoint, axis_points};
 pub use dtype::Dtype;
 pub use gpu::{Gpu, GpuBuilder, GpuError, Rates};
 pub use holes::answering_cell;
@@ -34,7 +36,7 @@ pub use names::UnknownName;
 pub use names::deserialize_name;
 pub use operation::{
     AllReduceShape, AttentionShape, GemmPace, GemmShape, MeasuredKernel, MoeShape, OperationKind,
-    Prompts, RankAttention, WindowShape,
+    PrefillPace, Prompts, RankAttention, WindowShape,
 };
 pub use reference::Reference;
 pub use text::Text;

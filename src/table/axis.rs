@@ -2,6 +2,8 @@
 
 use core::hint::select_unpredictable;
 
+use rooflut_roofline::AxisPoint;
+
 use crate::hardware::operation::MAX_POINTS;
 use crate::math::{larger, ln, ln_of_normal};
 
@@ -9,9 +11,18 @@ use crate::math::{larger, ln, ln_of_normal};
 #[derive(Debug, Clone, Copy)]
 pub struct Axis<'a> {
     values: &'a [u32],
-    /// The logarithm of each point, and one over the distance to the next one's; 0 after the last.
-    logs: &'a [[f64; 2]],
+    /// A point for each value.
+    points: &'a [AxisPoint],
 }
+
+/// What a search finds on an empty axis.
+static NOWHERE: AxisPoint = AxisPoint {
+    value: 0.0,
+    ln: 0.0,
+    inverse_span: 0.0,
+    place: 0,
+    is_last: true,
+};
 
 /// Where a coordinate lies on an [`Axis`]: between the points `lo` and `hi`, `weight` of the way in
 /// logarithms. `lo` equals `hi` on a point and beyond the ends.
@@ -27,8 +38,8 @@ pub struct Bracket {
     pub place: Place,
 }
 
-/// Relation of a coordinate to the measured ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Relation of a coordinate to the measured ones, from the most to the least certain answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// On a measured coordinate.
     On,
@@ -41,10 +52,9 @@ pub enum Place {
 }
 
 impl<'a> Axis<'a> {
-    /// An axis of `values` in strictly ascending order, none zero, and for each its natural logarithm
-    /// and one over the distance to the next one's, 0 after the last.
-    pub(super) const fn new(values: &'a [u32], logs: &'a [[f64; 2]]) -> Axis<'a> {
-        Axis { values, logs }
+    /// An axis of `values` in strictly ascending order, none zero, with a point for each.
+    pub(super) const fn new(values: &'a [u32], points: &'a [AxisPoint]) -> Axis<'a> {
+        Axis { values, points }
     }
 
     /// The coordinates.
@@ -54,7 +64,7 @@ impl<'a> Axis<'a> {
 
     /// The logarithms of the coordinates.
     pub(crate) fn ln_values(&self) -> impl Iterator<Item = f64> + use<'a> {
-        self.logs.iter().map(|[ln, _]| *ln)
+        self.points.iter().map(|point| point.ln)
     }
 
     /// First and last coordinate; `None` on an empty axis.
@@ -79,15 +89,14 @@ impl<'a> Axis<'a> {
     #[inline(always)] // It takes and returns structs, which cost as much as what it does.
     #[allow(clippy::inline_always)]
     pub(crate) fn locate_ln(&self, x: f64, ln_x: f64) -> Bracket {
-        let lo = self.last_not_above(x);
-        let point = self.values.get(lo).map_or(0.0, |&value| f64::from(value));
-        let [ln_lo, inverse_span] = self.logs.get(lo).copied().unwrap_or_default();
+        let point = self.last_not_above(x);
         // Below the axis the difference is negative, after the last point the inverse span is 0.
-        let weight = larger((ln_x - ln_lo) * inverse_span, 0.0);
-        let place = select_unpredictable(lo + 1 >= self.values.len(), Place::Above, Place::Between);
-        let place = select_unpredictable(x < point, Place::Below, place);
+        let weight = larger((ln_x - point.ln) * point.inverse_span, 0.0);
+        let place = select_unpredictable(point.is_last, Place::Above, Place::Between);
+        let place = select_unpredictable(x < point.value, Place::Below, place);
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
-        let place = select_unpredictable(point == x, Place::On, place);
+        let place = select_unpredictable(point.value == x, Place::On, place);
+        let lo = point.place as usize;
         Bracket {
             lo,
             hi: lo + usize::from(place == Place::Between),
@@ -96,43 +105,54 @@ impl<'a> Axis<'a> {
         }
     }
 
-    /// Index of the last value that is not above `x`, 0 if there is none.
+    /// The last point that is not above `x`, the first if there is none.
     #[inline]
-    fn last_not_above(&self, x: f64) -> usize {
-        // Truncation changes no comparison with whole numbers; it saturates at both ends.
-        let whole = x as u32;
+    fn last_not_above(&self, x: f64) -> &'a AxisPoint {
         // All queries of a table take the same way here.
-        let found = match self.values.len() {
-            16.. => last_in_window::<16>(self.values, whole),
-            8.. => last_in_window::<8>(self.values, whole),
-            4.. => last_in_window::<4>(self.values, whole),
-            _ => last_in_window::<2>(self.values, whole),
+        let found = match self.points.len() {
+            16.. => last_of_16(self.points, x),
+            8.. => last_of_8(self.points, x),
+            4.. => last_of_4(self.points, x),
+            2.. => last_of_2(self.points, x),
+            _ => self.points.first(),
         };
-        found.unwrap_or(0)
+        found.unwrap_or(&NOWHERE)
     }
 }
 
-/// Index of the last of N to 2 N ascending values that is not above `whole`, 0 if there is none; `None`
-/// for fewer values. N is a power of two.
-///
-/// The first N values or the last N have it, and a search in N values needs no check of bounds.
+/// Returns the last of 16 to 32 points that is not above `x`, the first if there is none.
 #[inline]
-fn last_in_window<const N: usize>(values: &[u32], whole: u32) -> Option<usize> {
-    let (first, last) = (values.first_chunk::<N>()?, values.last_chunk::<N>()?);
-    let [start, ..] = last.as_slice() else {
-        return None;
-    };
-    let is_late = *start <= whole;
-    let window = select_unpredictable(is_late, last, first);
-    let start = select_unpredictable(is_late, values.len() - N, 0);
-    let (mut lo, mut step) = (0, N / 2);
-    while step > 0 {
-        let next = lo | step;
-        let is_above = window.get(next).is_none_or(|value| *value > whole);
-        lo = select_unpredictable(is_above, lo, next);
-        step /= 2;
-    }
-    Some(start + lo)
+fn last_of_16(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
+    last_of_8(window::<16>(points, x)?, x)
+}
+
+/// [`last_of_16`] of 8 to 16 points.
+#[inline]
+fn last_of_8(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
+    last_of_4(window::<8>(points, x)?, x)
+}
+
+/// [`last_of_16`] of 4 to 8 points.
+#[inline]
+fn last_of_4(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
+    last_of_2(window::<4>(points, x)?, x)
+}
+
+/// [`last_of_16`] of 2 to 4 points.
+#[inline]
+fn last_of_2(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
+    window::<1>(window::<2>(points, x)?, x)?.first()
+}
+
+/// Returns the last N of N to 2 N points, or the first N if the last ones begin above `x`.
+///
+/// Three instructions where the compiler knows the number of points, as it does in the functions above. It
+/// does not unroll a loop of these steps: a lookup then takes 40 instructions more.
+#[inline]
+fn window<const N: usize>(points: &[AxisPoint], x: f64) -> Option<&[AxisPoint; N]> {
+    let (first, last) = (points.first_chunk::<N>()?, points.last_chunk::<N>()?);
+    let is_late = last.first()?.value <= x;
+    Some(select_unpredictable(is_late, last, first))
 }
 
 const _: () = assert!(MAX_POINTS <= 32, "two windows of 16 cover 32 values");

@@ -24,6 +24,15 @@ pub(crate) struct Reading {
     pub provenance: Provenance,
 }
 
+impl Reading {
+    /// What is known where nothing was measured.
+    pub(super) const NONE: Reading = Reading {
+        latency_us: None,
+        ln_slowdown: 0.0,
+        provenance: Class::Interpolated.outside(),
+    };
+}
+
 impl<'a> Curve<'a> {
     /// A curve over `axis` without latencies: nothing was measured.
     pub(crate) const fn blended(axis: Axis<'a>, ln_slowdown: &'a [f32]) -> Curve<'a> {

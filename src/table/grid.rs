@@ -1,8 +1,10 @@
 //! Latencies measured over two axes, with holes.
 
+use core::hint::select_unpredictable;
+
 use rooflut_roofline::answering_cell;
 
-use super::{Axis, Bracket, Class, Place, Points, Reading};
+use super::{Axis, Bracket, Place, Points, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
@@ -32,8 +34,8 @@ impl<'a> Grid<'a> {
     pub fn latency_us(&self, batch: usize, length: usize) -> Option<f32> {
         let columns = self.length.values().len();
         let inside = length < columns;
-        let (_, latency_us) = inside.then(|| self.cell(batch * columns + length))?;
-        (!latency_us.is_nan()).then_some(latency_us)
+        let latency_us = inside.then(|| self.latency_us.get(batch * columns + length))?;
+        latency_us.copied().filter(|latency| !latency.is_nan())
     }
 
     /// Latencies, NaN in holes, and slowdowns, row by row.
@@ -57,8 +59,18 @@ impl<'a> Grid<'a> {
     #[inline(always)] // It takes and returns structs, which cost as much as what it does.
     #[allow(clippy::inline_always)]
     pub(crate) fn read(&self, batch: Bracket, length: Bracket) -> Reading {
+        let Some(latencies) = self.latency_us.get(..self.ln_slowdown.len()) else {
+            return Reading::NONE;
+        };
         let columns = self.length.values().len();
-        let corner = |row: usize, column: usize| self.cell(row * columns + column);
+        // Slices that the compiler knows to be of one length: one check of bounds for both.
+        let corner = |row: usize, column: usize| {
+            let cell = row * columns + column;
+            match (latencies.get(cell), self.ln_slowdown.get(cell)) {
+                (Some(latency_us), Some(ln_slowdown)) => (f64::from(*ln_slowdown), *latency_us),
+                _ => (0.0, f32::NAN),
+            }
+        };
         let (low_near, latency) = corner(batch.lo, length.lo);
         let (low_far, other) = corner(batch.lo, length.hi);
         let (high_near, third) = corner(batch.hi, length.lo);
@@ -67,16 +79,11 @@ impl<'a> Grid<'a> {
         let high = high_near + (high_far - high_near) * length.weight;
         // The sum is NaN if one of the four is.
         let known = !((latency + other) + (third + fourth)).is_nan();
-        let places = batch.place.provenance().worst(length.place.provenance());
-        let on = batch.place == Place::On && length.place == Place::On;
+        let place = select_unpredictable(known, batch.place.max(length.place), Place::Above);
         Reading {
-            latency_us: (on & known).then_some(latency),
+            latency_us: (place == Place::On).then_some(latency),
             ln_slowdown: low + (high - low) * batch.weight,
-            provenance: if known {
-                places
-            } else {
-                places.worst(Class::Interpolated.outside())
-            },
+            provenance: place.provenance(),
         }
     }
 
@@ -87,20 +94,6 @@ impl<'a> Grid<'a> {
         let is_measured = |row, column| self.latency_us(row, column).is_some();
         let rows = self.batch.values().len();
         answering_cell([batch, length], rows, is_measured).map(<(usize, usize)>::from)
-    }
-
-    /// Slowdown (its logarithm) and latency of a cell; 0 and NaN where there is none.
-    #[inline]
-    fn cell(&self, cell: usize) -> (f64, f32) {
-        // Slices that the compiler knows to be of one length: one check of bounds for both.
-        let latencies = self.latency_us.get(..self.ln_slowdown.len());
-        match (
-            latencies.unwrap_or_default().get(cell),
-            self.ln_slowdown.get(cell),
-        ) {
-            (Some(latency_us), Some(ln_slowdown)) => (f64::from(*ln_slowdown), *latency_us),
-            _ => (0.0, f32::NAN),
-        }
     }
 }
 

@@ -187,7 +187,7 @@ fn owned(set: StoredSet) -> TableSet {
             date: set.date.into(),
         },
         axis_values: axes.values,
-        axis_logs: axes.logs,
+        axis_points: axes.points,
         tables,
     })
 }

@@ -3,12 +3,11 @@
 use alloc::vec::Vec;
 
 use rooflut_roofline::operation::{Codes, key};
-use rooflut_roofline::{Gpu, Text, answering_cell};
+use rooflut_roofline::{AxisPoint, Gpu, Text, answering_cell, axis_points};
 
 use super::stored::{EntryPlace, Stored, TableHead};
 use super::table::Table;
 use super::{Index, Origin, TableSet};
-use crate::math::ln;
 
 /// A set that was made at run time.
 pub(super) struct OwnedSet {
@@ -16,7 +15,7 @@ pub(super) struct OwnedSet {
     pub(super) gpu: Gpu,
     pub(super) origin: Origin,
     pub(super) axis_values: Vec<u32>,
-    pub(super) axis_logs: Vec<[f64; 2]>,
+    pub(super) axis_points: Vec<AxisPoint>,
     pub(super) tables: Vec<OwnedTable>,
 }
 
@@ -66,17 +65,13 @@ impl OwnedSet {
             latency_us: &table.latency_us,
             ln_slowdown: &table.ln_slowdown,
             axis_values: &self.axis_values,
-            axis_logs: &self.axis_logs,
+            axis_points: &self.axis_points,
         })
     }
 
     fn axis(&mut self, values: &[u32]) -> (u32, u32) {
         let start = self.axis_values.len() as u32;
-        let ln: Vec<f64> = values.iter().map(|value| ln(f64::from(*value))).collect();
-        let spans = ln.iter().zip(ln.iter().skip(1));
-        let inverse = spans.map(|(low, high)| 1.0 / (high - low)).chain([0.0]);
-        let logs = ln.iter().copied().zip(inverse);
-        self.axis_logs.extend(logs.map(<[f64; 2]>::from));
+        self.axis_points.extend(axis_points(values));
         self.axis_values.extend(values);
         (start, values.len() as u32)
     }
@@ -92,7 +87,7 @@ impl Table<'_> {
             gpu: set.gpu().clone(),
             origin: set.origin().clone(),
             axis_values: Vec::new(),
-            axis_logs: Vec::new(),
+            axis_points: Vec::new(),
             tables: Vec::new(),
         };
         let width = head.operation.shape_columns();

@@ -166,7 +166,7 @@ impl StaticSet {
             latency_us: table.latency_us,
             ln_slowdown: table.ln_slowdown,
             axis_values: self.axis_values,
-            axis_logs: self.axis_logs,
+            axis_points: self.axis_points,
         })
     }
 }

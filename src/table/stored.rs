@@ -1,7 +1,7 @@
 //! The numbers of a set, as generated code and sets in memory hold them.
 
 use rooflut_roofline::operation::Codes;
-use rooflut_roofline::{Dtype, Gpu, OperationKind, Reference};
+use rooflut_roofline::{AxisPoint, Dtype, Gpu, OperationKind, Reference};
 
 use super::{Axis, Index, Origin};
 
@@ -15,8 +15,8 @@ pub struct StaticSet {
     pub origin: Origin,
     /// The coordinates of all axes, one axis behind the other.
     pub axis_values: &'static [u32],
-    /// For each of them its logarithm and one over the distance to the next one's.
-    pub axis_logs: &'static [[f64; 2]],
+    /// A point for each of them.
+    pub axis_points: &'static [AxisPoint],
     /// In order of their operations.
     pub tables: &'static [StaticTable],
 }
@@ -77,7 +77,7 @@ pub(super) struct Stored<'a> {
     pub(super) latency_us: &'a [f32],
     pub(super) ln_slowdown: &'a [f32],
     pub(super) axis_values: &'a [u32],
-    pub(super) axis_logs: &'a [[f64; 2]],
+    pub(super) axis_points: &'a [AxisPoint],
 }
 
 /// The measured points of a shape, whatever the operation: a [`Curve`](super::Curve) or a
@@ -141,7 +141,7 @@ impl<'a> Stored<'a> {
             let span = start as usize..(start + count) as usize;
             Axis::new(
                 self.axis_values.get(span.clone()).unwrap_or_default(),
-                self.axis_logs.get(span).unwrap_or_default(),
+                self.axis_points.get(span).unwrap_or_default(),
             )
         });
         let cells = start..start + count;

@@ -4,7 +4,7 @@
 #![cfg(all(feature = "h100", feature = "h100-infersim"))]
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
-use rooflut::__private::{EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
+use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, Reference, gpus};
 use rooflut::op::compat::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim};
 use rooflut::table::sets::{H100, H100_INFERSIM};
@@ -24,6 +24,14 @@ fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape 
 
 static GPU: Gpu = gpus::H100;
 
+const NO_POINT: AxisPoint = AxisPoint {
+    value: 0.0,
+    ln: 0.0,
+    inverse_span: 0.0,
+    place: 0,
+    is_last: true,
+};
+
 const fn head(operation: OperationKind) -> TableHead {
     TableHead {
         operation,
@@ -35,14 +43,14 @@ const fn head(operation: OperationKind) -> TableHead {
     }
 }
 
-/// The logarithms on the axes do not matter.
+/// The predecessors' lookups read the values alone.
 const fn set(axis_values: &'static [u32], tables: &'static [StaticTable]) -> StaticSet {
     StaticSet {
         name: "made-up",
         gpu: &GPU,
         origin: Origin::from_generated([""; 5]),
         axis_values,
-        axis_logs: &[[0.0; 2]; 4],
+        axis_points: &[NO_POINT; 4],
         tables,
     }
 }

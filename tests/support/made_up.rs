@@ -4,7 +4,7 @@
 //! Their perfect-hash index is empty, so every shape counts as unseen and its measured neighbours
 //! answer; ask for shapes that are not listed.
 
-use rooflut::__private::{EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
+use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
 use rooflut::hardware::{Gpu, OperationKind, Reference, gpus};
 use rooflut::table::{Origin, TableSet};
 
@@ -24,18 +24,36 @@ const fn set(name: &'static str, gpu: &'static Gpu, tables: &'static [StaticTabl
             "2026-01-01",
         ]),
         axis_values: &[16, 64, 64, 256, 16, 256, 16, 64, 256],
-        axis_logs: &[
-            [4.0 * LN_2, 0.5 / LN_2],
-            [6.0 * LN_2, 0.0],
-            [6.0 * LN_2, 0.5 / LN_2],
-            [8.0 * LN_2, 0.0],
-            [4.0 * LN_2, 0.25 / LN_2],
-            [8.0 * LN_2, 0.0],
-            [4.0 * LN_2, 0.5 / LN_2],
-            [6.0 * LN_2, 0.5 / LN_2],
-            [8.0 * LN_2, 0.0],
-        ],
+        axis_points: const {
+            &[
+                point(0, 4, 2),
+                point(1, 6, 0),
+                point(0, 6, 2),
+                point(1, 8, 0),
+                point(0, 4, 4),
+                point(1, 8, 0),
+                point(0, 4, 2),
+                point(1, 6, 2),
+                point(2, 8, 0),
+            ]
+        },
         tables,
+    }
+}
+
+/// The point 2^`log2`; the next one is 2^`span` times as large, 0: there is none.
+const fn point(place: u32, log2: u32, span: u32) -> AxisPoint {
+    let is_last = span == 0;
+    AxisPoint {
+        value: (1_u32 << log2) as f64,
+        ln: log2 as f64 * LN_2,
+        inverse_span: if is_last {
+            0.0
+        } else {
+            1.0 / (span as f64 * LN_2)
+        },
+        place,
+        is_last,
     }
 }
 

@@ -7,7 +7,7 @@ mod literal;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-use rooflut_roofline::OperationKind;
+use rooflut_roofline::{AxisPoint, OperationKind};
 
 use crate::gpus::Gpus;
 use crate::set::TableSet;
@@ -118,15 +118,15 @@ fn set_literal(
     wanted: impl Fn(OperationKind) -> bool,
 ) -> TokenStream {
     let set = set.stored(wanted);
-    let StoredAxes { values, logs, .. } = &set.axes;
-    let (values, logs) = (unsuffixed(values), pairs(logs));
+    let StoredAxes { values, points, .. } = &set.axes;
+    let (values, points) = (unsuffixed(values), points.iter().map(point_literal));
     let tables = set.tables.iter().map(|table| table_literal(table, root));
     let gpu = gpu_literal(&set.gpu, root);
     let (name, engine, timing) = (&set.name, &set.engine, &set.timing);
     let (source, license, date) = (&set.source, &set.license, &set.date);
     quote! {{
         #[allow(unused_imports)]
-        use #root::__private::{EntryPlace, Index, StaticSet, StaticTable, TableHead};
+        use #root::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead};
         /// Nothing was measured here.
         #[allow(dead_code)]
         const HOLE: f32 = f32::NAN;
@@ -138,7 +138,7 @@ fn set_literal(
                 [#engine, #timing, #source, #license, #date]
             ),
             axis_values: &[#(#values),*],
-            axis_logs: &[#(#logs),*],
+            axis_points: &[#(#points),*],
             tables: &[#(#tables),*],
         };
         #root::table::TableSet::from_generated(&SET)
@@ -189,9 +189,17 @@ fn unsuffixed(numbers: &[u32]) -> impl Iterator<Item = Literal> {
     numbers.iter().copied().map(Literal::u32_unsuffixed)
 }
 
-fn pairs(logs: &[[f64; 2]]) -> impl Iterator<Item = TokenStream> {
-    logs.iter().map(|[ln, inverse_span]| {
-        let [ln, inverse_span] = [*ln, *inverse_span].map(Literal::f64_unsuffixed);
-        quote!([#ln, #inverse_span])
-    })
+fn point_literal(point: &AxisPoint) -> TokenStream {
+    let AxisPoint {
+        value,
+        ln,
+        inverse_span,
+        place,
+        is_last,
+    } = *point;
+    quote! {
+        AxisPoint {
+            value: #value, ln: #ln, inverse_span: #inverse_span, place: #place, is_last: #is_last,
+        }
+    }
 }
