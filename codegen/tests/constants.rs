@@ -1,7 +1,8 @@
-//! `constants.toml`: what it becomes, and what is refused.
+//! `constants.toml` and `reference.toml`: what they become, and what is refused.
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
 use std::fs;
+use std::path::Path;
 
 use rooflut_codegen::generate_constants;
 
@@ -75,4 +76,16 @@ fn a_constant_that_cannot_be_is_refused_by_line_and_key() {
             "{error}"
         );
     }
+}
+
+/// A crate cannot read what lies outside of it, so what `reference.toml` becomes is kept in it.
+#[test]
+fn the_tuned_constants_of_the_roofline_are_those_of_the_data() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let generated = generate_constants(&root.join("bench_data/reference.toml")).unwrap();
+    let kept = root.join("roofline/src/tuned.rs");
+    if std::env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
+        fs::write(&kept, &generated).unwrap();
+    }
+    assert_eq!(fs::read_to_string(kept).unwrap(), generated);
 }

@@ -23,6 +23,7 @@ mod names;
 pub mod operation;
 mod reference;
 mod text;
+mod tuned;
 mod work;
 
 pub use axis::{AxisPoint, axis_points};

@@ -7,7 +7,8 @@ use crate::hardware::operation::MAX_POINTS;
 use crate::math::{exp, ln};
 use crate::table::{Class, Curve, Entry, Held, KernelTable};
 
-/// Measured curves that a blend is made of.
+/// Measured curves that a blend is made of: the corners of a rectangle, or without one the fewest points
+/// that Shepard's method takes.
 const MAX_NEIGHBOURS: usize = 4;
 
 /// How a curve is smoothed along m.
@@ -224,6 +225,9 @@ impl Span {
 }
 
 /// The nearest measured (k, n) in logarithms, weighted by the inverse of the squared distance.
+///
+/// Source: D. Shepard, "A two-dimensional interpolation function for irregularly-spaced data" (1968): the
+/// exponent 2 and the nearest four to ten points. Nothing of it was tuned.
 fn nearest(table: GemmTable<'_>, shape: GemmShape) -> Weighted<'_> {
     let mut best: Weighted<'_> = [None; MAX_NEIGHBOURS];
     for entry in table

@@ -2,6 +2,7 @@
 
 use super::{Codes, Column, ColumnKind, Contradiction, Expected, Operation, debug};
 use crate::math::sqrt;
+use crate::tuned::{L2_FADE, L2_HOT, QUERY_BLOCK};
 use crate::{Dtype, Reference, Work};
 
 /// Causal attention over whole prompts: formats and heads over (batch, seq_len).
@@ -77,14 +78,6 @@ const QO_BYTES: f64 = 2.0;
 /// Causal prefill attention does `2 heads head_dim S^2` FLOPs: QK and PV are `4 heads head_dim S^2`,
 /// the causal mask leaves half.
 const FLOPS_PER_SQUARE: f64 = 2.0;
-
-/// Queries that one thread block handles in FlashAttention kernels.
-const QUERY_BLOCK: f64 = 128.0;
-
-/// The KV bytes, as a share of the L2 cache, up to which a benchmark that repeats one kernel finds
-/// them all there; and the further share over which the hits fade out.
-const L2_HOT: f64 = 0.70;
-const L2_FADE: f64 = 0.35;
 
 /// Prompt chunks that one attention kernel works on together, as sums over the chunks: a chunk has
 /// `n` new tokens after `c` cached ones.

@@ -3,6 +3,7 @@
 use super::attention::check_heads;
 use super::{Codes, Column, ColumnKind, Contradiction, Operation, debug};
 use crate::math::sqrt;
+use crate::tuned::QUERY_BLOCK;
 use crate::{AttentionShape, Dtype, Prompts, RankAttention, Reference, Work};
 
 /// Attention over whole prompts whose queries see a window of keys: formats, heads of one rank and window
@@ -130,8 +131,6 @@ impl WindowShape {
     /// block over the keys that it sees.
     #[inline]
     pub fn prefill_reference_s(&self, batch: f64, seq_len: f64, reference: &Reference) -> f64 {
-        /// Queries that one thread block handles in FlashAttention kernels.
-        const QUERY_BLOCK: f64 = 128.0;
         let work = self.prefill_work(batch, seq_len);
         let rates = &reference.rates;
         let busy = work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte;
