@@ -358,8 +358,10 @@ struct PartJson {
     ms: f64,
     /// None where the model does not say.
     binding: Option<&'static str>,
-    /// `tables` or `fitted`; none where the model does not say.
+    /// `tables`, `fitted` or `both`; none where the model does not say.
     source: Option<&'static str>,
+    /// None where the model does not say.
+    fitted_share: Option<f64>,
     #[serde(flatten)]
     provenance: ProvenanceJson,
 }
@@ -368,10 +370,14 @@ fn as_detailed_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok
     let detailed = |part: &Part| PartJson {
         ms: part.time.ms(),
         binding: part.binding.map(Binding::name),
-        source: part.source.map(|source| match source {
-            TimeSource::LookedUp(_) => "tables",
-            TimeSource::Fitted => "fitted",
-        }),
+        source: part
+            .source
+            .map(|source| match (source.provenance(), source.fitted_share()) {
+                (None, _) => "fitted",
+                (Some(_), 0.0) => "tables",
+                (Some(_), _) => "both",
+            }),
+        fitted_share: part.source.map(TimeSource::fitted_share),
         provenance: part.source.and_then(TimeSource::provenance).into(),
     };
     serializer.collect_map(parts.iter().map(|part| (part.name, detailed(part))))

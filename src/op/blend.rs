@@ -1,24 +1,15 @@
-//! A curve that no table holds: for weights that were not measured, made from measured neighbours; for
-//! steps, smoothed.
+//! A curve that no table holds: for weights that were not measured, made from measured neighbours; or with
+//! summaries in place of single rows.
 
 use super::gemm::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
 use crate::hardware::operation::MAX_POINTS;
-use crate::math::{exp, ln};
+use crate::math::ln;
 use crate::table::{Class, Curve, Entry, Held, KernelTable};
 
 /// Measured curves that a blend is made of: the corners of a rectangle, or without one the fewest points
 /// that Shepard's method takes.
 const MAX_NEIGHBOURS: usize = 4;
-
-/// How a curve is smoothed along m.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Smoothing {
-    /// The largest m that is smoothed; 0 leaves a curve as it is.
-    pub(crate) rows: u32,
-    /// Width of the Gaussian in ln m, above 0.
-    pub(crate) width: f64,
-}
 
 /// A measured shape that takes part in an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +28,7 @@ pub(crate) struct Blend {
     ln_slowdown: [f32; MAX_POINTS],
     neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
     class: Class,
-    /// Answers for fewer rows (tokens) take a smoothed point.
+    /// Answers for fewer rows (tokens) take a summary.
     smoothed_below: f64,
 }
 
@@ -100,38 +91,19 @@ impl Blend {
         }
     }
 
-    /// The same with smoothed slowdowns of few rows (tokens): each the mean of the logarithms, weighted by a
-    /// Gaussian in ln(rows).
-    ///
-    /// A GEMM of few rows reads its weights and does little else, so its slowdown varies slowly with
-    /// them; what single rows show beside that differs from one collection of measurements to the next
-    /// (3 % median, 13 % p95). A step is the sum of hundreds of GEMMs with the same noise.
-    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Blend {
-        let axis = self.first.curve().axis();
-        let few = axis
-            .values()
-            .iter()
-            .filter(|&&m| m <= smoothing.rows)
-            .count();
-        let ln_m = || axis.ln_values().take(few);
-        let mut ln_slowdown = self.ln_slowdown;
-        for (slot, own) in ln_slowdown.iter_mut().zip(ln_m()) {
-            let (mut sum, mut weights) = (0.0, 0.0);
-            for (other, &value) in ln_m().zip(&self.ln_slowdown) {
-                let apart = (other - own) / smoothing.width;
-                let weight = exp(-0.5 * apart * apart);
-                sum += weight * f64::from(value);
-                weights += weight;
-            }
-            *slot = (sum / weights) as f32;
+    /// The same with other slowdowns (their logarithms) of the first measured rows, which answer for all
+    /// rows below the next one.
+    pub(crate) fn with_summaries(mut self, summaries: &[f32]) -> Blend {
+        for (slot, value) in self.ln_slowdown.iter_mut().zip(summaries) {
+            *slot = *value;
         }
-        let first_kept = axis.values().get(few).copied();
-        let smoothed_below = first_kept.map_or(f64::INFINITY, f64::from);
-        Blend {
-            ln_slowdown,
-            smoothed_below: if few > 0 { smoothed_below } else { 0.0 },
-            ..self
-        }
+        let rows = self.first.curve().axis().values();
+        self.smoothed_below = match (summaries.len(), rows.get(summaries.len())) {
+            (0, _) => 0.0,
+            (_, Some(&first_kept)) => f64::from(first_kept),
+            (_, None) => f64::INFINITY,
+        };
+        self
     }
 
     /// The blended curve, without latencies: nothing was measured.

@@ -1,8 +1,8 @@
 //! All-reduce over the GPUs of a node.
 
-use super::estimate::{Estimate, OpTime};
+use super::estimate::Estimate;
 use crate::error::ResolveError;
-use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference};
+use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, Held, KernelTable, Table, TableSet};
 
@@ -73,7 +73,8 @@ impl AllReduce {
         self.answer((bytes as f64).max(1.0))
     }
 
-    fn answer(&self, bytes: f64) -> Estimate {
+    /// [`at`](Self::at) for messages of any size of at least a byte.
+    pub(crate) fn answer(&self, bytes: f64) -> Estimate {
         let mut reading = self.curve().read(bytes, ln_of_normal(bytes));
         let class = self.class();
         if class > Class::Measured {
@@ -86,10 +87,14 @@ impl AllReduce {
         Estimate::new(&reading, seconds, at_peak)
     }
 
-    /// The same inside a step.
-    pub(crate) fn in_step(&self, bytes: f64) -> OpTime {
-        self.answer(bytes)
-            .in_step(&self.shape.work(bytes), &self.reference)
+    /// What the ranks do for a message of `bytes`.
+    pub(crate) fn work(&self, bytes: f64) -> Work {
+        self.shape.work(bytes)
+    }
+
+    /// The roofline of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.reference
     }
 
     /// The measured ranks that answer.

@@ -103,17 +103,17 @@ impl DecodeAttention {
     }
 
     /// What the kernel of one rank is made of.
-    pub(super) fn kernel(&self) -> RankAttention {
+    pub(crate) fn kernel(&self) -> RankAttention {
         self.found.kernel
     }
 
     /// Rates of the GPU.
-    pub(super) fn rates(&self) -> Rates {
+    pub(crate) fn rates(&self) -> Rates {
         self.found.reference.rates
     }
 
     /// Time of the smallest call, seconds.
-    pub(super) fn floor_s(&self) -> f64 {
+    pub(crate) fn floor_s(&self) -> f64 {
         self.found.floor_s
     }
 

@@ -3,11 +3,10 @@
 use rooflut_roofline::GemmPace;
 
 use super::Estimate;
-use super::blend::{Blend, Neighbour, Smoothing};
-use super::estimate::OpTime;
+use super::blend::{Blend, Neighbour};
 use crate::constants::{MEDIUM_TILE_ROWS, SMALL_TILE_ROWS};
 use crate::error::ResolveError;
-use crate::hardware::{Dtype, GemmShape, OperationKind, Reference};
+use crate::hardware::{Dtype, GemmShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Bracket, Class, Curve, Held, KernelTable, Place, Reading, Table, TableSet};
 
@@ -109,26 +108,40 @@ impl Gemm {
         Estimate::new(&reading, seconds, self.pace.at_peak_s(m))
     }
 
-    /// The same for steps, with smoothed slowdowns of few rows: [`Blend::smoothed`]. Kernels chosen by m
-    /// are left as they are.
-    pub(crate) fn smoothed(self, smoothing: Smoothing) -> Gemm {
-        if self.tile_steps || smoothing.rows == 0 {
-            return self;
-        }
+    /// The same with other slowdowns (their logarithms) of the first measured rows: summaries of several
+    /// points (`Smoothed`).
+    pub(crate) fn with_summaries(self, ln_slowdown: &[f32]) -> Gemm {
         let blend = match self.points {
             Points::Measured(held) => Blend::of_curve(held, self.shape),
             Points::Blended(blend) => blend,
         };
         Gemm {
-            points: Points::Blended(blend.smoothed(smoothing)),
+            points: Points::Blended(blend.with_summaries(ln_slowdown)),
             ..self
         }
     }
 
-    /// Time at `m` rows inside a step, where the weights come from memory.
-    pub(crate) fn in_step(&self, m: f64, ln_m: f64) -> OpTime {
-        self.at_ln(m, ln_m)
-            .in_step(&self.shape.work(m), &self.reference)
+    /// The curve that answers: measured, or blended and without latencies.
+    pub(crate) fn curve(&self) -> Curve<'_> {
+        match &self.points {
+            Points::Measured(held) => held.curve(),
+            Points::Blended(blend) => blend.curve(),
+        }
+    }
+
+    /// Whether the kernel is chosen by m, so that its slowdown has steps.
+    pub(crate) fn has_tile_steps(&self) -> bool {
+        self.tile_steps
+    }
+
+    /// What the kernel does at `m` rows.
+    pub(crate) fn work(&self, m: f64) -> Work {
+        self.shape.work(m)
+    }
+
+    /// The roofline of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.reference
     }
 
     /// The measured (k, n) that answer, with their shares.
@@ -166,8 +179,8 @@ pub(super) fn read_gemm(curve: &Curve<'_>, tile_steps: bool, m: f64, ln_m: f64) 
     curve.read_at(bracket)
 }
 
-/// Whether kernels of this dtype change their tile with m. Seen in the measurements of the per-tensor
-/// fp8 and the nvfp4 kernels of vLLM, whose latency is flat within a class.
+/// Whether kernels of this dtype change their tile with m: latencies of per-tensor fp8 and nvfp4 are flat
+/// within a tile class, whose ends `bench_data/constants.toml` gives.
 pub(super) fn has_tile_steps(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::Fp8 | Dtype::Nvfp4)
 }

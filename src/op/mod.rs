@@ -8,7 +8,7 @@ mod blend;
 mod collective;
 pub mod compat;
 mod decode;
-pub(crate) mod estimate;
+mod estimate;
 mod gemm;
 #[cfg(feature = "alloc")]
 pub mod leave_one_out;
@@ -16,22 +16,17 @@ mod mfu;
 mod moe;
 mod policy;
 mod prefill;
-mod step_decode;
 #[cfg(feature = "window")]
 mod window;
 
 pub use blend::Neighbour;
-pub(crate) use blend::Smoothing;
 pub use collective::AllReduce;
 pub use decode::DecodeAttention;
 pub use estimate::Estimate;
-pub(crate) use estimate::{Binding, OpTime, TimeSource};
 pub use gemm::Gemm;
 pub use mfu::{mfu_decode, mfu_gemm, mfu_prefill};
-pub(crate) use moe::ExpertReads;
 pub use moe::Moe;
 pub use policy::{Policy, PolicyError};
 pub use prefill::{ChunkSums, PrefillAttention};
-pub(crate) use step_decode::StepDecode;
 #[cfg(feature = "window")]
 pub use window::{WindowDecode, WindowPrefill};

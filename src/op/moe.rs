@@ -1,11 +1,10 @@
 //! A fused mixture-of-experts layer.
 
-use super::estimate::{Binding, Estimate, OpTime, TimeSource};
+use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, OperationKind, Reference};
 use crate::math::{exp_short, ln, ln_of_normal};
 use crate::table::{Class, Curve, Entry, Held, KernelTable, Table, TableSet};
-use crate::units::Seconds;
 
 /// A fused MoE layer whose experts have been looked up.
 ///
@@ -28,15 +27,6 @@ pub struct Moe {
     matched: MoeShape,
     reference: Reference,
     points: Held,
-}
-
-/// How the experts of a layer are read inside a step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ExpertReads {
-    /// Routing, sorting and launches, seconds.
-    pub(crate) launches_s: f64,
-    /// Share of the memory bandwidth.
-    pub(crate) bandwidth: f64,
 }
 
 impl TableSet {
@@ -90,7 +80,8 @@ impl Moe {
         self.at_ln(tokens, ln_of_normal(tokens))
     }
 
-    fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
+    /// [`at`](Self::at) for callers that know the logarithm of `tokens`.
+    pub(crate) fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
         let mut reading = self.curve().read(tokens, ln_tokens);
         let class = self.class();
         if class > Class::Measured {
@@ -103,26 +94,14 @@ impl Moe {
         Estimate::new(&reading, seconds, at_peak)
     }
 
-    /// Time inside a step: launches and the reads of the experts reached on average, and the table's
-    /// answer in proportion as math takes over from reads.
-    ///
-    /// The table was measured under skewed routing and with a later engine. At few tokens, where reads
-    /// decide, servers agree better with the experts that uniform routing reaches. No server shows many
-    /// tokens, where math decides.
-    pub(crate) fn in_step(&self, tokens: f64, ln_tokens: f64, reading: ExpertReads) -> OpTime {
-        let rates = &self.reference.rates;
-        let expected = self.shape.expected_work(tokens);
-        let read_s = expected.bytes * rates.s_per_byte;
-        let math_s = expected.flops * rates.s_per_flop;
-        let reads = reading.launches_s + read_s / reading.bandwidth;
-        let table = self.at_ln(tokens, ln_tokens);
-        let math_share = (math_s / read_s).min(1.0);
-        let seconds = reads + (table.time.0.max(reads) - reads) * math_share;
-        OpTime {
-            time: Seconds(seconds.max(math_s)),
-            binding: Binding::of(&expected, rates, reading.launches_s),
-            source: TimeSource::Fitted,
-        }
+    /// The layer that was looked up.
+    pub(crate) fn shape(&self) -> MoeShape {
+        self.shape
+    }
+
+    /// The roofline of the layer.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.reference
     }
 
     /// The measured layer that answers.

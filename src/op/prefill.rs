@@ -3,10 +3,10 @@
 use rooflut_roofline::PrefillPace;
 
 use super::attention::Found;
-use super::estimate::{Estimate, OpTime};
+use super::estimate::Estimate;
 use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, OperationKind, Prompts};
+use crate::hardware::{AttentionShape, OperationKind, Prompts, Reference, Work};
 use crate::math::{exp_short, ln_of_normal, sqrt};
 use crate::table::{Bracket, Class, Grid, KernelTable, Place, Table, TableSet};
 
@@ -193,10 +193,14 @@ impl PrefillAttention {
         whole.longer_by(reads).at_best(Class::Transferred)
     }
 
-    /// The same inside a step, not faster than FLOPs and bytes allow.
-    pub(crate) fn in_step(&self, chunks: &ChunkSums) -> OpTime {
-        let work = self.found.kernel.prefill_work(&chunks.prompts());
-        self.at_chunks(chunks).in_step(&work, &self.found.reference)
+    /// What one rank does for chunks that run in one kernel.
+    pub(crate) fn work(&self, chunks: &ChunkSums) -> Work {
+        self.found.kernel.prefill_work(&chunks.prompts())
+    }
+
+    /// The roofline of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.found.reference
     }
 
     /// Time of whole prompts, whose batch is at `row`.

@@ -1,11 +1,14 @@
 //! The kernels of a model's layer, looked up in a table set.
 
+use super::decode::StepDecode;
+use super::experts::StepExperts;
+use super::smoothing::smoothed;
 use super::{ModelError, Part, StepOptions};
 use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use crate::model::{Ffn, ModelSpec};
-use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention, Smoothing, StepDecode};
+use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
 use crate::table::{Class, Strictness, TableSet};
 
 /// All kernels of a step, on one rank.
@@ -28,7 +31,7 @@ pub(super) enum FfnOps {
     Dense(GatedOps),
     Moe {
         router: Gemm,
-        experts: Moe,
+        experts: StepExperts,
         shared: Option<GatedOps>,
     },
 }
@@ -106,11 +109,7 @@ impl Finder<'_> {
 
     fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm, ModelError> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
-        let smoothing = Smoothing {
-            rows: self.constants.smoothed_rows,
-            width: self.constants.smoothing_width,
-        };
-        let smoothed = gemm.map(|gemm| gemm.smoothed(smoothing));
+        let smoothed = gemm.map(|gemm| smoothed(gemm, &self.constants));
         self.accept(part, smoothed, Gemm::class)
     }
 
@@ -173,11 +172,12 @@ impl Finder<'_> {
                     0 => None,
                     width => Some(self.gated(dtype, width)?),
                 };
-                // Its time in a step is fitted, which strictness does not judge.
+                // Of few tokens its time is fitted, which strictness does not judge.
                 let layer = Moe::resolve(self.set, layer);
                 let part = Part::Moe;
+                let layer = layer.map_err(|error| ModelError::Kernel { part, error })?;
                 Ok(FfnOps::Moe {
-                    experts: layer.map_err(|error| ModelError::Kernel { part, error })?,
+                    experts: StepExperts::new(layer, &self.constants),
                     router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,
                     shared,
                 })

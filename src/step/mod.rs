@@ -1,12 +1,18 @@
 //! How long an engine step takes.
 
 mod batch;
+mod binding;
 pub mod compat;
+mod decode;
 mod drafting;
 mod error;
+mod experts;
+mod kernel_time;
 mod kernels;
 mod options;
 mod roofline;
+mod smoothing;
+mod source;
 mod sources;
 #[cfg(feature = "alloc")]
 mod tabulated;
@@ -14,12 +20,13 @@ mod tabulated;
 mod tally;
 mod time;
 
-pub use crate::op::estimate::{Binding, TimeSource};
 pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
+pub use binding::Binding;
 pub use drafting::Drafting;
 pub use error::ModelError;
 pub use options::{Parallelism, StepOptions};
 pub use roofline::RooflineModel;
+pub use source::TimeSource;
 pub use sources::TimeSources;
 #[cfg(feature = "alloc")]
 pub use tabulated::TabulatedModel;

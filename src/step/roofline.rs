@@ -1,14 +1,16 @@
 //! The step model: a step as the sum of its kernels.
 
+use super::kernel_time::KernelTime;
 use super::kernels::{FfnOps, GatedOps, Kernels};
 use super::{
-    Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions, StepTime,
+    Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
+    StepTime,
 };
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
 use crate::model::{Ffn, ModelSpec};
-use crate::op::{Binding, ChunkSums, ExpertReads, OpTime, TimeSource};
+use crate::op::{ChunkSums, Gemm};
 use crate::table::TableSet;
 use crate::units::Seconds;
 
@@ -96,45 +98,51 @@ impl RooflineModel {
         let m = self.engine.padded_tokens(tokens) as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
-        self.add(step, Part::Qkv, kernels.qkv.in_step(m, ln_m));
-        self.add(step, Part::OProj, kernels.o_proj.in_step(m, ln_m));
+        self.add(step, Part::Qkv, gemm(&kernels.qkv, m, ln_m));
+        self.add(step, Part::OProj, gemm(&kernels.o_proj, m, ln_m));
         self.add_ffn(step, tokens as f64, m, ln_m);
         if let Some(all_reduce) = &kernels.all_reduce {
-            let once = all_reduce.in_step(m * self.hidden * ACTIVATION_BYTES);
+            let bytes = m * self.hidden * ACTIVATION_BYTES;
+            let work = all_reduce.work(bytes);
+            let once = KernelTime::of(all_reduce.answer(bytes), &work, all_reduce.reference());
             add(step, Part::AllReduce, 2.0 * self.layers, once);
         }
         self.add(step, Part::SmallKernels, self.small_kernels(m));
     }
 
     /// Attention of prompt chunks, over all layers; `None` without one.
-    fn prefill_attention(&self, prefill: &[Chunk]) -> Option<OpTime> {
+    fn prefill_attention(&self, prefill: &[Chunk]) -> Option<KernelTime> {
         let mut chunks = ChunkSums::default();
         for chunk in prefill {
             chunks.add(chunk.new, chunk.context());
         }
-        let once = || self.kernels.prefill.in_step(&chunks);
-        (!chunks.is_empty()).then(|| self.in_all_layers(once()))
+        let kernel = &self.kernels.prefill;
+        let once = || {
+            let (answer, work) = (kernel.at_chunks(&chunks), kernel.work(&chunks));
+            KernelTime::of(answer, &work, kernel.reference())
+        };
+        (!chunks.is_empty()).then(|| once().times(self.layers))
     }
 
     /// Attention of decoding requests, over all layers; `None` without one. `queries` are their new tokens.
     #[inline]
-    fn decode_attention(&self, requests: f64, queries: f64, kv_tokens: u64) -> Option<OpTime> {
+    fn decode_attention(&self, requests: f64, queries: f64, kv_tokens: u64) -> Option<KernelTime> {
         let kernel = &self.kernels.decode;
         let once = || kernel.at(requests, queries, kv_tokens as f64);
-        (requests > 0.0).then(|| self.in_all_layers(once()))
+        (requests > 0.0).then(|| once().times(self.layers))
     }
 
     /// Attention of a step in which requests decode and nothing else, over all layers.
     #[cfg(feature = "alloc")]
     #[inline]
-    pub(super) fn group_attention(&self, decode: super::DecodeGroup) -> Option<OpTime> {
+    pub(super) fn group_attention(&self, decode: super::DecodeGroup) -> Option<KernelTime> {
         let requests = f64::from(decode.requests);
         let queries = requests * (1.0 + f64::from(decode.drafted));
         self.decode_attention(requests, queries, decode.kv_tokens)
     }
 
     /// Attention of prompt chunks, and of decoding requests.
-    pub(super) fn attention(&self, batch: &StepBatch<'_>) -> [Option<OpTime>; 2] {
+    pub(super) fn attention(&self, batch: &StepBatch<'_>) -> [Option<KernelTime>; 2] {
         let requests = batch.decode_requests() as f64;
         let queries = batch.decode_tokens() as f64;
         [
@@ -143,16 +151,8 @@ impl RooflineModel {
         ]
     }
 
-    #[inline]
-    fn in_all_layers(&self, once: OpTime) -> OpTime {
-        OpTime {
-            time: once.time * self.layers,
-            ..once
-        }
-    }
-
     /// The projection of the sampled rows to the vocabulary, and their sampling; `None` without one.
-    pub(super) fn sampling(&self, rows: u64) -> Option<[(Part, OpTime); 2]> {
+    pub(super) fn sampling(&self, rows: u64) -> Option<[(Part, KernelTime); 2]> {
         if rows == 0 {
             return None;
         }
@@ -161,23 +161,26 @@ impl RooflineModel {
         let read = Seconds(logits * LOGIT_BYTES * self.rates.s_per_byte);
         let sampling = (self.engine.logit * logits).max(read);
         Some([
-            (Part::LmHead, self.kernels.lm_head.in_step(rows, ln(rows))),
-            (Part::Sampling, fitted(sampling, Binding::Memory)),
+            (Part::LmHead, gemm(&self.kernels.lm_head, rows, ln(rows))),
+            (
+                Part::Sampling,
+                KernelTime::fitted(sampling, Binding::Memory),
+            ),
         ])
     }
 
     /// Waiting for the host, if the engine does.
     #[inline]
-    pub(super) fn host(&self) -> Option<OpTime> {
+    pub(super) fn host(&self) -> Option<KernelTime> {
         let host = self.engine.host;
-        (host > Seconds::ZERO).then(|| fitted(host, Binding::Latency))
+        (host > Seconds::ZERO).then(|| KernelTime::fitted(host, Binding::Latency))
     }
 
     /// `m` is the padded number of tokens; experts see the `tokens` themselves.
     fn add_ffn(&self, step: &mut StepTime, tokens: f64, m: f64, ln_m: f64) {
         let mut gated = |ops: &GatedOps| {
-            self.add(step, Part::GateUp, ops.gate_up.in_step(m, ln_m));
-            self.add(step, Part::Down, ops.down.in_step(m, ln_m));
+            self.add(step, Part::GateUp, gemm(&ops.gate_up, m, ln_m));
+            self.add(step, Part::Down, gemm(&ops.down, m, ln_m));
         };
         match &self.kernels.ffn {
             FfnOps::Dense(ops) => gated(ops),
@@ -189,24 +192,19 @@ impl RooflineModel {
                 if let Some(ops) = shared {
                     gated(ops);
                 }
-                self.add(step, Part::Router, router.in_step(m, ln_m));
-                let reads = ExpertReads {
-                    launches_s: self.engine.moe_layer.0,
-                    bandwidth: self.engine.expert_bandwidth,
-                };
-                let experts = experts.in_step(tokens, ln(tokens), reads);
-                self.add(step, Part::Moe, experts);
+                self.add(step, Part::Router, gemm(router, m, ln_m));
+                self.add(step, Part::Moe, experts.at(tokens, ln(tokens)));
             }
         }
     }
 
     /// Adds a kernel that runs once per layer.
-    fn add(&self, step: &mut StepTime, part: Part, once: OpTime) {
+    fn add(&self, step: &mut StepTime, part: Part, once: KernelTime) {
         add(step, part, self.layers, once);
     }
 
     /// The small kernels of a layer: their launches, or their traffic where it takes longer.
-    fn small_kernels(&self, m: f64) -> OpTime {
+    fn small_kernels(&self, m: f64) -> KernelTime {
         let bytes = m * self.small_bytes_per_token;
         let traffic = bytes * self.rates.s_per_byte / self.engine.small_kernel_bandwidth;
         let launches = self.engine.layer;
@@ -215,7 +213,7 @@ impl RooflineModel {
         } else {
             Binding::Latency
         };
-        fitted(launches.max(Seconds(traffic)), binding)
+        KernelTime::fitted(launches.max(Seconds(traffic)), binding)
     }
 }
 
@@ -270,17 +268,13 @@ fn check_constants(engine: &StepConstants) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// Time from constants of the engine and from traffic.
-fn fitted(time: Seconds, binding: Binding) -> OpTime {
-    OpTime {
-        time,
-        binding,
-        source: TimeSource::Fitted,
-    }
+/// A GEMM of `m` rows, whose weights come from memory.
+fn gemm(gemm: &Gemm, m: f64, ln_m: f64) -> KernelTime {
+    KernelTime::of(gemm.at_ln(m, ln_m), &gemm.work(m), gemm.reference())
 }
 
 /// Adds a kernel that runs `times` times.
-fn add(step: &mut StepTime, part: Part, times: f64, once: OpTime) {
+fn add(step: &mut StepTime, part: Part, times: f64, once: KernelTime) {
     step.add(part, once.time * times, once.binding, once.source);
 }
 

@@ -1,6 +1,6 @@
 //! Sources of the time of many steps.
 
-use super::{Binding, Part, StepTime, TimeSource};
+use super::{Binding, Part, StepTime};
 use crate::table::{Class, Extent, Provenance};
 use crate::units::Seconds;
 
@@ -29,16 +29,15 @@ impl TimeSources {
         let times = times as f64;
         for part in step.parts() {
             let time = part.time * times;
-            match part.source {
-                TimeSource::LookedUp(provenance) => {
-                    if let Some(slot) = self.looked_up.get_mut(provenance.index()) {
-                        *slot += time;
-                    }
-                    if let Some(slot) = self.provenances.get_mut(part.part as usize) {
-                        *slot = worst(*slot, Some(provenance));
-                    }
+            let fitted = time * part.source.fitted_share();
+            self.fitted += fitted;
+            if let Some(provenance) = part.source.provenance() {
+                if let Some(slot) = self.looked_up.get_mut(provenance.index()) {
+                    *slot += Seconds(time.0 - fitted.0);
                 }
-                TimeSource::Fitted => self.fitted += time,
+                if let Some(slot) = self.provenances.get_mut(part.part as usize) {
+                    *slot = worst(*slot, Some(provenance));
+                }
             }
             if let Some(slot) = self.by_part.get_mut(part.part as usize) {
                 *slot += time;
@@ -141,6 +140,7 @@ fn worst(one: Option<Provenance>, other: Option<Provenance>) -> Option<Provenanc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::step::TimeSource;
 
     #[test]
     #[allow(clippy::float_cmp)] // Powers of two: exact.
@@ -158,7 +158,7 @@ mod tests {
                 1.0,
                 Class::Transferred.outside().into(),
             ),
-            (Part::Sampling, 1.0, TimeSource::Fitted),
+            (Part::Sampling, 1.0, TimeSource::FITTED),
         ];
         for (part, seconds, source) in parts {
             let mut step = StepTime::ZERO;

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
+use super::kernel_time::KernelTime;
 use super::{DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
-use crate::op::OpTime;
 use crate::units::Seconds;
 
 /// A [`RooflineModel`] with the times that depend on the number of tokens and of sampled rows tabulated up to a
@@ -67,7 +67,12 @@ impl TabulatedModel {
 
     /// The total of a step, given the attention over all layers.
     #[inline]
-    pub(super) fn total(&self, tokens: u64, attention: [Option<OpTime>; 2], rows: u64) -> Seconds {
+    pub(super) fn total(
+        &self,
+        tokens: u64,
+        attention: [Option<KernelTime>; 2],
+        rows: u64,
+    ) -> Seconds {
         if tokens == 0 {
             return Seconds::ZERO;
         }

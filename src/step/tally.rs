@@ -3,8 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeSource, TimeSources};
-use crate::op::{Binding, OpTime};
+use super::kernel_time::KernelTime;
+use super::{Binding, Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeSources};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
@@ -132,12 +132,12 @@ impl<'m> Tally<'m> {
 
 impl AttentionTally {
     #[inline]
-    fn add(&mut self, once: Option<OpTime>) {
+    fn add(&mut self, once: Option<KernelTime>) {
         let Some(once) = once else {
             return;
         };
         // Attention is always looked up.
-        let TimeSource::LookedUp(provenance) = once.source else {
+        let Some(provenance) = once.source.provenance() else {
             debug_assert!(false, "attention is not looked up");
             return;
         };

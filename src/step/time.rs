@@ -1,7 +1,6 @@
 //! Latency models, and the time of a step part by part.
 
-use crate::op::{Binding, TimeSource};
-use crate::step::{DecodeGroup, StepBatch};
+use super::{Binding, DecodeGroup, StepBatch, TimeSource};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
@@ -136,9 +135,8 @@ pub struct PartTime {
     pub binding: Binding,
     /// Where its time comes from: the worst of its kernels.
     ///
-    /// Small kernels, sampling, the host and experts are [`Fitted`](TimeSource::Fitted): they follow from the
-    /// [constants of the engine](crate::engine::StepConstants) and from traffic. The time of experts contains
-    /// a share of the table's, which grows with the tokens.
+    /// Small kernels, sampling and the host are [fitted](TimeSource::FITTED). Experts are in part: the share of
+    /// the table grows with the tokens.
     pub source: TimeSource,
 }
 
@@ -165,10 +163,11 @@ impl StepTime {
     fn add_part(&mut self, part: Part, time: Seconds, binding: Binding, source: TimeSource) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
             *slot = Some(match *slot {
-                Some((old, old_binding, worst)) if old >= time => {
-                    (old + time, old_binding, worst.worst(source))
-                }
-                Some((old, _, worst)) => (old + time, binding, worst.worst(source)),
+                Some((old, old_binding, old_source)) => (
+                    old + time,
+                    if old >= time { old_binding } else { binding },
+                    old_source.plus(old, source, time),
+                ),
                 None => (time, binding, source),
             });
         }
@@ -257,8 +256,8 @@ impl StepTime {
     pub fn fitted_share(&self) -> f64 {
         let fitted = self
             .parts()
-            .filter(|part| part.source == TimeSource::Fitted);
-        let fitted: Seconds = fitted.map(|part| part.time).sum();
+            .map(|part| part.time * part.source.fitted_share());
+        let fitted: Seconds = fitted.sum();
         if self.total > Seconds::ZERO {
             fitted.0 / self.total.0
         } else {
@@ -306,7 +305,7 @@ mod tests {
             Part::Host,
             Seconds(1.0),
             Binding::Latency,
-            TimeSource::Fitted,
+            TimeSource::FITTED,
         );
         assert_eq!((time.provenance(), time.fitted_share()), (None, 1.0));
         let smoothed = Class::Smoothed.inside();
@@ -315,8 +314,14 @@ mod tests {
             (time.provenance(), time.fitted_share()),
             (Some(smoothed), 0.25)
         );
-        // A sum of both is no lookup any more.
-        time.add(Part::Qkv, Seconds(4.0), Binding::Memory, TimeSource::Fitted);
-        assert_eq!((time.provenance(), time.fitted_share()), (None, 1.0));
+        // A part may have both; what was looked up of it keeps its provenance.
+        time.add(Part::Qkv, Seconds(1.0), Binding::Memory, TimeSource::FITTED);
+        let source = time.parts().next().map(|part| part.source);
+        assert_eq!(source.map(TimeSource::fitted_share), Some(0.25));
+        assert_eq!(source.and_then(TimeSource::provenance), Some(smoothed));
+        assert_eq!(
+            (time.provenance(), time.fitted_share()),
+            (Some(smoothed), 0.4)
+        );
     }
 }

@@ -64,6 +64,20 @@ fn imports_point_from_the_simulator_down_to_the_units() {
     assert!(seen.is_empty(), "modules without a layer: {seen:?}");
 }
 
+#[test]
+fn kernels_know_no_engine() {
+    let op = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/op");
+    let files = rust_files(&op);
+    assert!(files.len() > 10, "{files:?}");
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let text = text.to_lowercase();
+        for word in ["vllm", "engine", "server", "in_step", "smoothing"] {
+            assert!(!text.contains(word), "{}: {word}", file.display());
+        }
+    }
+}
+
 /// Whether `own` may not use `used`; only `lib.rs` may use a module that is not a layer.
 fn is_back_edge(own: &str, used: &str) -> bool {
     let place = |name| LAYERS.iter().position(|layer| *layer == name);

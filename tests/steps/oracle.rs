@@ -14,7 +14,7 @@ use crate::support::tables::{self, Tables};
 use crate::support::tolerances::STORED_LN_F32;
 use rooflut::engine::{StepConstants, stacks};
 use rooflut::op::DecodeAttention;
-use rooflut::step::{ModelError, Part, RooflineModel, StepModel, TimeSource};
+use rooflut::step::{ModelError, Part, RooflineModel, StepModel};
 use rooflut::table::Provenance;
 
 /// Compares `turns` random steps of `models`, which run on the kernels of `tables`.
@@ -39,13 +39,18 @@ fn compare(
             let close = (found - seconds).abs() <= STORED_LN_F32 * seconds;
             assert!(close, "{about}: {part}: {found} for {seconds}");
             let found = time.parts().find(|found| found.part == part);
-            let found = found.map(|found| found.source);
-            let sources = of_part().map(|kernel| kernel.source);
-            assert_eq!(found, sources.reduce(TimeSource::worst), "{about}: {part}");
+            let provenances = of_part().filter_map(|kernel| kernel.provenance);
+            assert_eq!(
+                found.and_then(|found| found.source.provenance()),
+                provenances.reduce(Provenance::worst),
+                "{about}: {part}"
+            );
+            let fitted_s: f64 = of_part().map(|kernel| kernel.fitted_s).sum();
+            let found = found.map_or(0.0, |found| found.time.0 * found.source.fitted_share());
+            let close = (found - fitted_s).abs() <= STORED_LN_F32 * seconds;
+            assert!(close, "{about}: {part}: {found} for {fitted_s} fitted");
         }
-        let looked_up = kernels
-            .iter()
-            .filter_map(|kernel| kernel.source.provenance());
+        let looked_up = kernels.iter().filter_map(|kernel| kernel.provenance);
         let worst = looked_up.reduce(Provenance::worst);
         assert_eq!(time.provenance(), worst, "{about}");
     }

@@ -79,13 +79,31 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
 }
 
 #[test]
-fn strictness_does_not_judge_experts_whose_time_is_fitted() {
+fn experts_are_judged_where_their_table_has_a_share_in_their_time() {
     let unseen_experts = with(all_known(), |spec| spec.ffn = moe(1024, 8, 768, 0));
     let model = try_new(&unseen_experts, &sets::H100, 1, strictly(Class::Smoothed)).unwrap();
-    let time = model.step_time(&Batch::decoding(64, 4096).as_step());
-    let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();
-    assert_eq!(experts.source, TimeSource::Fitted);
-    assert_eq!(time.provenance(), Some(Class::Smoothed.inside()));
+    let experts = |batch: Batch| {
+        let time = model.step_time(&batch.as_step());
+        let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();
+        (time, experts.source)
+    };
+    // Few tokens: launches and reads take longer than the table's kernel.
+    let (few, source) = experts(Batch::decoding(64, 4096));
+    assert_eq!(source, TimeSource::FITTED);
+    assert_eq!(few.provenance(), Some(Class::Smoothed.inside()));
+    // Many tokens: math takes over, and the table's answer is that of other experts.
+    let shares = [4_096, 16_384, 1 << 20].map(|tokens| {
+        let (many, source) = experts(Batch::chunk(tokens, 0));
+        assert_eq!(source.provenance().unwrap().class, Class::Transferred);
+        let fitted = many
+            .parts()
+            .map(|part| part.time.0 * part.source.fitted_share());
+        let share = fitted.sum::<f64>() / many.total().0;
+        assert!(apart(many.fitted_share(), share) < ROUNDING);
+        source.fitted_share()
+    });
+    assert!(shares[0] > shares[1] && shares[1] > 0.0, "{shares:?}");
+    assert!(shares[2] < ROUNDING, "{shares:?}");
 }
 
 #[test]
@@ -126,7 +144,7 @@ fn a_step_tells_what_is_smoothed_and_what_is_fitted() {
     // No measured n is as large as the vocabulary.
     assert_eq!(source(Part::LmHead), Class::Transferred.inside().into());
     for part in [Part::SmallKernels, Part::Sampling] {
-        assert_eq!(source(part), TimeSource::Fitted, "{part}");
+        assert_eq!(source(part), TimeSource::FITTED, "{part}");
     }
     let fitted = [Part::SmallKernels, Part::Sampling].map(|part| time.part(part).0);
     let share = fitted.iter().sum::<f64>() / time.total().0;

@@ -90,17 +90,25 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
 }
 
 /// Inside a step: launches and the reads of the experts reached on average at a share of the
-/// bandwidth; where the table takes longer, as much of that as math takes of the time of the reads.
+/// bandwidth; where the table takes longer, as much of that as math takes of the time of the reads. Beside it
+/// the seconds that no table gives.
 pub(crate) fn step_moe(
     tables: &Tables,
     shape: MoeShape,
     tokens: u64,
     constants: &StepConstants,
-) -> Answer {
+) -> (Answer, f64) {
     let table = moe(tables, shape, tokens as u32);
     let at_bandwidth = expected_bytes(shape, tokens as f64) / tables.gpu.bandwidth;
     let reads = constants.moe_layer.0 + at_bandwidth / constants.expert_bandwidth;
     let math_share = (table.at_peak / at_bandwidth).min(1.0);
     let longer = (table.seconds - reads).max(0.0);
-    Answer::new(reads + longer * math_share, table.provenance, table.at_peak)
+    let fitted_s = if longer > 0.0 {
+        reads * (1.0 - math_share)
+    } else {
+        reads
+    };
+    let seconds = reads + longer * math_share;
+    let answer = Answer::new(seconds, table.provenance, table.at_peak);
+    (answer, fitted_s)
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use rooflut::engine::StepConstants;
 use rooflut::hardware::GemmShape;
-use rooflut::step::{Part, TimeSource};
+use rooflut::step::Part;
+use rooflut::table::Provenance;
 
 use super::{StepGemm, allreduce, prefill, prefill_work, step_decode, step_moe};
 use crate::support::steps::{Batch, Sharded};
@@ -15,7 +16,10 @@ use crate::support::tables::Tables;
 pub(crate) struct ExpectedPart {
     pub(crate) part: Part,
     pub(crate) seconds: f64,
-    pub(crate) source: TimeSource,
+    /// What of them is no lookup.
+    pub(crate) fitted_s: f64,
+    /// That of the rest; `None` where all is fitted.
+    pub(crate) provenance: Option<Provenance>,
 }
 
 /// Steps on the kernels of a set; GEMMs are smoothed once.
@@ -52,11 +56,12 @@ impl<'t> ExpectedSteps<'t> {
         let layers = f64::from(sharded.spec.layers);
         let hidden = u64::from(sharded.spec.hidden);
         let mut parts = Vec::new();
-        let mut push = |part, seconds, source| {
+        let mut push = |part, seconds, provenance: Option<Provenance>| {
             parts.push(ExpectedPart {
                 part,
                 seconds,
-                source,
+                fitted_s: if provenance.is_none() { seconds } else { 0.0 },
+                provenance,
             });
         };
         for call in sharded.gemms(m, rows) {
@@ -66,12 +71,8 @@ impl<'t> ExpectedSteps<'t> {
             push(
                 call.part,
                 answer.seconds * call.times,
-                answer.provenance.into(),
+                Some(answer.provenance),
             );
-        }
-        if let Some(experts) = sharded.experts() {
-            let answer = step_moe(tables, experts, tokens, constants);
-            push(Part::Moe, answer.seconds * layers, TimeSource::Fitted);
         }
         let attention = sharded.attention_shape(sharded.kv_dtype);
         let chunks: Vec<_> = (batch.prefill.iter())
@@ -84,14 +85,14 @@ impl<'t> ExpectedSteps<'t> {
             push(
                 Part::PrefillAttention,
                 seconds * layers,
-                answer.provenance.into(),
+                Some(answer.provenance),
             );
         }
         if !batch.decode.is_empty() {
             let (requests, kv_tokens) = (step.decode_requests(), step.decode_kv_tokens());
             let answer = step_decode(tables, constants.cold_kv, attention, (requests, kv_tokens));
             let seconds = answer.seconds * layers;
-            push(Part::DecodeAttention, seconds, answer.provenance.into());
+            push(Part::DecodeAttention, seconds, Some(answer.provenance));
         }
         if sharded.tp > 1 {
             let bytes = m * hidden * 2;
@@ -100,20 +101,29 @@ impl<'t> ExpectedSteps<'t> {
             push(
                 Part::AllReduce,
                 seconds * 2.0 * layers,
-                answer.provenance.into(),
+                Some(answer.provenance),
             );
         }
         let bandwidth = constants.small_kernel_bandwidth * tables.gpu.bandwidth;
         let small = (sharded.small_kernel_bytes() * m as f64 / bandwidth).max(constants.layer.0);
-        push(Part::SmallKernels, small * layers, TimeSource::Fitted);
+        push(Part::SmallKernels, small * layers, None);
         if rows > 0 {
             let logits = rows as f64 * f64::from(sharded.spec.vocab);
             let read = logits * 4.0 / tables.gpu.bandwidth;
             let sampling = read.max(constants.logit.0 * logits);
-            push(Part::Sampling, sampling, TimeSource::Fitted);
+            push(Part::Sampling, sampling, None);
         }
         if constants.host.0 > 0.0 {
-            push(Part::Host, constants.host.0, TimeSource::Fitted);
+            push(Part::Host, constants.host.0, None);
+        }
+        if let Some(experts) = sharded.experts() {
+            let (answer, fitted_s) = step_moe(tables, experts, tokens, constants);
+            parts.push(ExpectedPart {
+                part: Part::Moe,
+                seconds: answer.seconds * layers,
+                fitted_s: fitted_s * layers,
+                provenance: (fitted_s < answer.seconds).then_some(answer.provenance),
+            });
         }
         parts
     }

@@ -1,9 +1,11 @@
 //! Decode attention inside a step, where the KV cache is cold.
 
-use super::{Binding, DecodeAttention, OpTime};
+use super::Binding;
+use super::kernel_time::KernelTime;
 use crate::constants::COLD_READ_SHARE;
 use crate::hardware::operation::MAX_POINTS;
 use crate::hardware::{Gpu, RankAttention, Rates};
+use crate::op::DecodeAttention;
 use crate::table::{Axis, Class, Extent, Grid, Provenance};
 use crate::units::Seconds;
 
@@ -15,7 +17,7 @@ use crate::units::Seconds;
 /// L2 are read: a step takes the one plus its bytes at the other. Such a summary has no holes: all within
 /// the ends of both axes is inside.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct StepDecode {
+pub(super) struct StepDecode {
     kernel: RankAttention,
     rates: Rates,
     /// Time of the smallest call.
@@ -31,7 +33,7 @@ pub(crate) struct StepDecode {
 impl StepDecode {
     /// `attention` inside the steps of `gpu`, whose benchmark reads KV caches from memory that are larger
     /// than `cold_kv` L2 caches.
-    pub(crate) fn new(attention: &DecodeAttention, gpu: &Gpu, cold_kv: f64) -> StepDecode {
+    pub(super) fn new(attention: &DecodeAttention, gpu: &Gpu, cold_kv: f64) -> StepDecode {
         let grid = attention.grid();
         let rates = attention.rates();
         let ends = |axis: Axis<'_>| {
@@ -58,14 +60,14 @@ impl StepDecode {
     }
 
     /// The best class that an answer can have.
-    pub(crate) fn class(&self) -> Class {
+    pub(super) fn class(&self) -> Class {
         self.class
     }
 
     /// Time of `requests` with `kv_tokens` KV entries in all, and `queries` tokens that look at them: one
     /// for each request, or with speculative decoding several. Entries are read once.
     #[inline]
-    pub(crate) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> OpTime {
+    pub(super) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> KernelTime {
         let kv_tokens = kv_tokens.max(queries);
         let mut work = self.kernel.decode_work(queries, kv_tokens);
         if queries > requests {
@@ -83,7 +85,7 @@ impl StepDecode {
         } else {
             Extent::Outside
         };
-        OpTime {
+        KernelTime {
             time: Seconds(seconds.max(work.flops * self.rates.s_per_flop)),
             binding: Binding::of(&work, &self.rates, self.floor_s),
             source: Provenance::new(self.class, extent).into(),

@@ -1,0 +1,56 @@
+//! The experts of a layer inside a step.
+
+use super::kernel_time::KernelTime;
+use super::{Binding, TimeSource};
+use crate::engine::StepConstants;
+use crate::op::Moe;
+use crate::units::Seconds;
+
+/// The experts of a layer, whose weights come from memory.
+///
+/// The table was measured under skewed routing and with a later engine. At few tokens, where reads
+/// decide, servers agree better with the experts that uniform routing reaches. No server shows many
+/// tokens, where math decides.
+#[derive(Debug, Clone)]
+pub(super) struct StepExperts {
+    moe: Moe,
+    /// Routing, sorting and launches, seconds.
+    launches_s: f64,
+    /// Share of the memory bandwidth at which the experts are read.
+    bandwidth: f64,
+}
+
+impl StepExperts {
+    /// `moe` inside the steps of an engine.
+    pub(super) fn new(moe: Moe, engine: &StepConstants) -> StepExperts {
+        StepExperts {
+            moe,
+            launches_s: engine.moe_layer.0,
+            bandwidth: engine.expert_bandwidth,
+        }
+    }
+
+    /// Launches and the reads of the experts reached on average, and the table's answer in proportion
+    /// as math takes over from reads.
+    pub(super) fn at(&self, tokens: f64, ln_tokens: f64) -> KernelTime {
+        let rates = &self.moe.reference().rates;
+        let expected = self.moe.shape().expected_work(tokens);
+        let read_s = expected.bytes * rates.s_per_byte;
+        let math_s = expected.flops * rates.s_per_flop;
+        let reads = self.launches_s + read_s / self.bandwidth;
+        let table = self.moe.at_ln(tokens, ln_tokens);
+        let math_share = (math_s / read_s).min(1.0);
+        let seconds = reads + (table.time.0.max(reads) - reads) * math_share;
+        let time = Seconds(seconds.max(math_s));
+        let fitted = Seconds(reads * (1.0 - math_share));
+        KernelTime {
+            time,
+            binding: Binding::of(&expected, rates, self.launches_s),
+            source: if table.time.0 > reads {
+                TimeSource::FITTED.plus(fitted, table.provenance.into(), Seconds(time.0 - fitted.0))
+            } else {
+                TimeSource::FITTED
+            },
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The source of the time of a part.
+
+use core::fmt;
+
+use crate::table::Provenance;
+use crate::units::Seconds;
+
+/// Where the time of a part of a step comes from: kernel tables, constants that were fitted to servers, or both.
+///
+/// What is fitted stands outside of the order of the classes: no kernel was measured that would make it better
+/// or worse. It comes from the [constants of the engine](crate::engine::StepConstants) and from traffic.
+///
+/// ```
+/// use rooflut::step::TimeSource;
+/// use rooflut::table::Class;
+///
+/// let table = TimeSource::from(Class::Transferred.inside());
+/// assert_eq!((table.provenance(), table.fitted_share()), (Some(Class::Transferred.inside()), 0.0));
+/// assert_eq!((TimeSource::FITTED.provenance(), TimeSource::FITTED.fitted_share()), (None, 1.0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeSource {
+    provenance: Option<Provenance>,
+    /// 0 to 1; in 32 bits, which keeps a step small.
+    fitted_share: f32,
+}
+
+impl TimeSource {
+    /// Constants that were fitted to the step times of measured servers, and traffic.
+    pub const FITTED: TimeSource = TimeSource {
+        provenance: None,
+        fitted_share: 1.0,
+    };
+
+    /// Kernel tables.
+    pub const fn looked_up(provenance: Provenance) -> TimeSource {
+        TimeSource {
+            provenance: Some(provenance),
+            fitted_share: 0.0,
+        }
+    }
+
+    /// The provenance of the time that was looked up; `None` where none was.
+    pub const fn provenance(self) -> Option<Provenance> {
+        self.provenance
+    }
+
+    /// Share of the time that comes from constants fitted to servers, 0 to 1.
+    pub fn fitted_share(self) -> f64 {
+        f64::from(self.fitted_share)
+    }
+
+    /// The source of a sum of two times: the worst provenance, and the fitted share of both together.
+    #[must_use]
+    pub(super) fn plus(self, own: Seconds, other: TimeSource, others: Seconds) -> TimeSource {
+        let fitted = own * self.fitted_share() + others * other.fitted_share();
+        let total = own + others;
+        let provenances = [self.provenance, other.provenance];
+        TimeSource {
+            provenance: provenances.into_iter().flatten().reduce(Provenance::worst),
+            fitted_share: if total > Seconds::ZERO {
+                (fitted.0 / total.0) as f32
+            } else {
+                self.fitted_share.max(other.fitted_share)
+            },
+        }
+    }
+}
+
+impl From<Provenance> for TimeSource {
+    fn from(provenance: Provenance) -> TimeSource {
+        TimeSource::looked_up(provenance)
+    }
+}
+
+/// The provenance, "fitted", or both: "62 % fitted, interpolated".
+impl fmt::Display for TimeSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.provenance {
+            None => f.write_str("fitted"),
+            Some(provenance) if self.fitted_share > 0.0 => {
+                write!(f, "{:.0} % fitted, {provenance}", 100.0 * self.fitted_share)
+            }
+            Some(provenance) => provenance.fmt(f),
+        }
+    }
+}
