@@ -58,6 +58,7 @@ extern crate std;
 
 pub use rooflut_roofline::math;
 
+mod as_text;
 #[cfg(feature = "serde")]
 mod checked;
 mod constants;
@@ -75,6 +76,7 @@ pub mod step;
 pub mod table;
 pub mod units;
 
+use as_text::as_text;
 #[cfg(feature = "serde")]
 use checked::checked;
 pub use deployment::Deployment;

@@ -7,8 +7,9 @@ use rooflut::ResolveError;
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::SimError;
+use rooflut::step::UncertainPart;
 use rooflut::step::compat::CompatError;
-use rooflut::table::{Class, Extent, LoadError, Provenance, Strictness};
+use rooflut::table::{LoadError, Strictness, TooUncertain};
 use rooflut_traces::TraceError;
 use rooflut_validation::Tally;
 
@@ -125,12 +126,9 @@ pub(crate) enum Error {
     /// A kernel cannot be looked up.
     Lookup(ResolveError),
     /// The answer is less certain than `--strict` accepts.
-    TooUncertain {
-        /// The part of a step, if it is one.
-        part: Option<&'static str>,
-        found: Provenance,
-        accepted: Strictness,
-    },
+    TooUncertain(TooUncertain),
+    /// A part of a step is.
+    UncertainPart(UncertainPart),
     /// A file cannot be read.
     Read { path: PathBuf, error: io::Error },
     /// A file of lengths cannot be drawn from.
@@ -163,21 +161,15 @@ pub(crate) enum Error {
     Json(serde_json::Error),
 }
 
-impl Error {
-    /// Refuses an answer, of a `part` of a step, that is less certain than `--strict` accepts.
-    pub(crate) fn unless_accepted(
-        accepted: Strictness,
-        part: Option<&'static str>,
-        found: Provenance,
-    ) -> Result<(), Error> {
-        match accepted.accepts(found) {
-            true => Ok(()),
-            false => Err(Error::TooUncertain {
-                part,
-                found,
-                accepted,
-            }),
-        }
+impl From<TooUncertain> for Error {
+    fn from(error: TooUncertain) -> Error {
+        Error::TooUncertain(error)
+    }
+}
+
+impl From<UncertainPart> for Error {
+    fn from(error: UncertainPart) -> Error {
+        Error::UncertainPart(error)
     }
 }
 
@@ -343,14 +335,8 @@ impl fmt::Display for Error {
             Error::Sim(error) => error.fmt(f),
             Error::AllRejected(rejected) => write_all_rejected(f, rejected),
             Error::Lookup(error) => error.fmt(f),
-            Error::TooUncertain {
-                part,
-                found,
-                accepted,
-            } => {
-                part.map_or(Ok(()), |part| write!(f, "{part}: "))?;
-                write_too_uncertain(f, *found, *accepted)
-            }
+            Error::TooUncertain(error) => write!(f, "{error} ({})", strict_flag(error)),
+            Error::UncertainPart(error) => write!(f, "{error} ({})", strict_flag(&error.error)),
             Error::Read { path, error } => {
                 write!(f, "cannot read {}: {error}; check the path", path.display())
             }
@@ -422,24 +408,12 @@ fn write_all_rejected(f: &mut fmt::Formatter<'_>, rejected: &[Rejected]) -> fmt:
     write!(f, "; {}", next_steps.join(", "))
 }
 
-/// An answer that is less certain than is accepted, and what accepts it.
-pub(crate) fn write_too_uncertain(
-    f: &mut fmt::Formatter<'_>,
-    found: Provenance,
-    accepted: Strictness,
-) -> fmt::Result {
-    let Provenance { class, extent, .. } = accepted.worst();
-    f.write_str("expected ")?;
-    match class {
-        Class::Measured => f.write_str("measured")?,
-        Class::Bound => f.write_str("any class")?,
-        class => write!(f, "{class} or better")?,
+/// The flag that accepts an answer.
+pub(crate) fn strict_flag(error: &TooUncertain) -> String {
+    match error.wider() {
+        Strictness::ANY => "without --strict".to_owned(),
+        wider => format!("--strict {wider}"),
     }
-    if extent == Extent::Inside {
-        f.write_str(" inside of the measured ranges")?;
-    }
-    let wider = accepted.or(found);
-    write!(f, ", found {found}; accept it with --strict {wider}")
 }
 
 /// `a`, `a or b`, `a, b or c`.

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let set = table_set::find(args.set()?)?;
     check(&args.kernel).map_err(Error::Arguments)?;
     let answer = ask(&args.kernel, set).map_err(Error::Lookup)?;
-    Error::unless_accepted(args.strict, None, answer.estimate.provenance)?;
+    args.strict.check(answer.estimate.provenance)?;
     if args.json {
         answer.json()
     } else {

@@ -5,7 +5,7 @@ use std::fmt;
 use rooflut::ResolveError;
 use rooflut::step::ModelError;
 
-use crate::error::{either, write_too_uncertain};
+use crate::error::{either, strict_flag};
 
 /// A set that cannot answer for a model.
 #[derive(Debug)]
@@ -35,14 +35,8 @@ impl Refusal {
     /// The error, in the words of the command line.
     fn write_cause(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
-            ModelError::TooUncertain {
-                part,
-                set,
-                found,
-                accepted,
-            } => {
-                write!(f, "{part}: table set {set}: ")?;
-                write_too_uncertain(f, found.inside(), *accepted)
+            ModelError::TooUncertain { error, .. } => {
+                write!(f, "{} ({})", self.error, strict_flag(error))
             }
             error => write!(f, "{error}"),
         }

@@ -14,7 +14,6 @@ use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
 use crate::served::MOST_KEPT;
 use crate::server::Placement;
-use crate::sources::unless_accepted;
 use crate::speculation::Speculating;
 
 /// Simulates and answers with the text to print, and with an error if no request was served.
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let served = load.serve(&fleet, config.max_model_len, keep, limits, &mut onlookers)?;
     drop(onlookers);
     let sources = tally.sources();
-    unless_accepted(args.strict, &sources)?;
+    sources.check(args.strict)?;
     let outcome = Outcome {
         args,
         load: &load,

@@ -1,10 +1,9 @@
 //! Sources of the time of steps, as text and JSON.
 
-use rooflut::step::{Part, TimeSources};
-use rooflut::table::{Class, Provenance, Strictness};
+use rooflut::step::TimeSources;
+use rooflut::table::{Class, Provenance};
 use serde::Serialize;
 
-use crate::error::Error;
 use crate::output::percent;
 
 /// For people: the sources that occur, with their shares of the time.
@@ -28,16 +27,6 @@ pub(crate) fn describe(sources: &TimeSources) -> String {
         _ => String::new(),
     };
     format!("{}{outside}", shares.join(", "))
-}
-
-/// Refuses looked-up time that is less certain than `--strict` accepts, by the first such part.
-pub(crate) fn unless_accepted(strictness: Strictness, sources: &TimeSources) -> Result<(), Error> {
-    let parts = Part::ALL.into_iter();
-    let looked_up = parts.filter_map(|part| Some((part, sources.part_provenance(part)?)));
-    for (part, found) in looked_up {
-        Error::unless_accepted(strictness, Some(part.name()), found)?;
-    }
-    Ok(())
 }
 
 /// Where a looked-up number comes from, as JSON has it.

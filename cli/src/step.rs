@@ -29,7 +29,6 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
         decode: &args.decode,
     };
     let answer = ask(args.latency_model, &placement, strictness, &batch)?;
-    answer.check(strictness)?;
     let step = Step {
         model: args.latency_model,
         placement: &placement,
@@ -53,11 +52,10 @@ fn ask(
     let spec = placement.model.compat;
     let compat = match model {
         LatencyModelName::Roofline => {
-            return Ok(placement
-                .deploy(strictness)?
-                .step_model()
-                .step_time(batch)
-                .into());
+            let deployment = placement.deploy(strictness)?;
+            let time = deployment.step_model().step_time(batch);
+            time.check(strictness)?;
+            return Ok(time.into());
         }
         _ if placement.kv_dtype.name() != "bf16" => {
             return Err(Error::KvDtype {
@@ -85,7 +83,9 @@ fn ask(
         latency_model: model.name(),
         error,
     };
-    Ok(compat.map_err(refused)?.into())
+    let time = compat.map_err(refused)?;
+    strictness.check(time.provenance())?;
+    Ok(time.into())
 }
 
 /// A step's time, whichever model gave it.
@@ -106,21 +106,6 @@ struct Part {
     binding: Option<Binding>,
     /// Where it comes from, where the model says so.
     source: Option<TimeSource>,
-}
-
-impl Answer {
-    /// Refuses what is less certain than `--strict` accepts, by the first such part where the model says so.
-    fn check(&self, strictness: Strictness) -> Result<(), Error> {
-        for part in &self.parts {
-            if let Some(found) = part.source.and_then(TimeSource::provenance) {
-                Error::unless_accepted(strictness, Some(part.name), found)?;
-            }
-        }
-        match self.provenance {
-            Some(found) => Error::unless_accepted(strictness, None, found),
-            None => Ok(()),
-        }
-    }
 }
 
 impl From<StepTime> for Answer {
@@ -370,13 +355,13 @@ fn as_detailed_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok
     let detailed = |part: &Part| PartJson {
         ms: part.time.ms(),
         binding: part.binding.map(Binding::name),
-        source: part
-            .source
-            .map(|source| match (source.provenance(), source.fitted_share()) {
+        source: part.source.map(
+            |source| match (source.provenance(), source.fitted_share()) {
                 (None, _) => "fitted",
                 (Some(_), 0.0) => "tables",
                 (Some(_), _) => "both",
-            }),
+            },
+        ),
         fitted_share: part.source.map(TimeSource::fitted_share),
         provenance: part.source.and_then(TimeSource::provenance).into(),
     };

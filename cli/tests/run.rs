@@ -110,7 +110,7 @@ fn strictness_refuses_a_run_by_the_part_that_is_worse() {
     let expected = "prefill_attention: expected smoothed or better, found transferred";
     assert!(message.contains(expected), "{message}");
     assert!(
-        message.contains("; accept it with --strict transferred"),
+        message.contains("; accept transferred answers (--strict transferred)"),
         "{message}"
     );
 }

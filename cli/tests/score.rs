@@ -167,8 +167,8 @@ fn errors_are_told_by_class_and_extent_of_the_prediction() {
     for words in [
         "5 of 5 scored (gemm)",
         "gemm bf16  all",
-        "interpolated              2",
-        "interpolated, outside     1",
+        "interpolated             2",
+        "interpolated,outside     1",
         "the largest errors, times in us, dtype bf16\n",
     ] {
         assert!(people.contains(words), "no {words} in\n{people}");

@@ -208,18 +208,39 @@ fn a_total_that_is_no_sum_says_how_it_follows() {
 fn strictness_refuses_what_is_worse() {
     let step = ["step", "--decode", "8x1000", "--strict"];
     let message = failure(&[&step[..], &["measured"]].concat());
-    let expected =
-        "qkv: table set h100: expected measured, found smoothed; accept it with --strict smoothed";
+    let expected = "qkv: table set h100: expected measured, found smoothed; accept smoothed answers \
+                    (--strict smoothed)";
     assert!(message.contains(expected), "{message}");
     success(&[&step[..], &["bound"]].concat());
     // The extent is known once the step is: its part is named.
     let long = ["step", "--tp", "2", "--decode", "1x200000", "--strict"];
     let inside = failure(&[&long[..], &["smoothed,inside"]].concat());
     let expected = "decode_attention: expected smoothed or better inside of the measured ranges, found \
-                    smoothed, outside; accept it with --strict smoothed";
+                    smoothed,outside; stay inside of these ranges, or accept answers outside of \
+                    them (--strict smoothed)";
     assert!(inside.contains(expected), "{inside}");
+    let any_class = failure(&[&long[..], &["inside"]].concat());
+    assert!(
+        any_class.contains("outside of them (without --strict)"),
+        "{any_class}"
+    );
     success(&[&long[..], &["smoothed"]].concat());
     assert!(failure(&[&step[..], &["perhaps"]].concat()).contains("expected one of measured"));
+}
+
+#[test]
+fn experts_are_fitted_at_few_tokens_and_looked_up_at_many() {
+    let step = |batch: &[&str]| {
+        json(&[&["step", "--model", "mixtral-8x7b", "--tp", "2"][..], batch].concat())
+    };
+    let few = step(&["--decode", "1x500"]);
+    assert_eq!(text(&few, "/part_details/moe/source"), "fitted");
+    assert_eq!(number(&few, "/part_details/moe/fitted_share"), 1.0);
+    let many = step(&["--prefill", "1024"]);
+    assert_eq!(text(&many, "/part_details/moe/source"), "both");
+    let share = number(&many, "/part_details/moe/fitted_share");
+    assert!(share > 0.0 && share < 1.0, "{share}");
+    assert_eq!(text(&many, "/part_details/moe/class"), "measured");
 }
 
 #[test]

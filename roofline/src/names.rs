@@ -103,11 +103,11 @@ macro_rules! names {
 pub fn deserialize_name<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
-    T: core::str::FromStr<Err = UnknownName>,
+    T: core::str::FromStr<Err: fmt::Display>,
 {
     struct Name<T>(core::marker::PhantomData<T>);
 
-    impl<T: core::str::FromStr<Err = UnknownName>> serde::de::Visitor<'_> for Name<T> {
+    impl<T: core::str::FromStr<Err: fmt::Display>> serde::de::Visitor<'_> for Name<T> {
         type Value = T;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

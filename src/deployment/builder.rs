@@ -97,8 +97,9 @@ impl DeploymentBuilder {
 
     /// The worst class that a kernel may have; default: any answer will do.
     ///
-    /// [`build`](Self::build) judges the class that each kernel has at best. Whether an answer lies inside of the
-    /// measured axes is known of a step only: judge it with [`Strictness::accepts`].
+    /// [`build`](Self::build) judges the class that each kernel has at best, experts excepted. Whether an answer
+    /// lies inside of the measured axes, and whether the experts' table has a share in it, is known of a step only:
+    /// [`StepTime::check`](crate::step::StepTime::check).
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self

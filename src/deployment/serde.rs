@@ -16,7 +16,7 @@ use crate::engine::{self, EngineStack};
 use crate::model::{MemoryLimits, ModelSpec};
 use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
-use crate::table::{TableSet, sets};
+use crate::table::{Strictness, TableSet, sets};
 
 /// The fields of a [`DeploymentBuilder`], each with the default that it has there.
 #[derive(Serialize, Deserialize)]
@@ -26,7 +26,7 @@ struct Description {
     tables: String,
     parallelism: Option<Parallelism>,
     engine: Option<String>,
-    strictness: Option<String>,
+    strictness: Option<Strictness>,
     memory: Option<MemoryLimits>,
     draft: Option<ModelSpec>,
     max_model_len: Option<u32>,
@@ -70,7 +70,7 @@ impl Serialize for DeploymentBuilder {
             tables: self.tables.name().to_string(),
             parallelism: Some(self.parallelism),
             engine: Some(name.to_string()),
-            strictness: Some(self.strictness.to_string()),
+            strictness: Some(self.strictness),
             memory: Some(self.memory),
             draft: self.draft,
             max_model_len: self.max_model_len,
@@ -107,8 +107,8 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
             })?;
             builder = builder.engine(engine);
         }
-        if let Some(text) = given.strictness {
-            builder = builder.strictness(text.parse().map_err(D::Error::custom)?);
+        if let Some(strictness) = given.strictness {
+            builder = builder.strictness(strictness);
         }
         if let Some(memory) = given.memory {
             builder.memory = memory;

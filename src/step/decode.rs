@@ -85,11 +85,11 @@ impl StepDecode {
         } else {
             Extent::Outside
         };
-        KernelTime {
-            time: Seconds(seconds.max(work.flops * self.rates.s_per_flop)),
-            binding: Binding::of(&work, &self.rates, self.floor_s),
-            source: Provenance::new(self.class, extent).into(),
-        }
+        KernelTime::new(
+            Seconds(seconds.max(work.flops * self.rates.s_per_flop)),
+            Binding::of(&work, &self.rates, self.floor_s),
+            Provenance::new(self.class, extent).into(),
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use super::Part;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, Text};
 use crate::model::SpecError;
-use crate::table::{Class, Strictness};
+use crate::table::{Provenance, Strictness, TooUncertain};
 
 /// Why a [`RooflineModel`](super::RooflineModel) cannot be made.
 #[derive(Debug, Clone)]
@@ -43,10 +43,8 @@ pub enum ModelError {
         part: Part,
         /// The set.
         set: Text,
-        /// The best class of its answers.
-        found: Class,
-        /// What is accepted.
-        accepted: Strictness,
+        /// The best of its answers, and what is accepted.
+        error: TooUncertain,
     },
 }
 
@@ -69,16 +67,9 @@ impl fmt::Display for ModelError {
                 f,
                 "engine constant {name}: expected {expected}, found {found}; correct it"
             ),
-            ModelError::TooUncertain {
-                part,
-                set,
-                found,
-                accepted,
-            } => write!(
-                f,
-                "{part}: table set {set}: expected at worst {accepted}, found {found}; accept it, \
-                 or add measurements of this shape"
-            ),
+            ModelError::TooUncertain { part, set, error } => {
+                write!(f, "{part}: table set {set}: {error}")
+            }
         }
     }
 }
@@ -94,6 +85,38 @@ impl core::error::Error for ModelError {
         }
     }
 }
+
+/// A part of a step that is less certain than the caller accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UncertainPart {
+    /// The part.
+    pub part: Part,
+    /// Where its time comes from, and what is accepted.
+    pub error: TooUncertain,
+}
+
+impl UncertainPart {
+    /// Checks the looked-up times of parts.
+    pub(super) fn check(
+        strictness: Strictness,
+        parts: impl Iterator<Item = (Part, Option<Provenance>)>,
+    ) -> Result<(), UncertainPart> {
+        let mut looked_up = parts.filter_map(|(part, provenance)| Some((part, provenance?)));
+        looked_up.try_for_each(|(part, provenance)| {
+            let checked = strictness.check(provenance);
+            checked.map_err(|error| UncertainPart { part, error })
+        })
+    }
+}
+
+impl fmt::Display for UncertainPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.part, self.error)
+    }
+}
+
+impl core::error::Error for UncertainPart {}
 
 impl From<SpecError> for ModelError {
     fn from(error: SpecError) -> ModelError {

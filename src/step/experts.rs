@@ -43,14 +43,13 @@ impl StepExperts {
         let seconds = reads + (table.time.0.max(reads) - reads) * math_share;
         let time = Seconds(seconds.max(math_s));
         let fitted = Seconds(reads * (1.0 - math_share));
-        KernelTime {
-            time,
-            binding: Binding::of(&expected, rates, self.launches_s),
-            source: if table.time.0 > reads {
-                TimeSource::FITTED.plus(fitted, table.provenance.into(), Seconds(time.0 - fitted.0))
-            } else {
-                TimeSource::FITTED
-            },
-        }
+        let source = if table.time.0 > reads {
+            let looked_up = Seconds(time.0 - fitted.0);
+            TimeSource::FITTED.plus(fitted, table.provenance.into(), looked_up)
+        } else {
+            TimeSource::FITTED
+        };
+        let binding = Binding::of(&expected, rates, self.launches_s);
+        KernelTime::new(time, binding, source)
     }
 }

@@ -192,15 +192,13 @@ impl Finder<'_> {
         class: fn(&K) -> Class,
     ) -> Result<K, ModelError> {
         let kernel = kernel.map_err(|error| ModelError::Kernel { part, error })?;
-        let found = class(&kernel);
-        if found <= self.strictness.worst().class {
-            return Ok(kernel);
+        match self.strictness.check(class(&kernel).inside()) {
+            Ok(()) => Ok(kernel),
+            Err(error) => Err(ModelError::TooUncertain {
+                part,
+                set: self.set.name_text(),
+                error,
+            }),
         }
-        Err(ModelError::TooUncertain {
-            part,
-            set: self.set.name_text(),
-            found,
-            accepted: self.strictness,
-        })
     }
 }

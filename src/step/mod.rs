@@ -23,7 +23,7 @@ mod time;
 pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
 pub use binding::Binding;
 pub use drafting::Drafting;
-pub use error::ModelError;
+pub use error::{ModelError, UncertainPart};
 pub use options::{Parallelism, StepOptions};
 pub use roofline::RooflineModel;
 pub use source::TimeSource;

@@ -42,8 +42,8 @@ pub struct StepOptions {
     pub kv_dtype: Dtype,
     /// The worst class that a kernel may resolve to: the best class of its answers.
     ///
-    /// A step can still be worse, and outside of the measured axes: compare
-    /// [`StepTime::provenance`](super::StepTime::provenance) by [`Strictness::accepts`].
+    /// A step can still be worse, and outside of the measured axes: see
+    /// [`StepTime::check`](super::StepTime::check).
     pub strictness: Strictness,
     /// What the engine adds to the measured kernels.
     pub constants: StepConstants,

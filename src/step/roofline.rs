@@ -105,7 +105,7 @@ impl RooflineModel {
             let bytes = m * self.hidden * ACTIVATION_BYTES;
             let work = all_reduce.work(bytes);
             let once = KernelTime::of(all_reduce.answer(bytes), &work, all_reduce.reference());
-            add(step, Part::AllReduce, 2.0 * self.layers, once);
+            step.add_kernel(Part::AllReduce, once.times(2.0 * self.layers));
         }
         self.add(step, Part::SmallKernels, self.small_kernels(m));
     }
@@ -200,7 +200,7 @@ impl RooflineModel {
 
     /// Adds a kernel that runs once per layer.
     fn add(&self, step: &mut StepTime, part: Part, once: KernelTime) {
-        add(step, part, self.layers, once);
+        step.add_kernel(part, once.times(self.layers));
     }
 
     /// The small kernels of a layer: their launches, or their traffic where it takes longer.
@@ -273,11 +273,6 @@ fn gemm(gemm: &Gemm, m: f64, ln_m: f64) -> KernelTime {
     KernelTime::of(gemm.at_ln(m, ln_m), &gemm.work(m), gemm.reference())
 }
 
-/// Adds a kernel that runs `times` times.
-fn add(step: &mut StepTime, part: Part, times: f64, once: KernelTime) {
-    step.add(part, once.time * times, once.binding, once.source);
-}
-
 impl LatencyModel for RooflineModel {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         self.step_time(batch).total()
@@ -294,14 +289,14 @@ impl StepModel for RooflineModel {
         let parts = [Part::PrefillAttention, Part::DecodeAttention];
         for (part, all) in parts.into_iter().zip(self.attention(batch)) {
             if let Some(all) = all {
-                add(&mut step, part, 1.0, all);
+                step.add_kernel(part, all);
             }
         }
         for (part, once) in self.sampling(batch.sampled_tokens()).into_iter().flatten() {
-            add(&mut step, part, 1.0, once);
+            step.add_kernel(part, once);
         }
         if let Some(once) = self.host() {
-            add(&mut step, Part::Host, 1.0, once);
+            step.add_kernel(Part::Host, once);
         }
         step
     }

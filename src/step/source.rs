@@ -20,9 +20,9 @@ use crate::units::Seconds;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeSource {
-    provenance: Option<Provenance>,
+    pub(super) provenance: Option<Provenance>,
     /// 0 to 1; in 32 bits, which keeps a step small.
-    fitted_share: f32,
+    pub(super) fitted_share: f32,
 }
 
 impl TimeSource {

@@ -1,7 +1,7 @@
 //! Sources of the time of many steps.
 
-use super::{Binding, Part, StepTime};
-use crate::table::{Class, Extent, Provenance};
+use super::{Binding, Part, StepTime, UncertainPart};
+use crate::table::{Class, Extent, Provenance, Strictness};
 use crate::units::Seconds;
 
 /// Time of many steps by source, by part, and by what set the pace.
@@ -76,6 +76,15 @@ impl TimeSources {
     /// The worst provenance of a part; `None` if it was never looked up.
     pub fn part_provenance(&self, part: Part) -> Option<Provenance> {
         self.provenances.get(part as usize).copied().flatten()
+    }
+
+    /// Checks that every part that was looked up is as certain as `strictness` asks for, in all steps. What is
+    /// fitted is not judged.
+    ///
+    /// # Errors
+    /// The first part that is less certain.
+    pub fn check(&self, strictness: Strictness) -> Result<(), UncertainPart> {
+        UncertainPart::check(strictness, Part::ALL.into_iter().zip(self.provenances))
     }
 
     /// The time of all steps.
@@ -176,6 +185,11 @@ mod tests {
         let of_part = |part| sources.part_provenance(part);
         assert_eq!(of_part(Part::Down), Some(Class::Transferred.inside()));
         assert_eq!(of_part(Part::Sampling), None);
+        let check = |strictness: Strictness| sources.check(strictness).map_err(|error| error.part);
+        assert_eq!(check(Strictness::ANY), Ok(()));
+        assert_eq!(check(Strictness::ANY.inside()), Err(Part::PrefillAttention));
+        let smoothed = Strictness::at_worst(Class::Smoothed);
+        assert_eq!(check(smoothed), Err(Part::PrefillAttention));
         assert_eq!(
             sources.plus(&sources).class_shares(),
             sources.class_shares()

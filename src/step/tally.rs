@@ -113,7 +113,7 @@ impl<'m> Tally<'m> {
             if count > 0 {
                 let mut step = StepTime::ZERO;
                 for (part, once) in self.model.model().sampling(rows).into_iter().flatten() {
-                    step.add(part, once.time, once.binding, once.source);
+                    step.add_kernel(part, once);
                 }
                 sources.add_times(&step, count);
             }
@@ -122,7 +122,7 @@ impl<'m> Tally<'m> {
         self.decode.add_to(&mut sources, Part::DecodeAttention);
         if let Some(host) = self.model.model().host() {
             let mut step = StepTime::ZERO;
-            step.add(Part::Host, host.time, host.binding, host.source);
+            step.add_kernel(Part::Host, host);
             let counted: u64 = self.steps_of_tokens.iter().sum();
             sources.add_times(&step, counted);
         }
@@ -137,7 +137,7 @@ impl AttentionTally {
             return;
         };
         // Attention is always looked up.
-        let Some(provenance) = once.source.provenance() else {
+        let Some(provenance) = once.source().provenance() else {
             debug_assert!(false, "attention is not looked up");
             return;
         };

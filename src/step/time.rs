@@ -1,7 +1,8 @@
 //! Latency models, and the time of a step part by part.
 
-use super::{Binding, DecodeGroup, StepBatch, TimeSource};
-use crate::table::Provenance;
+use super::kernel_time::KernelTime;
+use super::{Binding, DecodeGroup, StepBatch, TimeSource, UncertainPart};
+use crate::table::{Provenance, Strictness};
 use crate::units::Seconds;
 
 /// Predicts how long an engine step takes.
@@ -143,7 +144,7 @@ pub struct PartTime {
 /// The time of one step and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTime {
-    parts: [Option<(Seconds, Binding, TimeSource)>; Part::ALL.len()],
+    parts: [Option<KernelTime>; Part::ALL.len()],
     total: Seconds,
 }
 
@@ -156,27 +157,28 @@ impl StepTime {
 
     /// Adds a part, or adds to it; the binding of the longer share stays.
     pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, source: TimeSource) {
-        self.add_part(part, time, binding, source);
-        self.total += time;
+        self.add_kernel(part, KernelTime::new(time, binding, source));
     }
 
-    fn add_part(&mut self, part: Part, time: Seconds, binding: Binding, source: TimeSource) {
+    /// Adds a kernel to a part.
+    #[inline]
+    pub(super) fn add_kernel(&mut self, part: Part, kernel: KernelTime) {
+        self.add_part(part, kernel);
+        self.total += kernel.time;
+    }
+
+    fn add_part(&mut self, part: Part, kernel: KernelTime) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
-            *slot = Some(match *slot {
-                Some((old, old_binding, old_source)) => (
-                    old + time,
-                    if old >= time { old_binding } else { binding },
-                    old_source.plus(old, source, time),
-                ),
-                None => (time, binding, source),
-            });
+            *slot = Some(slot.map_or(kernel, |others| others.plus(kernel)));
         }
     }
 
     /// Adds all parts of `other`; its total is added as a whole.
     pub fn add_all(&mut self, other: &StepTime) {
-        for part in other.parts() {
-            self.add_part(part.part, part.time, part.binding, part.source);
+        for (part, kernel) in Part::ALL.into_iter().zip(other.parts) {
+            if let Some(kernel) = kernel {
+                self.add_part(part, kernel);
+            }
         }
         self.total += other.total;
     }
@@ -188,17 +190,15 @@ impl StepTime {
 
     /// The parts that the step has, in the order of [`Part::ALL`].
     pub fn parts(&self) -> impl Iterator<Item = PartTime> + '_ {
-        Part::ALL
-            .into_iter()
-            .zip(self.parts)
-            .filter_map(|(part, slot)| {
-                slot.map(|(time, binding, source)| PartTime {
-                    part,
-                    time,
-                    binding,
-                    source,
-                })
+        let parts = Part::ALL.into_iter().zip(self.parts);
+        parts.filter_map(|(part, kernel)| {
+            kernel.map(|kernel| PartTime {
+                part,
+                time: kernel.time,
+                binding: kernel.binding,
+                source: kernel.source(),
             })
+        })
     }
 
     /// Time spent in `part`, zero if the step has none.
@@ -234,6 +234,34 @@ impl StepTime {
         self.parts()
             .filter_map(|part| part.source.provenance())
             .reduce(Provenance::worst)
+    }
+
+    /// Checks that every part that was looked up is as certain as `strictness` asks for. What is fitted is
+    /// not judged.
+    ///
+    /// # Errors
+    /// The first part that is less certain.
+    ///
+    /// ```
+    /// use rooflut::step::{Binding, Part, StepTime, TimeSource};
+    /// use rooflut::table::{Class, Strictness};
+    /// use rooflut::units::Seconds;
+    ///
+    /// let mut step = StepTime::ZERO;
+    /// step.add(Part::Host, Seconds(1e-4), Binding::Latency, TimeSource::FITTED);
+    /// step.add(Part::Qkv, Seconds(1e-3), Binding::Memory, Class::Interpolated.inside().into());
+    /// assert!(step.check(Strictness::at_worst(Class::Interpolated)).is_ok());
+    /// let error = step.check(Strictness::at_worst(Class::Measured)).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "qkv: expected measured, found interpolated; accept interpolated answers"
+    /// );
+    /// ```
+    pub fn check(&self, strictness: Strictness) -> Result<(), UncertainPart> {
+        let parts = self
+            .parts()
+            .map(|part| (part.part, part.source.provenance()));
+        UncertainPart::check(strictness, parts)
     }
 
     /// Share of the time that comes from constants fitted to servers, 0 to 1; 0 of a step without time.

@@ -11,6 +11,7 @@ mod owned;
 mod provenance;
 mod set;
 mod stored;
+mod strictness;
 #[allow(clippy::module_inception)] // One table of a set.
 mod table;
 
@@ -24,11 +25,12 @@ pub use index::Index;
 pub use load::{LoadError, LoadedRow, LoadedTable};
 #[cfg(feature = "alloc")]
 pub(crate) use owned::OwnedPoints;
-pub use provenance::{Class, Extent, ParseProvenanceError, Provenance, Strictness};
+pub use provenance::{Class, Extent, ParseProvenanceError, Provenance};
 pub use set::{Origin, TableSet};
 pub use stored::Points;
 #[doc(hidden)]
 pub use stored::{EntryPlace, StaticSet, StaticTable, TableHead};
+pub use strictness::{Strictness, TooUncertain};
 pub(crate) use table::Held;
 pub use table::{Entry, KernelTable, Table};
 

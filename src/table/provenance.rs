@@ -1,4 +1,4 @@
-//! Where an answer comes from, and the least certain answer that a caller accepts.
+//! Where an answer comes from.
 
 use core::fmt;
 use core::str::FromStr;
@@ -25,6 +25,7 @@ pub enum Class {
 
 /// Whether a query lies within the measured part of a table's axes (rows, batch, length, tokens, bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Extent {
     /// On a measured point, or with measured points on all sides.
     Inside,
@@ -42,7 +43,7 @@ pub enum Extent {
 /// use rooflut::table::{Class, Provenance};
 /// let far = Class::Interpolated.outside();
 /// assert_eq!(far.worst(Class::Transferred.inside()), Class::Transferred.outside());
-/// assert_eq!(far.to_string(), "interpolated, outside");
+/// assert_eq!(far.to_string(), "interpolated,outside");
 /// assert_eq!("transferred".parse(), Ok(Class::Transferred.inside()));
 /// # Ok::<(), rooflut::table::ParseProvenanceError>(())
 /// ```
@@ -142,65 +143,7 @@ impl Provenance {
     }
 }
 
-/// The least certain answer that a caller accepts.
-///
-/// ```
-/// use rooflut::table::{Class, Strictness};
-/// let strict = Strictness::at_worst(Class::Transferred).inside();
-/// assert!(strict.accepts(Class::Interpolated.inside()));
-/// assert!(!strict.accepts(Class::Interpolated.outside()));
-/// assert!(!strict.accepts(Class::Bound.inside()));
-/// assert!(Strictness::ANY.accepts(Class::Bound.outside()));
-/// assert_eq!("transferred,inside".parse(), Ok(strict));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Strictness {
-    worst: Provenance,
-}
-
-impl Strictness {
-    /// Accepts every answer.
-    pub const ANY: Strictness = Strictness::at_worst(Class::Bound);
-
-    /// Accepts `worst` and better classes, inside and outside the measured axes.
-    pub const fn at_worst(worst: Class) -> Strictness {
-        Strictness {
-            worst: worst.outside(),
-        }
-    }
-
-    /// Accepts the same classes, inside the measured axes only.
-    #[must_use]
-    pub const fn inside(self) -> Strictness {
-        Strictness {
-            worst: self.worst.class.inside(),
-        }
-    }
-
-    /// The worst provenance that is accepted.
-    pub const fn worst(self) -> Provenance {
-        self.worst
-    }
-
-    /// Whether `provenance` is good enough, in class and in extent.
-    pub fn accepts(self, provenance: Provenance) -> bool {
-        provenance.worst(self.worst) == self.worst
-    }
-
-    /// The strictness that accepts `provenance` as well, and no more than that.
-    #[must_use]
-    pub fn or(self, provenance: Provenance) -> Strictness {
-        Strictness {
-            worst: self.worst.worst(provenance),
-        }
-    }
-}
-
-impl Default for Strictness {
-    fn default() -> Strictness {
-        Strictness::ANY
-    }
-}
+crate::as_text!(Provenance);
 
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -214,30 +157,20 @@ impl fmt::Display for Extent {
     }
 }
 
-/// The class, followed by ", outside" where it is.
+/// The class, followed by ",outside" where it is.
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.extent {
             Extent::Inside => f.write_str(self.class.name()),
-            Extent::Outside => write!(f, "{}, outside", self.class),
+            Extent::Outside => write!(f, "{},{}", self.class, self.extent),
         }
     }
 }
 
-/// The worst class, followed by ",inside" where no answer outside the measured axes is accepted.
-impl fmt::Display for Strictness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.worst.extent {
-            Extent::Inside => write!(f, "{},inside", self.worst.class),
-            Extent::Outside => f.write_str(self.worst.class.name()),
-        }
-    }
-}
-
-/// The error of parsing a [`Class`], [`Extent`], [`Provenance`] or [`Strictness`].
+/// The error of parsing a [`Class`], [`Extent`], [`Provenance`] or [`Strictness`](super::Strictness).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseProvenanceError {
-    expected: &'static str,
+    pub(super) expected: &'static str,
 }
 
 impl fmt::Display for ParseProvenanceError {
@@ -274,41 +207,35 @@ impl FromStr for Extent {
     }
 }
 
-/// Parses a class, inside unless an extent follows after a comma.
+/// Parses a class, inside unless `,outside` follows.
 impl FromStr for Provenance {
     type Err = ParseProvenanceError;
 
     fn from_str(text: &str) -> Result<Provenance, ParseProvenanceError> {
-        match text.split_once(',') {
-            None => Ok(text.parse::<Class>()?.inside()),
-            Some((class, extent)) => Ok(Provenance::new(
-                class.trim().parse()?,
-                extent.trim().parse()?,
-            )),
+        match class_and_extent(text) {
+            Some((Some(class), extent)) => {
+                Ok(Provenance::new(class, extent.unwrap_or(Extent::Inside)))
+            }
+            _ => Err(ParseProvenanceError {
+                expected: "one of measured, interpolated, smoothed, transferred, bound; with ,outside \
+                           behind it, as in interpolated,outside, for an answer outside of the measured \
+                           ranges",
+            }),
         }
     }
 }
 
-/// Parses a class, `inside`, or both with a comma between.
-impl FromStr for Strictness {
-    type Err = ParseProvenanceError;
-
-    fn from_str(text: &str) -> Result<Strictness, ParseProvenanceError> {
-        let class = |text: &str| {
-            let class = text.trim().parse().map(Strictness::at_worst);
-            class.map_err(|_| ParseProvenanceError {
-                expected: "one of measured, interpolated, smoothed, transferred, bound; or inside; \
-                           or both, as in interpolated,inside",
-            })
-        };
-        match text.rsplit_once(',') {
-            None if text.trim() == Extent::Inside.name() => Ok(Strictness::ANY.inside()),
-            Some((first, last)) if last.trim() == Extent::Inside.name() => {
-                Ok(class(first)?.inside())
-            }
-            _ => class(text),
-        }
-    }
+/// Parses a class, an extent, or both with a comma between; `None` for anything else.
+pub(super) fn class_and_extent(text: &str) -> Option<(Option<Class>, Option<Extent>)> {
+    let Some((class, extent)) = text.split_once(',') else {
+        let text = text.trim();
+        let class = text.parse().map(|class| (Some(class), None));
+        return class
+            .or_else(|_| text.parse().map(|extent| (None, Some(extent))))
+            .ok();
+    };
+    let (class, extent) = (class.trim().parse(), extent.trim().parse());
+    Some((Some(class.ok()?), Some(extent.ok()?)))
 }
 
 #[cfg(test)]
@@ -322,45 +249,25 @@ mod tests {
         for (place, provenance) in Provenance::all().enumerate() {
             assert_eq!(provenance.index(), place);
             assert_eq!(provenance.to_string().parse(), Ok(provenance));
-            let strict = Strictness::ANY.inside().or(provenance);
-            assert_eq!(strict.to_string().parse(), Ok(strict));
         }
         assert_eq!(Provenance::all().count(), Provenance::COUNT);
     }
 
     #[test]
-    fn a_class_is_accepted_up_to_the_worst_and_an_extent_by_itself() {
-        let strict = Strictness::at_worst(Class::Smoothed);
-        for provenance in Provenance::all() {
-            let good = provenance.class <= Class::Smoothed;
-            assert_eq!(strict.accepts(provenance), good, "{provenance}");
-            let inside = provenance.extent == Extent::Inside;
-            let strictly = strict.inside().accepts(provenance);
-            assert_eq!(strictly, good && inside, "{provenance}");
-            assert!(strict.inside().or(provenance).accepts(provenance));
-        }
-    }
-
-    #[test]
     fn names_that_are_none_are_refused_with_those_that_are() {
-        for text in [
-            "",
-            "extrapolated",
-            "inside,measured",
-            "measured,outside",
-            "measured,,inside",
-        ] {
-            let error = text.parse::<Strictness>().unwrap_err().to_string();
-            assert!(error.contains("interpolated,inside"), "{text}: {error}");
-        }
         let expected = "expected one of measured, interpolated, smoothed, transferred, bound";
         let error = "extrapolated".parse::<Class>().unwrap_err();
         assert_eq!(error.to_string(), expected);
-        assert!("measured,far".parse::<Provenance>().is_err());
-        assert_eq!(" inside ".parse(), Ok(Strictness::ANY.inside()));
-        assert_eq!(
-            "smoothed , inside".parse(),
-            Ok(Strictness::at_worst(Class::Smoothed).inside())
-        );
+        for text in [
+            "",
+            "extrapolated",
+            "outside",
+            "measured,far",
+            "outside,measured",
+        ] {
+            let error = text.parse::<Provenance>().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+        assert_eq!(" smoothed , inside".parse(), Ok(Class::Smoothed.inside()));
     }
 }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// From the bottom up. `math` and the macro `names` are those of `rooflut_roofline`; `generated` is made
 /// of hardware and tables and stands beside them.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
+    "as_text",
     "checked",
     "names",
     "setters",

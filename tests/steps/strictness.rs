@@ -52,11 +52,14 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
             panic!("{text}");
         };
         assert_eq!(part.name(), expected);
+        let accepted = match worst {
+            Class::Measured => "measured".to_owned(),
+            worst => format!("{worst} or better"),
+        };
         assert_eq!(
             text,
             format!(
-                "{expected}: table set h100: expected at worst {worst}, found {found}; accept it, \
-                 or add measurements of this shape"
+                "{expected}: table set h100: expected {accepted}, found {found}; accept {found} answers"
             )
         );
     };
@@ -119,8 +122,15 @@ fn the_extent_of_a_step_is_told_by_its_answer() {
     );
     let long = provenance(Batch::decoding(1, 200_000));
     assert_eq!(long, Class::Smoothed.outside());
-    assert!(!options.strictness.accepts(long));
-    assert!(strictly(Class::Smoothed).strictness.accepts(long));
+    let long = model.step_time(&Batch::decoding(1, 200_000).as_step());
+    let refused = long.check(options.strictness).unwrap_err();
+    assert_eq!(refused.part, Part::DecodeAttention);
+    assert_eq!(long.check(strictly(Class::Smoothed).strictness), Ok(()));
+    let mut all = TimeSources::default();
+    all.add(&model.step_time(&Batch::decoding(64, 4096).as_step()));
+    assert_eq!(all.check(options.strictness), Ok(()));
+    all.add(&long);
+    assert_eq!(all.check(options.strictness), Err(refused));
     // Context was not measured, whatever the shape.
     assert_eq!(
         provenance(Batch::chunk(512, 512)),

@@ -1,0 +1,25 @@
+//! Values that are written as text.
+
+/// Implements `Serialize` and `Deserialize` with the feature `serde` for a type that is written as `Display` writes
+/// it and read by `FromStr`.
+macro_rules! as_text {
+    ($type:ident) => {
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<$type, D::Error> {
+                rooflut_roofline::deserialize_name(deserializer)
+            }
+        }
+    };
+}
+
+pub(crate) use as_text;
