@@ -29,11 +29,7 @@ impl<'m> Fleet<'m> {
         pools: Option<&Pools>,
     ) -> Result<Fleet<'m>, Error> {
         let router = args.router;
-        let pool = |replicas| ServerPool {
-            model,
-            config,
-            replicas,
-        };
+        let pool = |replicas| ServerPool::new(model, config, replicas);
         let fleet = match (pools, args.replicas) {
             (Some(pools), _) => pools.link().and_then(|link| {
                 let (prefill, decode) = (pool(pools.prefill), pool(pools.decode));

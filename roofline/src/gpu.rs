@@ -10,6 +10,14 @@ use crate::{Dtype, Text};
 /// `bench_data/gpus.toml`, where each has its source; [`Gpu::builder`] makes others.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(
+    all(feature = "serde", feature = "alloc"),
+    derive(serde::Serialize, serde::Deserialize)
+)]
+#[cfg_attr(
+    all(feature = "serde", feature = "alloc"),
+    serde(remote = "Self", deny_unknown_fields)
+)]
 pub struct Gpu {
     /// Short name in lower case, `h100`.
     pub name: Text,
@@ -118,6 +126,21 @@ impl Gpu {
                 s_per_link_byte: 1.0 / self.link_bytes_per_s,
             }),
         }
+    }
+}
+
+#[cfg(all(feature = "serde", feature = "alloc"))]
+impl serde::Serialize for Gpu {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Gpu::serialize(self, serializer)
+    }
+}
+
+#[cfg(all(feature = "serde", feature = "alloc"))]
+impl<'de> serde::Deserialize<'de> for Gpu {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Gpu, D::Error> {
+        let gpu = Gpu::deserialize(deserializer)?;
+        GpuBuilder { gpu }.build().map_err(serde::de::Error::custom)
     }
 }
 

@@ -48,6 +48,7 @@ pub struct SimConfig {
 ///
 /// A hit that is given with a request (`cached_prompt_tokens`) counts whatever this says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum PrefixCaching {
     /// They do, and are taken least recently used first. A request finds the blocks that begin as it
     /// does, a preempted one its own.

@@ -72,6 +72,7 @@ impl KernelTime {
     }
 
     /// Both kernels one after the other, with the binding of the longer one.
+    #[cold] // Parts of a step have one kernel each, but where a draft model follows.
     pub(super) fn plus(self, other: KernelTime) -> KernelTime {
         let longer = if self.time >= other.time { self } else { other };
         let source = self.source().plus(self.time, other.source(), other.time);

@@ -11,6 +11,8 @@ mod kernel_time;
 mod kernels;
 mod options;
 mod roofline;
+#[cfg(all(feature = "serde", feature = "alloc"))]
+mod serde;
 mod smoothing;
 mod source;
 mod sources;

@@ -37,6 +37,8 @@ impl Parallelism {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct StepOptions {
     /// Format of the KV entries.
     pub kv_dtype: Dtype,

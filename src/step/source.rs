@@ -19,6 +19,8 @@ use crate::units::Seconds;
 /// assert_eq!((TimeSource::FITTED.provenance(), TimeSource::FITTED.fitted_share()), (None, 1.0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct TimeSource {
     pub(super) provenance: Option<Provenance>,
     /// 0 to 1; in 32 bits, which keeps a step small.
@@ -66,6 +68,16 @@ impl TimeSource {
         }
     }
 }
+
+#[cfg(feature = "serde")]
+crate::checked!(TimeSource, |source: &TimeSource| {
+    let share = source.fitted_share;
+    match source.provenance {
+        _ if !(0.0..=1.0).contains(&share) => Err("fitted_share: expected a number from 0 to 1"),
+        None if share < 1.0 => Err("fitted_share: expected 1 without a provenance"),
+        _ => Ok(()),
+    }
+});
 
 impl From<Provenance> for TimeSource {
     fn from(provenance: Provenance) -> TimeSource {

@@ -127,6 +127,8 @@ crate::names!(Part {
 /// One part of a step, over all layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct PartTime {
     /// Which part.
     pub part: Part,
@@ -145,7 +147,7 @@ pub struct PartTime {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTime {
     parts: [Option<KernelTime>; Part::ALL.len()],
-    total: Seconds,
+    pub(super) total: Seconds,
 }
 
 impl StepTime {
@@ -161,7 +163,6 @@ impl StepTime {
     }
 
     /// Adds a kernel to a part.
-    #[inline]
     pub(super) fn add_kernel(&mut self, part: Part, kernel: KernelTime) {
         self.add_part(part, kernel);
         self.total += kernel.time;
@@ -169,7 +170,10 @@ impl StepTime {
 
     fn add_part(&mut self, part: Part, kernel: KernelTime) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
-            *slot = Some(slot.map_or(kernel, |others| others.plus(kernel)));
+            match slot {
+                Some(others) => *others = others.plus(kernel),
+                None => *slot = Some(kernel),
+            }
         }
     }
 

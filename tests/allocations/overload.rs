@@ -143,11 +143,7 @@ fn a_request_that_waits_takes_little_more_than_its_record() {
 #[test]
 fn a_request_that_waits_for_either_pool_takes_little_more() {
     for (bound_by, prefills, decodes) in [("prefill", 1, 100), ("decode", 100, 1)] {
-        let pool = |replicas| ServerPool {
-            model: Steady,
-            config: one_slot(),
-            replicas,
-        };
+        let pool = |replicas| ServerPool::new(Steady, one_slot(), replicas);
         let link = KvLink::try_new(1e12, Seconds(1e-6), 1e3).unwrap();
         let (prefill, decode) = (pool(prefills), pool(decodes));
         let servers = Disaggregated::try_new(prefill, decode, Router::RoundRobin, link).unwrap();

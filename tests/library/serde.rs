@@ -10,14 +10,17 @@ use std::fmt::Debug;
 
 use rooflut::Deployment;
 use rooflut::engine::stacks;
-use rooflut::hardware::{AttentionShape, Dtype, GemmShape, gpus};
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, WindowShape, gpus};
 use rooflut::model::{CATALOG, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::sim::cluster::Router;
 use rooflut::sim::{
     Content, Request, SchedulingPolicy, SimConfig, SimReport, Simulator, Speculation,
 };
-use rooflut::step::{Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch};
-use rooflut::table::{Class, Strictness, sets};
+use rooflut::step::{
+    Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch, StepModel,
+    StepOptions, StepTime,
+};
+use rooflut::table::{Class, Provenance, Strictness, sets};
 use rooflut::units::Seconds;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,6 +55,16 @@ fn what_is_written_is_read_again() {
     round_trip(&group.ok());
     round_trip(&stacks::VLLM_0_15_1.constants);
     round_trip(&Parallelism::tensor(4));
+    round_trip(
+        &StepOptions::default().with_strictness(Strictness::at_worst(Class::Smoothed).inside()),
+    );
+    for gpu in gpus::ALL {
+        round_trip(&gpu);
+    }
+    for class in Class::ALL {
+        round_trip(&[class.inside(), class.outside()]);
+        round_trip(&Strictness::at_worst(class));
+    }
     let (k, n) = (4096, 6144);
     round_trip(&GemmShape {
         dtype: Dtype::Fp8Block,
@@ -67,6 +80,15 @@ fn what_is_written_is_read_again() {
         kv_heads,
         head_dim,
         tp,
+    });
+    let window = 1_024;
+    round_trip(&WindowShape {
+        dtype,
+        kv_dtype,
+        q_heads,
+        kv_heads,
+        head_dim,
+        window,
     });
     for acceptance in [0.0, 0.3, 0.7, 1.0] {
         let speculation = Speculation::try_new(4, acceptance, 9).expect("a share");
@@ -97,6 +119,63 @@ fn names_are_those_of_the_command_line() {
     for router in Router::ALL {
         assert_eq!(router.to_string().parse(), Ok(router));
     }
+}
+
+#[test]
+fn times_of_steps_are_read_again_to_the_bit() {
+    let mixtral = rooflut::model::find("mixtral-8x7b").expect("in the catalogue");
+    let deployment = Deployment::builder(mixtral.spec, &sets::H100).tp(2).build();
+    let deployment = deployment.expect("it can be built");
+    let (chunk, group) = (Chunk::prompt(1_000), DecodeGroup::uniform(8, 500));
+    let batch = StepBatch {
+        prefill: &[chunk.expect("a chunk")],
+        decode: &[group.expect("a group")],
+    };
+    let time = deployment.step_model().step_time(&batch);
+    round_trip(&time);
+    let mut twice = time;
+    twice.add_all(&time);
+    round_trip(&twice);
+    round_trip(&StepTime::ZERO);
+    let text = serde_json::to_string(&time).expect("it can be written");
+    let source = r#""source":{"provenance":"#;
+    assert!(
+        text.contains(&format!(r#"{source}"interpolated""#))
+            && text.contains(&format!("{source}null")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_time_that_is_not_the_sum_of_its_parts_is_refused() {
+    let host = r#"{"part":"host","time":0.5,"binding":"latency","source":{"provenance":null,"fitted_share":1.0}}"#;
+    let read = |total: f64, parts: &str| format!(r#"{{"total":{total},"parts":[{parts}]}}"#);
+    assert!(serde_json::from_str::<StepTime>(&read(0.5, host)).is_ok());
+    refused::<StepTime>(
+        &read(0.6, host),
+        "total: expected the sum of the parts, 0.5 s, found 0.6 s",
+    );
+    refused::<StepTime>(
+        &read(1.0, &[host, host].join(",")),
+        "host: expected each part once",
+    );
+    refused::<StepTime>(
+        &read(-0.5, &host.replace("0.5", "-0.5")),
+        "host: expected seconds of at least 0",
+    );
+    refused::<StepTime>(
+        &read(0.5, &host.replace("1.0", "0.5")),
+        "fitted_share: expected 1 without a provenance",
+    );
+    refused::<StepTime>(
+        &read(
+            0.5,
+            &host
+                .replace("null", "\"bound,outside\"")
+                .replace("1.0", "1.5"),
+        ),
+        "fitted_share: expected a number from 0 to 1",
+    );
 }
 
 /// A millisecond for a step.
@@ -160,6 +239,11 @@ fn what_a_constructor_refuses_is_refused_when_it_is_read() {
         r#"{"prompt_tokens": 5, "output": 3}"#,
         "unknown field `output`",
     );
+    refused::<Strictness>("\"good\"", "expected one of measured, interpolated");
+    refused::<Provenance>("\"inside\"", "expected one of measured, interpolated");
+    let gpu = serde_json::to_string(&gpus::H100).expect("it can be written");
+    let gpu = gpu.replace("\"sms\":132", "\"sms\":0");
+    refused::<Gpu>(&gpu, "GPU h100: sms: expected a positive number, found 0");
     let spec = serde_json::to_string(&CATALOG[0].spec).expect("it can be written");
     let spec = spec.replace("\"layers\":32", "\"layers\":0");
     refused::<ModelSpec>(&spec, "layers: expected a positive number, found 0");

@@ -27,11 +27,7 @@ fn servers(
     [prefill, decode]: [(SimConfig, u32); 2],
     router: Router,
 ) -> Disaggregated<&Linear> {
-    let pool = |(config, replicas)| ServerPool {
-        model,
-        config,
-        replicas,
-    };
+    let pool = |(config, replicas)| ServerPool::new(model, config, replicas);
     Disaggregated::try_new(pool(prefill), pool(decode), router, link()).unwrap()
 }
 
@@ -284,11 +280,7 @@ fn a_link_sends_one_request_after_the_other() {
     let config = SimConfig::new(2_000, 10_000);
     let requests = [Request::new(1_000, 1); 2];
     let slow = KvLink::try_new(1e6, Seconds(0.5), 1.0).unwrap();
-    let pool = |replicas| ServerPool {
-        model: &model,
-        config,
-        replicas,
-    };
+    let pool = |replicas| ServerPool::new(&model, config, replicas);
     let run = |prefill| {
         let servers =
             Disaggregated::try_new(pool(prefill), pool(1), Router::RoundRobin, slow).unwrap();
@@ -319,11 +311,7 @@ fn grows(bandwidth: f64, prefill: u32, decode: u32, gap_ns: u64) -> bool {
     let requests: Vec<Request> = (0..400)
         .map(|index| Request::new(100, 50).at_ns(index * gap_ns))
         .collect();
-    let pool = |replicas| ServerPool {
-        model: &model,
-        config,
-        replicas,
-    };
+    let pool = |replicas| ServerPool::new(&model, config, replicas);
     let link = KvLink::try_new(bandwidth, Seconds::ZERO, 1.0).unwrap();
     let servers =
         Disaggregated::try_new(pool(prefill), pool(decode), Router::RoundRobin, link).unwrap();
@@ -351,11 +339,7 @@ fn what_is_not_modelled_is_refused_by_name() {
     speculative.scheduling = Scheduling::Synchronous;
     speculative.speculation = Speculation::try_new(2, 0.5, 0).ok();
     let refused = |config, replicas| {
-        let pool = |config, replicas| ServerPool {
-            model: &model,
-            config,
-            replicas,
-        };
+        let pool = |config, replicas| ServerPool::new(&model, config, replicas);
         Disaggregated::try_new(
             pool(plain, 1),
             pool(config, replicas),

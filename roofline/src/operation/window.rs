@@ -61,6 +61,8 @@ const SHAPE: [Column; 6] = [
 
 /// The static part of an attention kernel with a window: heads of one rank, formats, keys in sight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct WindowShape {
     /// Format of the math (Q, K, V as multiplied).
     pub dtype: Dtype,

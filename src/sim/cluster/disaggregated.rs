@@ -14,6 +14,7 @@ use crate::step::LatencyModel;
 
 /// Equal servers of one kind.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct ServerPool<M> {
     /// How long their steps take.
     pub model: M,
@@ -21,6 +22,17 @@ pub struct ServerPool<M> {
     pub config: SimConfig,
     /// How many there are.
     pub replicas: u32,
+}
+
+impl<M> ServerPool<M> {
+    /// `replicas` servers with these limits.
+    pub const fn new(model: M, config: SimConfig, replicas: u32) -> ServerPool<M> {
+        ServerPool {
+            model,
+            config,
+            replicas,
+        }
+    }
 }
 
 /// Prefill and decode on servers of their own (vLLM's disaggregated prefill).
@@ -52,7 +64,7 @@ pub struct ServerPool<M> {
 /// #     }
 /// # }
 /// let config = SimConfig::new(8_192, 1_000);
-/// let pool = |replicas| ServerPool { model: Linear, config, replicas };
+/// let pool = |replicas| ServerPool::new(Linear, config, replicas);
 /// let link = KvLink::try_new(50e9, Seconds::from_us(20.0), 131_072.0)?;
 /// let servers = Disaggregated::try_new(pool(1), pool(3), Router::LeastOutstandingTokens, link)?;
 /// let requests = [Request::new(512, 128)];
