@@ -2,6 +2,8 @@
 
 pub use crate::generated::stacks;
 
+use core::fmt;
+
 use crate::units::Seconds;
 
 /// A serving engine: how it schedules, and what it adds to the measured kernels.
@@ -79,6 +81,74 @@ pub struct StepConstants {
     pub cold_kv: f64,
 }
 
+/// A constant of an engine that is out of range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ConstantError {
+    /// Its name, `layer`.
+    pub name: &'static str,
+    /// What was found, in SI units.
+    pub found: f64,
+    /// What was expected.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for ConstantError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ConstantError {
+            name,
+            found,
+            expected,
+        } = self;
+        write!(
+            f,
+            "engine constant {name}: expected {expected}, found {found}; correct it"
+        )
+    }
+}
+
+impl core::error::Error for ConstantError {}
+
+impl EngineStack {
+    /// Checks the constants of its steps and the time of its API server.
+    ///
+    /// # Errors
+    /// The first constant that is out of range.
+    pub fn check(&self) -> Result<(), ConstantError> {
+        self.constants.check()?;
+        first_out_of_range([time("api_server", self.api_server)])
+    }
+}
+
+/// Name and value of a constant, whether it is in range, and what is expected.
+type Checked = (&'static str, f64, bool, &'static str);
+
+fn time(name: &'static str, Seconds(found): Seconds) -> Checked {
+    let good = found >= 0.0 && found.is_finite();
+    (name, found, good, "seconds of at least 0")
+}
+
+fn share(name: &'static str, found: f64) -> Checked {
+    let good = found > 0.0 && found <= 1.0;
+    (
+        name,
+        found,
+        good,
+        "a share of the memory bandwidth above 0 and at most 1",
+    )
+}
+
+fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), ConstantError> {
+    match constants.into_iter().find(|(_, _, good, _)| !good) {
+        None => Ok(()),
+        Some((name, found, _, expected)) => Err(ConstantError {
+            name,
+            found,
+            expected,
+        }),
+    }
+}
+
 impl StepConstants {
     /// Nothing but the kernels: no launches, no host, no padding; memory at its full bandwidth.
     ///
@@ -115,6 +185,34 @@ impl StepConstants {
         with_smoothing_width(smoothing_width: f64);
         /// The same constants with another [`cold_kv`](Self::cold_kv).
         with_cold_kv(cold_kv: f64);
+    }
+
+    /// Rejects constants that would make a step faster than the memory bandwidth allows, or non-finite.
+    ///
+    /// # Errors
+    /// The first constant that is out of range.
+    pub fn check(&self) -> Result<(), ConstantError> {
+        let (width, cold_kv) = (self.smoothing_width, self.cold_kv);
+        first_out_of_range([
+            share("small_kernel_bandwidth", self.small_kernel_bandwidth),
+            share("expert_bandwidth", self.expert_bandwidth),
+            (
+                "smoothing_width",
+                width,
+                width > 0.0 && width.is_finite(),
+                "a width in ln(rows) above 0",
+            ),
+            (
+                "cold_kv",
+                cold_kv,
+                cold_kv >= 0.0 && cold_kv.is_finite(),
+                "a multiple of the L2 cache of at least 0",
+            ),
+            time("layer", self.layer),
+            time("logit", self.logit),
+            time("moe_layer", self.moe_layer),
+            time("host", self.host),
+        ])
     }
 
     /// The tokens that the kernels of a step of `tokens` work on.

@@ -41,6 +41,7 @@ impl Deployment {
 
     pub(super) fn try_new(given: DeploymentBuilder) -> Result<Deployment, DeploymentError> {
         given.check_memory_limits()?;
+        given.engine.check().map_err(DeploymentError::Engine)?;
         let max_model_len = given.longest_request()?;
         let step_model = given
             .step_model(&given.spec)
@@ -128,7 +129,7 @@ impl Deployment {
         } = &self.given;
         let plan = MemoryPlan::try_new(spec, tables.gpu(), tp, *memory)?;
         match &self.given.draft {
-            Some(draft) => plan.with_draft(draft, tp, *memory),
+            Some(draft) => plan.with_draft(draft),
             None => Ok(plan),
         }
     }

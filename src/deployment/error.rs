@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::engine::ConstantError;
 use crate::model::MemoryError;
 use crate::step::ModelError;
 
@@ -13,6 +14,8 @@ pub enum DeploymentError {
     Model(ModelError),
     /// There is no step model of the draft model.
     Draft(ModelError),
+    /// A constant of the engine stack is out of range.
+    Engine(ConstantError),
     /// The draft model has another vocabulary, so it cannot propose tokens of the target.
     DraftVocabulary {
         /// Vocabulary of the draft model.
@@ -40,6 +43,7 @@ impl fmt::Display for DeploymentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DeploymentError::Model(error) => error.fmt(f),
+            DeploymentError::Engine(error) => error.fmt(f),
             DeploymentError::Draft(error) => write!(f, "draft model: {error}"),
             DeploymentError::DraftVocabulary { found, expected } => write!(
                 f,
@@ -67,6 +71,7 @@ impl core::error::Error for DeploymentError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             DeploymentError::Model(error) | DeploymentError::Draft(error) => Some(error),
+            DeploymentError::Engine(error) => Some(error),
             DeploymentError::Memory(error) => Some(error),
             #[cfg(feature = "sim")]
             DeploymentError::Limits(error) => Some(error),

@@ -57,15 +57,19 @@ impl MemoryLimits {
     /// Checks the limits by themselves.
     ///
     /// # Errors
-    /// [`MemoryError::Utilization`] and [`MemoryError::ZeroBlock`].
+    /// [`MemoryError::Utilization`] and [`MemoryError::ZeroLimit`].
     pub fn check(&self) -> Result<(), MemoryError> {
         let found = self.gpu_memory_utilization;
         if !(found > 0.0 && found <= 1.0) {
             return Err(MemoryError::Utilization { found });
         }
-        match self.block_size {
-            0 => Err(MemoryError::ZeroBlock),
-            _ => Ok(()),
+        let limits = [
+            ("max_num_batched_tokens", self.max_num_batched_tokens),
+            ("block_size", self.block_size),
+        ];
+        match limits.into_iter().find(|(_, tokens)| *tokens == 0) {
+            Some((limit, _)) => Err(MemoryError::ZeroLimit { limit }),
+            None => Ok(()),
         }
     }
 }
@@ -87,6 +91,10 @@ pub struct MemoryPlan {
     pub bytes_per_block: f64,
     /// KV blocks that fit into the rest.
     pub kv_blocks: u32,
+    /// The ranks that share the model.
+    pub tp: u32,
+    /// The limits that the plan follows from.
+    pub limits: MemoryLimits,
 }
 
 /// Why there is no room for a KV cache.
@@ -107,8 +115,11 @@ pub enum MemoryError {
         /// What was found.
         found: f64,
     },
-    /// The block size is zero.
-    ZeroBlock,
+    /// A limit that has to be positive is zero.
+    ZeroLimit {
+        /// The field of [`MemoryLimits`].
+        limit: &'static str,
+    },
 }
 
 impl fmt::Display for MemoryError {
@@ -130,8 +141,8 @@ impl fmt::Display for MemoryError {
                 f,
                 "gpu_memory_utilization: expected a number above 0 and at most 1, found {found}"
             ),
-            MemoryError::ZeroBlock => {
-                write!(f, "block_size: expected a positive number, found 0")
+            MemoryError::ZeroLimit { limit } => {
+                write!(f, "{limit}: expected at least 1, found 0")
             }
         }
     }
@@ -180,8 +191,10 @@ impl MemoryPlan {
             overhead_bytes,
             bytes_per_block: 0.0,
             kv_blocks: 0,
+            tp,
+            limits,
         };
-        empty.with(model, tp, limits)
+        empty.with(model)
     }
 
     /// The same rank with the weights and the KV entries of `draft`, the draft model of speculative decoding,
@@ -190,24 +203,15 @@ impl MemoryPlan {
     ///
     /// # Errors
     /// The two leave no room for a block, or `draft` cannot be or be divided so.
-    pub fn with_draft(
-        self,
-        draft: &ModelSpec,
-        tp: u32,
-        limits: MemoryLimits,
-    ) -> Result<MemoryPlan, MemoryError> {
+    pub fn with_draft(self, draft: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
         draft.check().map_err(MemoryError::Spec)?;
-        draft.check_tp(tp).map_err(MemoryError::Spec)?;
-        self.with(draft, tp, limits)
+        draft.check_tp(self.tp).map_err(MemoryError::Spec)?;
+        self.with(draft)
     }
 
     /// The same with one more model.
-    fn with(
-        mut self,
-        model: &ModelSpec,
-        tp: u32,
-        limits: MemoryLimits,
-    ) -> Result<MemoryPlan, MemoryError> {
+    fn with(mut self, model: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
+        let MemoryPlan { tp, limits, .. } = self;
         self.weight_bytes += weight_bytes(model, tp);
         self.bytes_per_block +=
             f64::from(limits.block_size) * kv_bytes_per_token(model, tp, limits.kv_dtype);
@@ -269,6 +273,8 @@ fn activation_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
     use crate::hardware::gpus;
     use crate::model::find;
@@ -327,7 +333,7 @@ mod tests {
         let limits = MemoryLimits::default();
         let alone = |spec| MemoryPlan::try_new(spec, &gpus::H100, 1, limits).unwrap();
         let plan = alone(&target.spec);
-        let both = plan.with_draft(&draft.spec, 1, limits).unwrap();
+        let both = plan.with_draft(&draft.spec).unwrap();
         let small = alone(&draft.spec);
         // The draft's embedding is its lm_head: 1.24 billion weights.
         assert!((small.weight_bytes / 2.47e9 - 1.0).abs() < 0.01);
@@ -338,8 +344,28 @@ mod tests {
         let left = f64::from(plan.kv_blocks) * plan.bytes_per_block - small.weight_bytes;
         let blocks = left / both.bytes_per_block;
         assert!((f64::from(both.kv_blocks) - blocks).abs() < 2.0);
-        let refused = plan.with_draft(&draft.spec, 3, limits);
+        let three_heads = ModelSpec {
+            kv_heads: 3,
+            ..draft.spec
+        };
+        let refused = plan.with_draft(&three_heads);
         assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");
+    }
+
+    #[test]
+    fn limits_of_zero_are_refused_by_name() {
+        let limits = MemoryLimits::default();
+        for (zero, expected) in [
+            (
+                limits.with_max_num_batched_tokens(0),
+                "max_num_batched_tokens",
+            ),
+            (limits.with_block_size(0), "block_size"),
+        ] {
+            let error = zero.check().unwrap_err();
+            assert_eq!(error, MemoryError::ZeroLimit { limit: expected });
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
     }
 
     #[test]

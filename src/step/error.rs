@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::Part;
+use crate::engine::ConstantError;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, Text};
 use crate::model::SpecError;
@@ -28,15 +29,8 @@ pub enum ModelError {
         /// Why it cannot.
         error: ResolveError,
     },
-    /// A constant of the engine that cannot be.
-    Constant {
-        /// Its name.
-        name: &'static str,
-        /// What was found, in SI units.
-        found: f64,
-        /// What was expected.
-        expected: &'static str,
-    },
+    /// A constant of the engine is out of range.
+    Constant(ConstantError),
     /// A kernel's answers are of a worse class than the caller accepts, even at best.
     TooUncertain {
         /// What the kernel is for.
@@ -59,14 +53,7 @@ impl fmt::Display for ModelError {
                 )
             }
             ModelError::Kernel { part, error } => write!(f, "{part}: {error}"),
-            ModelError::Constant {
-                name,
-                found,
-                expected,
-            } => write!(
-                f,
-                "engine constant {name}: expected {expected}, found {found}; correct it"
-            ),
+            ModelError::Constant(error) => error.fmt(f),
             ModelError::TooUncertain { part, set, error } => {
                 write!(f, "{part}: table set {set}: {error}")
             }
@@ -80,7 +67,7 @@ impl core::error::Error for ModelError {
             ModelError::Spec(error) => Some(error),
             ModelError::Kernel { error, .. } => Some(error),
             ModelError::NoPeak { .. }
-            | ModelError::Constant { .. }
+            | ModelError::Constant(_)
             | ModelError::TooUncertain { .. } => None,
         }
     }
@@ -117,6 +104,12 @@ impl fmt::Display for UncertainPart {
 }
 
 impl core::error::Error for UncertainPart {}
+
+impl From<ConstantError> for ModelError {
+    fn from(error: ConstantError) -> ModelError {
+        ModelError::Constant(error)
+    }
+}
 
 impl From<SpecError> for ModelError {
     fn from(error: SpecError) -> ModelError {

@@ -75,7 +75,7 @@ impl RooflineModel {
         let tp = parallelism.tp;
         model.check()?;
         model.check_tp(tp)?;
-        check_constants(&options.constants)?;
+        options.constants.check()?;
         let dtype = Dtype::Bf16;
         let gpu = set.gpu();
         let no_peak = ModelError::NoPeak {
@@ -215,57 +215,6 @@ impl RooflineModel {
         };
         KernelTime::fitted(launches.max(Seconds(traffic)), binding)
     }
-}
-
-/// Rejects constants that would make a step faster than the memory bandwidth allows, or non-finite.
-fn check_constants(engine: &StepConstants) -> Result<(), ModelError> {
-    let shares = [
-        ("small_kernel_bandwidth", engine.small_kernel_bandwidth),
-        ("expert_bandwidth", engine.expert_bandwidth),
-    ];
-    let times = [
-        ("layer", engine.layer),
-        ("logit", engine.logit),
-        ("moe_layer", engine.moe_layer),
-        ("host", engine.host),
-    ];
-    let bad = |&(_, share): &(_, f64)| !(share > 0.0 && share <= 1.0);
-    if let Some((name, found)) = shares.into_iter().find(bad) {
-        let expected = "a share of the memory bandwidth above 0 and at most 1";
-        return Err(ModelError::Constant {
-            name,
-            found,
-            expected,
-        });
-    }
-    let (name, found) = ("smoothing_width", engine.smoothing_width);
-    if !(found > 0.0 && found.is_finite()) {
-        let expected = "a width in ln(rows) above 0";
-        return Err(ModelError::Constant {
-            name,
-            found,
-            expected,
-        });
-    }
-    let (name, found) = ("cold_kv", engine.cold_kv);
-    if !(found >= 0.0 && found.is_finite()) {
-        let expected = "a multiple of the L2 cache of at least 0";
-        return Err(ModelError::Constant {
-            name,
-            found,
-            expected,
-        });
-    }
-    let bad = |&(_, time): &(_, Seconds)| !(time.0 >= 0.0 && time.0.is_finite());
-    if let Some((name, Seconds(found))) = times.into_iter().find(bad) {
-        let expected = "seconds of at least 0";
-        return Err(ModelError::Constant {
-            name,
-            found,
-            expected,
-        });
-    }
-    Ok(())
 }
 
 /// A GEMM of `m` rows, whose weights come from memory.

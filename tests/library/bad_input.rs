@@ -53,7 +53,7 @@ fn a_refusal_names_the_field_what_was_found_and_what_is_allowed() {
     let simulator = |config| refusal(Simulator::try_new(NoTime, config));
     let constants = StepOptions::default().constants;
     // Message, field, found, allowed.
-    let refusals: [(String, &str, &str, &str); 43] = [
+    let refusals: [(String, &str, &str, &str); 44] = [
         (refusal(Chunk::prompt(0)), "tokens", "0", "at least 1"),
         (refusal(Chunk::last(0, 9)), "new", "0", "at least 1"),
         (refusal(Chunk::last(9, 8)), "kv_len", "8", "at least 9"),
@@ -173,7 +173,13 @@ fn a_refusal_names_the_field_what_was_found_and_what_is_allowed() {
             memory(MemoryLimits::default().with_block_size(0)),
             "block_size",
             "0",
-            "positive",
+            "at least 1",
+        ),
+        (
+            memory(MemoryLimits::default().with_max_num_batched_tokens(0)),
+            "max_num_batched_tokens",
+            "0",
+            "at least 1",
         ),
         (
             refusal(

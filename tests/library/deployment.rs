@@ -10,6 +10,7 @@ use rooflut::sim::{SimConfig, SimError, Speculation};
 use rooflut::step::{DecodeGroup, StepBatch, StepModel};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::sets;
+use rooflut::units::Seconds;
 use rooflut::{Deployment, ResolveError};
 
 fn spec(name: &str) -> ModelSpec {
@@ -146,7 +147,11 @@ fn contradictions_are_refused_with_what_was_found_and_what_is_allowed() {
         ),
         (
             on_h100("llama-3.1-8b").block_size(0),
-            "block_size: expected a positive number, found 0",
+            "block_size: expected at least 1, found 0",
+        ),
+        (
+            on_h100("llama-3.1-8b").max_num_batched_tokens(0),
+            "max_num_batched_tokens: expected at least 1, found 0",
         ),
         (
             on_h100("llama-3.1-8b").max_num_seqs(0),
@@ -169,6 +174,17 @@ fn contradictions_are_refused_with_what_was_found_and_what_is_allowed() {
             message.contains(expected),
             "{message:?} does not say {expected:?}"
         );
+    }
+}
+
+#[test]
+fn an_api_server_that_takes_no_time_that_can_be_is_refused() {
+    for seconds in [-1e-3, f64::NAN, f64::INFINITY] {
+        let mut engine = stacks::VLLM_0_15_1;
+        engine.api_server = Seconds(seconds);
+        let message = refused(on_h100("llama-3.1-8b").engine(&engine));
+        let expected = "engine constant api_server: expected seconds of at least 0, found";
+        assert!(message.starts_with(expected), "{message}");
     }
 }
 
