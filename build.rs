@@ -27,6 +27,7 @@ fn main() {
     };
     let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, wanted);
     write("tables.rs", tables);
+    write("operations.rs", Ok(operations(wanted)));
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
@@ -34,6 +35,21 @@ fn main() {
         "constants.rs",
         rooflut_codegen::generate_constants(&constants),
     );
+}
+
+/// The list of operations that are `wanted`.
+fn operations(wanted: impl Fn(OperationKind) -> bool) -> String {
+    let wanted = OperationKind::ALL.into_iter().filter(|kind| wanted(*kind));
+    let names: Vec<String> = wanted
+        .map(|kind| format!("crate::hardware::OperationKind::{kind:?}"))
+        .collect();
+    format!(
+        "/// Operations whose tables are read: those whose features are on.\n\
+         #[cfg(feature = \"runtime-tables\")]\n\
+         pub(crate) const OPERATIONS: [crate::hardware::OperationKind; {}] = [{}];\n",
+        names.len(),
+        names.join(", ")
+    )
 }
 
 /// The variable that is set where the feature is on.

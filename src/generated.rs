@@ -3,3 +3,4 @@
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 include!(concat!(env!("OUT_DIR"), "/engines.rs"));
+include!(concat!(env!("OUT_DIR"), "/operations.rs"));

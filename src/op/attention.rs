@@ -17,6 +17,8 @@ pub(super) struct Found {
     pub(super) kernel: RankAttention,
     /// Whether the grid was measured on what one rank computes, by whatever tp.
     pub(super) exact: bool,
+    /// The best class that an answer can have.
+    pub(super) class: Class,
     pub(super) reference: Reference,
     pub(super) floor_s: f64,
 }
@@ -38,24 +40,20 @@ impl Found {
             shape: entry.shape,
             points: table.hold(&entry),
             exact,
+            class: if exact {
+                Class::Measured
+            } else {
+                Class::Transferred
+            },
             kernel: shape.on_rank(),
             reference: set.reference(&table, shape.dtype)?,
             floor_s: table.floor_us() * 1e-6,
         })
     }
 
-    /// The best class that an answer can have.
-    pub(super) fn class(&self) -> Class {
-        if self.exact {
-            Class::Measured
-        } else {
-            Class::Transferred
-        }
-    }
-
     /// The estimate with a class no better than that of the match.
     pub(super) fn qualify(&self, estimate: Estimate) -> Estimate {
-        estimate.at_best(self.class())
+        estimate.at_best(self.class)
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Blend {
     ln_slowdown: [f32; MAX_POINTS],
     neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
     class: Class,
+    /// The fewest and the most rows (tokens) at which every curve was measured, where their axes differ.
+    rows: Option<[f64; 2]>,
     /// Answers for fewer rows (tokens) take a summary.
     smoothed_below: f64,
 }
@@ -72,6 +74,10 @@ impl Blend {
             ln_slowdown,
             neighbours,
             class,
+            rows: common_rows(
+                first.points,
+                weighted.iter().flatten().map(|(entry, _)| entry.points),
+            ),
             smoothed_below: 0.0,
         })
     }
@@ -83,6 +89,7 @@ impl Blend {
             *slot = *value;
         }
         Blend {
+            rows: None,
             first: points,
             ln_slowdown,
             neighbours: [Some(Neighbour { shape, share: 1.0 }), None, None, None],
@@ -112,7 +119,7 @@ impl Blend {
         Curve::blended(self.first.curve().axis(), &self.ln_slowdown)
     }
 
-    /// The best class of an answer for few rows (tokens), which is what most steps ask for.
+    /// The best class of an answer for few rows (tokens), which is what most are asked for.
     pub(crate) fn class(&self) -> Class {
         self.class_at(0.0)
     }
@@ -126,9 +133,28 @@ impl Blend {
         }
     }
 
+    /// Whether one of the curves was not measured at `m` rows (tokens) that the axis has.
+    #[inline]
+    pub(crate) fn is_outside(&self, m: f64) -> bool {
+        self.rows
+            .is_some_and(|[fewest, most]| m < fewest || m > most)
+    }
+
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {
         self.neighbours.iter().flatten().copied()
     }
+}
+
+/// The fewest and the most rows at which all of the curves were measured, where that is less than the axis of the
+/// first.
+fn common_rows<'t>(first: Curve<'t>, curves: impl Iterator<Item = Curve<'t>>) -> Option<[f64; 2]> {
+    let first = first.axis().range()?;
+    let common = curves
+        .filter_map(|curve| curve.axis().range())
+        .fold(first, |(fewest, most), (from, to)| {
+            (fewest.max(from), most.min(to))
+        });
+    (common != first).then(|| [f64::from(common.0), f64::from(common.1)])
 }
 
 /// The corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and

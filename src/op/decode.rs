@@ -129,6 +129,6 @@ impl DecodeAttention {
 
     /// The best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.found.class()
+        self.found.class
     }
 }

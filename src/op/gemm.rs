@@ -8,7 +8,9 @@ use crate::constants::{MEDIUM_TILE_ROWS, SMALL_TILE_ROWS};
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
-use crate::table::{Bracket, Class, Curve, Held, KernelTable, Place, Reading, Table, TableSet};
+use crate::table::{
+    Bracket, Class, Curve, Extent, Held, KernelTable, Place, Reading, Table, TableSet,
+};
 
 /// A GEMM whose weights have been looked up: asks cost a binary search.
 ///
@@ -104,6 +106,11 @@ impl Gemm {
         };
         let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
         reading.provenance = reading.provenance.at_best(best);
+        if let Points::Blended(blend) = &self.points
+            && blend.is_outside(m)
+        {
+            reading.provenance.extent = Extent::Outside;
+        }
         let seconds = self.pace.reference_s(m) * exp_short(reading.ln_slowdown);
         Estimate::new(&reading, seconds, self.pace.at_peak_s(m))
     }

@@ -130,7 +130,8 @@ impl PrefillAttention {
     /// Looks the shape up in `set`, as [`DecodeAttention::resolve`](super::DecodeAttention::resolve).
     ///
     /// Where a set has no rows of the KV format, those with KV entries in the format of the math
-    /// answer: K and V of new tokens are that in any case, and only the context is read as stored.
+    /// answer (`Transferred`): K and V of new tokens are that in any case, and only the context is read as
+    /// stored.
     ///
     /// # Errors
     /// The set has no prefill table or none of the format of the math, a dimension is zero, heads do
@@ -145,7 +146,11 @@ impl PrefillAttention {
                 let kv_dtype = shape.dtype;
                 let found = find(AttentionShape { kv_dtype, ..shape })?;
                 let kernel = shape.on_rank();
-                Ok(Found { kernel, ..found })
+                Ok(Found {
+                    kernel,
+                    class: Class::Transferred,
+                    ..found
+                })
             }
             other => Err(other),
         })?;
@@ -248,6 +253,6 @@ impl PrefillAttention {
 
     /// The best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.found.class()
+        self.found.class
     }
 }

@@ -4,7 +4,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{OperationKind, Reference, WindowShape, Work};
 use crate::math::{exp_short, ln};
-use crate::table::{Class, Grid, Held, TableSet};
+use crate::table::{Class, Grid, Held, KernelTable, Table, TableSet};
 
 /// Prefill attention within a window whose shape has been looked up.
 ///
@@ -45,6 +45,26 @@ pub struct WindowPrefill {
 #[derive(Debug, Clone)]
 pub struct WindowDecode {
     found: Found,
+}
+
+impl TableSet {
+    /// Prefill attention within a window by shape over (prompts, prompt length); `None` where the set
+    /// lacks them.
+    ///
+    /// ```
+    /// use rooflut::table::sets;
+    /// let shapes = sets::H100.window_prefill().map_or(0, |table| table.len());
+    /// assert!(shapes > 0);
+    /// ```
+    pub fn window_prefill(&self) -> Option<KernelTable<'_, WindowShape, Grid<'_>>> {
+        self.table(OperationKind::WindowPrefill).map(Table::typed)
+    }
+
+    /// Decode attention within a window by shape over (requests, KV length); `None` where the set lacks
+    /// them.
+    pub fn window_decode(&self) -> Option<KernelTable<'_, WindowShape, Grid<'_>>> {
+        self.table(OperationKind::WindowDecode).map(Table::typed)
+    }
 }
 
 impl WindowPrefill {

@@ -11,7 +11,7 @@ use rooflut_roofline::{MeasuredKernel, OperationKind, Reference};
 use super::owned::{OwnedSet, OwnedTable};
 use super::stored::{EntryPlace, TableHead};
 use super::{Index, Origin, TableSet};
-use crate::generated::gpus;
+use crate::generated::{OPERATIONS, gpus};
 
 /// Why the files of a set cannot be read: the first thing in them that is missing, malformed or
 /// impossible.
@@ -151,7 +151,7 @@ impl core::error::Error for LoadError {
 
 /// Whether the crate has what asks tables of the operation.
 fn is_wanted(operation: OperationKind) -> bool {
-    operation.declared().feature != Some("window") || cfg!(feature = "window")
+    OPERATIONS.contains(&operation)
 }
 
 /// The set in memory that its handles share.

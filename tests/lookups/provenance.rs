@@ -7,7 +7,7 @@ use crate::support::{apart, attention, gemm, mixtral_layer, tables};
 use rooflut::ResolveError;
 use rooflut::hardware::{AllReduceShape, Dtype, MoeShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Gemm, Moe, PrefillAttention};
-use rooflut::table::{Class, TableSet};
+use rooflut::table::{Class, Extent, TableSet};
 
 fn h100() -> &'static TableSet {
     tables::h100().compiled
@@ -87,9 +87,37 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
         );
         assert_eq!(blend.at(m).provenance.class, Class::Transferred);
     }
+    // One of the four was measured at 64 and 256 rows, the others at 16 and 64.
+    for (m, inside) in [
+        (16, false),
+        (63, false),
+        (64, true),
+        (65, false),
+        (256, false),
+    ] {
+        let extent = blend.at(m).provenance.extent;
+        assert_eq!(extent == Extent::Inside, inside, "m {m}");
+    }
     let shares: f64 = blend.matched().map(|near| near.share).sum();
     assert!(apart(shares, 1.0) < ROUNDING);
     assert_eq!(blend.matched().count(), 4);
+}
+
+#[test]
+fn prompts_with_kv_entries_of_a_format_without_rows_are_transferred() {
+    // The sets measured prompts with 16-bit KV entries only.
+    let [own, fp8] = [Dtype::Bf16, Dtype::Fp8].map(|kv_dtype| {
+        let shape = attention(kv_dtype, 32, 8, 1);
+        PrefillAttention::resolve(h100(), shape).unwrap()
+    });
+    assert_eq!(
+        (own.class(), fp8.class()),
+        (Class::Measured, Class::Transferred)
+    );
+    let (own, fp8) = (own.at(1, 2_048), fp8.at(1, 2_048));
+    assert_eq!(own.provenance, Class::Measured.inside());
+    assert_eq!(fp8.provenance, Class::Transferred.inside());
+    assert_eq!(own.time, fp8.time);
 }
 
 #[test]

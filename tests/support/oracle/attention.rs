@@ -221,9 +221,10 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
     }
     let exact = same_on_a_rank(matched, shape);
     let mut provenance = found.provenance;
-    if !exact || !uniform {
+    if !exact || !uniform || matched.1 != shape.kv_dtype {
         provenance = at_best(provenance, Class::Transferred);
-    } else if let Some(row_s) = found.row_s {
+    }
+    if let Some(row_s) = found.row_s.filter(|_| exact && uniform) {
         seconds = row_s;
     }
     let at_peak = prefill_work(shape, chunks).0 / tables.peak(shape.dtype);
