@@ -109,7 +109,7 @@ pub(crate) enum Error {
     /// Weights and overheads alone need more memory than there is.
     DoesNotFit {
         model: String,
-        gpu: &'static str,
+        gpu: String,
         tp: u32,
         utilization: f64,
         needed_bytes: f64,
@@ -144,7 +144,7 @@ pub(crate) enum Error {
     /// No row of a CSV of measured kernels can be compared with a set.
     NothingScored {
         path: PathBuf,
-        set: &'static str,
+        set: String,
         skipped: Vec<Tally>,
     },
     /// A file of measured runs is not what it should be.

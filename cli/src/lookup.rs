@@ -17,7 +17,7 @@ use crate::table_set;
 pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let set = table_set::find(args.set()?)?;
     check(&args.kernel).map_err(Error::Arguments)?;
-    let answer = ask(&args.kernel, set).map_err(Error::Lookup)?;
+    let answer = ask(&args.kernel, &set).map_err(Error::Lookup)?;
     args.strict.check(answer.estimate.provenance)?;
     if args.json {
         answer.json()
@@ -54,7 +54,7 @@ fn check(kernel: &Kernel) -> Result<(), String> {
     }
 }
 
-fn ask(kernel: &Kernel, set: &'static TableSet) -> Result<Answer, ResolveError> {
+fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
     match *kernel {
         Kernel::Gemm { k, n, m, dtype } => gemm(set, GemmShape { dtype, k, n }, m),
         Kernel::Prefill {
@@ -90,7 +90,7 @@ fn ask(kernel: &Kernel, set: &'static TableSet) -> Result<Answer, ResolveError> 
     }
 }
 
-fn gemm(set: &'static TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError> {
+fn gemm(set: &TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError> {
     let gemm = Gemm::resolve(set, shape)?;
     let neighbours = gemm.matched().flat_map(|matched| {
         let entry = set.gemm().and_then(|table| table.find(&matched.shape));
@@ -101,7 +101,7 @@ fn gemm(set: &'static TableSet, shape: GemmShape, m: u32) -> Result<Answer, Reso
     });
     Ok(Answer {
         operation: "gemm",
-        set,
+        set: set.clone(),
         query: gemm_key(shape).and("m", m),
         estimate: gemm.at(m),
         matched: gemm
@@ -116,7 +116,7 @@ fn gemm(set: &'static TableSet, shape: GemmShape, m: u32) -> Result<Answer, Reso
 }
 
 fn prefill(
-    set: &'static TableSet,
+    set: &TableSet,
     shape: AttentionShape,
     batch: u32,
     seq_len: u32,
@@ -125,7 +125,7 @@ fn prefill(
     let key = attention_key(attention.matched());
     Ok(Answer {
         operation: "prefill",
-        set,
+        set: set.clone(),
         query: attention_key(shape)
             .and("batch", batch)
             .and("seq_len", seq_len),
@@ -136,7 +136,7 @@ fn prefill(
 }
 
 fn decode(
-    set: &'static TableSet,
+    set: &TableSet,
     shape: AttentionShape,
     batch: u32,
     kv_len: u32,
@@ -145,7 +145,7 @@ fn decode(
     let key = attention_key(attention.matched());
     Ok(Answer {
         operation: "decode",
-        set,
+        set: set.clone(),
         query: attention_key(shape)
             .and("batch", batch)
             .and("kv_len", kv_len),
@@ -155,16 +155,12 @@ fn decode(
     })
 }
 
-fn allreduce(
-    set: &'static TableSet,
-    shape: AllReduceShape,
-    bytes: u64,
-) -> Result<Answer, ResolveError> {
+fn allreduce(set: &TableSet, shape: AllReduceShape, bytes: u64) -> Result<Answer, ResolveError> {
     let all_reduce = AllReduce::resolve(set, shape)?;
     let key = allreduce_key(all_reduce.matched());
     Ok(Answer {
         operation: "allreduce",
-        set,
+        set: set.clone(),
         query: allreduce_key(shape).and("bytes", bytes),
         estimate: all_reduce.at(bytes),
         neighbours: on_curve(&key, "bytes", all_reduce.curve(), bytes).collect(),
@@ -172,12 +168,12 @@ fn allreduce(
     })
 }
 
-fn moe(set: &'static TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveError> {
+fn moe(set: &TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveError> {
     let moe = Moe::resolve(set, shape)?;
     let key = moe_key(moe.matched());
     Ok(Answer {
         operation: "moe",
-        set,
+        set: set.clone(),
         query: moe_key(shape).and("tokens", tokens),
         estimate: moe.at(tokens),
         neighbours: on_curve(&key, "tokens", moe.curve(), tokens.into()).collect(),

@@ -31,7 +31,7 @@ pub(crate) struct Neighbour {
 /// What the tables know about a kernel.
 pub(crate) struct Answer {
     pub(crate) operation: &'static str,
-    pub(crate) set: &'static TableSet,
+    pub(crate) set: TableSet,
     pub(crate) query: Fields,
     pub(crate) estimate: Estimate,
     pub(crate) matched: Vec<Matched>,
@@ -116,7 +116,7 @@ impl Answer {
 #[derive(Serialize)]
 struct AnswerJson<'a> {
     operation: &'static str,
-    gpu: &'static str,
+    gpu: &'a str,
     query: &'a Fields,
     latency_us: f64,
     mfu: Option<f64>,

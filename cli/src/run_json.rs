@@ -18,7 +18,7 @@ use crate::workload::{ClosedJson, OpenJson};
 #[derive(Serialize)]
 pub(crate) struct RunJson<'r> {
     pub(crate) model: &'r str,
-    pub(crate) gpu: &'static str,
+    pub(crate) gpu: &'r str,
     pub(crate) tp: u32,
     pub(crate) scenario: Option<ScenarioJson<'r>>,
     pub(crate) load: LoadJson,
@@ -76,8 +76,8 @@ pub(crate) struct RunJson<'r> {
     pub(crate) time_share_outside: f64,
     pub(crate) time_share_by_part: Shares,
     pub(crate) time_share_by_binding: Shares,
-    pub(crate) table_engine: &'static str,
-    pub(crate) table_source: &'static str,
+    pub(crate) table_engine: &'r str,
+    pub(crate) table_source: &'r str,
 }
 
 /// Where arguments came from.

@@ -56,7 +56,7 @@ impl Outcome<'_> {
     }
 
     fn write_setup(&self, text: &mut String) -> std::fmt::Result {
-        let set = self.placement.set;
+        let set = &self.placement.set;
         writeln!(
             text,
             "{}, simulated as {} serves it\n",

@@ -18,14 +18,14 @@ use crate::fields::{self, Fields};
 const ALL: &str = "all";
 
 /// Compares the set with the file and answers with the text to print.
-pub(crate) fn run(args: &ScoreArgs, set: &'static TableSet, json: bool) -> Result<String, Error> {
+pub(crate) fn run(args: &ScoreArgs, set: &TableSet, json: bool) -> Result<String, Error> {
     let measured =
         rooflut_codegen::read_rows(&args.file, args.op, set.gpu()).map_err(Error::Measurements)?;
     let score = Score::new(&args.file, set, measured);
     if score.rows.is_empty() {
         return Err(Error::NothingScored {
             path: args.file.clone(),
-            set: set.name(),
+            set: set.name().to_owned(),
             skipped: score.skipped,
         });
     }
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ScoreArgs, set: &'static TableSet, json: bool) -> Resul
 /// A table set compared with a file.
 pub(crate) struct Score<'f> {
     pub(crate) file: &'f Path,
-    pub(crate) set: &'static TableSet,
+    pub(crate) set: TableSet,
     pub(crate) operation: OperationKind,
     /// In the order of the file.
     pub(crate) rows: Vec<Scored>,
@@ -79,7 +79,7 @@ pub(crate) enum Split {
 }
 
 impl<'f> Score<'f> {
-    fn new(file: &'f Path, set: &'static TableSet, measured: MeasuredRows) -> Score<'f> {
+    fn new(file: &'f Path, set: &TableSet, measured: MeasuredRows) -> Score<'f> {
         let mut rows = Vec::new();
         let refused = measured.refused.iter();
         let mut unscored: Vec<(u64, Remark)> =
@@ -92,7 +92,7 @@ impl<'f> Score<'f> {
         }
         Score {
             file,
-            set,
+            set: set.clone(),
             operation: measured.operation,
             rows,
             skipped: by_reason(unscored),
@@ -196,7 +196,7 @@ fn not_used(columns: &[String]) -> Option<String> {
 }
 
 /// What the tables answer for a kernel, as the benchmark would measure it.
-fn predict(set: &'static TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveError> {
+fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveError> {
     let [first, second] = kernel.point();
     Ok(match kernel.operation() {
         OperationKind::Gemm => Gemm::resolve(set, kernel.shape())?.at(first),

@@ -26,7 +26,7 @@ struct ScoreJson<'s> {
 #[derive(Serialize)]
 struct SummaryJson<'s> {
     file: &'s str,
-    gpu: &'static str,
+    gpu: &'s str,
     metric: &'s str,
     #[serde(flatten)]
     errors: Summary,
@@ -91,7 +91,7 @@ impl Score<'_> {
         })
     }
 
-    fn summary<'s>(&self, file: &'s str, group: &Group<'s>) -> SummaryJson<'s> {
+    fn summary<'s>(&'s self, file: &'s str, group: &Group<'s>) -> SummaryJson<'s> {
         SummaryJson {
             file,
             gpu: self.set.name(),

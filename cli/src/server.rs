@@ -22,7 +22,7 @@ const MOST_RANKS: u32 = 8;
 /// A model, and the tables of the GPUs that it runs on.
 pub(crate) struct Placement {
     pub(crate) model: NamedModel,
-    pub(crate) set: &'static TableSet,
+    pub(crate) set: TableSet,
     pub(crate) tp: u32,
     pub(crate) kv_dtype: Dtype,
     pub(crate) engine: &'static EngineStack,
@@ -64,7 +64,7 @@ impl Placement {
 
     /// The model and nothing else of a server, for single steps.
     pub(crate) fn deploy(&self, strictness: Strictness) -> Result<Deployment, Error> {
-        let deployment = self.on(self.set, self.tp, &self.model.spec);
+        let deployment = self.on(&self.set, self.tp, &self.model.spec);
         self.build(deployment, strictness, None)
     }
 
@@ -76,7 +76,7 @@ impl Placement {
         speculating: Option<&Speculating>,
         strictness: Strictness,
     ) -> Result<Deployment, Error> {
-        let deployment = self.on(self.set, self.tp, &self.model.spec);
+        let deployment = self.on(&self.set, self.tp, &self.model.spec);
         let deployment = server.apply(policy.apply(deployment));
         let draft = speculating.and_then(|speculating| speculating.draft.as_ref());
         let deployment = match speculating {
@@ -101,7 +101,7 @@ impl Placement {
                     Some(draft) => format!("{} with {draft}", self.model),
                     None => self.model.to_string(),
                 },
-                gpu: self.set.gpu().name.as_str(),
+                gpu: self.set.gpu().name.to_string(),
                 tp: self.tp,
                 utilization: deployment.memory_limits().gpu_memory_utilization,
                 needed_bytes,
@@ -120,7 +120,7 @@ impl Placement {
         larger.find_map(|tp| Some((tp, deployment.memory_plan_at(tp).ok()?.kv_blocks)))
     }
 
-    fn on(&self, set: &'static TableSet, tp: u32, spec: &ModelSpec) -> DeploymentBuilder {
+    fn on(&self, set: &TableSet, tp: u32, spec: &ModelSpec) -> DeploymentBuilder {
         let deployment = Deployment::builder(*spec, set).tp(tp);
         deployment.kv_dtype(self.kv_dtype).engine(self.engine)
     }

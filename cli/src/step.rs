@@ -48,7 +48,7 @@ fn ask(
     strictness: Strictness,
     batch: &StepBatch<'_>,
 ) -> Result<Answer, Error> {
-    let Placement { set, tp, .. } = *placement;
+    let Placement { ref set, tp, .. } = *placement;
     let spec = placement.model.compat;
     let compat = match model {
         LatencyModelName::Roofline => {
@@ -208,7 +208,7 @@ impl Step<'_> {
     }
 
     fn tables(&self) -> String {
-        let set = self.placement.set;
+        let set = &self.placement.set;
         match self.model {
             LatencyModelName::Calibrated => {
                 format!("none: fitted constants of {}", set.gpu().name.as_str())
@@ -310,7 +310,7 @@ impl Step<'_> {
 #[derive(Serialize)]
 struct StepJson<'s> {
     model: &'s str,
-    gpu: &'static str,
+    gpu: &'s str,
     tp: u32,
     engine: Option<&'static str>,
     #[serde(flatten)]

@@ -33,13 +33,10 @@ impl<'a> WhichSet<'a> {
 }
 
 /// Finds the set, or reads it.
-pub(crate) fn find(which: WhichSet<'_>) -> Result<&'static TableSet, Error> {
+pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     match which {
-        WhichSet::Named(name) => named(name),
-        // A program reads one set and needs it until it ends.
-        WhichSet::At(path) => TableSet::try_load(path)
-            .map(|set| &*Box::leak(Box::new(set)))
-            .map_err(Error::Tables),
+        WhichSet::Named(name) => named(name).cloned(),
+        WhichSet::At(path) => TableSet::try_load(path).map_err(Error::Tables),
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
     match &args.command {
         Some(TablesCommand::Score(score)) => {
             let which = asked(score.gpu.as_deref(), tables)?;
-            score::run(score, table_set::find(which)?, args.json).map(Answered::from)
+            score::run(score, &table_set::find(which)?, args.json).map(Answered::from)
         }
         Some(TablesCommand::Check(check)) => check::run(check, tables, args.json),
         Some(TablesCommand::Plot(plot)) => plot::run(plot, tables, args.json).map(Answered::from),
@@ -38,10 +38,11 @@ fn asked<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<
 }
 
 fn list(tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
-    let sets: Vec<SetJson> = match tables {
-        Some(path) => vec![SetJson::new(table_set::find(WhichSet::At(path))?)],
-        None => sets::ALL.into_iter().map(SetJson::new).collect(),
+    let sets = match tables {
+        Some(path) => vec![table_set::find(WhichSet::At(path))?],
+        None => sets::ALL.into_iter().cloned().collect(),
     };
+    let sets: Vec<SetJson<'_>> = sets.iter().map(SetJson::new).collect();
     if as_json {
         return json(&sets);
     }
@@ -50,15 +51,15 @@ fn list(tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
 }
 
 #[derive(Serialize)]
-struct SetJson {
-    name: &'static str,
-    gpu: &'static str,
-    gpu_description: &'static str,
-    engine: &'static str,
-    timing: &'static str,
-    source: &'static str,
-    license: &'static str,
-    date: &'static str,
+struct SetJson<'s> {
+    name: &'s str,
+    gpu: &'s str,
+    gpu_description: &'s str,
+    engine: &'s str,
+    timing: &'s str,
+    source: &'s str,
+    license: &'s str,
+    date: &'s str,
     operations: Vec<OperationJson>,
 }
 
@@ -80,8 +81,8 @@ struct AxisJson {
     max: u32,
 }
 
-impl SetJson {
-    fn new(set: &'static TableSet) -> SetJson {
+impl<'s> SetJson<'s> {
+    fn new(set: &'s TableSet) -> SetJson<'s> {
         let origin = set.origin();
         SetJson {
             name: set.name(),

@@ -40,8 +40,8 @@ pub(super) fn by_run(report: &FileReport) -> Vec<Group<'_>> {
 pub(super) fn by_model(report: &FileReport) -> Vec<Group<'_>> {
     grouped(
         report,
-        |case| Some((case.gpu, case.model)),
-        |(gpu, model)| vec![gpu.to_owned(), model.to_owned()],
+        |case| Some((case.gpu.clone(), case.model)),
+        |(gpu, model)| vec![gpu, model.to_owned()],
     )
 }
 
@@ -49,8 +49,8 @@ pub(super) fn by_model(report: &FileReport) -> Vec<Group<'_>> {
 pub(super) fn by_tp(report: &FileReport) -> Vec<Group<'_>> {
     grouped(
         report,
-        |case| Some((case.gpu, case.tp)),
-        |(gpu, tp)| vec![gpu.to_owned(), tp.to_string()],
+        |case| Some((case.gpu.clone(), case.tp)),
+        |(gpu, tp)| vec![gpu, tp.to_string()],
     )
 }
 
@@ -58,8 +58,8 @@ pub(super) fn by_tp(report: &FileReport) -> Vec<Group<'_>> {
 pub(super) fn by_batch(report: &FileReport) -> Vec<Group<'_>> {
     grouped(
         report,
-        |case| Some((case.gpu, batch_class(case)?)),
-        |(gpu, class)| vec![gpu.to_owned(), batch_range(class)],
+        |case| Some((case.gpu.clone(), batch_class(case)?)),
+        |(gpu, class)| vec![gpu, batch_range(class)],
     )
 }
 

@@ -31,7 +31,7 @@ struct RowJson<'r> {
     ape: f64,
     signed: f64,
     model: &'static str,
-    gpu: &'static str,
+    gpu: &'r str,
     tp: u32,
     engine: &'static str,
 }
@@ -39,7 +39,7 @@ struct RowJson<'r> {
 #[derive(Serialize)]
 struct SummaryJson<'r> {
     file: &'r str,
-    gpu: &'static str,
+    gpu: &'r str,
     metric: &'static str,
     #[serde(flatten)]
     errors: Summary,
@@ -87,7 +87,7 @@ fn rows(report: &FileReport) -> impl Iterator<Item = RowJson<'_>> {
             ape: comparison.ape(),
             signed: comparison.signed(),
             model: case.model,
-            gpu: case.gpu,
+            gpu: &case.gpu,
             tp: case.tp,
             engine: case.engine,
         })
@@ -98,7 +98,7 @@ fn summary(report: &FileReport) -> impl Iterator<Item = SummaryJson<'_>> {
     let summaries = report.summaries.iter();
     summaries.map(|summary| SummaryJson {
         file: &report.file,
-        gpu: summary.gpu,
+        gpu: &summary.gpu,
         metric: summary.metric.name(),
         errors: summary.errors,
     })

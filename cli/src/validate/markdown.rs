@@ -50,7 +50,7 @@ fn measured(reports: &[FileReport]) -> Sheet {
         sheet.row(vec![
             report.file.clone(),
             a_row_is(report.kind).to_owned(),
-            distinct(report, |case| case.gpu),
+            distinct(report, |case| case.gpu.clone()),
             distinct(report, |case| case.model),
             distinct(report, |case| case.tp),
             distinct(report, |case| case.engine),

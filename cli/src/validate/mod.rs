@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
         false => read_all(&args.files)?,
     };
     if let Some(path) = &args.tables {
-        predict_with(&mut datasets, table_set::find(WhichSet::At(path))?)?;
+        predict_with(&mut datasets, &table_set::find(WhichSet::At(path))?)?;
     }
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
 }
 
 /// Has the rows of the set's GPU predicted with it.
-fn predict_with(datasets: &mut [Dataset], set: &'static TableSet) -> Result<(), Error> {
+fn predict_with(datasets: &mut [Dataset], set: &TableSet) -> Result<(), Error> {
     let rows: usize = datasets.iter_mut().map(|d| d.predict_with(set)).sum();
     match rows {
         0 => Err(Error::Arguments(format!(

@@ -4,9 +4,7 @@ use crate::kind::Kind;
 use rooflut::table::TableSet;
 
 use crate::predict::gpu;
-use crate::rows::{
-    DecodeStep, KvBlockCount, LoadStage, OwnTables, ReplayedRequest, Server, SoloRequest,
-};
+use crate::rows::{DecodeStep, KvBlockCount, LoadStage, ReplayedRequest, Server, SoloRequest};
 
 /// A file of measurements.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,11 +18,11 @@ pub struct Dataset {
 impl Dataset {
     /// Has the rows that name `set` or the GPU that it was measured on predicted with it. Answers with
     /// how many these are; the others are predicted with the built-in tables.
-    pub fn predict_with(&mut self, set: &'static TableSet) -> usize {
+    pub fn predict_with(&mut self, set: &TableSet) -> usize {
         let mut found = 0;
         self.rows.for_each_server(|server| {
             if gpu::is_of(&server.gpu, set) {
-                server.tables = Some(OwnTables(set));
+                server.tables = Some(set.clone());
                 found += 1;
             }
         });

@@ -41,8 +41,8 @@ pub use kind::Kind;
 pub use read::read;
 pub use report::{Case, FileReport, MetricSummary, Setting, validate};
 pub use rows::{
-    DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, OwnTables, ReplayedRequest,
-    Server, SoloRequest, Stage,
+    DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
+    SoloRequest, Stage,
 };
 pub use summary::{Summary, signed_percent, summarize};
 pub use tally::{Remark, Tallies, Tally};

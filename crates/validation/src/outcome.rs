@@ -4,7 +4,7 @@ use crate::compare::{Metric, Pair};
 use crate::dataset::Rows;
 use crate::engine::{Choice, Predictor};
 use crate::parallel;
-use crate::predict::{self, Deployment, Reason, Replay};
+use crate::predict::{self, Reason, Replay, ResolvedServer};
 use crate::report::{Case, Setting};
 use crate::rows::{
     DecodeStep, KvBlockCount, Label, Latencies, LoadStage, ReplayedRequest, Server, SoloRequest,
@@ -44,7 +44,7 @@ struct Origin<'r> {
 impl Origin<'_> {
     /// Compares what was predicted with `choice`.
     fn outcome(&self, choice: &Choice<'_>, predicted: Result<Vec<Pair>, Reason>) -> Outcome {
-        let deployed = predicted.and_then(|pairs| Ok((Deployment::find(self.server)?, pairs)));
+        let deployed = predicted.and_then(|pairs| Ok((ResolvedServer::find(self.server)?, pairs)));
         match deployed {
             Ok((deployment, pairs)) => self.compare(choice, deployment, &pairs),
             Err(reason) => Outcome {
@@ -58,13 +58,13 @@ impl Origin<'_> {
 
     /// Names the server where the reason depends on it.
     fn remark(&self, reason: &Reason) -> Remark {
-        match Deployment::find(self.server) {
+        match ResolvedServer::find(self.server) {
             Ok(server) if reason.depends_on_server() => Remark::new(format!("{server}: {reason}")),
             _ => reason.remark(),
         }
     }
 
-    fn compare(&self, choice: &Choice<'_>, deployment: Deployment, pairs: &[Pair]) -> Outcome {
+    fn compare(&self, choice: &Choice<'_>, deployment: ResolvedServer, pairs: &[Pair]) -> Outcome {
         let mut comparisons = Vec::new();
         let mut skipped = Vec::new();
         for pair in pairs {
@@ -81,7 +81,7 @@ impl Origin<'_> {
         let case = Case {
             label: self.label.clone(),
             model: deployment.model,
-            gpu: deployment.set.name(),
+            gpu: deployment.set.name().to_owned(),
             tp: deployment.tp,
             engine: choice.engine.name,
             setting: self.setting,

@@ -40,7 +40,7 @@ pub struct Case {
     /// The model's name in the catalogue.
     pub model: &'static str,
     /// The name of the table set.
-    pub gpu: &'static str,
+    pub gpu: String,
     /// Tensor parallelism.
     pub tp: u32,
     /// The engine that it was predicted with.
@@ -79,10 +79,10 @@ pub enum Setting {
 }
 
 /// Errors of one metric on one GPU.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MetricSummary {
     /// The name of the table set.
-    pub gpu: &'static str,
+    pub gpu: String,
     /// What was predicted.
     pub metric: Metric,
     /// The errors.
@@ -157,13 +157,17 @@ pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
 fn summaries(cases: &[Case]) -> Vec<MetricSummary> {
     let keys: BTreeSet<(&str, Metric)> = cases
         .iter()
-        .flat_map(|case| case.comparisons.iter().map(|c| (case.gpu, c.metric)))
+        .flat_map(|case| {
+            case.comparisons
+                .iter()
+                .map(|c| (case.gpu.as_str(), c.metric))
+        })
         .collect();
-    let summary = |(gpu, metric)| {
+    let summary = |(gpu, metric): (&str, _)| {
         let on_gpu = cases.iter().filter(|case| case.gpu == gpu);
         let errors = FileReport::errors(on_gpu, metric)?;
         Some(MetricSummary {
-            gpu,
+            gpu: gpu.to_owned(),
             metric,
             errors,
         })

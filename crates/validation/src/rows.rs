@@ -39,20 +39,8 @@ pub struct Server {
     /// The engine and its version.
     pub engine: String,
     /// Tables to predict with in place of the built-in ones of the GPU.
-    pub tables: Option<OwnTables>,
+    pub tables: Option<TableSet>,
 }
-
-/// Measurements of one's own; equal to nothing but themselves.
-#[derive(Debug, Clone, Copy)]
-pub struct OwnTables(pub &'static TableSet);
-
-impl PartialEq for OwnTables {
-    fn eq(&self, other: &OwnTables) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for OwnTables {}
 
 /// What the server was told; `None` where the row does not say: vLLM's default.
 #[derive(Debug, Clone, Copy, PartialEq)]

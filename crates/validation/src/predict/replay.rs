@@ -3,7 +3,7 @@
 use rooflut::sim::{Outcome, Request, RequestRecord, Simulator};
 use rooflut::units::Seconds;
 
-use super::{Deployment, Reason, cached};
+use super::{Reason, ResolvedServer, cached};
 use crate::rows::{Latencies, ReplayedRequest};
 use rooflut::engine::EngineStack;
 
@@ -56,7 +56,7 @@ pub fn replay(
     let Some((_, first)) = run.rows.first() else {
         return Ok(Vec::new());
     };
-    let deployment = Deployment::find(&first.server)?;
+    let deployment = ResolvedServer::find(&first.server)?;
     let server = deployment.serve(&first.limits, engine)?;
     let mut config = server.server_config()?;
     config.api_server_ns = 0;

@@ -4,7 +4,7 @@ use rooflut::sim::figures::Stats;
 use rooflut::sim::load::Arrivals;
 use rooflut::sim::{Outcome, Request, Simulator};
 
-use super::{Deployment, Named, Reason, cached};
+use super::{Named, Reason, ResolvedServer, cached};
 use crate::rows::{Latencies, LoadStage};
 use rooflut::engine::EngineStack;
 
@@ -26,7 +26,7 @@ pub fn load_stage(
     engine: &EngineStack,
     longest_s: f64,
 ) -> Result<Latencies, Reason> {
-    let deployment = Deployment::find(&row.server)?;
+    let deployment = ResolvedServer::find(&row.server)?;
     let requests = requests(row, longest_s)?;
     let server = deployment.serve(&row.limits, engine)?;
     let report = Simulator::try_new(server.step_model(), server.server_config()?)?.run(&requests);

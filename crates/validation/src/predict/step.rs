@@ -4,7 +4,7 @@ use rooflut::model::MemoryLimits;
 use rooflut::sim::SimError;
 use rooflut::step::{Chunk, DecodeGroup, RooflineModel, StepBatch, StepModel};
 
-use super::{Deployment, Reason, cached};
+use super::{Reason, ResolvedServer, cached};
 use crate::rows::{DecodeStep, Limits, SoloRequest};
 use rooflut::engine::EngineStack;
 
@@ -26,7 +26,7 @@ pub struct Solo {
 /// Names that are not known, tables that lack a kernel, a prompt without tokens, longer than a request
 /// may be or than what of it is cached.
 pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Reason> {
-    let deployment = Deployment::find(&row.server)?;
+    let deployment = ResolvedServer::find(&row.server)?;
     let budget = budget(&row.limits)?;
     deployment.check_length(row.prompt_tokens, &row.limits)?;
     let deployed = deployment.deploy(engine)?;
@@ -47,7 +47,7 @@ pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Rea
 /// Names that are not known, tables that lack a kernel, no request, more requests or longer ones than
 /// a server takes.
 pub fn decode_step(row: &DecodeStep, engine: &EngineStack) -> Result<f64, Reason> {
-    let deployment = Deployment::find(&row.server)?;
+    let deployment = ResolvedServer::find(&row.server)?;
     if row.decode_requests == 0 {
         return Err(Reason::NoTokens);
     }

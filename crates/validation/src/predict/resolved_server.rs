@@ -9,18 +9,18 @@ use rooflut::sim::Rejection;
 use rooflut::table::TableSet;
 
 use super::{Named, Reason, format, gpu};
-use crate::rows::{Limits, OwnTables, Server};
+use crate::rows::{Limits, Server};
 use rooflut::engine::EngineStack;
 
-/// A model on GPUs.
+/// A model on GPUs, as the names of a row spell it.
 #[derive(Debug, Clone)]
-pub struct Deployment {
+pub struct ResolvedServer {
     /// The model's name in the catalogue.
     pub model: &'static str,
     /// Its dimensions, with the weights in the row's format.
     pub spec: ModelSpec,
     /// The tables of the GPU.
-    pub set: &'static TableSet,
+    pub set: TableSet,
     /// Tensor parallelism.
     pub tp: u32,
     /// Format of the KV entries.
@@ -29,22 +29,22 @@ pub struct Deployment {
     pub notes: Vec<String>,
 }
 
-impl Deployment {
+impl ResolvedServer {
     /// Looks the names of `server` up.
     ///
     /// # Errors
     /// A model, GPU or format that is not known.
-    pub fn find(server: &Server) -> Result<Deployment, Reason> {
+    pub fn find(server: &Server) -> Result<ResolvedServer, Reason> {
         let entry = model::find(&server.model);
         let entry = entry.ok_or_else(|| Reason::unknown(Named::Model, &server.model))?;
-        let set = match server.tables {
-            Some(OwnTables(set)) => set,
+        let set = match &server.tables {
+            Some(set) => set,
             None => gpu::find(&server.gpu)?,
         };
-        let mut deployment = Deployment {
+        let mut deployment = ResolvedServer {
             model: entry.name,
             spec: entry.spec,
-            set,
+            set: set.clone(),
             tp: server.tp,
             kv_dtype: format::kv_entries(&server.kv_dtype)?,
             notes: Vec::new(),
@@ -111,7 +111,7 @@ impl Deployment {
     }
 
     fn builder(&self) -> DeploymentBuilder {
-        let deployment = rooflut::Deployment::builder(self.spec, self.set);
+        let deployment = rooflut::Deployment::builder(self.spec, &self.set);
         deployment.tp(self.tp).kv_dtype(self.kv_dtype)
     }
 
@@ -144,7 +144,7 @@ impl Deployment {
     }
 }
 
-impl fmt::Display for Deployment {
+impl fmt::Display for ResolvedServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on {}, tp {}", self.model, self.set.name(), self.tp)
     }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn gpus_that_are_spelled_otherwise_are_noted() {
         let notes = |gpu| {
-            let found = Deployment::find(&server(gpu, "llama-3.1-8b", ""));
+            let found = ResolvedServer::find(&server(gpu, "llama-3.1-8b", ""));
             found.unwrap().notes
         };
         assert_eq!(notes("H100"), [""; 0]);
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn formats_are_given_to_16_bit_weights() {
         let of = |model, dtype| {
-            let found = Deployment::find(&server("h100", model, dtype));
+            let found = ResolvedServer::find(&server("h100", model, dtype));
             found.map(|d| (formats(&d.spec), d.notes.len()))
         };
         let bf16 = [Dtype::Bf16; 2];
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn limits_that_are_not_given_are_those_of_vllm_and_the_model() {
-        let llama = Deployment::find(&server("h100", "llama-2-7b", "")).unwrap();
+        let llama = ResolvedServer::find(&server("h100", "llama-2-7b", "")).unwrap();
         let engine = &rooflut::engine::stacks::VLLM_0_11_0;
         let config = |limits: &Limits| {
             llama
