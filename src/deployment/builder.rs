@@ -6,6 +6,7 @@ use crate::engine::Scheduling;
 use crate::engine::{EngineStack, stacks};
 use crate::hardware::Dtype;
 use crate::model::{MemoryLimits, ModelSpec};
+#[cfg(feature = "sim")]
 use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{Strictness, TableSet};

@@ -14,6 +14,7 @@ use super::{Deployment, DeploymentBuilder};
 use crate::engine::Scheduling;
 use crate::engine::{self, EngineStack};
 use crate::model::{MemoryLimits, ModelSpec};
+#[cfg(feature = "sim")]
 use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{Strictness, TableSet, sets};
