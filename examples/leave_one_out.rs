@@ -1,11 +1,11 @@
-//! Prints how well lookups predict rows that they do not see, per table and policy.
+//! Prints how well lookups predict rows that they do not see, per table and method.
 //!
-//! `cargo run --release -p rooflut --features h100-infersim --example leave_one_out`
+//! `cargo run --release -p rooflut --features leave-one-out,h100-infersim --example leave_one_out`
 
 use std::io::{self, StdoutLock, Write};
 
 use rooflut::hardware::Dtype;
-use rooflut::op::Policy;
+use rooflut::op::compat::Method;
 use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::sets;
 
@@ -24,22 +24,22 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
     )?;
     for set in sets::ALL {
         writeln!(out, "\n{} ({})", set.name(), set.origin().engine)?;
-        for policy in Policy::ALL {
+        for method in Method::ALL {
             for dtype in Dtype::ALL {
-                let errors = leave_one_out::gemm(set, dtype, policy);
-                print(out, &format!("gemm {dtype}"), policy.name(), &errors)?;
+                let errors = leave_one_out::gemm(set, dtype, method);
+                print(out, &format!("gemm {dtype}"), method.name(), &errors)?;
             }
             print(
                 out,
                 "prefill",
-                policy.name(),
-                &leave_one_out::prefill(set, policy),
+                method.name(),
+                &leave_one_out::prefill(set, method),
             )?;
             print(
                 out,
                 "decode",
-                policy.name(),
-                &leave_one_out::decode(set, policy),
+                method.name(),
+                &leave_one_out::decode(set, method),
             )?;
         }
         for dtype in Dtype::ALL {
@@ -66,21 +66,21 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
 fn print(
     out: &mut StdoutLock<'_>,
     table: &str,
-    policy: &str,
+    method: &str,
     left_out: &LeftOut,
 ) -> io::Result<()> {
-    print_errors(out, table, policy, &left_out.full)?;
+    print_errors(out, table, method, &left_out.full)?;
     print_errors(
         out,
         &format!("{table}, ragged cells"),
-        policy,
+        method,
         &left_out.ragged,
     )?;
     if left_out.unanswered > 0 {
         let points = left_out.unanswered;
         writeln!(
             out,
-            "  {table:<36} {policy:<11} no answer for {points} points"
+            "  {table:<36} {method:<11} no answer for {points} points"
         )?;
     }
     Ok(())
@@ -89,7 +89,7 @@ fn print(
 fn print_errors(
     out: &mut StdoutLock<'_>,
     name: &str,
-    policy: &str,
+    method: &str,
     errors: &[f64],
 ) -> io::Result<()> {
     let percent = |q| LeftOut::quantile(errors, q).map(|error| error * 100.0);
@@ -97,7 +97,7 @@ fn print_errors(
         let points = errors.len();
         writeln!(
             out,
-            "  {name:<36} {policy:<11} {median:5.1} / {p95:5.1}  ({points})"
+            "  {name:<36} {method:<11} {median:5.1} / {p95:5.1}  ({points})"
         )?;
     }
     Ok(())

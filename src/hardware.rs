@@ -1,9 +1,13 @@
 //! GPUs and the kernels that run on them: what can be done, and what must be.
 
+#[doc(hidden)] // Named by generated code.
+pub use rooflut_roofline::Reference;
+#[cfg(feature = "window")]
+pub use rooflut_roofline::WindowShape;
 pub use rooflut_roofline::{
     AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, GpuBuilder, GpuError, MeasuredKernel,
-    MoeShape, OperationKind, Prompts, RankAttention, Rates, Reference, Text, WindowShape, Work,
-    operation,
+    MoeShape, OperationKind, Text,
 };
+pub(crate) use rooflut_roofline::{Prompts, RankAttention, Rates, Work, operation};
 
 pub use crate::generated::gpus;

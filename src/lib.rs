@@ -56,6 +56,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+#[doc(hidden)]
 pub use rooflut_roofline::math;
 
 mod as_text;

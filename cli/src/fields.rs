@@ -3,8 +3,8 @@
 use std::fmt;
 
 use rooflut::hardware::MeasuredKernel;
-use rooflut::hardware::operation::{Codes, ColumnKind};
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut_roofline::operation::{Codes, ColumnKind};
 use serde::{Serialize, Serializer};
 
 /// Names and values, in order: a shape, a point.

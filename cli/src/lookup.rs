@@ -189,10 +189,9 @@ fn on_curve<'c>(
     curve: Curve<'c>,
     x: u64,
 ) -> impl Iterator<Item = Neighbour> + use<'c> {
-    let at = curve.axis().locate(x as f64);
-    let (first, last) = match at.lo == at.hi {
-        true => (at.lo.saturating_sub(1), at.hi + 1),
-        false => (at.lo, at.hi),
+    let (first, last) = match curve.axis().around(x as f64).into_inner() {
+        (on, end) if on == end => (on.saturating_sub(1), on + 1),
+        between => between,
     };
     let points = curve.axis().values().iter().zip(curve.latency_us());
     let key = key.clone();
@@ -211,12 +210,8 @@ fn on_grid(
     grid: Grid<'_>,
     [batch, length]: [u32; 2],
 ) -> Vec<Neighbour> {
-    let place = |axis: Axis<'_>, x: u32| {
-        let at = axis.locate(f64::from(x));
-        at.lo..=at.hi
-    };
-    let columns = place(grid.length(), length);
-    let cells = place(grid.batch(), batch).flat_map(|row| {
+    let columns = grid.length().around(f64::from(length));
+    let cells = grid.batch().around(f64::from(batch)).flat_map(|row| {
         columns
             .clone()
             .filter_map(move |column| grid.answering_cell(row, column))

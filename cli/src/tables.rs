@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use rooflut::hardware::Dtype;
-use rooflut::hardware::operation::Codes;
 use rooflut::table::{Axis, Points, Table, TableSet, sets};
+use rooflut_roofline::operation::Codes;
 use serde::Serialize;
 
 use crate::args::{TablesArgs, TablesCommand};

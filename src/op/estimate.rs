@@ -35,6 +35,7 @@ impl Estimate {
     }
 
     /// FLOPs that take `at_peak` seconds at the peak, at a given MFU.
+    #[cfg(feature = "compat")]
     pub(crate) fn at_mfu(at_peak: f64, mfu: Mfu, provenance: Provenance) -> Estimate {
         let time = Seconds(at_peak / mfu.0);
         Estimate {

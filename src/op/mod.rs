@@ -6,15 +6,14 @@
 mod attention;
 mod blend;
 mod collective;
+#[cfg(feature = "compat")]
 pub mod compat;
 mod decode;
 mod estimate;
 mod gemm;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "leave-one-out")]
 pub mod leave_one_out;
-mod mfu;
 mod moe;
-mod policy;
 mod prefill;
 #[cfg(feature = "window")]
 mod window;
@@ -24,9 +23,7 @@ pub use collective::AllReduce;
 pub use decode::DecodeAttention;
 pub use estimate::Estimate;
 pub use gemm::Gemm;
-pub use mfu::{mfu_decode, mfu_gemm, mfu_prefill};
 pub use moe::Moe;
-pub use policy::{Policy, PolicyError};
 pub use prefill::{ChunkSums, PrefillAttention};
 #[cfg(feature = "window")]
 pub use window::{WindowDecode, WindowPrefill};

@@ -2,6 +2,7 @@
 
 mod batch;
 mod binding;
+#[cfg(feature = "compat")]
 pub mod compat;
 mod decode;
 mod drafting;

@@ -1,6 +1,7 @@
 //! A sorted axis of measured coordinates and the search on it.
 
 use core::hint::select_unpredictable;
+use core::ops::RangeInclusive;
 
 use rooflut_roofline::AxisPoint;
 
@@ -27,20 +28,20 @@ static NOWHERE: AxisPoint = AxisPoint {
 /// Where a coordinate lies on an [`Axis`]: between the points `lo` and `hi`, `weight` of the way in
 /// logarithms. `lo` equals `hi` on a point and beyond the ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bracket {
+pub(crate) struct Bracket {
     /// Index of the point at or below (above the axis: the last one).
-    pub lo: usize,
+    pub(crate) lo: usize,
     /// Index of the point at or above (below the axis: the first one).
-    pub hi: usize,
+    pub(crate) hi: usize,
     /// Share of `hi`, 0 to 1.
-    pub weight: f64,
+    pub(crate) weight: f64,
     /// Relation to the measured range.
-    pub place: Place,
+    pub(crate) place: Place,
 }
 
 /// Relation of a coordinate to the measured ones, from the most to the least certain answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub(crate) enum Place {
     /// On a measured coordinate.
     On,
     /// Between two.
@@ -72,18 +73,20 @@ impl<'a> Axis<'a> {
         Some((*self.values.first()?, *self.values.last()?))
     }
 
-    /// Finds `x` by binary search.
-    pub fn locate(&self, x: f64) -> Bracket {
-        self.locate_ln(x, ln(x))
+    /// Returns the indices of the points between which `x` lies: two, or one where `x` is on a point or beyond an
+    /// end.
+    pub fn around(&self, x: f64) -> RangeInclusive<usize> {
+        let at = self.locate_ln(x, ln(x));
+        at.lo..=at.hi
     }
 
-    /// [`locate`](Self::locate) of a finite `x` of at least 1.
+    /// Finds a finite `x` of at least 1.
     #[inline]
     pub(crate) fn locate_from_1(&self, x: f64) -> Bracket {
         self.locate_ln(x, ln_of_normal(x))
     }
 
-    /// [`locate`](Self::locate) for callers that know the logarithm of `x`.
+    /// Finds `x`, whose logarithm the caller knows.
     ///
     /// Branches on nothing that depends on the query: a mispredicted one costs more than the rest.
     #[inline(always)] // It takes and returns structs, which cost as much as what it does.

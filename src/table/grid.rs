@@ -39,7 +39,7 @@ impl<'a> Grid<'a> {
     }
 
     /// Latencies, NaN in holes, and slowdowns, row by row.
-    #[cfg(feature = "alloc")] // leave_one_out
+    #[cfg(feature = "leave-one-out")]
     pub(crate) const fn arrays(&self) -> (&'a [f32], &'a [f32]) {
         (self.latency_us, self.ln_slowdown)
     }

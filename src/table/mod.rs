@@ -6,16 +6,19 @@ mod grid;
 mod index;
 #[cfg(feature = "runtime-tables")]
 mod load;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "owned-tables")]
 mod owned;
 mod provenance;
 mod set;
 mod stored;
 mod strictness;
+#[cfg(feature = "leave-one-out")]
+mod subset;
 #[allow(clippy::module_inception)] // One table of a set.
 mod table;
 
-pub use axis::{Axis, Bracket, Place};
+pub use axis::Axis;
+pub(crate) use axis::{Bracket, Place};
 pub use curve::Curve;
 pub(crate) use curve::Reading;
 pub use grid::Grid;
@@ -23,14 +26,15 @@ pub use grid::Grid;
 pub use index::Index;
 #[cfg(feature = "runtime-tables")]
 pub use load::{LoadError, LoadedRow, LoadedTable};
-#[cfg(feature = "alloc")]
-pub(crate) use owned::OwnedPoints;
 pub use provenance::{Class, Extent, ParseProvenanceError, Provenance};
 pub use set::{Origin, TableSet};
+#[doc(hidden)]
 pub use stored::Points;
 #[doc(hidden)]
 pub use stored::{EntryPlace, StaticSet, StaticTable, TableHead};
 pub use strictness::{Strictness, TooUncertain};
+#[cfg(feature = "leave-one-out")]
+pub(crate) use subset::OwnedPoints;
 pub(crate) use table::Held;
 pub use table::{Entry, KernelTable, Table};
 

@@ -1,12 +1,12 @@
 //! A set of tables: everything measured on one GPU with one engine stack.
 
-#[cfg(feature = "alloc")]
+#[cfg(feature = "owned-tables")]
 use alloc::sync::Arc;
 use core::fmt;
 
 use rooflut_roofline::{Gpu, OperationKind, Text};
 
-#[cfg(feature = "alloc")]
+#[cfg(feature = "owned-tables")]
 use super::owned::OwnedSet;
 use super::stored::{StaticSet, Stored};
 use super::table::Table;
@@ -32,7 +32,7 @@ pub struct TableSet(Kept);
 #[derive(Clone)]
 enum Kept {
     Static(&'static StaticSet),
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "owned-tables")]
     Shared(Arc<OwnedSet>),
 }
 
@@ -76,7 +76,7 @@ impl TableSet {
     }
 
     /// A set whose memory the handles share.
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "owned-tables")]
     pub(super) fn shared(set: OwnedSet) -> TableSet {
         TableSet(Kept::Shared(Arc::new(set)))
     }
@@ -85,7 +85,7 @@ impl TableSet {
     pub fn name(&self) -> &str {
         match &self.0 {
             Kept::Static(set) => set.name,
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => &set.name,
         }
     }
@@ -94,7 +94,7 @@ impl TableSet {
     pub(crate) fn name_text(&self) -> Text {
         match &self.0 {
             Kept::Static(set) => Text::from_static(set.name),
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => set.name.clone(),
         }
     }
@@ -103,7 +103,7 @@ impl TableSet {
     pub fn gpu(&self) -> &Gpu {
         match &self.0 {
             Kept::Static(set) => set.gpu,
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => &set.gpu,
         }
     }
@@ -112,7 +112,7 @@ impl TableSet {
     pub fn origin(&self) -> &Origin {
         match &self.0 {
             Kept::Static(set) => &set.origin,
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => &set.origin,
         }
     }
@@ -138,7 +138,7 @@ impl TableSet {
     pub(super) fn table_at(&self, place: u16) -> Option<Table<'_>> {
         let stored = match &self.0 {
             Kept::Static(set) => set.table(place)?,
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => set.table(place)?,
         };
         Some(Table::new(self, place, stored))
@@ -149,7 +149,7 @@ impl TableSet {
     pub(super) fn compiled(&self) -> Option<&'static StaticSet> {
         match &self.0 {
             Kept::Static(set) => Some(set),
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             Kept::Shared(_) => None,
         }
     }
@@ -176,9 +176,9 @@ impl PartialEq for TableSet {
     fn eq(&self, other: &TableSet) -> bool {
         match (&self.0, &other.0) {
             (Kept::Static(set), Kept::Static(other)) => core::ptr::eq(*set, *other),
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             (Kept::Shared(set), Kept::Shared(other)) => Arc::ptr_eq(set, other),
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             _ => false,
         }
     }

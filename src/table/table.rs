@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{Dtype, OperationKind, Reference};
 
-#[cfg(feature = "alloc")]
+#[cfg(feature = "leave-one-out")]
 use super::stored::TableHead;
 use super::stored::{Points, Stored};
 use super::{Curve, Grid, TableSet};
@@ -24,12 +24,12 @@ impl<'a> Table<'a> {
         Table { set, place, stored }
     }
 
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "leave-one-out")]
     pub(super) fn set(&self) -> &'a TableSet {
         self.set
     }
 
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "leave-one-out")]
     pub(super) fn head(&self) -> &'a TableHead {
         self.stored.head
     }
@@ -138,13 +138,13 @@ where
         let place = entry.place;
         match self.set.compiled().and_then(|set| set.table(self.place)) {
             Some(stored) => Held::Static(stored.points(place)),
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             None => Held::Shared {
                 set: self.set.clone(),
                 table: self.place,
                 place,
             },
-            #[cfg(not(feature = "alloc"))]
+            #[cfg(not(feature = "owned-tables"))]
             None => Held::Static(Points::NONE),
         }
     }
@@ -164,7 +164,7 @@ pub(crate) enum Held {
     /// Points that are compiled in.
     Static(Points<'static>),
     /// Those at `place` in a table of a shared set.
-    #[cfg(feature = "alloc")]
+    #[cfg(feature = "owned-tables")]
     Shared {
         set: TableSet,
         table: u16,
@@ -191,13 +191,13 @@ impl Held {
     fn read<'a, P: From<Points<'a>>>(&'a self) -> P {
         match self {
             Held::Static(points) => P::from(*points),
-            #[cfg(feature = "alloc")]
+            #[cfg(feature = "owned-tables")]
             Held::Shared { set, table, place } => P::from(shared_points(set, *table, *place)),
         }
     }
 }
 
-#[cfg(feature = "alloc")]
+#[cfg(feature = "owned-tables")]
 #[inline(never)] // Reading points that are compiled in is shorter without it.
 fn shared_points(set: &TableSet, table: u16, place: usize) -> Points<'_> {
     let table = set.table_at(table);

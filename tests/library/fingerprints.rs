@@ -2,9 +2,10 @@
 //! the CSV files into the binary. (The code generator's tests compare that file with the data.)
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
-use rooflut::hardware::operation::Codes;
-use rooflut::hardware::{OperationKind, operation::Operation};
+use rooflut::hardware::OperationKind;
 use rooflut::table::{Curve, Grid, TableSet, sets};
+use rooflut_roofline::operation::Codes;
+use rooflut_roofline::operation::Operation;
 
 const COMMITTED: &str = include_str!("../../bench_data/fingerprints.csv");
 

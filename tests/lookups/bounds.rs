@@ -6,10 +6,9 @@ use crate::support::random::Random;
 use crate::support::tables::Tables;
 use crate::support::tolerances::ROUNDING;
 use crate::support::{divisible, gemm, mixtral_layer, tables};
-use rooflut::hardware::{
-    AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape, Prompts, Work,
-};
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use rooflut_roofline::{Prompts, Work};
 
 const QUERIES: u32 = 20_000;
 

@@ -1,7 +1,7 @@
 //! The predecessors' models give the numbers of their originals.
 //!
 //! Reference values: made with the originals' own code on the h100-infersim tables.
-#![cfg(all(feature = "h100", feature = "h100-infersim"))]
+#![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
 // Helpers outside of test functions may fail a test, and some values are exact.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 

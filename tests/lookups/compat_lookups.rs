@@ -1,15 +1,16 @@
 //! The predecessors' lookups choose the rows that their originals choose.
 //!
 //! Rules: those of the originals, as documented with each function.
-#![cfg(all(feature = "h100", feature = "h100-infersim"))]
+#![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
-use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, Reference, gpus};
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, gpus};
 use rooflut::op::compat::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim};
 use rooflut::table::sets::{H100, H100_INFERSIM};
 use rooflut::table::{Class, Origin, TableSet};
 use rooflut::units::Mfu;
+use rooflut_roofline::Reference;
 
 fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape {
     AttentionShape {

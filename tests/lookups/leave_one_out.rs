@@ -1,8 +1,8 @@
 //! Left-out rows are predicted at least as well as the project promises.
-#![cfg(all(feature = "alloc", feature = "h100", feature = "h100-infersim"))]
+#![cfg(all(feature = "leave-one-out", feature = "h100", feature = "h100-infersim"))]
 
 use rooflut::hardware::Dtype;
-use rooflut::op::Policy;
+use rooflut::op::compat::Method;
 use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::{TableSet, sets};
 
@@ -18,20 +18,20 @@ fn at_most(name: &str, errors: &[f64], median: f64, p95: f64) {
     assert!(found.0 <= median && found.1 <= p95, "{name}: {found:?}");
 }
 
-fn gemm(set: &'static TableSet, dtype: Dtype, policy: Policy) -> Vec<f64> {
-    leave_one_out::gemm(set, dtype, policy).full
+fn gemm(set: &'static TableSet, dtype: Dtype, method: Method) -> Vec<f64> {
+    leave_one_out::gemm(set, dtype, method).full
 }
 
 #[test]
 fn h100_is_predicted_at_least_as_well_as_promised() {
     let set = &sets::H100;
-    let bf16 = gemm(set, Dtype::Bf16, Policy::Efficiency);
+    let bf16 = gemm(set, Dtype::Bf16, Method::Efficiency);
     at_most("gemm bf16", &bf16, 3.1, 14.6);
-    let fp8 = gemm(set, Dtype::Fp8, Policy::Efficiency);
+    let fp8 = gemm(set, Dtype::Fp8, Method::Efficiency);
     at_most("gemm fp8", &fp8, 4.6, 20.0);
-    let prefill = leave_one_out::prefill(set, Policy::Efficiency);
+    let prefill = leave_one_out::prefill(set, Method::Efficiency);
     at_most("prefill", &prefill.full, 3.5, 17.0);
-    let decode = leave_one_out::decode(set, Policy::Efficiency);
+    let decode = leave_one_out::decode(set, Method::Efficiency);
     at_most("decode", &decode.full, 4.9, 15.4);
     at_most("decode, ragged", &decode.ragged, 3.5, 11.0);
 }
@@ -39,11 +39,11 @@ fn h100_is_predicted_at_least_as_well_as_promised() {
 #[test]
 fn h100_infersim_is_predicted_at_least_as_well_as_promised() {
     let set = &sets::H100_INFERSIM;
-    let fp8 = gemm(set, Dtype::Fp8Block, Policy::Efficiency);
+    let fp8 = gemm(set, Dtype::Fp8Block, Method::Efficiency);
     at_most("gemm fp8_block", &fp8, 2.0, 10.0);
-    let prefill = leave_one_out::prefill(set, Policy::Efficiency);
+    let prefill = leave_one_out::prefill(set, Method::Efficiency);
     at_most("prefill", &prefill.full, 4.0, 7.0);
-    let decode = leave_one_out::decode(set, Policy::Efficiency);
+    let decode = leave_one_out::decode(set, Method::Efficiency);
     at_most("decode", &decode.full, 2.5, 8.0);
     at_most("decode, ragged", &decode.ragged, 2.0, 8.0);
 }
@@ -61,10 +61,10 @@ fn weights_that_were_not_measured_are_predicted_from_their_neighbours() {
 #[test]
 fn the_predecessors_err_as_published() {
     // Figures of an independent study of their code on the same table, percent.
-    let published = [(Policy::InferSim, 22.0, 105.0), (Policy::Blis, 1.9, 21.0)];
-    for (policy, median, p95) in published {
-        let errors = gemm(&sets::H100_INFERSIM, Dtype::Fp8Block, policy);
-        at_most(policy.name(), &errors, median * 1.05, p95 * 1.05);
+    let published = [(Method::InferSim, 22.0, 105.0), (Method::Blis, 1.9, 21.0)];
+    for (method, median, p95) in published {
+        let errors = gemm(&sets::H100_INFERSIM, Dtype::Fp8Block, method);
+        at_most(method.name(), &errors, median * 1.05, p95 * 1.05);
         let found = (percent(&errors, 0.5), percent(&errors, 0.95));
         assert!(found.0 > median * 0.95 && found.1 > p95 * 0.95, "{found:?}");
     }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rooflut::hardware::Dtype;
-use rooflut::hardware::operation::Codes;
 use rooflut::table::{Curve, Grid, KernelTable, Points, TableSet, sets};
+use rooflut_roofline::operation::Codes;
 
 /// A folder for what one test writes.
 pub(crate) fn scratch(test: &str) -> PathBuf {

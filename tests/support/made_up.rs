@@ -5,8 +5,9 @@
 //! answer; ask for shapes that are not listed.
 
 use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
-use rooflut::hardware::{Gpu, OperationKind, Reference, gpus};
+use rooflut::hardware::{Gpu, OperationKind, gpus};
 use rooflut::table::{Origin, TableSet};
+use rooflut_roofline::Reference;
 
 const LN_2: f64 = core::f64::consts::LN_2;
 const HOLE: f32 = f32::NAN;

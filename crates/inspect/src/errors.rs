@@ -1,7 +1,7 @@
 //! How well rows that are left out are predicted.
 
 use rooflut::hardware::{AttentionShape, OperationKind};
-use rooflut::op::Policy;
+use rooflut::op::compat::Method;
 use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::TableSet;
 
@@ -25,13 +25,13 @@ pub struct Errors {
 pub fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
     let kernel = family.rows.first()?.kernel;
     let dtype = kernel.dtype();
-    let policy = Policy::Efficiency;
+    let method = Method::Efficiency;
     let own = kernel.shape::<AttentionShape>();
     let same = |shape: &AttentionShape| (own.dtype, own.kv_dtype) == (shape.dtype, shape.kv_dtype);
     let left_out = match family.operation {
-        OperationKind::Gemm => leave_one_out::gemm(set, dtype, policy),
-        OperationKind::Prefill => leave_one_out::prefill_of(set, policy, same),
-        OperationKind::Decode => leave_one_out::decode_of(set, policy, same),
+        OperationKind::Gemm => leave_one_out::gemm(set, dtype, method),
+        OperationKind::Prefill => leave_one_out::prefill_of(set, method, same),
+        OperationKind::Decode => leave_one_out::decode_of(set, method, same),
         OperationKind::AllReduce => leave_one_out::allreduce(set),
         OperationKind::Moe => leave_one_out::moe_of(set, |shape| shape.dtype == dtype),
         _ => return None,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rooflut::hardware::operation::Codes;
 use rooflut::hardware::{Dtype, MeasuredKernel, OperationKind};
 use rooflut::table::{Curve, Entry, Grid, LoadedTable, TableSet};
+use rooflut_roofline::operation::Codes;
 
 use crate::line::Line;
 use crate::row::{Place, Row};

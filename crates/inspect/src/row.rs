@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use rooflut::hardware::operation::{Codes, ColumnKind};
 use rooflut::hardware::{
-    AllReduceShape, AttentionShape, GemmShape, MeasuredKernel, MoeShape, OperationKind, Reference,
-    Work,
+    AllReduceShape, AttentionShape, GemmShape, MeasuredKernel, MoeShape, OperationKind,
 };
 use rooflut::table::TableSet;
+use rooflut_roofline::operation::{Codes, ColumnKind};
+use rooflut_roofline::{Reference, Work};
 
 /// Where a row stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,9 @@
 //! Families made up of one bad row and many good ones.
 
-use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Work};
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape};
 use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_inspect::{Family, Row, Shape, dips, outliers};
+use rooflut_roofline::Work;
 
 const M: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 

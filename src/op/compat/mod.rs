@@ -29,10 +29,12 @@ mod curve;
 mod error;
 mod gemm_entries;
 mod grid;
+mod method;
 mod nearest_shape;
 mod reading;
 
 pub use curve::{MfuCurve, MfuPoint};
 pub use error::LookupError;
 pub use grid::{MfuCell, MfuGrid};
+pub use method::{Method, MethodError};
 pub use reading::{Matched, MfuReading, Row, TableKey};

@@ -8,8 +8,8 @@ mod subset;
 
 use alloc::vec::Vec;
 
-use super::compat::{MfuCurve, MfuGrid};
-use super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, Policy, PrefillAttention};
+use super::compat::{Method, MfuCurve, MfuGrid};
+use super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use crate::hardware::operation::Codes;
 use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts};
 use crate::table::{Curve, Entry, Grid, KernelTable, Table, TableSet};
@@ -21,7 +21,7 @@ pub struct LeftOut {
     pub full: Vec<f64>,
     /// Points of ragged grids, of whose corners one to three were measured.
     pub ragged: Vec<f64>,
-    /// Points for which the policy had no answer.
+    /// Points for which the method had no answer.
     pub unanswered: usize,
 }
 
@@ -57,7 +57,7 @@ type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
 type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 
 /// GEMMs of `dtype`, along m.
-pub fn gemm(set: &TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
+pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.gemm() else {
         return result;
@@ -65,9 +65,9 @@ pub fn gemm(set: &TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
     let entries = table.entries();
     for Entry { shape, points, .. } in entries.filter(|entry| entry.shape.dtype == dtype) {
         for_each_left_out(*table, shape, &points, |rest, m, measured| {
-            let time = match policy {
-                Policy::Efficiency => Gemm::resolve(rest, shape).ok().map(|gemm| gemm.at(m)),
-                _ => gemm_by(policy, rest, shape, m),
+            let time = match method {
+                Method::Efficiency => Gemm::resolve(rest, shape).ok().map(|gemm| gemm.at(m)),
+                _ => gemm_by(method, rest, shape, m),
             };
             result.add(4, time.map(|t| t.time.0), measured);
         });
@@ -76,15 +76,15 @@ pub fn gemm(set: &TableSet, dtype: Dtype, policy: Policy) -> LeftOut {
 }
 
 /// A predecessor's answer from the curve of `shape`.
-fn gemm_by(policy: Policy, set: &TableSet, shape: GemmShape, m: u32) -> Option<Estimate> {
+fn gemm_by(method: Method, set: &TableSet, shape: GemmShape, m: u32) -> Option<Estimate> {
     let table = set.gemm()?;
     let curve = MfuCurve::gemm(table, &table.find(&shape)?, set.gpu())?;
-    policy.on_curve(&curve, shape.work(f64::from(m)), m).ok()
+    method.on_curve(&curve, shape.work(f64::from(m)), m).ok()
 }
 
 /// GEMMs of `dtype` with a (k, n) that was not measured: all rows of its k and of its n are left out.
 /// `full` holds the pairs that lie between measured ones, `ragged` those outside of them. Only
-/// rooflut's own policy has an answer that is worth a figure.
+/// rooflut's own method has an answer that is worth a figure.
 pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.gemm() else {
@@ -118,14 +118,14 @@ pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
 
 /// Prefill attention, along the prompt length; each batch by itself. The predecessors know one prompt
 /// only.
-pub fn prefill(set: &TableSet, policy: Policy) -> LeftOut {
-    prefill_of(set, policy, |_| true)
+pub fn prefill(set: &TableSet, method: Method) -> LeftOut {
+    prefill_of(set, method, |_| true)
 }
 
 /// [`prefill`] of the shapes that are `wanted`.
 pub fn prefill_of(
     set: &TableSet,
-    policy: Policy,
+    method: Method,
     wanted: impl Fn(&AttentionShape) -> bool,
 ) -> LeftOut {
     let mut result = LeftOut::default();
@@ -135,7 +135,7 @@ pub fn prefill_of(
     for entry in table.entries().filter(|entry| wanted(&entry.shape)) {
         let points = entry.points;
         for (row, &batch) in points.batch().values().iter().enumerate() {
-            if batch > 1 && policy != Policy::Efficiency {
+            if batch > 1 && method != Method::Efficiency {
                 continue;
             }
             let columns = points.length().values().len();
@@ -143,7 +143,7 @@ pub fn prefill_of(
                 let latency = |column| points.latency_us(row, column);
                 let neighbours = latency(column - 1).and(latency(column + 1));
                 if let (Some(measured), Some(_)) = (latency(column), neighbours) {
-                    let time = prefill_without(table, &entry, (row, column), policy);
+                    let time = prefill_without(table, &entry, (row, column), method);
                     result.add(4, time, measured);
                 }
             }
@@ -157,14 +157,14 @@ fn prefill_without(
     table: AttentionTable<'_>,
     entry: &AttentionEntry<'_>,
     (row, column): (usize, usize),
-    policy: Policy,
+    method: Method,
 ) -> Option<f64> {
     let Entry { shape, points, .. } = *entry;
     let batch = *points.batch().values().get(row)?;
     let length = *points.length().values().get(column)?;
     let rest = subset::of_grid(shape, &points, |b| b == row, |c| c != column);
     let rest = table.with_points([rest]);
-    let estimate = if policy == Policy::Efficiency {
+    let estimate = if method == Method::Efficiency {
         PrefillAttention::resolve(&rest, shape)
             .ok()?
             .at(batch, length)
@@ -173,20 +173,20 @@ fn prefill_without(
         let work = shape.on_rank().prefill_work(&prompts);
         let table = rest.prefill()?;
         let curve = MfuCurve::prefill(table, &table.find(&shape)?, rest.gpu())?;
-        policy.on_curve(&curve, work, length).ok()?
+        method.on_curve(&curve, work, length).ok()?
     };
     Some(estimate.time.0)
 }
 
 /// Decode attention, over batch and KV length.
-pub fn decode(set: &TableSet, policy: Policy) -> LeftOut {
-    decode_of(set, policy, |_| true)
+pub fn decode(set: &TableSet, method: Method) -> LeftOut {
+    decode_of(set, method, |_| true)
 }
 
 /// [`decode`] of the shapes that are `wanted`.
 pub fn decode_of(
     set: &TableSet,
-    policy: Policy,
+    method: Method,
     wanted: impl Fn(&AttentionShape) -> bool,
 ) -> LeftOut {
     let mut result = LeftOut::default();
@@ -210,7 +210,7 @@ pub fn decode_of(
                     .filter(|&(r, c)| points.latency_us(r, c).is_some())
                     .count();
                 if corners > 0 {
-                    let time = decode_without(table, &entry, (row, column), policy);
+                    let time = decode_without(table, &entry, (row, column), method);
                     result.add(corners, time, measured);
                 }
             }
@@ -224,7 +224,7 @@ fn decode_without(
     table: AttentionTable<'_>,
     entry: &AttentionEntry<'_>,
     (row, column): (usize, usize),
-    policy: Policy,
+    method: Method,
 ) -> Option<f64> {
     let Entry { shape, points, .. } = *entry;
     let batch = *points.batch().values().get(row)?;
@@ -232,7 +232,7 @@ fn decode_without(
     let rest = subset::of_grid(shape, &points, |b| b != row, |c| c != column);
     let rest = table.with_points([rest]);
     let kv_tokens = u64::from(batch) * u64::from(kv_len);
-    let estimate = if policy == Policy::Efficiency {
+    let estimate = if method == Method::Efficiency {
         DecodeAttention::resolve(&rest, shape)
             .ok()?
             .at(batch, kv_tokens)
@@ -242,7 +242,7 @@ fn decode_without(
             .decode_work(f64::from(batch), kv_tokens as f64);
         let table = rest.decode()?;
         let grid = MfuGrid::decode(table, &table.find(&shape)?, rest.gpu())?;
-        policy.on_grid(&grid, work, batch, kv_len).ok()?
+        method.on_grid(&grid, work, batch, kv_len).ok()?
     };
     Some(estimate.time.0)
 }

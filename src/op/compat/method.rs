@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::compat::{LookupError, MfuCurve, MfuGrid, blis, infersim};
-use super::{DecodeAttention, Estimate, Gemm, PrefillAttention};
+use super::{LookupError, MfuCurve, MfuGrid, blis, infersim};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, GemmShape, Gpu, Prompts, Work};
+use crate::op::{DecodeAttention, Estimate, Gemm, PrefillAttention};
 use crate::table::{Class, TableSet};
 use crate::units::Mfu;
 
@@ -13,19 +13,19 @@ use crate::units::Mfu;
 ///
 /// ```
 /// use rooflut::hardware::{Dtype, GemmShape};
-/// use rooflut::op::Policy;
+/// use rooflut::op::compat::Method;
 /// use rooflut::table::sets;
 ///
 /// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
-/// let ours = Policy::Efficiency.gemm(&sets::H100, shape, 100)?;
-/// let theirs = Policy::InferSim.gemm(&sets::H100, shape, 100)?;
+/// let ours = Method::Efficiency.gemm(&sets::H100, shape, 100)?;
+/// let theirs = Method::InferSim.gemm(&sets::H100, shape, 100)?;
 /// // InferSim takes the MFU of 96 rows, which is that of more padding.
 /// assert!(theirs.time > ours.time);
-/// # Ok::<(), rooflut::op::PolicyError>(())
+/// # Ok::<(), rooflut::op::compat::MethodError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Policy {
+pub enum Method {
     /// Efficiency against the roofline, interpolated in logarithms: rooflut's own.
     #[default]
     Efficiency,
@@ -40,25 +40,25 @@ const INFERSIM_MFU: Mfu = Mfu(0.35);
 /// Its MFU of prefill attention where the shape has no table.
 const INFERSIM_PREFILL_MFU: Mfu = Mfu(0.9);
 
-crate::names!(Policy {
+crate::names!(Method {
     Efficiency => "efficiency",
     InferSim => "infersim",
     Blis => "blis",
 });
 
-impl Policy {
+impl Method {
     /// Time of a GEMM at `m` rows. The predecessors know no dtype: theirs is the bf16 table if the set
     /// has one, else an 8-bit one, whatever `shape` says.
     ///
     /// # Errors
-    /// What the policy's lookup refuses.
-    pub fn gemm(self, set: &TableSet, shape: GemmShape, m: u32) -> Result<Estimate, PolicyError> {
+    /// What the method's lookup refuses.
+    pub fn gemm(self, set: &TableSet, shape: GemmShape, m: u32) -> Result<Estimate, MethodError> {
         let m = m.max(1);
         refuse_zero("gemm", [shape.k, shape.n])?;
         let curve = match self {
-            Policy::Efficiency => return Ok(Gemm::resolve(set, shape)?.at(m)),
-            Policy::InferSim => infersim::gemm_curve(set, shape.k, shape.n)?,
-            Policy::Blis => Some(blis::gemm_curve(set, shape.k, shape.n)?),
+            Method::Efficiency => return Ok(Gemm::resolve(set, shape)?.at(m)),
+            Method::InferSim => infersim::gemm_curve(set, shape.k, shape.n)?,
+            Method::Blis => Some(blis::gemm_curve(set, shape.k, shape.n)?),
         };
         match curve {
             Some(curve) => self.on_curve(&curve, shape.work(f64::from(m)), m),
@@ -73,21 +73,21 @@ impl Policy {
     /// Time of prefill attention of one prompt of `seq_len` tokens.
     ///
     /// # Errors
-    /// What the policy's lookup refuses.
+    /// What the method's lookup refuses.
     pub fn prefill(
         self,
         set: &TableSet,
         shape: AttentionShape,
         seq_len: u32,
-    ) -> Result<Estimate, PolicyError> {
+    ) -> Result<Estimate, MethodError> {
         let seq_len = seq_len.max(1);
         refuse_zero("prefill", attention_dimensions(&shape))?;
         let curve = match self {
-            Policy::Efficiency => {
+            Method::Efficiency => {
                 return Ok(PrefillAttention::resolve(set, shape)?.at(1, seq_len));
             }
-            Policy::InferSim => infersim::prefill_curve(set, &shape)?,
-            Policy::Blis => Some(blis::prefill_curve(set, &shape)?),
+            Method::InferSim => infersim::prefill_curve(set, &shape)?,
+            Method::Blis => Some(blis::prefill_curve(set, &shape)?),
         };
         let work = shape
             .on_rank()
@@ -101,23 +101,23 @@ impl Policy {
     /// Time of decode attention of `batch` requests with `kv_len` tokens each.
     ///
     /// # Errors
-    /// What the policy's lookup refuses.
+    /// What the method's lookup refuses.
     pub fn decode(
         self,
         set: &TableSet,
         shape: AttentionShape,
         batch: u32,
         kv_len: u32,
-    ) -> Result<Estimate, PolicyError> {
+    ) -> Result<Estimate, MethodError> {
         let (batch, kv_len) = (batch.max(1), kv_len.max(1));
         refuse_zero("decode", attention_dimensions(&shape))?;
         let kv_tokens = u64::from(batch) * u64::from(kv_len);
         let grid = match self {
-            Policy::Efficiency => {
+            Method::Efficiency => {
                 return Ok(DecodeAttention::resolve(set, shape)?.at(batch, kv_tokens));
             }
-            Policy::InferSim => infersim::decode_grid(set, &shape)?,
-            Policy::Blis => Some(blis::decode_grid(set, &shape)?),
+            Method::InferSim => infersim::decode_grid(set, &shape)?,
+            Method::Blis => Some(blis::decode_grid(set, &shape)?),
         };
         let work = shape
             .on_rank()
@@ -129,34 +129,34 @@ impl Policy {
     }
 
     /// A predecessor's time of `work` at `x` on a curve.
-    pub(super) fn on_curve(
+    pub(in crate::op) fn on_curve(
         self,
         curve: &MfuCurve,
         work: Work,
         x: u32,
-    ) -> Result<Estimate, PolicyError> {
+    ) -> Result<Estimate, MethodError> {
         let reading = match self {
-            Policy::InferSim => infersim::floor_mfu(curve, f64::from(x), INFERSIM_MFU)?,
-            // Rooflut's own policy does not come here: it has no MFU to interpolate.
-            Policy::Blis | Policy::Efficiency => blis::linear_mfu(curve, f64::from(x))?,
+            Method::InferSim => infersim::floor_mfu(curve, f64::from(x), INFERSIM_MFU)?,
+            // Rooflut's own method does not come here: it has no MFU to interpolate.
+            Method::Blis | Method::Efficiency => blis::linear_mfu(curve, f64::from(x))?,
         };
         let at_peak = work.flops / curve.peak_flops_per_s();
         Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))
     }
 
     /// A predecessor's time of decode `work` on a grid.
-    pub(super) fn on_grid(
+    pub(in crate::op) fn on_grid(
         self,
         grid: &MfuGrid,
         work: Work,
         batch: u32,
         kv_len: u32,
-    ) -> Result<Estimate, PolicyError> {
+    ) -> Result<Estimate, MethodError> {
         let (batch, kv_len) = (f64::from(batch), f64::from(kv_len));
         let reading = match self {
-            Policy::InferSim => infersim::nearest_mfu(grid, batch, kv_len)?,
-            // Rooflut's own policy does not come here: it has no MFU to interpolate.
-            Policy::Blis | Policy::Efficiency => blis::bilinear_mfu(grid, batch, kv_len)?,
+            Method::InferSim => infersim::nearest_mfu(grid, batch, kv_len)?,
+            // Rooflut's own method does not come here: it has no MFU to interpolate.
+            Method::Blis | Method::Efficiency => blis::bilinear_mfu(grid, batch, kv_len)?,
         };
         let at_peak = work.flops / grid.peak_flops_per_s();
         Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))
@@ -186,35 +186,35 @@ fn without_table(gpu: &Gpu, work: &Work, mfu: Mfu) -> Estimate {
     )
 }
 
-/// Why a policy has no answer.
+/// Why a method has no answer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum PolicyError {
+pub enum MethodError {
     /// The set cannot answer for the kernel.
     Resolve(ResolveError),
     /// The predecessor's lookup has no answer.
     Lookup(LookupError),
 }
 
-impl fmt::Display for PolicyError {
+impl fmt::Display for MethodError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PolicyError::Resolve(error) => error.fmt(f),
-            PolicyError::Lookup(error) => error.fmt(f),
+            MethodError::Resolve(error) => error.fmt(f),
+            MethodError::Lookup(error) => error.fmt(f),
         }
     }
 }
 
-impl core::error::Error for PolicyError {}
+impl core::error::Error for MethodError {}
 
-impl From<ResolveError> for PolicyError {
-    fn from(error: ResolveError) -> PolicyError {
-        PolicyError::Resolve(error)
+impl From<ResolveError> for MethodError {
+    fn from(error: ResolveError) -> MethodError {
+        MethodError::Resolve(error)
     }
 }
 
-impl From<LookupError> for PolicyError {
-    fn from(error: LookupError) -> PolicyError {
-        PolicyError::Lookup(error)
+impl From<LookupError> for MethodError {
+    fn from(error: LookupError) -> MethodError {
+        MethodError::Lookup(error)
     }
 }
