@@ -1,9 +1,9 @@
-//! The limits of the simulated server.
+//! The configuration of a simulated server.
 
 use crate::engine::{EngineStack, Scheduling};
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
-/// Limits and policy of a server; the names are those of vLLM.
+/// Limits and policy of a server, named as in vLLM.
 ///
 /// ```
 /// use rooflut::sim::SimConfig;
@@ -15,46 +15,46 @@ use crate::sim::{Rejection, Request, SimError, Speculation};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct SimConfig {
-    /// Requests that run at the same time.
+    /// Maximum number of running requests.
     pub max_num_seqs: u32,
-    /// Tokens that one step computes; at least `max_num_seqs`, as vLLM asks.
+    /// Maximum tokens per step; at least `max_num_seqs`, as in vLLM.
     pub max_num_batched_tokens: u32,
-    /// Tokens of prompt and output of one request.
+    /// Maximum tokens of prompt and output of a request.
     pub max_model_len: u32,
-    /// KV blocks that requests can take.
+    /// Number of KV blocks.
     pub kv_blocks: u32,
-    /// Tokens of a KV block.
+    /// Tokens per KV block.
     pub block_size: u32,
     /// When the batch of a step is fixed.
     pub scheduling: Scheduling,
-    /// Whether freed blocks keep their contents until they are taken.
+    /// Whether freed blocks keep their contents until they are reused.
     pub prefix_caching: PrefixCaching,
     /// Order in which waiting requests are admitted.
     pub policy: SchedulingPolicy,
     /// Maximum queue length. Requests that arrive when the queue is full are rejected.
     pub max_waiting: Option<u32>,
-    /// Drafted tokens and how many are accepted; `None` for one token per request and step. It needs
-    /// [`Scheduling::Synchronous`]: how many tokens a step yields is not known before it has ended.
+    /// Speculative decoding; `None` for one token per request and step. It needs
+    /// [`Scheduling::Synchronous`]: the number of tokens is not known before the step has ended.
     pub speculation: Option<Speculation>,
-    /// Role of this server: all of a request, or its output only.
+    /// Role of this server: prefill and decode, or decode only.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) role: Role,
-    /// Nanoseconds of each request outside of the engine's steps (HTTP, tokenizer, detokenizer). They
-    /// pass before the engine sees it and count into its TTFT and E2E.
+    /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
+    /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
 }
 
-/// Whether freed KV blocks keep their contents until they are taken.
+/// Whether freed KV blocks keep their contents until they are reused.
 ///
-/// A hit that is given with a request (`cached_prompt_tokens`) counts whatever this says.
+/// A prefix hit that is given with a request (`cached_prompt_tokens`) counts in either case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum PrefixCaching {
-    /// They do, and are taken least recently used first. A request finds the blocks that begin as it
-    /// does, a preempted one its own.
+    /// Freed blocks keep their contents and are reused least recently used first. A request reuses the
+    /// blocks of a common prefix, a preempted request its own.
     #[default]
     Enabled,
-    /// Every prompt is computed, and a preempted request computes everything again.
+    /// Every prompt is computed in full, after a preemption again.
     Disabled,
 }
 
@@ -67,14 +67,13 @@ crate::names!(PrefixCaching {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SchedulingPolicy {
-    /// First come, first served; preempted requests before others.
+    /// First come, first served; preempted requests before all others.
     #[default]
     Fcfs,
-    /// The shortest prompt first; of equals the first to come.
+    /// Shortest prompt first; ties by arrival.
     ShortestPrompt,
-    /// The smallest class of priority first; of equals the first to come. Preemption takes the blocks
-    /// of the largest class, of equals of the last to come, among those that have no token in the
-    /// step yet.
+    /// Smallest priority number first; ties by arrival. Preempts the request with the largest number (ties:
+    /// the latest arrival) among those that have no token in the step yet.
     Priority,
 }
 
@@ -87,22 +86,22 @@ crate::names!(SchedulingPolicy {
 /// Role of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) enum Role {
-    /// All of it.
+    /// Prefill and decode.
     #[default]
     Whole,
-    /// All but its prompt, whose KV entries come with it.
+    /// Decode only; the KV entries of the prompt come from a prefill server.
     Decode,
 }
 
 impl SimConfig {
-    /// The last arrival that is served, 292 years after the start: half of what the clock can count, so
-    /// that it never runs over.
+    /// The last arrival allowed, 292 years after the start: half the range of the clock, so that it does not
+    /// overflow.
     pub const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
 
-    /// A server with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
+    /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///
-    /// 128 sequences, 2,048 tokens a step, blocks of 16 tokens, scheduling one step ahead,
-    /// prefix caching. Times are those of the engine, without an API server.
+    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, scheduling one step ahead and
+    /// prefix caching. The API server takes no time.
     pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
         SimConfig {
             max_num_seqs: 128,
@@ -120,7 +119,7 @@ impl SimConfig {
         }
     }
 
-    /// The same server run by `engine`: its scheduling and its API server.
+    /// Sets the scheduling and the API server's time to those of `engine`.
     ///
     /// ```
     /// use rooflut::engine::{Scheduling, stacks};
@@ -136,14 +135,14 @@ impl SimConfig {
         }
     }
 
-    /// The same server with at most `max_waiting` waiting requests.
+    /// Sets the maximum queue length.
     #[must_use]
     pub const fn with_max_waiting(mut self, max_waiting: u32) -> SimConfig {
         self.max_waiting = Some(max_waiting);
         self
     }
 
-    /// The same server with speculative decoding, which needs [`Scheduling::Synchronous`].
+    /// Sets speculative decoding, which needs [`Scheduling::Synchronous`].
     #[must_use]
     pub const fn with_speculation(mut self, speculation: Speculation) -> SimConfig {
         self.speculation = Some(speculation);
@@ -151,27 +150,28 @@ impl SimConfig {
     }
 
     crate::setters! {
-        /// The same server with another number of requests that run at the same time.
+        /// Sets the maximum number of running requests.
         with_max_num_seqs(max_num_seqs: u32);
-        /// The same server with another token budget of a step.
+        /// Sets the token budget of a step.
         with_max_num_batched_tokens(max_num_batched_tokens: u32);
-        /// The same server with KV blocks of another size.
+        /// Sets the tokens per KV block.
         with_block_size(block_size: u32);
-        /// The same server with batches fixed at another time.
+        /// Sets when the batch of a step is fixed.
         with_scheduling(scheduling: Scheduling);
-        /// The same server with or without prefix caching.
+        /// Enables or disables prefix caching.
         with_prefix_caching(prefix_caching: PrefixCaching);
-        /// The same server with another order of admission.
+        /// Sets the order of admission.
         with_policy(policy: SchedulingPolicy);
-        /// The same server behind another API server.
+        /// Sets the API server's time per request, in nanoseconds.
         with_api_server_ns(api_server_ns: u64);
     }
 
-    /// Whether a server with these limits can serve `request`, alone if need be.
+    /// Checks that a server with these limits can serve `request`, at least alone.
     ///
     /// # Errors
     ///
-    /// The first reason in the order of [`Rejection`].
+    /// [`Rejection`] for an empty prompt or output, a request that is too long or arrives too late, and one
+    /// that needs more KV blocks than there are.
     pub fn check(&self, request: &Request) -> Result<(), Rejection> {
         if request.prompt_tokens == 0 {
             return Err(Rejection::EmptyPrompt);
@@ -189,14 +189,7 @@ impl SimConfig {
             let arrival_ns = request.arrival_ns;
             return Err(Rejection::TooLate { arrival_ns });
         }
-        // The last token is sampled, never computed; drafts after the last but one are, if it decodes.
-        let drafts = match request.output_tokens {
-            1 => 0,
-            _ => self.draft_tokens(),
-        };
-        let kv_tokens = request.tokens() - 1 + u64::from(drafts);
-        let blocks = kv_tokens.div_ceil(u64::from(self.block_size.max(1)));
-        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let blocks = self.blocks_for(request);
         if blocks > self.kv_blocks {
             return Err(Rejection::TooManyBlocks {
                 blocks,
@@ -206,13 +199,26 @@ impl SimConfig {
         Ok(())
     }
 
-    /// Tokens that are drafted for each request and step.
-    pub(super) fn draft_tokens(&self) -> u32 {
+    /// KV blocks that `request` needs at its longest.
+    pub(super) fn blocks_for(&self, request: &Request) -> u32 {
+        // The last token is sampled and not computed. The drafts of the last verification are computed; a
+        // single output token needs none.
+        let drafts = match request.output_tokens {
+            1 => 0,
+            _ => self.draft_tokens(),
+        };
+        let kv_tokens = request.tokens().saturating_sub(1) + u64::from(drafts);
+        let blocks = kv_tokens.div_ceil(u64::from(self.block_size.max(1)));
+        u32::try_from(blocks).unwrap_or(u32::MAX)
+    }
+
+    /// Drafted tokens per request and step.
+    fn draft_tokens(&self) -> u32 {
         self.speculation
             .map_or(0, |speculation| speculation.draft_tokens())
     }
 
-    /// Refuses limits under which no step could run.
+    /// Checks that a step can run under these limits.
     pub(crate) fn validate(&self) -> Result<(), SimError> {
         let limits = [
             ("max_num_seqs", self.max_num_seqs),
@@ -262,7 +268,7 @@ mod tests {
     #[test]
     fn the_largest_request_that_fits_is_accepted() {
         let config = SimConfig::new(64, 2);
-        // 33 tokens, of which the last is never computed: two blocks of 16.
+        // 33 tokens; the last one is not computed: two blocks of 16.
         assert_eq!(config.check(&request(32, 1)), Ok(()));
         assert_eq!(config.check(&request(1, 32)), Ok(()));
         assert_eq!(
@@ -355,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn speculation_needs_results_before_the_next_schedule_and_room_for_its_drafts() {
+    fn speculation_needs_synchronous_scheduling_and_room_for_its_drafts() {
         let mut config = SimConfig::new(64, 4);
         config.speculation = Some(Speculation::try_new(3, 0.5, 0).unwrap());
         assert_eq!(config.validate(), Err(SimError::SpeculationAhead));
@@ -372,7 +378,7 @@ mod tests {
         let refused = config.check(&request(1, 62));
         let (blocks, kv_blocks) = (5, 4);
         assert_eq!(refused, Err(Rejection::TooManyBlocks { blocks, kv_blocks }));
-        // Nothing is drafted for a single token.
+        // A single output token needs no drafts.
         assert_eq!(config.check(&request(63, 1)), Ok(()));
     }
 }

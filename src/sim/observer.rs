@@ -5,38 +5,40 @@ use alloc::boxed::Box;
 use crate::sim::{Progress, RequestRecord};
 use crate::step::{StepBatch, Tally};
 
-/// Receives what happens in a run.
+/// Receives the events of a run.
 ///
-/// All methods have defaults that do nothing. The trait is dyn compatible: `&mut dyn Observer` is an observer. So
-/// are pairs (the first one is called first), `Option`, `&mut` and `Box`.
+/// All methods default to doing nothing. The trait is dyn compatible: `&mut dyn Observer` is an observer. So
+/// are pairs (the first one is called first), `Option`, `&mut` and `Box`. Requests are identified by their
+/// index in the [`Source`](crate::sim::load::Source).
 pub trait Observer {
-    /// Whether [`step`](Observer::step) and [`step_batch`](Observer::step_batch) are called; constant for an
-    /// observer. Runs are faster where no observer wants steps.
+    /// Returns whether [`step`](Observer::step) and [`step_batch`](Observer::step_batch) are to be called;
+    /// constant for an observer. Runs are faster if no observer wants steps.
     fn wants_steps(&self) -> bool {
         false
     }
 
-    /// The work of the step that the next call of [`step`](Observer::step) reports.
+    /// Called with the work of a step, right before [`step`](Observer::step).
     fn step_batch(&mut self, batch: &StepBatch<'_>) {
         let _ = batch;
     }
 
-    /// A step has ended.
+    /// Called at the end of each step.
     fn step(&mut self, step: &StepRecord) {
         let _ = step;
     }
 
-    /// A request that was preempted after a token has its next one, `gap_ns` nanoseconds after the last.
+    /// Called when a request that was preempted after a token has its next one, `gap_ns` nanoseconds after
+    /// the last.
     fn resumed(&mut self, index: usize, gap_ns: u64) {
         let _ = (index, gap_ns);
     }
 
-    /// A request has been served or rejected. `place` is that of the [`Source`](crate::sim::load::Source).
+    /// Called when a request has been served or rejected.
     fn finished(&mut self, index: usize, record: &RequestRecord) {
         let _ = (index, record);
     }
 
-    /// Called now and then, and once at the end.
+    /// Called from time to time, and once at the end.
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
@@ -45,7 +47,7 @@ pub trait Observer {
 /// An observer that ignores all events.
 impl Observer for () {}
 
-/// Calls both, the first one first. Pairs of pairs are for more.
+/// Calls both, the first one first. Nest pairs for more observers.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     #[inline]
     fn wants_steps(&self) -> bool {
@@ -165,7 +167,7 @@ macro_rules! forward_to_pointee {
 
 forward_to_pointee!(&mut O, Box<O>);
 
-/// Counts the steps of servers that run the model of the tally.
+/// Counts the steps of a run, which must use the model of the tally.
 impl Observer for Tally<'_> {
     fn wants_steps(&self) -> bool {
         true
@@ -176,47 +178,38 @@ impl Observer for Tally<'_> {
     }
 }
 
-/// Calls a function with the progress of a run.
-pub(super) struct OnProgress<F>(pub(super) F);
-
-impl<F: FnMut(Progress)> Observer for OnProgress<F> {
-    fn progress(&mut self, progress: &Progress) {
-        (self.0)(*progress);
-    }
-}
-
 /// One step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StepRecord {
-    /// The replica that ran it, counted from 0.
+    /// The replica that ran the step, counted from 0.
     pub replica: u32,
-    /// When it began, in nanoseconds from the start.
+    /// Start of the step, in nanoseconds from the start of the run.
     pub start_ns: u64,
-    /// How long it took.
+    /// Duration of the step, in nanoseconds.
     pub duration_ns: u64,
     /// Prompt chunks.
     pub prefill_chunks: u32,
-    /// Tokens of these.
+    /// Tokens of the prompt chunks.
     pub prefill_tokens: u32,
-    /// Requests that decoded.
+    /// Decoding requests.
     pub decode_requests: u32,
-    /// Their KV tokens, new ones included.
+    /// KV tokens of the decoding requests, new ones included.
     pub kv_tokens: u64,
-    /// Tokens drafted for these and verified, 0 without speculative decoding.
+    /// Drafted tokens that were verified; 0 without speculative decoding.
     pub drafted_tokens: u32,
-    /// Those of them that were accepted, the ones beyond the end of a request included.
+    /// Drafted tokens that were accepted, including those beyond the end of a request.
     pub accepted_tokens: u32,
-    /// Tokens that the requests have of it, beside those of prompts; 0 without speculative decoding.
+    /// Output tokens of decoding requests; 0 without speculative decoding.
     pub yielded_tokens: u32,
     /// Requests that held a sequence slot.
     pub running: u32,
     /// Requests in the queue.
     pub waiting: u32,
-    /// KV blocks held.
+    /// KV blocks in use.
     pub kv_blocks_used: u32,
-    /// Requests that lost their blocks for the step after it was fixed.
+    /// Requests that were preempted when the step was scheduled.
     pub preempted: u32,
 }
 

@@ -1,7 +1,8 @@
-//! One server that others drive.
+//! A server that is driven from outside.
 
 mod event;
 mod inbox;
+mod requests;
 mod steps;
 
 use alloc::vec::Vec;
@@ -23,15 +24,16 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 /// A server that is driven from outside: by a router, by another simulator's clock, by a test.
 ///
 /// [`push`](Server::push) adds requests, [`advance_to`](Server::advance_to) moves the clock, and
-/// [`drain_events`](Server::drain_events) returns what happened since. [`Simulator`](crate::sim::Simulator),
-/// [`Cluster`](crate::sim::cluster::Cluster) and [`Disaggregated`](crate::sim::cluster::Disaggregated) are loops over servers.
+/// [`drain_events`](Server::drain_events) returns the events since the last call.
+/// [`Simulator`](crate::sim::Simulator), [`Cluster`](crate::sim::cluster::Cluster) and
+/// [`Disaggregated`](crate::sim::cluster::Disaggregated) are loops over servers.
 ///
 /// # Time
 ///
-/// At a step boundary the results of the step come first, then arrivals up to that nanosecond, then the next step
-/// begins. `advance_to(t)` ends a step that ends at `t` and begins none at `t`: a request that arrives at `t`,
-/// perhaps because of a result at `t`, can still be pushed and is in the step that begins then. An event loop
-/// advances to [`next_event_ns`](Server::next_event_ns) until it is `None`:
+/// At a step boundary the results of the step are applied first, then arrivals up to that nanosecond, then the
+/// next step begins. `advance_to(t)` ends a step that ends at `t` and begins none at `t`: a request that arrives
+/// at `t`, perhaps because of a result at `t`, can still be pushed and is scheduled in the step that begins
+/// then. An event loop advances to [`next_event_ns`](Server::next_event_ns) until it is `None`:
 ///
 /// ```
 /// use rooflut::sim::{Request, Server, ServerEvent, SimConfig};
@@ -61,14 +63,14 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 ///
 /// # Cost
 ///
-/// A step is O(1) whatever the batch, a request O(log n). Steps that preempt walk over the running requests, and
-/// with speculative decoding all steps do. A step allocates nothing once the buffers have grown to their largest
-/// size; events are kept until they are drained.
+/// A step costs O(1) for any batch size, a request O(log n). Steps that preempt visit all running requests, and
+/// with speculative decoding all steps do. Once the buffers have grown to their largest size, a step does not
+/// allocate. Events are kept until they are drained.
 #[derive(Debug)]
 pub struct Server<M> {
     model: M,
     config: SimConfig,
-    /// Its number among the replicas of a run.
+    /// Index among the replicas of a run.
     replica: u32,
     now_ns: u64,
     scheduler: Scheduler,
@@ -76,33 +78,33 @@ pub struct Server<M> {
     interrupted: Interrupted,
     /// The step in flight, or the last one.
     current: Plan,
-    /// The step after it, if it is fixed.
+    /// The following step, if it is fixed already.
     next: Plan,
     in_flight: Option<InFlight>,
     inbox: Inbox,
-    /// Requests that were pushed.
+    /// Number of requests pushed so far.
     pushed: usize,
-    /// Tokens of the requests that wait or run.
+    /// Tokens of the waiting and running requests.
     queued_tokens: u64,
     events: Vec<ServerEvent>,
     buffers: StepBuffers,
 }
 
 impl<M: LatencyModel> Server<M> {
-    /// An idle server at time 0 whose steps take `model`'s time.
+    /// Creates an idle server at time 0 whose steps take as long as `model` predicts.
     ///
     /// # Errors
-    /// [`SimError`] if no step could run under these limits.
+    /// [`SimError`] if no step can run under these limits.
     pub fn try_new(model: M, config: SimConfig) -> Result<Server<M>, SimError> {
         config.validate()?;
         Ok(Server::new(model, config, 0))
     }
 
-    /// Adds a request; returns its id.
+    /// Adds a request and returns its id.
     ///
-    /// Requests may be pushed in any order of arrival, also long before they arrive; those of the same nanosecond
-    /// queue in the order of the pushes. The engine sees a request `api_server_ns` after its arrival. One that
-    /// finds `max_waiting` others in the queue then is rejected with a [`ServerEvent::Left`].
+    /// Requests may be pushed in any order of arrival, also long before they arrive; requests of the same
+    /// nanosecond queue in the order of the calls. The engine sees a request `api_server_ns` after its arrival.
+    /// If the queue is full then, the request is rejected with a [`ServerEvent::Left`].
     ///
     /// # Errors
     /// [`ServerError::ArrivalBeforeNow`] for an arrival in the past, [`ServerError::NeverServed`] for a request
@@ -111,14 +113,14 @@ impl<M: LatencyModel> Server<M> {
         self.push_with_ids(request, &[], 0)
     }
 
-    /// Adds a request of a trace; returns its id.
+    /// Adds a request of a trace and returns its id.
     ///
-    /// `ids` name the first tokens of its prompt, `tokens_per_id` each, for the prefix cache. They count for a
-    /// request with [`Content::TraceBlocks`](crate::sim::Content::TraceBlocks), as far as its `count` goes; its `first` is
-    /// ignored.
+    /// `ids` identify the first tokens of the prompt, `tokens_per_id` tokens each, for the prefix cache. They
+    /// are used for a request with [`Content::TraceBlocks`](crate::sim::Content::TraceBlocks), up to its
+    /// `count`; its `first` is ignored.
     ///
     /// # Errors
-    /// Those of [`push`](Server::push).
+    /// As [`push`](Server::push).
     pub fn push_with_ids(
         &mut self,
         request: Request,
@@ -139,10 +141,10 @@ impl<M: LatencyModel> Server<M> {
         Ok(id)
     }
 
-    /// Time to advance to next, in nanoseconds; `None` where nothing is left to do.
+    /// Returns the time to advance to next, in nanoseconds; `None` if the server is idle.
     ///
-    /// It is the end of the step in flight, else the time at which the engine sees the next request. Where a step
-    /// can begin at the present, it is one nanosecond later: the step has begun then, and its end is known.
+    /// This is the end of the step in flight, or else the time at which the engine sees the next request. If a
+    /// step can begin now, it is one nanosecond from now: the step has begun then, and its end is known.
     pub fn next_event_ns(&self) -> Option<u64> {
         if let Some(step) = &self.in_flight {
             return Some(step.end_ns);
@@ -151,10 +153,9 @@ impl<M: LatencyModel> Server<M> {
         Some(begins_ns.max(self.now_ns.saturating_add(1)))
     }
 
-    /// Moves the clock to `to_ns` and runs everything that is due by then.
+    /// Moves the clock to `to_ns` and runs all steps that begin before (see [Time](Server#time)).
     ///
-    /// A step that ends later stays in flight: its results are visible when it has ended. Steps begin before `to_ns`,
-    /// at the latest (see [Time](Server#time)). Equal decode steps are counted many at a time.
+    /// A step that ends later stays in flight; its results are visible once it has ended.
     ///
     /// # Errors
     /// [`ServerError::TimeBackwards`] for a time before [`now_ns`](Server::now_ns). The server is unchanged.
@@ -162,12 +163,13 @@ impl<M: LatencyModel> Server<M> {
         self.advance_observed(to_ns, &mut ())
     }
 
-    /// As [`advance_to`](Server::advance_to), and calls `observer`, whose places are
-    /// [`RequestId::index`]es: first with the steps, then with the requests that have left, both in order. The events
-    /// are kept as well: drain them.
+    /// Does the same as [`advance_to`](Server::advance_to), and calls `observer`.
+    ///
+    /// The observer is called first with the steps, then with the requests that have finished, both in order;
+    /// requests are identified by [`RequestId::index`]. The events are kept as well: drain them.
     ///
     /// # Errors
-    /// Those of [`advance_to`](Server::advance_to).
+    /// As [`advance_to`](Server::advance_to).
     pub fn advance_observed<O: Observer + ?Sized>(
         &mut self,
         to_ns: u64,
@@ -189,34 +191,24 @@ impl<M: LatencyModel> Server<M> {
         Ok(())
     }
 
-    /// Runs everything that is left, to the end of the last step.
+    /// Runs until the server is idle; the clock stands at the end of the last step.
     pub fn run_until_idle(&mut self) {
         self.run_to(u64::MAX, &mut ());
     }
 
-    /// Runs one step to its end, which becomes the present, and returns its outcome; `None` where nothing is left
-    /// to do.
+    /// Runs one step to its end and returns its outcome; `None` if the server is idle.
     ///
-    /// That is the step in flight if there is one. An idle server first waits for its next request. The events of
-    /// the step are part of the outcome and are not drained again. Costs O(requests that run).
+    /// If a step is in flight, this is the one. A server without work first waits for its next request. The
+    /// events of the step are part of the outcome and are not drained again. Costs O(running requests).
     ///
     /// ```
-    /// use rooflut::sim::{Request, Server, SimConfig};
-    /// # use rooflut::step::{LatencyModel, StepBatch};
-    /// # use rooflut::units::Seconds;
-    /// # struct Linear;
-    /// # impl LatencyModel for Linear {
-    /// #     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-    /// #         Seconds::from_us(100.0 + batch.tokens() as f64)
-    /// #     }
+    /// # use rooflut::sim::Server;
+    /// # use rooflut::step::LatencyModel;
+    /// # fn example<M: LatencyModel>(mut server: Server<M>) {
+    /// while let Some(step) = server.step() {
+    ///     println!("{} ns, {} tokens", step.record.duration_ns, step.batch.tokens());
+    /// }
     /// # }
-    /// let mut server = Server::try_new(Linear, SimConfig::new(8_192, 1_000))?;
-    /// let id = server.push(Request::new(512, 2))?;
-    /// let step = server.step().expect("a request waits");
-    /// assert_eq!((step.record.prefill_tokens, step.record.duration_ns), (512, 612_000));
-    /// assert_eq!(step.tokens, [(id, 1)]);
-    /// assert_eq!(server.now_ns(), 612_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn step(&mut self) -> Option<StepOutcome<'_>> {
         let known = self.events.len();
@@ -232,67 +224,69 @@ impl<M: LatencyModel> Server<M> {
         })
     }
 
-    /// Removes and returns what happened to requests since the last call, in order.
+    /// Removes and returns the events since the last call, in order.
     pub fn drain_events(&mut self) -> impl Iterator<Item = ServerEvent> + '_ {
         self.events.drain(..)
     }
 
-    /// The present, in nanoseconds from the start.
+    /// Returns the current time, in nanoseconds from the start.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// The limits of the server.
+    /// Returns the configuration.
     pub fn config(&self) -> &SimConfig {
         &self.config
     }
 
-    /// The latency model.
+    /// Returns the latency model.
     pub fn model(&self) -> &M {
         &self.model
     }
 
-    /// Requests that the engine has not taken yet: they arrive later, or have arrived since the last step began.
+    /// Returns the number of requests that the engine has not seen yet: those that arrive later and those that
+    /// have arrived since the last step began.
     pub fn arriving(&self) -> usize {
         self.inbox.len()
     }
 
-    /// Requests in the queue of the engine.
+    /// Returns the number of requests in the queue of the engine.
     pub fn waiting(&self) -> usize {
         self.scheduler.waiting()
     }
 
-    /// Requests that hold a sequence slot.
+    /// Returns the number of requests that hold a sequence slot.
     pub fn running(&self) -> usize {
         self.scheduler.running()
     }
 
-    /// Tokens of prompt and output of all requests that were pushed and have not left.
+    /// Returns the tokens of prompt and output of all pushed requests that have not finished.
     pub fn outstanding_tokens(&self) -> u64 {
         self.queued_tokens + self.inbox.tokens()
     }
 
-    /// KV blocks held by requests.
+    /// Returns the number of KV blocks in use.
     pub fn kv_blocks_used(&self) -> u32 {
         self.scheduler.kv().used()
     }
 
-    /// KV blocks of the server.
+    /// Returns the number of KV blocks of the server.
     pub fn kv_blocks(&self) -> u32 {
         self.scheduler.kv().blocks()
     }
 
-    /// Whether a step has begun and not ended.
+    /// Returns whether a step is in flight.
     pub fn is_in_step(&self) -> bool {
         self.in_flight.is_some()
     }
 
-    /// Whether all requests that were pushed have left.
+    /// Returns whether all pushed requests have finished.
     pub fn is_idle(&self) -> bool {
         self.next_event_ns().is_none()
     }
 
-    /// Counts so far, of steps that have ended; prefix hits are `cache_hits` of `cache_lookups`.
+    /// Returns the counts of all steps that have ended; the prefix hit rate is `cache_hits` over
+    /// `cache_lookups`.
     pub fn totals(&self) -> Totals {
         let kv = self.scheduler.kv();
         let cache = kv.counts();
@@ -309,7 +303,7 @@ impl<M: LatencyModel> Server<M> {
 }
 
 impl<M> Server<M> {
-    /// A server whose limits are sound, with its number among the replicas of a run.
+    /// Creates a server with a valid configuration and its index among the replicas of a run.
     pub(super) fn new(model: M, config: SimConfig, replica: u32) -> Server<M> {
         Server {
             model,
@@ -330,14 +324,14 @@ impl<M> Server<M> {
         }
     }
 
-    /// Adds a request with a place of the caller's, without a check; the engine checks it when it sees it.
-    pub(super) fn expect(&mut self, index: usize, request: Request, listed: (&[u64], u32)) {
+    /// Adds a request under the caller's `index`, unchecked: the engine checks it when it sees it.
+    pub(super) fn expect(&mut self, index: usize, request: Request, trace_ids: (&[u64], u32)) {
         let at_engine_ns = self.at_engine_ns(request.arrival_ns);
         self.inbox
-            .push(Arrived::new(index, request, listed, at_engine_ns));
+            .push(Arrived::new(index, request, trace_ids, at_engine_ns));
     }
 
-    /// When the engine sees a request that arrives at `arrival_ns`.
+    /// Returns when the engine sees a request that arrives at `arrival_ns`.
     pub(super) fn at_engine_ns(&self, arrival_ns: u64) -> u64 {
         arrival_ns.saturating_add(self.config.api_server_ns)
     }

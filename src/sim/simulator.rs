@@ -1,18 +1,16 @@
-//! One server with the requests of one source.
+//! A run of one server.
 
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::arrived::Arrived;
 use crate::sim::load::source::{RequestList, Source};
-use crate::sim::observer::{Observer, OnProgress};
-use crate::sim::{
-    Outcome, Progress, Request, RequestRecord, Server, SimConfig, SimError, SimReport,
-};
+use crate::sim::observer::Observer;
+use crate::sim::{Outcome, Request, RequestRecord, Server, SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
-/// A server that serves the requests of a source; the [module](crate::sim) has an example.
+/// A server that serves the requests of a source; see the [module](crate::sim) for an example.
 ///
-/// Costs are those of a [`Server`].
+/// Costs as much as a [`Server`].
 #[derive(Debug, Clone)]
 pub struct Simulator<M> {
     model: M,
@@ -20,41 +18,35 @@ pub struct Simulator<M> {
 }
 
 impl<M: LatencyModel> Simulator<M> {
-    /// A server that takes `model`'s time for each step.
+    /// Creates a simulator whose steps take as long as `model` predicts.
     ///
     /// # Errors
     ///
-    /// [`SimError::ZeroLimit`] and [`SimError::BudgetBelowSequences`] if no step could run under
-    /// these limits.
+    /// [`SimError`] if no step can run under these limits.
     pub fn try_new(model: M, config: SimConfig) -> Result<Simulator<M>, SimError> {
         config.validate()?;
         Ok(Simulator { model, config })
     }
 
-    /// The latency model.
+    /// Returns the latency model.
     pub fn model(&self) -> &M {
         &self.model
     }
 
-    /// The limits of the server.
+    /// Returns the configuration of the server.
     pub fn config(&self) -> &SimConfig {
         &self.config
     }
 
-    /// Serves `requests`, in any order, from an empty server until all are done.
+    /// Serves `requests`, given in any order, from an empty server until all have finished.
     ///
-    /// Requests that arrive at the same nanosecond queue in the order in which they are given.
+    /// Requests that arrive at the same nanosecond queue in the order of the slice.
     pub fn run(&self, requests: &[Request]) -> SimReport {
-        self.run_observed(requests, |_| {})
-    }
-
-    /// As [`run`](Simulator::run), and calls `observe` now and then and once at the end.
-    pub fn run_observed(&self, requests: &[Request], observe: impl FnMut(Progress)) -> SimReport {
-        self.run_source(&mut RequestList::new(requests), &mut OnProgress(observe))
+        self.run_source(&mut RequestList::new(requests), &mut ())
     }
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
-    /// their places.
+    /// their indices.
     pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
@@ -63,8 +55,9 @@ impl<M: LatencyModel> Simulator<M> {
         reported(observer, |both| self.serve(source, both))
     }
 
-    /// Serves the requests of `source`, from an empty server until all are done, and calls `observer`. Memory
-    /// grows with the requests that wait and run, not with those that have left.
+    /// Serves the requests of `source`, from an empty server until all have finished, and calls `observer`.
+    ///
+    /// Memory grows with the waiting and running requests, not with the finished ones.
     pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
@@ -73,15 +66,11 @@ impl<M: LatencyModel> Simulator<M> {
         let mut server = Server::new(&self.model, self.config, 0);
         loop {
             receive_arrivals(&mut server, source, observer);
-            let next_ns = |source: &mut S| {
-                let arrival_ns = source.next_arrival_ns()?;
-                Some(arrival_ns.saturating_add(self.config.api_server_ns))
-            };
             if !server.has_work() {
-                let Some(arrival_ns) = next_ns(source) else {
+                let Some(at_engine_ns) = next_at_engine_ns(&server, source) else {
                     break;
                 };
-                server.wait_until(arrival_ns);
+                server.wait_until(at_engine_ns);
                 continue;
             }
             server.run_step(observer);
@@ -89,10 +78,11 @@ impl<M: LatencyModel> Simulator<M> {
                 observer.finished(index, record);
                 source.finished(index, &record.request, at_ns);
             });
-            // An arrival matters where it may be admitted, or where its rejection is an answer.
+            // An arrival matters only if it can be admitted, or if its rejection triggers the next request.
             let matters = server.has_room() || source.feeds_back();
-            let horizon_ns = matters.then(|| next_ns(source)).flatten();
-            server.run_decodes(horizon_ns.unwrap_or(u64::MAX), u64::MAX, observer);
+            let next_ns = matters.then(|| next_at_engine_ns(&server, source));
+            let horizon_ns = next_ns.flatten().unwrap_or(u64::MAX);
+            server.run_decodes(horizon_ns, u64::MAX, observer);
             observer.progress(&server.progress(source.total()));
         }
         observer.progress(&server.progress(source.total()));
@@ -101,23 +91,25 @@ impl<M: LatencyModel> Simulator<M> {
     }
 }
 
-/// Lets the engine see the requests that have arrived by now.
-fn receive_arrivals<M, S: Source + ?Sized, O: Observer + ?Sized>(
+/// Returns when the engine sees the next request.
+fn next_at_engine_ns<M, S: Source + ?Sized>(server: &Server<M>, source: &mut S) -> Option<u64> {
+    Some(server.at_engine_ns(source.next_arrival_ns()?))
+}
+
+/// Receives the requests that have arrived by now.
+fn receive_arrivals<M: LatencyModel, S: Source + ?Sized, O: Observer + ?Sized>(
     server: &mut Server<M>,
     source: &mut S,
     observer: &mut O,
-) where
-    M: LatencyModel,
-{
-    while let Some(arrival_ns) = source.next_arrival_ns()
-        && server.at_engine_ns(arrival_ns) <= server.now_ns()
+) {
+    while let Some(at_engine_ns) = next_at_engine_ns(server, source)
+        && at_engine_ns <= server.now_ns()
         && let Some((index, request)) = source.take()
     {
-        let at_engine_ns = server.at_engine_ns(arrival_ns);
         let arrived = Arrived::new(index, request, source.trace_blocks(&request), at_engine_ns);
         if let Err(reason) = server.receive(arrived) {
-            let outcome = Outcome::Rejected(reason);
-            observer.finished(index, &RequestRecord { request, outcome });
+            let record = RequestRecord::new(request, Outcome::Rejected(reason));
+            observer.finished(index, &record);
             source.finished(index, &request, server.now_ns());
         }
     }
@@ -126,6 +118,7 @@ fn receive_arrivals<M, S: Source + ?Sized, O: Observer + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::Progress;
     use crate::step::StepBatch;
     use crate::units::Seconds;
 
@@ -162,16 +155,23 @@ mod tests {
         assert_eq!(last_finish(Seconds(1e300), request(7)), u64::MAX);
     }
 
+    /// Counts reports of an idle server at time 0.
+    struct IdleReports(u32);
+
+    impl Observer for IdleReports {
+        fn progress(&mut self, progress: &Progress) {
+            assert_eq!((progress.steps, progress.now_ns), (0, 0));
+            self.0 += 1;
+        }
+    }
+
     #[test]
     fn no_requests_take_no_step() {
         let simulator =
             Simulator::try_new(Constant(Seconds(1.0)), SimConfig::new(100, 10)).unwrap();
-        let mut calls = 0;
-        let report = simulator.run_observed(&[], |progress| {
-            assert_eq!((progress.steps, progress.now_ns), (0, 0));
-            calls += 1;
-        });
-        assert_eq!(calls, 1);
+        let mut reports = IdleReports(0);
+        let report = simulator.run_source(&mut RequestList::new(&[]), &mut reports);
+        assert_eq!(reports.0, 1);
         assert!(report.records.is_empty());
         assert_eq!(report.summary.ttft, None);
         assert_eq!(report.summary.makespan, Seconds::ZERO);

@@ -3,8 +3,8 @@
 use crate::support::{Batch, Linear, simulator};
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
-use rooflut::sim::load::Arrivals;
-use rooflut::sim::{Outcome, Progress, Rejection, Request, SimConfig, SimReport};
+use rooflut::sim::load::{Arrivals, RequestList};
+use rooflut::sim::{Observer, Outcome, Progress, Rejection, Request, SimConfig, SimReport};
 
 const BLOCK: u32 = 16;
 
@@ -17,12 +17,21 @@ struct Run {
 
 fn run(config: SimConfig, requests: &[Request]) -> Run {
     let model = Linear::mixed();
-    let mut progress = Vec::new();
-    let report = simulator(&model, config).run_observed(requests, |state| progress.push(state));
+    let mut log = ProgressLog(Vec::new());
+    let mut source = RequestList::new(requests);
+    let report = simulator(&model, config).run_source(&mut source, &mut log);
     Run {
         report,
         batches: model.batches.into_inner(),
-        progress,
+        progress: log.0,
+    }
+}
+
+struct ProgressLog(Vec<Progress>);
+
+impl Observer for ProgressLog {
+    fn progress(&mut self, progress: &Progress) {
+        self.0.push(*progress);
     }
 }
 

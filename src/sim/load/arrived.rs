@@ -1,22 +1,22 @@
-//! A request that has arrived and waits.
+//! A waiting request in compact form.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::sim::Request;
 
-/// A request before it is scheduled: a third of a [`Sequence`](crate::sim::schedule::sequence::Sequence), for under overload
-/// most requests wait.
+/// A request before it is scheduled, a third of the size of a
+/// [`Sequence`](crate::sim::schedule::sequence::Sequence).
 #[derive(Debug)]
 pub(crate) struct Arrived {
     pub(crate) index: usize,
     pub(crate) request: Request,
     /// When the engine sees it.
     pub(crate) at_engine_ns: u64,
-    /// Whether the KV entries of its prompt came with it from another server.
+    /// Whether the KV entries of its prompt come from a prefill server.
     pub(crate) with_kv: bool,
-    /// The ids that a trace gives its tokens, and how many tokens one stands for, if there are any.
-    pub(crate) listed: Option<Box<(Vec<u64>, u32)>>,
+    /// Ids of a trace and the tokens per id, if there are any.
+    pub(crate) trace_ids: Option<Box<(Vec<u64>, u32)>>,
 }
 
 impl Arrived {
@@ -32,7 +32,7 @@ impl Arrived {
             request,
             at_engine_ns,
             with_kv: false,
-            listed: (!ids.is_empty()).then(|| Box::new((ids.to_vec(), tokens))),
+            trace_ids: (!ids.is_empty()).then(|| Box::new((ids.to_vec(), tokens))),
         }
     }
 }

@@ -1,148 +1,150 @@
-//! The KV blocks of one request, and how they are taken and given back.
+//! The KV cache of a server, and the blocks of each request in it.
 
 use alloc::vec::Vec;
+use core::mem;
 
-use crate::sim::PrefixCaching;
 use crate::sim::memory::block_pool::{BlockHandle, BlockPool, Hits, Parked};
 use crate::sim::schedule::sequence::Sequence;
+use crate::sim::{PrefixCaching, SimConfig};
 
 /// The KV blocks of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    /// Its first blocks, filled, by which others with the same tokens find them.
-    named: Vec<BlockHandle>,
-    /// The rest, which are but a number.
-    pub(crate) others: u32,
-    /// What it gave up when it was preempted, if nobody else can have its tokens.
+    /// Its first full blocks, registered in the prefix cache.
+    registered: Vec<BlockHandle>,
+    /// Number of the other blocks.
+    pub(crate) unregistered: u32,
+    /// Full blocks that it freed when it was preempted, if no other request can share them.
     parked: Option<Parked>,
 }
 
 impl Blocks {
-    /// Filled blocks by which others find them.
-    pub(crate) fn named(&self) -> u32 {
-        self.named.len() as u32
+    /// Returns the number of blocks that are registered in the prefix cache.
+    pub(crate) fn registered(&self) -> u32 {
+        self.registered.len() as u32
     }
 
-    /// Blocks that it holds.
+    /// Returns the number of blocks in use.
     pub(crate) fn held(&self) -> u32 {
-        self.named() + self.others
+        self.registered() + self.unregistered
     }
 }
 
-/// Takes the blocks that a running request needs for `tokens` more; says whether there were enough.
-#[must_use]
-pub(crate) fn grow(
-    pool: &mut BlockPool,
-    sequence: &mut Sequence,
-    tokens: u32,
+/// The KV cache of a server: its block pool, and the rules by which requests use it.
+#[derive(Debug)]
+pub(crate) struct KvCache {
+    pub(crate) pool: BlockPool,
     block_size: u32,
-) -> bool {
-    let own = sequence.blocks_for(sequence.computed() + tokens, block_size);
-    let missing = own - sequence.blocks.held();
-    let fits = pool.take_unregistered(missing);
-    if fits {
-        sequence.blocks.others += missing;
-    }
-    fits
-}
-
-/// What a waiting request would find of its prompt in the cache. Cost: O(blocks found) if it shares
-/// tokens, else O(1).
-pub(crate) fn look_up(
-    pool: &BlockPool,
-    sequence: &Sequence,
     caching: PrefixCaching,
-    block_size: u32,
-) -> Hits {
-    let most = sequence.findable(block_size);
-    if caching == PrefixCaching::Disabled {
-        return Hits::default();
-    }
-    if sequence.shares() {
-        return pool.hits(sequence.block_ids(block_size).take(most as usize));
-    }
-    let parked = sequence.blocks.parked.as_ref();
-    let blocks = parked.map_or(0, |parked| pool.parked(parked)).min(most);
-    Hits {
-        blocks,
-        idle: blocks,
-    }
 }
 
-/// Takes what [`look_up`] found and the blocks that `tokens` more need; says whether there were enough,
-/// and takes nothing if not.
-#[must_use]
-pub(crate) fn admit(
-    pool: &mut BlockPool,
-    sequence: &mut Sequence,
-    hits: Hits,
-    tokens: u32,
-    block_size: u32,
-) -> bool {
-    let computed = sequence.computed();
-    let missing = sequence.blocks_for(computed + tokens, block_size) - hits.blocks;
-    if missing + hits.idle > pool.free() {
-        return false;
+impl KvCache {
+    /// Creates an empty cache.
+    pub(crate) fn new(config: &SimConfig) -> KvCache {
+        KvCache {
+            pool: BlockPool::new(config.kv_blocks),
+            block_size: config.block_size,
+            caching: config.prefix_caching,
+        }
     }
-    if let Some(parked) = sequence.blocks.parked.take() {
-        sequence.blocks.others = pool.reclaim(parked);
-    }
-    if sequence.shares() {
-        let ids = sequence.block_ids(block_size).take(hits.blocks as usize);
-        let named: Vec<BlockHandle> = ids.filter_map(|id| pool.take_cached(id)).collect();
-        sequence.blocks.named = named;
-        pool.record(sequence.findable(block_size), hits);
-    }
-    let taken = pool.take_unregistered(missing);
-    debug_assert!(taken, "blocks were counted and are gone");
-    sequence.blocks.others += missing;
-    true
-}
 
-/// Lets others find the blocks that a request has filled. Cost: O(1) for each.
-pub(crate) fn name_full(pool: &mut BlockPool, sequence: &mut Sequence, block_size: u32) {
-    if !sequence.shares() {
-        return;
+    /// Takes the blocks that a running request needs for `tokens` more; returns whether there were enough.
+    #[must_use]
+    pub(crate) fn grow(&mut self, sequence: &mut Sequence, tokens: u32) -> bool {
+        let needed = sequence.blocks_for(sequence.computed() + tokens, self.block_size);
+        let missing = needed - sequence.blocks.held();
+        let fits = self.pool.take_unregistered(missing);
+        if fits {
+            sequence.blocks.unregistered += missing;
+        }
+        fits
     }
-    let full = sequence.full_blocks(sequence.computed(), block_size);
-    let named = sequence.blocks.named();
-    let new = full.saturating_sub(named);
-    let ids = sequence.block_ids(block_size).skip(named as usize);
-    let handles: Vec<BlockHandle> = ids.take(new as usize).map(|id| pool.adopt(id)).collect();
-    sequence.blocks.named.extend(handles);
-    sequence.blocks.others -= new;
-}
 
-/// Gives all blocks back, the last first: the beginning is found longest.
-pub(crate) fn give_back(
-    pool: &mut BlockPool,
-    sequence: &mut Sequence,
-    caching: PrefixCaching,
-    block_size: u32,
-) {
-    if caching == PrefixCaching::Enabled {
-        name_full(pool, sequence, block_size);
+    /// Looks up the prompt of a waiting request in the prefix cache. Cost: O(blocks found) if the request can
+    /// share tokens, else O(1).
+    pub(crate) fn look_up(&self, sequence: &Sequence) -> Hits {
+        if self.caching == PrefixCaching::Disabled {
+            return Hits::default();
+        }
+        let max_blocks = sequence.findable(self.block_size);
+        if sequence.shares() {
+            let ids = sequence.block_ids(self.block_size);
+            return self.pool.hits(ids.take(max_blocks as usize));
+        }
+        let parked = sequence.blocks.parked.as_ref();
+        let parked = parked.map_or(0, |parked| self.pool.parked(parked));
+        let blocks = parked.min(max_blocks);
+        Hits {
+            blocks,
+            idle: blocks,
+        }
     }
-    pool.release_unregistered(core::mem::take(&mut sequence.blocks.others));
-    while let Some(block) = sequence.blocks.named.pop() {
-        pool.release(block);
-    }
-}
 
-/// Gives the blocks of a preempted request back; what it finds of them when it is admitted again depends
-/// on who takes blocks in the meantime.
-pub(crate) fn give_up(
-    pool: &mut BlockPool,
-    sequence: &mut Sequence,
-    caching: PrefixCaching,
-    block_size: u32,
-) {
-    if caching == PrefixCaching::Enabled && !sequence.shares() {
-        let full = sequence.full_blocks(sequence.computed(), block_size);
-        pool.release_unregistered(sequence.blocks.others - full);
-        sequence.blocks.others = 0;
-        sequence.blocks.parked = Some(pool.park(full));
-    } else {
-        give_back(pool, sequence, caching, block_size);
+    /// Takes the blocks of the prefix hit and those that `tokens` more need; returns whether there were enough,
+    /// and takes none if not.
+    #[must_use]
+    pub(crate) fn admit(&mut self, sequence: &mut Sequence, hits: Hits, tokens: u32) -> bool {
+        let needed = sequence.blocks_for(sequence.computed() + tokens, self.block_size);
+        let missing = needed - hits.blocks;
+        if missing + hits.idle > self.pool.free() {
+            return false;
+        }
+        if let Some(parked) = sequence.blocks.parked.take() {
+            sequence.blocks.unregistered = self.pool.reclaim(parked);
+        }
+        if sequence.shares() {
+            let ids = sequence.block_ids(self.block_size);
+            let hit = ids.take(hits.blocks as usize);
+            let registered: Vec<BlockHandle> =
+                hit.filter_map(|id| self.pool.take_cached(id)).collect();
+            sequence.blocks.registered = registered;
+            self.pool.record(sequence.findable(self.block_size), hits);
+        }
+        let taken = self.pool.take_unregistered(missing);
+        debug_assert!(taken, "fewer blocks than the pool said were free");
+        sequence.blocks.unregistered += missing;
+        true
+    }
+
+    /// Registers the full blocks of a request in the prefix cache, if others can share them. Cost: O(1) per block.
+    pub(crate) fn register_full(&mut self, sequence: &mut Sequence) {
+        if self.caching == PrefixCaching::Disabled || !sequence.shares() {
+            return;
+        }
+        let full = sequence.full_blocks(sequence.computed(), self.block_size);
+        let registered = sequence.blocks.registered();
+        let new = full.saturating_sub(registered);
+        let ids = sequence
+            .block_ids(self.block_size)
+            .skip(registered as usize);
+        let handles: Vec<BlockHandle> = ids
+            .take(new as usize)
+            .map(|id| self.pool.adopt(id))
+            .collect();
+        sequence.blocks.registered.extend(handles);
+        sequence.blocks.unregistered -= new;
+    }
+
+    /// Frees all blocks of a request, the last one first: the beginning stays in the cache longest.
+    pub(crate) fn release(&mut self, sequence: &mut Sequence) {
+        self.register_full(sequence);
+        let unregistered = mem::take(&mut sequence.blocks.unregistered);
+        self.pool.release_unregistered(unregistered);
+        while let Some(block) = sequence.blocks.registered.pop() {
+            self.pool.release(block);
+        }
+    }
+
+    /// Frees the blocks of a preempted request. When it is admitted again, it reuses those that were not taken in
+    /// the meantime.
+    pub(crate) fn release_preempted(&mut self, sequence: &mut Sequence) {
+        if self.caching == PrefixCaching::Disabled || sequence.shares() {
+            self.release(sequence);
+            return;
+        }
+        let full = sequence.full_blocks(sequence.computed(), self.block_size);
+        let unregistered = mem::take(&mut sequence.blocks.unregistered);
+        self.pool.release_unregistered(unregistered - full);
+        sequence.blocks.parked = Some(self.pool.park(full));
     }
 }

@@ -1,23 +1,23 @@
-//! Requests that were preempted after a token and wait for their next one.
+//! Requests that were preempted after a token and have not had their next one.
 
 use alloc::collections::BTreeMap;
 
-/// When each of them had its last token, by place.
+/// Times of the last tokens of interrupted requests, by index.
 #[derive(Debug, Default)]
 pub(crate) struct Interrupted {
     last_token_ns: BTreeMap<usize, u64>,
 }
 
 impl Interrupted {
-    /// These have their last token at `now_ns`, but for those that wait already: they were preempted
-    /// again before the next one.
+    /// Adds requests whose last token came at `now_ns`. Requests that were preempted again before their next
+    /// token keep their time.
     pub(crate) fn add(&mut self, indices: impl IntoIterator<Item = usize>, now_ns: u64) {
         for index in indices {
             self.last_token_ns.entry(index).or_insert(now_ns);
         }
     }
 
-    /// It has its next token at `now_ns`: the gap between the two.
+    /// Removes a request whose next token comes at `now_ns`; returns the gap between the two tokens.
     pub(crate) fn remove(&mut self, index: usize, now_ns: u64) -> Option<u64> {
         let last_ns = self.last_token_ns.remove(&index)?;
         Some(now_ns.saturating_sub(last_ns))

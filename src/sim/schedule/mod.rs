@@ -1,7 +1,8 @@
-//! What a server computes in each step: the queue, admission, preemption and speculation.
+//! The schedule of a server: queue, admission, preemption and speculative decoding.
 
 pub(super) mod interrupted;
 pub(super) mod plan;
+mod preemption;
 pub(super) mod queue;
 pub(super) mod running;
 pub(super) mod scheduler;

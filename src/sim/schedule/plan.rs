@@ -1,4 +1,4 @@
-//! The work of one step, and what it means for its requests.
+//! The work of one step, and its results for requests.
 
 use alloc::vec::Vec;
 use core::slice;
@@ -7,35 +7,35 @@ use crate::sim::observer::StepRecord;
 use crate::sim::schedule::running::Admitted;
 use crate::step::{Chunk, DecodeGroup, StepBatch};
 
-/// A scheduled step. Requests are named by their places.
+/// A scheduled step. Requests are identified by their indices.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Counts scheduled steps from 1.
+    /// Number of the step, counted from 1.
     number: u64,
     chunks: Vec<Chunk>,
     pub(crate) decode: DecodeGroup,
-    /// Drafted tokens that are accepted.
+    /// Number of accepted drafted tokens.
     pub(crate) accepted: u32,
-    /// Tokens that requests have from verified drafts, their own ones included.
+    /// Number of output tokens of requests that verify drafts.
     pub(crate) yielded: u32,
-    /// Drafts that it verifies, by place, with the tokens that each yields.
+    /// Requests that verify drafts, and the number of their output tokens.
     pub(crate) verified: Vec<(usize, u32)>,
-    /// Places of the requests that lost their blocks for it.
+    /// Requests that are preempted for this step.
     pub(crate) preempted: Vec<usize>,
-    /// Places of those that lost theirs for a schedule without work that it replaces.
+    /// Requests that were preempted for an empty plan that this one replaces.
     pub(crate) preempted_before: Vec<usize>,
-    /// Places of those of them that have had a token and are to have another.
+    /// Preempted requests between two tokens.
     pub(crate) interrupted: Vec<usize>,
-    /// Places of requests that were interrupted and have their next token.
+    /// Requests that were interrupted and have their next token.
     pub(crate) resumed: Vec<usize>,
-    /// Requests whose first token it yields, and who they are among those that run.
+    /// Requests with their first token.
     pub(crate) first_tokens: Vec<(usize, Admitted)>,
-    /// Requests whose last token it yields, and who they are among those that run.
+    /// Requests with their last token.
     pub(crate) finished: Vec<(usize, Admitted)>,
 }
 
 impl Plan {
-    /// No work.
+    /// Creates an empty plan.
     pub(crate) fn new() -> Plan {
         Plan {
             number: 0,
@@ -53,13 +53,13 @@ impl Plan {
         }
     }
 
-    /// Becomes step `number`, with no work yet.
+    /// Clears the plan and sets its number.
     pub(crate) fn reset(&mut self, number: u64) {
         self.clear();
         self.number = number;
     }
 
-    /// Forgets its work; the buffers stay.
+    /// Removes all work and keeps the buffers.
     pub(crate) fn clear(&mut self) {
         self.chunks.clear();
         self.decode = DecodeGroup::EMPTY;
@@ -74,18 +74,18 @@ impl Plan {
         self.finished.clear();
     }
 
-    /// The step's number.
+    /// Returns the number of the step.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether there is nothing to compute. A chunk has tokens.
+    /// Returns whether there is nothing to compute.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks.is_empty() && self.decode.requests == 0
     }
 
-    /// The work as a latency model sees it: chunks one by one, decoding requests as one sum.
+    /// Returns the work for the latency model: each chunk, and one group of decoding requests.
     pub(crate) fn batch(&self) -> StepBatch<'_> {
         let decode = slice::from_ref(&self.decode);
         StepBatch {
@@ -98,26 +98,26 @@ impl Plan {
         }
     }
 
-    /// A chunk of a prompt.
+    /// Adds a chunk of a prompt.
     pub(crate) fn add_chunk(&mut self, chunk: Chunk) {
         self.chunks.push(chunk);
     }
 
-    /// A request with `computed` tokens in the cache verifies its drafts.
+    /// Adds a request that verifies its drafts and has `computed` tokens in the cache.
     pub(crate) fn verify(&mut self, computed: u32) {
         let new = 1 + u64::from(self.decode.drafted);
         self.decode.requests += 1;
         self.decode.kv_tokens += u64::from(computed) + new;
     }
 
-    /// What decodes, if that is all: nobody has a last token, is admitted or is preempted.
+    /// Returns the decoding requests if nothing else happens: no prefill, last token or preemption.
     pub(crate) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else =
             self.chunks.is_empty() && self.finished.is_empty() && self.preempted.is_empty();
         (nothing_else && self.decode.requests > 0).then_some(self.decode)
     }
 
-    /// The step as observers see it.
+    /// Returns the record of the step.
     pub(crate) fn record(&self, start_ns: u64, duration_ns: u64) -> StepRecord {
         let batch = self.batch();
         StepRecord {
@@ -135,7 +135,7 @@ impl Plan {
         }
     }
 
-    /// Becomes step `number` in which only `decode` happens.
+    /// Turns the plan into step `number`, which only decodes.
     pub(crate) fn set_decodes(&mut self, number: u64, decode: DecodeGroup) {
         self.reset(number);
         self.decode = decode;

@@ -1,33 +1,34 @@
-//! The requests that wait.
+//! The queue of waiting requests.
 
 use alloc::collections::BTreeMap;
+use core::mem;
 
 use crate::sim::load::arrived::Arrived;
 use crate::sim::schedule::sequence::Sequence;
 use crate::sim::{Request, SchedulingPolicy};
 
-/// Requests in the order in which they are admitted. Each costs O(log n).
+/// Waiting requests in the order of admission. Each costs O(log n).
 ///
-/// Memory: 160 bytes for each request beyond the first few, and 440 for each that was preempted.
+/// Memory: under overload most requests are waiting, so that new ones are kept as an [`Arrived`] (160 bytes in the
+/// map) until they come first. Preempted requests, and new ones while the queue is short, are kept as a
+/// [`Sequence`] (440 bytes).
 #[derive(Debug)]
 pub(crate) struct Queue {
     policy: SchedulingPolicy,
     block_size: u32,
-    /// Those that are kept in short.
-    arrived: BTreeMap<Turn, Arrived>,
-    /// Those that have been first, or that were preempted, and a few others.
-    begun: BTreeMap<Turn, Sequence>,
-    /// Requests that have come.
-    came: i64,
-    /// Preempted requests that were put before all others.
+    arrived: BTreeMap<Rank, Arrived>,
+    sequences: BTreeMap<Rank, Sequence>,
+    /// Requests pushed so far.
+    pushed: i64,
+    /// Preempted requests that were put before all others so far.
     preempted: i64,
 }
 
-/// So many are kept as they are: it costs time to make them short and whole again.
-const FEW: usize = 16;
+/// Length up to which new requests are kept as sequences: converting them later costs time.
+const SHORT: usize = 16;
 
-/// When it is a request's turn: class, length, order.
-type Turn = (u32, u32, i64);
+/// Sort key of a waiting request: priority, length, order. The smallest is admitted first.
+type Rank = (u32, u32, i64);
 
 impl Queue {
     pub(crate) fn new(policy: SchedulingPolicy, block_size: u32) -> Queue {
@@ -35,42 +36,42 @@ impl Queue {
             policy,
             block_size,
             arrived: BTreeMap::new(),
-            begun: BTreeMap::new(),
-            came: 0,
+            sequences: BTreeMap::new(),
+            pushed: 0,
             preempted: 0,
         }
     }
 
-    /// A request has come.
+    /// Adds a request that has arrived.
     #[inline]
     pub(crate) fn push(&mut self, arrived: Arrived) {
-        self.came += 1;
-        let turn = self.turn(&arrived.request, self.came);
-        if self.begun.len() >= FEW {
-            self.arrived.insert(turn, arrived);
+        self.pushed += 1;
+        let rank = self.rank(&arrived.request, self.pushed);
+        if self.sequences.len() >= SHORT {
+            self.arrived.insert(rank, arrived);
         } else {
-            self.begin(turn, arrived);
+            self.insert_sequence(rank, arrived);
         }
     }
 
     #[inline]
-    fn begin(&mut self, turn: Turn, arrived: Arrived) {
+    fn insert_sequence(&mut self, rank: Rank, arrived: Arrived) {
         let mut sequence = Sequence::new(arrived, self.block_size);
-        (_, _, sequence.order) = turn;
-        self.begun.insert(turn, sequence);
+        (_, _, sequence.order) = rank;
+        self.sequences.insert(rank, sequence);
     }
 
-    /// A request was preempted: it goes before all others, or where the policy wants it.
+    /// Adds a preempted request: before all others, or where the policy wants it.
     pub(crate) fn push_preempted(&mut self, mut sequence: Sequence) {
         if self.policy == SchedulingPolicy::Fcfs {
             self.preempted += 1;
             sequence.order = -self.preempted;
         }
-        let turn = self.turn(&sequence.request, sequence.order);
-        self.begun.insert(turn, sequence);
+        let rank = self.rank(&sequence.request, sequence.order);
+        self.sequences.insert(rank, sequence);
     }
 
-    fn turn(&self, request: &Request, order: i64) -> Turn {
+    fn rank(&self, request: &Request, order: i64) -> Rank {
         match self.policy {
             SchedulingPolicy::Fcfs => (0, 0, order),
             SchedulingPolicy::ShortestPrompt => (0, request.prompt_tokens, order),
@@ -78,15 +79,15 @@ impl Queue {
         }
     }
 
-    /// The request whose turn it is.
+    /// Returns the first request.
     pub(crate) fn first_mut(&mut self) -> Option<&mut Sequence> {
-        self.make_first_whole();
-        self.begun.first_entry().map(|entry| entry.into_mut())
+        self.convert_first();
+        self.sequences.first_entry().map(|entry| entry.into_mut())
     }
 
-    /// Makes the request whose turn it is whole if it is kept in short.
+    /// Makes the first request a sequence if it is not one yet.
     #[inline]
-    fn make_first_whole(&mut self) {
+    fn convert_first(&mut self) {
         if !self.arrived.is_empty() {
             self.compare_firsts();
         }
@@ -94,40 +95,51 @@ impl Queue {
 
     #[cold]
     fn compare_firsts(&mut self) {
-        let begun = self.begun.keys().next();
-        let next = self.arrived.keys().next();
-        if next.is_some_and(|turn| begun.is_none_or(|first| turn < first))
-            && let Some((turn, arrived)) = self.arrived.pop_first()
+        let first = self.sequences.keys().next();
+        let arrived = self.arrived.keys().next();
+        if arrived.is_some_and(|rank| first.is_none_or(|first| rank < first))
+            && let Some((rank, arrived)) = self.arrived.pop_first()
         {
-            self.begin(turn, arrived);
+            self.insert_sequence(rank, arrived);
         }
     }
 
-    /// Takes the request whose turn it is.
+    /// Removes the first request.
     pub(crate) fn pop(&mut self) -> Option<Sequence> {
-        self.make_first_whole();
-        self.begun.pop_first().map(|(_, sequence)| sequence)
+        self.convert_first();
+        self.sequences.pop_first().map(|(_, sequence)| sequence)
+    }
+
+    /// Removes the first request. Cost: O(n), as opposed to [`pop`](Queue::pop): with a second caller that one would
+    /// not be inlined into admission, which adds 3 % to the instructions of a run.
+    #[cold]
+    pub(crate) fn remove_first(&mut self) -> Option<Sequence> {
+        self.convert_first();
+        let mut sequences = mem::take(&mut self.sequences).into_iter();
+        let (_, first) = sequences.next()?;
+        self.sequences = sequences.collect();
+        Some(first)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.arrived.len() + self.begun.len()
+        self.arrived.len() + self.sequences.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All requests that have been preempted, and perhaps others.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Sequence> {
-        self.begun.values_mut()
+    /// Returns all sequences, among them all preempted requests.
+    pub(crate) fn sequences_mut(&mut self) -> impl Iterator<Item = &mut Sequence> {
+        self.sequences.values_mut()
     }
 
-    /// Places of all requests, whose turn it is first.
+    /// Returns the indices of all requests, in the order of admission.
     #[cfg(test)]
     pub(crate) fn indices(&self) -> alloc::vec::Vec<usize> {
-        let arrived = self.arrived.iter().map(|(turn, of)| (*turn, of.index));
-        let begun = self.begun.iter().map(|(turn, of)| (*turn, of.index));
-        let all: BTreeMap<Turn, usize> = arrived.chain(begun).collect();
+        let arrived = self.arrived.iter().map(|(rank, of)| (*rank, of.index));
+        let sequences = self.sequences.iter().map(|(rank, of)| (*rank, of.index));
+        let all: BTreeMap<Rank, usize> = arrived.chain(sequences).collect();
         all.into_values().collect()
     }
 }
@@ -154,10 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn a_request_comes_back_as_it_went_in_and_one_that_has_begun_keeps_its_state() {
+    fn a_request_comes_back_as_it_went_in_and_a_sequence_keeps_its_state() {
         let mut queue = Queue::new(SchedulingPolicy::ShortestPrompt, 16);
-        // Those that are kept as they are.
-        (0..FEW).for_each(|index| queue.push(arrived(index, 1_000)));
+        // From here on new requests are not kept as sequences.
+        (0..SHORT).for_each(|index| queue.push(arrived(index, 1_000)));
         let others = queue.len();
         queue.push(arrived(100, 60));
         let mut begun = sequence(101, 40);
@@ -168,18 +180,18 @@ mod tests {
         assert_eq!(queue.len(), others + 3);
         assert_eq!(queue.indices()[..3], [102, 101, 100]);
         let first = queue.pop().unwrap();
-        assert_eq!((first.index, first.order), (102, FEW as i64 + 2));
+        assert_eq!((first.index, first.order), (102, SHORT as i64 + 2));
         assert_eq!((first.pending(), first.timing.at_engine_ns), (20, 7));
         let ids = |of: &Sequence| of.block_ids(16).take(3).collect::<vec::Vec<u64>>();
         assert_eq!(ids(&first), ids(&sequence(102, 20)));
         assert_eq!(queue.pop().unwrap().remaining(), 1);
-        // One that is looked at and waits on.
+        // A first request that does not fit keeps what it found when a shorter one arrives.
         queue.first_mut().unwrap().found(1, 16);
         queue.push(arrived(103, 50));
         assert_eq!(queue.indices()[..2], [103, 100]);
         assert_eq!(queue.pop().unwrap().index, 103);
         assert_eq!(queue.pop().unwrap().pending(), 44);
-        assert_eq!(queue.indices(), (0..FEW).collect::<vec::Vec<usize>>());
+        assert_eq!(queue.indices(), (0..SHORT).collect::<vec::Vec<usize>>());
         while queue.pop().is_some() {}
         assert!(queue.is_empty());
     }

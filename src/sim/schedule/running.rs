@@ -1,5 +1,5 @@
-//! The requests that hold a slot. Those that decode are known as sums: between its first token and its
-//! last, a request only grows by a token per step.
+//! The running requests. Decoding ones are kept as sums: between its first token and its last, a request only
+//! grows by a token per step.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;
@@ -9,27 +9,27 @@ use core::cmp::Reverse;
 use crate::sim::schedule::sequence::Sequence;
 use crate::step::DecodeGroup;
 
-/// A request that holds a slot. Slots are used again; the admission tells whose it is.
+/// A running request: its slot, and its admission, as slots are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Admitted {
     admission: u64,
     slot: u32,
 }
 
-/// Requests that hold a slot.
+/// Running requests, each in a sequence slot.
 ///
-/// Costs: a step of the whole decode set O(1), a request that begins or ends to decode O(log n), the
-/// last admitted one amortised O(1).
+/// Costs: a step of all decoding requests O(1), a request that starts or stops decoding O(log n), finding the
+/// most recently admitted request amortised O(1).
 #[derive(Debug)]
 pub(crate) struct Running {
     slots: Vec<Option<(u64, Sequence)>>,
     vacant: Vec<u32>,
-    /// In the order of admission; those that have left are found out when they are reached.
+    /// Requests in order of admission; removed ones are dropped lazily.
     order: VecDeque<Admitted>,
     admissions: u64,
     count: usize,
-    /// The one whose prompt is not computed yet: always the last admitted, for nobody is admitted
-    /// behind a prompt that the budget cuts.
+    /// The request in prefill. It is always the last admitted: when the budget cuts a prompt, no further request
+    /// is admitted.
     pub(crate) partial: Option<Admitted>,
     decode: DecodeSet,
 }
@@ -37,11 +37,11 @@ pub(crate) struct Running {
 /// All requests that take a token in the next step.
 #[derive(Debug)]
 struct DecodeSet {
-    /// Requests, and their KV tokens in the next step.
+    /// Number of requests, and their KV tokens in the next step.
     next: DecodeGroup,
-    /// Requests by the step at which they need a block, modulo the block size.
+    /// Number of requests by the step in which they need a block, modulo the block size.
     growing: Vec<u32>,
-    /// Last steps.
+    /// Last step of each request.
     ends: BinaryHeap<Reverse<(u64, Admitted)>>,
 }
 
@@ -62,37 +62,36 @@ impl Running {
         }
     }
 
-    /// Requests that hold a slot.
+    /// Returns the number of running requests.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// What decodes in the next step.
+    /// Returns the requests that decode in the next step.
     pub(crate) fn decoding(&self) -> DecodeGroup {
         self.decode.next
     }
 
-    /// How many of those that decode need one more block in step `step`, the next one.
+    /// Returns the number of decoding requests that need one more block in `step`, the next step.
     pub(crate) fn growing(&self, step: u64) -> u32 {
         let growing = &self.decode.growing;
         let index = (step % growing.len() as u64) as usize;
         growing.get(index).copied().unwrap_or(0)
     }
 
-    /// The last step of the request that ends first; `None` where nobody decodes.
+    /// Returns the first step in which a request takes its last token; `None` if none decodes.
     pub(crate) fn first_end(&self) -> Option<u64> {
         self.decode.ends.peek().map(|Reverse((step, _))| *step)
     }
 
-    /// Everyone who decodes takes a token in the next step.
+    /// Lets all decoding requests take a token in the next step.
     pub(crate) fn advance(&mut self) -> DecodeGroup {
         let taken = self.decode.next;
         self.decode.next.kv_tokens += u64::from(taken.requests);
         taken
     }
 
-    /// Those that decode and have their last token in `step`, one by one; they decode no more but hold
-    /// their slot.
+    /// Removes the next request that takes its last token in `step` from the decoding ones; it keeps its slot.
     pub(crate) fn next_end(&mut self, step: u64) -> Option<Admitted> {
         loop {
             let &Reverse((end, admitted)) = self.decode.ends.peek()?;
@@ -107,7 +106,7 @@ impl Running {
         }
     }
 
-    /// A request takes a slot.
+    /// Puts a request into a slot.
     pub(crate) fn admit(&mut self, sequence: Sequence) -> Admitted {
         self.admissions += 1;
         self.count += 1;
@@ -115,8 +114,8 @@ impl Running {
         let held = Some((admission, sequence));
         let slot = match self.vacant.pop() {
             Some(slot) => {
-                if let Some(index) = self.slots.get_mut(slot as usize) {
-                    *index = held;
+                if let Some(vacant) = self.slots.get_mut(slot as usize) {
+                    *vacant = held;
                 }
                 slot
             }
@@ -126,17 +125,17 @@ impl Running {
             }
         };
         let admitted = Admitted { admission, slot };
-        self.forget_who_left();
+        self.trim_order();
         self.order.push_back(admitted);
         admitted
     }
 
-    /// The request, if it still holds its slot.
+    /// Returns the request if it still runs.
     pub(crate) fn get(&self, admitted: Admitted) -> Option<&Sequence> {
         held(&self.slots, admitted)
     }
 
-    /// The request, if it still holds its slot.
+    /// Returns the request if it still runs.
     pub(crate) fn get_mut(&mut self, admitted: Admitted) -> Option<&mut Sequence> {
         match self.slots.get_mut(admitted.slot as usize) {
             Some(Some((admission, sequence))) if *admission == admitted.admission => Some(sequence),
@@ -144,7 +143,7 @@ impl Running {
         }
     }
 
-    /// A request whose prompt is computed and that has tokens left decodes from `step` on.
+    /// Adds a request whose prompt is computed to the decoding ones, from `step` on.
     pub(crate) fn decode_from(&mut self, admitted: Admitted, step: u64) {
         let Some(sequence) = self.get_mut(admitted) else {
             return;
@@ -159,7 +158,7 @@ impl Running {
         self.decode.ends.push(Reverse((end, admitted)));
     }
 
-    /// A request decodes no more; `step` is the next step.
+    /// Removes a request from the decoding ones; `step` is the next step.
     fn leave_decode(&mut self, admitted: Admitted, step: u64) {
         let block_size = self.decode.growing.len() as u32;
         let Some(sequence) = self.get_mut(admitted) else {
@@ -173,7 +172,7 @@ impl Running {
         self.decode.change(index, u32::MAX);
     }
 
-    /// A request gives its slot up; `step` is the next step.
+    /// Removes a running request; `step` is the next step.
     pub(crate) fn remove(&mut self, admitted: Admitted, step: u64) -> Option<Sequence> {
         self.get(admitted)?;
         if self.get(admitted).is_some_and(|s| s.decodes_from.is_some()) {
@@ -188,7 +187,7 @@ impl Running {
         Some(sequence)
     }
 
-    /// The most recently admitted request.
+    /// Returns the most recently admitted request.
     pub(crate) fn last(&mut self) -> Option<Admitted> {
         while let Some(&last) = self.order.back() {
             if self.get(last).is_some() {
@@ -199,13 +198,13 @@ impl Running {
         None
     }
 
-    /// All requests that hold a slot, in the order of their admission.
+    /// Returns all running requests, in order of admission.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Admitted> + '_ {
         let held = |admitted: &Admitted| self.get(*admitted).is_some();
         self.order.iter().copied().filter(held)
     }
 
-    /// Whether a request needs one more block in `step`, the next one.
+    /// Returns whether a decoding request needs one more block in `step`, the next step.
     pub(crate) fn grows(&self, admitted: Admitted, step: u64) -> bool {
         let block = self.decode.growing.len() as u64;
         self.get(admitted).is_some_and(|sequence| {
@@ -215,8 +214,8 @@ impl Running {
         })
     }
 
-    /// Keeps the order no longer than twice the requests that hold a slot.
-    fn forget_who_left(&mut self) {
+    /// Drops removed requests from the order, which stays at most about twice as long as the running requests.
+    fn trim_order(&mut self) {
         while let Some(&first) = self.order.front()
             && self.get(first).is_none()
         {
@@ -237,11 +236,10 @@ fn held(slots: &[Option<(u64, Sequence)>], admitted: Admitted) -> Option<&Sequen
 }
 
 impl DecodeSet {
-    /// Where a request with `computed` tokens before `step` is counted: the steps at which it needs
-    /// a block, modulo the block size.
+    /// Returns the index in `growing` of a request with `computed` tokens before `step`.
     fn index(&self, computed: u32, step: u64) -> usize {
         let block = self.growing.len() as u64;
-        // It grows at the step t with computed + (t - step) = 0 modulo the block size.
+        // It needs a block in step t if computed + (t - step) = 0 modulo the block size.
         let until = (block - u64::from(computed) % block) % block;
         ((step + until) % block) as usize
     }

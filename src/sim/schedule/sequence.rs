@@ -1,4 +1,4 @@
-//! A request inside the engine.
+//! The state of a request in the engine.
 
 use alloc::vec::Vec;
 
@@ -8,26 +8,25 @@ use crate::sim::memory::content::{BlockIds, TraceIds};
 use crate::sim::{Content, Outcome, Request, RequestRecord, Timing};
 use crate::step::Chunk;
 
-/// How far the steps scheduled so far bring a request.
+/// The state of a request after the last scheduled step.
 ///
-/// Everything here is as of the end of the last step that is scheduled, which with
-/// [`OneStepAhead`](crate::engine::Scheduling::OneStepAhead) is a step that has not ended yet; while it
-/// decodes, as of the step before it began to, but for speculative decoding.
+/// With [`OneStepAhead`](crate::engine::Scheduling::OneStepAhead) that step has not ended yet. Without
+/// speculative decoding, the state is not updated while the request decodes (see `decodes_from`).
 #[derive(Debug)]
 pub(crate) struct Sequence {
-    /// Its id: the place in the source, or the number of the push.
+    /// Index in the source, or number of the push.
     pub(crate) index: usize,
     pub(crate) request: Request,
-    /// Its order among the requests that have come, below 0 for one that was put before all.
+    /// Order among all requests; negative if it was put before all others.
     pub(crate) order: i64,
-    /// When things happened to it, as far as they have.
+    /// Times of its events so far.
     pub(crate) timing: Timing,
-    /// The ids that a trace gives its tokens, and how many tokens one stands for.
-    listed: (Vec<u64>, u32),
-    /// Tokens of the prefix hit that came with it: whole blocks, never the last token of the prompt.
+    /// Ids of a trace, and the tokens per id.
+    trace_ids: (Vec<u64>, u32),
+    /// Tokens of the prefix hit given with the request: full blocks, never the last token of the prompt.
     cached: u32,
-    /// Tokens whose KV entries came with it from another server and wait for blocks.
-    arrived: u32,
+    /// Tokens whose KV entries come from a prefill server and wait for blocks.
+    transferred: u32,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, prefix hits included.
@@ -35,16 +34,16 @@ pub(crate) struct Sequence {
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
     prefill: u32,
-    /// Its blocks, the shared ones of the prefix hit that came with it left out.
+    /// Its blocks, without those of the prefix hit given with the request.
     pub(crate) blocks: Blocks,
-    /// The first of the steps in which it takes one token each; the figures above are as of the end
-    /// of the step before it, until [`catch_up`](Sequence::catch_up).
+    /// The step from which on it takes a token per step; `generated`, `computed` and `blocks` are as of the end of
+    /// the step before, until [`catch_up`](Sequence::catch_up).
     pub(crate) decodes_from: Option<u64>,
 }
 
 impl Sequence {
-    /// A request that has computed nothing beyond its prefix hit. If the KV entries of its prompt came with it, only
-    /// the last token of the prompt is computed again, for the first token of the output.
+    /// Creates the state of a request that has just arrived. If the KV entries of its prompt come from a prefill
+    /// server, only the last token of the prompt is computed again, for the first token of the output.
     #[inline]
     pub(crate) fn new(arrived: Arrived, block_size: u32) -> Sequence {
         let Arrived {
@@ -52,7 +51,7 @@ impl Sequence {
             request,
             at_engine_ns,
             with_kv,
-            listed,
+            trace_ids,
         } = arrived;
         let but_last = request.prompt_tokens.saturating_sub(1);
         let reusable = request.cached_prompt_tokens.min(but_last);
@@ -65,9 +64,9 @@ impl Sequence {
                 at_engine_ns,
                 ..Timing::default()
             },
-            listed: listed.map_or((Vec::new(), 0), |listed| *listed),
+            trace_ids: trace_ids.map_or((Vec::new(), 0), |ids| *ids),
             cached,
-            arrived: if with_kv { but_last } else { 0 },
+            transferred: if with_kv { but_last } else { 0 },
             generated: 0,
             computed: cached,
             prefill: request.prompt_tokens,
@@ -76,9 +75,9 @@ impl Sequence {
         }
     }
 
-    /// The ids of its KV blocks, from the first one beyond the prefix hit that came with it.
+    /// Returns the ids of its KV blocks, without those of the prefix hit given with the request.
     pub(crate) fn block_ids(&self, block_size: u32) -> impl Iterator<Item = u64> + '_ {
-        let (ids, tokens) = &self.listed;
+        let (ids, tokens) = &self.trace_ids;
         let trace = TraceIds {
             ids,
             tokens: *tokens,
@@ -92,33 +91,32 @@ impl Sequence {
         (first..).map(move |block| ids.id(block))
     }
 
-    /// Whether another request may have tokens of it.
+    /// Returns whether other requests can share its tokens.
     pub(crate) fn shares(&self) -> bool {
         self.request.content != Content::Unique
     }
 
-    /// Blocks that `tokens` fill, the last one perhaps in part, beyond the prefix hit that came with it.
+    /// Returns the blocks that `tokens` need, without those of the prefix hit given with the request.
     pub(crate) fn blocks_for(&self, tokens: u32, block_size: u32) -> u32 {
         tokens.div_ceil(block_size) - self.cached / block_size
     }
 
-    /// Blocks that `tokens` fill in full, likewise.
+    /// Returns the blocks that `tokens` fill in full, likewise.
     pub(crate) fn full_blocks(&self, tokens: u32, block_size: u32) -> u32 {
         tokens / block_size - self.cached / block_size
     }
 
-    /// It finds `blocks` of its prompt computed, beyond the prefix hit that came with it.
+    /// Sets the computed tokens to a prefix hit of `blocks`.
     pub(crate) fn found(&mut self, blocks: u32, block_size: u32) {
-        self.computed = (self.cached + blocks * block_size).max(self.arrived);
+        self.computed = (self.cached + blocks * block_size).max(self.transferred);
     }
 
-    /// Blocks of its prompt that it may find computed: never that of the last token, which yields the
-    /// next one.
+    /// Returns the largest prefix hit, in blocks. The last token is always computed, as it yields the next one.
     pub(crate) fn findable(&self, block_size: u32) -> u32 {
         self.full_blocks(self.prefill.saturating_sub(1), block_size)
     }
 
-    /// What became of it, at the end.
+    /// Returns the record of the request, which has completed.
     pub(crate) fn record(&self) -> RequestRecord {
         RequestRecord {
             request: self.request,
@@ -126,56 +124,55 @@ impl Sequence {
         }
     }
 
-    /// Tokens in the KV cache, the prefix hit included.
+    /// Returns the tokens in the KV cache, prefix hits included.
     pub(crate) fn computed(&self) -> u32 {
         self.computed
     }
 
-    /// Output tokens sampled.
+    /// Returns the output tokens sampled.
     pub(crate) fn generated(&self) -> u32 {
         self.generated
     }
 
-    /// Whether all its tokens but the last one sampled are computed, and another is to be sampled.
+    /// Returns whether its prompt is computed and tokens remain to be sampled.
     pub(crate) fn decodes(&self) -> bool {
         self.pending() == 0 && !self.is_complete()
     }
 
-    /// A step has verified its drafts and accepted so many: they and one more are sampled, as far as it wants
-    /// them. Answers how many that are.
-    pub(crate) fn verified(&mut self, accepted: u32) -> u32 {
-        let sampled = (accepted + 1).min(self.remaining());
+    /// Accepts `drafted` tokens; returns the number of tokens sampled: these and one more, up to the output length.
+    pub(crate) fn accept(&mut self, drafted: u32) -> u32 {
+        let sampled = (drafted + 1).min(self.remaining());
         self.generated += sampled;
         self.computed += sampled;
         sampled
     }
 
-    /// Tokens of the prompt (and of the output before a preemption) that are still to be computed.
+    /// Returns the tokens of the prompt (and of the output before a preemption) that remain to be computed.
     pub(crate) fn pending(&self) -> u32 {
         self.prefill.saturating_sub(self.computed)
     }
 
-    /// Output tokens that are still to be sampled.
+    /// Returns the output tokens that remain to be sampled.
     pub(crate) fn remaining(&self) -> u32 {
         self.request.output_tokens - self.generated
     }
 
-    /// Whether its last token is scheduled.
+    /// Returns whether its last token is scheduled.
     pub(crate) fn is_complete(&self) -> bool {
         self.generated == self.request.output_tokens
     }
 
-    /// Whether its first token is scheduled.
+    /// Returns whether its first token is scheduled.
     pub(crate) fn has_token(&self) -> bool {
         self.generated > 0
     }
 
-    /// Whether its first token is scheduled, and no other.
+    /// Returns whether its first token is scheduled, and no other.
     pub(crate) fn is_at_first_token(&self) -> bool {
         self.generated == 1
     }
 
-    /// Computes `new` tokens, at most [`pending`](Sequence::pending); the last chunk samples one.
+    /// Schedules a chunk of `new` tokens, at most [`pending`](Sequence::pending); the last chunk samples a token.
     pub(crate) fn advance(&mut self, new: u32) -> Chunk {
         self.computed += new;
         let last = self.computed == self.prefill;
@@ -187,27 +184,26 @@ impl Sequence {
         }
     }
 
-    /// Tokens in the KV cache before `step`, if it took one in each step since it decodes.
+    /// Returns the tokens in the KV cache before `step`, one more for each step since it decodes.
     pub(crate) fn computed_before(&self, step: u64) -> u32 {
         let since = self.decodes_from.map_or(0, |from| step - from);
         self.computed + since as u32
     }
 
-    /// Takes a token in each step since it decodes, up to the one before `step`, and decodes no more.
+    /// Adds the tokens of the steps from `decodes_from` up to the one before `step`, and stops decoding.
     pub(crate) fn catch_up(&mut self, step: u64, block_size: u32) {
         let computed = self.computed_before(step);
         self.generated += computed - self.computed;
         self.computed = computed;
-        self.blocks.others = self.blocks_for(computed, block_size) - self.blocks.named();
+        self.blocks.unregistered = self.blocks_for(computed, block_size) - self.blocks.registered();
         self.decodes_from = None;
     }
 
-    /// It has given its blocks up: prompt and output so far are to be computed again, but for what it
-    /// will find in the cache.
+    /// Starts over after a preemption: prompt and output so far are computed again, except for a prefix hit.
     pub(crate) fn restart(&mut self) {
         self.prefill = self.request.prompt_tokens + self.generated;
         self.computed = self.cached;
-        self.arrived = 0;
+        self.transferred = 0;
     }
 }
 
@@ -249,7 +245,7 @@ mod tests {
         assert_eq!(computed, [20, 21, 22]);
         sequence.catch_up(9, 16);
         assert!(sequence.is_complete());
-        // 22 tokens, of which the first 16 are the prefix hit.
+        // 22 tokens; the first 16 are the prefix hit.
         assert_eq!(sequence.blocks.held(), 1);
     }
 
@@ -260,7 +256,7 @@ mod tests {
         sequence.decodes_from = Some(1);
         sequence.catch_up(2, 16);
         sequence.restart();
-        // 20 of the prompt and 2 of the output, less the prefix hit.
+        // 20 of the prompt and 2 of the output, without the prefix hit.
         assert_eq!((sequence.pending(), sequence.findable(16)), (6, 0));
         assert_eq!(Ok(sequence.advance(6)), Chunk::last(6, 22));
         assert_eq!((sequence.computed(), sequence.remaining()), (22, 6));

@@ -1,22 +1,21 @@
-//! Speculative decoding: how many drafted tokens are accepted.
+//! Speculative decoding: the number of accepted drafted tokens.
 
 use crate::sim::SimError;
 use crate::sim::memory::content::mix;
 
-/// The most tokens that may be drafted at a time.
-const MOST_DRAFT_TOKENS: usize = 16;
+/// Maximum drafted tokens per step.
+const MAX_DRAFT_TOKENS: usize = 16;
 
-/// Speculative decoding by acceptance rate.
+/// Speculative decoding with a constant acceptance rate.
 ///
-/// Every step verifies `draft_tokens` drafted tokens of each request that decodes. The target accepts each
-/// with the same probability if it accepted the one before, and samples one token of its own after the last
-/// accepted one: a step yields 1 to `draft_tokens` + 1 tokens of a request,
-/// (1 - a^(k + 1)) / (1 - a) on average for a rate a and k drafted tokens
-/// (Leviathan et al., "Fast inference from transformers via speculative decoding", 2023, equation 1).
+/// Every step verifies `draft_tokens` drafted tokens of each decoding request. The target model accepts each with
+/// the same probability if it accepted the one before, and samples one token of its own after the last accepted
+/// one: a step yields 1 to `draft_tokens` + 1 tokens of a request, (1 - a^(k + 1)) / (1 - a) on average for a
+/// rate a and k drafted tokens (Leviathan et al., "Fast inference from transformers via speculative decoding",
+/// 2023, equation 1).
 ///
-/// Each acceptance is drawn by the seed, the place of the request and the number of its tokens so far, so that
-/// neither the schedule nor other requests change it. A step costs O(requests that decode), where without
-/// speculation it is O(1).
+/// The number of accepted tokens depends on the seed, the index of the request and its tokens so far, and not on
+/// the schedule or on other requests. A step costs O(decoding requests); without speculation it costs O(1).
 ///
 /// Assumes: acceptance does not depend on text, position or load.
 ///
@@ -34,18 +33,18 @@ const MOST_DRAFT_TOKENS: usize = 16;
 pub struct Speculation {
     draft_tokens: u32,
     seed: u64,
-    /// Of 2^64 draws, how many accept the first 1, 2, ... drafted tokens.
-    accepting: [u64; MOST_DRAFT_TOKENS],
+    /// Number of the 2^64 draws that accept the first 1, 2, ... drafted tokens.
+    accepting: [u64; MAX_DRAFT_TOKENS],
 }
 
 impl Speculation {
-    /// `draft_tokens` (at most 16) are drafted at a time, and each is accepted with the probability
-    /// `acceptance` if those before it are.
+    /// Creates a model of `draft_tokens` (1 to 16) drafted tokens per step, each of which is accepted with
+    /// probability `acceptance` if all before it are.
     ///
     /// # Errors
-    /// [`SimError::InvalidParameter`] for no tokens or more than 16, and for a rate that is not from 0 to 1.
+    /// [`SimError::InvalidParameter`] for 0 or more than 16 tokens, and for a probability outside of 0 to 1.
     pub fn try_new(draft_tokens: u32, acceptance: f64, seed: u64) -> Result<Speculation, SimError> {
-        if !(1..=MOST_DRAFT_TOKENS).contains(&(draft_tokens as usize)) {
+        if !(1..=MAX_DRAFT_TOKENS).contains(&(draft_tokens as usize)) {
             return Err(SimError::InvalidParameter {
                 parameter: "draft_tokens",
                 expected: "1 to 16 tokens",
@@ -59,11 +58,11 @@ impl Speculation {
                 found: acceptance,
             });
         }
-        let mut accepting = [0; MOST_DRAFT_TOKENS];
+        let mut accepting = [0; MAX_DRAFT_TOKENS];
         let mut all = 1.0;
         for count in accepting.iter_mut().take(draft_tokens as usize) {
             all *= acceptance;
-            *count = (all * DRAWS) as u64; // saturates at the certain
+            *count = (all * DRAWS) as u64; // saturates at probability 1
         }
         Ok(Speculation {
             draft_tokens,
@@ -72,18 +71,18 @@ impl Speculation {
         })
     }
 
-    /// Tokens that are drafted at a time.
+    /// Returns the drafted tokens per request and step.
     pub fn draft_tokens(&self) -> u32 {
         self.draft_tokens
     }
 
-    /// Tokens that a step yields for each request, on average.
+    /// Returns the mean number of tokens that a step yields per request.
     pub fn tokens_per_step(&self) -> f64 {
         let drafted = self.accepting.iter().take(self.draft_tokens as usize);
         drafted.fold(1.0, |sum, &count| sum + count as f64 / DRAWS)
     }
 
-    /// How many of the tokens drafted for request `place` are accepted after its first `generated` tokens.
+    /// Returns how many of the tokens drafted for request `index` after its first `generated` tokens are accepted.
     pub fn accepted(&self, index: usize, generated: u32) -> u32 {
         let draw = mix(mix(self.seed, index as u64), u64::from(generated));
         let drafted = self.accepting.iter().take(self.draft_tokens as usize);
@@ -93,7 +92,7 @@ impl Speculation {
     }
 }
 
-/// What [`Speculation::try_new`] takes.
+/// Arguments of [`Speculation::try_new`].
 #[cfg(feature = "serde")]
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, rename = "Speculation")]
@@ -129,7 +128,7 @@ impl From<Speculation> for Parameters {
     }
 }
 
-/// How many draws there are.
+/// Number of possible draws, 2^64.
 const DRAWS: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_are_accepted_as_the_rate_says() {
+    fn accepted_tokens_follow_the_acceptance_rate() {
         let speculation = Speculation::try_new(3, 0.6, 7).unwrap();
         let mut counts = [0_u32; 5];
         for index in 0..1_000 {
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn certainties_are_certain() {
+    fn rates_of_zero_and_one_are_exact() {
         let all = Speculation::try_new(16, 1.0, 1).unwrap();
         let none = Speculation::try_new(16, 0.0, 1).unwrap();
         for index in 0..10_000 {
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_by_name() {
+    fn values_out_of_range_are_refused_by_name() {
         let refused = |draft_tokens, rate| match Speculation::try_new(draft_tokens, rate, 0) {
             Err(SimError::InvalidParameter { parameter, .. }) => parameter,
             other => panic!("{other:?}"),

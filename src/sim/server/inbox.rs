@@ -5,7 +5,7 @@ use core::cmp::{Ordering, Reverse};
 
 use crate::sim::load::arrived::Arrived;
 
-/// Requests by the time at which the engine sees them; those of the same time in the order of the pushes.
+/// Requests ordered by the time at which the engine sees them, ties in the order of the pushes.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     requests: BinaryHeap<Reverse<Entry>>,
@@ -27,14 +27,14 @@ impl Inbox {
         self.requests.push(Reverse(Entry { number, arrived }));
     }
 
-    /// When the engine sees the next request.
+    /// Returns when the engine sees the next request.
     #[inline]
     pub(super) fn next_ns(&self) -> Option<u64> {
         let Reverse(next) = self.requests.peek()?;
         Some(next.arrived.at_engine_ns)
     }
 
-    /// The next request, if the engine sees it by `now_ns`.
+    /// Removes the next request if the engine sees it by `now_ns`.
     pub(super) fn take(&mut self, now_ns: u64) -> Option<Arrived> {
         if self.next_ns()? > now_ns {
             return None;
@@ -48,7 +48,7 @@ impl Inbox {
         self.requests.len()
     }
 
-    /// Tokens of prompt and output of all.
+    /// Returns the tokens of prompt and output of all requests.
     pub(super) fn tokens(&self) -> u64 {
         self.tokens
     }

@@ -1,16 +1,14 @@
-//! How a server runs its steps.
+//! Steps of a server: begin, end, and runs of equal decode steps.
 
 use core::{mem, slice};
 
 use super::{RequestId, Server, ServerEvent};
 use crate::engine::Scheduling;
-use crate::sim::config::Role;
-use crate::sim::load::arrived::Arrived;
+use crate::sim::Progress;
 use crate::sim::observer::{Observer, StepRecord};
-use crate::sim::{Outcome, Progress, Rejection, RequestRecord};
 use crate::step::{DecodeGroup, LatencyModel, StepBatch};
 
-/// A step that has begun.
+/// A step that has begun and not ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InFlight {
     start_ns: u64,
@@ -22,29 +20,25 @@ impl<M: LatencyModel> Server<M> {
     /// at the last step boundary.
     pub(super) fn run_to<O: Observer + ?Sized>(&mut self, to_ns: u64, observer: &mut O) {
         loop {
-            match self.in_flight {
-                Some(step) if step.end_ns > to_ns => break,
-                Some(_) => {
-                    self.end_step(observer);
-                    self.run_decodes(self.disturbed_ns().min(to_ns), to_ns, observer);
-                    continue;
+            if let Some(step) = self.in_flight {
+                if step.end_ns > to_ns {
+                    break;
                 }
-                None => {}
+                self.end_step(observer);
+                self.run_decodes(self.horizon_ns().min(to_ns), to_ns, observer);
+                continue;
             }
             // At the end of time nothing can begin later.
-            let due = |begins_ns: &u64| *begins_ns < to_ns || to_ns == u64::MAX;
-            let Some(begins_ns) = self.begins_ns().filter(due) else {
+            let is_due = |begins_ns: &u64| *begins_ns < to_ns || to_ns == u64::MAX;
+            let Some(begins_ns) = self.begins_ns().filter(is_due) else {
                 break;
             };
             self.now_ns = begins_ns;
-            if !self.begin_step() && self.has_work() {
-                debug_assert!(false, "requests wait and none can be scheduled");
-                break;
-            }
+            self.begin_step();
         }
     }
 
-    /// When the next step begins at the earliest if none is in flight; `None` where nothing is left to do.
+    /// Returns the earliest time at which the next step begins if none is in flight; `None` if the server is idle.
     pub(in crate::sim) fn begins_ns(&self) -> Option<u64> {
         if self.has_work() {
             return Some(self.now_ns);
@@ -52,26 +46,25 @@ impl<M: LatencyModel> Server<M> {
         Some(self.inbox.next_ns()?.max(self.now_ns))
     }
 
-    /// Until when steps that only decode may follow each other without a look at the inbox: an arrival matters
-    /// where it may be admitted, or rejected.
-    fn disturbed_ns(&self) -> u64 {
+    /// Returns the time until which decode steps may follow each other without a look into the inbox. An arrival
+    /// matters only if it can be admitted or rejected.
+    fn horizon_ns(&self) -> u64 {
         let matters = self.has_room() || self.config.max_waiting.is_some();
         self.inbox.next_ns().filter(|_| matters).unwrap_or(u64::MAX)
     }
 
-    /// Runs one step to its end, after a leap to the next arrival if there is nothing to do until then. Returns
-    /// whether there was one.
+    /// Runs one step to its end, after the next arrival if there is no work. Returns false if the server is idle.
     pub(in crate::sim) fn run_step<O: Observer + ?Sized>(&mut self, observer: &mut O) -> bool {
-        let found = self.find_step();
-        if found {
+        let begun = self.begin_next_step();
+        if begun {
             self.end_step(observer);
         }
-        found
+        begun
     }
 
-    /// As [`run_step`](Server::run_step), and fills the buffers of its outcome.
+    /// Does the same as [`run_step`](Server::run_step), and fills the buffers of the outcome.
     pub(super) fn run_detailed_step(&mut self) -> Option<StepRecord> {
-        if !self.find_step() {
+        if !self.begin_next_step() {
             return None;
         }
         self.fill_buffers();
@@ -80,100 +73,90 @@ impl<M: LatencyModel> Server<M> {
         Some(last.0)
     }
 
-    /// Begins the next step unless one is in flight; returns whether there is one.
-    fn find_step(&mut self) -> bool {
+    /// Begins the next step unless one is in flight. Returns false if the server is idle.
+    fn begin_next_step(&mut self) -> bool {
         while self.in_flight.is_none() {
             let Some(begins_ns) = self.begins_ns() else {
                 return false;
             };
             self.now_ns = begins_ns;
-            if !self.begin_step() && self.has_work() {
-                debug_assert!(false, "requests wait and none can be scheduled");
-                return false;
-            }
+            self.begin_step();
         }
         true
     }
 
-    /// Begins the step that is due now; returns whether there is one. No step may be in flight.
-    pub(in crate::sim) fn begin_step(&mut self) -> bool {
+    /// Begins the step that is due now; no step may be in flight.
+    ///
+    /// None begins if there is nothing to compute. Then at least one request has left the inbox or the queue, so
+    /// that loops over this method come to an end.
+    fn begin_step(&mut self) {
         self.take_arrivals();
         if !self.has_work() {
-            return false;
+            return;
         }
         if self.next.is_empty() {
             let preempted_before = mem::take(&mut self.next.preempted);
             self.plan_next(self.now_ns);
             self.next.preempted_before = preempted_before;
-            self.note_interrupted();
+            self.record_interrupted();
         }
         if self.next.is_empty() {
-            return false;
+            self.reject_first_waiting();
+            return;
         }
         mem::swap(&mut self.current, &mut self.next);
         self.next.clear();
         let time = self.model.total_time(&self.current.batch());
-        self.in_flight = Some(self.lasting(time.to_nanos()));
-        true
+        self.in_flight = Some(self.step_from_now(time.to_nanos()));
     }
 
-    /// A step of so many nanoseconds that begins now.
+    /// Returns a step that begins now and takes at least a nanosecond.
     #[inline]
-    fn lasting(&self, duration_ns: u64) -> InFlight {
+    fn step_from_now(&self, duration_ns: u64) -> InFlight {
         InFlight {
             start_ns: self.now_ns,
             end_ns: self.now_ns.saturating_add(duration_ns.max(1)),
         }
     }
 
-    /// Ends the step in flight, with its results.
-    pub(in crate::sim) fn end_step<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+    /// Ends the step in flight and applies its results.
+    fn end_step<O: Observer + ?Sized>(&mut self, observer: &mut O) {
         let Some(InFlight { start_ns, end_ns }) = self.in_flight.take() else {
             return;
         };
-        // Its successor was scheduled when it began: without its results, and without later arrivals.
+        // The next step was scheduled when this one began: without its results, and without later arrivals.
         if self.config.scheduling == Scheduling::OneStepAhead && self.next.is_empty() {
             self.plan_next(start_ns);
         }
         self.now_ns = end_ns;
-        let record = self.current.record(start_ns, end_ns - start_ns);
+        self.report_step(start_ns, observer);
+        self.report_first_tokens();
+        self.report_resumed(observer);
+        self.record_interrupted();
+        self.retire_finished();
+    }
+
+    /// Counts the current step, which began at `start_ns` and ends now.
+    fn report_step<O: Observer + ?Sized>(&mut self, start_ns: u64, observer: &mut O) {
+        let record = self.current.record(start_ns, self.now_ns - start_ns);
         self.totals.drafts(&record);
         self.count(&record);
         if observer.wants_steps() {
             observer.step_batch(&self.current.batch());
-            observer.step(&self.completed(&record));
-        }
-        self.scheduler.first_tokens(&self.current, end_ns);
-        for &(index, _) in &self.current.first_tokens {
-            let (id, at_ns) = (RequestId(index), end_ns);
-            self.events.push(ServerEvent::FirstToken { id, at_ns });
-        }
-        for &index in &self.current.resumed {
-            if let Some(gap_ns) = self.interrupted.remove(index, end_ns) {
-                observer.resumed(index, gap_ns);
-            }
-        }
-        self.note_interrupted();
-        for &(index, admitted) in &self.current.finished {
-            if let Some(record) = self.scheduler.retire(admitted, end_ns, self.replica) {
-                self.totals.served(&record);
-                self.queued_tokens -= record.request.tokens();
-                let (id, at_ns) = (RequestId(index), end_ns);
-                self.events.push(ServerEvent::Left { id, at_ns, record });
-            }
+            observer.step(&self.with_state(&record));
         }
     }
 
     /// Runs the steps that begin before `horizon_ns` in which the same requests take a token each and nothing else
-    /// happens. One that ends after `limit_ns` stays in flight.
+    /// happens. A step that ends after `limit_ns` stays in flight.
     pub(in crate::sim) fn run_decodes<O: Observer + ?Sized>(
         &mut self,
         horizon_ns: u64,
         limit_ns: u64,
         observer: &mut O,
     ) {
+        // With steps fixed ahead, `fixed` is the work of the next step, and what is planned comes after it.
         let ahead = self.config.scheduling == Scheduling::OneStepAhead;
-        // The step that is fixed already, where steps are fixed ahead.
         let mut fixed = None;
         if ahead {
             fixed = self.next.only_decodes();
@@ -183,13 +166,13 @@ impl<M: LatencyModel> Server<M> {
         }
         let wants_steps = observer.wants_steps();
         while self.now_ns < horizon_ns
-            && let Some(last) = self.scheduler.plan_decodes()
+            && let Some(planned) = self.scheduler.plan_decodes()
         {
             let decode = match ahead {
-                true => fixed.replace(last).unwrap_or(last),
-                false => last,
+                true => fixed.replace(planned).unwrap_or(planned),
+                false => planned,
             };
-            let step = self.lasting(self.model.decode_time(decode).to_nanos());
+            let step = self.step_from_now(self.model.decode_time(decode).to_nanos());
             if step.end_ns > limit_ns {
                 let number = self.scheduler.scheduled_steps() - u64::from(ahead);
                 self.current.set_decodes(number, decode);
@@ -206,7 +189,7 @@ impl<M: LatencyModel> Server<M> {
             self.now_ns = step.end_ns;
             self.count(&record);
             if wants_steps {
-                self.show_decodes(&record, decode, observer);
+                self.report_decodes(&record, decode, observer);
             }
         }
         if let Some(decode) = fixed {
@@ -215,7 +198,7 @@ impl<M: LatencyModel> Server<M> {
         }
     }
 
-    fn show_decodes<O: Observer + ?Sized>(
+    fn report_decodes<O: Observer + ?Sized>(
         &self,
         record: &StepRecord,
         decode: DecodeGroup,
@@ -225,60 +208,17 @@ impl<M: LatencyModel> Server<M> {
             prefill: &[],
             decode: slice::from_ref(&decode),
         });
-        observer.step(&self.completed(record));
+        observer.step(&self.with_state(record));
     }
 }
 
 impl<M> Server<M> {
-    /// Lets the engine see a request at the present; rejects it if it can never be served, or the queue is full.
-    #[inline]
-    pub(in crate::sim) fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
-        arrived.with_kv = self.config.role == Role::Decode;
-        let checked = match self.config.role {
-            Role::Whole => self.config.check(&arrived.request),
-            // It was checked before its prompt was computed.
-            Role::Decode => Ok(()),
-        };
-        if let Err(reason) = checked.and_then(|()| self.check_queue()) {
-            self.totals.rejected += 1;
-            return Err(reason);
-        }
-        self.queued_tokens += arrived.request.tokens();
-        self.scheduler.enqueue(arrived);
-        Ok(())
-    }
-
-    /// Whether one more request may wait.
-    fn check_queue(&self) -> Result<(), Rejection> {
-        match self.config.max_waiting {
-            Some(max_waiting) if self.scheduler.waiting() >= max_waiting as usize => {
-                Err(Rejection::QueueFull { max_waiting })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Lets the engine see what has arrived by now.
-    fn take_arrivals(&mut self) {
-        while let Some(arrived) = self.inbox.take(self.now_ns) {
-            let Arrived { index, request, .. } = arrived;
-            if let Err(reason) = self.receive(arrived) {
-                let outcome = Outcome::Rejected(reason);
-                self.events.push(ServerEvent::Left {
-                    id: RequestId(index),
-                    at_ns: self.now_ns,
-                    record: RequestRecord { request, outcome },
-                });
-            }
-        }
-    }
-
-    /// Whether requests wait or run.
+    /// Returns whether requests are waiting or running.
     pub(in crate::sim) fn has_work(&self) -> bool {
         self.scheduler.running() > 0 || self.scheduler.waiting() > 0
     }
 
-    /// Whether a sequence slot is free.
+    /// Returns whether a sequence slot is free.
     pub(in crate::sim) fn has_room(&self) -> bool {
         self.scheduler.has_room()
     }
@@ -288,14 +228,33 @@ impl<M> Server<M> {
         self.now_ns = self.now_ns.max(ns);
     }
 
-    /// Fixes the next step with what is known at `now_ns`.
+    /// Schedules the next step, at `now_ns`.
     fn plan_next(&mut self, now_ns: u64) {
         self.scheduler.plan(&mut self.next, now_ns);
         self.totals.preemptions += self.next.preempted.len() as u64;
     }
 
-    /// The requests that the next step interrupts had their last token now, at the end of the step before it.
-    fn note_interrupted(&mut self) {
+    /// Reports the first tokens of the current step, which ends now.
+    fn report_first_tokens(&mut self) {
+        let at_ns = self.now_ns;
+        self.scheduler.first_tokens(&self.current, at_ns);
+        for &(index, _) in &self.current.first_tokens {
+            let id = RequestId(index);
+            self.events.push(ServerEvent::FirstToken { id, at_ns });
+        }
+    }
+
+    /// Reports the gaps of preempted requests that have their next token in the current step.
+    fn report_resumed<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+        for &index in &self.current.resumed {
+            if let Some(gap_ns) = self.interrupted.remove(index, self.now_ns) {
+                observer.resumed(index, gap_ns);
+            }
+        }
+    }
+
+    /// Records that the requests that the next step preempts have had their last token now.
+    fn record_interrupted(&mut self) {
         let indices = self.next.interrupted.drain(..);
         self.interrupted.add(indices, self.now_ns);
     }
@@ -307,8 +266,8 @@ impl<M> Server<M> {
         self.totals.step(step, running, blocks);
     }
 
-    /// The record of a step with the state of the server at its end.
-    fn completed(&self, step: &StepRecord) -> StepRecord {
+    /// Returns the record of a step with the state of the server.
+    fn with_state(&self, step: &StepRecord) -> StepRecord {
         StepRecord {
             replica: self.replica,
             running: self.scheduler.running() as u32,
@@ -318,23 +277,23 @@ impl<M> Server<M> {
         }
     }
 
-    /// Writes down which requests the step in flight yields tokens of, and which were preempted for it. The
-    /// schedule of the step after it may come only then.
+    /// Lists the requests that have tokens of the step in flight and those that were preempted for it. Must be
+    /// called before the next step is scheduled.
     fn fill_buffers(&mut self) {
         let plan = &self.current;
-        let tokens = &mut self.buffers.tokens;
-        tokens.clear();
         let id = |index: &usize| RequestId(*index);
         let from_chunks = || {
             let first = plan.first_tokens.iter().map(|(index, _)| index);
             first.chain(&plan.resumed)
         };
+        let verified = plan
+            .verified
+            .iter()
+            .map(|(index, yielded)| (id(index), *yielded));
+        let tokens = &mut self.buffers.tokens;
+        tokens.clear();
         tokens.extend(from_chunks().map(|index| (id(index), 1)));
-        tokens.extend(
-            plan.verified
-                .iter()
-                .map(|(index, yielded)| (id(index), *yielded)),
-        );
+        tokens.extend(verified);
         if self.config.speculation.is_none() {
             let decoding = self.scheduler.decoding_in(plan.number());
             tokens.extend(decoding.map(|index| (RequestId(index), 1)));
@@ -348,27 +307,7 @@ impl<M> Server<M> {
         self.buffers.preempted.extend(preempted.map(id));
     }
 
-    /// Calls `report` with the place, the record and the time of each request that has left since the last call,
-    /// and drops the events.
-    #[inline]
-    pub(in crate::sim) fn report_departures(
-        &mut self,
-        mut report: impl FnMut(usize, &RequestRecord, u64),
-    ) {
-        for event in &self.events {
-            if let ServerEvent::Left { id, at_ns, record } = event {
-                report(id.0, record, *at_ns);
-            }
-        }
-        self.events.clear();
-    }
-
-    /// Requests that have left so far.
-    pub(in crate::sim) fn finished(&self) -> u64 {
-        self.totals.completed + self.totals.rejected
-    }
-
-    /// The state of a run of this server.
+    /// Returns the progress of a run of this server.
     pub(in crate::sim) fn progress(&self, total: Option<u64>) -> Progress {
         Progress {
             now_ns: self.now_ns,

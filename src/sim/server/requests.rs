@@ -1,0 +1,144 @@
+//! How requests enter and leave a server.
+
+use super::{RequestId, Server, ServerEvent};
+use crate::sim::config::Role;
+use crate::sim::load::arrived::Arrived;
+use crate::sim::{Outcome, Rejection, Request, RequestRecord};
+
+impl<M> Server<M> {
+    /// Adds a request that arrives now to the queue; rejects it if it can never be served, or the queue is full.
+    #[inline]
+    pub(in crate::sim) fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
+        arrived.with_kv = self.config.role == Role::Decode;
+        let checked = match self.config.role {
+            Role::Whole => self.config.check(&arrived.request),
+            // It was checked before its prompt was computed.
+            Role::Decode => Ok(()),
+        };
+        if let Err(reason) = checked.and_then(|()| self.check_queue()) {
+            self.totals.rejected += 1;
+            return Err(reason);
+        }
+        self.queued_tokens += arrived.request.tokens();
+        self.scheduler.enqueue(arrived);
+        Ok(())
+    }
+
+    fn check_queue(&self) -> Result<(), Rejection> {
+        match self.config.max_waiting {
+            Some(max_waiting) if self.scheduler.waiting() >= max_waiting as usize => {
+                Err(Rejection::QueueFull { max_waiting })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives the requests that have arrived by now.
+    pub(super) fn take_arrivals(&mut self) {
+        while let Some(arrived) = self.inbox.take(self.now_ns) {
+            let Arrived { index, request, .. } = arrived;
+            if let Err(reason) = self.receive(arrived) {
+                self.report_rejected(index, request, reason);
+            }
+        }
+    }
+
+    /// Rejects the first request of the queue, which does not fit into an empty KV cache.
+    ///
+    /// [`SimConfig::check`](crate::sim::SimConfig::check) keeps such requests out of the queue; a server that
+    /// has one all the same goes on without it.
+    #[cold]
+    pub(super) fn reject_first_waiting(&mut self) {
+        let Some((index, request)) = self.scheduler.remove_first_waiting() else {
+            return;
+        };
+        self.totals.rejected += 1;
+        self.queued_tokens -= request.tokens();
+        let reason = Rejection::TooManyBlocks {
+            blocks: self.config.blocks_for(&request),
+            kv_blocks: self.config.kv_blocks,
+        };
+        self.report_rejected(index, request, reason);
+    }
+
+    fn report_rejected(&mut self, index: usize, request: Request, reason: Rejection) {
+        self.events.push(ServerEvent::Left {
+            id: RequestId(index),
+            at_ns: self.now_ns,
+            record: RequestRecord::new(request, Outcome::Rejected(reason)),
+        });
+    }
+
+    /// Removes the requests whose last token the current step yields.
+    pub(super) fn retire_finished(&mut self) {
+        let at_ns = self.now_ns;
+        for &(index, admitted) in &self.current.finished {
+            if let Some(record) = self.scheduler.retire(admitted, at_ns, self.replica) {
+                self.totals.served(&record);
+                self.queued_tokens -= record.request.tokens();
+                let id = RequestId(index);
+                self.events.push(ServerEvent::Left { id, at_ns, record });
+            }
+        }
+    }
+
+    /// Calls `report` with the index, the record and the time of each request that has finished since the last
+    /// call, and drops the events.
+    #[inline]
+    pub(in crate::sim) fn report_departures(
+        &mut self,
+        mut report: impl FnMut(usize, &RequestRecord, u64),
+    ) {
+        for event in &self.events {
+            if let ServerEvent::Left { id, at_ns, record } = event {
+                report(id.0, record, *at_ns);
+            }
+        }
+        self.events.clear();
+    }
+
+    /// Returns the number of requests served or rejected so far.
+    pub(in crate::sim) fn finished(&self) -> u64 {
+        self.totals.completed + self.totals.rejected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::sim::SimConfig;
+    use crate::step::{LatencyModel, StepBatch};
+    use crate::units::Seconds;
+
+    struct Constant;
+
+    impl LatencyModel for Constant {
+        fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
+            Seconds(1.0)
+        }
+    }
+
+    #[test]
+    fn a_request_that_can_never_be_scheduled_is_rejected_and_does_not_block_the_queue() {
+        let mut config = SimConfig::new(1_000, 4);
+        // Decode servers rely on the check that was made before the prefill.
+        config.role = Role::Decode;
+        let mut server = Server::new(Constant, config, 0);
+        for (index, prompt_tokens) in [(0, 100), (1, 20)] {
+            server.expect(index, Request::new(prompt_tokens, 2), (&[], 0));
+        }
+        assert_eq!(server.outstanding_tokens(), 124);
+        server.run_until_idle();
+        let mut left = Vec::new();
+        server.report_departures(|index, record, _| left.push((index, record.outcome)));
+        let (blocks, kv_blocks) = (7, 4);
+        let reason = Rejection::TooManyBlocks { blocks, kv_blocks };
+        assert_eq!(left[0], (0, Outcome::Rejected(reason)));
+        assert!(matches!(left[1], (1, Outcome::Completed(_))));
+        assert_eq!((left.len(), server.finished()), (2, 2));
+        assert_eq!(server.outstanding_tokens(), 0);
+        assert!(server.is_idle());
+    }
+}
