@@ -1,55 +1,55 @@
-//! What the simulator refuses: a server that cannot run, a request that it can never serve.
+//! Errors of the simulator: invalid configurations, misused servers, rejected requests.
 
 use core::fmt;
 
 use crate::sim::SimConfig;
 
-/// A simulation that cannot be set up.
+/// An invalid configuration of a server or a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum SimError {
-    /// A limit of the server or a count of a load is zero.
+    /// A limit of the server or a count of the load is zero.
     ZeroLimit {
-        /// The field of [`SimConfig`](crate::sim::SimConfig), or what there are none of in a load.
+        /// The field of [`SimConfig`](crate::sim::SimConfig), or the name of the count.
         limit: &'static str,
     },
-    /// The token budget of a step is smaller than the number of requests that may decode in it.
+    /// The token budget of a step is smaller than the number of tokens that decoding requests may take in it.
     BudgetBelowSequences {
-        /// Tokens of a step.
+        /// Maximum tokens per step.
         max_num_batched_tokens: u32,
-        /// Requests of a step.
+        /// Maximum running requests.
         max_num_seqs: u32,
-        /// Tokens of each: 1, and those that are drafted.
+        /// Tokens per decoding request and step: 1 plus the drafted tokens.
         tokens_per_request: u32,
     },
-    /// Speculative decoding where steps are fixed ahead.
+    /// Speculative decoding with [`Scheduling::OneStepAhead`](crate::engine::Scheduling::OneStepAhead).
     SpeculationAhead,
-    /// Speculative decoding on servers that do prefill or decode only.
+    /// Speculative decoding on separate prefill and decode servers.
     SpeculationDisaggregated,
     /// An arrival rate that is not a positive, finite number.
     InvalidRate {
-        /// What was given.
+        /// The rate as given.
         requests_per_s: f64,
     },
-    /// A parameter of a distribution that means nothing.
+    /// A parameter outside of its range.
     InvalidParameter {
-        /// Which.
+        /// Name of the parameter.
         parameter: &'static str,
-        /// What it may be.
+        /// The values that are allowed.
         expected: &'static str,
-        /// What was given.
+        /// The value as given.
         found: f64,
     },
-    /// A range of lengths that is empty or has a length of 0.
+    /// A range of lengths that is empty or contains 0.
     InvalidRange {
-        /// Its first length.
+        /// First length of the range.
         min: u32,
-        /// Its last length.
+        /// Last length of the range.
         max: u32,
     },
-    /// A list to draw from that is empty.
+    /// An empty list to draw from.
     NothingToDraw {
-        /// What it lists.
+        /// Name of the list.
         of: &'static str,
     },
 }
@@ -75,18 +75,18 @@ impl fmt::Display for SimError {
                 }
                 write!(
                     f,
-                    ", found {max_num_batched_tokens}: raise it, or lower max_num_seqs"
+                    ", found {max_num_batched_tokens}; raise it, or lower max_num_seqs"
                 )
             }
             SimError::SpeculationDisaggregated => write!(
                 f,
-                "speculation: speculative decoding with prefill and decode on servers of their own is not \
-                 modelled; leave one of the two out"
+                "speculation: speculative decoding on separate prefill and decode servers is not modelled; \
+                 use one of the two"
             ),
             SimError::SpeculationAhead => write!(
                 f,
-                "speculation: expected synchronous scheduling, found one step ahead: how many tokens \
-                 a step yields is known when it has ended"
+                "speculation: expected synchronous scheduling, found one step ahead, which needs the number \
+                 of tokens before the step has ended; use Scheduling::Synchronous"
             ),
             SimError::InvalidRate { requests_per_s } => write!(
                 f,
@@ -100,11 +100,10 @@ impl fmt::Display for SimError {
             } => write!(f, "{parameter}: expected {expected}, found {found}"),
             SimError::InvalidRange { min, max } => write!(
                 f,
-                "lengths: expected a range that begins with at least 1 and does not end before, \
-                 found {min} to {max}"
+                "lengths: expected a non-empty range of at least 1, found {min} to {max}"
             ),
             SimError::NothingToDraw { of } => {
-                write!(f, "{of}: expected at least one to draw from, found none")
+                write!(f, "{of}: expected at least one, found none")
             }
         }
     }
@@ -112,22 +111,22 @@ impl fmt::Display for SimError {
 
 impl core::error::Error for SimError {}
 
-/// A wrong call of a [`Server`](crate::sim::Server), which is unchanged and stays usable.
+/// A refused call of a [`Server`](crate::sim::Server). The server is unchanged and stays usable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// A request arrives before the present.
+    /// A request arrives before the current time.
     ArrivalBeforeNow {
-        /// Its arrival, nanoseconds.
+        /// Arrival of the request, in nanoseconds.
         arrival_ns: u64,
-        /// The present, nanoseconds.
+        /// Current time, in nanoseconds.
         now_ns: u64,
     },
-    /// The clock was moved to a time before the present.
+    /// The clock was moved back.
     TimeBackwards {
-        /// The time, nanoseconds.
+        /// The time that was asked for, in nanoseconds.
         to_ns: u64,
-        /// The present, nanoseconds.
+        /// Current time, in nanoseconds.
         now_ns: u64,
     },
     /// A request exceeds a limit of the server.
@@ -144,48 +143,46 @@ impl fmt::Display for ServerError {
             ),
             ServerError::TimeBackwards { to_ns, now_ns } => write!(
                 f,
-                "time: expected at least {now_ns} ns (now), found {to_ns} ns; a server cannot go back"
+                "time: expected at least {now_ns} ns (now), found {to_ns} ns; advance to a later time"
             ),
-            ServerError::NeverServed(reason) => {
-                write!(f, "the server can never serve the request: {reason}")
-            }
+            ServerError::NeverServed(reason) => write!(f, "request cannot be served: {reason}"),
         }
     }
 }
 
 impl core::error::Error for ServerError {}
 
-/// Why a request is not served.
+/// The reason why a request was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rejection {
-    /// The prompt has no token.
+    /// The prompt has no tokens.
     EmptyPrompt,
-    /// No output token is asked for.
+    /// The request asks for no output tokens.
     EmptyOutput,
-    /// It arrives later than the clock can serve.
+    /// The request arrives after [`SimConfig::LAST_ARRIVAL_NS`].
     TooLate {
-        /// Its arrival, nanoseconds.
+        /// Arrival of the request, in nanoseconds.
         arrival_ns: u64,
     },
     /// Prompt and output are longer than the server allows.
     TooLong {
         /// Tokens of prompt and output.
         tokens: u64,
-        /// The limit.
+        /// Maximum tokens per request.
         max_model_len: u32,
     },
-    /// Its KV cache is larger than the whole cache.
+    /// The request needs more KV blocks than the server has.
     TooManyBlocks {
-        /// Blocks that it needs, those shared with its prefix included.
+        /// KV blocks that the request needs, a prefix hit included.
         blocks: u32,
-        /// Blocks that exist.
+        /// KV blocks of the server.
         kv_blocks: u32,
     },
-    /// As many requests wait as may.
+    /// The queue was full.
     QueueFull {
-        /// The limit.
+        /// Maximum queue length.
         max_waiting: u32,
     },
 }
@@ -197,7 +194,7 @@ impl fmt::Display for Rejection {
             Rejection::EmptyOutput => write!(f, "no output token is asked for"),
             Rejection::TooLate { arrival_ns } => write!(
                 f,
-                "it arrives at {arrival_ns} ns, the clock serves arrivals up to {} ns",
+                "it arrives at {arrival_ns} ns, the last arrival allowed is {} ns",
                 SimConfig::LAST_ARRIVAL_NS
             ),
             Rejection::TooLong {
@@ -211,10 +208,7 @@ impl fmt::Display for Rejection {
                 write!(f, "it needs {blocks} KV blocks, the cache has {kv_blocks}")
             }
             Rejection::QueueFull { max_waiting } => {
-                write!(
-                    f,
-                    "{max_waiting} requests were waiting, max_waiting is that"
-                )
+                write!(f, "the queue is full, max_waiting is {max_waiting}")
             }
         }
     }
@@ -237,7 +231,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "max_num_batched_tokens: expected at least max_num_seqs (128), found 64: raise it, or \
+            "max_num_batched_tokens: expected at least max_num_seqs (128), found 64; raise it, or \
              lower max_num_seqs"
         );
         let error = SimError::InvalidParameter {
@@ -251,8 +245,7 @@ mod tests {
         );
         assert_eq!(
             SimError::InvalidRange { min: 9, max: 3 }.to_string(),
-            "lengths: expected a range that begins with at least 1 and does not end before, found 9 \
-             to 3"
+            "lengths: expected a non-empty range of at least 1, found 9 to 3"
         );
         let rejection = Rejection::TooLong {
             tokens: 9_000,

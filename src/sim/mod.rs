@@ -1,10 +1,11 @@
-//! Simulated servers, step by step.
+//! A discrete-event simulator of LLM servers, step by step.
 //!
 //! [`Simulator`] takes a [`LatencyModel`](crate::step::LatencyModel), the limits of the server
-//! ([`SimConfig`]) and a list of [`Request`]s, and answers when each request was scheduled, gave its
-//! first token and finished ([`SimReport`]). Time is whole nanoseconds; the same input gives the same
-//! bytes on every platform. Requests are yours, or those of a [`SyntheticLoad`](load::SyntheticLoad), which does not wait
-//! for answers, or a [`ClosedLoop`](load::ClosedLoop), which does.
+//! ([`SimConfig`]) and a list of [`Request`]s, and reports when each request was scheduled, when it had its
+//! first token and when it finished ([`SimReport`]). Time is counted in whole nanoseconds; the same input
+//! gives the same bytes on every platform. Requests come from a list, from a
+//! [`SyntheticLoad`](load::SyntheticLoad) (an open loop) or from a [`ClosedLoop`](load::ClosedLoop), whose
+//! users wait for each answer.
 //!
 //! ```
 //! use rooflut::sim::load::Arrivals;
@@ -12,7 +13,7 @@
 //! use rooflut::step::{LatencyModel, StepBatch};
 //! use rooflut::units::Seconds;
 //!
-//! /// 5 ms a step and 40 us a token, made up.
+//! /// 5 ms per step and 40 us per token, made-up numbers.
 //! struct Linear;
 //!
 //! impl LatencyModel for Linear {
@@ -37,47 +38,51 @@
 //!
 //! # Figures
 //!
-//! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`](figures::Summary) is exact. For millions of
-//! requests, [`Simulator::serve`] takes them from a [`Source`](load::Source) one at a time and tells an [`Observer`]:
-//! `Digest` (feature `digest`) has the same summary, in about a megabyte whatever the number of requests, with
-//! percentiles within 0.05 %. `TokenGaps` adds inter-token latency to a run with records, [`BatchSizes`](figures::BatchSizes) how
-//! many requests its steps compute, [`Goodput`](figures::Goodput) counts the requests that met [`LatencyLimits`](figures::LatencyLimits).
+//! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`](figures::Summary) is exact.
+//! For millions of requests, [`Simulator::serve`] takes them from a [`Source`](load::Source) one at a time
+//! and calls an [`Observer`]. The observer `Digest` (feature `digest`) produces the same summary with
+//! percentiles within 0.05 %, in about a megabyte for any number of requests. `TokenGaps` adds inter-token
+//! latency to a run with records, [`BatchSizes`](figures::BatchSizes) the number of requests per step, and
+//! [`Goodput`](figures::Goodput) the number of requests within [`LatencyLimits`](figures::LatencyLimits).
 //!
 //! # The schedule
 //!
-//! The rules are those of vLLM V1. A step has a budget of tokens. Running requests come first, in the
-//! order of their admission: a decoding one takes one token (and its drafts, see below), one in prefill as
-//! much of its prompt as the budget leaves. Then waiting requests are admitted, first come first served, while budget,
-//! sequence slots and KV blocks last ([`SchedulingPolicy`] may want another order); the first that does not fit
-//! blocks those behind it. The last
-//! chunk of a prompt yields the first token.
+//! The rules are those of vLLM V1. A step has a token budget. Running requests are scheduled first, in
+//! order of admission: a decoding request takes one token (and its drafts, see below), a request in prefill
+//! as much of its prompt as the budget allows. Then waiting requests are admitted, first come, first served
+//! (or in the order of another [`SchedulingPolicy`]), while budget, sequence slots and KV blocks last; the
+//! first request that does not fit blocks those behind it. The last chunk of a prompt yields the first
+//! token.
 //!
 //! A running request takes a KV block when it grows into it. If none is free, the most recently
-//! admitted running request is preempted: it gives its blocks back, returns to the head of the queue,
-//! and its prompt and output so far are computed again later. A step that preempts admits nobody.
+//! admitted running request is preempted: it frees its blocks, returns to the head of the queue,
+//! and computes its prompt and its output so far again later. A step that preempts admits no request.
 //!
-//! [`Scheduling`](crate::engine::Scheduling) says how early the batch of a step is fixed, and with it how long an arrival waits.
+//! [`Scheduling`](crate::engine::Scheduling) determines how early the batch of a step is fixed, and so how
+//! long an arrival waits.
 //!
-//! With prefix caching ([`PrefixCaching`]) freed blocks keep their contents until they are taken, the
-//! least recently used first, and a request finds those that begin as it does ([`Content`]): a system
-//! prompt, the earlier turns of its session, the blocks of a trace, its own after a preemption.
+//! With prefix caching ([`PrefixCaching`]) freed blocks keep their contents until they are reused, the least
+//! recently used block first. A request reuses the blocks of a common prefix ([`Content`]): a system prompt,
+//! the earlier turns of its session, the blocks of a trace, its own blocks after a preemption.
 //!
-//! Assumes: requests stop at their output length, which the engine knows one step ahead; a prefix
-//! hit that is given with the request (`cached_prompt_tokens`) is never evicted and takes no block of
-//! its own; what a request decodes is found by others once it has left; steps follow each other
-//! without a gap. At the end of a step its results come first, then arrivals up to that
-//! nanosecond, then the schedule.
+//! With [`Speculation`] a step verifies the drafted tokens of each decoding request, and yields the accepted
+//! ones and one more; [`Drafting`](crate::step::Drafting) adds the draft model's time.
 //!
-//! With [`Speculation`] a step verifies drafted tokens of each request that decodes, and yields as many as are
-//! accepted and one more; [`Drafting`](crate::step::Drafting) adds the draft model's time.
+//! At the end of a step its results are applied first, then the arrivals up to that nanosecond, then the
+//! next step is scheduled.
+//!
+//! Assumes: a request stops at its output length, which the engine knows one step ahead; a prefix hit that
+//! is given with the request (`cached_prompt_tokens`) is never evicted and takes no block; the output of a
+//! request can be reused once the request has finished; steps follow each other without a gap.
 //!
 //! # More than one server, and other clocks
 //!
-//! [`Cluster`](cluster::Cluster) is several such servers behind a router, [`Disaggregated`](cluster::Disaggregated) prefill and decode on servers of their
-//! own. A router or a clock of your own drives [`Server`]s itself: it pushes requests, advances each server to a
-//! time and reads what happened. `examples/drive_two_servers.rs` and `examples/co_simulate.rs` do.
+//! [`Cluster`](cluster::Cluster) simulates several servers behind a router,
+//! [`Disaggregated`](cluster::Disaggregated) separate prefill and decode servers. A router or a clock of your
+//! own drives [`Server`]s directly: it pushes requests, advances each server to a time and reads the events.
+//! See `examples/drive_two_servers.rs` and `examples/co_simulate.rs`.
 //!
-//! Does not model: the network. The time of the API server is a constant (`SimConfig::api_server_ns`).
+//! Does not model: the network. The API server takes a constant time (`SimConfig::api_server_ns`).
 
 pub mod cluster;
 mod config;

@@ -1,14 +1,14 @@
-//! The state of a run.
+//! Progress of a run.
 
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Simulated time in nanoseconds; of several replicas that to which all have come.
+    /// Simulated time in nanoseconds; with several replicas the time that all of them have reached.
     pub now_ns: u64,
     /// Steps so far.
     pub steps: u64,
-    /// Requests of the run, if the source knows.
+    /// Requests of the run, if known.
     pub total: Option<u64>,
     /// Requests served so far.
     pub completed: u64,
@@ -18,12 +18,12 @@ pub struct Progress {
     pub waiting: u64,
     /// Requests that hold a sequence slot.
     pub running: u64,
-    /// KV blocks held.
+    /// KV blocks in use.
     pub kv_blocks_used: u32,
 }
 
 impl Progress {
-    /// This and that of another replica; at the later of the two times, of as many requests as this one.
+    /// Adds the counts of another replica; `now_ns` is the later of the two, `total` is kept.
     pub(super) fn plus(self, other: Progress) -> Progress {
         Progress {
             now_ns: self.now_ns.max(other.now_ns),

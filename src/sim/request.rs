@@ -1,6 +1,6 @@
-//! A request: its arrival, its lengths and its content.
+//! Requests: arrival, lengths and content.
 
-/// A request: when it arrives and how long it is.
+/// A request: its arrival, its lengths and its content.
 ///
 /// ```
 /// use rooflut::sim::Request;
@@ -17,51 +17,51 @@ pub struct Request {
     pub arrival_ns: u64,
     /// Tokens of the prompt.
     pub prompt_tokens: u32,
-    /// Tokens that it generates before it stops.
+    /// Tokens of the output.
     pub output_tokens: u32,
-    /// Leading tokens of the prompt that the prefix cache holds.
+    /// Leading tokens of the prompt that are in the prefix cache.
     ///
-    /// Only full KV blocks count, and never the last token of the prompt: what is above that is
-    /// computed as if it were not cached.
+    /// Only full KV blocks count, and never the last token of the prompt; tokens beyond are computed.
     #[cfg_attr(feature = "serde", serde(default))]
     pub cached_prompt_tokens: u32,
-    /// Class of priority: smaller numbers go first where the policy asks for it.
+    /// Priority number: with [`SchedulingPolicy::Priority`](crate::sim::SchedulingPolicy::Priority) smaller
+    /// numbers go first.
     #[cfg_attr(feature = "serde", serde(default))]
     pub priority: u32,
-    /// What its tokens are, for caches that hash them.
+    /// Identity of the tokens, for prefix caching.
     #[cfg_attr(feature = "serde", serde(default))]
     pub content: Content,
 }
 
-/// Identity of a request's tokens, which tells requests with equal prefixes.
+/// Identity of a request's tokens: determines which prefixes requests have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Content {
-    /// Tokens that no other request has.
+    /// Shares no tokens with other requests.
     #[default]
     Unique,
-    /// The first tokens of one text, then those of another.
+    /// A shared prefix followed by a text of its own.
     Texts {
-        /// The text that the prompt begins with, such as the system prompt of an application.
+        /// Id of the text that the prompt begins with, such as the system prompt of an application.
         prefix: u64,
-        /// Tokens of it.
+        /// Tokens of the prefix.
         prefix_tokens: u32,
-        /// The text of everything after, prompt and output: the same in the turns of a session,
+        /// Id of the text after the prefix, prompt and output: the same in all turns of a session,
         /// each of which continues the one before.
         own: u64,
     },
-    /// Blocks with the ids of a trace, each of which stands for all tokens up to its end.
+    /// Block ids of a trace; each id stands for all tokens up to the end of its block.
     TraceBlocks {
-        /// Place of its first id in the list of all ids.
+        /// Index of the first id in the list of all ids.
         first: u32,
-        /// Ids; tokens beyond their blocks are unique.
+        /// Number of ids; tokens beyond their blocks are unique.
         count: u32,
     },
 }
 
 impl Request {
-    /// A request of `prompt_tokens` and `output_tokens` that arrives at the start of the simulation.
+    /// Creates a request that arrives at time 0.
     pub const fn new(prompt_tokens: u32, output_tokens: u32) -> Request {
         Request {
             arrival_ns: 0,
@@ -74,17 +74,17 @@ impl Request {
     }
 
     crate::setters! {
-        /// The same request with another arrival, in nanoseconds from the start of the simulation.
+        /// Sets the arrival time, in nanoseconds from the start of the simulation.
         at_ns(arrival_ns: u64);
-        /// The same request with leading prompt tokens that the prefix cache holds.
+        /// Sets the number of leading prompt tokens that are in the prefix cache.
         with_cached_prompt_tokens(cached_prompt_tokens: u32);
-        /// The same request with another class of priority.
+        /// Sets the priority number.
         with_priority(priority: u32);
-        /// The same request with content that others may share.
+        /// Sets the identity of the tokens.
         with_content(content: Content);
     }
 
-    /// Tokens of the prompt and of the output.
+    /// Returns the tokens of prompt and output.
     pub fn tokens(&self) -> u64 {
         u64::from(self.prompt_tokens) + u64::from(self.output_tokens)
     }

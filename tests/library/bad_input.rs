@@ -250,7 +250,7 @@ fn a_refusal_names_the_field_what_was_found_and_what_is_allowed() {
             refusal(Lengths::try_uniform(RangeInclusive::new(9, 3))),
             "lengths",
             "9 to 3",
-            "does not end before",
+            "non-empty range",
         ),
         (
             refusal(Lengths::try_normal(-1.0, 1.0, 1..=9)),

@@ -452,7 +452,7 @@ fn bad_calls_are_refused_with_what_was_found_and_what_is_allowed() {
     let message = |error: ServerError| error.to_string();
     assert_eq!(
         message(server.advance_to(499).unwrap_err()),
-        "time: expected at least 500 ns (now), found 499 ns; a server cannot go back"
+        "time: expected at least 500 ns (now), found 499 ns; advance to a later time"
     );
     assert_eq!(
         message(server.push(request(499, 1, 1)).unwrap_err()),
@@ -460,7 +460,7 @@ fn bad_calls_are_refused_with_what_was_found_and_what_is_allowed() {
     );
     assert_eq!(
         message(server.push(request(500, 160, 2)).unwrap_err()),
-        "the server can never serve the request: it needs 11 KV blocks, the cache has 10"
+        "request cannot be served: it needs 11 KV blocks, the cache has 10"
     );
     assert_eq!(
         server.push(request(u64::MAX, 10, 2)),
