@@ -1,7 +1,7 @@
-//! Prefill and decode on servers of their own.
+//! Separate prefill and decode servers.
 
 use super::kv_link::KvLink;
-use super::pool::TURNS_PER_REPORT;
+use super::pool::EVENTS_PER_REPORT;
 use super::router::Router;
 use super::two_stages::TwoStages;
 use crate::sim::config::Role;
@@ -12,20 +12,20 @@ use crate::sim::observer::Observer;
 use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
-/// Equal servers of one kind.
+/// Identical servers.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ServerPool<M> {
-    /// How long their steps take.
+    /// Latency model of each server.
     pub model: M,
-    /// Limits of each.
+    /// Limits of each server.
     pub config: SimConfig,
-    /// How many there are.
+    /// Number of servers.
     pub replicas: u32,
 }
 
 impl<M> ServerPool<M> {
-    /// `replicas` servers with these limits.
+    /// Creates a pool of `replicas` servers with the limits `config` each.
     pub const fn new(model: M, config: SimConfig, replicas: u32) -> ServerPool<M> {
         ServerPool {
             model,
@@ -35,20 +35,20 @@ impl<M> ServerPool<M> {
     }
 }
 
-/// Prefill and decode on servers of their own (vLLM's disaggregated prefill).
+/// Separate prefill and decode servers (vLLM's disaggregated prefill).
 ///
-/// A request goes to a prefill server, which computes its prompt; then the KV entries of the prompt move over
-/// that server's link, one request after the other, to a decode server. There the request waits for a slot and
-/// blocks, computes the last token of the prompt once more for its first token, and decodes. A router decides
-/// for each of the two pools, when the request, or its KV entries, arrive.
+/// A prefill server computes the prompt of a request and sends its KV entries over its link, one request after the
+/// other, to a decode server. There the request waits for a slot and blocks, computes the last token of the prompt
+/// once more for its first token, and decodes. Each pool has a router, which chooses a server when the request, or
+/// its KV entries, arrive.
 ///
-/// Assumes: the blocks of a prompt are free on the prefill server when it is computed, and taken on the decode
-/// server when the request is admitted there; what is on its way takes room on neither. All entries move, also
-/// those that the decode server finds in its prefix cache. A request that the decode server preempts
-/// computes its prompt there, as anywhere else.
+/// Assumes: the blocks of a prompt are freed on the prefill server when the prompt is computed, and taken on the
+/// decode server when the request is admitted there; a transfer takes no blocks. All KV entries are transferred,
+/// also those in the prefix cache of the decode server. A request that is preempted on a decode server computes its
+/// prompt there.
 ///
-/// The times of a request are those of the first server until it is scheduled (`queue`), and those of the
-/// second from its first token on.
+/// In the [`Timing`](crate::sim::Timing) of a request, the times up to the first scheduling are those of the
+/// prefill server; the first token and later ones come from the decode server.
 ///
 /// ```
 /// use rooflut::sim::{Request, SimConfig};
@@ -63,6 +63,7 @@ impl<M> ServerPool<M> {
 /// #         Seconds::from_us(batch.tokens() as f64)
 /// #     }
 /// # }
+/// // `Linear` is a latency model of 1 us per token.
 /// let config = SimConfig::new(8_192, 1_000);
 /// let pool = |replicas| ServerPool::new(Linear, config, replicas);
 /// let link = KvLink::try_new(50e9, Seconds::from_us(20.0), 131_072.0)?;
@@ -83,12 +84,13 @@ pub struct Disaggregated<M> {
 }
 
 impl<M: LatencyModel> Disaggregated<M> {
-    /// Servers for prompts and servers for outputs. `max_waiting` and the API server are those of the prefill
-    /// servers.
+    /// Creates pools of prefill and decode servers.
+    ///
+    /// The queue limit and the API server of the decode servers are ignored; those of the prefill servers apply.
     ///
     /// # Errors
-    /// [`SimError`] if no step could run under the limits of a pool, a pool is empty, or one decodes
-    /// speculatively, which is not modelled.
+    /// [`SimError`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding,
+    /// which is not modelled here.
     pub fn try_new(
         prefill: ServerPool<M>,
         decode: ServerPool<M>,
@@ -118,7 +120,7 @@ impl<M: LatencyModel> Disaggregated<M> {
     }
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
-    /// their places.
+    /// their indices.
     pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
@@ -127,19 +129,19 @@ impl<M: LatencyModel> Disaggregated<M> {
         reported(observer, |both| self.serve(source, both))
     }
 
-    /// Serves the requests of `source`, from empty servers until all are done, and calls `observer`.
+    /// Serves the requests of `source`, from empty servers until all have finished, and calls `observer`.
     ///
-    /// Prefill servers are the replicas from 0 on, decode servers those after them.
+    /// Replicas are numbered from 0, the prefill servers first.
     pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
     ) -> Totals {
         let mut run = TwoStages::new(self, source, observer);
-        let mut turns = 0_u64;
-        while run.go_on() {
-            turns += 1;
-            if turns.is_multiple_of(TURNS_PER_REPORT) {
+        let mut events = 0_u64;
+        while run.advance() {
+            events += 1;
+            if events.is_multiple_of(EVENTS_PER_REPORT) {
                 run.report_progress();
             }
         }

@@ -3,7 +3,7 @@
 use crate::sim::SimError;
 use crate::units::Seconds;
 
-/// The link over which a prefill server sends KV entries.
+/// The link over which each prefill server sends KV entries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KvLink {
     bytes_per_s: f64,
@@ -12,12 +12,13 @@ pub struct KvLink {
 }
 
 impl KvLink {
-    /// A link that carries `bytes_per_s` of each prefill server, over which the `kv_bytes_per_token` of a
-    /// token (all layers, all ranks) arrive `latency` after they were sent.
+    /// Creates a link with a bandwidth of `bytes_per_s` per prefill server and a latency.
+    ///
+    /// `kv_bytes_per_token` is the size of a token's KV entries on all layers and all ranks.
     ///
     /// # Errors
-    /// [`SimError::InvalidParameter`] for figures that are not positive and finite, and for a latency that is
-    /// not from 0 to an hour.
+    /// [`SimError::InvalidParameter`] unless bandwidth and size are positive and finite and the latency is at most
+    /// an hour.
     pub fn try_new(
         bytes_per_s: f64,
         latency: Seconds,
@@ -55,13 +56,31 @@ impl KvLink {
         })
     }
 
-    /// The latency of the link, in nanoseconds.
-    pub(super) fn latency_ns(&self) -> u64 {
-        self.latency.to_nanos()
+    /// Returns how long the KV entries of `tokens` occupy the link, in nanoseconds.
+    fn occupied_ns(&self, tokens: u32) -> u64 {
+        Seconds(f64::from(tokens) * self.bytes_per_token / self.bytes_per_s).to_nanos()
+    }
+}
+
+/// The link of one prefill server, which sends one request after the other.
+#[derive(Debug)]
+pub(super) struct LinkQueue {
+    link: KvLink,
+    /// When the link has sent all that was given to it.
+    free_ns: u64,
+}
+
+impl LinkQueue {
+    pub(super) fn new(link: KvLink) -> LinkQueue {
+        LinkQueue { link, free_ns: 0 }
     }
 
-    /// How long the KV entries of `tokens` occupy the link, in nanoseconds.
-    pub(super) fn occupied_ns(&self, tokens: u32) -> u64 {
-        Seconds(f64::from(tokens) * self.bytes_per_token / self.bytes_per_s).to_nanos()
+    /// Sends the KV entries of `tokens`, which are ready at `ready_ns`. Returns how long they occupy the link and
+    /// when they are delivered, both in nanoseconds.
+    pub(super) fn send(&mut self, ready_ns: u64, tokens: u32) -> (u64, u64) {
+        let occupied_ns = self.link.occupied_ns(tokens);
+        self.free_ns = ready_ns.max(self.free_ns).saturating_add(occupied_ns);
+        let delivered_ns = self.free_ns.saturating_add(self.link.latency.to_nanos());
+        (occupied_ns, delivered_ns)
     }
 }

@@ -1,4 +1,4 @@
-//! Several servers: replicas behind a router, and prefill and decode on servers of their own.
+//! Several servers: replicas behind a router, and separate prefill and decode servers.
 
 mod disaggregated;
 mod kv_link;

@@ -1,27 +1,28 @@
-//! Equal servers behind a router.
+//! Identical servers behind a router.
 
 use alloc::vec::Vec;
 
+use super::disaggregated::ServerPool;
 use super::router::{Router, Routing};
 use crate::sim::figures::Totals;
 use crate::sim::observer::Observer;
-use crate::sim::{Progress, Request, RequestRecord, Server, SimConfig};
+use crate::sim::{Progress, Request, RequestRecord, Server};
 use crate::step::LatencyModel;
 
-/// Turns of a router between two reports of progress.
-pub(super) const TURNS_PER_REPORT: u64 = 1 << 10;
+/// Events between two reports of progress.
+pub(super) const EVENTS_PER_REPORT: u64 = 1 << 10;
 
-/// Equal servers, and the state of their router.
+/// Identical servers, and the state of their router.
 #[derive(Debug)]
 pub(super) struct Pool<'m, M> {
     servers: Vec<Server<&'m M>>,
     routing: Routing,
-    /// Whether requests come because others have finished.
+    /// Whether finished requests trigger new ones.
     feeds_back: bool,
     departures: Vec<Departure>,
 }
 
-/// A request that has finished at a replica.
+/// A request that has finished on a replica.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Departure {
     /// The replica, counted from 0 in its pool.
@@ -32,46 +33,41 @@ pub(super) struct Departure {
 }
 
 impl<'m, M: LatencyModel> Pool<'m, M> {
-    /// Idle servers, numbered from `first` on.
+    /// Creates idle servers, numbered from `first` on.
     pub(super) fn new(
-        model: &'m M,
-        config: SimConfig,
-        replicas: u32,
+        pool: &'m ServerPool<M>,
         router: Router,
         first: u32,
         feeds_back: bool,
     ) -> Pool<'m, M> {
-        let server = |replica| Server::new(model, config, first + replica);
+        let server = |replica| Server::new(&pool.model, pool.config, first + replica);
         Pool {
-            servers: (0..replicas).map(server).collect(),
-            routing: Routing::new(router, replicas),
+            servers: (0..pool.replicas).map(server).collect(),
+            routing: Routing::new(router, pool.replicas),
             feeds_back,
             departures: Vec::new(),
         }
     }
 
-    /// Sends a request to one of the replicas. Requests come in the order of their arrival; `listed` are the ids of
-    /// its trace, and how many tokens one stands for.
-    pub(super) fn push(&mut self, index: usize, request: Request, listed: (&[u64], u32)) {
-        let (ids, _) = listed;
+    /// Sends a request to one of the replicas. Requests must come in order of arrival; `trace_ids` are its ids in a
+    /// trace and the tokens per id.
+    pub(super) fn push(&mut self, index: usize, request: Request, trace_ids: (&[u64], u32)) {
+        let (ids, _) = trace_ids;
         let replica = self.routing.route(&request, ids);
         if let Some(server) = self.servers.get_mut(replica) {
-            server.expect(index, request, listed);
+            server.expect(index, request, trace_ids);
         }
     }
 
-    /// When the next step begins, and which replica, other than `except`, runs it; `None` where there is
-    /// nothing to do.
-    pub(super) fn next(&self, except: Option<usize>) -> Option<(u64, usize)> {
+    /// Returns when the next step begins and the replica that runs it; `except` leaves a replica out.
+    pub(super) fn next_step(&self, except: Option<usize>) -> Option<(u64, usize)> {
         let servers = self.servers.iter().enumerate();
-        let busy = servers.filter_map(|(replica, server)| {
-            let asked = Some(replica) != except;
-            Some((server.begins_ns().filter(|_| asked)?, replica))
-        });
-        busy.min()
+        let others = servers.filter(|(replica, _)| Some(*replica) != except);
+        let steps = others.filter_map(|(replica, server)| Some((server.begins_ns()?, replica)));
+        steps.min()
     }
 
-    /// Runs a step of a replica, and those after it that begin before `horizon_ns` and only decode.
+    /// Runs a step of a replica, and the decode steps after it that begin before `horizon_ns`.
     pub(super) fn step<O: Observer + ?Sized>(
         &mut self,
         replica: usize,
@@ -83,7 +79,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         };
         let before = server.finished();
         server.run_step(observer);
-        // The answer to a departure may arrive before the next step.
+        // A finished request may trigger one that arrives before the next step.
         if server.finished() == before || !self.feeds_back {
             server.run_decodes(horizon_ns, u64::MAX, observer);
         }
@@ -99,9 +95,9 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         });
     }
 
-    /// State of all replicas together, at the time of the busy one that is furthest behind.
+    /// Returns the progress of all replicas together, at the time of the busy replica that is furthest behind.
     pub(super) fn progress(&self, total: Option<u64>) -> Progress {
-        let behind = self.next(None);
+        let behind = self.next_step(None);
         let all = Progress {
             total,
             ..Progress::default()
@@ -114,12 +110,12 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         }
     }
 
-    /// The requests that have finished since the last call.
+    /// Removes and returns the requests that have finished since the last call.
     pub(super) fn drain_departures(&mut self) -> impl Iterator<Item = Departure> + '_ {
         self.departures.drain(..)
     }
 
-    /// Counts of all replicas.
+    /// Returns the counts of all replicas.
     pub(super) fn totals(&self) -> Totals {
         let each = self.servers.iter().map(Server::totals);
         each.fold(Totals::default(), Totals::plus)

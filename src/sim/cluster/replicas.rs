@@ -1,4 +1,4 @@
-//! Several replicas of a server behind a router.
+//! Replicas of a server behind a router.
 
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
@@ -7,10 +7,11 @@ use crate::sim::observer::Observer;
 use crate::sim::{SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
-use super::pool::{Pool, TURNS_PER_REPORT};
+use super::disaggregated::ServerPool;
+use super::pool::{EVENTS_PER_REPORT, Pool};
 use super::router::Router;
 
-/// Equal replicas of a server behind a router that costs no time.
+/// Identical replicas of a server behind a router that takes no time.
 ///
 /// ```
 /// use rooflut::sim::cluster::{Cluster, Router};
@@ -31,17 +32,15 @@ use super::router::Router;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Cluster<M> {
-    model: M,
-    config: SimConfig,
-    replicas: u32,
+    pool: ServerPool<M>,
     router: Router,
 }
 
 impl<M: LatencyModel> Cluster<M> {
-    /// `replicas` servers with these limits each.
+    /// Creates `replicas` servers with the limits `config` each.
     ///
     /// # Errors
-    /// [`SimError`] if no step could run under these limits, or there is no replica.
+    /// [`SimError`] if no step can run under these limits, or for 0 replicas.
     pub fn try_new(
         model: M,
         config: SimConfig,
@@ -52,16 +51,12 @@ impl<M: LatencyModel> Cluster<M> {
         if replicas == 0 {
             return Err(SimError::ZeroLimit { limit: "replicas" });
         }
-        Ok(Cluster {
-            model,
-            config,
-            replicas,
-            router,
-        })
+        let pool = ServerPool::new(model, config, replicas);
+        Ok(Cluster { pool, router })
     }
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
-    /// their places.
+    /// their indices.
     pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
@@ -70,38 +65,33 @@ impl<M: LatencyModel> Cluster<M> {
         reported(observer, |both| self.serve(source, both))
     }
 
-    /// Serves the requests of `source`, from empty servers until all are done, and calls `observer`.
+    /// Serves the requests of `source`, from empty servers until all have finished, and calls `observer`.
     ///
-    /// Requests complete in the order in which replicas report them: not always that of the clock, as replicas
-    /// are simulated one after the other between two arrivals. Counts add up over the replicas, their
-    /// peaks of KV blocks, too.
+    /// Requests are reported as finished in the order in which replicas report them. This is not always the order of
+    /// the clock, as replicas are simulated one after the other between two arrivals. Counts are summed over the
+    /// replicas, also the peaks of KV blocks.
     pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
     ) -> Totals {
-        let mut pool = Pool::new(
-            &self.model,
-            self.config,
-            self.replicas,
-            self.router,
-            0,
-            source.feeds_back(),
-        );
-        let mut turns = 0_u64;
+        let feeds_back = source.feeds_back();
+        let mut pool = Pool::new(&self.pool, self.router, 0, feeds_back);
+        let mut events = 0_u64;
         loop {
-            if turns.is_multiple_of(TURNS_PER_REPORT) {
+            if events.is_multiple_of(EVENTS_PER_REPORT) {
                 observer.progress(&pool.progress(source.total()));
             }
-            turns += 1;
+            events += 1;
             let arrival_ns = source.next_arrival_ns();
-            let at_engine_ns =
-                arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(self.config.api_server_ns));
+            let api_server_ns = self.pool.config.api_server_ns;
+            let at_engine_ns = arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(api_server_ns));
             let before_arrival =
-                |next: &(u64, usize)| arrival_ns.is_none() || next.0 < at_engine_ns;
-            match pool.next(None).filter(before_arrival) {
+                |(begins_ns, _): &(u64, usize)| arrival_ns.is_none() || *begins_ns < at_engine_ns;
+            match pool.next_step(None).filter(before_arrival) {
                 Some((_, replica)) => {
-                    let other = source.feeds_back().then(|| pool.next(Some(replica)));
+                    // Other replicas matter only if their answers trigger new requests.
+                    let other = feeds_back.then(|| pool.next_step(Some(replica)));
                     let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
                     let horizon_ns = other_ns.min(at_engine_ns);
                     pool.step(replica, horizon_ns, observer);

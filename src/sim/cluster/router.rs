@@ -7,19 +7,17 @@ use core::cmp::Reverse;
 use crate::sim::memory::content::mix;
 use crate::sim::{Content, Request};
 
-/// Routes requests to replicas, at their arrival.
+/// Routes requests to replicas when they arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Router {
-    /// One after the other.
+    /// One replica after the other.
     #[default]
     RoundRobin,
-    /// The one whose requests, those that have not been served by then, have the fewest tokens of prompt
-    /// and output; of equals the first.
+    /// The replica with the fewest tokens (prompt and output) of unfinished requests; ties go to the first.
     LeastOutstandingTokens,
-    /// Always the same for the same prefix, or, of requests without one, for the same session, so that
-    /// it finds what it has computed; requests that share nothing as
-    /// [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
+    /// The same replica for the same prefix (without a prefix: for the same session), for prefix cache hits.
+    /// Requests that share no tokens are routed as by [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
     PrefixAffinity,
 }
 
@@ -33,12 +31,12 @@ crate::names!(Router {
 #[derive(Debug)]
 pub(super) struct Routing {
     router: Router,
-    /// Requests so far.
+    /// Number of requests routed so far.
     routed: usize,
-    /// Tokens of requests that have not been served, by replica.
+    /// Tokens of unfinished requests, by replica.
     outstanding: Vec<u64>,
-    /// Requests that leave: time, replica, tokens.
-    leaving: BinaryHeap<Reverse<(u64, usize, u64)>>,
+    /// Requests that finish after the last arrival: time, replica, tokens.
+    finishing: BinaryHeap<Reverse<(u64, usize, u64)>>,
 }
 
 impl Routing {
@@ -47,22 +45,22 @@ impl Routing {
             router,
             routed: 0,
             outstanding: (0..replicas).map(|_| 0).collect(),
-            leaving: BinaryHeap::new(),
+            finishing: BinaryHeap::new(),
         }
     }
 
-    /// A request leaves a replica at `finish_ns`.
+    /// Records that a request finishes on a replica at `finish_ns`, which may be later than the next arrival.
     pub(super) fn finished(&mut self, replica: usize, request: &Request, finish_ns: u64) {
-        let leaving = (finish_ns, replica, request.tokens());
-        self.leaving.push(Reverse(leaving));
+        let finishing = (finish_ns, replica, request.tokens());
+        self.finishing.push(Reverse(finishing));
     }
 
-    /// The replica that a request goes to; `ids` are those of its trace.
+    /// Returns the replica that a request goes to; `ids` are its ids in a trace.
     pub(super) fn route(&mut self, request: &Request, ids: &[u64]) -> usize {
-        while let Some(&Reverse((finish_ns, replica, tokens))) = self.leaving.peek()
+        while let Some(&Reverse((finish_ns, replica, tokens))) = self.finishing.peek()
             && finish_ns <= request.arrival_ns
         {
-            self.leaving.pop();
+            self.finishing.pop();
             if let Some(outstanding) = self.outstanding.get_mut(replica) {
                 *outstanding -= tokens;
             }
@@ -72,7 +70,7 @@ impl Routing {
             (Router::PrefixAffinity, Some(text)) => {
                 (mix(0, text) % self.outstanding.len() as u64) as usize
             }
-            _ => self.least(),
+            _ => self.least_outstanding(),
         };
         self.routed += 1;
         if let Some(outstanding) = self.outstanding.get_mut(replica) {
@@ -81,7 +79,7 @@ impl Routing {
         replica
     }
 
-    fn least(&self) -> usize {
+    fn least_outstanding(&self) -> usize {
         let replicas = self.outstanding.iter().enumerate();
         replicas
             .min_by_key(|(_, tokens)| **tokens)
@@ -89,7 +87,7 @@ impl Routing {
     }
 }
 
-/// The text by which a request belongs to a replica: what it begins with. `ids` are those of its trace.
+/// Returns the id of the text that a request begins with, if others may share it.
 fn first_text(request: &Request, ids: &[u64]) -> Option<u64> {
     match request.content {
         Content::Unique => None,

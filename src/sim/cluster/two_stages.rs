@@ -1,10 +1,10 @@
-//! Requests that go from a prefill server to a decode server.
+//! The event loop of separate prefill and decode servers.
 
 use alloc::collections::BTreeMap;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::disaggregated::{Disaggregated, ServerPool};
+use super::kv_link::LinkQueue;
 use super::pool::{Departure, Pool};
 use crate::sim::figures::{PoolUse, Stages, Totals};
 use crate::sim::load::source::Source;
@@ -12,28 +12,28 @@ use crate::sim::observer::Observer;
 use crate::sim::{KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, Timing};
 use crate::step::LatencyModel;
 
-/// A run of servers that do prefill or decode only.
+/// A run of separate prefill and decode servers.
 #[derive(Debug)]
 pub(super) struct TwoStages<'r, M, S: ?Sized, O: ?Sized> {
     servers: &'r Disaggregated<M>,
     prefill: Pool<'r, M>,
     decode: Pool<'r, M>,
-    /// When the link of each prefill server has sent what it has to.
-    links_free_ns: Vec<u64>,
-    /// Output tokens of the requests at the prefill servers, which know all else of them: by place.
+    /// The link of each prefill server.
+    links: Vec<LinkQueue>,
+    /// Output tokens of the requests at the prefill servers, which compute one token of each; by index.
     outputs: BTreeMap<usize, u32>,
-    /// Requests whose KV entries are on their way, by when these arrive and by place.
-    deliveries: BTreeMap<(u64, usize), Request>,
-    /// The past of the requests whose prompts are computed, by place.
+    /// Requests whose KV entries are in transfer, by time of delivery and index.
+    transfers: BTreeMap<(u64, usize), Request>,
+    /// Prefill results of the requests in transfer and at the decode servers, by index.
     prefilled: BTreeMap<usize, Prefilled>,
-    /// What is counted of requests.
-    served: Totals,
+    /// Counts of requests and transfers.
+    counts: Totals,
     source: &'r mut S,
     observer: &'r mut O,
 }
 
-/// What a decode server does not know of a request. It holds the rest: under overload most requests may wait
-/// there, and each is held once.
+/// The prefill result of a request: what its decode server does not know. The rest is not kept twice, as under
+/// overload most requests may be waiting there.
 #[derive(Debug)]
 struct Prefilled {
     arrival_ns: u64,
@@ -45,17 +45,17 @@ struct Prefilled {
     replica: u32,
 }
 
-/// What happens next.
+/// The kinds of events. At the same time, arrivals come before deliveries, and both before steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Next {
+enum Event {
     /// A request arrives.
     Arrival,
-    /// The KV entries of a request arrive.
+    /// The KV entries of a request are delivered.
     Delivery,
     /// A prefill server runs a step.
-    Prefill(usize),
-    /// A decode server does.
-    Decode(usize),
+    PrefillStep(usize),
+    /// A decode server runs a step.
+    DecodeStep(usize),
 }
 
 impl<'r, M, S, O> TwoStages<'r, M, S, O>
@@ -64,122 +64,109 @@ where
     S: Source + ?Sized,
     O: Observer + ?Sized,
 {
-    /// Servers with nothing to do.
+    /// Creates a run with idle servers.
     pub(super) fn new(
         servers: &'r Disaggregated<M>,
         source: &'r mut S,
         observer: &'r mut O,
     ) -> TwoStages<'r, M, S, O> {
-        let Disaggregated {
-            prefill,
-            decode,
-            router,
-            ..
-        } = servers;
         let feeds_back = source.feeds_back();
-        let pool = |of: &'r ServerPool<M>, first| {
-            Pool::new(
-                &of.model,
-                of.config,
-                of.replicas,
-                *router,
-                first,
-                feeds_back,
-            )
-        };
+        let pool = |of: &'r ServerPool<M>, first| Pool::new(of, servers.router, first, feeds_back);
+        let replicas = servers.prefill.replicas;
         TwoStages {
             servers,
-            prefill: pool(prefill, 0),
-            decode: pool(decode, prefill.replicas),
-            links_free_ns: vec![0; prefill.replicas as usize],
+            prefill: pool(&servers.prefill, 0),
+            decode: pool(&servers.decode, replicas),
+            links: (0..replicas)
+                .map(|_| LinkQueue::new(servers.link))
+                .collect(),
             outputs: BTreeMap::new(),
-            deliveries: BTreeMap::new(),
+            transfers: BTreeMap::new(),
             prefilled: BTreeMap::new(),
-            served: Totals::default(),
+            counts: Totals::default(),
             source,
             observer,
         }
     }
 
-    /// Lets the next thing happen; says whether there was one.
-    pub(super) fn go_on(&mut self) -> bool {
-        let Some((now_ns, next)) = self.upcoming() else {
+    /// Processes the next event; returns false if there is none.
+    pub(super) fn advance(&mut self) -> bool {
+        let Some((now_ns, event)) = self.next_event() else {
             return false;
         };
-        match next {
-            Next::Arrival => self.arrive(now_ns),
-            Next::Delivery => self.deliver(),
-            Next::Prefill(replica) => {
-                // Every step of it has a prompt, so that it runs no step unasked.
-                self.prefill.step(replica, u64::MAX, self.observer);
-                let mut departures: Vec<Departure> = self.prefill.drain_departures().collect();
-                // The link is for one at a time, whatever the policy of the server.
-                departures.sort_unstable_by_key(|departure| (departure.at_ns, departure.index));
-                departures
-                    .iter()
-                    .for_each(|departure| self.prefilled(departure));
-            }
-            Next::Decode(replica) => {
-                let horizon_ns = self.horizon_ns(replica);
-                self.decode.step(replica, horizon_ns, self.observer);
-                let departures: Vec<Departure> = self.decode.drain_departures().collect();
-                departures
-                    .iter()
-                    .for_each(|departure| self.decoded(departure));
-            }
+        match event {
+            Event::Arrival => self.arrive(now_ns),
+            Event::Delivery => self.deliver(),
+            Event::PrefillStep(replica) => self.step_prefill(replica),
+            Event::DecodeStep(replica) => self.step_decode(replica),
         }
         true
     }
 
-    /// Where both pools together are.
+    /// Reports the progress of both pools together.
     pub(super) fn report_progress(&mut self) {
         let total = self.source.total();
-        let prompts = self.prefill.progress(total);
-        let both = prompts.plus(self.decode.progress(total));
-        let next = self.upcoming();
+        let prefill = self.prefill.progress(total);
+        let both = prefill.plus(self.decode.progress(total));
+        let next = self.next_event();
         self.observer.progress(&Progress {
             now_ns: next.map_or(both.now_ns, |(ns, _)| ns),
-            completed: self.served.completed,
-            rejected: self.served.rejected,
+            completed: self.counts.completed,
+            rejected: self.counts.rejected,
             ..both
         });
     }
 
-    /// What happens next, and when. Of what happens at the same time, requests and KV entries arrive before
-    /// steps begin.
-    fn upcoming(&mut self) -> Option<(u64, Next)> {
-        let decode = self.decode.next(None);
-        let decode = decode.map(|(ns, replica)| (ns, Next::Decode(replica)));
-        let others = self.upcoming_but_decode();
+    /// Returns the counts of the run: the steps of both pools, and each request once.
+    pub(super) fn into_totals(self) -> Totals {
+        let (prefill, decode) = (self.prefill.totals(), self.decode.totals());
+        let stages = Stages {
+            prefill: PoolUse::of(&prefill),
+            decode: PoolUse::of(&decode),
+            ..self.counts.stages
+        };
+        let requests = Totals {
+            stages,
+            ..self.counts
+        };
+        prefill.plus(decode).without_requests().plus(requests)
+    }
+
+    /// Returns the next event and its time.
+    fn next_event(&mut self) -> Option<(u64, Event)> {
+        let decode = self.decode.next_step(None);
+        let decode = decode.map(|(ns, replica)| (ns, Event::DecodeStep(replica)));
+        let others = self.next_event_before_decode();
         others.into_iter().chain(decode).min()
     }
 
-    /// The same without the steps of decode servers.
-    fn upcoming_but_decode(&mut self) -> Option<(u64, Next)> {
+    /// Returns the next event other than the steps of decode servers.
+    fn next_event_before_decode(&mut self) -> Option<(u64, Event)> {
         let api_server_ns = self.servers.prefill.config.api_server_ns;
-        let at_engine = |ns: u64| (ns.saturating_add(api_server_ns), Next::Arrival);
-        let prefill = self.prefill.next(None);
+        let arrival = self.source.next_arrival_ns();
+        let delivery = self.transfers.keys().next();
+        let prefill = self.prefill.next_step(None);
         let events = [
-            self.source.next_arrival_ns().map(at_engine),
-            (self.deliveries.keys().next()).map(|&(ns, _)| (ns, Next::Delivery)),
-            prefill.map(|(ns, replica)| (ns, Next::Prefill(replica))),
+            arrival.map(|ns| (ns.saturating_add(api_server_ns), Event::Arrival)),
+            delivery.map(|&(ns, _)| (ns, Event::Delivery)),
+            prefill.map(|(ns, replica)| (ns, Event::PrefillStep(replica))),
         ];
         events.into_iter().flatten().min()
     }
 
-    /// When a decode server has to look around: what comes before that is known.
-    fn horizon_ns(&mut self, replica: usize) -> u64 {
-        // Others matter only if somebody asks again because of an answer of theirs.
+    /// Returns the time until which a decode server is not affected by other events.
+    fn decode_horizon_ns(&mut self, replica: usize) -> u64 {
+        // Other decode servers matter only if their answers trigger new requests.
         let feeds_back = self.source.feeds_back();
         let other = feeds_back
-            .then(|| self.decode.next(Some(replica)))
+            .then(|| self.decode.next_step(Some(replica)))
             .flatten();
         let other_ns = other.map_or(u64::MAX, |(ns, _)| ns);
-        let next = self.upcoming_but_decode();
+        let next = self.next_event_before_decode();
         next.map_or(other_ns, |(ns, _)| ns.min(other_ns))
     }
 
-    /// A request comes in.
+    /// Sends the next request to a prefill server.
     fn arrive(&mut self, now_ns: u64) {
         let Some((index, request)) = self.source.take() else {
             return;
@@ -191,17 +178,28 @@ where
             output_tokens: 1,
             ..request
         };
-        let listed = self.source.trace_blocks(&request);
-        self.prefill.push(index, prompt, listed);
+        let trace_ids = self.source.trace_blocks(&request);
+        self.prefill.push(index, prompt, trace_ids);
         self.outputs.insert(index, request.output_tokens);
     }
 
-    /// A prefill server is done with a request: its KV entries go over the link.
-    fn prefilled(&mut self, departure: &Departure) {
+    fn step_prefill(&mut self, replica: usize) {
+        // Each step ends with a prompt, so that there are no decode steps to limit.
+        self.prefill.step(replica, u64::MAX, self.observer);
+        let mut departures: Vec<Departure> = self.prefill.drain_departures().collect();
+        // The link sends one request at a time, in an order that does not depend on the scheduling policy.
+        departures.sort_unstable_by_key(|departure| (departure.at_ns, departure.index));
+        for departure in &departures {
+            self.send(departure);
+        }
+    }
+
+    /// Sends the KV entries of a request that a prefill server has finished over the link.
+    fn send(&mut self, departure: &Departure) {
         let index = departure.index;
-        let (Some(output_tokens), Some(free_ns)) = (
+        let (Some(output_tokens), Some(link)) = (
             self.outputs.remove(&index),
-            self.links_free_ns.get_mut(departure.replica),
+            self.links.get_mut(departure.replica),
         ) else {
             return;
         };
@@ -215,15 +213,12 @@ where
                 return self.reject(index, request, reason, departure.at_ns);
             }
         };
-        let link = &self.servers.link;
-        let occupied_ns = link.occupied_ns(request.prompt_tokens);
-        *free_ns = timing.finish_ns.max(*free_ns).saturating_add(occupied_ns);
-        let delivered_ns = free_ns.saturating_add(link.latency_ns());
-        let stages = &mut self.served.stages;
+        let (occupied_ns, delivered_ns) = link.send(timing.finish_ns, request.prompt_tokens);
+        let stages = &mut self.counts.stages;
         stages.transfers += 1;
         stages.link_ns += u128::from(occupied_ns);
         stages.transfer_ns += u128::from(delivered_ns - timing.finish_ns);
-        self.deliveries.insert((delivered_ns, index), request);
+        self.transfers.insert((delivered_ns, index), request);
         let prefilled = Prefilled {
             arrival_ns: request.arrival_ns,
             at_engine_ns: timing.at_engine_ns,
@@ -236,27 +231,35 @@ where
         self.prefilled.insert(index, prefilled);
     }
 
-    /// The KV entries of a request have come.
+    /// Sends the request whose KV entries are delivered next to a decode server.
     fn deliver(&mut self) {
-        let Some(((arrival_ns, index), request)) = self.deliveries.pop_first() else {
+        let Some(((arrival_ns, index), request)) = self.transfers.pop_first() else {
             return;
         };
-        let listed = self.source.trace_blocks(&request);
+        let trace_ids = self.source.trace_blocks(&request);
         let request = Request {
             arrival_ns,
-            // Their blocks are the decode server's own.
+            // The prefix hit was on the prefill server.
             cached_prompt_tokens: 0,
             ..request
         };
-        self.decode.push(index, request, listed);
+        self.decode.push(index, request, trace_ids);
     }
 
-    /// A decode server is done with a request.
-    fn decoded(&mut self, departure: &Departure) {
+    fn step_decode(&mut self, replica: usize) {
+        let horizon_ns = self.decode_horizon_ns(replica);
+        self.decode.step(replica, horizon_ns, self.observer);
+        let departures: Vec<Departure> = self.decode.drain_departures().collect();
+        for departure in &departures {
+            self.complete(departure);
+        }
+    }
+
+    /// Reports a request that a decode server has finished.
+    fn complete(&mut self, departure: &Departure) {
         let Some(prefilled) = self.prefilled.remove(&departure.index) else {
             return;
         };
-        let delivered_ns = departure.record.request.arrival_ns;
         let request = Request {
             arrival_ns: prefilled.arrival_ns,
             cached_prompt_tokens: prefilled.cached_prompt_tokens,
@@ -268,49 +271,41 @@ where
                 return self.reject(departure.index, request, reason, departure.at_ns);
             }
         };
-        let kv_transfer = KvTransfer {
-            prefill_replica: prefilled.replica,
-            prefilled_ns: prefilled.prefilled_ns,
-            delivered_ns,
-            scheduled_ns: decode.scheduled_ns,
-        };
-        let timing = Timing {
-            at_engine_ns: prefilled.at_engine_ns,
-            scheduled_ns: prefilled.scheduled_ns,
-            preemptions: prefilled.preemptions + decode.preemptions,
-            kv_transfer: Some(kv_transfer),
-            ..decode
-        };
-        let queue_ns = kv_transfer.scheduled_ns.saturating_sub(delivered_ns);
-        self.served.stages.decode_queue_ns += u128::from(queue_ns);
-        let outcome = Outcome::Completed(timing);
-        let record = RequestRecord { request, outcome };
-        self.served.served(&record);
-        self.observer.finished(departure.index, &record);
-        self.source
-            .finished(departure.index, &request, departure.at_ns);
+        let delivered_ns = departure.record.request.arrival_ns;
+        let queue_ns = decode.scheduled_ns.saturating_sub(delivered_ns);
+        self.counts.stages.decode_queue_ns += u128::from(queue_ns);
+        let timing = prefilled.timing(decode, delivered_ns);
+        let record = RequestRecord::new(request, Outcome::Completed(timing));
+        self.counts.served(&record);
+        self.report(departure.index, &record, departure.at_ns);
     }
 
     fn reject(&mut self, index: usize, request: Request, reason: Rejection, now_ns: u64) {
-        self.served.rejected += 1;
-        let outcome = Outcome::Rejected(reason);
-        self.observer
-            .finished(index, &RequestRecord { request, outcome });
-        self.source.finished(index, &request, now_ns);
+        self.counts.rejected += 1;
+        let record = RequestRecord::new(request, Outcome::Rejected(reason));
+        self.report(index, &record, now_ns);
     }
 
-    /// What was counted: steps of both pools, requests once.
-    pub(super) fn into_totals(self) -> Totals {
-        let (prefill, decode) = (self.prefill.totals(), self.decode.totals());
-        let stages = Stages {
-            prefill: PoolUse::of(&prefill),
-            decode: PoolUse::of(&decode),
-            ..self.served.stages
-        };
-        let requests = Totals {
-            stages,
-            ..self.served
-        };
-        prefill.plus(decode).without_requests().plus(requests)
+    fn report(&mut self, index: usize, record: &RequestRecord, now_ns: u64) {
+        self.observer.finished(index, record);
+        self.source.finished(index, &record.request, now_ns);
+    }
+}
+
+impl Prefilled {
+    /// Returns the times of the whole request, given those on the decode server.
+    fn timing(self, decode: Timing, delivered_ns: u64) -> Timing {
+        Timing {
+            at_engine_ns: self.at_engine_ns,
+            scheduled_ns: self.scheduled_ns,
+            preemptions: self.preemptions + decode.preemptions,
+            kv_transfer: Some(KvTransfer {
+                prefill_replica: self.replica,
+                prefilled_ns: self.prefilled_ns,
+                delivered_ns,
+                scheduled_ns: decode.scheduled_ns,
+            }),
+            ..decode
+        }
     }
 }
