@@ -1,16 +1,16 @@
-//! The KV blocks of one server, with what they contain: vLLM V1's block pool.
+//! The KV blocks of one server and their contents: vLLM V1's block pool.
 //!
-//! A block is held by one request or more, or waits in a queue to be taken again. In the queue it
-//! keeps its contents, and a request that needs these takes it from there; a request that needs any
-//! block takes the head of the queue, and the contents of that one are evicted. The queue begins with
-//! the empty blocks, and blocks that are let go join at its end: least recently used goes first.
+//! A block is either in use by one or more requests, or free and in the free queue. In the queue it keeps
+//! its contents, and a request with the same prefix takes it from there. A request that needs any block takes
+//! the head of the queue, which evicts the contents of that block. The queue starts with the empty blocks, and
+//! freed blocks join its end: the least recently used block is evicted first.
 //!
-//! Three things are as in `vllm/v1/core/block_pool.py` (0.16) and easily done otherwise: blocks
-//! without contents queue with the others and do not jump the line; several blocks may have the same
-//! id, and the oldest of them is found; contents stay until the block is taken, not until it is free.
+//! Three details follow `vllm/v1/core/block_pool.py` (0.16): blocks without contents queue in the same order as
+//! the others; several blocks may have the same id, and a lookup finds the oldest; contents stay until the block
+//! is reused, not until it is freed.
 //!
-//! Blocks that no other request can use need no handle: [`take_unregistered`](BlockPool::take_unregistered)
-//! counts them, and in the queue they are runs, so that they age among the others at O(1) a request.
+//! Blocks that no other request can share need no handle: [`take_unregistered`](BlockPool::take_unregistered)
+//! counts them, and in the queue they form runs, so that they age among the others at O(1) per request.
 
 mod id_map;
 #[cfg(test)]
@@ -23,13 +23,13 @@ use hashbrown::hash_map::Entry;
 use self::id_map::IdMap;
 use self::slots::{BlockSlots, State};
 
-/// A pool of KV blocks, each held, cached or empty.
+/// A pool of KV blocks, each in use, cached or empty.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockPool {
     blocks: u32,
     free: u32,
-    least_free: u32,
-    /// Blocks that are held as a mere number.
+    min_free: u32,
+    /// Number of blocks in use without a handle.
     unregistered: u32,
     slots: BlockSlots,
     /// The oldest block of each id.
@@ -38,44 +38,44 @@ pub(crate) struct BlockPool {
     counts: CacheCounts,
 }
 
-/// One holder of one block. Lose none: [`BlockPool::release`] wants it back.
+/// One reference to one block, to be returned with [`BlockPool::release`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BlockHandle(u32);
 
-/// Blocks that a preempted request let go and may find again.
+/// Blocks that a preempted request freed and may reclaim.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parked {
     slot: u32,
     ticket: u64,
 }
 
-/// What of a request is in the pool.
+/// A prefix hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Hits {
     /// Leading blocks that are in the pool.
     pub(crate) blocks: u32,
-    /// Those of them that nobody holds: taking them takes free blocks.
+    /// Cached blocks with no owner; reusing one consumes a free block.
     pub(crate) idle: u32,
 }
 
-/// What the pool was asked for and what it did, in blocks.
+/// Use of the prefix cache, in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CacheCounts {
-    /// Looked for by [`record`](BlockPool::record).
+    /// Blocks looked up by admitted requests.
     pub(crate) lookups: u64,
-    /// Found by [`record`](BlockPool::record).
+    /// Blocks found by admitted requests.
     pub(crate) hits: u64,
-    /// Blocks with an id that were taken for something else.
+    /// Blocks whose contents were evicted.
     pub(crate) evictions: u64,
 }
 
 impl BlockPool {
-    /// A pool of empty blocks. Cost: O(1); memory grows with the blocks that get handles.
+    /// Creates a pool of empty blocks. Cost: O(1); memory grows with the number of handles.
     pub(crate) fn new(blocks: u32) -> BlockPool {
         let mut pool = BlockPool {
             blocks,
             free: blocks,
-            least_free: blocks,
+            min_free: blocks,
             unregistered: 0,
             slots: BlockSlots::new(),
             oldest: IdMap::default(),
@@ -86,32 +86,32 @@ impl BlockPool {
         pool
     }
 
-    /// Blocks that exist.
+    /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> u32 {
         self.blocks
     }
 
-    /// Blocks that can be taken now: empty and cached ones.
+    /// Returns the number of free blocks, empty or cached.
     pub(crate) fn free(&self) -> u32 {
         self.free
     }
 
-    /// Blocks that are held now.
+    /// Returns the number of blocks in use.
     pub(crate) fn used(&self) -> u32 {
         self.blocks - self.free
     }
 
-    /// The most blocks that were held at any time.
+    /// Returns the maximum number of blocks in use at any time.
     pub(crate) fn peak_used(&self) -> u32 {
-        self.blocks - self.least_free
+        self.blocks - self.min_free
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub(crate) fn counts(&self) -> CacheCounts {
         self.counts
     }
 
-    /// How many leading `ids` are in the pool; takes and counts nothing. Cost: O(1) per hit.
+    /// Returns how many leading `ids` are in the pool, without taking or counting them. Cost: O(1) per hit.
     pub(crate) fn hits(&self, ids: impl IntoIterator<Item = u64>) -> Hits {
         let mut hits = Hits::default();
         for id in ids {
@@ -124,13 +124,13 @@ impl BlockPool {
         hits
     }
 
-    /// Counts that a request looked for `lookups` blocks and took the `hits` of these.
+    /// Counts a request that looked up `lookups` blocks and took `hits`.
     pub(crate) fn record(&mut self, lookups: u32, hits: Hits) {
         self.counts.lookups += u64::from(lookups);
         self.counts.hits += u64::from(hits.blocks);
     }
 
-    /// Holds the block with `id`, whoever else does; `None` if it is not in the pool. Cost: O(1).
+    /// Takes a reference to the block with `id`; `None` if it is not in the pool. Cost: O(1).
     #[must_use]
     pub(crate) fn take_cached(&mut self, id: u64) -> Option<BlockHandle> {
         let slot = *self.oldest.get(&id)?;
@@ -145,9 +145,8 @@ impl BlockPool {
         Some(BlockHandle(slot))
     }
 
+    /// Takes the block at the head of the queue and evicts its contents; `None` if no block is free.
     #[cfg(test)]
-    /// Holds the block at the head of the queue and evicts what it contains; `None` if all blocks are
-    /// held. Cost: O(1).
     #[must_use]
     pub(crate) fn take_new(&mut self) -> Option<BlockHandle> {
         if self.pop(1) == 0 {
@@ -157,11 +156,11 @@ impl BlockPool {
         Some(BlockHandle(self.slots.insert(State::Held(1), 0)))
     }
 
-    /// Says what a full block contains; once per block. Cost: amortised O(1).
+    /// Sets the id of a full block's contents; once per block. Cost: amortised O(1).
     pub(crate) fn assign(&mut self, block: &BlockHandle, id: u64) {
         let slot = block.0;
         if self.slots.at(slot).is_named() {
-            debug_assert!(false, "contents given to a block that has some");
+            debug_assert!(false, "a block was assigned an id twice");
             return;
         }
         let oldest = match self.oldest.entry(id) {
@@ -171,9 +170,8 @@ impl BlockPool {
         self.slots.name(slot, id, oldest);
     }
 
-    /// One holder less; after the last the block joins the end of the queue, with its contents if it
-    /// has an id. A request lets go of its last block first, so that its end is evicted before its
-    /// beginning. Cost: O(1).
+    /// Returns a reference. After the last one the block joins the end of the queue, with its contents if it has
+    /// an id. A request releases its last block first, so that its end is evicted before its beginning. Cost: O(1).
     pub(crate) fn release(&mut self, block: BlockHandle) {
         let slot = self.slots.at(block.0);
         match slot.state {
@@ -187,23 +185,23 @@ impl BlockPool {
                 return;
             }
             State::Vacant | State::Queued(_) => {
-                debug_assert!(false, "a block given back that nobody holds");
+                debug_assert!(false, "a block was released that is not in use");
                 return;
             }
         }
         self.free += 1;
     }
 
-    /// Takes up to `blocks` from the head of the queue: of a run, or the one block there.
+    /// Removes up to `blocks` from the head of the queue, from one run at most; returns how many.
     fn pop(&mut self, blocks: u32) -> u32 {
         let head = self.slots.head();
         let slot = self.slots.at(head);
-        let State::Queued(there) = slot.state else {
+        let State::Queued(queued) = slot.state else {
             return 0;
         };
-        let taken = there.min(blocks);
-        if taken < there {
-            self.slots.set_state(head, State::Queued(there - taken));
+        let taken = queued.min(blocks);
+        if taken < queued {
+            self.slots.set_state(head, State::Queued(queued - taken));
             return taken;
         }
         self.slots.unlink(head, State::Vacant);
@@ -214,7 +212,7 @@ impl BlockPool {
         taken
     }
 
-    /// Forgets what `slot` contains.
+    /// Evicts the contents `id` of `slot`.
     fn evict(&mut self, slot: u32, id: u64) {
         self.counts.evictions += 1;
         match (self.slots.unname(slot), self.oldest.get_mut(&id)) {
@@ -226,7 +224,7 @@ impl BlockPool {
         }
     }
 
-    /// Puts blocks without contents at the end of the queue, into the run there if there is one.
+    /// Adds blocks without contents to the end of the queue, to the run there if there is one.
     fn queue_run(&mut self, blocks: u32) {
         if blocks == 0 {
             return;
@@ -234,8 +232,8 @@ impl BlockPool {
         let tail = self.slots.tail();
         let last = self.slots.at(tail);
         match last.state {
-            State::Queued(there) if !last.is_named() && last.label == 0 => {
-                self.slots.set_state(tail, State::Queued(there + blocks));
+            State::Queued(queued) if !last.is_named() && last.label == 0 => {
+                self.slots.set_state(tail, State::Queued(queued + blocks));
             }
             _ => {
                 let slot = self.slots.insert(State::Queued(blocks), 0);
@@ -246,7 +244,7 @@ impl BlockPool {
 
     fn count_taken(&mut self, blocks: u32) {
         self.free -= blocks;
-        self.least_free = self.least_free.min(self.free);
+        self.min_free = self.min_free.min(self.free);
     }
 }
 

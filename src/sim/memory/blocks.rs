@@ -119,7 +119,7 @@ impl KvCache {
             .skip(registered as usize);
         let handles: Vec<BlockHandle> = ids
             .take(new as usize)
-            .map(|id| self.pool.adopt(id))
+            .map(|id| self.pool.register(id))
             .collect();
         sequence.blocks.registered.extend(handles);
         sequence.blocks.unregistered -= new;

@@ -1,9 +1,8 @@
-//! From what the tokens of a request are to the ids of its KV blocks.
+//! Ids of KV blocks, from the identity of a request's tokens.
 //!
-//! The id of a block stands for all tokens from the start of the request up to the end of the block,
-//! as vLLM's chain of block hashes does: two requests have the same id at block `i` exactly if they
-//! agree in every token up to there. Ids are 64 bits; among 10^7 blocks some two collide with a
-//! probability of 3e-6.
+//! The id of a block stands for all tokens from the start of the request to the end of the block, as vLLM's chain
+//! of block hashes does: two requests have the same id at block `i` exactly if they agree in every token up to
+//! there. Ids have 64 bits; the probability of a collision among 10^7 blocks is 3e-6.
 
 use crate::sim::{Content, Request};
 
@@ -12,41 +11,39 @@ use crate::sim::{Content, Request};
 pub(crate) struct TraceIds<'a> {
     /// All ids of the trace, request after request.
     pub(crate) ids: &'a [u64],
-    /// Tokens that one id adds to those before it (512 in Mooncake's traces).
+    /// Tokens per id (512 in Mooncake's traces).
     pub(crate) tokens: u32,
 }
 
-/// The ids of the KV blocks of one request.
-///
-/// Small enough to be built again wherever it is needed.
+/// The ids of the KV blocks of one request, computed on demand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockIds<'a> {
     head: Head<'a>,
-    /// Blocks that lie wholly in the head.
+    /// Number of blocks that lie entirely in the head.
     head_blocks: u32,
-    /// What the ids of later blocks are made from.
+    /// Seed of the ids of later blocks.
     tail: u64,
 }
 
-/// What a request begins with.
+/// The beginning of a request, which others may share.
 #[derive(Debug, Clone, Copy)]
 enum Head<'a> {
-    /// A text, by what the ids of its blocks are made from.
+    /// A text, by the seed of the ids of its blocks.
     Text(u64),
-    /// The ids of its part of a trace.
-    Listed {
+    /// The request's ids in a trace.
+    Trace {
         trace: TraceIds<'a>,
         block_size: u32,
     },
 }
 
 impl<'a> BlockIds<'a> {
-    /// The ids of the request at `place` in the list of requests. Cost: O(1).
+    /// Returns the ids of request `index`. Cost: O(1).
     ///
-    /// The prefix of [`Content::Texts`] and the ids of [`Content::TraceBlocks`] count as far as the prompt
-    /// goes: the output is always a request's own.
+    /// The prefix of [`Content::Texts`] and the ids of [`Content::TraceBlocks`] apply to the prompt only: the
+    /// output is never shared.
     ///
-    /// Assumes: prefixes and own texts are numbered apart, so that prefix 7 and own text 7 are two.
+    /// Assumes: prefix 7 and own text 7 are different texts.
     pub(crate) fn new(
         request: &Request,
         index: usize,
@@ -64,26 +61,26 @@ impl<'a> BlockIds<'a> {
                 own,
             } => BlockIds::of_texts(prefix, prefix_tokens.min(prompt), own, block_size),
             Content::TraceBlocks { first, count } => {
-                let listed = trace.ids.get(first as usize..).unwrap_or_default();
-                let ids = listed.get(..count as usize).unwrap_or(listed);
+                let rest = trace.ids.get(first as usize..).unwrap_or_default();
+                let ids = rest.get(..count as usize).unwrap_or(rest);
                 let trace = TraceIds { ids, ..trace };
                 BlockIds {
                     head_blocks: trace.covered(prompt) / block_size,
-                    head: Head::Listed { trace, block_size },
+                    head: Head::Trace { trace, block_size },
                     ..unique
                 }
             }
         }
     }
 
-    /// The id of its block number `block`, counted from 0. Cost: O(1), no allocation.
+    /// Returns the id of block number `block`, counted from 0. Cost: O(1), no allocation.
     pub(crate) fn id(&self, block: u32) -> u64 {
-        let start = if block < self.head_blocks {
-            self.head.start(block)
+        let seed = if block < self.head_blocks {
+            self.head.seed(block)
         } else {
             self.tail
         };
-        mix(start, u64::from(block))
+        mix(seed, u64::from(block))
     }
 }
 
@@ -98,7 +95,7 @@ impl BlockIds<'_> {
     }
 
     fn of_texts(prefix: u64, prefix_tokens: u32, own: u64, block_size: u32) -> Self {
-        // Of no tokens, all prefixes are the same.
+        // All empty prefixes are the same.
         let prefix = if prefix_tokens == 0 { 0 } else { prefix };
         let cut = mix(mix(OWN, prefix), u64::from(prefix_tokens));
         BlockIds {
@@ -110,7 +107,7 @@ impl BlockIds<'_> {
 }
 
 impl TraceIds<'_> {
-    /// How many of `prompt` tokens the ids stand for.
+    /// Returns how many of `prompt` tokens the ids cover.
     fn covered(&self, prompt: u32) -> u32 {
         let covered = (self.ids.len() as u64).saturating_mul(u64::from(self.tokens));
         u32::try_from(covered).map_or(prompt, |tokens| tokens.min(prompt))
@@ -118,26 +115,26 @@ impl TraceIds<'_> {
 }
 
 impl Head<'_> {
-    /// What the id of `block`, one of the head's, is made from.
-    fn start(&self, block: u32) -> u64 {
+    /// Returns the seed of the id of `block`, one of the head's.
+    fn seed(&self, block: u32) -> u64 {
         match *self {
-            Head::Text(start) => start,
-            Head::Listed { trace, block_size } => {
-                // An id stands for all before it, so that of the last token of the block decides.
+            Head::Text(seed) => seed,
+            Head::Trace { trace, block_size } => {
+                // An id of a trace stands for all tokens before it: the id at the block's last token counts.
                 let last_token = (u64::from(block) + 1) * u64::from(block_size) - 1;
                 let entry = last_token.checked_div(u64::from(trace.tokens)).unwrap_or(0);
                 let id = trace.ids.get(entry as usize).copied().unwrap_or(0);
-                mix(LISTED, id)
+                mix(TRACE, id)
             }
         }
     }
 }
 
-// One start per kind of content: the fraction of pi in hexadecimal digits.
+// One seed per kind of content: hexadecimal digits of the fraction of pi.
 const UNIQUE: u64 = 0x243f_6a88_85a3_08d3;
 const PREFIX: u64 = 0x1319_8a2e_0370_7344;
 const OWN: u64 = 0xa409_3822_299f_31d0;
-const LISTED: u64 = 0x082e_fa98_ec4e_6c89;
+const TRACE: u64 = 0x082e_fa98_ec4e_6c89;
 
 /// Mixes `word` into `state`: the step and the finalizer of SplitMix64 (Steele, Lea and Flood 2014,
 /// with variant 13 of Stafford's constants).

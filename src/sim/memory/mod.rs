@@ -1,4 +1,4 @@
-//! The KV blocks of a server and their contents.
+//! The KV cache of a server: block pool, blocks of requests, ids of their contents.
 
 pub(super) mod block_pool;
 pub(super) mod blocks;

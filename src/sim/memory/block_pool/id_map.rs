@@ -4,10 +4,10 @@ use core::hash::{BuildHasherDefault, Hasher};
 
 use hashbrown::HashMap;
 
-/// From the id of a block's contents to a slot. Its order is never looked at.
+/// A map from the id of a block's contents to a slot. It is never iterated, so that its order does not matter.
 pub(super) type IdMap = HashMap<u64, u32, BuildHasherDefault<IdHasher>>;
 
-/// Hashes one `u64` by a multiplication whose halves are folded; no seed.
+/// Hashes one `u64` by folding the halves of a product; has no seed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct IdHasher(u64);
 

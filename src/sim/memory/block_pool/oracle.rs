@@ -1,4 +1,4 @@
-//! A pool that looks at every block.
+//! A naive pool that visits every block.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,19 +6,19 @@ use alloc::vec::Vec;
 /// One block of the [`Oracle`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Block {
-    /// Its id, and when it got that.
+    /// Id of its contents, and when it was assigned.
     pub(super) contents: Option<(u64, u64)>,
     holders: u32,
     ticket: Option<usize>,
 }
 
-/// Every block on its own, searched from end to end.
+/// A list of all blocks, searched from end to end.
 #[derive(Debug, Default)]
 pub(super) struct Oracle {
     pub(super) blocks: Vec<Block>,
-    /// Next to go first.
+    /// Free blocks, the next to be reused first.
     pub(super) queue: Vec<usize>,
-    /// Held as a mere number.
+    /// Blocks in use without a handle.
     pub(super) unregistered: Vec<usize>,
     clock: u64,
     pub(super) evictions: u64,

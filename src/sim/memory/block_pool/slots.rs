@@ -1,21 +1,21 @@
-//! Slots of a block pool: one per held or cached block, one per run of blocks without contents.
+//! Slots of a block pool: one per used or cached block, one per run of blocks without contents.
 //!
-//! Two intrusive lists go through them: the queue of blocks that can be taken, next to go first, and
-//! a ring through all blocks that have the same id, oldest first. Every operation is O(1).
+//! Two intrusive lists link them: the queue of free blocks, the next to be reused first, and for each id a ring
+//! of all blocks with that id, oldest first. Every operation costs O(1).
 
 use alloc::vec::Vec;
 
 /// No slot.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What a slot stands for.
+/// The state of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing; it can be used again.
+    /// Not in use.
     Vacant,
-    /// A block with so many holders.
+    /// A block in use, with its number of references.
     Held(u32),
-    /// So many blocks in the queue: one with an id, or a run of blocks without.
+    /// Free blocks: one with an id, or a run of blocks without.
     Queued(u32),
 }
 
@@ -23,12 +23,12 @@ pub(super) enum State {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     pub(super) state: State,
-    /// The id of the contents; of a run without ids the ticket of who parked it, or 0.
+    /// Id of the contents; for a run the ticket of the request that parked it, or 0.
     pub(super) label: u64,
     /// Neighbours in the queue; `next` also links vacant slots.
     prev: u32,
     next: u32,
-    /// Neighbours in the ring of blocks with the same id; [`NONE`] for a block without.
+    /// Neighbours in the ring of blocks with the same id; [`NONE`] for a block without an id.
     older: u32,
     newer: u32,
 }
@@ -43,13 +43,13 @@ impl Slot {
         newer: NONE,
     };
 
-    /// Whether it has contents that can be found.
+    /// Returns whether the slot has contents with an id.
     pub(super) fn is_named(&self) -> bool {
         self.newer != NONE
     }
 }
 
-/// The slots. Memory grows with the most slots in use at any time, 32 bytes each.
+/// All slots of a pool. Memory grows with the maximum number of slots in use at any time, 32 bytes each.
 #[derive(Debug, Clone)]
 pub(super) struct BlockSlots {
     slots: Vec<Slot>,
@@ -59,7 +59,7 @@ pub(super) struct BlockSlots {
 }
 
 impl BlockSlots {
-    /// No slots.
+    /// Creates an empty list of slots.
     pub(super) fn new() -> BlockSlots {
         BlockSlots {
             slots: Vec::new(),
@@ -69,23 +69,23 @@ impl BlockSlots {
         }
     }
 
-    /// The slot at `at`; a vacant one where there is none.
+    /// Returns the slot at `at`, or a vacant one if there is none.
     pub(super) fn at(&self, at: u32) -> Slot {
         let slot = self.slots.get(at as usize);
         slot.copied().unwrap_or(Slot::VACANT)
     }
 
-    /// The slot whose blocks are to be taken next.
+    /// Returns the slot at the head of the queue.
     pub(super) fn head(&self) -> u32 {
         self.head
     }
 
-    /// The slot whose blocks came last into the queue.
+    /// Returns the slot at the end of the queue.
     pub(super) fn tail(&self) -> u32 {
         self.tail
     }
 
-    /// A slot with `state` and `label`, in no list. Cost: amortised O(1).
+    /// Creates a slot in no list and returns its index. Cost: amortised O(1).
     pub(super) fn insert(&mut self, state: State, label: u64) -> u32 {
         let slot = Slot {
             state,
@@ -103,7 +103,7 @@ impl BlockSlots {
         u32::try_from(self.slots.len() - 1).unwrap_or(NONE)
     }
 
-    /// Gives a slot up that is in no list.
+    /// Removes a slot that is in no list.
     pub(super) fn vacate(&mut self, at: u32) {
         let next = self.vacant;
         self.edit(at, |slot| {
@@ -120,7 +120,7 @@ impl BlockSlots {
         self.edit(at, |slot| slot.state = state);
     }
 
-    /// Puts a slot with `blocks` at the end of the queue.
+    /// Adds a slot with `blocks` to the end of the queue.
     pub(super) fn push_back(&mut self, at: u32, blocks: u32) {
         let prev = self.tail;
         self.edit(at, |slot| {
@@ -136,7 +136,7 @@ impl BlockSlots {
         }
     }
 
-    /// Takes a slot out of the queue, from wherever it stands, and leaves it in `state`.
+    /// Removes a slot from anywhere in the queue and sets its state.
     pub(super) fn unlink(&mut self, at: u32, state: State) {
         let Slot { prev, next, .. } = self.at(at);
         if prev == NONE {
@@ -152,7 +152,7 @@ impl BlockSlots {
         self.edit(at, |slot| slot.state = state);
     }
 
-    /// Gives a slot an id. `oldest` is the first slot with that id, or the slot itself.
+    /// Sets the id of a slot. `oldest` is the oldest slot with that id, or the slot itself.
     pub(super) fn name(&mut self, at: u32, id: u64, oldest: u32) {
         let newest = if oldest == at {
             at
@@ -168,7 +168,7 @@ impl BlockSlots {
         self.edit(oldest, |slot| slot.older = at);
     }
 
-    /// Takes a slot's id away; returns the next newer slot that has it, if any.
+    /// Removes the id of a slot; returns the next newer slot with that id, if any.
     pub(super) fn unname(&mut self, at: u32) -> Option<u32> {
         let Slot { older, newer, .. } = self.at(at);
         self.edit(older, |slot| slot.newer = newer);
@@ -181,7 +181,7 @@ impl BlockSlots {
         (newer != at).then_some(newer)
     }
 
-    /// The queue, next to go first.
+    /// Returns the queue, the next to be reused first.
     #[cfg(test)]
     pub(super) fn queue(&self) -> Vec<u32> {
         let next = |at: &u32| Some(self.at(*at).next);
@@ -189,7 +189,7 @@ impl BlockSlots {
         all.take_while(|at| *at != NONE).collect()
     }
 
-    /// Slots that were ever in use at the same time.
+    /// Returns the maximum number of slots in use at any time.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.slots.len()

@@ -1,4 +1,4 @@
-//! The pool against an oracle that looks at every block, and single cases by name.
+//! The pool against a naive oracle, and single cases by name.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::oracle::Oracle;
 use super::*;
 
-/// What to do; numbers choose among what there is.
+/// An operation; numbers choose among the blocks at hand.
 #[derive(Debug, Clone)]
 enum Op {
     TakeCached(u64),
@@ -35,7 +35,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The pool, the oracle, and what was taken from both.
+/// The pool, the oracle, and the blocks taken from both.
 struct Pair {
     pool: BlockPool,
     oracle: Oracle,
@@ -110,7 +110,7 @@ impl Pair {
         }
     }
 
-    /// Compares all that can be asked, and the queue from end to end.
+    /// Compares all queries, and the queue from end to end.
     fn check(&self) {
         let Pair { pool, oracle, .. } = self;
         assert_eq!(pool.free() as usize, oracle.queue.len());
@@ -171,7 +171,7 @@ proptest! {
     }
 }
 
-/// Takes, names and lets go `ids` as one request does: the last block first.
+/// Takes, assigns and releases the blocks of one request, the last one first.
 fn serve(pool: &mut BlockPool, ids: &[u64]) {
     let blocks: Vec<BlockHandle> = ids
         .iter()
@@ -200,7 +200,7 @@ fn the_end_of_the_least_recently_used_request_is_evicted_first() {
 }
 
 #[test]
-fn a_hit_is_held_by_all_who_share_it_and_not_evicted() {
+fn a_shared_block_is_freed_by_its_last_request_and_not_evicted_before() {
     let mut pool = BlockPool::new(2);
     serve(&mut pool, &[1]);
     let first = pool.take_cached(1).unwrap();
@@ -223,7 +223,7 @@ fn of_two_blocks_with_the_same_contents_the_second_stands_in_for_the_first() {
     pool.assign(&second, 7);
     pool.release(first);
     assert_eq!(pool.hits([7]), Hits { blocks: 1, idle: 1 });
-    // Evicts the first; the second is still there, and held.
+    // Evicts the first; the second is still there, and in use.
     assert!(pool.take_unregistered(1));
     assert_eq!(pool.hits([7]), Hits { blocks: 1, idle: 0 });
     pool.release(second);
@@ -237,7 +237,7 @@ fn blocks_without_contents_age_among_the_others() {
     assert!(pool.take_unregistered(2));
     serve(&mut pool, &[1, 2]);
     pool.release_unregistered(2);
-    // The queue is 2, 1, and the two that were let go last.
+    // The queue is 2, 1, and the two that were freed last.
     assert!(pool.take_unregistered(1));
     assert_eq!(pool.hits([1, 2]).blocks, 1);
     assert!(!pool.take_unregistered(4));
@@ -246,7 +246,7 @@ fn blocks_without_contents_age_among_the_others() {
 }
 
 #[test]
-fn parked_blocks_are_found_again_as_far_as_nobody_took_them() {
+fn parked_blocks_are_reclaimed_unless_they_were_taken() {
     let mut pool = BlockPool::new(10);
     assert!(pool.take_unregistered(10));
     let parked = pool.park(6);
@@ -261,7 +261,7 @@ fn parked_blocks_are_found_again_as_far_as_nobody_took_them() {
 }
 
 #[test]
-fn requests_that_share_nothing_take_no_memory() {
+fn requests_that_share_nothing_need_no_memory() {
     let mut pool = BlockPool::new(u32::MAX);
     for _ in 0..1_000 {
         assert!(pool.take_unregistered(u32::MAX));
@@ -272,7 +272,7 @@ fn requests_that_share_nothing_take_no_memory() {
 }
 
 #[test]
-fn a_request_counts_what_it_looked_for_and_found() {
+fn lookups_and_hits_are_counted() {
     let mut pool = BlockPool::new(4);
     serve(&mut pool, &[1, 2]);
     let hits = pool.hits([1, 2, 3]);

@@ -1,11 +1,11 @@
-//! Blocks that are held and let go as a mere number, because no other request can use them.
+//! Blocks that are taken and freed as a number, because no other request can share them.
 
 use crate::sim::memory::block_pool::slots::{NONE, State};
 use crate::sim::memory::block_pool::{BlockHandle, BlockPool, Parked};
 
 impl BlockPool {
-    /// Holds `blocks` from the head of the queue as a mere number, or none and says so. Cost:
-    /// amortised O(1): one step per block that was let go by its handle, one per run.
+    /// Takes `blocks` from the head of the queue; returns false and takes none if fewer are free. Cost: amortised
+    /// O(1), one step per block that was released by its handle and one per run.
     #[must_use]
     pub(in crate::sim) fn take_unregistered(&mut self, blocks: u32) -> bool {
         if blocks > self.free {
@@ -25,17 +25,17 @@ impl BlockPool {
         true
     }
 
-    /// Gives `blocks` of those back; they join the end of the queue. Cost: O(1).
+    /// Frees `blocks`; they join the end of the queue. Cost: O(1).
     pub(in crate::sim) fn release_unregistered(&mut self, blocks: u32) {
-        let blocks = self.let_go(blocks);
+        let blocks = self.count_freed(blocks);
         self.queue_run(blocks);
     }
 
-    /// As [`release_unregistered`](BlockPool::release_unregistered), but the request may come back for
-    /// what nobody took: its full blocks when it is preempted. Cost: O(1).
+    /// Frees the full blocks of a preempted request, which may [`reclaim`](BlockPool::reclaim) those that were not
+    /// taken in the meantime. Cost: O(1).
     #[must_use]
     pub(in crate::sim) fn park(&mut self, blocks: u32) -> Parked {
-        let blocks = self.let_go(blocks);
+        let blocks = self.count_freed(blocks);
         self.tickets += 1;
         let ticket = self.tickets;
         let slot = if blocks == 0 {
@@ -48,7 +48,7 @@ impl BlockPool {
         Parked { slot, ticket }
     }
 
-    /// How many of its parked blocks a request would find again: the first ones. Cost: O(1).
+    /// Returns how many of the parked blocks, the first ones, can be reclaimed. Cost: O(1).
     pub(in crate::sim) fn parked(&self, parked: &Parked) -> u32 {
         let slot = self.slots.at(parked.slot);
         match slot.state {
@@ -57,7 +57,7 @@ impl BlockPool {
         }
     }
 
-    /// Holds what is left of parked blocks, again as a mere number, and says how many. Cost: O(1).
+    /// Takes the parked blocks that can be reclaimed; returns how many. Cost: O(1).
     pub(in crate::sim) fn reclaim(&mut self, parked: Parked) -> u32 {
         let blocks = self.parked(&parked);
         if blocks > 0 {
@@ -69,23 +69,19 @@ impl BlockPool {
         blocks
     }
 
-    /// Gives a block held as a mere number contents, and a handle: it was filled, and others may use it.
-    /// Cost: O(1).
+    /// Turns a block without a handle into one with contents `id`, which others can share. Cost: O(1).
     #[must_use]
-    pub(in crate::sim) fn adopt(&mut self, id: u64) -> BlockHandle {
-        debug_assert!(self.unregistered > 0, "no block to give contents to");
+    pub(in crate::sim) fn register(&mut self, id: u64) -> BlockHandle {
+        debug_assert!(self.unregistered > 0, "no block to register");
         self.unregistered = self.unregistered.saturating_sub(1);
         let block = BlockHandle(self.slots.insert(State::Held(1), 0));
         self.assign(&block, id);
         block
     }
 
-    /// Frees up to `blocks` of those held as a mere number; returns how many.
-    fn let_go(&mut self, blocks: u32) -> u32 {
-        debug_assert!(
-            blocks <= self.unregistered,
-            "more blocks given back than taken"
-        );
+    /// Counts up to `blocks` as free; returns how many.
+    fn count_freed(&mut self, blocks: u32) -> u32 {
+        debug_assert!(blocks <= self.unregistered, "more blocks freed than taken");
         let blocks = blocks.min(self.unregistered);
         self.unregistered -= blocks;
         self.free += blocks;

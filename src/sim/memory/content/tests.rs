@@ -1,4 +1,4 @@
-//! Ids of blocks against tokens one by one.
+//! Block ids against tokens one by one.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A token by where it stands in which text; equal tokens are equal.
+/// A token, identified by its text and its position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
     Unique { index: usize, at: u32 },
@@ -15,10 +15,10 @@ enum Token {
     Listed { choice: u64, at: u32 },
 }
 
-/// A request and, for listed content, which of a few continuations each of its ids is.
+/// A request and, for blocks of a trace, which of a few continuations each of its ids is.
 type Case = (Request, Vec<u64>);
 
-/// The tokens of the first `blocks` blocks, one by one.
+/// Returns the first `len` tokens.
 fn tokens((request, choices): &Case, index: usize, len: u32, per_id: u32) -> Vec<Token> {
     (0..len)
         .map(|at| match request.content {
@@ -46,7 +46,7 @@ fn tokens((request, choices): &Case, index: usize, len: u32, per_id: u32) -> Vec
         .collect()
 }
 
-/// The list of ids and the requests that point into it. An id is its path from the start.
+/// Returns the list of ids and sets the requests' positions in it. An id is its path from the start.
 fn listed(cases: &mut [Case]) -> Vec<u64> {
     let mut ids = Vec::new();
     for (request, choices) in cases {
