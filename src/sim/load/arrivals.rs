@@ -1,11 +1,11 @@
-//! When requests arrive.
+//! Arrival processes.
 
 use crate::sim::SimError;
 use crate::sim::load::parameter::positive;
 use crate::sim::load::random::{Purpose, Random};
 use crate::units::Seconds;
 
-/// An endless series of arrival times in nanoseconds, ascending.
+/// An endless iterator of ascending arrival times in nanoseconds.
 ///
 /// ```
 /// use rooflut::sim::load::Arrivals;
@@ -21,16 +21,16 @@ pub struct Arrivals {
 
 #[derive(Debug, Clone)]
 enum Gaps {
-    /// Arrivals so far.
+    /// Number of arrivals so far.
     Equal(u64),
-    /// The mean gaps that have passed so far, and the source of the next.
+    /// Time passed so far, in mean gaps, and the generator.
     Exponential(f64, Random),
-    /// The same, and the shape of the gaps.
+    /// Time passed so far, in mean gaps, the shape of the distribution and the generator.
     Gamma(f64, f64, Random),
 }
 
 impl Arrivals {
-    /// Equal gaps; the first arrival is at 0.
+    /// Creates arrivals with equal gaps; the first arrival is at 0.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Arrivals {
         Arrivals::try_new(requests_per_s, Gaps::Equal(0))
     }
 
-    /// A Poisson process: exponential gaps, the first of which lies before the first arrival.
+    /// Creates a Poisson process. The first arrival is one exponential gap after 0.
     ///
     /// # Errors
     ///
@@ -49,15 +49,13 @@ impl Arrivals {
         Arrivals::try_new(requests_per_s, Gaps::Exponential(0.0, random))
     }
 
-    /// Gamma-distributed gaps, more or less even than those of a Poisson process, with the same mean.
+    /// Creates arrivals with gamma-distributed gaps.
     ///
-    /// `burstiness` is what vLLM's `bench serve` calls so, the shape of the distribution: its gaps
-    /// have the standard deviation `1 / sqrt(burstiness)` of their mean. 1 is
-    /// [`Arrivals::try_poisson`], to the byte; below 1 arrivals come in bursts, above 1 they are more
-    /// even.
+    /// `burstiness` is the shape of the distribution, as in vLLM's `bench serve`: the standard deviation of
+    /// the gaps is their mean times `1 / sqrt(burstiness)`. Below 1 arrivals come in bursts, above 1 they are
+    /// more even; 1 gives the same times as [`Arrivals::try_poisson`].
     ///
-    /// Does not model: vLLM stretches the gaps of a finite list so that they end when they would at
-    /// the mean rate; these stay as they are drawn.
+    /// Does not model: vLLM rescales the gaps of a finite list so that the last arrival matches the mean rate.
     ///
     /// ```
     /// use rooflut::sim::load::Arrivals;
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_arrivals_have_the_asked_mean_rate_and_ascend() {
+    fn poisson_arrivals_ascend_with_the_given_mean_rate() {
         let n = 100_000;
         let times: Vec<u64> = Arrivals::try_poisson(250.0, 1).unwrap().take(n).collect();
         assert!(times.is_sorted());
@@ -165,8 +163,7 @@ mod tests {
             let arrivals = Arrivals::try_poisson(10.0, seed).unwrap();
             arrivals.take(5).collect()
         };
-        // Golden, worked out apart from this code: a change of generator, stream, logarithm or
-        // rounding shows here.
+        // Computed by an independent program: fails if generator, stream, logarithm or rounding changes.
         let golden = [
             20_542_011,
             134_854_545,
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn gamma_gaps_have_the_asked_mean_and_spread() {
+    fn gamma_gaps_have_the_given_mean_and_spread() {
         for (seed, burstiness) in [(1, 0.2), (2, 0.5), (3, 4.0)] {
             let n = 100_000;
             let arrivals = Arrivals::try_gamma(10.0, burstiness, seed).unwrap();
@@ -239,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_mean_nothing_are_refused() {
+    fn rates_that_are_not_positive_and_finite_are_refused() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Arrivals::try_constant(rate).is_err());
             assert!(Arrivals::try_poisson(rate, 0).is_err());

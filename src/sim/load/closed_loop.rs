@@ -1,4 +1,4 @@
-//! Users who wait for an answer before they ask again.
+//! Closed loops: users who wait for each answer.
 
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
@@ -10,12 +10,12 @@ use crate::sim::load::source::Source;
 use crate::sim::load::{RequestMix, ThinkTime};
 use crate::sim::{Request, SimError};
 
-/// A fixed number of users, each with one request at a time: a closed loop.
+/// A closed loop: a fixed number of users, each with one request at a time.
 ///
-/// A user pauses, begins a session, asks its turns one after another (with the pauses of
+/// A user pauses, begins a session, sends its turns one after another (with the pauses of
 /// [`Sessions`](crate::sim::load::Sessions) between an answer and the next turn) and starts over, without
-/// end. What a user asks depends on the seed and the user alone: neither on the other users nor on
-/// the order in which they are answered.
+/// end. The requests of a user depend only on the seed and the user, not on other users or on the order of
+/// the answers.
 ///
 /// With [`ThinkTime::NONE`] all first requests arrive at 0, as with the `--max-concurrency` of vLLM's
 /// `bench serve`.
@@ -36,17 +36,17 @@ pub struct ClosedLoop {
     pause: ThinkTime,
     mix: RequestMix,
     seed: u64,
-    /// Those that have started.
+    /// Empty before the start.
     users: Vec<User>,
 }
 
 impl ClosedLoop {
-    /// `users` users, who pause for `pause` before each session (each request, if the mix has no
-    /// sessions), the first included.
+    /// Creates a loop of `users`, who pause for `pause` before each session (before each request if the mix
+    /// has no sessions), the first included.
     ///
     /// # Errors
     ///
-    /// [`SimError::ZeroLimit`] for no user.
+    /// [`SimError::ZeroLimit`] for 0 users.
     pub fn try_new(
         users: u32,
         pause: ThinkTime,
@@ -65,17 +65,17 @@ impl ClosedLoop {
         })
     }
 
-    /// The first `requests` requests that these users send, for
+    /// Returns a source of the first `requests` requests that these users send, for
     /// [`Simulator::serve`](crate::sim::Simulator::serve).
     ///
     /// ```
     /// use rooflut::sim::load::{ClosedLoop, Lengths, RequestMix, Source, ThinkTime};
     /// let mix = RequestMix::new(Lengths::try_fixed(512)?, Lengths::try_fixed(64)?);
     /// let mut load = ClosedLoop::try_new(2, ThinkTime::NONE, mix, 42)?.limited(3);
-    /// let (place, request) = load.take().expect("that of the first user");
-    /// load.take().expect("that of the second user");
-    /// assert_eq!(load.next_arrival_ns(), None); // both wait
-    /// load.finished(place, &request, 5_000);
+    /// let (index, request) = load.take().expect("the first user's request");
+    /// load.take().expect("the second user's request");
+    /// assert_eq!(load.next_arrival_ns(), None); // both users are waiting
+    /// load.finished(index, &request, 5_000);
     /// assert_eq!(load.next_arrival_ns(), Some(5_000));
     /// # Ok::<(), rooflut::sim::SimError>(())
     /// ```
@@ -83,7 +83,7 @@ impl ClosedLoop {
         LimitedLoop::new(self, requests)
     }
 
-    /// The first request of every user, that of user i at index i, so that arrivals do not ascend.
+    /// Starts the loop and returns the first request of every user, in the order of users and not of arrivals.
     ///
     /// A second call starts over with the same requests.
     pub fn start(&mut self) -> Vec<Request> {
@@ -94,10 +94,10 @@ impl ClosedLoop {
         requests
     }
 
-    /// The next request of `user`, whose last was answered (or rejected) at `finish_ns`. It arrives
+    /// Returns the next request of `user`, whose last one was answered (or rejected) at `finish_ns`. It arrives
     /// then or later.
     ///
-    /// None before [`ClosedLoop::start`] and for a user that does not exist.
+    /// Returns `None` before [`ClosedLoop::start`] and for a user that does not exist.
     pub fn next_after(&mut self, user: usize, finish_ns: u64) -> Option<Request> {
         let ClosedLoop {
             count,
@@ -118,11 +118,11 @@ impl ClosedLoop {
         Some(request)
     }
 
-    /// A user with `streams`, and the first request.
+    /// Creates a user and its first request.
     fn start_user(&self, user: u32, mut streams: Streams) -> (User, Request) {
         let mut pauses = streams.pauses();
         let arrival_ns = self.pause.sample_ns(&mut pauses);
-        // Ids of all users are apart: those of user i are i, i + users, i + 2 users and so on.
+        // User i has the session ids i, i + users, i + 2 users and so on.
         let id = u64::from(user);
         let (session, request) = Session::open(&self.mix, &mut streams, id, arrival_ns);
         let user = User {
@@ -134,32 +134,32 @@ impl ClosedLoop {
     }
 }
 
-/// A user, whose last request may wait for its answer.
+/// The state of a user.
 #[derive(Debug, Clone)]
 struct User {
     streams: Streams,
-    /// For the pauses between sessions.
+    /// Random numbers of the pauses between sessions.
     pauses: Random,
     session: Session,
 }
 
-/// The requests of a [`ClosedLoop`] up to a number of them; [`ClosedLoop::limited`] makes it.
+/// A source of the first requests of a [`ClosedLoop`]; see [`ClosedLoop::limited`].
 ///
-/// The end is that of requests, not of sessions: the last ones may lack turns. A rejected request is
-/// an answer too, so that a run ends even where all are rejected.
+/// The last sessions may be cut short. A rejection counts as an answer, so that a run ends even if all requests
+/// are rejected.
 ///
-/// Memory: that of the users.
+/// Memory: O(users).
 #[derive(Debug, Clone)]
 pub struct LimitedLoop {
     users: ClosedLoop,
     limit: u64,
-    /// Requests that were taken.
+    /// Number of requests taken so far.
     taken: usize,
-    /// What each user asks next, or asked last.
+    /// The next request of each user, or the last one if the user is waiting.
     requests: Vec<Request>,
-    /// Arrivals of requests to come and their users, the earliest on top.
-    coming: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The users that wait, by the places of their requests.
+    /// Arrivals of the next requests and their users, the earliest on top.
+    arriving: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Waiting users, by the indices of their requests.
     waiting: BTreeMap<usize, usize>,
 }
 
@@ -167,13 +167,13 @@ impl LimitedLoop {
     fn new(mut users: ClosedLoop, limit: u64) -> LimitedLoop {
         let requests = users.start();
         let arrivals = requests.iter().map(|request| request.arrival_ns);
-        let coming = arrivals.zip(0..).map(Reverse).collect();
+        let arriving = arrivals.zip(0..).map(Reverse).collect();
         LimitedLoop {
             users,
             limit,
             taken: 0,
             requests,
-            coming,
+            arriving,
             waiting: BTreeMap::new(),
         }
     }
@@ -192,7 +192,7 @@ impl Source for LimitedLoop {
         if self.is_over() {
             return None;
         }
-        let Reverse((arrival_ns, _)) = self.coming.peek()?;
+        let Reverse((arrival_ns, _)) = self.arriving.peek()?;
         Some(*arrival_ns)
     }
 
@@ -200,7 +200,7 @@ impl Source for LimitedLoop {
         if self.is_over() {
             return None;
         }
-        let Reverse((_, user)) = self.coming.pop()?;
+        let Reverse((_, user)) = self.arriving.pop()?;
         let request = *self.requests.get(user)?;
         let index = self.taken;
         self.taken += 1;
@@ -217,7 +217,7 @@ impl Source for LimitedLoop {
             && let Some(request) = self.requests.get_mut(user)
         {
             *request = next;
-            self.coming.push(Reverse((next.arrival_ns, user)));
+            self.arriving.push(Reverse((next.arrival_ns, user)));
         }
     }
 

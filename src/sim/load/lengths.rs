@@ -1,4 +1,4 @@
-//! How long prompts, outputs and sessions are.
+//! Distributions of lengths.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,11 +10,10 @@ use crate::sim::load::parameter::{not_negative, positive};
 use crate::sim::load::random::{Purpose, Random};
 use crate::sim::load::weights::Weights;
 
-/// A distribution of lengths, each at least 1: tokens of prompts or outputs, or turns of a session.
+/// A distribution of lengths of at least 1: tokens of prompts or outputs, or turns of a session.
 ///
-/// A normal or lognormal length beyond its range is set to the end of the range, as common load
-/// generators do. The ends then come more often than the density says, and the mean moves where much
-/// lies outside.
+/// A normal or lognormal length outside of its range is clamped to the range, as common load generators do.
+/// The ends of the range then come more often than the density implies, and the mean may shift.
 ///
 /// ```
 /// use rooflut::sim::load::Lengths;
@@ -46,7 +45,7 @@ enum Shape {
 }
 
 impl Lengths {
-    /// Always the same.
+    /// Creates a constant length.
     ///
     /// # Errors
     ///
@@ -56,7 +55,7 @@ impl Lengths {
         Ok(Lengths(Shape::Fixed(length)))
     }
 
-    /// Every length of `range` equally often.
+    /// Creates a uniform distribution over `range`.
     ///
     /// # Errors
     ///
@@ -65,7 +64,7 @@ impl Lengths {
         Ok(Lengths(Shape::Uniform(Range::try_new(range)?)))
     }
 
-    /// Normally distributed around `mean` with standard deviation `sd`, rounded, set into `range`.
+    /// Creates a normal distribution with `mean` and standard deviation `sd`, rounded and clamped to `range`.
     ///
     /// # Errors
     ///
@@ -79,8 +78,8 @@ impl Lengths {
         }))
     }
 
-    /// Lognormally distributed: `median` times e to the power of `sigma` times a standard normal
-    /// number, rounded, set into `range`.
+    /// Creates a lognormal distribution: `median` times e to the power of `sigma` times a standard normal
+    /// variable, rounded and clamped to `range`.
     ///
     /// # Errors
     ///
@@ -98,8 +97,8 @@ impl Lengths {
         }))
     }
 
-    /// Lognormally distributed with `mean` and the coefficient of variation `cv` (the standard
-    /// deviation over the mean), both as they are before lengths are set into `range`.
+    /// Creates a lognormal distribution with `mean` and coefficient of variation `cv` (standard deviation over
+    /// mean), both before lengths are clamped to `range`.
     ///
     /// sigma^2 = ln(1 + cv^2), median = mean / sqrt(1 + cv^2).
     ///
@@ -128,18 +127,18 @@ impl Lengths {
         )
     }
 
-    /// Each of `lengths` equally often, such as those of a trace.
+    /// Creates an empirical distribution: draws each of `lengths`, such as those of a trace, equally often.
     ///
     /// # Errors
     ///
-    /// [`SimError::NothingToDraw`] if there is none, [`SimError::InvalidRange`] if one is 0.
+    /// [`SimError::NothingToDraw`] if the list is empty, [`SimError::InvalidRange`] if a length is 0.
     pub fn try_empirical(lengths: impl IntoIterator<Item = u32>) -> Result<Lengths, SimError> {
         let lengths: Box<[u32]> = lengths.into_iter().collect();
         check_values(&lengths)?;
         Ok(Lengths(Shape::Empirical(lengths)))
     }
 
-    /// Each length as often as its weight says, such as a histogram; weights have any sum.
+    /// Creates a weighted distribution, such as a histogram: draws each length in proportion to its weight.
     ///
     /// ```
     /// use rooflut::sim::load::Lengths;
@@ -151,9 +150,8 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`SimError::NothingToDraw`] if there is none, [`SimError::InvalidRange`] if a length is 0,
-    /// [`SimError::InvalidParameter`] unless weights and their sum are finite, no weight is negative
-    /// and the sum is positive.
+    /// [`SimError::NothingToDraw`] if the list is empty, [`SimError::InvalidRange`] if a length is 0,
+    /// [`SimError::InvalidParameter`] for a negative weight, and for a sum that is not positive and finite.
     pub fn try_weighted(
         lengths: impl IntoIterator<Item = (u32, f64)>,
     ) -> Result<Lengths, SimError> {
@@ -163,13 +161,13 @@ impl Lengths {
         Ok(Lengths(Shape::Weighted(lengths.into(), weights)))
     }
 
-    /// Endless lengths drawn with `seed`; not those that a load with this seed draws.
+    /// Returns an endless iterator of lengths drawn with `seed`. A load with the same seed draws other lengths.
     pub fn samples(&self, seed: u64) -> impl Iterator<Item = u32> + use<'_> {
         let mut random = Random::new(seed, Purpose::Lengths);
         core::iter::repeat_with(move || self.sample(&mut random))
     }
 
-    /// One length, at least 1.
+    /// Draws a length of at least 1.
     pub(crate) fn sample(&self, random: &mut Random) -> u32 {
         match &self.0 {
             Shape::Fixed(length) => *length,
@@ -189,7 +187,7 @@ impl Lengths {
     }
 }
 
-/// Constructors leave no list empty and no index beyond it; 1 stands for what does not happen.
+/// Returns the length at `index`, which is always in the list: constructors refuse empty lists.
 fn value_at(lengths: &[u32], index: usize) -> u32 {
     lengths.get(index).copied().unwrap_or(1)
 }
@@ -221,14 +219,14 @@ impl Range {
         u64::from(self.max - self.min) + 1
     }
 
-    /// The length `index` above the first; `index` is below the count.
+    /// Returns the length at `index`, which must be below the count.
     fn at(self, index: u64) -> u32 {
         self.min + index as u32
     }
 
-    /// The length of the range that is nearest to `length`, halves rounded up.
+    /// Rounds `length`, halves up, and clamps it to the range.
     fn nearest(self, length: f64) -> u32 {
-        // A cast from float saturates and truncates.
+        // The cast truncates and saturates.
         ((length + 0.5) as u32).clamp(self.min, self.max)
     }
 }

@@ -1,15 +1,15 @@
-//! What the requests of a load look like.
+//! Properties of the requests of a load.
 
 use crate::sim::SimError;
 use crate::sim::load::random::Random;
 use crate::sim::load::weights::Weights;
 use crate::sim::load::{Lengths, ThinkTime};
 
-/// What the requests of a load look like: how long they are, what they share, how urgent they are.
+/// Properties of the requests of a load: lengths, shared prefixes, sessions and priorities.
 ///
-/// [`SyntheticLoad`](crate::sim::load::SyntheticLoad) and [`ClosedLoop`](crate::sim::load::ClosedLoop) say when
-/// they come. Every property is drawn from a stream of its own, so that a change of one leaves the
-/// others as they were.
+/// [`SyntheticLoad`](crate::sim::load::SyntheticLoad) and [`ClosedLoop`](crate::sim::load::ClosedLoop) add the
+/// arrivals. Each property is drawn from a random stream of its own, so that changing one does not change the
+/// others.
 ///
 /// ```
 /// use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
@@ -29,24 +29,23 @@ use crate::sim::load::{Lengths, ThinkTime};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RequestMix {
-    /// Tokens that the user writes: the prompt without a shared prefix and earlier turns, which come
-    /// on top.
+    /// Tokens that the user writes; a shared prefix and earlier turns are added to the prompt.
     pub prompt: Lengths,
     /// Tokens of the output.
     pub output: Lengths,
-    /// Texts that prompts begin with.
+    /// Shared prefixes of prompts.
     pub prefixes: Option<SharedPrefixes>,
-    /// Turns of a conversation; without it each request stands alone.
+    /// Multi-turn sessions; `None` for independent requests.
     pub sessions: Option<Sessions>,
-    /// Classes of priority; without it all requests have priority 0.
+    /// Priorities; `None` for priority 0.
     pub priorities: Option<Priorities>,
-    /// Leading tokens of every prompt that the prefix cache holds, whatever `prefixes` and `sessions`
-    /// say; of shorter prompts all.
+    /// Leading tokens of every prompt that are in the prefix cache, independent of `prefixes` and `sessions`; at
+    /// most the whole prompt.
     pub cached_prompt_tokens: u32,
 }
 
 impl RequestMix {
-    /// Requests that stand alone and share nothing.
+    /// Creates a mix of independent requests that share no tokens.
     pub fn new(prompt: Lengths, output: Lengths) -> RequestMix {
         RequestMix {
             prompt,
@@ -58,25 +57,25 @@ impl RequestMix {
         }
     }
 
-    /// The same, where prompts begin with one of a few texts.
+    /// Sets the shared prefixes of prompts.
     pub fn with_prefixes(self, prefixes: SharedPrefixes) -> RequestMix {
         let prefixes = Some(prefixes);
         RequestMix { prefixes, ..self }
     }
 
-    /// The same, where requests are turns of conversations.
+    /// Sets multi-turn sessions.
     pub fn with_sessions(self, sessions: Sessions) -> RequestMix {
         let sessions = Some(sessions);
         RequestMix { sessions, ..self }
     }
 
-    /// The same, where some requests are more urgent than others.
+    /// Sets the priorities.
     pub fn with_priorities(self, priorities: Priorities) -> RequestMix {
         let priorities = Some(priorities);
         RequestMix { priorities, ..self }
     }
 
-    /// The same, where the prefix cache holds the first tokens of every prompt.
+    /// Sets the number of leading tokens of every prompt that are in the prefix cache.
     pub fn with_cached_prompt(self, cached_prompt_tokens: u32) -> RequestMix {
         RequestMix {
             cached_prompt_tokens,
@@ -85,8 +84,7 @@ impl RequestMix {
     }
 }
 
-/// Texts of one length, such as system prompts; each session begins with one of them, all equally
-/// often.
+/// Shared prefixes of one length, such as system prompts. Each session begins with one of them, chosen uniformly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SharedPrefixes {
     groups: u32,
@@ -94,11 +92,11 @@ pub struct SharedPrefixes {
 }
 
 impl SharedPrefixes {
-    /// `groups` different texts of `tokens` tokens each.
+    /// Creates `groups` different prefixes of `tokens` tokens each.
     ///
     /// # Errors
     ///
-    /// [`SimError::ZeroLimit`] for no group.
+    /// [`SimError::ZeroLimit`] for 0 groups.
     pub fn try_new(groups: u32, tokens: u32) -> Result<SharedPrefixes, SimError> {
         if groups == 0 {
             let limit = "groups of shared prefixes";
@@ -107,33 +105,33 @@ impl SharedPrefixes {
         Ok(SharedPrefixes { groups, tokens })
     }
 
-    /// Tokens of each text.
+    /// Returns the tokens of each prefix.
     pub fn tokens(self) -> u32 {
         self.tokens
     }
 
-    /// The id of one of the texts. They count down from the last id, those of sessions up from 0.
+    /// Draws the id of a prefix. Prefixes count down from the last id, sessions up from 0.
     pub(crate) fn sample(self, random: &mut Random) -> u64 {
         u64::MAX - random.below(u64::from(self.groups))
     }
 }
 
-/// Conversations of several turns. The prompt of each turn is everything said so far, prompts and
-/// outputs, and then what the user adds.
+/// Multi-turn sessions. The prompt of each turn is the conversation so far, prompts and outputs, followed by what the
+/// user adds.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sessions {
     /// Turns of a session.
     pub turns: Lengths,
-    /// The pause before every turn but the first.
+    /// Pause before every turn but the first.
     pub think: ThinkTime,
-    /// Prompt and output that a turn may have: a session ends before a turn that would have more, but
-    /// not before its first.
+    /// Maximum tokens of prompt and output of a turn. A session ends before a turn with more, but not before its
+    /// first.
     pub max_tokens: u32,
 }
 
 impl Sessions {
-    /// Sessions that end after their last turn, however long they have grown.
+    /// Creates sessions without a maximum length.
     pub fn new(turns: Lengths, think: ThinkTime) -> Sessions {
         Sessions {
             turns,
@@ -142,29 +140,28 @@ impl Sessions {
         }
     }
 
-    /// The same, ending before a turn of more tokens than a server takes (its `max_model_len`).
+    /// Sets the maximum tokens of a turn, such as the `max_model_len` of the server.
     pub fn with_max_tokens(self, max_tokens: u32) -> Sessions {
         Sessions { max_tokens, ..self }
     }
 }
 
-/// Shares of the sessions in each class of priority.
+/// The share of sessions with each priority.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Priorities(Weights);
 
 impl Priorities {
-    /// The first share is that of priority 0, the next that of priority 1 and so on; shares have any
-    /// sum.
+    /// Creates priorities from the shares of priority 0, 1 and so on, which need not add up to 1.
     ///
     /// # Errors
     ///
-    /// [`SimError::NothingToDraw`] without a share, [`SimError::InvalidParameter`] unless shares and
-    /// their sum are finite, no share is negative and the sum is positive.
+    /// [`SimError::NothingToDraw`] if the list is empty, [`SimError::InvalidParameter`] for a negative share, and
+    /// for a sum that is not positive and finite.
     pub fn try_new(shares: impl IntoIterator<Item = f64>) -> Result<Priorities, SimError> {
         Weights::try_new("shares of priorities", shares).map(Priorities)
     }
 
-    /// One class.
+    /// Draws a priority.
     pub(crate) fn sample(&self, random: &mut Random) -> u32 {
         self.0.pick(random) as u32
     }

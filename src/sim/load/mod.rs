@@ -1,7 +1,7 @@
-//! Requests for a simulated server: arrival processes, lengths, shared prefixes, sessions and closed loops.
+//! Workloads: arrival processes, lengths, shared prefixes, sessions and closed loops.
 //!
-//! A [`Source`] hands out requests one at a time. [`SyntheticLoad`] does not wait for answers, [`ClosedLoop`]
-//! does; [`Stream`] is any iterator of requests in order of arrival.
+//! A [`Source`] yields requests one at a time. [`SyntheticLoad`] is an open loop, [`ClosedLoop`] a closed one;
+//! [`Stream`] is a source over any iterator of requests, [`RequestList`] over a slice.
 
 mod arrivals;
 pub(super) mod arrived;

@@ -1,8 +1,8 @@
-//! Parameters of distributions, checked.
+//! Checks of the parameters of distributions.
 
 use crate::sim::SimError;
 
-/// `found`, if it is positive and finite.
+/// Returns `found` if it is positive and finite.
 pub(crate) fn positive(parameter: &'static str, found: f64) -> Result<f64, SimError> {
     if found > 0.0 && found.is_finite() {
         return Ok(found);
@@ -14,7 +14,7 @@ pub(crate) fn positive(parameter: &'static str, found: f64) -> Result<f64, SimEr
     })
 }
 
-/// `found`, if it is finite and at least 0.
+/// Returns `found` if it is finite and at least 0.
 pub(crate) fn not_negative(parameter: &'static str, found: f64) -> Result<f64, SimError> {
     if found >= 0.0 && found.is_finite() {
         return Ok(found);

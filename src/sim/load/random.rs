@@ -1,15 +1,14 @@
 //! Random numbers: one seed, one stream per purpose, the same bytes on every platform.
 //!
-//! The distributions are not those of `rand_distr`: its logarithms come from `num-traits`, which takes
-//! those of the platform as soon as any crate of the build switches its feature `std` on. These take
-//! [`crate::math`].
+//! `rand_distr` is not used: its logarithms come from `num-traits`, which uses the platform's as soon as any crate
+//! of the build enables its feature `std`. The distributions here use [`crate::math`].
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::math;
 
-/// What a stream is drawn for. Each has its own, so that drawing more for one changes no other.
+/// The purpose of a stream. Each has its own, so that drawing more numbers for one does not change another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     /// Gaps between arrivals.
@@ -18,9 +17,9 @@ pub(crate) enum Purpose {
     Prompts = 1,
     /// Tokens of outputs.
     Outputs = 2,
-    /// Which texts are shared.
+    /// Choice of shared prefixes.
     Content = 3,
-    /// Classes of priority.
+    /// Priorities.
     Priority = 4,
     /// Turns of a session.
     Turns = 5,
@@ -37,40 +36,40 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// The stream of `purpose` under `seed`.
+    /// Creates the stream of `purpose` for `seed`.
     pub(crate) fn new(seed: u64, purpose: Purpose) -> Random {
         let mut bits = Xoshiro256PlusPlus::seed_from_u64(seed);
         for _ in 0..purpose as u32 {
-            bits.long_jump(); // 2^192 numbers ahead: streams do not meet
+            bits.long_jump(); // 2^192 numbers ahead: streams do not overlap
         }
         Random { bits }
     }
 
-    /// A stream of its own for a part of what this one is for, such as one session: however much is
-    /// drawn from it, this one goes on one number later.
+    /// Returns an independent stream for a part of this one's purpose, such as one session. This one advances by one
+    /// number, regardless of how many are drawn from the new one.
     pub(crate) fn fork(&mut self) -> Random {
         let bits = Xoshiro256PlusPlus::seed_from_u64(self.bits.next_u64());
         Random { bits }
     }
 
-    /// Below `count`, uniformly, but for a bias of `count` / 2^64; 0 if that is 0.
+    /// Draws a whole number below `count`, uniformly except for a bias of `count` / 2^64; returns 0 for a count of 0.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
         ((u128::from(self.bits.next_u64()) * u128::from(count)) >> u64::BITS) as u64
     }
 
-    /// Uniformly distributed in [0, 1).
+    /// Draws a number uniformly from [0, 1).
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.bits.next_u64() >> 11) as f64 * SCALE
     }
 
-    /// Exponentially distributed, with mean 1, by inversion.
+    /// Draws from the exponential distribution with mean 1, by inversion.
     pub(crate) fn exponential(&mut self) -> f64 {
         -math::ln(unit(self.bits.next_u64()))
     }
 
-    /// Normally distributed, with mean 0 and variance 1: Marsaglia's polar method.
+    /// Draws from the standard normal distribution, by Marsaglia's polar method.
     ///
-    /// Its second number is left, so that a stream has no state but its bits.
+    /// The method's second number is dropped, so that a stream has no other state than its generator.
     pub(crate) fn normal(&mut self) -> f64 {
         loop {
             let x = 2.0 * self.fraction() - 1.0;
@@ -82,7 +81,7 @@ impl Random {
         }
     }
 
-    /// Gamma-distributed, with mean and variance `shape`, which is above 0.
+    /// Draws from the gamma distribution with mean and variance `shape`, which must be positive.
     ///
     /// Marsaglia and Tsang, A simple method for generating gamma variables, ACM TOMS 26 (2000).
     pub(crate) fn gamma(&mut self, shape: f64) -> f64 {
@@ -105,7 +104,7 @@ impl Random {
     }
 }
 
-/// A number that the method of Marsaglia and Tsang proposes, in their letters.
+/// A candidate of the method of Marsaglia and Tsang, in their notation.
 struct GammaCandidate {
     x: f64,
     u: f64,
@@ -113,7 +112,8 @@ struct GammaCandidate {
     v: f64,
 }
 
-/// The first bound spares the logarithms, and ends the search where a large d loses their digits.
+/// Returns whether a candidate is accepted. The first bound avoids the logarithms, and ends the search for a large d,
+/// for which they lose all digits.
 fn gamma_accepts(GammaCandidate { x, u, d, v }: GammaCandidate) -> bool {
     let x2 = x * x;
     u < 1.0 - 0.0331 * x2 * x2 || math::ln(u) < 0.5 * x2 + d * (1.0 - v + math::ln(v))
@@ -122,7 +122,7 @@ fn gamma_accepts(GammaCandidate { x, u, d, v }: GammaCandidate) -> bool {
 /// 2^-53.
 const SCALE: f64 = 1.0 / (1_u64 << 53) as f64;
 
-/// The upper 53 bits as a multiple of 2^-53 in (0, 1]: never 0, so that its logarithm is finite.
+/// Converts the upper 53 bits to a multiple of 2^-53 in (0, 1]. It is never 0, so that its logarithm is finite.
 fn unit(bits: u64) -> f64 {
     ((bits >> 11) + 1) as f64 * SCALE
 }
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(unit(u64::MAX).to_bits(), 1.0_f64.to_bits());
     }
 
-    /// Mean and variance of `n` numbers.
+    /// Returns mean and variance of `n` numbers.
     fn moments(n: u32, mut draw: impl FnMut() -> f64) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..n {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gamma_comes_to_an_end_for_every_shape() {
+    fn the_gamma_terminates_for_every_shape() {
         for shape in [5e-324, 1e-300, 1e-3, 1e12, 1e20, 1e300, f64::MAX] {
             let mut random = Random::new(9, Purpose::Arrivals);
             for _ in 0..1_000 {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_takes_one_number_however_much_is_drawn_from_it() {
+    fn a_fork_takes_one_number_regardless_of_what_is_drawn_from_it() {
         let mut once = Random::new(1, Purpose::Prompts);
         let mut often = once.clone();
         let first = once.fork().fraction();

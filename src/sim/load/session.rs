@@ -1,10 +1,10 @@
-//! A session: the turns of one user, each of which continues the one before.
+//! Sessions: turns of one user, each of which continues the one before.
 
 use crate::sim::load::random::{Purpose, Random};
 use crate::sim::load::{RequestMix, Sessions};
 use crate::sim::{Content, Request};
 
-/// The streams that requests are drawn from, one for each property.
+/// Random streams of requests, one for each property.
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
     prompts: Random,
@@ -27,12 +27,12 @@ impl Streams {
         }
     }
 
-    /// A stream for pauses outside of sessions.
+    /// Returns a stream for pauses outside of sessions.
     pub(crate) fn pauses(&mut self) -> Random {
         self.think.fork()
     }
 
-    /// Streams of one user, which go on as they do whatever other users draw.
+    /// Returns streams for one user, which do not depend on what other users draw.
     pub(crate) fn fork(&mut self) -> Streams {
         Streams {
             prompts: self.prompts.fork(),
@@ -47,25 +47,24 @@ impl Streams {
 
 /// A session that has begun.
 ///
-/// Lengths and pauses come from streams of its own: neither the number of its turns nor when they
-/// come changes another session.
+/// Lengths and pauses come from streams of its own, so that neither the number of its turns nor their times change
+/// another session.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
-    /// Which of all sessions.
     pub(crate) id: u64,
     content: Content,
     priority: u32,
-    /// Turns to come.
+    /// Remaining turns.
     turns: u32,
-    /// Tokens that the next prompt begins with: the shared prefix and all that was said.
-    said: u32,
+    /// Tokens of the conversation so far, with the shared prefix: the next prompt begins with them.
+    history: u32,
     prompts: Random,
     outputs: Random,
     think: Random,
 }
 
 impl Session {
-    /// A session and its first turn.
+    /// Creates a session and its first turn.
     pub(crate) fn open(
         mix: &RequestMix,
         streams: &mut Streams,
@@ -79,7 +78,7 @@ impl Session {
             content: content(mix, id, &mut streams.content),
             priority: priorities.map_or(0, |shares| shares.sample(&mut streams.priority)),
             turns: sessions.map_or(1, |all| all.turns.sample(&mut streams.turns)),
-            said: mix.prefixes.map_or(0, |prefixes| prefixes.tokens()),
+            history: mix.prefixes.map_or(0, |prefixes| prefixes.tokens()),
             prompts: streams.prompts.fork(),
             outputs: streams.outputs.fork(),
             think: streams.think.fork(),
@@ -88,7 +87,7 @@ impl Session {
         (session, request)
     }
 
-    /// The turn that follows on what happened at `before_ns`, if there is one.
+    /// Returns the next turn, a pause after `before_ns`, if there is one.
     pub(crate) fn next_turn(&mut self, mix: &RequestMix, before_ns: u64) -> Option<Request> {
         let Sessions {
             think, max_tokens, ..
@@ -104,8 +103,8 @@ impl Session {
     fn turn(&mut self, mix: &RequestMix, arrival_ns: u64) -> Request {
         let written = mix.prompt.sample(&mut self.prompts);
         let output_tokens = mix.output.sample(&mut self.outputs);
-        let prompt_tokens = self.said.saturating_add(written);
-        self.said = prompt_tokens.saturating_add(output_tokens);
+        let prompt_tokens = self.history.saturating_add(written);
+        self.history = prompt_tokens.saturating_add(output_tokens);
         self.turns = self.turns.saturating_sub(1);
         Request {
             arrival_ns,
@@ -118,7 +117,7 @@ impl Session {
     }
 }
 
-/// What the turns of session `id` are made of.
+/// Returns the content of the turns of session `id`.
 fn content(mix: &RequestMix, id: u64, random: &mut Random) -> Content {
     match (mix.prefixes, &mix.sessions) {
         (None, None) => Content::Unique,

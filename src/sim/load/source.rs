@@ -1,39 +1,38 @@
-//! Where requests come from.
+//! Sources of requests.
 
 use alloc::vec::Vec;
 use core::iter::Peekable;
 
 use crate::sim::{Content, Request};
 
-/// Requests in the order of their arrival, one at a time: a run takes each when its time has come.
+/// A source of requests, one at a time in order of arrival.
 pub trait Source {
-    /// When the next request arrives, in nanoseconds from the start; `None` where none is on its way.
-    /// Answers never go back in time.
+    /// Returns when the next request arrives, in nanoseconds from the start; `None` if none will arrive before
+    /// another has finished. Arrivals never go back in time.
     fn next_arrival_ns(&mut self) -> Option<u64>;
 
-    /// The next request, and its place: a number by which observers know it.
+    /// Removes and returns the next request with its index, which identifies it to observers.
     fn take(&mut self) -> Option<(usize, Request)>;
 
-    /// A request has been served, or rejected, at `now_ns`. A source whose users wait for their answers
-    /// sends the next then.
+    /// Called when a request has been served or rejected, at `now_ns`. A closed loop sends the user's next request
+    /// then.
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
         let _ = (index, request, now_ns);
     }
 
-    /// The ids that a trace gives the tokens of a request with [`Content::TraceBlocks`](crate::sim::Content),
-    /// and how many tokens one of them stands for. It is asked when a request is taken, and once more when its
-    /// KV entries come to a decode server.
+    /// Returns the trace's ids of a request with [`Content::TraceBlocks`](crate::sim::Content), and the tokens per
+    /// id. Called when a request is taken, and again when its KV entries are delivered to a decode server.
     fn trace_blocks(&self, request: &Request) -> (&[u64], u32) {
         let _ = request;
         (&[], 0)
     }
 
-    /// How many requests there are in all, if it is known.
+    /// Returns the number of all requests, if known.
     fn total(&self) -> Option<u64> {
         None
     }
 
-    /// Whether requests come because others have [finished](Source::finished).
+    /// Returns whether new requests arrive because others have [`finished`](Source::finished), as in a closed loop.
     fn feeds_back(&self) -> bool {
         false
     }
@@ -65,18 +64,18 @@ impl<S: Source + ?Sized> Source for &mut S {
     }
 }
 
-/// A list of requests in any order; those of the same nanosecond come in the order of the list.
+/// A source over a slice of requests in any order; requests of the same nanosecond come in the order of the slice.
 #[derive(Debug, Clone)]
 pub struct RequestList<'r> {
     requests: &'r [Request],
-    /// Arrivals and places, ascending.
+    /// Arrivals and indices, ascending.
     order: Vec<(u64, usize)>,
     taken: usize,
     ids: (&'r [u64], u32),
 }
 
 impl<'r> RequestList<'r> {
-    /// Sorts the list by arrival.
+    /// Creates a source over `requests`; the index of a request is its index in the slice.
     pub fn new(requests: &'r [Request]) -> RequestList<'r> {
         let arrivals = requests.iter().map(|request| request.arrival_ns);
         let mut order: Vec<(u64, usize)> = arrivals.zip(0..).collect();
@@ -91,7 +90,7 @@ impl<'r> RequestList<'r> {
         }
     }
 
-    /// The same with the ids of a trace, each of which stands for `tokens` tokens.
+    /// Sets the ids of a trace, each of which stands for `tokens` tokens.
     pub fn with_ids(self, ids: &'r [u64], tokens: u32) -> RequestList<'r> {
         RequestList {
             ids: (ids, tokens),
@@ -129,8 +128,8 @@ impl Source for RequestList<'_> {
     }
 }
 
-/// Requests of an iterator, in ascending arrival; one that would go back in time arrives with the one
-/// before it. Places count from 0.
+/// A source over an iterator of requests in order of arrival. A request that would go back in time arrives with the
+/// one before it. Indices count from 0.
 #[derive(Debug, Clone)]
 pub struct Stream<I: Iterator<Item = Request>> {
     requests: Peekable<I>,
@@ -140,7 +139,7 @@ pub struct Stream<I: Iterator<Item = Request>> {
 }
 
 impl<I: Iterator<Item = Request>> Stream<I> {
-    /// The requests of `requests`.
+    /// Creates a source over `requests`.
     pub fn new(requests: impl IntoIterator<IntoIter = I>) -> Stream<I> {
         Stream {
             requests: requests.into_iter().peekable(),
@@ -150,7 +149,7 @@ impl<I: Iterator<Item = Request>> Stream<I> {
         }
     }
 
-    /// The same, of which it is known how many there are.
+    /// Sets the number of all requests, for progress reports.
     pub fn with_total(self, total: u64) -> Stream<I> {
         let total = Some(total);
         Stream { total, ..self }
@@ -172,12 +171,12 @@ impl<I: Iterator<Item = Request>> Source for Stream<I> {
         Some((index, request))
     }
 
-    /// As it was told, or where the iterator knows its length.
+    /// Returns the total as configured, or else the exact length of the iterator.
     fn total(&self) -> Option<u64> {
-        let left = match self.requests.size_hint() {
-            (least, Some(most)) if least == most => Some((self.taken + least) as u64),
+        let exact = match self.requests.size_hint() {
+            (min, Some(max)) if min == max => Some((self.taken + min) as u64),
             _ => None,
         };
-        self.total.or(left)
+        self.total.or(exact)
     }
 }

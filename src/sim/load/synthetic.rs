@@ -1,4 +1,4 @@
-//! Requests whose arrivals do not wait for answers.
+//! Open loops: arrivals that do not wait for answers.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
@@ -7,21 +7,21 @@ use crate::sim::Request;
 use crate::sim::load::session::{Session, Streams};
 use crate::sim::load::{Arrivals, RequestMix};
 
-/// An endless series of requests in ascending arrival: an open loop, in which users do not wait.
+/// An open loop: an endless iterator of requests in order of arrival.
 ///
-/// [`Arrivals`] say when sessions begin. Without [`Sessions`](crate::sim::load::Sessions) each is one
-/// request; with them, requests per second are the arrivals' rate times the mean number of turns, once
-/// the first sessions have had time to end.
+/// [`Arrivals`] are the times at which sessions begin. Without [`Sessions`](crate::sim::load::Sessions) each
+/// session is one request. With them, the request rate is the rate of the arrivals times the mean number of
+/// turns, once the first sessions have ended.
 ///
-/// Arrivals have their seed, and `seed` is for all else. The same seeds give the same bytes on every
-/// platform. Arrivals, prompts, outputs, content, priorities, numbers of turns and pauses are drawn
-/// from a stream each: a change of one leaves the others as they were.
+/// Arrivals have a seed of their own; `seed` is used for everything else. The same seeds give the same bytes on
+/// every platform. Arrivals, prompts, outputs, content, priorities, numbers of turns and pauses are drawn
+/// from a random stream each, so that changing one does not change the others.
 ///
-/// Memory: that of the open sessions that have a turn to come.
+/// Memory: O(open sessions).
 ///
-/// Does not model: the answer a user waits for. A turn comes a think time after the arrival of the
-/// one before, even if that is not answered; choose a think time that contains the answer.
-/// [`ClosedLoop`](crate::sim::load::ClosedLoop) waits.
+/// Does not model: users who wait for an answer. A turn arrives a think time after the arrival of the turn
+/// before, even if that has not been answered; choose a think time that includes the answer, or use a
+/// [`ClosedLoop`](crate::sim::load::ClosedLoop).
 ///
 /// ```
 /// use rooflut::sim::load::{Arrivals, Lengths, RequestMix, SyntheticLoad};
@@ -39,16 +39,16 @@ pub struct SyntheticLoad {
     arrivals: Arrivals,
     mix: RequestMix,
     streams: Streams,
-    /// Sessions so far.
+    /// Number of sessions so far.
     sessions: u64,
-    /// When the next session begins, if known.
+    /// Start of the next session, if drawn already.
     opening_ns: Option<u64>,
-    /// The next turn of every open session that has one, the earliest on top.
+    /// The next turn of every open session, the earliest on top.
     turns: BinaryHeap<Reverse<Turn>>,
 }
 
 impl SyntheticLoad {
-    /// Requests of `mix`, in sessions that begin with `arrivals`.
+    /// Creates a load of requests of `mix`, in sessions that begin at `arrivals`.
     pub fn new(arrivals: Arrivals, mix: RequestMix, seed: u64) -> SyntheticLoad {
         SyntheticLoad {
             arrivals,
@@ -60,7 +60,7 @@ impl SyntheticLoad {
         }
     }
 
-    /// The next turn of an open session, if it comes before `opening_ns` or with it.
+    /// Removes the next turn of an open session if it arrives at `opening_ns` or before.
     fn turn_until(&mut self, opening_ns: u64) -> Option<(Session, Request)> {
         let Reverse(first) = self.turns.peek()?;
         if first.request.arrival_ns > opening_ns {
@@ -103,8 +103,8 @@ impl Iterator for SyntheticLoad {
     }
 }
 
-/// A turn to come and the session that it is of, in the order of arrivals; sessions that began
-/// earlier go first. A session has one at a time, so that no two are equal.
+/// The next turn of a session, ordered by arrival, then by session. A session has one at a time, so that no two are
+/// equal.
 #[derive(Debug, Clone)]
 struct Turn {
     request: Request,

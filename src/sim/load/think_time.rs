@@ -1,4 +1,4 @@
-//! How long users pause.
+//! Pauses of users.
 
 use crate::sim::SimError;
 use crate::sim::load::parameter::{not_negative, positive};
@@ -20,7 +20,7 @@ pub struct ThinkTime(Pause);
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pause {
     Fixed(Seconds),
-    /// Its mean.
+    /// By its mean.
     Exponential(Seconds),
 }
 
@@ -28,17 +28,17 @@ impl ThinkTime {
     /// No pause.
     pub const NONE: ThinkTime = ThinkTime(Pause::Fixed(Seconds::ZERO));
 
-    /// Always the same.
+    /// Creates a constant pause.
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidParameter`] unless it is finite and at least 0.
+    /// [`SimError::InvalidParameter`] unless the pause is finite and at least 0.
     pub fn try_fixed(pause: Seconds) -> Result<ThinkTime, SimError> {
         let seconds = not_negative("think time", pause.0)?;
         Ok(ThinkTime(Pause::Fixed(Seconds(seconds))))
     }
 
-    /// Exponentially distributed around `mean`.
+    /// Creates exponentially distributed pauses with `mean`.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl ThinkTime {
         Ok(ThinkTime(Pause::Exponential(Seconds(seconds))))
     }
 
-    /// One pause in nanoseconds.
+    /// Draws a pause, in nanoseconds.
     pub(crate) fn sample_ns(self, random: &mut Random) -> u64 {
         match self.0 {
             Pause::Fixed(pause) => pause.to_nanos(),
@@ -63,7 +63,7 @@ mod tests {
     use crate::sim::load::random::Purpose;
 
     #[test]
-    fn exponential_pauses_have_the_asked_mean() {
+    fn exponential_pauses_have_the_given_mean() {
         let think = ThinkTime::try_exponential(Seconds(2.0)).unwrap();
         let mut random = Random::new(1, Purpose::Think);
         let n = 100_000;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_that_mean_nothing_are_refused() {
+    fn negative_and_infinite_pauses_are_refused() {
         for seconds in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(ThinkTime::try_fixed(Seconds(seconds)).is_err());
             assert!(ThinkTime::try_exponential(Seconds(seconds)).is_err());

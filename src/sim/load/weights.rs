@@ -1,4 +1,4 @@
-//! One of several, drawn by weight.
+//! Weighted choice.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,16 +7,16 @@ use crate::sim::SimError;
 use crate::sim::load::parameter::{not_negative, positive};
 use crate::sim::load::random::Random;
 
-/// Weights in the order in which they were given.
+/// Weights of a list of alternatives.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weights {
-    /// The sum of all weights up to each.
+    /// Cumulative sums of the weights.
     sums: Box<[f64]>,
     total: f64,
 }
 
 impl Weights {
-    /// Weights of any sum; `of` names them in errors.
+    /// Creates weights, which need not add up to 1; `of` names them in errors.
     pub(crate) fn try_new(
         of: &'static str,
         weights: impl IntoIterator<Item = f64>,
@@ -36,7 +36,7 @@ impl Weights {
         })
     }
 
-    /// The index of one of them: a binary search.
+    /// Draws an index, by binary search.
     pub(crate) fn pick(&self, random: &mut Random) -> usize {
         let point = random.fraction() * self.total;
         let index = self.sums.partition_point(|sum| *sum <= point);
@@ -50,7 +50,7 @@ mod tests {
     use crate::sim::load::random::Purpose;
 
     #[test]
-    fn each_is_drawn_as_often_as_its_weight_says_and_none_without() {
+    fn alternatives_are_drawn_in_proportion_to_their_weights() {
         let weights = Weights::try_new("shares", [0.0, 3.0, 0.0, 1.0, 0.0]).unwrap();
         let mut random = Random::new(1, Purpose::Priority);
         let mut seen = [0_u32; 5];
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_mean_nothing_are_refused() {
+    fn negative_infinite_and_zero_weights_are_refused() {
         let of = |weights: &[f64]| Weights::try_new("shares", weights.iter().copied());
         assert_eq!(of(&[]), Err(SimError::NothingToDraw { of: "shares" }));
         for weights in [
