@@ -1,37 +1,15 @@
-//! How many requests a step computes.
+//! Batch sizes: the number of requests per step.
 
 use alloc::vec::Vec;
 
 use crate::sim::{Observer, StepRecord};
 
-/// Looks at each step and counts for how long batches of each size ran.
+/// An observer that measures for how long batches of each size ran.
 ///
-/// The size of a batch is the number of requests that the step computes: prompts, or chunks of them, and
-/// requests that decode. Sizes are weighed by the time of their steps, so that a percentile says how
-/// often somebody who looks at a busy server would find at most so many requests in its step.
+/// The size of a batch is the number of requests in the step: prompt chunks and decoding requests. Sizes are
+/// weighted by the duration of their steps, so that a percentile is the one of a batch at a random busy moment.
 ///
-/// Cost: one sum for each step. Memory: 8 bytes for each size up to the largest.
-///
-/// ```
-/// use rooflut::sim::figures::BatchSizes;
-/// use rooflut::sim::load::RequestList;
-/// use rooflut::sim::{Request, SimConfig, Simulator};
-/// # use rooflut::step::{LatencyModel, StepBatch};
-/// # use rooflut::units::Seconds;
-/// # struct Steady;
-/// # impl LatencyModel for Steady {
-/// #     fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
-/// #         Seconds(0.01)
-/// #     }
-/// # }
-/// # let model = Steady; // 10 ms a step
-/// let request = Request::new(512, 128);
-/// let mut sizes = BatchSizes::new();
-/// let server = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;
-/// server.run_source(&mut RequestList::new(&[request; 3]), &mut sizes);
-/// assert_eq!(sizes.stats().expect("steps").p50, 3);
-/// # Ok::<(), rooflut::sim::SimError>(())
-/// ```
+/// Cost: one addition per step. Memory: 8 bytes per size up to the largest. `Digest` has an example of an observer.
 #[derive(Debug, Clone, Default)]
 pub struct BatchSizes {
     /// Nanoseconds by size.
@@ -40,8 +18,7 @@ pub struct BatchSizes {
 
 /// Mean and percentiles of the batch sizes, over the time in which steps ran.
 ///
-/// A percentile is the smallest size such that batches of at most this size ran for that share of the
-/// time.
+/// A percentile is the smallest size such that batches of at most this size ran for that share of the time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -59,12 +36,12 @@ pub struct BatchStats {
 }
 
 impl BatchSizes {
-    /// No step yet.
+    /// Creates an observer that has seen no step.
     pub fn new() -> BatchSizes {
         BatchSizes::default()
     }
 
-    /// Mean and percentiles; none if there was no step.
+    /// Returns mean and percentiles; `None` if there was no step.
     pub fn stats(&self) -> Option<BatchStats> {
         let sizes = || (0_u32..).zip(self.busy_ns.iter().map(|ns| u128::from(*ns)));
         let busy_ns: u128 = sizes().map(|(_, ns)| ns).sum();

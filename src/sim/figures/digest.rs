@@ -6,17 +6,17 @@ use crate::sim::figures::summary::Latencies;
 use crate::sim::figures::{BatchSizes, Goodput, LatencyLimits, Summary, TokenGaps, Totals};
 use crate::sim::{Observer, RequestRecord, StepRecord};
 
-/// Looks on and has the figures of a whole run at its end, without a record per request.
+/// An observer that computes the figures of a run without a record per request.
 ///
-/// Percentiles come from histograms (HdrHistogram) and are within
-/// [`RELATIVE_ERROR`](Digest::RELATIVE_ERROR) of the exact ones and half a nanosecond; means and all
-/// else are exact. The same run gives the same bytes on every platform.
+/// Percentiles come from histograms (HdrHistogram) and are within [`RELATIVE_ERROR`](Digest::RELATIVE_ERROR)
+/// plus half a nanosecond of the exact ones; everything else is exact. The same run gives the same bytes on every
+/// platform.
 ///
-/// Memory does not grow with requests: it is 0.6 MB where nothing takes longer than 4 s, and 1.4 MB where
-/// all takes longer. A bucket counts up to 2^32 - 1 requests.
+/// Memory does not grow with the number of requests: it is 0.6 MB if all times are below 4 s, and at most 1.4 MB.
+/// A bucket counts up to 2^32 - 1 requests.
 ///
-/// Assumes: places ascend with arrivals, as those of a [`Stream`](crate::sim::load::Stream) do and those of a
-/// list that is sorted; only [`Summary::queue_growth`] depends on it.
+/// Assumes: indices ascend with arrivals, as in a [`Stream`](crate::sim::load::Stream) or a sorted list; only
+/// [`Summary::queue_growth`] depends on it.
 ///
 /// ```
 /// use rooflut::sim::{SimConfig, Simulator};
@@ -30,11 +30,12 @@ use crate::sim::{Observer, RequestRecord, StepRecord};
 /// #         Seconds(0.01)
 /// #     }
 /// # }
-/// # let model = Steady; // 10 ms a step
+/// # let model = Steady;
 /// let mix = RequestMix::new(Lengths::try_fixed(512)?, Lengths::try_uniform(64..=256)?);
 /// let load = SyntheticLoad::new(Arrivals::try_poisson(10.0, 42)?, mix, 42);
 /// let mut digest = Digest::new();
 /// let simulator = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;
+/// // `model` takes 10 ms per step.
 /// let totals = simulator.serve(&mut Stream::new(load.take(10_000)), &mut digest);
 /// let summary = digest.into_summary(&totals);
 /// assert_eq!(summary.completed, 10_000);
@@ -51,15 +52,15 @@ pub struct Digest {
     sizes: BatchSizes,
     trend: QueueTrend,
     limits: Option<LatencyLimits>,
-    /// Requests within the limits.
+    /// Number of requests within the limits.
     met: u64,
 }
 
 impl Digest {
-    /// The largest relative error of a percentile (0.05 %).
+    /// Maximum relative error of a percentile (0.05 %).
     pub const RELATIVE_ERROR: f64 = Sketch::<u32>::RELATIVE_ERROR;
 
-    /// Nothing seen yet.
+    /// Creates a digest of an empty run.
     pub fn new() -> Digest {
         Digest {
             ttft: Sketch::new(),
@@ -74,7 +75,7 @@ impl Digest {
         }
     }
 
-    /// Counts requests that are served within `limits`, too.
+    /// Sets latency limits, for [`Summary::goodput`].
     pub fn with_limits(self, limits: LatencyLimits) -> Digest {
         Digest {
             limits: Some(limits),
@@ -82,7 +83,7 @@ impl Digest {
         }
     }
 
-    /// The figures of the run that ended with `totals`.
+    /// Returns the figures of the run that ended with `totals`.
     pub fn into_summary(self, totals: &Totals) -> Summary {
         let latencies = Latencies {
             ttft: self.ttft.stats(),

@@ -1,10 +1,10 @@
-//! Requests served within limits.
+//! Goodput: requests served within latency limits.
 
 use crate::sim::figures::summary::per_second;
 use crate::sim::{RequestRecord, SimReport};
 use crate::units::Seconds;
 
-/// How long a request may take to count as served well; no limit where there is none.
+/// Latency limits of a request; `None` for no limit.
 ///
 /// ```
 /// use rooflut::sim::figures::LatencyLimits;
@@ -19,16 +19,16 @@ use crate::units::Seconds;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct LatencyLimits {
-    /// On the time to the first token.
+    /// Maximum time to first token.
     pub ttft: Option<Seconds>,
-    /// On the mean time per output token after the first; a single token meets it.
+    /// Maximum mean time per output token after the first; a single output token meets it.
     pub tpot: Option<Seconds>,
-    /// On the time from the arrival to the last token.
+    /// Maximum time from the arrival to the last token.
     pub e2e: Option<Seconds>,
 }
 
 impl LatencyLimits {
-    /// Whether the request was served, and no time is above its limit: the rule of vLLM's
+    /// Returns whether the request was served and no time is above its limit: the rule of vLLM's
     /// `bench serve --goodput`.
     pub fn are_met_by(&self, record: &RequestRecord) -> bool {
         let within = |time: Option<Seconds>, limit: Option<Seconds>| match (time, limit) {
@@ -42,21 +42,21 @@ impl LatencyLimits {
     }
 }
 
-/// Requests served within limits.
+/// Requests served within latency limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Goodput {
     /// The limits.
     pub limits: LatencyLimits,
-    /// Requests that met all of them.
+    /// Requests that met all limits.
     pub met: u64,
-    /// These per second of the makespan.
+    /// Requests that met all limits, per second of the makespan.
     pub per_s: f64,
 }
 
 impl Goodput {
-    /// That of a run.
+    /// Computes the goodput of a run.
     pub fn of(limits: LatencyLimits, report: &SimReport) -> Goodput {
         let records = report.records.iter();
         let met = records.filter(|record| limits.are_met_by(record)).count();

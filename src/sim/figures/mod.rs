@@ -1,7 +1,7 @@
-//! What a run amounts to: records of requests, percentiles, goodput, use of the server and its KV cache.
+//! Figures of a run: records of requests, percentiles, goodput, use of the server and its KV cache.
 //!
-//! [`Summary`] holds the figures of a run. With a record per request it is exact; `Digest` (feature `digest`) has
-//! the same figures in constant memory, with percentiles within 0.05 %.
+//! [`Summary`] holds the figures of a run. With a record per request it is exact; `Digest` (feature `digest`)
+//! computes the same figures in constant memory, with percentiles within 0.05 %.
 
 mod batch_sizes;
 #[cfg(feature = "digest")]

@@ -1,11 +1,11 @@
-//! Whether a server keeps up with its load.
+//! Growth of the queue: whether a server keeps up with its load.
 
 use alloc::vec::Vec;
 
 use crate::sim::RequestRecord;
 use crate::units::Seconds;
 
-/// How long requests queue at the beginning and at the end of a run.
+/// Mean queue times at the beginning and at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -17,13 +17,13 @@ pub struct QueueGrowth {
 }
 
 impl QueueGrowth {
-    /// That of a run, none where fewer than four requests were served.
+    /// Computes the queue times of a run; `None` if fewer than four requests were served.
     pub fn of(records: &[RequestRecord]) -> Option<QueueGrowth> {
         let served = records
             .iter()
             .filter_map(|record| Some((record.request.arrival_ns, record.waiting()?)));
         let mut served: Vec<(u64, Seconds)> = served.collect();
-        // Stable: requests that arrive together queue in the order in which they are given.
+        // Stable: requests of the same nanosecond queue in the order of the records.
         served.sort_by_key(|(arrival_ns, _)| *arrival_ns);
         let quarter = served.len() / 4;
         let first = served.get(..quarter)?;
@@ -34,10 +34,10 @@ impl QueueGrowth {
         })
     }
 
-    /// Whether the queue grows as it does where requests come faster than they are served.
+    /// Returns whether the queue grows as under overload, when requests arrive faster than they are served.
     ///
-    /// Twice the time of the first quarter, and ten mean steps, allow for the run-up of an empty
-    /// server and for chance.
+    /// Twice the time of the first quarter plus ten mean steps is allowed, for the warm-up of an empty server and
+    /// for chance.
     pub fn is_overload(&self, mean_step: Seconds) -> bool {
         self.last_quarter > self.first_quarter * 2.0 + mean_step * 10.0
     }
@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    /// A request that arrives at and queues for so many milliseconds.
+    /// A request that arrives at `arrival_ms` and queues for `queue_ms`.
     fn served(arrival_ms: u64, queue_ms: u64) -> RequestRecord {
         RequestRecord {
             request: Request {

@@ -6,24 +6,24 @@ use alloc::vec::Vec;
 use crate::sim::figures::QueueGrowth;
 use crate::units::Seconds;
 
-/// How many blocks of consecutive requests are told apart.
+/// Number of blocks of consecutive requests.
 const BLOCKS: usize = 1_024;
 
-/// Queue times of blocks of requests that arrived one after the other.
+/// Queue times, summed over blocks of consecutive requests.
 ///
-/// Exact up to 1,024 requests; beyond, the block in which a quarter ends counts in part, as if its
-/// requests had queued for the same time.
+/// Exact up to 1,024 requests. Beyond, the block in which a quarter ends counts in part, as if all its requests had
+/// queued for the same time.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueTrend {
-    /// Served requests, and the sum of their queue times.
+    /// Number of served requests, and the sum of their queue times.
     blocks: Vec<(u64, Seconds)>,
-    /// Consecutive requests in a block.
+    /// Consecutive requests per block.
     width: usize,
     served: u64,
 }
 
 impl QueueTrend {
-    /// Nobody yet.
+    /// Creates a trend of no requests.
     pub(crate) fn new() -> QueueTrend {
         QueueTrend {
             blocks: vec![(0, Seconds::ZERO); BLOCKS],
@@ -32,7 +32,7 @@ impl QueueTrend {
         }
     }
 
-    /// A request was served. Places are in the order of arrival.
+    /// Adds a served request. Indices must ascend with arrivals.
     pub(crate) fn add(&mut self, index: usize, queue: Seconds) {
         while index / self.width >= BLOCKS {
             self.widen();
@@ -44,7 +44,7 @@ impl QueueTrend {
         }
     }
 
-    /// First and last quarter of those served.
+    /// Returns the mean queue times of the first and the last quarter of the served requests.
     pub(crate) fn growth(&self) -> Option<QueueGrowth> {
         let quarter = self.served / 4;
         (quarter > 0).then(|| QueueGrowth {
@@ -53,7 +53,7 @@ impl QueueTrend {
         })
     }
 
-    /// Two blocks become one.
+    /// Merges pairs of blocks.
     fn widen(&mut self) {
         let pair = |pair: &[(u64, Seconds)]| {
             let served = pair.iter().map(|(served, _)| served).sum();
@@ -65,7 +65,7 @@ impl QueueTrend {
     }
 }
 
-/// The mean queue time of the first `count` requests of `blocks`.
+/// Returns the mean queue time of the first `count` requests of `blocks`.
 fn mean_of_first<'b>(count: u64, blocks: impl Iterator<Item = &'b (u64, Seconds)>) -> Seconds {
     let mut left = count;
     let mut sum = Seconds::ZERO;
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn few_requests_are_told_apart() {
+    fn few_requests_are_exact() {
         let growth = rising(9);
         assert!((growth.first_quarter.ms() - 0.5).abs() < 1e-9);
         assert!((growth.last_quarter.ms() - 7.5).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! Records of requests: whether they were served, and when.
+//! Records of requests: outcomes and times.
 
 use crate::sim::{Rejection, Request};
 use crate::units::Seconds;
@@ -8,66 +8,66 @@ use crate::units::Seconds;
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RequestRecord {
-    /// The request as it was given.
+    /// The request as given.
     pub request: Request,
-    /// Whether it was served, and when.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// Whether a request was served, and when.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Outcome {
-    /// It was served in full.
+    /// The request was served in full.
     Completed(Timing),
-    /// It can never be served.
+    /// The request was rejected.
     Rejected(Rejection),
 }
 
-/// When things happened to a request, in nanoseconds from the start of the simulation.
+/// Times of a served request, in nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timing {
-    /// When the engine saw it, after the API server.
+    /// When the engine saw the request, after the API server.
     pub at_engine_ns: u64,
-    /// When a step with its first chunk was fixed (vLLM's "scheduled" event).
+    /// When the step with the first chunk was scheduled (vLLM's "scheduled" event).
     pub scheduled_ns: u64,
-    /// When the step that yields its first token ended.
+    /// When the step that yields the first token ended.
     pub first_token_ns: u64,
-    /// When the step that yields its last token ended.
+    /// When the step that yields the last token ended.
     pub finish_ns: u64,
-    /// How often it lost its KV blocks.
+    /// Number of preemptions.
     pub preemptions: u32,
-    /// The replica that served it, counted from 0.
+    /// The replica that served the request, counted from 0.
     pub replica: u32,
-    /// How it went from a prefill to a decode server; none where one server did both.
+    /// The transfer from a prefill to a decode server; `None` if one server did both.
     pub kv_transfer: Option<KvTransfer>,
 }
 
-/// How a request went from a prefill to a decode server; nanoseconds from the start of the simulation.
+/// The transfer of a request from a prefill to a decode server; nanoseconds from the start of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KvTransfer {
-    /// The replica that computed its prompt.
+    /// The replica that computed the prompt.
     pub prefill_replica: u32,
-    /// When its prompt was computed.
+    /// When the step that computed the end of the prompt ended.
     pub prefilled_ns: u64,
-    /// When the KV entries of its prompt had come to the decode server.
+    /// When the KV entries of the prompt were delivered to the decode server.
     pub delivered_ns: u64,
-    /// When its first step on the decode server was fixed.
+    /// When the first step on the decode server was scheduled.
     pub scheduled_ns: u64,
 }
 
 impl RequestRecord {
-    /// The record of `request`.
+    /// Creates the record of `request`.
     pub const fn new(request: Request, outcome: Outcome) -> RequestRecord {
         RequestRecord { request, outcome }
     }
 
-    /// When things happened, if it was served.
+    /// Returns the times of the request if it was served.
     pub fn timing(&self) -> Option<&Timing> {
         match &self.outcome {
             Outcome::Completed(timing) => Some(timing),
@@ -75,13 +75,13 @@ impl RequestRecord {
         }
     }
 
-    /// Time to first token, from the arrival.
+    /// Returns the time from the arrival to the first token.
     pub fn ttft(&self) -> Option<Seconds> {
         self.timing()
             .map(|t| span(self.request.arrival_ns, t.first_token_ns))
     }
 
-    /// Mean time per output token after the first; none for a single token.
+    /// Returns the mean time per output token after the first; `None` for a single token.
     pub fn tpot(&self) -> Option<Seconds> {
         let gaps = self.request.output_tokens.checked_sub(1)?;
         let timing = self.timing()?;
@@ -89,27 +89,26 @@ impl RequestRecord {
         (gaps > 0).then(|| Seconds(time.0 / f64::from(gaps)))
     }
 
-    /// Time from the arrival to the last token.
+    /// Returns the time from the arrival to the last token.
     pub fn e2e(&self) -> Option<Seconds> {
         self.timing()
             .map(|t| span(self.request.arrival_ns, t.finish_ns))
     }
 
-    /// Time from the moment when the engine saw it to that when it was first scheduled.
+    /// Returns the time in the queue: from arrival at the engine to the first scheduling.
     pub fn queue(&self) -> Option<Seconds> {
         self.timing().map(|t| span(t.at_engine_ns, t.scheduled_ns))
     }
 
-    /// All the time in which it waited for its first token without being computed: in the queue, and between
-    /// prefill and decode where these are on servers of their own.
+    /// Returns the time in the queue, plus the time between prefill and decode on separate servers.
     pub fn waiting(&self) -> Option<Seconds> {
-        let kv_transfer = self.timing()?.kv_transfer;
-        let between = kv_transfer.map_or(Seconds::ZERO, |h| span(h.prefilled_ns, h.scheduled_ns));
+        let transfer = self.timing()?.kv_transfer;
+        let between = transfer.map_or(Seconds::ZERO, |t| span(t.prefilled_ns, t.scheduled_ns));
         Some(self.queue()? + between)
     }
 }
 
-/// The time between two points of the integer clock.
+/// Returns the time between two points of the integer clock.
 pub(crate) fn span(from_ns: u64, to_ns: u64) -> Seconds {
     Seconds(to_ns.saturating_sub(from_ns) as f64 / 1e9)
 }

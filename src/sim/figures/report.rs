@@ -1,4 +1,4 @@
-//! The outcome of a run, and how it is written down while the run goes on.
+//! The report of a run, and the observer that collects it.
 
 use alloc::vec::Vec;
 
@@ -8,26 +8,25 @@ use crate::sim::figures::Totals;
 use crate::sim::figures::summary::Latencies;
 use crate::sim::observer::Observer;
 
-/// The outcome of a run.
+/// The report of a run: a record per request, and a summary.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SimReport {
-    /// One record per request, in the order in which the requests were given, or by their places in
-    /// the source.
+    /// One record per request, in the order of their indices in the source.
     pub records: Vec<RequestRecord>,
     /// Figures of the whole run.
     pub summary: Summary,
 }
 
-/// Keeps what became of each request of a source.
+/// An observer that keeps a record of each request.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     records: Vec<(usize, RequestRecord)>,
 }
 
 impl Collector {
-    /// The run is over.
+    /// Returns the report of the run that ended with `totals`.
     pub(crate) fn into_report(mut self, totals: &Totals) -> SimReport {
         debug_assert_eq!(
             totals.completed + totals.rejected,
@@ -47,7 +46,7 @@ impl Observer for Collector {
     }
 }
 
-/// Lets `serve` tell `observer` and a [`Collector`] what happens, and answers with the report.
+/// Calls `serve` with `observer` and a [`Collector`], and returns the report.
 pub(crate) fn reported<O: Observer + ?Sized>(
     observer: &mut O,
     serve: impl FnOnce(&mut (&mut Collector, &mut O)) -> Totals,

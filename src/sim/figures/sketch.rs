@@ -1,34 +1,34 @@
-//! Percentiles of times that are not kept.
+//! Percentiles of times, from a histogram.
 
 use hdrhistogram::{Counter, Histogram};
 
 use crate::sim::figures::Stats;
 use crate::units::Seconds;
 
-/// Digits of the histogram: 2,048 buckets for the first 2,048 ns, then 1,024 for each doubling.
+/// Significant digits of the histogram: 2,048 buckets for the first 2,048 ns, then 1,024 for each doubling.
 const DIGITS: u8 = 3;
-/// Times up to this one have their bucket from the start; longer ones make the histogram grow.
-const USUAL_NS: u64 = 1 << 32;
+/// Initial range of the histogram, which grows for longer times.
+const INITIAL_RANGE_NS: u64 = 1 << 32;
 
-/// A histogram of whole nanoseconds, and their exact sum.
+/// A histogram of whole nanoseconds, and their exact sum. All arithmetic is on integers, so that the result is the
+/// same on every platform.
 ///
-/// Memory: 1,024 counters per doubling up to 4 s, as many again for longer times. Whole numbers only, so
-/// that it is the same on every platform.
+/// Memory: 1,024 counters per doubling up to 4 s, as many again for longer times.
 #[derive(Debug, Clone)]
 pub(crate) struct Sketch<C: Counter> {
-    /// None if the crate did not take its digits, which it does.
+    /// Always present: `hdrhistogram` accepts these digits and this range.
     histogram: Option<Histogram<C>>,
     sum_ns: u128,
     count: u64,
 }
 
 impl<C: Counter> Sketch<C> {
-    /// Half a bucket is at most this share of what lies in it.
+    /// Maximum relative error: half a bucket over the value.
     pub(crate) const RELATIVE_ERROR: f64 = 1.0 / 2_048.0;
 
-    /// Nothing yet.
+    /// Creates an empty histogram.
     pub(crate) fn new() -> Sketch<C> {
-        let mut histogram = Histogram::new_with_max(USUAL_NS, DIGITS).ok();
+        let mut histogram = Histogram::new_with_max(INITIAL_RANGE_NS, DIGITS).ok();
         if let Some(histogram) = &mut histogram {
             histogram.auto(true);
         }
@@ -39,25 +39,25 @@ impl<C: Counter> Sketch<C> {
         }
     }
 
-    /// `times` more of `time_ns`.
+    /// Adds `time_ns` `count` times.
     #[inline]
-    pub(crate) fn add_ns(&mut self, time_ns: u64, times: C) {
-        let sum_ns = u128::from(time_ns) * u128::from(times.as_u64());
-        self.add_bucket(time_ns, times, sum_ns);
+    pub(crate) fn add_ns(&mut self, time_ns: u64, count: C) {
+        let sum_ns = u128::from(time_ns) * u128::from(count.as_u64());
+        self.add_bucket(time_ns, count, sum_ns);
     }
 
-    /// `times` more in the bucket of `time_ns`, and their sum.
+    /// Adds `count` times in the bucket of `time_ns`, given their sum.
     #[inline]
-    pub(crate) fn add_bucket(&mut self, time_ns: u64, times: C, sum_ns: u128) {
+    pub(crate) fn add_bucket(&mut self, time_ns: u64, count: C, sum_ns: u128) {
         if let Some(histogram) = &mut self.histogram {
-            // It grows to any u64 wherever there is the address space for it.
-            let _ = histogram.record_n(time_ns, times);
+            // Fails only where usize is too small for the grown histogram.
+            let _ = histogram.record_n(time_ns, count);
         }
         self.sum_ns += sum_ns;
-        self.count += times.as_u64();
+        self.count += count.as_u64();
     }
 
-    /// The first of the nanoseconds that share a bucket with `time_ns`, and how many there are.
+    /// Returns the first value and the width of the bucket of `time_ns`, in nanoseconds.
     pub(crate) fn bucket(&self, time_ns: u64) -> (u64, u64) {
         let bucket = |histogram: &Histogram<C>| {
             let first_ns = histogram.lowest_equivalent(time_ns);
@@ -66,17 +66,17 @@ impl<C: Counter> Sketch<C> {
         self.histogram.as_ref().map_or((time_ns, 1), bucket)
     }
 
-    /// One more time.
+    /// Adds a time.
     pub(crate) fn add(&mut self, time: Seconds) {
         self.add_ns(time.to_nanos(), C::one());
     }
 
-    /// How many times were added.
+    /// Returns the number of times added.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Mean and percentiles; none if nothing was added.
+    /// Returns mean and percentiles; `None` if the histogram is empty.
     pub(crate) fn stats(&self) -> Option<Stats> {
         let histogram = self.histogram.as_ref()?;
         let mean = Seconds(self.sum_ns as f64 / self.count as f64 / 1e9);
@@ -84,7 +84,7 @@ impl<C: Counter> Sketch<C> {
     }
 }
 
-/// The middle of the bucket in which the value of that place in ascending order lies.
+/// Returns the middle of the bucket of the value at `index` in ascending order.
 fn at<C: Counter>(histogram: &Histogram<C>, index: u64) -> Option<Seconds> {
     let mut passed = 0;
     let bucket = histogram.iter_recorded().find(|bucket| {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_a_bucket_is_counted_together() {
+    fn values_of_one_bucket_are_counted_together() {
         for time_ns in [0, 1, 2_047, 2_048, 5_000_003, 9_999_999_999, u64::MAX / 3] {
             let mut sketch = Sketch::<u64>::new();
             let (first_ns, width_ns) = sketch.bucket(time_ns);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_is_so_many_times_the_same() {
+    fn a_count_adds_the_same_value_repeatedly() {
         let mut weighted = Sketch::<u64>::new();
         weighted.add_ns(5_000_000, 3);
         weighted.add_ns(7_000_000, 1);

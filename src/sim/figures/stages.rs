@@ -1,26 +1,26 @@
-//! What came of prefill and decode on servers of their own.
+//! Figures of separate prefill and decode servers.
 
 use crate::sim::figures::Totals;
 use crate::sim::figures::summary::per_second;
 use crate::units::Seconds;
 
-/// Use of the servers of one kind.
+/// Use of the prefill servers, or of the decode servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PoolUse {
-    /// Servers.
+    /// Number of servers.
     pub replicas: u32,
-    /// Time of their steps, nanoseconds.
+    /// Time of all steps, in nanoseconds.
     pub busy_ns: u64,
-    /// KV blocks that exist.
+    /// Number of KV blocks.
     pub kv_blocks: u32,
-    /// The most KV blocks that were held at any time, summed over the servers.
+    /// Maximum number of KV blocks in use at any time, summed over the servers.
     pub peak_kv_blocks: u32,
 }
 
 impl PoolUse {
-    /// That of servers of one kind.
+    /// Returns the use of the servers that `totals` counts.
     pub(crate) fn of(totals: &Totals) -> PoolUse {
         PoolUse {
             replicas: totals.replicas,
@@ -30,18 +30,18 @@ impl PoolUse {
         }
     }
 
-    /// Share of the KV blocks that were held at the peak.
+    /// Returns the share of the KV blocks that were in use at the peak.
     pub fn peak_kv_share(&self) -> f64 {
         f64::from(self.peak_kv_blocks) / f64::from(self.kv_blocks.max(1))
     }
 
-    /// Share of the makespan in which a step ran, averaged over the servers.
+    /// Returns the share of the makespan in which a step ran, averaged over the servers.
     pub fn busy_share(&self, makespan: Seconds) -> f64 {
         per_second(self.busy_ns as f64 / 1e9, makespan) / f64::from(self.replicas.max(1))
     }
 }
 
-/// Prefill and decode on servers of their own.
+/// Figures of separate prefill and decode servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -50,23 +50,24 @@ pub struct Stages {
     pub prefill: PoolUse,
     /// The decode servers.
     pub decode: PoolUse,
-    /// Requests whose KV entries moved from one to another.
+    /// Number of KV transfers.
     pub transfers: u64,
-    /// Time in which a link was sending, nanoseconds of all links.
+    /// Time in which a link was sending, in nanoseconds, summed over the links.
     pub link_ns: u128,
-    /// From the end of the prefill to the arrival of the entries, nanoseconds of all requests.
+    /// Time from the end of the prefill to the delivery, in nanoseconds, summed over all requests.
     pub transfer_ns: u128,
-    /// From there to the first scheduling on the decode server, nanoseconds of all requests that were served.
+    /// Time from the delivery to the first scheduling on the decode server, in nanoseconds, summed over the served
+    /// requests.
     pub decode_queue_ns: u128,
 }
 
 impl Stages {
-    /// From the end of the prefill to the arrival of the entries, on average.
+    /// Returns the mean time from the end of the prefill to the delivery.
     pub fn mean_transfer(&self) -> Seconds {
         self.mean(self.transfer_ns)
     }
 
-    /// From the arrival of the entries to the first scheduling on the decode server, on average.
+    /// Returns the mean time from the delivery to the first scheduling on the decode server.
     pub fn mean_decode_queue(&self) -> Seconds {
         self.mean(self.decode_queue_ns)
     }
@@ -75,7 +76,7 @@ impl Stages {
         Seconds(sum_ns as f64 / 1e9 / self.transfers.max(1) as f64)
     }
 
-    /// Share of the makespan in which a link was sending, averaged over the prefill servers.
+    /// Returns the share of the makespan in which a link was sending, averaged over the prefill servers.
     pub fn link_share(&self, makespan: Seconds) -> f64 {
         per_second(self.link_ns as f64 / 1e9, makespan) / f64::from(self.prefill.replicas.max(1))
     }

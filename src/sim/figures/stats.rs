@@ -22,9 +22,9 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Sorts `values`; none if there are none.
+    /// Computes the statistics of `values`, which it sorts; `None` if there are none.
     ///
-    /// The mean adds up in ascending order, so that the order of the requests does not show in it.
+    /// The mean is summed in ascending order, so that it does not depend on the order of the values.
     pub(crate) fn of(values: &mut [Seconds]) -> Option<Stats> {
         values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let sum: Seconds = values.iter().copied().sum();
@@ -33,7 +33,7 @@ impl Stats {
         Stats::ranked(mean, values.len() as u64, index)
     }
 
-    /// Those of `count` values of which `at` knows each by its place in ascending order.
+    /// Computes the percentiles of `count` values; `at` returns the value at an index in ascending order.
     pub(crate) fn ranked(
         mean: Seconds,
         count: u64,

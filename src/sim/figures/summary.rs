@@ -13,48 +13,48 @@ use crate::units::Seconds;
 pub struct Summary {
     /// Requests served in full.
     pub completed: u64,
-    /// Requests that can never be served; their records have the reasons.
+    /// Rejected requests; the reasons are in their records.
     pub rejected: u64,
-    /// How often a running request lost its KV blocks.
+    /// Preemptions of running requests.
     pub preemptions: u64,
     /// Engine steps.
     pub steps: u64,
-    /// From the first arrival of a served request to the last token.
+    /// Time from the first arrival of a served request to the last token.
     pub makespan: Seconds,
-    /// Time to first token; none if nothing was served.
+    /// Time to first token; `None` if no request was served.
     pub ttft: Option<Stats>,
-    /// Time per output token after the first; none if no served request has a second token.
+    /// Time per output token after the first; `None` if no served request has a second token.
     pub tpot: Option<Stats>,
-    /// Inter-token latency: all gaps between consecutive tokens of a request, those of one step taken as
-    /// one; none if there are none, or if nobody looked at each step (`TokenGaps` does, and `Digest`).
+    /// Inter-token latency: all gaps between consecutive tokens of a request, where the tokens of one step count
+    /// as one; `None` if there are none, or without an observer for them (`TokenGaps` or `Digest`).
     pub itl: Option<Stats>,
-    /// Time from the arrival to the last token; none if nothing was served.
+    /// Time from the arrival to the last token; `None` if no request was served.
     pub e2e: Option<Stats>,
-    /// Time from the engine's first sight to the first scheduling; none if nothing was served.
+    /// Time from arrival at the engine to the first scheduling; `None` if no request was served.
     pub queue: Option<Stats>,
-    /// The largest relative error of the percentiles of `ttft`, `tpot`, `e2e` and `queue`: 0 where they
-    /// are exact. Means are exact.
+    /// Maximum relative error of the percentiles of `ttft`, `tpot`, `e2e` and `queue`; 0 if they are exact. Means
+    /// are always exact.
     pub percentile_error: f64,
-    /// Queue times at the beginning and at the end; none where fewer than four requests were served.
+    /// Queue times at the beginning and at the end; `None` if fewer than four requests were served.
     pub queue_growth: Option<QueueGrowth>,
-    /// Requests served within limits; none if nobody gave any.
+    /// Requests served within latency limits; `None` without limits.
     pub goodput: Option<Goodput>,
     /// Served work per second of the makespan.
     pub throughput: Throughput,
-    /// Drafted tokens; none without speculative decoding.
+    /// Counts of speculative decoding; `None` without it.
     pub drafts: Option<Drafts>,
-    /// Prefill and decode on servers of their own; none where they share servers.
+    /// Figures of separate prefill and decode servers; `None` for others.
     pub stages: Option<Stages>,
     /// Use of the server.
     pub server: ServerUse,
-    /// Requests that a step computes; none if there was no step, or if nobody looked at each
-    /// ([`BatchSizes`](crate::sim::figures::BatchSizes) does, and `Digest`).
+    /// Batch sizes; `None` if there was no step, or without an observer for them
+    /// ([`BatchSizes`](crate::sim::figures::BatchSizes) or `Digest`).
     pub batch: Option<BatchStats>,
     /// Use of the KV cache.
     pub kv: KvUse,
 }
 
-/// Work per second; zero if nothing was served.
+/// Work per second; 0 if no request was served.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -63,35 +63,35 @@ pub struct Throughput {
     pub requests_per_s: f64,
     /// Tokens generated.
     pub output_tokens_per_s: f64,
-    /// Tokens of prompts, cached ones included, and of outputs.
+    /// Tokens of prompts (cached ones included) and outputs.
     pub total_tokens_per_s: f64,
 }
 
-/// How busy the server was, over the makespan; zero if nothing was served.
+/// Use of the server over the makespan; 0 if no request was served.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ServerUse {
     /// Share of the time in which a step ran, averaged over the replicas.
     pub busy_share: f64,
-    /// Requests that held a sequence slot, averaged over the time, of all replicas.
+    /// Running requests, averaged over the time and summed over the replicas.
     pub mean_running: f64,
 }
 
-/// Use of the KV cache; shared blocks of prefix hits do not count.
+/// Use of the KV cache. Prefix hits that are given with requests (`cached_prompt_tokens`) take no blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KvUse {
-    /// Blocks that exist.
+    /// Number of blocks.
     pub blocks: u32,
-    /// The most blocks that were held at any time.
+    /// Maximum number of blocks in use at any time.
     pub peak_blocks: u32,
-    /// Blocks held, averaged over the makespan.
+    /// Blocks in use, averaged over the makespan.
     pub mean_blocks: f64,
 }
 
-/// What a summary says of requests, and of steps, one by one.
+/// The parts of a summary that come from single requests and steps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Latencies {
     pub(crate) ttft: Option<Stats>,
@@ -105,7 +105,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Those of all records, exactly; but for what only steps tell: the gaps between tokens and the batches.
+    /// Computes the figures of `records`; gaps between tokens and batch sizes are left out.
     pub(crate) fn of(records: &[RequestRecord]) -> Latencies {
         let mut values = Vec::with_capacity(records.len());
         let mut stats = |of: fn(&RequestRecord) -> Option<Seconds>| {
@@ -125,7 +125,7 @@ impl Latencies {
 }
 
 impl Summary {
-    /// The figures of a run that has ended.
+    /// Creates the summary of a run that has ended.
     pub(crate) fn new(latencies: Latencies, totals: &Totals) -> Summary {
         let makespan = totals.makespan();
         let over_time = |amount_ns: f64| per_second(amount_ns / 1e9, makespan);
@@ -171,7 +171,7 @@ impl Throughput {
     }
 }
 
-/// `amount` over `time`; zero over no time, in which nothing was served.
+/// Returns `amount` per second of `time`; 0 for no time.
 pub(crate) fn per_second(amount: f64, time: Seconds) -> f64 {
     if time > Seconds::ZERO {
         amount / time.0

@@ -6,50 +6,26 @@ use crate::sim::figures::Stats;
 use crate::sim::figures::sketch::Sketch;
 use crate::sim::{Observer, StepRecord};
 
-/// The gaps between consecutive tokens of a request, of all requests: inter-token latency (ITL).
+/// An observer of inter-token latency (ITL): the gaps between consecutive tokens of each request.
 ///
-/// A request that decodes takes a token in each step, and its gap is the duration of the step. One that
-/// was preempted has its next token when its prompt and output so far are computed again, and the gap
-/// spans all that time. Together the gaps of a served request are the time from its first token to its
-/// last. With speculative decoding a step brings several tokens, which come together: a gap is the time
-/// between two steps with tokens of a request, as clients of a stream see it.
+/// A decoding request takes a token in each step, and the gap is the duration of the step. A preempted request has
+/// its next token when its prompt and its output so far have been computed again; the gap spans all that time. The
+/// gaps of a served request add up to the time from its first token to its last. With speculative decoding a step
+/// yields several tokens at once: a gap is the time between two steps with tokens of a request, as clients of a
+/// stream see it.
 ///
-/// Percentiles are within [`RELATIVE_ERROR`](TokenGaps::RELATIVE_ERROR), the mean is exact. Memory: 190
-/// KB, twice that where a gap is longer than 4 s.
+/// Percentiles are within [`RELATIVE_ERROR`](TokenGaps::RELATIVE_ERROR), the mean is exact. Memory: 190 KB, twice
+/// that if a gap is longer than 4 s.
 ///
-/// Cost: a comparison and two sums for each step, and a count in a histogram where a step is shorter or
-/// longer than the one before by more than the error.
-///
-/// ```
-/// use rooflut::sim::load::RequestList;
-/// use rooflut::sim::{Request, SimConfig, Simulator};
-/// use rooflut::sim::figures::TokenGaps;
-/// # use rooflut::step::{LatencyModel, StepBatch};
-/// # use rooflut::units::Seconds;
-/// # struct Steady;
-/// # impl LatencyModel for Steady {
-/// #     fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
-/// #         Seconds(0.01)
-/// #     }
-/// # }
-/// # let model = Steady; // 10 ms a step
-/// let request = Request::new(512, 128);
-/// let mut gaps = TokenGaps::new();
-/// let requests = [request];
-/// let server = Simulator::try_new(model, SimConfig::new(8_192, 27_000))?;
-/// server.run_source(&mut RequestList::new(&requests), &mut gaps);
-/// assert_eq!(gaps.count(), 127);
-/// assert!((gaps.stats().unwrap().p99.ms() - 10.0).abs() < 0.005);
-/// # Ok::<(), rooflut::sim::SimError>(())
-/// ```
+/// Cost: a comparison and two additions per step, and a histogram update if the duration differs from that of the
+/// step before by more than the error. [`Digest`](crate::sim::figures::Digest) has an example of an observer.
 #[derive(Debug, Clone)]
 pub struct TokenGaps {
     sketch: Sketch<u64>,
     latest: Latest,
 }
 
-/// Gaps that fall into one bucket of the sketch and are not in it yet: steps that follow each other take
-/// about the same time.
+/// Recent gaps of one bucket that are not in the histogram yet: consecutive steps take about the same time.
 #[derive(Debug, Clone, Default)]
 struct Latest {
     first_ns: u64,
@@ -59,10 +35,10 @@ struct Latest {
 }
 
 impl TokenGaps {
-    /// The largest relative error of a percentile (0.05 %).
+    /// Maximum relative error of a percentile (0.05 %).
     pub const RELATIVE_ERROR: f64 = Sketch::<u64>::RELATIVE_ERROR;
 
-    /// No gap yet.
+    /// Creates an observer that has seen no gap.
     pub fn new() -> TokenGaps {
         TokenGaps {
             sketch: Sketch::new(),
@@ -70,17 +46,17 @@ impl TokenGaps {
         }
     }
 
-    /// How many gaps there were.
+    /// Returns the number of gaps.
     pub fn count(&self) -> u64 {
         self.sketch.count() + self.latest.gaps
     }
 
-    /// Mean and percentiles over all gaps; none if there were none.
+    /// Returns mean and percentiles over all gaps; `None` if there were none.
     pub fn stats(&self) -> Option<Stats> {
         self.clone().into_stats()
     }
 
-    /// The same of gaps that are all there are.
+    /// Does the same as [`stats`](TokenGaps::stats) without a copy.
     pub(crate) fn into_stats(mut self) -> Option<Stats> {
         self.latest.move_to(&mut self.sketch);
         self.sketch.stats()
@@ -100,7 +76,7 @@ impl Latest {
         }
     }
 
-    /// Goes on with the bucket of `gap_ns`.
+    /// Moves on to the bucket of `gap_ns`.
     #[cold]
     fn move_on(&mut self, gap_ns: u64, sketch: &mut Sketch<u64>) {
         self.move_to(sketch);

@@ -1,4 +1,4 @@
-//! What a run counts.
+//! Counts of a run.
 
 use crate::sim::RequestRecord;
 use crate::sim::figures::record::span;
@@ -6,46 +6,46 @@ use crate::sim::figures::{Drafts, Stages};
 use crate::sim::observer::StepRecord;
 use crate::units::Seconds;
 
-/// What a run counts.
+/// Counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Totals {
-    /// Replicas that served.
+    /// Number of replicas.
     pub replicas: u32,
     /// Requests served in full.
     pub completed: u64,
-    /// Requests that can never be served.
+    /// Rejected requests.
     pub rejected: u64,
-    /// How often a running request lost its KV blocks.
+    /// Preemptions of running requests.
     pub preemptions: u64,
     /// Engine steps.
     pub steps: u64,
-    /// Time of all steps, nanoseconds.
+    /// Time of all steps, in nanoseconds.
     pub busy_ns: u64,
-    /// Sum over the steps of requests that held a slot times nanoseconds.
+    /// Running requests times nanoseconds, summed over the steps.
     pub running_ns: u128,
-    /// Sum over the steps of held KV blocks times nanoseconds.
+    /// KV blocks in use times nanoseconds, summed over the steps.
     pub block_ns: u128,
-    /// KV blocks that exist.
+    /// Number of KV blocks.
     pub kv_blocks: u32,
-    /// The most KV blocks that were held at any time.
+    /// Maximum number of KV blocks in use at any time.
     pub peak_kv_blocks: u32,
-    /// Blocks that were looked up in the prefix cache, by requests that share tokens.
+    /// Blocks looked up in the prefix cache, by requests that can share tokens.
     pub cache_lookups: u64,
-    /// Those of them that were found.
+    /// Blocks found in the prefix cache.
     pub cache_hits: u64,
-    /// Blocks whose contents were lost to others.
+    /// Blocks evicted from the prefix cache.
     pub cache_evictions: u64,
-    /// Tokens of speculative decoding.
+    /// Counts of speculative decoding.
     pub drafts: Drafts,
-    /// Prefill and decode on servers of their own.
+    /// Figures of separate prefill and decode servers.
     pub stages: Stages,
-    /// Tokens that served requests generated.
+    /// Output tokens of served requests.
     pub output_tokens: u64,
-    /// Tokens of prompts, cached ones included, and of outputs of served requests.
+    /// Tokens of prompts (cached ones included) and outputs of served requests.
     pub tokens: u64,
-    /// First arrival of a served request, and last end of one, nanoseconds from the start.
+    /// First arrival and last finish of served requests, in nanoseconds from the start.
     pub span_ns: Option<(u64, u64)>,
 }
 
@@ -82,7 +82,7 @@ impl Totals {
         self.span_ns = Some((first.min(request.arrival_ns), last.max(timing.finish_ns)));
     }
 
-    /// The same without what is counted by request: of those, each is counted where it leaves.
+    /// Returns the totals without the counts of requests.
     pub(crate) fn without_requests(self) -> Totals {
         Totals {
             completed: 0,
@@ -94,7 +94,7 @@ impl Totals {
         }
     }
 
-    /// These and those of another replica.
+    /// Adds the totals of another replica.
     pub(crate) fn plus(self, other: Totals) -> Totals {
         let span_ns = match (self.span_ns, other.span_ns) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
@@ -120,7 +120,7 @@ impl Totals {
                 accepted_tokens: self.drafts.accepted_tokens + other.drafts.accepted_tokens,
                 yielded_tokens: self.drafts.yielded_tokens + other.drafts.yielded_tokens,
             },
-            // One run has them, or none.
+            // At most one of the two has figures of separate servers.
             stages: match self.stages.prefill.replicas {
                 0 => other.stages,
                 _ => self.stages,
@@ -131,7 +131,7 @@ impl Totals {
         }
     }
 
-    /// From the first arrival of a served request to the last token.
+    /// Returns the time from the first arrival of a served request to the last token.
     pub fn makespan(&self) -> Seconds {
         let (first, last) = self.span_ns.unwrap_or((0, 0));
         span(first, last)
