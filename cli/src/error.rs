@@ -10,11 +10,11 @@ use rooflut::sim::SimError;
 use rooflut::step::UncertainPart;
 use rooflut::step::compat::CompatError;
 use rooflut::table::{LoadError, Strictness, TooUncertain};
+use rooflut_hf_config::ConfigError;
 use rooflut_traces::TraceError;
 use rooflut_validation::Tally;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
-use crate::config_error::ConfigError;
 use crate::import::ImportError;
 use crate::output::{count, scientific};
 use crate::refusal::Refusal;

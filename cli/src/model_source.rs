@@ -6,30 +6,29 @@ use std::{fmt, fs};
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, CATALOG, Ffn, ModelSpec};
 use rooflut::step::compat::CompatSpec;
+use rooflut_hf_config::{Keys, Window};
 use serde::Serialize;
 
-use crate::config_json::{self, Window};
-use crate::config_keys::Keys;
 use crate::error::Error;
 use crate::suggest::nearest;
 
-/// A model and how it is called.
+/// A model and its name.
 pub(crate) struct NamedModel {
     /// Its short name, or the path of its file.
     pub(crate) name: String,
     /// Its dimensions.
     pub(crate) spec: ModelSpec,
-    /// The same for the predecessors' models.
+    /// Its dimensions for the latency models of InferSim, BLIS and the calibration.
     pub(crate) compat: CompatSpec,
-    /// The format that was asked for in the place of its own.
+    /// The format of `--dtype`, which replaces that of its weights.
     pub(crate) dtype: Option<Dtype>,
-    /// What confines its attention, which is not modelled.
+    /// The window of its attention, which is not modelled.
     pub(crate) window: Option<Window>,
-    /// What its file calls the dimensions.
+    /// The keys of its dimensions in its file.
     pub(crate) keys: Option<Keys>,
 }
 
-/// The formats of a model's weights, as JSON has them.
+/// Formats of a model's weights, for the JSON output.
 #[derive(Serialize)]
 pub(crate) struct WeightsJson {
     weight_dtype: &'static str,
@@ -38,7 +37,7 @@ pub(crate) struct WeightsJson {
 }
 
 impl NamedModel {
-    /// The model with weights of `dtype`, where one is asked for.
+    /// Returns the model with weights of `dtype`, if one is given.
     pub(crate) fn with_weights(self, dtype: Option<Dtype>) -> NamedModel {
         let spec = match dtype {
             Some(dtype) => self.spec.with_weight_dtype(dtype),
@@ -51,7 +50,7 @@ impl NamedModel {
         }
     }
 
-    /// The formats of its weights.
+    /// Returns the formats of its weights.
     pub(crate) fn weights(&self) -> WeightsJson {
         WeightsJson {
             weight_dtype: self.spec.weight_dtype.name(),
@@ -73,8 +72,8 @@ impl fmt::Display for NamedModel {
     }
 }
 
-/// The model of that built-in name or Hugging Face id, or of that `config.json` (or the folder that
-/// has one).
+/// Finds a built-in model by name or Hugging Face id, or reads the `config.json` at this path (or in this
+/// folder).
 pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
     if let Some(entry) = model::find(name) {
         return Ok(NamedModel {
@@ -97,11 +96,15 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         path: path.clone(),
         error,
     })?;
-    let config = config_json::read(&text).map_err(|error| Error::Config { path, error })?;
+    let config = rooflut_hf_config::read(&text).map_err(|error| Error::Config { path, error })?;
+    let compat = CompatSpec::from(&config.spec);
     Ok(NamedModel {
         name: name.to_owned(),
         spec: config.spec,
-        compat: config.compat,
+        compat: match config.dense_intermediate {
+            Some(size) => compat.with_dense_intermediate(size),
+            None => compat,
+        },
         dtype: None,
         window: config.window,
         keys: Some(config.keys),

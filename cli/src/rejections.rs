@@ -1,10 +1,10 @@
 //! Why requests were rejected, and what would help.
 
 use rooflut::sim::{Observer, Outcome, Rejection, RequestRecord, SimConfig};
+use rooflut_hf_config::Window;
 use serde::Serialize;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
-use crate::config_json::Window;
 use crate::output::count;
 
 /// Rejected requests by reason.

@@ -211,7 +211,7 @@ fn a_config_that_cannot_be_modelled_is_refused_by_its_field() {
         ),
         (
             r#"{"hidden_size": "4096"}"#,
-            "hidden_size: invalid type: string \"4096\", expected a whole number",
+            "hidden_size: expected a whole number, found \"4096\"",
         ),
         (
             r#"{"model_type": "mamba", "hidden_size": 768}"#,
