@@ -11,6 +11,7 @@ use rooflut::step::UncertainPart;
 use rooflut::step::compat::CompatError;
 use rooflut::table::{LoadError, Strictness, TooUncertain};
 use rooflut_hf_config::ConfigError;
+use rooflut_nearest::hint;
 use rooflut_traces::TraceError;
 use rooflut_validation::Tally;
 
@@ -183,11 +184,11 @@ impl fmt::Display for Error {
                 problem,
             } => write_placed(f, path, Some(*line), problem),
             Error::UnknownModel { name, nearest } => {
-                write!(f, "unknown model \"{name}\"")?;
-                write_nearest(f, nearest)?;
                 write!(
                     f,
-                    "; `rooflut models` lists all, or give the path of a config.json"
+                    "unknown model \"{name}\"{}; `rooflut models` lists all, or give the path of a \
+                     config.json",
+                    hint(nearest)
                 )
             }
             Error::Config { path, error } => write!(f, "{}: {error}", path.display()),
@@ -197,9 +198,12 @@ impl fmt::Display for Error {
                 known,
                 is_path,
             } => {
-                write!(f, "unknown table set \"{name}\"")?;
-                write_nearest(f, nearest)?;
-                write!(f, "; use --gpu {}", either(known))?;
+                write!(
+                    f,
+                    "unknown table set \"{name}\"{}; use --gpu {}",
+                    hint(nearest),
+                    either(known)
+                )?;
                 match is_path {
                     true => write!(f, ", or --tables {name} for measurements of your own"),
                     false => Ok(()),
@@ -212,11 +216,11 @@ impl fmt::Display for Error {
             } => {
                 write!(
                     f,
-                    "expected the path of a folder or file of measurements or {}, found \"{name}\"",
-                    either(known)
-                )?;
-                write_nearest(f, nearest)?;
-                f.write_str("; check the path, or use one of these names")
+                    "expected the path of a folder or file of measurements or {}, found \"{name}\"{}; \
+                     check the path, or use one of these names",
+                    either(known),
+                    hint(nearest)
+                )
             }
             Error::Warnings { set, warnings } => write!(
                 f,
@@ -382,13 +386,6 @@ fn write_placed(
 ) -> fmt::Result {
     let line = line.map_or(String::new(), |line| format!(":{line}"));
     write!(f, "{}{line}: {problem}", path.display())
-}
-
-fn write_nearest(f: &mut fmt::Formatter<'_>, nearest: &[&str]) -> fmt::Result {
-    if nearest.is_empty() {
-        return Ok(());
-    }
-    write!(f, " (nearest: {})", nearest.join(", "))
 }
 
 fn write_all_rejected(f: &mut fmt::Formatter<'_>, rejected: &[Rejected]) -> fmt::Result {

@@ -42,7 +42,6 @@ mod sources;
 mod speculation;
 mod step;
 mod steps_out;
-mod suggest;
 mod table_set;
 mod tables;
 mod tallied;

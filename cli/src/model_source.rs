@@ -7,10 +7,10 @@ use rooflut::hardware::Dtype;
 use rooflut::model::{self, CATALOG, Ffn, ModelSpec};
 use rooflut::step::compat::CompatSpec;
 use rooflut_hf_config::{Keys, Window};
+use rooflut_nearest::nearest;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::suggest::nearest;
 
 /// A model and its name.
 pub(crate) struct NamedModel {

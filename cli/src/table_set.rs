@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
+use rooflut_nearest::nearest;
 
 use crate::error::Error;
-use crate::suggest::nearest;
 
 /// Which table set is asked for.
 #[derive(Debug, Clone, Copy)]

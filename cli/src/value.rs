@@ -4,9 +4,8 @@ use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut_codegen::OperationKind;
+use rooflut_nearest::{hint, nearest};
 use rooflut_traces::{Condition, Format};
-
-use crate::suggest::nearest;
 
 /// The formats that a KV cache can have.
 const KV_DTYPES: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
@@ -21,11 +20,7 @@ pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
 pub(crate) fn engine(text: &str) -> Result<&'static EngineStack, String> {
     engine::find(text).ok_or_else(|| {
         let names = engine::stacks::ALL.into_iter().map(|stack| stack.name);
-        let nearest = nearest(text, names);
-        let hint = match nearest.is_empty() {
-            true => String::new(),
-            false => format!(" (nearest: {})", nearest.join(", ")),
-        };
+        let hint = hint(&nearest(text, names));
         format!("unknown engine{hint}; `rooflut engines` lists all")
     })
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
 use rooflut_inspect::Inspection;
+use rooflut_nearest::nearest;
 
 use crate::error::Error;
-use crate::suggest::nearest;
 
 /// The set that the argument or `--tables` names. What is there on the disk comes before a built-in set
 /// of the same name: its rows have lines.

@@ -3,8 +3,8 @@
 use rooflut::hardware::{Dtype, Gpu, gpus};
 use rooflut_codegen::OperationKind;
 use rooflut_import::{Condition, Statistic};
+use rooflut_nearest::{hint, nearest};
 
-use crate::suggest::nearest;
 use crate::value;
 
 /// A GPU by its name.
@@ -14,11 +14,7 @@ pub(crate) fn gpu(text: &str) -> Result<Gpu, String> {
     found.ok_or_else(|| {
         let known: Vec<Gpu> = known().collect();
         let names: Vec<&str> = known.iter().map(|gpu| gpu.name.as_str()).collect();
-        let nearest = nearest(text, names.iter().copied());
-        let hint = match nearest.is_empty() {
-            true => String::new(),
-            false => format!(" (nearest: {})", nearest.join(", ")),
-        };
+        let hint = hint(&nearest(text, names.iter().copied()));
         format!(
             "unknown GPU{hint}; expected one of {}, or --gpu-sheet with the data sheet of another",
             names.join(", ")

@@ -129,17 +129,10 @@ impl<'a> File<'a> {
 
 /// The column that may be meant by one that is missing: a similar one that nothing else reads.
 fn nearest(column: &str, header: &[String], columns: &Columns) -> Option<String> {
-    let free = header
-        .iter()
-        .filter(|name| !columns.read().any(|read| read == *name));
-    let scored = free.map(|name| {
-        (
-            strsim::jaro_winkler(column, &name.to_ascii_lowercase()),
-            name,
-        )
-    });
-    let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    (best.0 >= 0.75).then(|| best.1.clone())
+    let names = header.iter().map(String::as_str);
+    let free = names.filter(|name| !columns.read().any(|read| read == *name));
+    let near = rooflut_nearest::nearest(column, free);
+    near.first().map(|name| (*name).to_owned())
 }
 
 /// A condition that no file can meet: its column is none, or nothing has its value.

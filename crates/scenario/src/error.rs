@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rooflut_nearest::hint;
+
 use crate::key::{Kind, Section};
 
 /// Why a scenario cannot be read: one line that says what was found, what was expected and what to do.
@@ -91,15 +93,13 @@ impl fmt::Display for Problem {
                 section,
                 nearest,
             } => {
-                write!(f, "unknown key {found:?}{}", inside(*section))?;
-                write_nearest(f, nearest)?;
-                write!(f, "; {ALL}")
+                let (inside, hint) = (inside(*section), hint(nearest));
+                write!(f, "unknown key {found:?}{inside}{hint}; {ALL}")
             }
             Problem::UnknownTable { found, nearest } => {
-                write!(f, "unknown table {found:?}")?;
-                write_nearest(f, nearest)?;
                 let tables = Section::NAMED.map(|section| format!("[{}]", section.name()));
-                write!(f, "; use {}", tables.join(", "))
+                let (hint, tables) = (hint(nearest), tables.join(", "));
+                write!(f, "unknown table {found:?}{hint}; use {tables}")
             }
             Problem::Elsewhere { key, section } => match section {
                 Section::Top => write!(f, "{key}: expected above the first table; move it there"),
@@ -142,12 +142,5 @@ fn inside(section: Section) -> String {
     match section {
         Section::Top => String::new(),
         named => format!(" in [{}]", named.name()),
-    }
-}
-
-fn write_nearest(f: &mut fmt::Formatter<'_>, nearest: &[&str]) -> fmt::Result {
-    match nearest.is_empty() {
-        true => Ok(()),
-        false => write!(f, " (nearest: {})", nearest.join(", ")),
     }
 }

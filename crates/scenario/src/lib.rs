@@ -20,7 +20,6 @@
 mod entry;
 mod error;
 mod key;
-mod nearest;
 mod read;
 mod value;
 

@@ -1,12 +1,12 @@
 //! From TOML to entries.
 
+use rooflut_nearest::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::entry::Entry;
 use crate::error::{Problem, ScenarioError};
 use crate::key::{KEYS, Key, Kind, Section};
-use crate::nearest::nearest;
 use crate::value::{described, shortened, values};
 
 /// The entries of a scenario, in the order of the file; switches that are off are left out.

@@ -50,7 +50,6 @@ mod left_out;
 mod lines;
 mod message;
 mod mooncake;
-mod nearest;
 mod own;
 mod table;
 mod text_id;

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use rooflut_nearest::{hint, nearest};
+
 use crate::error::Problem;
 use crate::format::Format;
-use crate::nearest::nearest;
 
 /// The most values or names that a message lists.
 const MOST_VALUES: usize = 8;
@@ -92,11 +93,15 @@ impl Problem {
                 f.write_str(&known.collect::<Vec<String>>().join(", "))
             }
             Problem::NoConditionColumn { column, found } => {
-                write!(f, "--where: no column {}", Shown(column))?;
-                if let Some(near) = nearest(column, found.iter().map(String::as_str)) {
-                    write!(f, " (nearest: {})", Shown(near))?;
-                }
-                write!(f, "; use one of {}", names(found))
+                let near = nearest(column, found.iter().map(String::as_str));
+                let near: Vec<String> = near.into_iter().map(shown).collect();
+                write!(
+                    f,
+                    "--where: no column {}{}; use one of {}",
+                    Shown(column),
+                    hint(&near),
+                    names(found)
+                )
             }
             Problem::ConditionOnJson { format } => write!(
                 f,
@@ -182,7 +187,7 @@ fn write_missing(
     let meant =
         |other: &&str| !format.required().contains(other) && !format.others().contains(other);
     let strangers = found.iter().map(String::as_str).filter(meant);
-    match nearest(name, strangers) {
+    match nearest(name, strangers).first() {
         Some(near) => write!(f, "no {what} {name}; rename {}?", Shown(near)),
         None => write!(
             f,
@@ -203,9 +208,13 @@ fn names(names: &[String]) -> String {
 fn list<'v>(values: impl IntoIterator<Item = &'v String>, most: usize) -> String {
     let mut values = values.into_iter();
     let first = values.by_ref().take(most);
-    let first: Vec<String> = first.map(|value| Shown(value).to_string()).collect();
+    let first: Vec<String> = first.map(|value| shown(value)).collect();
     let more = if values.next().is_some() { ", ..." } else { "" };
     first.join(", ") + more
+}
+
+fn shown(text: &str) -> String {
+    Shown(text).to_string()
 }
 
 /// A text of a file on one line and not too long.

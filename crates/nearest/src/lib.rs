@@ -1,0 +1,72 @@
+#![doc = include_str!("../README.md")]
+
+use std::borrow::Borrow;
+
+/// Most names that are suggested.
+const MAX_NAMES: usize = 3;
+/// Least similarity of a name that is suggested, by Jaro and Winkler: 0 to 1.
+const MIN_SIMILARITY: f64 = 0.75;
+
+/// Returns up to three of the `known` names that are similar to `name`, the most similar first, in the
+/// order given where equally similar.
+///
+/// Case does not matter, nor whether words are joined by `-` or `_`. A name that contains the other is
+/// similar however much longer it is (`llama` and `llama-3.1-8b`).
+pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+    let name = folded(name);
+    let scored = known.into_iter().map(|known| {
+        let similarity = similarity(&name, &folded(known));
+        (similarity, known)
+    });
+    let mut similar: Vec<(f64, &str)> = scored
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
+        .collect();
+    similar.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    similar.truncate(MAX_NAMES);
+    similar.into_iter().map(|(_, known)| known).collect()
+}
+
+/// Returns ` (nearest: a, b)` for the end of a message, nothing where there are no names.
+pub fn hint<S: Borrow<str>>(names: &[S]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!(" (nearest: {})", names.join(", ")),
+    }
+}
+
+fn folded(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}
+
+fn similarity(name: &str, known: &str) -> f64 {
+    let shorter = name.len().min(known.len());
+    let contained = shorter > 1 && (known.contains(name) || name.contains(known));
+    let floor = if contained { MIN_SIMILARITY } else { 0.0 };
+    strsim::jaro_winkler(name, known).max(floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_similar_name_comes_first_and_others_are_left_out() {
+        let known = ["llama-2-7b", "llama-3.1-8b", "qwen3-14b"];
+        assert_eq!(nearest("Llama-3.1-8", known)[0], "llama-3.1-8b");
+        assert_eq!(nearest("zzz", known), [""; 0]);
+        assert_eq!(nearest("", known), [""; 0]);
+        assert_eq!(nearest("qwen", known), ["qwen3-14b"]);
+        assert_eq!(nearest("QWEN3_14B", known), ["qwen3-14b"]);
+    }
+
+    #[test]
+    fn three_names_at_most_are_suggested_in_the_order_given() {
+        let known = ["h100", "h200", "h300", "h400"];
+        assert_eq!(nearest("h500", known), ["h100", "h200", "h300"]);
+    }
+
+    #[test]
+    fn a_single_letter_is_contained_in_too_many_names() {
+        assert_eq!(nearest("a", ["gemma-3-4b"]), [""; 0]);
+    }
+}
