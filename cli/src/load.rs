@@ -5,7 +5,7 @@ use std::path::Path;
 use rooflut::sim::Observer;
 use rooflut::sim::figures::LatencyLimits;
 use rooflut::sim::load::{RequestList, Stream};
-use rooflut_traces::{LISTED_BLOCK_TOKENS, Trace};
+use rooflut_traces::{BLOCK_TOKENS, Trace};
 
 use crate::args::{RunArgs, TraceArgs};
 use crate::error::Error;
@@ -54,7 +54,7 @@ impl<'a> Load<'a> {
         let workload = match self {
             Load::Trace(_, trace) => {
                 let listed = RequestList::new(&trace.requests);
-                let mut source = listed.with_ids(&trace.listed_ids, LISTED_BLOCK_TOKENS);
+                let mut source = listed.with_ids(&trace.block_ids, BLOCK_TOKENS);
                 return Ok(Served::kept(fleet, &mut source, limits, onlooker));
             }
             Load::Workload(workload) => workload,

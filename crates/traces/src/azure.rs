@@ -5,17 +5,16 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
 use rooflut::sim::Request;
 
-use crate::arrivals::LATEST_NS;
-use crate::cell::tokens;
+use crate::cell::{LATEST_NS, tokens};
 use crate::error::{Problem, TraceError};
 use crate::format::Format;
 use crate::table::{Columns, Entry, Header, Row};
 
 static PARSER: DateTimeParser = DateTimeParser::new();
-/// Characters of a date, which has `-` itself.
+/// Characters of a date, whose `-` is no sign of an offset.
 const DATE: usize = "2023-11-16".len();
 
-/// Where the columns are.
+/// Indices of the columns.
 pub(crate) struct AzureColumns {
     timestamp: usize,
     context_tokens: usize,
@@ -43,7 +42,7 @@ impl Columns for AzureColumns {
     }
 }
 
-/// Nanoseconds since 1970, UTC, within what the simulator's clock can tell.
+/// Parses a time as nanoseconds since 1970, UTC, within the range of the simulator's clock.
 fn unix_ns(key: &'static str, text: &str) -> Result<u64, Problem> {
     let Some(timestamp) = timestamp(text) else {
         let expected = "a date and time such as 2023-11-16 18:15:46.6805900";

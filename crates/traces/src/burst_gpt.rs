@@ -8,7 +8,7 @@ use crate::format::Format;
 use crate::left_out::LeftOut;
 use crate::table::{Columns, Entry, Header, Row};
 
-/// Where the columns are.
+/// Indices of the columns.
 pub(crate) struct BurstGptColumns {
     timestamp: usize,
     request_tokens: usize,

@@ -1,23 +1,26 @@
-//! Values, as cells of CSV and as JSON write them.
+//! Numbers and times, as cells of CSV and values of JSON have them.
 
+use rooflut::sim::SimConfig;
 use rooflut::units::Seconds;
 
-use crate::arrivals::LATEST_NS;
 use crate::error::{Key, Problem};
 
-/// A number of tokens.
+/// The latest arrival that the simulator serves.
+pub(crate) const LATEST_NS: u64 = SimConfig::LAST_ARRIVAL_NS;
+
+/// Parses a number of tokens.
 pub(crate) fn tokens(key: impl Into<Key>, text: &str) -> Result<u32, Problem> {
     let parsed = text.parse::<u32>();
     parsed.map_err(|_| Problem::value(key, "a whole number of tokens", text))
 }
 
-/// A whole number from 0.
+/// Parses a whole number.
 pub(crate) fn whole(key: impl Into<Key>, text: &str) -> Result<u32, Problem> {
     let parsed = text.parse::<u32>();
     parsed.map_err(|_| Problem::value(key, "a whole number, 0 or more", text))
 }
 
-/// What a time is counted in.
+/// The unit of a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Unit {
     Milliseconds,
@@ -40,7 +43,7 @@ impl Unit {
         seconds.to_nanos()
     }
 
-    /// The latest that the clock of the simulator can tell, rounded down.
+    /// The latest time on the simulator's clock, rounded down.
     fn latest(self) -> u64 {
         match self {
             Unit::Milliseconds => LATEST_NS / 1_000_000,
@@ -49,9 +52,9 @@ impl Unit {
     }
 }
 
-/// A time from 0, in nanoseconds, within what the simulator's clock can tell.
+/// Parses a time, 0 or later, in nanoseconds, within the range of the simulator's clock.
 ///
-/// A double tells seconds since 1970 to 0.2 us, and those since a machine's start to 1 ns.
+/// A double holds seconds since 1970 to 0.2 us, and those since a machine's start to 1 ns.
 pub(crate) fn time_ns(key: impl Into<Key>, text: &str, unit: Unit) -> Result<u64, Problem> {
     let key = key.into();
     let value = text.parse::<f64>().ok();

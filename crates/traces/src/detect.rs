@@ -1,4 +1,4 @@
-//! Which format a file has.
+//! Recognises the format of a file.
 
 use crate::error::{Problem, TraceError};
 use crate::format::Format;
@@ -6,10 +6,10 @@ use crate::json::Json;
 use crate::table;
 
 impl Format {
-    /// The format of a file, by its columns or keys.
+    /// Recognises the format of a file by its columns or keys.
     ///
-    /// CSV is the own one unless more columns are those of another. Cost: one line of CSV, one object
-    /// of JSON.
+    /// A CSV is [`Format::Own`] unless more of its columns are those of another format. Reads one line of
+    /// CSV, or one object of JSON.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl Format {
         best(&found, false).ok_or_else(|| Problem::UnknownKeys { found }.into())
     }
 
-    /// How many of `names` speak for the format.
+    /// Counts the columns or keys of the format among `names`.
     fn score(self, names: &[String]) -> usize {
         let known = self.required().iter().chain(self.others());
         known
@@ -40,7 +40,7 @@ impl Format {
     }
 }
 
-/// The format that most of `names` speak for, the first of equal ones.
+/// Returns the format with the most of its columns or keys among `names`, the first of equal ones.
 fn best(names: &[String], csv: bool) -> Option<Format> {
     let mut best = (0, None);
     for format in Format::ALL {

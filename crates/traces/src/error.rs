@@ -7,18 +7,18 @@ use std::fmt;
 use crate::format::Format;
 use crate::left_out::LeftOut;
 
-/// Why a trace cannot be replayed: one line that says what was found, what was expected and what to do.
+/// Why a trace cannot be replayed. Its text is one line: what was found, what was expected and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceError {
-    /// The line, from 1, if it is one.
+    /// The line, from 1; `None` for a problem of the whole file.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong with a trace.
+/// A problem of a trace.
 ///
-/// Its text names flags as `rooflut run` has them: `--where` for [`Options::conditions`],
+/// Its text names the flags of `rooflut run`: `--where` for [`Options::conditions`],
 /// `--trace-format` for [`Options::format`].
 ///
 /// [`Options::conditions`]: crate::Options::conditions
@@ -26,46 +26,46 @@ pub struct TraceError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There is nothing in the file.
+    /// The file is empty.
     Empty {
-        /// What it would be.
+        /// The expected format.
         format: Format,
     },
-    /// There is no request in the file.
+    /// The file has no requests.
     NoRequests {
-        /// What it would be.
+        /// The format of the file.
         format: Format,
     },
-    /// No request of the file can be replayed.
+    /// All requests of the file were left out.
     AllLeftOut {
-        /// Why, and how many.
+        /// The number of requests, by reason.
         left_out: Vec<(LeftOut, u64)>,
     },
-    /// It is no UTF-8 text.
+    /// The file is not UTF-8 text.
     NotText,
-    /// The reader of CSV refuses it.
+    /// The CSV reader rejects the file.
     Csv(String),
-    /// It does not begin as JSON does.
+    /// The file does not begin with a JSON object or list.
     NotJson {
-        /// Its first line.
+        /// The first line.
         found: String,
     },
-    /// It is not the JSON that it should be.
+    /// The JSON reader rejects the file.
     Json(String),
     /// A row has more or fewer fields than the header.
     Fields {
-        /// Columns of the header.
+        /// The number of columns in the header.
         expected: u64,
-        /// Fields of the row.
+        /// The number of fields in the row.
         found: u64,
     },
-    /// A value is not what it should be.
+    /// A value is not what its column or key requires.
     Value {
-        /// Its column or key.
+        /// The column or key.
         key: Key,
-        /// What it should be.
+        /// The requirement.
         expected: Cow<'static, str>,
-        /// What it is.
+        /// The value.
         found: String,
     },
     /// A column is missing.
@@ -74,7 +74,7 @@ pub enum Problem {
         format: Format,
         /// The column.
         column: &'static str,
-        /// The columns that there are.
+        /// The columns of the file.
         found: Vec<String>,
     },
     /// A key is missing.
@@ -83,47 +83,47 @@ pub enum Problem {
         format: Format,
         /// The key.
         key: &'static str,
-        /// The keys that there are.
+        /// The keys of the record.
         found: Vec<String>,
     },
-    /// The keys are those of no format.
+    /// No format has these keys.
     UnknownKeys {
         /// The keys.
         found: Vec<String>,
     },
-    /// The file has no request by itself, only sums.
+    /// The file has only totals, no single requests.
     NoDetails {
         /// The format of the file.
         format: Format,
     },
-    /// Nothing says when the requests arrived.
+    /// The arrivals are neither recorded nor known to follow a rate.
     NoArrivals {
-        /// Why the keys that there are do not say it.
+        /// The keys and values that were found instead.
         why: String,
     },
     /// The lists of a result have different lengths.
     Lengths {
-        /// A list.
+        /// The list that differs from `input_lens`.
         list: &'static str,
-        /// Its elements.
+        /// Its length.
         found: u64,
-        /// The elements of `input_lens`.
+        /// The length of `input_lens`.
         expected: u64,
     },
-    /// There is a second result in the file.
+    /// The file has more than one result.
     SeveralResults,
-    /// There are more ids of blocks than can be counted.
+    /// The file has more block ids than a `u32` can count.
     TooManyIds,
-    /// A condition on rows, but there are none.
+    /// There are conditions on rows, but the file is JSON.
     ConditionOnJson {
         /// The format of the file.
         format: Format,
     },
-    /// A condition is on a column that does not exist.
+    /// A condition names a column that the file does not have.
     NoConditionColumn {
         /// The column.
         column: String,
-        /// The columns that there are.
+        /// The columns of the file.
         found: Vec<String>,
     },
     /// A column occurs more than once.
@@ -131,31 +131,31 @@ pub enum Problem {
         /// The column.
         column: String,
     },
-    /// Something else than a comma separates the columns.
+    /// The columns are separated by something else than commas.
     Separator {
-        /// What it is called.
+        /// The name of the separator.
         found: &'static str,
     },
-    /// The file has several experiments.
+    /// The selected rows are of several experiments.
     SeveralExperiments {
         /// Their names.
         values: BTreeSet<String>,
     },
-    /// No row fulfils the conditions.
+    /// No row meets the conditions.
     NoMatch {
         /// The column of the first condition.
         column: String,
-        /// What it has.
+        /// The values of that column.
         values: BTreeSet<String>,
     },
 }
 
-/// The column, or the key and the place in its list, of a value.
+/// The column or key of a value, with the index of an element of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// The column or key.
     pub name: &'static str,
-    /// The place in the list, from 0.
+    /// The index in the list, from 0.
     pub index: Option<usize>,
 }
 
@@ -183,7 +183,7 @@ impl fmt::Display for Key {
 }
 
 impl Problem {
-    /// A value that is not what it should be.
+    /// A problem of one value.
     pub(crate) fn value(
         key: impl Into<Key>,
         expected: impl Into<Cow<'static, str>>,
@@ -196,7 +196,7 @@ impl Problem {
         }
     }
 
-    /// The same, with the line on which it is.
+    /// Adds the line of the problem.
     pub(crate) fn on_line(self, line: u64) -> TraceError {
         TraceError {
             line: Some(line),

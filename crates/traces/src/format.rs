@@ -1,4 +1,4 @@
-//! The formats.
+//! The formats of traces.
 
 /// A format that traces are published in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -9,8 +9,8 @@ pub enum Format {
     ///
     /// Optional columns: `cached_prompt_tokens`; `priority`, smaller first; `prefix_id` with
     /// `prefix_tokens`, the text that the prompt begins with and its length (an empty id: none);
-    /// `session_id`, the requests of which continue each other. Ids are any text. A column `experiment`
-    /// with several values needs a condition that picks one.
+    /// `session_id`, whose requests continue each other. Ids are any text. A column `experiment`
+    /// with several values needs a condition that selects one.
     Own,
     /// The Azure LLM inference traces of 2023 and 2024: CSV with `TIMESTAMP` (taken as UTC where it has
     /// no offset), `ContextTokens`, `GeneratedTokens`.
@@ -25,21 +25,21 @@ pub enum Format {
     /// `input_lens`, `output_lens` and, from newer versions, `start_times` (seconds).
     ///
     /// Without `start_times` the arrivals follow `request_rate` (`burstiness` 1, no ramp-up): a Poisson
-    /// process, or all at once where it is `inf` and `max_concurrency` is not set. What was waiting
-    /// behind `max_concurrency` at a finite rate is not known and taken to be nothing. Requests without
-    /// output failed and are left out.
+    /// process, or all at once where it is `inf` and `max_concurrency` is not set. At a finite rate,
+    /// `max_concurrency` is assumed to have held nothing back. Requests without output failed and are left
+    /// out.
     Vllm,
     /// The per-request report of inference-perf: a JSON list, or an object per line, with `start_time`
-    /// (seconds), the tokens, and `error`; those with an error are left out.
+    /// (seconds), the token counts, and `error`; requests with an error are left out.
     ///
     /// Prompt tokens are `info.request_metrics.text.input_tokens`, `info.input_tokens` or
-    /// `computed_metrics.input_tokens`, the first that there is; output tokens
+    /// `computed_metrics.input_tokens`, the first that is present; output tokens
     /// `info.response_metrics.output_tokens`, `info.output_tokens` or `computed_metrics.output_tokens`.
     InferencePerf,
 }
 
 impl Format {
-    /// All, the own one first.
+    /// All formats, rooflut's own first.
     pub const ALL: [Format; 6] = [
         Format::Own,
         Format::Azure,
@@ -49,7 +49,7 @@ impl Format {
         Format::InferencePerf,
     ];
 
-    /// The name that picks it.
+    /// Returns the name that [`from_name`](Format::from_name) reads.
     pub fn name(self) -> &'static str {
         match self {
             Format::Own => "rooflut",
@@ -61,12 +61,12 @@ impl Format {
         }
     }
 
-    /// The format of this name.
+    /// Returns the format of this name.
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// What it is, in a few words.
+    /// Returns a title for people.
     pub fn title(self) -> &'static str {
         match self {
             Format::Own => "rooflut CSV",
@@ -78,12 +78,12 @@ impl Format {
         }
     }
 
-    /// Whether it is CSV; the others are JSON.
+    /// Returns whether the format is CSV; the others are JSON.
     pub fn is_csv(self) -> bool {
         matches!(self, Format::Own | Format::Azure | Format::BurstGpt)
     }
 
-    /// The columns or keys that it cannot do without.
+    /// Returns the required columns or keys.
     pub(crate) fn required(self) -> &'static [&'static str] {
         match self {
             Format::Own => &["arrival_ms", "prompt_tokens", "output_tokens"],
@@ -95,7 +95,7 @@ impl Format {
         }
     }
 
-    /// Other columns or keys by which it is recognised, or which are not to be renamed.
+    /// Returns other columns or keys that identify the format, or that a message must not suggest to rename.
     pub(crate) fn others(self) -> &'static [&'static str] {
         match self {
             Format::Own => &[
@@ -109,14 +109,14 @@ impl Format {
             Format::Azure => &[],
             Format::BurstGpt => &["Model", "Total tokens", "Log Type"],
             Format::Mooncake => &["hash_ids"],
-            // Of a result without details, too.
+            // The first two are in results without details, too.
             Format::Vllm => &["request_throughput", "total_input_tokens", "start_times"],
-            // Of a summary, too.
+            // The last two are keys of a summary.
             Format::InferencePerf => &["computed_metrics", "load_summary", "successes"],
         }
     }
 
-    /// What a message asks for.
+    /// Returns the columns or keys as messages list them.
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Format::Own => "arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens]",

@@ -5,14 +5,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::builder::TraceBuilder;
 use crate::cell::{Unit, time_ns, tokens};
 use crate::error::{Problem, TraceError};
 use crate::format::Format;
 use crate::json::Json;
 use crate::left_out::LeftOut;
-use crate::trace::Parts;
 
-/// A request. Versions differ in where they have the tokens.
+/// A request. Versions differ in the keys of the token counts.
 #[derive(Deserialize)]
 struct Record<'t> {
     #[serde(borrow)]
@@ -22,7 +22,7 @@ struct Record<'t> {
     info: Option<Info<'t>>,
     #[serde(borrow)]
     computed_metrics: Option<Tokens<'t>>,
-    /// Of a summary.
+    /// Keys of a summary.
     load_summary: Option<IgnoredAny>,
     successes: Option<IgnoredAny>,
 }
@@ -81,9 +81,9 @@ impl<'t> Record<'t> {
     }
 }
 
-/// The requests of all records.
-pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
-    let mut parts = Parts::default();
+/// Reads the requests of all records.
+pub(crate) fn read(json: &Json<'_>) -> Result<TraceBuilder, TraceError> {
+    let mut builder = TraceBuilder::default();
     json.records(|text| {
         let record: Record<'_> = json.object(text)?;
         if record.is_summary() {
@@ -91,13 +91,13 @@ pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
             return Err(Problem::NoDetails { format }.into());
         }
         if record.error.is_some() {
-            parts.left_out.count(LeftOut::Error);
+            builder.left_out.count(LeftOut::Error);
             return Ok(());
         }
-        parts.requests.push(request(json, text, &record)?);
+        builder.requests.push(request(json, text, &record)?);
         Ok(())
     })?;
-    Ok(parts)
+    Ok(builder)
 }
 
 fn request<'t>(json: &Json<'t>, text: &str, record: &Record<'t>) -> Result<Request, TraceError> {

@@ -1,7 +1,7 @@
-//! JSON, value by value.
+//! Reads JSON value by value.
 //!
-//! Values stay text (`RawValue`) until a format asks for them: nothing is copied, and where a value
-//! stands in the file says on which line it is.
+//! Values stay text (`RawValue`) until a format reads them: nothing is copied, and the position of a
+//! value in the file gives its line.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use crate::error::{Key, Problem, TraceError};
 use crate::format::Format;
 use crate::lines::line_at;
 
-/// A text of JSON.
+/// A JSON text.
 pub(crate) struct Json<'t> {
     text: &'t str,
 }
 
 impl<'t> Json<'t> {
-    /// The text of `bytes`, without a byte order mark.
+    /// Checks that `bytes` are UTF-8 and drops a byte order mark.
     pub(crate) fn try_new(bytes: &'t [u8]) -> Result<Json<'t>, TraceError> {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let text = str::from_utf8(bytes).map_err(|error| {
@@ -30,39 +30,39 @@ impl<'t> Json<'t> {
         Ok(Json { text })
     }
 
-    /// All of it.
+    /// The whole text.
     pub(crate) fn text(&self) -> &'t str {
         self.text
     }
 
-    /// A problem of `part`, which is a piece of the text, with its line.
+    /// Adds the line to a problem of `part`, which is a slice of the text.
     pub(crate) fn at(&self, part: &str, problem: Problem) -> TraceError {
         let offset = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
         problem.on_line(line_at(self.text.as_bytes(), offset))
     }
 
-    /// An error of the reader of `part`.
+    /// Converts an error of the JSON reader, which read `part`.
     fn unreadable(&self, part: &str, error: &serde_json::Error) -> TraceError {
-        // The place in the message counts from the start of the part.
+        // Line and column in the message count from the start of the part.
         let text = error.to_string();
         let cause = text
             .split_once(" at line ")
             .map_or(&*text, |(cause, _)| cause);
-        let mut placed = self.at(part, Problem::Json(cause.to_owned()));
+        let mut converted = self.at(part, Problem::Json(cause.to_owned()));
         let before = error.line().saturating_sub(1) as u64;
-        placed.line = placed.line.map(|line| line + before);
-        placed
+        converted.line = converted.line.map(|line| line + before);
+        converted
     }
 
-    /// Calls `take` with each record: the elements of a list, or values one after another.
+    /// Calls `read` with each record: the elements of a list, or values one after another.
     pub(crate) fn records(
         &self,
-        mut take: impl FnMut(&'t str) -> Result<(), TraceError>,
+        mut read: impl FnMut(&'t str) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         let start = self.text.trim_ascii_start();
         match start.as_bytes().first() {
             Some(b'{') | None => {}
-            Some(b'[') => return self.elements(self.text, |_, record| take(record)),
+            Some(b'[') => return self.elements(self.text, |_, record| read(record)),
             Some(_) => {
                 let found = start.lines().next().unwrap_or_default().to_owned();
                 return Err(self.at(start, Problem::NotJson { found }));
@@ -71,34 +71,31 @@ impl<'t> Json<'t> {
         let mut records = Deserializer::from_str(self.text).into_iter::<&'t RawValue>();
         loop {
             match records.next() {
-                Some(Ok(record)) => take(record.get())?,
+                Some(Ok(record)) => read(record.get())?,
                 Some(Err(error)) => return Err(self.unreadable(self.text, &error)),
                 None => return Ok(()),
             }
         }
     }
 
-    /// Calls `take` with place and text of each element of `list`, which is a piece of the text.
+    /// Calls `read` with the index and the text of each element of `list`, which is a slice of the text.
     pub(crate) fn elements(
         &self,
         list: &'t str,
-        take: impl FnMut(usize, &'t str) -> Result<(), TraceError>,
+        read: impl FnMut(usize, &'t str) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
-        let mut elements = Elements {
-            take,
-            refused: None,
-        };
-        let mut reader = Deserializer::from_str(list);
-        let read = reader
+        let mut elements = Elements { read, error: None };
+        let mut deserializer = Deserializer::from_str(list);
+        let visited = deserializer
             .deserialize_seq(&mut elements)
-            .and_then(|()| reader.end());
-        match (elements.refused, read) {
-            (Some(refused), _) => Err(refused),
-            (None, read) => read.map_err(|error| self.unreadable(list, &error)),
+            .and_then(|()| deserializer.end());
+        match (elements.error, visited) {
+            (Some(error), _) => Err(error),
+            (None, visited) => visited.map_err(|error| self.unreadable(list, &error)),
         }
     }
 
-    /// The object `record`, which is a piece of the text.
+    /// Reads the object `record`, which is a slice of the text.
     pub(crate) fn object<T: Deserialize<'t>>(&self, record: &'t str) -> Result<T, TraceError> {
         if !record.starts_with('{') {
             let expected = "an object";
@@ -108,7 +105,7 @@ impl<'t> Json<'t> {
         serde_json::from_str(record).map_err(|error| self.unreadable(record, &error))
     }
 
-    /// The text of `key` in the object `record`, if it was `found` there.
+    /// Returns the text of the value `found` under `key` in the object `record`.
     pub(crate) fn required(
         &self,
         (format, record): (Format, &str),
@@ -121,12 +118,12 @@ impl<'t> Json<'t> {
         })
     }
 
-    /// The keys of the first record.
+    /// Returns the keys of the first record.
     pub(crate) fn first_keys(&self) -> Result<Vec<String>, TraceError> {
         let mut first = None;
         let read = self.records(|record| {
             first = Some(record);
-            // One is enough.
+            // Any error ends the reading.
             Err(self.at(record, Problem::SeveralResults))
         });
         match first {
@@ -136,7 +133,7 @@ impl<'t> Json<'t> {
     }
 }
 
-/// The keys of an object; none of any other value.
+/// Returns the keys of an object, none for any other value.
 fn keys(record: &str) -> Result<Vec<String>, serde_json::Error> {
     match record.starts_with('{') {
         true => Deserializer::from_str(record).deserialize_map(Keys),
@@ -144,11 +141,11 @@ fn keys(record: &str) -> Result<Vec<String>, serde_json::Error> {
     }
 }
 
-/// Visits a list.
+/// Visits the elements of a list.
 struct Elements<F> {
-    take: F,
-    /// What `take` has refused.
-    refused: Option<TraceError>,
+    read: F,
+    /// The error of `read`.
+    error: Option<TraceError>,
 }
 
 impl<'t, F> Visitor<'t> for &mut Elements<F>
@@ -164,8 +161,8 @@ where
     fn visit_seq<A: SeqAccess<'t>>(self, mut list: A) -> Result<(), A::Error> {
         let mut index = 0;
         while let Some(element) = list.next_element::<&'t RawValue>()? {
-            if let Err(refused) = (self.take)(index, element.get()) {
-                self.refused = Some(refused);
+            if let Err(error) = (self.read)(index, element.get()) {
+                self.error = Some(error);
                 return Err(A::Error::custom("refused"));
             }
             index += 1;
@@ -174,7 +171,7 @@ where
     }
 }
 
-/// Visits an object for its keys.
+/// Visits the keys of an object.
 struct Keys;
 
 impl<'t> Visitor<'t> for Keys {

@@ -1,4 +1,4 @@
-//! Requests of a file that are not replayed.
+//! Requests of a file that are left out.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum LeftOut {
 }
 
 impl LeftOut {
-    /// The reason in a few words.
+    /// Returns the reason in a few words.
     pub fn reason(self) -> &'static str {
         match self {
             LeftOut::NoResponse => "failed, 0 response tokens",
@@ -31,7 +31,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// How many were left out, by reason.
+/// Counts requests that are left out, by reason.
 #[derive(Default)]
 pub(crate) struct Tally(Vec<(LeftOut, u64)>);
 

@@ -1,8 +1,8 @@
-//! Request traces as they are published, read for the simulator of rooflut.
+//! Reads published request traces for the simulator of rooflut.
 //!
-//! [`read`] turns the bytes of a file into a [`Trace`]: requests, and what was left out. The format is
-//! recognised by columns or keys ([`Format::detect`]) unless [`Options::format`] names it. No files, no
-//! clock: the same bytes in give the same requests out.
+//! [`read`] turns the bytes of a file into a [`Trace`]: its requests, and the number of requests that were
+//! left out. The format is recognised by columns or keys ([`Format::detect`]) unless [`Options::format`]
+//! names it. The crate opens no files and reads no clock: the same bytes give the same requests.
 //!
 //! ```
 //! use rooflut_traces::{Format, Options, read};
@@ -16,29 +16,29 @@
 //! # Ok::<(), rooflut_traces::TraceError>(())
 //! ```
 //!
-//! What holds for all formats:
+//! All formats have in common:
 //!
-//! - Arrivals may be equal and in any order; requests stay in the order of the file. The project's own
-//!   CSV counts arrivals from the start of the simulation. All others count from a clock of their own,
-//!   so their arrivals are taken from the earliest request that is read.
-//! - An arrival later than the simulator's clock can tell (292 years) is an error.
+//! - Arrivals may be equal and in any order; requests stay in the order of the file. rooflut's own CSV
+//!   counts arrivals from the start of the simulation. The other formats have clocks of their own, so
+//!   their arrivals count from the earliest request that is read.
+//! - An arrival beyond the range of the simulator's clock (292 years) is an error.
 //! - Prompts and outputs of zero tokens are read; the simulator rejects them, by request. Requests that
 //!   failed where the trace was recorded are left out and counted ([`Trace::left_out`]).
-//! - Columns and keys that mean nothing here are ignored, a byte order mark too.
+//! - Unknown columns and keys are ignored, and so is a byte order mark.
 //!
 //! # Memory
 //!
-//! Besides the bytes a trace needs its records ([`rooflut::sim::Request`]) and the ids of
-//! [`Trace::listed_ids`], and nothing else per request.
+//! Besides the bytes of the file, a trace needs a [`rooflut::sim::Request`] per request and the ids of
+//! [`Trace::block_ids`].
 //!
 //! # Does not model
 //!
-//! What the tokens are ([`rooflut::sim::Content`]) is read from the columns `prefix_id`, `prefix_tokens`,
-//! `session_id` and the key `hash_ids`. Reading it does not make hits: whether requests share blocks is up
-//! to the simulator, and one that does not look at the content runs such a trace without prefix hits.
+//! The content of prompts ([`rooflut::sim::Content`]) is read from the columns `prefix_id`,
+//! `prefix_tokens`, `session_id` and the key `hash_ids`. Whether requests share blocks is up to the
+//! simulator: without prefix caching, such a trace runs without hits.
 
-mod arrivals;
 mod azure;
+mod builder;
 mod burst_gpt;
 mod cell;
 mod detect;
@@ -51,6 +51,7 @@ mod lines;
 mod message;
 mod mooncake;
 mod own;
+mod read;
 mod table;
 mod text_id;
 mod trace;
@@ -59,4 +60,5 @@ mod vllm;
 pub use error::{Key, Problem, TraceError};
 pub use format::Format;
 pub use left_out::LeftOut;
-pub use trace::{ArrivalSource, Condition, LISTED_BLOCK_TOKENS, Options, Trace, read};
+pub use read::read;
+pub use trace::{ArrivalSource, BLOCK_TOKENS, Condition, Options, Trace};

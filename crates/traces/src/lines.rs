@@ -1,8 +1,8 @@
-//! Lines of a file.
+//! Line numbers in a file.
 
-/// The line, from 1, of the byte at `offset`. Lines end with `\n`, `\r\n` or `\r`.
+/// Returns the line, from 1, of the byte at `offset`. Lines end with `\n`, `\r\n` or `\r`.
 ///
-/// Cost: a walk over all bytes before, so it is for messages.
+/// Walks over all bytes before `offset`: for messages only.
 pub(crate) fn line_at(bytes: &[u8], offset: usize) -> u64 {
     let before = bytes.get(..offset).unwrap_or(bytes);
     let after = before.iter().skip(1).chain([&0]);
@@ -11,7 +11,7 @@ pub(crate) fn line_at(bytes: &[u8], offset: usize) -> u64 {
     1 + ends.count() as u64
 }
 
-/// The line, from 1, of the first byte from `offset` that ends no line.
+/// Returns the line, from 1, of the first byte from `offset` that ends no line.
 pub(crate) fn line_after_blanks(bytes: &[u8], offset: usize) -> u64 {
     let blank = bytes.iter().skip(offset);
     let blank = blank.take_while(|byte| matches!(byte, b'\r' | b'\n'));

@@ -1,4 +1,4 @@
-//! What is wrong with a trace, in words.
+//! The texts of problems.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use rooflut_nearest::{hint, nearest};
 use crate::error::Problem;
 use crate::format::Format;
 
-/// The most values or names that a message lists.
-const MOST_VALUES: usize = 8;
-/// The most columns or keys that a message lists.
-const MOST_NAMES: usize = 16;
-/// The most characters of a value that a message shows.
-const MOST_CHARACTERS: usize = 60;
+/// Most values that a message lists.
+const MAX_VALUES: usize = 8;
+/// Most columns or keys that a message lists.
+const MAX_NAMES: usize = 16;
+/// Most characters of a value that a message shows.
+const MAX_CHARACTERS: usize = 60;
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,11 +29,10 @@ impl fmt::Display for Problem {
             Problem::AllLeftOut { left_out } => {
                 let reasons = left_out.iter();
                 let reasons = reasons.map(|(reason, count)| format!("{count} {reason}"));
-                let reasons: Vec<String> = reasons.collect();
+                let reasons = reasons.collect::<Vec<String>>().join(", ");
                 write!(
                     f,
-                    "expected a request that was served, found none: {}; use another file",
-                    reasons.join(", ")
+                    "expected a request that was served, found none: {reasons}; use another file"
                 )
             }
             Problem::NotText => {
@@ -61,20 +60,6 @@ impl fmt::Display for Problem {
                 "{key}: expected {expected}, found \"{}\"; correct this line",
                 Shown(found)
             ),
-            Problem::TooManyIds => write!(
-                f,
-                "hash_ids: expected at most {} ids in a file, found more; split the file",
-                u32::MAX
-            ),
-            _ => self.write_names(f),
-        }
-    }
-}
-
-impl Problem {
-    /// What is wrong with columns, keys and the values that rows are picked by.
-    fn write_names(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
             Problem::NoColumn {
                 format,
                 column,
@@ -82,60 +67,16 @@ impl Problem {
             } => write_missing(f, "column", *format, column, found),
             Problem::NoKey { format, key, found } => write_missing(f, "key", *format, key, found),
             Problem::UnknownKeys { found } => {
-                write!(
-                    f,
-                    "keys of no known format: {}; expected those of ",
-                    names(found)
-                )?;
                 let known = Format::ALL.into_iter().filter(|format| !format.is_csv());
                 let known =
                     known.map(|format| format!("{} ({})", format.name(), format.expected()));
-                f.write_str(&known.collect::<Vec<String>>().join(", "))
-            }
-            Problem::NoConditionColumn { column, found } => {
-                let near = nearest(column, found.iter().map(String::as_str));
-                let near: Vec<String> = near.into_iter().map(shown).collect();
+                let known = known.collect::<Vec<String>>().join(", ");
+                let found = names(found);
                 write!(
                     f,
-                    "--where: no column {}{}; use one of {}",
-                    Shown(column),
-                    hint(&near),
-                    names(found)
+                    "keys of no known format: {found}; expected those of {known}"
                 )
             }
-            Problem::ConditionOnJson { format } => write!(
-                f,
-                "--where picks rows of CSV, found JSON ({}); leave it out",
-                format.name()
-            ),
-            Problem::SeveralColumns { column } => write!(
-                f,
-                "expected one column {}, found several; rename or remove the others",
-                Shown(column)
-            ),
-            Problem::Separator { found } => write!(
-                f,
-                "expected columns separated by commas, found {found}; replace them"
-            ),
-            Problem::SeveralExperiments { values } => write!(
-                f,
-                "column experiment has {} values ({}); pick one with --where experiment=NAME",
-                values.len(),
-                list(values, MOST_VALUES)
-            ),
-            Problem::NoMatch { column, values } => write!(
-                f,
-                "no row fulfils every --where; column {} has {}",
-                Shown(column),
-                list(values, MOST_VALUES)
-            ),
-            _ => self.write_results(f),
-        }
-    }
-
-    /// What is wrong with the results of a benchmark.
-    fn write_results(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
             Problem::NoDetails {
                 format: Format::InferencePerf,
             } => f.write_str(
@@ -160,14 +101,56 @@ impl Problem {
                 f,
                 "{list}: expected {expected} elements as in input_lens, found {found}; correct the file"
             ),
-            _ => f.write_str(
+            Problem::SeveralResults => f.write_str(
                 "expected one result, found several (--append-result); split the file",
+            ),
+            Problem::TooManyIds => write!(
+                f,
+                "hash_ids: expected at most {} ids in a file, found more; split the file",
+                u32::MAX
+            ),
+            Problem::ConditionOnJson { format } => write!(
+                f,
+                "--where selects rows of CSV, found JSON ({}); leave it out",
+                format.name()
+            ),
+            Problem::NoConditionColumn { column, found } => {
+                let near = nearest(column, found.iter().map(String::as_str));
+                let near: Vec<String> = near.into_iter().map(shown).collect();
+                write!(
+                    f,
+                    "--where: no column {}{}; use one of {}",
+                    Shown(column),
+                    hint(&near),
+                    names(found)
+                )
+            }
+            Problem::SeveralColumns { column } => write!(
+                f,
+                "expected one column {}, found several; rename or remove the others",
+                Shown(column)
+            ),
+            Problem::Separator { found } => write!(
+                f,
+                "expected columns separated by commas, found {found}; replace them"
+            ),
+            Problem::SeveralExperiments { values } => write!(
+                f,
+                "column experiment has {} values ({}); select one with --where experiment=NAME",
+                values.len(),
+                list(values, MAX_VALUES)
+            ),
+            Problem::NoMatch { column, values } => write!(
+                f,
+                "no row meets every --where; column {} has {}",
+                Shown(column),
+                list(values, MAX_VALUES)
             ),
         }
     }
 }
 
-/// What a file of `format` has.
+/// Returns what a file of `format` contains.
 fn content(format: Format) -> String {
     let expected = format.expected();
     match format {
@@ -179,19 +162,19 @@ fn content(format: Format) -> String {
 
 fn write_missing(
     f: &mut fmt::Formatter<'_>,
-    what: &str,
+    kind: &str,
     format: Format,
     name: &str,
     found: &[String],
 ) -> fmt::Result {
-    let meant =
+    let is_unknown =
         |other: &&str| !format.required().contains(other) && !format.others().contains(other);
-    let strangers = found.iter().map(String::as_str).filter(meant);
-    match nearest(name, strangers).first() {
-        Some(near) => write!(f, "no {what} {name}; rename {}?", Shown(near)),
+    let unknown = found.iter().map(String::as_str).filter(is_unknown);
+    match nearest(name, unknown).first() {
+        Some(near) => write!(f, "no {kind} {name}; rename {}?", Shown(near)),
         None => write!(
             f,
-            "no {what} {name}, found {}; expected {}",
+            "no {kind} {name}, found {}; expected {}",
             names(found),
             format.expected()
         ),
@@ -201,13 +184,13 @@ fn write_missing(
 fn names(names: &[String]) -> String {
     match names.is_empty() {
         true => "none".to_owned(),
-        false => list(names, MOST_NAMES),
+        false => list(names, MAX_NAMES),
     }
 }
 
-fn list<'v>(values: impl IntoIterator<Item = &'v String>, most: usize) -> String {
+fn list<'v>(values: impl IntoIterator<Item = &'v String>, max: usize) -> String {
     let mut values = values.into_iter();
-    let first = values.by_ref().take(most);
+    let first = values.by_ref().take(max);
     let first: Vec<String> = first.map(|value| shown(value)).collect();
     let more = if values.next().is_some() { ", ..." } else { "" };
     first.join(", ") + more
@@ -217,13 +200,13 @@ fn shown(text: &str) -> String {
     Shown(text).to_string()
 }
 
-/// A text of a file on one line and not too long.
+/// Writes a text of a file on one line, shortened where it is long.
 struct Shown<'t>(&'t str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut characters = self.0.chars();
-        for character in characters.by_ref().take(MOST_CHARACTERS) {
+        for character in characters.by_ref().take(MAX_CHARACTERS) {
             match character.is_control() {
                 true => write!(f, "{}", character.escape_default())?,
                 false => write!(f, "{character}")?,

@@ -4,11 +4,12 @@ use rooflut::sim::{Content, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::builder::TraceBuilder;
 use crate::cell::{Unit, time_ns, tokens};
 use crate::error::{Key, Problem, TraceError};
 use crate::format::Format;
 use crate::json::Json;
-use crate::trace::{LISTED_BLOCK_TOKENS, Parts};
+use crate::trace::BLOCK_TOKENS;
 
 /// Bytes of the shortest line of a request.
 const SHORTEST_LINE: usize = r#"{"timestamp":0,"input_length":1,"output_length":1}"#.len();
@@ -25,9 +26,9 @@ struct Record<'t> {
     hash_ids: Option<&'t RawValue>,
 }
 
-/// The requests of all records.
-pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
-    let mut parts = Parts::for_lines(json.text().as_bytes(), SHORTEST_LINE);
+/// Reads the requests of all records.
+pub(crate) fn read(json: &Json<'_>) -> Result<TraceBuilder, TraceError> {
+    let mut builder = TraceBuilder::for_lines(json.text().as_bytes(), SHORTEST_LINE);
     json.records(|text| {
         let record: Record<'_> = json.object(text)?;
         let required = |key, found| json.required((Format::Mooncake, text), key, found);
@@ -41,21 +42,21 @@ pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
         let output_tokens = tokens("output_length", output_length)
             .map_err(|problem| json.at(output_length, problem))?;
         let content = match record.hash_ids {
-            Some(ids) => listed(json, ids.get(), prompt_tokens, &mut parts.listed_ids)?,
+            Some(ids) => trace_blocks(json, ids.get(), prompt_tokens, &mut builder.block_ids)?,
             None => Content::Unique,
         };
-        parts.requests.push(
+        builder.requests.push(
             Request::new(prompt_tokens, output_tokens)
                 .at_ns(arrival_ns)
                 .with_content(content),
         );
         Ok(())
     })?;
-    Ok(parts)
+    Ok(builder)
 }
 
-/// Appends the ids of the blocks of a prompt to those of all.
-fn listed<'t>(
+/// Appends the ids of the blocks of a prompt to those of `all` prompts.
+fn trace_blocks<'t>(
     json: &Json<'t>,
     ids: &'t str,
     prompt_tokens: u32,
@@ -71,11 +72,10 @@ fn listed<'t>(
         Ok(())
     })?;
     let count = all.len() - first;
-    let most = prompt_tokens.div_ceil(LISTED_BLOCK_TOKENS);
-    if count > most as usize {
-        let expected = format!(
-            "at most {most} of {LISTED_BLOCK_TOKENS} tokens each (input_length {prompt_tokens})"
-        );
+    let max = prompt_tokens.div_ceil(BLOCK_TOKENS);
+    if count > max as usize {
+        let expected =
+            format!("at most {max} of {BLOCK_TOKENS} tokens each (input_length {prompt_tokens})");
         let problem = Problem::value("hash_ids", expected, count.to_string());
         return Err(json.at(ids, problem));
     }

@@ -8,24 +8,27 @@ use crate::format::Format;
 use crate::table::{Columns, Entry, Header, Row};
 use crate::text_id::{Kind, text_id};
 
-/// Where the columns are.
+/// Indices of the columns.
 pub(crate) struct OwnColumns {
     arrival_ms: usize,
     prompt_tokens: usize,
     output_tokens: usize,
     cached_prompt_tokens: Option<usize>,
     priority: Option<usize>,
-    /// Those of the id and of the length.
+    /// The columns of the id and of the length.
     prefix: Option<(usize, usize)>,
     session_id: Option<usize>,
-    /// Rows so far.
+    /// Rows read so far.
     rows: u64,
 }
 
 impl Columns for OwnColumns {
     fn find(header: &Header<'_>) -> Result<OwnColumns, TraceError> {
         let required = |name| header.required(Format::Own, name);
-        let prefix = match (header.place("prefix_id"), header.place("prefix_tokens")) {
+        let prefix = match (
+            header.position("prefix_id"),
+            header.position("prefix_tokens"),
+        ) {
             (None, None) => None,
             _ => Some((required("prefix_id")?, required("prefix_tokens")?)),
         };
@@ -33,10 +36,10 @@ impl Columns for OwnColumns {
             arrival_ms: required("arrival_ms")?,
             prompt_tokens: required("prompt_tokens")?,
             output_tokens: required("output_tokens")?,
-            cached_prompt_tokens: header.place("cached_prompt_tokens"),
-            priority: header.place("priority"),
+            cached_prompt_tokens: header.position("cached_prompt_tokens"),
+            priority: header.position("priority"),
             prefix,
-            session_id: header.place("session_id"),
+            session_id: header.position("session_id"),
             rows: 0,
         })
     }
@@ -92,7 +95,7 @@ impl OwnColumns {
     }
 }
 
-/// The text that a prompt begins with, and tokens of it.
+/// Parses the id of the text that a prompt begins with, and the length of that text.
 fn prefix(id: &str, length: &str, prompt_tokens: u32) -> Result<Option<(u64, u32)>, Problem> {
     match (id, length) {
         ("", "" | "0") => Ok(None),
@@ -108,7 +111,7 @@ fn prefix(id: &str, length: &str, prompt_tokens: u32) -> Result<Option<(u64, u32
     }
 }
 
-/// A number of the prompt's tokens.
+/// Parses a number of tokens of the prompt.
 fn part_of_prompt(key: &'static str, text: &str, prompt_tokens: u32) -> Result<u32, Problem> {
     let part = tokens(key, text)?;
     if part > prompt_tokens {

@@ -1,49 +1,50 @@
-//! Traces that are CSV.
+//! Reads traces that are CSV.
 
 use std::collections::BTreeSet;
 
 use csv::{ErrorKind, Position, Reader, ReaderBuilder, StringRecord};
 use rooflut::sim::Request;
 
+use crate::builder::TraceBuilder;
 use crate::error::{Problem, TraceError};
 use crate::format::Format;
 use crate::left_out::LeftOut;
 use crate::lines::{line_after_blanks, line_at};
-use crate::trace::{Condition, Parts};
+use crate::trace::Condition;
 
-/// The column that tells the runs of a file apart.
+/// The column that names the run of a row.
 const EXPERIMENT: &str = "experiment";
-/// Characters that separate columns in other files, and what they are called.
+/// Characters that separate columns in other files, with their names.
 const SEPARATORS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
-/// Bytes of the shortest row with its end.
+/// Bytes of the shortest row with its line end.
 const SHORTEST_ROW: usize = "0,1,1\n".len();
 
-/// Where the columns of a format are, and what their cells mean.
+/// The columns of a format in a file.
 pub(crate) trait Columns: Sized {
-    /// The columns of a header.
+    /// Finds the columns in a header.
     fn find(header: &Header<'_>) -> Result<Self, TraceError>;
-    /// The request of a row.
+    /// Reads a row.
     fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem>;
 }
 
-/// What a row is.
+/// A row that was read.
 pub(crate) enum Entry {
     Request(Request),
     LeftOut(LeftOut),
 }
 
-/// The requests of the rows that fulfil all `conditions`, in the order of the file.
+/// Reads the requests of the rows that meet all `conditions`, in the order of the file.
 pub(crate) fn read<C: Columns>(
     bytes: &[u8],
     conditions: &[Condition],
-) -> Result<Parts, TraceError> {
+) -> Result<TraceBuilder, TraceError> {
     let mut reader = reader(bytes);
     let header = reader.headers().map_err(|error| from_csv(bytes, &error))?;
     let header = Header::new(bytes, header);
-    header.check_twice()?;
+    header.check_unique()?;
     let mut columns = C::find(&header)?;
     let mut filter = Filter::find(&header, conditions)?;
-    let mut parts = Parts::for_lines(bytes, SHORTEST_ROW);
+    let mut builder = TraceBuilder::for_lines(bytes, SHORTEST_ROW);
     let mut record = StringRecord::new();
     loop {
         let more = reader.read_record(&mut record);
@@ -55,16 +56,16 @@ pub(crate) fn read<C: Columns>(
             continue;
         }
         match columns.entry(&row) {
-            Ok(Entry::Request(request)) => parts.requests.push(request),
-            Ok(Entry::LeftOut(reason)) => parts.left_out.count(reason),
+            Ok(Entry::Request(request)) => builder.requests.push(request),
+            Ok(Entry::LeftOut(reason)) => builder.left_out.count(reason),
             Err(problem) => return Err(problem.on_line(line_of(bytes, record.position()))),
         }
     }
     filter.check()?;
-    Ok(parts)
+    Ok(builder)
 }
 
-/// The columns of `bytes`, if they can be read.
+/// Returns the names of the columns, none where they cannot be read.
 pub(crate) fn column_names(bytes: &[u8]) -> Vec<String> {
     let mut reader = reader(bytes);
     let header = reader.headers();
@@ -96,7 +97,7 @@ impl<'r> Header<'r> {
         self.names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn check_twice(&self) -> Result<(), TraceError> {
+    fn check_unique(&self) -> Result<(), TraceError> {
         let mut seen = BTreeSet::new();
         let mut names = self.names.iter();
         // Several columns without a name, as trailing commas make them, do no harm.
@@ -110,22 +111,23 @@ impl<'r> Header<'r> {
         }
     }
 
-    /// The place of a column, if it is there.
-    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+    /// Returns the index of a column.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|column| *column == name)
     }
 
-    /// The place of a column that has to be there.
+    /// Returns the index of a column that the format requires.
     pub(crate) fn required(
         &self,
         format: Format,
         column: &'static str,
     ) -> Result<usize, TraceError> {
-        self.place(column).ok_or_else(|| self.lacks(format, column))
+        self.position(column)
+            .ok_or_else(|| self.missing(format, column))
     }
 
-    /// That there is no `column`, or the reason for it.
-    fn lacks(&self, format: Format, column: &'static str) -> TraceError {
+    /// The error of a missing `column`, or of what hides it.
+    fn missing(&self, format: Format, column: &'static str) -> TraceError {
         if self.empty {
             return Problem::Empty { format }.into();
         }
@@ -151,19 +153,19 @@ impl<'r> Header<'r> {
 pub(crate) struct Row<'r>(&'r StringRecord);
 
 impl<'r> Row<'r> {
-    /// A cell, without the blanks around it.
+    /// Returns a cell, without the blanks around it.
     pub(crate) fn cell(&self, column: usize) -> &'r str {
         self.0.get(column).unwrap_or_default().trim()
     }
 }
 
-/// The rows that are wanted.
+/// Selects rows by conditions.
 struct Filter<'c> {
     conditions: Vec<(usize, &'c Condition)>,
     experiment: Option<usize>,
-    /// The experiments of the rows that are wanted.
+    /// The experiments of the selected rows.
     experiments: BTreeSet<String>,
-    /// The values of the first condition's column, to say what there is if nothing fulfils it.
+    /// The values in the column of the first condition, for the message if no row meets it.
     values: BTreeSet<String>,
     accepted: bool,
 }
@@ -171,7 +173,7 @@ struct Filter<'c> {
 impl<'c> Filter<'c> {
     fn find(header: &Header<'_>, conditions: &'c [Condition]) -> Result<Filter<'c>, TraceError> {
         let conditions = conditions.iter().map(|condition| {
-            let column = header.place(&condition.column);
+            let column = header.position(&condition.column);
             let column = column.ok_or_else(|| Problem::NoConditionColumn {
                 column: condition.column.clone(),
                 found: header.names(),
@@ -180,7 +182,7 @@ impl<'c> Filter<'c> {
         });
         Ok(Filter {
             conditions: conditions.collect::<Result<_, TraceError>>()?,
-            experiment: header.place(EXPERIMENT),
+            experiment: header.position(EXPERIMENT),
             experiments: BTreeSet::new(),
             values: BTreeSet::new(),
             accepted: false,
@@ -200,7 +202,7 @@ impl<'c> Filter<'c> {
         accepted
     }
 
-    /// That one experiment was picked, and something of it was there.
+    /// Checks that the selected rows exist and are of one experiment.
     fn check(self) -> Result<(), TraceError> {
         if self.experiments.len() > 1 {
             let values = self.experiments;
@@ -224,7 +226,7 @@ fn remember(values: &mut BTreeSet<String>, value: &str) {
     }
 }
 
-/// An error of the reader, with its line where it has one.
+/// Converts an error of the CSV reader.
 fn from_csv(bytes: &[u8], error: &csv::Error) -> TraceError {
     let problem = match error.kind() {
         ErrorKind::UnequalLengths {
@@ -239,9 +241,9 @@ fn from_csv(bytes: &[u8], error: &csv::Error) -> TraceError {
     problem.on_line(line_of(bytes, error.position()))
 }
 
-/// The line on which the record at `position` begins.
+/// Returns the line on which the record at `position` begins.
 ///
-/// The position is that of the blank lines before the record, so its own line number is too small.
+/// The position is that of the blank lines before the record, so its own line number would be too small.
 fn line_of(bytes: &[u8], position: Option<&Position>) -> u64 {
     match position {
         Some(position) => line_after_blanks(bytes, position.byte() as usize),

@@ -1,9 +1,9 @@
-//! Numbers for texts that a trace names.
+//! Numbers for the texts that a trace names by an id.
 
-/// What an id names. The same id of two kinds is two texts.
+/// The kind of text that an id names. The same id names different texts of different kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What prompts begin with.
+    /// The beginning of prompts.
     Prefix = 1,
     /// A conversation.
     Session = 2,
@@ -11,10 +11,10 @@ pub(crate) enum Kind {
     Request = 3,
 }
 
-/// A number for the text with this `id`: the same in every run and on every platform.
+/// Returns a number for the text with this `id`, the same in every run and on every platform.
 ///
-/// A hash needs no table of ten million sessions. Assumes: two ids of a trace do not share one; among
-/// ten million the odds are three in a million.
+/// A hash needs no table of ten million sessions. Assumes: no two ids of a trace have the same hash; among
+/// ten million ids the probability is three in a million.
 pub(crate) fn text_id(kind: Kind, id: &[u8]) -> u64 {
     // FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv), ...
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_a_trace_and_its_kinds_do_not_meet() {
+    fn ids_of_all_kinds_have_different_hashes() {
         let ids = (0..100_000_u32).flat_map(|id| {
             let text = id.to_string();
             [Kind::Prefix, Kind::Session, Kind::Request].map(|kind| text_id(kind, text.as_bytes()))

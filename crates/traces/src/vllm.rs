@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::arrivals::LATEST_NS;
-use crate::cell::{Unit, time_ns, tokens};
+use crate::builder::TraceBuilder;
+use crate::cell::{LATEST_NS, Unit, time_ns, tokens};
 use crate::error::{Key, Problem, TraceError};
 use crate::format::Format;
 use crate::json::Json;
 use crate::left_out::LeftOut;
-use crate::trace::{ArrivalSource, Parts};
+use crate::trace::ArrivalSource;
 
 #[derive(Deserialize)]
 struct Record<'t> {
@@ -30,21 +30,21 @@ struct Record<'t> {
     #[serde(borrow)]
     max_concurrency: Option<&'t RawValue>,
     ramp_up_strategy: Option<IgnoredAny>,
-    /// What a result without details has.
+    /// A key that results without details have, too.
     request_throughput: Option<IgnoredAny>,
 }
 
-/// The requests of the one result.
-pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
-    let mut parts = None;
-    json.records(|text| match parts {
+/// Reads the requests of the one result.
+pub(crate) fn read(json: &Json<'_>) -> Result<TraceBuilder, TraceError> {
+    let mut trace = None;
+    json.records(|text| match trace {
         None => {
-            parts = Some(result(json, text)?);
+            trace = Some(result(json, text)?);
             Ok(())
         }
         Some(_) => Err(json.at(text, Problem::SeveralResults)),
     })?;
-    parts.ok_or_else(|| {
+    trace.ok_or_else(|| {
         let format = Format::Vllm;
         Problem::Empty { format }.into()
     })
@@ -53,7 +53,7 @@ pub(crate) fn read(json: &Json<'_>) -> Result<Parts, TraceError> {
 /// Sets a value of each request.
 type Set = fn(&mut Request, Key, &str) -> Result<(), Problem>;
 
-fn result<'t>(json: &Json<'t>, text: &'t str) -> Result<Parts, TraceError> {
+fn result<'t>(json: &Json<'t>, text: &'t str) -> Result<TraceBuilder, TraceError> {
     let record: Record<'t> = json.object(text)?;
     if record.input_lens.is_none() && record.request_throughput.is_some() {
         let format = Format::Vllm;
@@ -89,29 +89,22 @@ fn result<'t>(json: &Json<'t>, text: &'t str) -> Result<Parts, TraceError> {
             source
         }
     };
-    let mut parts = Parts {
-        requests,
+    let mut builder = TraceBuilder {
         arrivals: Some(arrivals),
-        ..Parts::default()
+        ..TraceBuilder::default()
     };
-    parts.leave_out_failures();
-    Ok(parts)
+    requests.retain(|request| {
+        let served = request.output_tokens > 0;
+        if !served {
+            builder.left_out.count(LeftOut::NoOutput);
+        }
+        served
+    });
+    builder.requests = requests;
+    Ok(builder)
 }
 
-impl Parts {
-    fn leave_out_failures(&mut self) {
-        let left_out = &mut self.left_out;
-        self.requests.retain(|request| {
-            let served = request.output_tokens > 0;
-            if !served {
-                left_out.count(LeftOut::NoOutput);
-            }
-            served
-        });
-    }
-}
-
-/// Requests with the prompts of `list`.
+/// Returns a request for each prompt length of `list`.
 fn prompts<'t>(json: &Json<'t>, list: &'t str) -> Result<Vec<Request>, TraceError> {
     let mut requests = Vec::new();
     json.elements(list, |index, text| {
@@ -125,7 +118,7 @@ fn prompts<'t>(json: &Json<'t>, list: &'t str) -> Result<Vec<Request>, TraceErro
     Ok(requests)
 }
 
-/// Sets a value of each request to its element of `list`.
+/// Sets a value of each request from its element of `list`.
 fn fill<'t>(
     json: &Json<'t>,
     (name, list): (&'static str, &'t str),
@@ -156,7 +149,7 @@ fn fill<'t>(
 }
 
 impl Record<'_> {
-    /// What the arrivals of a result without start times follow.
+    /// Returns how the requests of a result without start times arrived.
     fn arrivals(&self) -> Result<ArrivalSource, Problem> {
         let no_arrivals = |why: String| Problem::NoArrivals { why };
         if self.ramp_up_strategy.is_some() {
@@ -190,13 +183,13 @@ impl Record<'_> {
     }
 }
 
-/// Draws the arrivals that were not recorded.
+/// Draws arrivals that were not recorded.
 fn draw(source: ArrivalSource, requests: &mut [Request]) -> Result<(), Problem> {
     let ArrivalSource::Poisson { requests_per_s } = source else {
         return Ok(());
     };
-    // vLLM stretches its gaps so that the last request is sent at requests / rate. The series at 1 per
-    // second tells by how much.
+    // vLLM stretches its gaps so that the last request is sent at requests / rate. The last arrival at
+    // 1 request per second gives the factor.
     let span_s = requests.len() as f64 / requests_per_s;
     let too_slow = || {
         let expected = format!(

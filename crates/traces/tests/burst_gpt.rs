@@ -35,7 +35,7 @@ fn conditions_pick_models() {
     let message = requests(SAMPLE, &["Model=GPT-5"]).unwrap_err();
     assert_eq!(
         message,
-        ": no row fulfils every --where; column Model has ChatGPT, GPT-4"
+        ": no row meets every --where; column Model has ChatGPT, GPT-4"
     );
 }
 

@@ -25,7 +25,7 @@ fn each_format_is_known_by_its_columns_or_keys() {
             Format::Vllm,
         ),
         (r#"[{"start_time": 1, "info": {}}"#, Format::InferencePerf),
-        // What speaks for none is taken for the own one, whose messages say what is expected.
+        // Columns of no format are read as rooflut's own, whose messages list the expected ones.
         ("some,other,columns\n", Format::Own),
         ("", Format::Own),
         ("\u{feff}", Format::Own),

@@ -15,7 +15,7 @@ fn overhead(text: &str) -> f64 {
     let info = allocation_counter::measure(|| {
         let trace = read(text.as_bytes(), &Options::default()).expect("a trace");
         assert_eq!(trace.requests.len(), REQUESTS);
-        needed = size_of::<Request>() * REQUESTS + size_of::<u64>() * trace.listed_ids.len();
+        needed = size_of::<Request>() * REQUESTS + size_of::<u64>() * trace.block_ids.len();
     });
     info.bytes_max as f64 / needed as f64
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use rooflut::sim::Content;
-use rooflut_traces::{Format, LISTED_BLOCK_TOKENS};
+use rooflut_traces::{BLOCK_TOKENS, Format};
 use support::{disguises, message, requests, shapes, trace, trace_as};
 
 const SAMPLE: &str = r#"{"timestamp": 27000, "input_length": 1500, "output_length": 52, "hash_ids": [46, 47, 18446744073709551615]}
@@ -16,8 +16,8 @@ const SAMPLE: &str = r#"{"timestamp": 27000, "input_length": 1500, "output_lengt
 #[test]
 fn ids_are_listed_in_one_place() {
     let trace = trace(SAMPLE).unwrap();
-    assert_eq!((trace.format, LISTED_BLOCK_TOKENS), (Format::Mooncake, 512));
-    assert_eq!(trace.listed_ids, [46, 47, u64::MAX, 46, 2353]);
+    assert_eq!((trace.format, BLOCK_TOKENS), (Format::Mooncake, 512));
+    assert_eq!(trace.block_ids, [46, 47, u64::MAX, 46, 2353]);
     let contents: Vec<Content> = trace
         .requests
         .iter()
@@ -134,6 +134,6 @@ fn broken_json_is_named_by_its_line() {
 fn conditions_are_for_csv() {
     assert_eq!(
         requests(SAMPLE, &["timestamp=30000"]).unwrap_err(),
-        ": --where picks rows of CSV, found JSON (mooncake); leave it out"
+        ": --where selects rows of CSV, found JSON (mooncake); leave it out"
     );
 }

@@ -1,4 +1,4 @@
-//! The project's own CSV.
+//! rooflut's own CSV.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! What holds for any bytes.
+//! Properties of any bytes.
 
 mod support;
 
@@ -13,7 +13,7 @@ fn check(trace: &Trace) {
         assert!(request.cached_prompt_tokens <= request.prompt_tokens);
         match request.content {
             Content::TraceBlocks { first, count } => {
-                assert!(u64::from(first) + u64::from(count) <= trace.listed_ids.len() as u64);
+                assert!(u64::from(first) + u64::from(count) <= trace.block_ids.len() as u64);
             }
             Content::Texts { prefix_tokens, .. } => assert!(prefix_tokens <= request.prompt_tokens),
             _ => {}
@@ -21,7 +21,7 @@ fn check(trace: &Trace) {
     }
 }
 
-/// Reads as every format and as the one that is recognised.
+/// Reads the bytes as every format and as the recognised one.
 fn check_all(bytes: &[u8]) {
     for format in Format::ALL.map(Some).into_iter().chain([None]) {
         let options = Options {

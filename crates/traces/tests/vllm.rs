@@ -49,7 +49,7 @@ fn without_start_times_they_follow_the_rate() {
         .map(|request| request.arrival_ns)
         .collect();
     assert!(arrivals.is_sorted() && arrivals[0] > 0, "{arrivals:?}");
-    // As vLLM stretches them: 4 requests / 10 per second.
+    // vLLM stretches them to 4 requests / 10 per second.
     assert!(arrivals[3].abs_diff(400_000_000) <= 1, "{arrivals:?}");
     assert_eq!(support::trace(&text), Ok(trace));
     for same in ["\"burstiness\": 1,", ""] {

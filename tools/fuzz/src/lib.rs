@@ -76,7 +76,7 @@ fn check(trace: &Trace) {
         assert!(request.cached_prompt_tokens <= request.prompt_tokens);
         match request.content {
             Content::TraceBlocks { first, count } => {
-                assert!(u64::from(first) + u64::from(count) <= trace.listed_ids.len() as u64);
+                assert!(u64::from(first) + u64::from(count) <= trace.block_ids.len() as u64);
             }
             Content::Texts { prefix_tokens, .. } => assert!(prefix_tokens <= request.prompt_tokens),
             _ => {}

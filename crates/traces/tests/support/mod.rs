@@ -5,12 +5,12 @@
 use rooflut::sim::Request;
 use rooflut_traces::{Condition, Format, Options, Trace, TraceError, read};
 
-/// What comes of a file, with its messages as they follow the name of the file.
+/// Reads a file; messages are as they follow the name of the file.
 pub(crate) fn trace(text: &str) -> Result<Trace, String> {
     named(read(text.as_bytes(), &Options::default()))
 }
 
-/// The same with a format that is named.
+/// Reads a file of this format.
 pub(crate) fn trace_as(format: Format, text: &str) -> Result<Trace, String> {
     let options = Options {
         format: Some(format),
@@ -19,7 +19,7 @@ pub(crate) fn trace_as(format: Format, text: &str) -> Result<Trace, String> {
     named(read(text.as_bytes(), &options))
 }
 
-/// The requests of the rows that fulfil `COLUMN=VALUE`.
+/// Returns the requests of the rows that meet `COLUMN=VALUE`.
 pub(crate) fn requests(text: &str, conditions: &[&str]) -> Result<Vec<Request>, String> {
     let conditions = conditions.iter().map(|condition| {
         let (column, value) = condition.split_once('=').expect("COLUMN=VALUE");
@@ -36,12 +36,12 @@ pub(crate) fn requests(text: &str, conditions: &[&str]) -> Result<Vec<Request>, 
     named(read(text.as_bytes(), &options)).map(|trace| trace.requests)
 }
 
-/// The message of a file that is refused.
+/// Returns the message of a file that is rejected.
 pub(crate) fn message(text: &str) -> String {
-    trace(text).expect_err("a mistake")
+    trace(text).expect_err("an error")
 }
 
-/// `:LINE: what is wrong`.
+/// Formats an error as `:LINE: problem`.
 pub(crate) fn named<T>(result: Result<T, TraceError>) -> Result<T, String> {
     result.map_err(|error| {
         let line = error.line.map_or(String::new(), |line| format!(":{line}"));
@@ -49,7 +49,7 @@ pub(crate) fn named<T>(result: Result<T, TraceError>) -> Result<T, String> {
     })
 }
 
-/// Arrival in ms, prompt and output of each request.
+/// Returns arrival in ms, prompt and output tokens of each request.
 pub(crate) fn shapes(trace: &Trace) -> Vec<(u64, u32, u32)> {
     let shape = |request: &Request| {
         assert_eq!(request.arrival_ns % 1_000_000, 0, "{request:?}");
@@ -59,7 +59,7 @@ pub(crate) fn shapes(trace: &Trace) -> Vec<(u64, u32, u32)> {
     trace.requests.iter().map(shape).collect()
 }
 
-/// The file with a byte order mark, with CRLF, and with both.
+/// Returns the file with a byte order mark, with CRLF, and with both.
 pub(crate) fn disguises(text: &str) -> [String; 3] {
     let crlf = text.replace('\n', "\r\n");
     [
