@@ -41,7 +41,7 @@ impl<'m> Fleet<'m> {
                 Cluster::try_new(model, config, replicas, router).map(Fleet::Several)
             }
         };
-        fleet.map_err(Error::Sim)
+        Ok(fleet?)
     }
 
     /// Serves what comes from `source`, while `observer` looks on, and keeps no record.

@@ -11,14 +11,17 @@ use crate::args::{AttentionArgs, Kernel, LookupArgs};
 use crate::error::Error;
 use crate::fields::{Fields, allreduce_key, attention_key, gemm_key, moe_key};
 use crate::lookup_output::{Answer, Matched, Neighbour};
+use crate::refusal::uncertain;
 use crate::table_set;
 
 /// Looks the kernel up and answers with the text to print.
 pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let set = table_set::find(args.set()?)?;
-    check(&args.kernel).map_err(Error::Arguments)?;
-    let answer = ask(&args.kernel, &set).map_err(Error::Lookup)?;
-    args.strict.check(answer.estimate.provenance)?;
+    check(&args.kernel).map_err(Error::new)?;
+    let answer = ask(&args.kernel, &set)?;
+    args.strict
+        .check(answer.estimate.provenance)
+        .map_err(uncertain)?;
     if args.json {
         answer.json()
     } else {

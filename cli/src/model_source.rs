@@ -7,7 +7,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model::{self, CATALOG, Ffn, ModelSpec};
 use rooflut::step::compat::CompatSpec;
 use rooflut_hf_config::{Keys, Window};
-use rooflut_nearest::nearest;
+use rooflut_nearest::{hint, nearest};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -92,11 +92,9 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
     if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
         return Err(unknown(name));
     }
-    let text = fs::read_to_string(&path).map_err(|error| Error::Read {
-        path: path.clone(),
-        error,
-    })?;
-    let config = rooflut_hf_config::read(&text).map_err(|error| Error::Config { path, error })?;
+    let text = fs::read_to_string(&path).map_err(Error::reading(&path))?;
+    let config =
+        rooflut_hf_config::read(&text).map_err(|error| Error::in_file(&path, None, error))?;
     let compat = CompatSpec::from(&config.spec);
     Ok(NamedModel {
         name: name.to_owned(),
@@ -120,8 +118,8 @@ fn unknown(name: &str) -> Error {
         let own = (!name.contains('/')).then_some(&entry.name);
         ids.chain(own).copied()
     });
-    Error::UnknownModel {
-        name: name.to_owned(),
-        nearest: nearest(name, known),
-    }
+    Error::new(format!(
+        "unknown model \"{name}\"{}; `rooflut models` lists all, or give the path of a config.json",
+        hint(&nearest(name, known))
+    ))
 }

@@ -33,14 +33,17 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::new(format!(
+            "cannot write the answer: {error}; try again"
+        ))),
         _ => Ok(()),
     }
 }
 
 /// `value` as indented JSON, with its keys in the order of its fields.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
-    let mut text = serde_json::to_string_pretty(value).map_err(Error::Json)?;
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))?;
     text.push('\n');
     Ok(text)
 }
@@ -129,6 +132,16 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
     }
     lines.push(line);
     lines
+}
+
+/// Joins names: `a`, `a or b`, `a, b or c`.
+pub(crate) fn either<S: AsRef<str>>(names: &[S]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// A count with thousands separators: `1,234,567`.
@@ -223,6 +236,13 @@ impl From<Option<Stats>> for StatsMs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_joined_as_in_a_sentence() {
+        assert_eq!(either(&["a"]), "a");
+        assert_eq!(either(&["a", "b"]), "a or b");
+        assert_eq!(either(&["a", "b", "c"]), "a, b or c");
+    }
 
     #[test]
     fn thousands_are_separated() {

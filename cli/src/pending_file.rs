@@ -25,9 +25,9 @@ impl PendingFile {
         path: &Path,
         inputs: &[(&Path, &'static str)],
     ) -> Result<PendingFile, Error> {
-        let refuse = |why| Error::NotReplaceable {
-            path: path.to_owned(),
-            why,
+        let refuse = |why: &str| {
+            let path = path.display();
+            Error::new(format!("{path} {why}; name another file"))
         };
         // A link is followed, so that it stays one.
         let destination = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -53,7 +53,7 @@ impl PendingFile {
         // The name has the process: two outputs of one run are to be the same file.
         let file = opened.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => refuse("is being written already"),
-            _ => write_error(path, error),
+            _ => Error::writing(path)(error),
         })?;
         Ok(PendingFile {
             file: BufWriter::new(file),
@@ -79,7 +79,7 @@ impl PendingFile {
         };
         written
             .and_then(|()| fs::rename(&self.temporary, &self.destination))
-            .map_err(|error| write_error(&self.named, error))
+            .map_err(Error::writing(&self.named))
     }
 }
 
@@ -87,13 +87,6 @@ impl Drop for PendingFile {
     fn drop(&mut self) {
         // After a rename there is nothing of that name; a failure to clean up has no reader.
         let _ = fs::remove_file(&self.temporary);
-    }
-}
-
-fn write_error(path: &Path, error: io::Error) -> Error {
-    Error::Write {
-        path: path.to_owned(),
-        error,
     }
 }
 

@@ -36,18 +36,17 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
         .map(|family| (folder.join(file_name(family)), family))
         .collect();
     if let Some((path, _)) = files.iter().find(|(path, _)| !args.force && path.exists()) {
-        return Err(Error::PictureExists { path: path.clone() });
+        return Err(Error::new(format!(
+            "{} is there already; replace it with --force, or name another folder with --out",
+            path.display()
+        )));
     }
-    fs::create_dir_all(&folder).map_err(|error| Error::Write {
-        path: folder.clone(),
-        error,
-    })?;
+    fs::create_dir_all(&folder).map_err(Error::writing(&folder))?;
     let mut written = Vec::new();
     let mut pending = Vec::new();
     for (path, family) in &files {
         let checked = Checked::new(&inspection, family);
-        let text = picture(&inspection, family, &checked.outliers, &checked.dips)
-            .map_err(Error::Picture)?;
+        let text = picture(&inspection, family, &checked.outliers, &checked.dips)?;
         let mut file = PendingFile::create(path, &[])?;
         file.write(|file| file.write_all(text.as_bytes()));
         pending.push(file);

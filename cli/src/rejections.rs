@@ -5,6 +5,7 @@ use rooflut_hf_config::Window;
 use serde::Serialize;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
+use crate::error::Error;
 use crate::output::count;
 
 /// Rejected requests by reason.
@@ -36,6 +37,22 @@ pub(crate) struct Rejected {
     pub(crate) cause: String,
     /// What to do.
     pub(crate) next_step: String,
+}
+
+/// The error of a run that has served no request.
+pub(crate) fn all_rejected(rejected: &[Rejected]) -> Error {
+    let causes = rejected.iter().map(|rejected| {
+        let requests = count(rejected.requests);
+        format!("{requests} because {}", rejected.cause)
+    });
+    let causes: Vec<String> = causes.collect();
+    let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step.as_str()).collect();
+    next_steps.dedup();
+    Error::new(format!(
+        "all requests were rejected: {}; {}",
+        causes.join(", "),
+        next_steps.join(", ")
+    ))
 }
 
 /// Where the longest request comes from.

@@ -10,6 +10,7 @@ use crate::goodput::goodput_limits;
 use crate::load::Load;
 use crate::output::Answered;
 use crate::progress::Bar;
+use crate::refusal::uncertain_part;
 use crate::run_files::RunFiles;
 use crate::run_output::Outcome;
 use crate::served::MOST_KEPT;
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let served = load.serve(&fleet, config.max_model_len, keep, limits, &mut onlookers)?;
     drop(onlookers);
     let sources = tally.sources();
-    sources.check(args.strict)?;
+    sources.check(args.strict).map_err(uncertain_part)?;
     let outcome = Outcome {
         args,
         load: &load,

@@ -12,7 +12,7 @@ use crate::disaggregation::Pools;
 use crate::error::Error;
 use crate::load::Load;
 use crate::output::{count, json, number, plural, wrapped};
-use crate::rejections::{LengthLimit, Rejected, Rejections};
+use crate::rejections::{LengthLimit, Rejected, Rejections, all_rejected};
 use crate::run_json::{RunJson, ScenarioJson, ThroughputJson};
 use crate::server::Placement;
 use crate::shares::Shares;
@@ -156,7 +156,7 @@ impl Outcome<'_> {
 
     /// The error of a run that has served nothing.
     pub(crate) fn failure(&self) -> Option<Error> {
-        (self.summary.completed == 0).then(|| Error::AllRejected(self.rejected()))
+        (self.summary.completed == 0).then(|| all_rejected(&self.rejected()))
     }
 
     /// For programs.

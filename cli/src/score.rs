@@ -13,21 +13,24 @@ use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summar
 use crate::args::ScoreArgs;
 use crate::error::Error;
 use crate::fields::{self, Fields};
+use crate::tallied;
 
 /// What is said of all metrics and of all origins together.
 const ALL: &str = "all";
 
 /// Compares the set with the file and answers with the text to print.
 pub(crate) fn run(args: &ScoreArgs, set: &TableSet, json: bool) -> Result<String, Error> {
-    let measured =
-        rooflut_codegen::read_rows(&args.file, args.op, set.gpu()).map_err(Error::Measurements)?;
+    let measured = rooflut_codegen::read_rows(&args.file, args.op, set.gpu())?;
     let score = Score::new(&args.file, set, measured);
     if score.rows.is_empty() {
-        return Err(Error::NothingScored {
-            path: args.file.clone(),
-            set: set.name().to_owned(),
-            skipped: score.skipped,
-        });
+        let reasons = score.skipped.iter();
+        let reasons = reasons.map(|tally| format!("{}: {}", tallied::rows(tally), tally.text));
+        let problem = format!(
+            "expected a row that table set {} can be compared with, found none: {}",
+            set.name(),
+            reasons.collect::<Vec<_>>().join("; ")
+        );
+        return Err(Error::in_file(&args.file, None, problem));
     }
     if json { score.json() } else { Ok(score.text()) }
 }

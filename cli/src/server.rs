@@ -6,18 +6,20 @@ use rooflut::deployment::{Deployment, DeploymentBuilder, DeploymentError};
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, ModelSpec};
-use rooflut::sim::SimConfig;
+use rooflut::sim::{SimConfig, SimError};
 use rooflut::table::{Strictness, TableSet, sets};
 
 use crate::args::{PolicyArgs, ServerArgs, Target};
 use crate::error::Error;
 use crate::model_source::{self, NamedModel};
+use crate::output::{count, either};
 use crate::refusal::Refusal;
 use crate::speculation::Speculating;
 use crate::table_set;
 
 /// Ranks that are tried where a set has no all-reduce.
 const MOST_RANKS: u32 = 8;
+const GIB: f64 = (1_u64 << 30) as f64;
 
 /// A model, and the tables of the GPUs that it runs on.
 pub(crate) struct Placement {
@@ -52,13 +54,14 @@ impl Placement {
 
     /// Checks that the ranks can share `model`, the one that is served or its draft model.
     pub(crate) fn check_tp(&self, model: &NamedModel) -> Result<(), Error> {
-        model.spec.check_tp(self.tp).map_err(|error| Error::Tp {
-            model: model.to_string(),
-            error: match &model.keys {
+        model.spec.check_tp(self.tp).map_err(|error| {
+            let error = match &model.keys {
                 Some(keys) => keys.rename(error),
                 None => error,
-            },
-            possible: self.possible_tp(&model.spec).collect(),
+            };
+            let possible = self.possible_tp(&model.spec).map(|tp| tp.to_string());
+            let possible = either(&possible.collect::<Vec<_>>());
+            Error::about(&["tp"], format!("{model}: {error}; use --tp {possible}"))
         })
     }
 
@@ -96,19 +99,31 @@ impl Placement {
             MemoryError::DoesNotFit {
                 needed_bytes,
                 usable_bytes,
-            } => Error::DoesNotFit {
-                model: match draft {
+            } => {
+                let model = match draft {
                     Some(draft) => format!("{} with {draft}", self.model),
                     None => self.model.to_string(),
-                },
-                gpu: self.set.gpu().name.to_string(),
-                tp: self.tp,
-                utilization: deployment.memory_limits().gpu_memory_utilization,
-                needed_bytes,
-                usable_bytes,
-                fitting: self.fitting(deployment),
-            },
-            error => Error::Memory(error),
+                };
+                let next_step = match self.fitting(deployment) {
+                    Some((tp, kv_blocks)) => {
+                        format!("use --tp {tp}, which leaves {kv_blocks} KV blocks")
+                    }
+                    None => "no --tp would do: use a smaller model or a larger GPU".to_owned(),
+                };
+                let message = format!(
+                    "{model} does not fit {} with --tp {}: each GPU needs {:.1} GiB for weights, \
+                     activations and one KV block and has {:.1} GiB at --gpu-memory-utilization {}, \
+                     {:.1} GiB too little; {next_step}",
+                    self.set.gpu().name.as_str(),
+                    self.tp,
+                    needed_bytes / GIB,
+                    usable_bytes / GIB,
+                    deployment.memory_limits().gpu_memory_utilization,
+                    (needed_bytes - usable_bytes) / GIB,
+                );
+                Error::about(&["tp"], message)
+            }
+            error => error.into(),
         })
     }
 
@@ -131,35 +146,71 @@ impl Placement {
         strictness: Strictness,
         draft: Option<&NamedModel>,
     ) -> Result<Deployment, Error> {
+        deployment
+            .strictness(strictness)
+            .build()
+            .map_err(|error| self.build_error(error, strictness, draft))
+    }
+
+    /// The error of a deployment in the words of the command line.
+    fn build_error(
+        &self,
+        error: DeploymentError,
+        strictness: Strictness,
+        draft: Option<&NamedModel>,
+    ) -> Error {
         let refused = |model: &NamedModel, error| {
-            Error::Step(Refusal {
+            Error::new(Refusal {
                 model: model.to_string(),
                 error,
                 other_sets: self.other_sets(&model.spec, strictness),
             })
         };
         let of_draft = || draft.unwrap_or(&self.model);
-        deployment
-            .strictness(strictness)
-            .build()
-            .map_err(|error| match error {
-                DeploymentError::Model(error) => refused(&self.model, error),
-                DeploymentError::Draft(error) => refused(of_draft(), error),
-                DeploymentError::DraftVocabulary { found, expected } => Error::DraftVocabulary {
-                    draft: of_draft().to_string(),
-                    found,
-                    model: self.model.to_string(),
-                    expected,
-                },
-                DeploymentError::DraftContext { longest, found } => Error::DraftContext {
-                    draft: of_draft().to_string(),
-                    longest,
-                    found,
-                },
-                DeploymentError::Memory(error) => Error::Memory(error),
-                DeploymentError::Limits(error) => Error::Sim(error),
-                other => Error::Arguments(other.to_string()),
-            })
+        match error {
+            DeploymentError::Model(error) => refused(&self.model, error),
+            DeploymentError::Draft(error) => refused(of_draft(), error),
+            DeploymentError::DraftVocabulary { found, expected } => Error::about(
+                &["draft-model"],
+                format!(
+                    "--draft-model {}: expected the vocabulary of {}, {} tokens, found {}; use a \
+                     smaller model of the same family",
+                    of_draft(),
+                    self.model,
+                    count(expected.into()),
+                    count(found.into())
+                ),
+            ),
+            DeploymentError::DraftContext { longest, found } => Error::about(
+                &["max-model-len"],
+                format!(
+                    "--max-model-len: expected at most {}, where the draft model {} ends, found {}; \
+                     lower it, or use another draft model",
+                    count(longest.into()),
+                    of_draft(),
+                    count(found.into())
+                ),
+            ),
+            DeploymentError::Limits(SimError::BudgetBelowSequences {
+                max_num_batched_tokens,
+                max_num_seqs,
+                tokens_per_request,
+            }) => {
+                let times = match tokens_per_request {
+                    1 => String::new(),
+                    tokens => format!(" x {tokens} tokens with drafts"),
+                };
+                Error::about(
+                    &["max-num-batched-tokens", "max-num-seqs", "draft-tokens"],
+                    format!(
+                        "--max-num-batched-tokens: expected at least --max-num-seqs \
+                         {max_num_seqs}{times}, found {max_num_batched_tokens}; raise it, or lower \
+                         --max-num-seqs"
+                    ),
+                )
+            }
+            other => other.into(),
+        }
     }
 
     /// The sets on which a model of these dimensions has a step model.

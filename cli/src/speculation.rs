@@ -41,8 +41,7 @@ impl Speculating {
         if let Some(draft) = &draft {
             placement.check_tp(draft)?;
         }
-        let speculation =
-            Speculation::try_new(draft_tokens, acceptance, seed).map_err(Error::Sim)?;
+        let speculation = Speculation::try_new(draft_tokens, acceptance, seed)?;
         Ok(Some(Speculating {
             draft,
             speculation,

@@ -12,6 +12,7 @@ use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
 use crate::model_source::WeightsJson;
 use crate::output::{Align, Grid, count, json, number, plural, wrapped};
+use crate::refusal::{uncertain, uncertain_part};
 use crate::server::Placement;
 use crate::sources::ProvenanceJson;
 
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     if args.prefill.is_empty() && args.decode.is_empty() {
         let message =
             "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
-        return Err(Error::Arguments(message.to_owned()));
+        return Err(Error::new(message));
     }
     let placement = Placement::find(&args.target)?;
     let strictness = args.strict;
@@ -50,23 +51,25 @@ fn ask(
 ) -> Result<Answer, Error> {
     let Placement { ref set, tp, .. } = *placement;
     let spec = placement.model.compat;
+    let name = model.name();
     let compat = match model {
         LatencyModelName::Roofline => {
             let deployment = placement.deploy(strictness)?;
             let time = deployment.step_model().step_time(batch);
-            time.check(strictness)?;
+            time.check(strictness).map_err(uncertain_part)?;
             return Ok(time.into());
         }
         _ if placement.kv_dtype.name() != "bf16" => {
-            return Err(Error::KvDtype {
-                latency_model: model.name(),
-                found: placement.kv_dtype,
-            });
+            return Err(Error::new(format!(
+                "--kv-dtype: the {name} model knows only bf16, found {}; use --latency-model roofline",
+                placement.kv_dtype
+            )));
         }
         _ if placement.model.dtype.is_some() => {
-            return Err(Error::Dtype {
-                latency_model: model.name(),
-            });
+            return Err(Error::new(format!(
+                "--dtype: the {name} model does not know formats of weights; use --latency-model \
+                 roofline"
+            )));
         }
         LatencyModelName::Infersim => {
             InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(batch))
@@ -78,13 +81,12 @@ fn ask(
             Calibrated::try_new(spec, set.gpu(), tp).and_then(|model| model.try_step_time(batch))
         }
     };
-    let refused = |error: CompatError| Error::Compat {
-        model: placement.model.to_string(),
-        latency_model: model.name(),
-        error,
+    let refused = |error: CompatError| {
+        let served = &placement.model;
+        Error::new(format!("{served}, {name} model: {error}"))
     };
     let time = compat.map_err(refused)?;
-    strictness.check(time.provenance())?;
+    strictness.check(time.provenance()).map_err(uncertain)?;
     Ok(time.into())
 }
 

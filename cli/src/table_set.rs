@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
-use rooflut_nearest::nearest;
+use rooflut_nearest::{hint, nearest};
 
 use crate::error::Error;
+use crate::output::either;
 
 /// Which table set is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +25,8 @@ impl<'a> WhichSet<'a> {
         tables: Option<&'a Path>,
     ) -> Result<Option<WhichSet<'a>>, Error> {
         match (gpu, tables) {
-            (Some(_), Some(_)) => Err(Error::Arguments(
-                "expected either --gpu NAME or --tables PATH, found both; see --help".to_owned(),
+            (Some(_), Some(_)) => Err(Error::new(
+                "expected either --gpu NAME or --tables PATH, found both; see --help",
             )),
             (gpu, tables) => Ok(gpu.map(WhichSet::Named).or(tables.map(WhichSet::At))),
         }
@@ -36,7 +37,7 @@ impl<'a> WhichSet<'a> {
 pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     match which {
         WhichSet::Named(name) => named(name).cloned(),
-        WhichSet::At(path) => TableSet::try_load(path).map_err(Error::Tables),
+        WhichSet::At(path) => Ok(TableSet::try_load(path)?),
     }
 }
 
@@ -44,11 +45,17 @@ fn named(name: &str) -> Result<&'static TableSet, Error> {
     let found = sets::ALL
         .into_iter()
         .find(|set| set.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Error::UnknownSet {
-        name: name.to_owned(),
-        nearest: nearest(name, names()),
-        known: names().collect(),
-        is_path: Path::new(name).exists(),
+    found.ok_or_else(|| {
+        let own_tables = match Path::new(name).exists() {
+            true => format!(", or --tables {name} for measurements of your own"),
+            false => String::new(),
+        };
+        let message = format!(
+            "unknown table set \"{name}\"{}; use --gpu {}{own_tables}",
+            hint(&nearest(name, names())),
+            either(&names().collect::<Vec<_>>())
+        );
+        Error::about(&["gpu"], message)
     })
 }
 

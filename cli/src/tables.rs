@@ -33,7 +33,7 @@ pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
 fn asked<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<'a>, Error> {
     WhichSet::chosen(gpu, tables)?.ok_or_else(|| {
         let neither = "expected --gpu NAME or --tables PATH, found neither; see --help";
-        Error::Arguments(neither.to_owned())
+        Error::new(neither)
     })
 }
 

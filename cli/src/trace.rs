@@ -11,18 +11,13 @@ use crate::run_json::{LeftOutJson, LoadJson};
 
 /// The requests of the file at `path`.
 pub(crate) fn read(path: &Path, args: &TraceArgs) -> Result<Trace, Error> {
-    let bytes = std::fs::read(path).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        error,
-    })?;
+    let bytes = std::fs::read(path).map_err(Error::reading(path))?;
     let options = Options {
         format: args.trace_format,
         conditions: &args.conditions,
     };
-    rooflut_traces::read(&bytes, &options).map_err(|error| Error::Trace {
-        path: path.to_owned(),
-        error,
-    })
+    rooflut_traces::read(&bytes, &options)
+        .map_err(|error| Error::in_file(path, error.line, error.problem))
 }
 
 /// Which file it was, how it was read and what was left out, for people.

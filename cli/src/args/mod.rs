@@ -165,7 +165,7 @@ pub(crate) fn parse() -> Result<Invocation, Error> {
         Err(Mistake::Text(text)) => Ok(Invocation::Text(text)),
         Err(Mistake::Refused { flag, message }) => Err(match scenario {
             Some(scenario) => scenario.refuse(flag.as_deref(), message),
-            None => Error::Arguments(message),
+            None => Error::new(message),
         }),
     }
 }

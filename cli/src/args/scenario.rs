@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::Command;
-use rooflut::sim::SimError;
 use rooflut_scenario::Entry;
 
 use super::rules::{CONFLICTS, IDLE_WITHOUT, Rule, Wanted};
@@ -85,13 +84,13 @@ impl Scenario {
     pub(super) fn refuse(&self, flag: Option<&str>, message: String) -> Error {
         match flag.and_then(|flag| self.line(flag)) {
             Some(line) => self.refused(line, message),
-            None => Error::Arguments(message),
+            None => Error::new(message),
         }
     }
 
     /// The same of what is wrong with a run, as far as that is about a flag.
     pub(super) fn place(&self, error: Error) -> Error {
-        let mut flags = flags_of(&error).iter();
+        let mut flags = error.flags().iter();
         match flags.find_map(|flag| self.line(flag)) {
             Some(line) => self.refused(line, error.to_string()),
             None => error,
@@ -106,40 +105,14 @@ impl Scenario {
     }
 
     fn refused(&self, line: u64, problem: String) -> Error {
-        Error::Scenario {
-            path: self.path.clone(),
-            line,
-            problem,
-        }
-    }
-}
-
-/// The flags that an error of a run is about: the first that is given is the one to correct.
-fn flags_of(error: &Error) -> &'static [&'static str] {
-    match error {
-        Error::UnknownSet { .. } => &["gpu"],
-        Error::Tp { .. } | Error::DoesNotFit { .. } => &["tp"],
-        Error::CachedPrompt { .. } => &["cached-prompt", "prompt"],
-        Error::LateArrival { .. } => &["rate"],
-        Error::DraftVocabulary { .. } => &["draft-model"],
-        Error::DraftContext { .. } => &["max-model-len"],
-        Error::Sim(SimError::BudgetBelowSequences { .. }) => {
-            &["max-num-batched-tokens", "max-num-seqs", "draft-tokens"]
-        }
-        _ => &[],
+        Error::in_file(&self.path, Some(line), problem)
     }
 }
 
 fn read(path: &Path) -> Result<Vec<Entry>, Error> {
-    let bytes = std::fs::read(path).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        error,
-    })?;
-    rooflut_scenario::read(&bytes).map_err(|error| Error::Scenario {
-        path: path.to_owned(),
-        line: error.line,
-        problem: error.problem.to_string(),
-    })
+    let bytes = std::fs::read(path).map_err(Error::reading(path))?;
+    rooflut_scenario::read(&bytes)
+        .map_err(|error| Error::in_file(path, Some(error.line), error.problem))
 }
 
 /// Whether a flag of the command line is that of the entry, or cannot stand beside it.

@@ -12,7 +12,7 @@ use rooflut_inspect::{Coverage, DIP, Dips, Errors, Family, Inspection, Outlier};
 
 use crate::args::CheckArgs;
 use crate::error::Error;
-use crate::output::Answered;
+use crate::output::{Answered, count};
 pub(crate) use subject::subject;
 use warning::Warning;
 
@@ -26,9 +26,13 @@ pub(crate) fn run(
     let check = Check::new(&inspection);
     let text = if as_json { check.json()? } else { check.text() };
     let warnings = check.warnings.len();
-    let failure = (args.deny_warnings && warnings > 0).then_some(Error::Warnings {
-        set: inspection.set.name().to_owned(),
-        warnings,
+    let failure = (args.deny_warnings && warnings > 0).then(|| {
+        Error::new(format!(
+            "{}: expected no warning, found {}; measure the rows again or leave them out, or leave out \
+             --deny-warnings",
+            inspection.set.name(),
+            count(warnings as u64)
+        ))
     });
     Ok(Answered { text, failure })
 }

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
 use rooflut_inspect::Inspection;
-use rooflut_nearest::nearest;
+use rooflut_nearest::{hint, nearest};
 
 use crate::error::Error;
+use crate::output::either;
 
 /// The set that the argument or `--tables` names. What is there on the disk comes before a built-in set
 /// of the same name: its rows have lines.
@@ -15,7 +16,7 @@ pub(crate) fn subject(set: Option<&str>, tables: Option<&Path>) -> Result<Inspec
         (Some(name), None) if is_path(name) => read(Path::new(name)),
         (Some(name), None) => built_in(name),
         (None, Some(path)) => read(path),
-        (found, _) => Err(Error::Arguments(format!(
+        (found, _) => Err(Error::new(format!(
             "expected either a set (a path or a name) or --tables PATH, found {}; see --help",
             if found.is_some() { "both" } else { "neither" }
         ))),
@@ -29,7 +30,7 @@ fn is_path(name: &str) -> bool {
 }
 
 fn read(path: &Path) -> Result<Inspection, Error> {
-    let (set, tables) = TableSet::try_load_rows(path).map_err(Error::Tables)?;
+    let (set, tables) = TableSet::try_load_rows(path)?;
     Ok(Inspection::of_files(&set, tables))
 }
 
@@ -37,9 +38,12 @@ fn built_in(name: &str) -> Result<Inspection, Error> {
     let mut known = sets::ALL.into_iter();
     let found = known.find(|set| set.name().eq_ignore_ascii_case(name));
     let names = || sets::ALL.into_iter().map(|set| set.name());
-    found.map(Inspection::of).ok_or_else(|| Error::NoSet {
-        name: name.to_owned(),
-        nearest: nearest(name, names()),
-        known: names().collect(),
+    found.map(Inspection::of).ok_or_else(|| {
+        Error::new(format!(
+            "expected the path of a folder or file of measurements or {}, found \"{name}\"{}; check the \
+             path, or use one of these names",
+            either(&names().collect::<Vec<_>>()),
+            hint(&nearest(name, names()))
+        ))
     })
 }

@@ -8,7 +8,6 @@ use std::process;
 use rooflut_codegen::FILES;
 use rooflut_import::SetFile;
 
-use super::error::ImportError;
 use crate::error::Error;
 
 /// The report beside the files of a set.
@@ -26,12 +25,7 @@ pub(crate) struct Destination {
 impl Destination {
     /// A folder that is new or empty, or that holds nothing but a set that is to be replaced.
     pub(crate) fn try_new(path: &Path, force: bool) -> Result<Destination, Error> {
-        let refuse = |problem| {
-            Err(Error::Import(ImportError::Destination {
-                path: path.to_owned(),
-                problem,
-            }))
-        };
+        let refuse = |problem: &str| Err(Error::in_file(path, None, problem));
         // A link is followed, so that it stays one.
         let folder = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let Some(name) = folder.file_name() else {
@@ -42,7 +36,7 @@ impl Destination {
             if !folder.is_dir() {
                 return refuse("expected a folder, found a file; name another");
             }
-            let inside = names(&folder).map_err(|error| write_error(path, error))?;
+            let inside = names(&folder).map_err(Error::writing(path))?;
             let is_of_set = |name: &String| name == REPORT || FILES.contains(&name.as_str());
             if !inside.is_empty() && !force {
                 return refuse(
@@ -69,22 +63,21 @@ impl Destination {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let failed = |error| write_error(&self.folder, error);
-        let beside = Beside::create(parent).map_err(failed)?;
+        let failed = Error::writing(&self.folder);
+        let beside = Beside::create(parent).map_err(&failed)?;
         // Messages of the check name the folder of the set.
         let set = beside.0.join(&self.name);
-        fs::create_dir(&set).map_err(failed)?;
+        fs::create_dir(&set).map_err(&failed)?;
         for SetFile { name, text } in files {
-            fs::write(set.join(name), text).map_err(failed)?;
+            fs::write(set.join(name), text).map_err(&failed)?;
         }
-        rooflut_codegen::read_set(&set, GPUS)
-            .map_err(|error| Error::Import(ImportError::Refused(error)))?;
-        fs::write(set.join(REPORT), report).map_err(failed)?;
+        rooflut_codegen::read_set(&set, GPUS)?;
+        fs::write(set.join(REPORT), report).map_err(&failed)?;
         if !self.folder.exists() {
-            return fs::rename(&set, &self.folder).map_err(failed);
+            return fs::rename(&set, &self.folder).map_err(&failed);
         }
         let old = beside.0.join("old");
-        fs::rename(&self.folder, &old).map_err(failed)?;
+        fs::rename(&self.folder, &old).map_err(&failed)?;
         fs::rename(&set, &self.folder).map_err(|error| {
             // What was there stays; the first failure is the one to tell.
             let _ = fs::rename(&old, &self.folder);
@@ -116,11 +109,4 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     entries
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
         .collect()
-}
-
-fn write_error(path: &Path, error: io::Error) -> Error {
-    Error::Write {
-        path: path.to_owned(),
-        error,
-    }
 }

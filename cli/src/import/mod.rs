@@ -1,7 +1,6 @@
 //! `rooflut import`: published tables become a table set.
 
 mod destination;
-mod error;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -16,7 +15,6 @@ use rooflut::table::sets;
 use rooflut_import::{Answers, FloorRows, GpuSheet, MeasuredGpu, import};
 
 use self::destination::Destination;
-pub(crate) use self::error::ImportError;
 use crate::args::{ImportArgs, ImportFrom, SetArgs};
 use crate::error::Error;
 
@@ -86,18 +84,14 @@ fn gpu(set: &SetArgs) -> Result<Option<MeasuredGpu>, Error> {
 }
 
 fn sheet(path: &Path) -> Result<GpuSheet, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        error,
-    })?;
-    GpuSheet::parse(&path.display().to_string(), &text)
-        .map_err(|error| Error::Import(ImportError::Files(error)))
+    let text = fs::read_to_string(path).map_err(Error::reading(path))?;
+    Ok(GpuSheet::parse(&path.display().to_string(), &text)?)
 }
 
 /// The name that was given; that of a built-in set is taken.
 fn given_name(name: &str) -> Result<String, Error> {
     match is_built_in(name) {
-        true => Err(Error::Arguments(format!(
+        true => Err(Error::new(format!(
             "--name: expected another name than that of a built-in set, found {name}; name another"
         ))),
         false => Ok(name.to_owned()),
@@ -119,7 +113,7 @@ fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
             asked.meaning = format!("{}; that of DEST, {folder}, is {why}", asked.meaning);
         }
     }
-    Error::Import(ImportError::Files(error))
+    error.into()
 }
 
 /// The name of the folder, if a set may be called so.

@@ -8,20 +8,14 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use rooflut_import::SourceTable;
 
-use super::error::ImportError;
 use crate::error::Error;
 
 /// The rows of a parquet file, as text.
 pub(crate) fn read(path: &Path, named: &str) -> Result<SourceTable, Error> {
-    let file = File::open(path).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        error,
-    })?;
+    let file = File::open(path).map_err(Error::reading(path))?;
     let refuse = |error: ParquetError| {
-        Error::Import(ImportError::Parquet {
-            path: path.to_owned(),
-            problem: error.to_string().replace('\n', ", "),
-        })
+        let problem = error.to_string().replace('\n', ", ");
+        Error::in_file(path, None, format!("expected a parquet table: {problem}"))
     };
     let reader = SerializedFileReader::new(file).map_err(refuse)?;
     let schema = reader.metadata().file_metadata().schema();

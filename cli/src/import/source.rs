@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use rooflut_import::{Content, Layout, NotImported, Source, SourceTable};
 
-use super::error::ImportError;
 #[cfg(feature = "parquet")]
 use super::parquet;
 use crate::error::Error;
@@ -15,7 +14,7 @@ use crate::error::Error;
 /// Reads all files of a layout in `src`, a file or a folder, but those of `skip`.
 pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source, Error> {
     let mut found = Vec::new();
-    let metadata = fs::metadata(src).map_err(|error| read_error(src, error))?;
+    let metadata = fs::metadata(src).map_err(Error::reading(src))?;
     match metadata.is_dir() {
         true => walk(src, &mut Vec::new(), &mut BTreeSet::new(), &mut found)?,
         false => found.push((src.to_owned(), spelled(src))),
@@ -84,13 +83,13 @@ fn walk(
     found: &mut Vec<(PathBuf, String)>,
 ) -> Result<(), Error> {
     // A link may lead back to where it is.
-    let real = fs::canonicalize(folder).map_err(|error| read_error(folder, error))?;
+    let real = fs::canonicalize(folder).map_err(Error::reading(folder))?;
     if !seen.insert(real) {
         return Ok(());
     }
-    let entries = fs::read_dir(folder).map_err(|error| read_error(folder, error))?;
+    let entries = fs::read_dir(folder).map_err(Error::reading(folder))?;
     let mut paths = entries
-        .map(|entry| Ok(entry.map_err(|error| read_error(folder, error))?.path()))
+        .map(|entry| Ok(entry.map_err(Error::reading(folder))?.path()))
         .collect::<Result<Vec<PathBuf>, Error>>()?;
     paths.sort();
     for path in paths {
@@ -132,10 +131,13 @@ fn is_lfs_pointer(path: &Path) -> io::Result<bool> {
 }
 
 fn table(path: &Path, named: &str) -> Result<SourceTable, Error> {
-    if is_lfs_pointer(path).map_err(|error| read_error(path, error))? {
-        return Err(Error::Import(ImportError::LfsPointer {
-            path: path.to_owned(),
-        }));
+    if is_lfs_pointer(path).map_err(Error::reading(path))? {
+        return Err(Error::in_file(
+            path,
+            None,
+            "expected a table, found a pointer of Git LFS that stands for it; fetch the table with \
+             `git lfs pull` in its repository",
+        ));
     }
     if path
         .extension()
@@ -144,19 +146,15 @@ fn table(path: &Path, named: &str) -> Result<SourceTable, Error> {
         #[cfg(feature = "parquet")]
         return parquet::read(path, named);
         #[cfg(not(feature = "parquet"))]
-        return Err(Error::Import(ImportError::NoParquet {
-            path: path.to_owned(),
-        }));
+        return Err(Error::in_file(
+            path,
+            None,
+            "this rooflut was built without a reader of parquet; build it with `cargo install --path \
+             cli --features parquet`, or convert the file to CSV",
+        ));
     }
-    let bytes = fs::read(path).map_err(|error| read_error(path, error))?;
-    SourceTable::of_csv(named, &bytes).map_err(|error| Error::Import(ImportError::Files(error)))
-}
-
-fn read_error(path: &Path, error: io::Error) -> Error {
-    Error::Read {
-        path: path.to_owned(),
-        error,
-    }
+    let bytes = fs::read(path).map_err(Error::reading(path))?;
+    Ok(SourceTable::of_csv(named, &bytes)?)
 }
 
 #[cfg(test)]

@@ -12,8 +12,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) use unpredicted::Unpredicted;
-
 use rooflut::table::TableSet;
 use rooflut_validation::{Dataset, FileReport, Predictor, embedded, read, validate};
 
@@ -26,7 +24,7 @@ use crate::table_set::{self, WhichSet};
 /// predicted, with that as an error.
 pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let mut datasets = match args.files.is_empty() {
-        true => embedded().map_err(Error::MeasuredRuns)?,
+        true => embedded()?,
         false => read_all(&args.files)?,
     };
     if let Some(path) = &args.tables {
@@ -35,7 +33,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
     let nothing = reports.iter().all(|report| report.cases.is_empty());
-    let failure = nothing.then(|| Error::NothingPredicted(Unpredicted::new(&reports)));
+    let failure = nothing.then(|| unpredicted::error(&reports));
     let text = match (args.json, failure) {
         (true, failure) => {
             let text = json::render(&reports)?;
@@ -52,7 +50,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
 fn predict_with(datasets: &mut [Dataset], set: &TableSet) -> Result<(), Error> {
     let rows: usize = datasets.iter_mut().map(|d| d.predict_with(set)).sum();
     match rows {
-        0 => Err(Error::Arguments(format!(
+        0 => Err(Error::new(format!(
             "--tables: expected rows that were measured on {}, the GPU of {}, found none; leave --tables \
              out or name other files",
             set.gpu().name.as_str(),
@@ -69,13 +67,9 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
     let datasets = paths.iter().zip(names);
     datasets
         .map(|(path, file)| {
-            let bytes = fs::read(path).map_err(|error| Error::Read {
-                path: path.clone(),
-                error,
-            })?;
+            let bytes = fs::read(path).map_err(Error::reading(path))?;
             // Errors name the whole path.
-            let dataset = read(&path.display().to_string(), bytes);
-            let dataset = dataset.map_err(Error::MeasuredRuns)?;
+            let dataset = read(&path.display().to_string(), bytes)?;
             Ok(Dataset { file, ..dataset })
         })
         .collect()
@@ -88,7 +82,7 @@ fn check_distinct(paths: &[PathBuf]) -> Result<(), Error> {
         // What is not there is told when it is read.
         let same = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         if !seen.insert(same) {
-            return Err(Error::Arguments(format!(
+            return Err(Error::new(format!(
                 "expected each FILE once, found {} again; name it once",
                 path.display()
             )));

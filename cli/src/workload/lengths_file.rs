@@ -57,14 +57,8 @@ impl fmt::Display for LengthsProblem {
 
 /// The lengths of the file at `path`, set into `within`.
 pub(super) fn read(path: &Path, within: Range) -> Result<FileLengths, Error> {
-    let bytes = std::fs::read(path).map_err(|error| Error::Read {
-        path: path.to_owned(),
-        error,
-    })?;
-    parse(&bytes, within).map_err(|error| Error::Lengths {
-        path: path.to_owned(),
-        error,
-    })
+    let bytes = std::fs::read(path).map_err(Error::reading(path))?;
+    parse(&bytes, within).map_err(|error| Error::in_file(path, error.line, error.problem))
 }
 
 fn parse(bytes: &[u8], within: Range) -> Result<FileLengths, LengthsError> {

@@ -15,14 +15,14 @@ use rooflut::sim::{Request, SimError};
 
 pub(crate) use json::{ClosedJson, OpenJson};
 pub(crate) use lengths::{LengthsArg, lengths};
-pub(crate) use lengths_file::LengthsError;
 pub(crate) use values::{
     PrefixesArg, SharesArg, ThinkTimeArg, burstiness, prefixes, shares, think_time,
 };
 
 use crate::args::{Arrival, WorkloadArgs};
-use crate::clock::LATEST_ARRIVAL_NS;
+use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::error::Error;
+use crate::output::scientific;
 use sizes::Sizes;
 
 /// A load, with what its files say.
@@ -46,10 +46,12 @@ impl<'a> Workload<'a> {
     pub(crate) fn try_new(args: &'a WorkloadArgs) -> Result<Workload<'a>, Error> {
         let prompt = Sizes::read(&args.prompt)?;
         if args.cached_prompt > prompt.shortest() {
-            return Err(Error::CachedPrompt {
-                cached: args.cached_prompt,
-                prompt: prompt.shortest(),
-            });
+            let message = format!(
+                "--cached-prompt: expected at most the shortest --prompt, {}, found {}",
+                prompt.shortest(),
+                args.cached_prompt
+            );
+            return Err(Error::about(&["cached-prompt", "prompt"], message));
         }
         Ok(Workload {
             args,
@@ -61,9 +63,9 @@ impl<'a> Workload<'a> {
 
     /// The requests, for a server that takes up to `max_model_len` tokens of each.
     pub(crate) fn requests(&self, max_model_len: u32) -> Result<Requests, Error> {
-        let mix = self.mix(max_model_len).map_err(Error::Sim)?;
+        let mix = self.mix(max_model_len)?;
         match self.args.users {
-            Some(users) => self.closed(users, mix).map_err(Error::Sim),
+            Some(users) => Ok(self.closed(users, mix)?),
             None => self.open(mix),
         }
     }
@@ -79,17 +81,23 @@ impl<'a> Workload<'a> {
     }
 
     fn open(&self, mix: RequestMix) -> Result<Requests, Error> {
-        let arrivals = self.arrivals().map_err(Error::Sim)?;
+        let arrivals = self.arrivals()?;
         let load = SyntheticLoad::new(arrivals, mix, self.args.seed);
         let requests = load.take(self.args.requests as usize);
         // They ascend. Drawing them twice takes less than holding them.
         let late = |request: Request| request.arrival_ns > LATEST_ARRIVAL_NS;
         match requests.clone().position(late) {
             None => Ok(Requests::Open(requests)),
-            Some(in_time) => Err(Error::LateArrival {
-                rate: self.args.rate,
-                request: in_time + 1,
-            }),
+            Some(in_time) => {
+                let message = format!(
+                    "--rate: expected arrivals within {} years, found {} requests per second, at which \
+                     request {} comes later; use a higher --rate or fewer --requests",
+                    LATEST_ARRIVAL_NS / NANOS_PER_YEAR,
+                    scientific(self.args.rate),
+                    in_time + 1
+                );
+                Err(Error::about(&["rate"], message))
+            }
         }
     }
 

@@ -22,7 +22,7 @@ impl<'a> Sizes<'a> {
     pub(super) fn read(arg: &'a LengthsArg) -> Result<Sizes<'a>, Error> {
         match arg {
             LengthsArg::Formula(formula) => {
-                let lengths = formula.lengths().map_err(Error::Sim)?;
+                let lengths = formula.lengths()?;
                 Ok(Sizes::Formula(*formula, lengths))
             }
             LengthsArg::File { path, within } => {
