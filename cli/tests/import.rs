@@ -110,7 +110,7 @@ fn tables_of_aiconfigurator_say_most_themselves() {
     let said = [&SAID[..], &["--where", "distribution=power_law_1.01"]].concat();
     let answer = place.import("aiconfigurator", &src, &said);
     assert_eq!(
-        counts(&answer, "gemm", "a format that table sets do not know"),
+        counts(&answer, "gemm", "a format that table sets do not have"),
         (10, 1)
     );
     assert_eq!(counts(&answer, "prefill", "cached tokens"), (5, 1));
@@ -145,7 +145,7 @@ fn profiles_of_vidur_hold_four_gemms_a_row() {
     let place = Place::new();
     let said = [&SAID[..], &["--engine", "vLLM", "--dtype", "bf16"]].concat();
     let answer = place.import("vidur", &fixture("vidur"), &said);
-    assert_eq!(counts(&answer, "gemm", "do not fit each other"), (19, 1));
+    assert_eq!(counts(&answer, "gemm", "contradict each other"), (19, 1));
     assert_eq!(counts(&answer, "allreduce", "several nodes"), (3, 1));
     assert_eq!(
         counts(&answer, "allreduce", "repeated with another latency"),

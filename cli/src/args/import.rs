@@ -25,7 +25,7 @@ pub(crate) struct ImportArgs {
 pub(crate) enum ImportFrom {
     /// InferSim's bench_data: gemm/GPU/*.csv, mha/{prefill,decode}/GPU/Q-KV-DIM.csv.
     Infersim(TreeArgs),
-    /// BLIS's bench_data: as InferSim's, decode files with -tpN in their names.
+    /// BLIS's bench_data: like InferSim's, with -tpN in the names of decode files.
     Blis(TreeArgs),
     /// AIConfigurator's tables: gemm_perf, context_attention_perf, generation_attention_perf, moe_perf,
     /// custom_allreduce_perf, as parquet, txt or csv.
@@ -35,7 +35,7 @@ pub(crate) enum ImportFrom {
 }
 
 impl ImportFrom {
-    /// The layout, and what is said of files of any.
+    /// Returns the layout, and the arguments for files of any layout.
     pub(crate) fn parts(&self) -> (Layout, &SetArgs) {
         match self {
             ImportFrom::Infersim(args) => (Layout::InferSim, &args.set),
@@ -51,13 +51,13 @@ impl ImportFrom {
 pub(crate) struct TreeArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
-    /// Format of the math, where files have no column for it: bf16, fp8, fp8_block, nvfp4.
+    /// Format of the math, for files without a column for it: bf16, fp8, fp8_block, nvfp4.
     #[arg(long, value_name = "DTYPE")]
     pub(crate) dtype: Option<Dtype>,
-    /// The same for GEMMs, where theirs is another (InferSim's are fp8_block).
+    /// Format of the math of GEMMs, if it differs (InferSim's are fp8_block).
     #[arg(long, value_name = "DTYPE")]
     pub(crate) gemm_dtype: Option<Dtype>,
-    /// Format of the KV cache, where files have no column for it: bf16, fp8.
+    /// Format of the KV cache, for files without a column for it: bf16, fp8.
     #[arg(long, value_name = "DTYPE", value_parser = value::kv_dtype)]
     pub(crate) kv_dtype: Option<Dtype>,
     /// Peak that the mfu columns are relative to [default: that of the GPU and format].
@@ -70,7 +70,7 @@ pub(crate) struct TreeArgs {
 pub(crate) struct PerfArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
-    /// Bytes of an element of an all-reduce, where files have no column allreduce_dtype.
+    /// Bytes of an element of an all-reduce, for files without the column allreduce_dtype.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) element_bytes: Option<u32>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct ProfileArgs {
     /// Format of the math: bf16, fp8, fp8_block, nvfp4.
     #[arg(long, value_name = "DTYPE")]
     pub(crate) dtype: Option<Dtype>,
-    /// Statistic of the times that is taken: median, mean, min, max.
+    /// Statistic that becomes the latency: median, mean, min, max.
     #[arg(long, value_name = "NAME", default_value = "median", value_parser = import_value::statistic)]
     pub(crate) statistic: Statistic,
 }
@@ -107,13 +107,13 @@ pub(crate) struct SetArgs {
     /// Name of the set [default: that of the folder DEST].
     #[arg(long, help_heading = "What the files do not say")]
     pub(crate) name: Option<String>,
-    /// Engine stack that ran the kernels [default: what the files say].
+    /// Engine stack that ran the kernels [default: the one that the files name].
     #[arg(long, value_name = "TEXT", help_heading = "What the files do not say")]
     pub(crate) engine: Option<String>,
-    /// How it was timed.
+    /// Method of timing.
     #[arg(long, value_name = "TEXT", help_heading = "What the files do not say")]
     pub(crate) timing: Option<String>,
-    /// Where the files come from, with the commit.
+    /// Source of the files, with the commit.
     #[arg(long, value_name = "TEXT", help_heading = "What the files do not say")]
     pub(crate) source: Option<String>,
     /// Licence of the files.
@@ -124,28 +124,28 @@ pub(crate) struct SetArgs {
         help_heading = "What the files do not say"
     )]
     pub(crate) license: Option<String>,
-    /// Day of the measurement or of its publication, as 2026-01-31.
+    /// Day of the measurement or of its publication, as in 2026-01-31.
     #[arg(long, value_name = "DAY", help_heading = "What the files do not say")]
     pub(crate) date: Option<String>,
-    /// What a name of a format means, as fp8_static=fp8; repeatable.
+    /// Meaning of a name of a format, as in fp8_static=fp8; repeatable.
     #[arg(long = "dtype-name", value_name = "NAME=DTYPE", value_parser = import_value::dtype_name,
           help_heading = "What the files do not say")]
     pub(crate) dtype_names: Vec<(String, Dtype)>,
-    /// Columns of the files of an operation that have no header, as gemm=m,k,n,latency_us; repeatable.
+    /// Columns of the files of an operation that have no header, as in gemm=m,k,n,latency_us; repeatable.
     #[arg(long = "header", value_name = "OP=COLUMNS", value_parser = import_value::header,
           help_heading = "What the files do not say")]
     pub(crate) headers: Vec<(OperationKind, Vec<String>)>,
-    /// t0 of an operation in us, as gemm=3.7; repeatable [default: its smallest latency less the bound].
+    /// t0 of an operation in us, as in gemm=3.7; repeatable [default: its smallest latency minus the roofline time].
     #[arg(long = "t0", value_name = "OP=US", value_parser = import_value::t0,
           help_heading = "What the files do not say")]
     pub(crate) t0_us: Vec<(OperationKind, f64)>,
-    /// Only files below a folder of this name; repeatable [default: where there are several, that of the GPU].
+    /// Only files below a folder of this name; repeatable [default: that of the GPU, if there are several].
     #[arg(long = "folder", value_name = "NAME", help_heading = "What is read")]
     pub(crate) folders: Vec<String>,
     /// Leave out this file, or all below this folder, by its path in SRC; repeatable.
     #[arg(long, value_name = "PATH", help_heading = "What is read")]
     pub(crate) skip: Vec<String>,
-    /// Only rows with this value in a column, of files that have it, as kernel_source=torch; repeatable.
+    /// Only rows with this value in a column, in files that have the column, as in kernel_source=torch; repeatable.
     #[arg(long = "where", value_name = "COLUMN=VALUE", value_parser = import_value::condition,
           help_heading = "What is read")]
     pub(crate) conditions: Vec<Condition>,

@@ -1,9 +1,8 @@
-//! The folder of a set: written whole or not at all.
+//! The folder of an imported set, which is written completely or not at all.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
 
 use rooflut_codegen::FILES;
 use rooflut_import::SetFile;
@@ -13,17 +12,17 @@ use crate::error::Error;
 /// The report beside the files of a set.
 pub(crate) const REPORT: &str = "import-report.txt";
 
-/// The data sheets that a set may name.
+/// The data sheets of GPUs that a set may name.
 const GPUS: &str = include_str!("../../../bench_data/gpus.toml");
 
-/// A folder that may be written.
+/// A folder that can be written.
 pub(crate) struct Destination {
     folder: PathBuf,
     name: String,
 }
 
 impl Destination {
-    /// A folder that is new or empty, or that holds nothing but a set that is to be replaced.
+    /// Checks that the folder is new or empty or, with `force`, that it holds nothing but a set.
     pub(crate) fn try_new(path: &Path, force: bool) -> Result<Destination, Error> {
         let refuse = |problem: &str| Err(Error::in_file(path, None, problem));
         // A link is followed, so that it stays one.
@@ -52,21 +51,24 @@ impl Destination {
         Ok(Destination { folder, name })
     }
 
-    /// The name of the folder.
+    /// Returns the name of the folder.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes the files beside the folder, checks that they are a set, and moves them to their place.
+    /// Writes the files to a temporary folder, checks that they are a set, and renames the folder.
     pub(crate) fn write(&self, files: &[SetFile], report: &str) -> Result<(), Error> {
         let parent = match self.folder.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
         let failed = Error::writing(&self.folder);
-        let beside = Beside::create(parent).map_err(&failed)?;
+        let beside = tempfile::Builder::new()
+            .prefix(".rooflut-import.")
+            .tempdir_in(parent)
+            .map_err(&failed)?;
         // Messages of the check name the folder of the set.
-        let set = beside.0.join(&self.name);
+        let set = beside.path().join(&self.name);
         fs::create_dir(&set).map_err(&failed)?;
         for SetFile { name, text } in files {
             fs::write(set.join(name), text).map_err(&failed)?;
@@ -76,31 +78,13 @@ impl Destination {
         if !self.folder.exists() {
             return fs::rename(&set, &self.folder).map_err(&failed);
         }
-        let old = beside.0.join("old");
+        let old = beside.path().join("old");
         fs::rename(&self.folder, &old).map_err(&failed)?;
         fs::rename(&set, &self.folder).map_err(|error| {
-            // What was there stays; the first failure is the one to tell.
+            // The old set stays; the first failure is the one to report.
             let _ = fs::rename(&old, &self.folder);
             failed(error)
         })
-    }
-}
-
-/// A folder beside the destination that leaves nothing behind.
-struct Beside(PathBuf);
-
-impl Beside {
-    fn create(parent: &Path) -> io::Result<Beside> {
-        let path = parent.join(format!(".rooflut-import.{}.tmp", process::id()));
-        fs::create_dir(&path)?;
-        Ok(Beside(path))
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // A failure to clean up has no reader.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

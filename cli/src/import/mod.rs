@@ -1,4 +1,4 @@
-//! `rooflut import`: published tables become a table set.
+//! `rooflut import`: turns published tables into a table set.
 
 mod destination;
 mod output;
@@ -18,7 +18,7 @@ use self::destination::Destination;
 use crate::args::{ImportArgs, ImportFrom, SetArgs};
 use crate::error::Error;
 
-/// Reads, checks, writes, and answers with the text to print.
+/// Imports the tables and returns the text to print.
 pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let (layout, set) = args.from.parts();
     let destination = Destination::try_new(&set.dest, set.force)?;
@@ -88,7 +88,7 @@ fn sheet(path: &Path) -> Result<GpuSheet, Error> {
     Ok(GpuSheet::parse(&path.display().to_string(), &text)?)
 }
 
-/// The name that was given; that of a built-in set is taken.
+/// Checks that the given name is not that of a built-in set.
 fn given_name(name: &str) -> Result<String, Error> {
     match is_built_in(name) {
         true => Err(Error::new(format!(
@@ -102,21 +102,21 @@ fn is_built_in(name: &str) -> bool {
     sets::ALL.into_iter().any(|set| set.name() == name)
 }
 
-/// Where a name is asked for: why the folder's is none.
+/// Adds to a missing name why that of the folder cannot be used.
 fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
-    if let rooflut_import::Error::Asked(asked) = &mut error {
+    if let rooflut_import::Error::MissingAnswers(missing) = &mut error {
         let why = match is_built_in(folder) {
             true => "the name of a built-in set",
-            false => "none that a set may have",
+            false => "not a name for sets",
         };
-        for asked in asked.iter_mut().filter(|asked| asked.flag == "--name") {
-            asked.meaning = format!("{}; that of DEST, {folder}, is {why}", asked.meaning);
+        for answer in missing.iter_mut().filter(|answer| answer.flag == "--name") {
+            answer.meaning = format!("{}; that of DEST, {folder}, is {why}", answer.meaning);
         }
     }
     error.into()
 }
 
-/// The name of the folder, if a set may be called so.
+/// Returns the name of the folder, if it may be that of a set.
 fn set_name(folder: &str) -> Option<String> {
     let simple = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let starts = folder.starts_with(|c: char| c.is_ascii_lowercase());

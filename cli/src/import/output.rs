@@ -1,4 +1,4 @@
-//! What `rooflut import` prints.
+//! The output of `rooflut import`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::destination::REPORT;
 use crate::error::Error;
 use crate::output::{Align, Grid, count, json, plural, wrapped};
 
-/// For programs.
+/// The JSON output.
 #[derive(Serialize)]
 struct ImportJson<'r> {
     dest: String,
@@ -18,7 +18,7 @@ struct ImportJson<'r> {
     report: &'r Report,
 }
 
-/// For programs.
+/// Returns the JSON output.
 pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result<String, Error> {
     json(&ImportJson {
         dest: dest.display().to_string(),
@@ -27,7 +27,7 @@ pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result
     })
 }
 
-/// For people.
+/// Returns the text output.
 pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     let mut text = format!("{} from files of {}\n\n", dest.display(), report.layout);
     text.push_str(&wrapped(
@@ -63,7 +63,7 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     text
 }
 
-/// What became of the measurements: each is written or has a reason.
+/// The numbers of measurements: read, written, and left out by reason.
 fn counts(report: &Report) -> Grid {
     let mut grid = Grid::new(&[
         ("table", Align::Left),

@@ -10,7 +10,7 @@ use rooflut_import::SourceTable;
 
 use crate::error::Error;
 
-/// The rows of a parquet file, as text.
+/// Reads the rows of a parquet file as text.
 pub(crate) fn read(path: &Path, named: &str) -> Result<SourceTable, Error> {
     let file = File::open(path).map_err(Error::reading(path))?;
     let refuse = |error: ParquetError| {
@@ -37,15 +37,14 @@ pub(crate) fn read(path: &Path, named: &str) -> Result<SourceTable, Error> {
     Ok(SourceTable::of_rows(named, header, rows))
 }
 
-/// The shortest text that reads back as the same value; of an `f32` the shortest that is the same `f32`,
-/// because that is what was meant.
+/// Returns the shortest text that reads back as the same value; of an `f32`, as the same `f32`.
 fn text(cell: Field) -> String {
     match cell {
         Field::Null => String::new(),
         Field::Str(text) => text,
         Field::Float(number) => number.to_string(),
         Field::Double(number) => number.to_string(),
-        // Texts whose column does not say that it holds text.
+        // Texts of a column without the annotation that it holds text.
         Field::Bytes(bytes) => String::from_utf8_lossy(bytes.data()).into_owned(),
         other => other.to_string(),
     }

@@ -1,4 +1,4 @@
-//! The files that are imported.
+//! Reads the files to import.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use rooflut_import::{Content, Layout, NotImported, Source, SourceTable};
 use super::parquet;
 use crate::error::Error;
 
-/// Reads all files of a layout in `src`, a file or a folder, but those of `skip`.
+/// Reads all files of a layout in `src`, a file or a folder, except those of `skip`.
 pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source, Error> {
     let mut found = Vec::new();
     let metadata = fs::metadata(src).map_err(Error::reading(src))?;
@@ -19,7 +19,7 @@ pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source
         true => walk(src, &mut Vec::new(), &mut BTreeSet::new(), &mut found)?,
         false => found.push((src.to_owned(), spelled(src))),
     }
-    // The folders above SRC say what a file is, too: SRC may be `bench_data/gemm/h100`.
+    // The layout depends on the folders above SRC, too: SRC may be `bench_data/gemm/h100`.
     let above = match metadata.is_dir() {
         true => format!("{}/", spelled(src)),
         false => String::new(),
@@ -47,12 +47,12 @@ pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source
             continue;
         }
         if content == Content::Unknown {
-            leave("its name is of no table of this layout");
+            leave("not the name of a table of this layout");
             continue;
         }
         match (table(&path, &named), content) {
             (Ok(table), _) => source.tables.push(table),
-            // What is not imported anyway need not be readable.
+            // Files that are not imported need not be readable.
             (Err(_), Content::NotImported(why)) => leave(why),
             (Err(error), _) => return Err(error),
         }
@@ -60,7 +60,7 @@ pub(crate) fn read(layout: Layout, src: &Path, skip: &[String]) -> Result<Source
     Ok(source)
 }
 
-/// Whether a file may be a table whose name is only nearly right.
+/// Whether a file may be a table with a misspelt name.
 fn is_table(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
     ["csv", "txt", "parquet"]
@@ -68,21 +68,21 @@ fn is_table(path: &Path) -> bool {
         .any(|name| extension == *name)
 }
 
-/// Whether a path is the one that is skipped, or below it.
+/// Whether a path is `skipped` or below it.
 fn is_skipped(path: &str, skipped: &str) -> bool {
     let skipped = skipped.trim_start_matches("./").trim_end_matches('/');
     let rest = path.strip_prefix(skipped);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// All files below a folder with their paths in it, in the order of these.
+/// Finds all files below a folder, with their paths in it, in the order of the paths.
 fn walk(
     folder: &Path,
     above: &mut Vec<String>,
     seen: &mut BTreeSet<PathBuf>,
     found: &mut Vec<(PathBuf, String)>,
 ) -> Result<(), Error> {
-    // A link may lead back to where it is.
+    // A link may lead back to a folder that contains it.
     let real = fs::canonicalize(folder).map_err(Error::reading(folder))?;
     if !seen.insert(real) {
         return Ok(());
@@ -112,7 +112,7 @@ fn walk(
     Ok(())
 }
 
-/// A path with `/` between its folders.
+/// Returns a path with `/` between its folders.
 fn spelled(path: &Path) -> String {
     let spelled = path
         .to_string_lossy()
@@ -120,7 +120,7 @@ fn spelled(path: &Path) -> String {
     spelled.trim_end_matches('/').to_owned()
 }
 
-/// What a file begins with that git has not fetched: it stands for one in Git LFS.
+/// The first bytes of a file that Git LFS has not fetched.
 const LFS: &[u8] = b"version https://git-lfs";
 
 fn is_lfs_pointer(path: &Path) -> io::Result<bool> {
@@ -135,7 +135,7 @@ fn table(path: &Path, named: &str) -> Result<SourceTable, Error> {
         return Err(Error::in_file(
             path,
             None,
-            "expected a table, found a pointer of Git LFS that stands for it; fetch the table with \
+            "expected a table, found the pointer of Git LFS to it; fetch the table with \
              `git lfs pull` in its repository",
         ));
     }

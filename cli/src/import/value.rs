@@ -7,7 +7,7 @@ use rooflut_nearest::{hint, nearest};
 
 use crate::value;
 
-/// A GPU by its name.
+/// Parses the name of a GPU.
 pub(crate) fn gpu(text: &str) -> Result<Gpu, String> {
     let known = || gpus::ALL.into_iter();
     let found = known().find(|gpu| gpu.name.eq_ignore_ascii_case(text));
@@ -22,7 +22,7 @@ pub(crate) fn gpu(text: &str) -> Result<Gpu, String> {
     })
 }
 
-/// A positive number.
+/// Parses a positive number.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
@@ -30,7 +30,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A statistic by its name.
+/// Parses the name of a statistic.
 pub(crate) fn statistic(text: &str) -> Result<Statistic, String> {
     let found = Statistic::ALL
         .into_iter()
@@ -39,9 +39,9 @@ pub(crate) fn statistic(text: &str) -> Result<Statistic, String> {
     found.ok_or_else(|| format!("expected one of {}", names()))
 }
 
-/// `fp8_static=fp8`.
+/// Parses `NAME=DTYPE`: `fp8_static=fp8`.
 pub(crate) fn dtype_name(text: &str) -> Result<(String, Dtype), String> {
-    let (name, dtype) = pair(text, "NAME=DTYPE, as fp8_static=fp8")?;
+    let (name, dtype) = pair(text, "NAME=DTYPE, as in fp8_static=fp8")?;
     Ok((
         name.to_owned(),
         dtype
@@ -50,22 +50,22 @@ pub(crate) fn dtype_name(text: &str) -> Result<(String, Dtype), String> {
     ))
 }
 
-/// `gemm=m,k,n,latency_us`.
+/// Parses `OPERATION=COLUMNS`: `gemm=m,k,n,latency_us`.
 pub(crate) fn header(text: &str) -> Result<(OperationKind, Vec<String>), String> {
-    let (operation, columns) = pair(text, "OPERATION=COLUMNS, as gemm=m,k,n,latency_us")?;
+    let (operation, columns) = pair(text, "OPERATION=COLUMNS, as in gemm=m,k,n,latency_us")?;
     let columns = columns.split(',').map(|column| column.trim().to_owned());
     Ok((value::operation(operation)?, columns.collect()))
 }
 
-/// `gemm=3.7`.
+/// Parses `OPERATION=MICROSECONDS`: `gemm=3.7`.
 pub(crate) fn t0(text: &str) -> Result<(OperationKind, f64), String> {
-    let (operation, t0_us) = pair(text, "OPERATION=MICROSECONDS, as gemm=3.7")?;
+    let (operation, t0_us) = pair(text, "OPERATION=MICROSECONDS, as in gemm=3.7")?;
     Ok((value::operation(operation)?, positive(t0_us)?))
 }
 
-/// `kernel_source=torch`.
+/// Parses `COLUMN=VALUE`: `kernel_source=torch`.
 pub(crate) fn condition(text: &str) -> Result<Condition, String> {
-    let (column, value) = pair(text, "COLUMN=VALUE, as kernel_source=torch")?;
+    let (column, value) = pair(text, "COLUMN=VALUE, as in kernel_source=torch")?;
     Ok(Condition {
         column: column.to_owned(),
         value: value.to_owned(),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_is_known_by_its_name() {
+    fn gpus_are_found_by_name() {
         assert_eq!(gpu("H100").unwrap().name, "h100");
         let message = gpu("h800").unwrap_err();
         assert!(

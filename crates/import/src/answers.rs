@@ -1,64 +1,65 @@
-//! What the files do not say.
+//! Answers that the files do not have.
 
 use rooflut_codegen::OperationKind;
 use rooflut_roofline::{Dtype, Gpu};
 
 use crate::gpu_sheet::GpuSheet;
 
-/// What the files do not say and a user has to: all that is `None` and needed is asked for at once.
+/// Answers that the files do not have. An import lists all that it needs and that are `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
-    /// Name of the set.
+    /// The name of the set.
     pub name: Option<String>,
     /// The GPU that was measured.
     pub gpu: Option<MeasuredGpu>,
-    /// Engine stack. AIConfigurator's tables say it themselves.
+    /// The engine stack. AIConfigurator's tables name it.
     pub engine: Option<String>,
-    /// How it was timed.
+    /// The method of timing.
     pub timing: Option<String>,
-    /// Where the files come from.
+    /// The source of the files.
     pub source: Option<String>,
     /// Their licence.
     pub license: Option<String>,
     /// The day of the measurement or publication, `2026-01-31`.
     pub date: Option<String>,
-    /// Format of the math, where files have no column for it.
+    /// The format of the math, for files without a column for it.
     pub dtype: Option<Dtype>,
-    /// The same for GEMMs, where theirs is another.
+    /// The format of the math of GEMMs, if it differs.
     pub gemm_dtype: Option<Dtype>,
-    /// Format of the KV cache, where files have no column for it.
+    /// The format of the KV cache, for files without a column for it.
     pub kv_dtype: Option<Dtype>,
-    /// Bytes of an element of a message, where files count elements and do not say of which format.
+    /// Bytes of an element of a message, for files that count elements and do not name their format.
     pub element_bytes: Option<u32>,
-    /// What names of formats in the files mean.
+    /// Meanings of names of formats in the files.
     pub dtype_names: Vec<(String, Dtype)>,
     /// Values that columns must have for a row to be read.
     pub conditions: Vec<Condition>,
-    /// Columns of files that have no header, by what these files measure.
+    /// Columns of files without a header, by operation.
     pub headers: Vec<(OperationKind, Vec<String>)>,
-    /// Only files below a folder of one of these names. Empty: all.
+    /// Names of folders to import; empty for all.
     pub folders: Vec<String>,
-    /// Which of the statistics of a time is its latency (Vidur).
+    /// The statistic of a time that becomes its latency (Vidur).
     pub statistic: Statistic,
     /// The peak that `mfu` columns are relative to, FLOP/s; otherwise that of the GPU.
     pub mfu_peak_flops_per_s: Option<f64>,
-    /// t0 of an operation, microseconds; otherwise its smallest latency less what FLOPs and bytes explain.
+    /// t0 by operation, microseconds; otherwise the smallest latency minus the roofline time of its FLOPs
+    /// and bytes.
     pub t0_us: Vec<(OperationKind, f64)>,
-    /// What becomes of rows at the floor of eager launches.
+    /// Whether rows at the floor of eager launches are kept.
     pub floor: FloorRows,
 }
 
 /// The GPU that was measured.
 #[derive(Debug, Clone)]
 pub enum MeasuredGpu {
-    /// One that has a data sheet in the library.
+    /// A GPU with a data sheet in the library.
     Known(Gpu),
-    /// One with a data sheet of its own.
+    /// A GPU with a data sheet of its own.
     Own(GpuSheet),
 }
 
 impl MeasuredGpu {
-    /// Its data sheet.
+    /// Returns its data sheet.
     pub fn gpu(&self) -> &Gpu {
         match self {
             MeasuredGpu::Known(gpu) => gpu,
@@ -76,7 +77,7 @@ pub struct Condition {
     pub value: String,
 }
 
-/// Which of the statistics of a time is taken for its latency.
+/// The statistic of a time that becomes its latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Statistic {
     /// The median, as Vidur itself does.
@@ -91,7 +92,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// All of them.
+    /// All statistics.
     pub const ALL: [Statistic; 4] = [
         Statistic::Median,
         Statistic::Mean,
@@ -99,7 +100,7 @@ impl Statistic {
         Statistic::Max,
     ];
 
-    /// The name in columns and on the command line.
+    /// Returns the name in columns and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Statistic::Median => "median",
@@ -110,18 +111,18 @@ impl Statistic {
     }
 }
 
-/// What becomes of rows at the floor of eager launches.
+/// Whether rows at the floor of eager launches are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FloorRows {
-    /// They stay, and are reported.
+    /// Keeps and reports them.
     #[default]
     Keep,
-    /// They are left out, and are reported.
+    /// Leaves them out and reports them.
     Drop,
 }
 
 impl Answers {
-    /// The format of the math of an operation whose file does not say it.
+    /// Returns the format of the math of an operation, for files without a column for it.
     pub(crate) fn dtype_of(&self, operation: OperationKind) -> Option<Dtype> {
         match operation {
             OperationKind::Gemm => self.gemm_dtype.or(self.dtype),
@@ -129,11 +130,10 @@ impl Answers {
         }
     }
 
-    /// What a file calls a format: a name of the library, one that is used for it elsewhere, or one that
-    /// the user explains.
+    /// Returns the format of this name: one of the library, a common alias, or one that the user defines.
     pub(crate) fn dtype_named(&self, name: &str) -> Option<Dtype> {
-        let explained = self.dtype_names.iter().find(|(known, _)| known == name);
-        if let Some((_, dtype)) = explained {
+        let defined = self.dtype_names.iter().find(|(known, _)| known == name);
+        if let Some((_, dtype)) = defined {
             return Some(*dtype);
         }
         let name = name
@@ -147,13 +147,13 @@ impl Answers {
         })
     }
 
-    /// t0 of an operation, if it was given.
+    /// Returns the t0 given for an operation.
     pub(crate) fn t0_of(&self, operation: OperationKind) -> Option<f64> {
         let given = self.t0_us.iter().rev().find(|(kind, _)| *kind == operation);
         given.map(|(_, t0_us)| *t0_us)
     }
 
-    /// The columns of files of an operation that have no header, if they were given.
+    /// Returns the columns given for files of an operation without a header.
     pub(crate) fn header_of(&self, operation: OperationKind) -> Option<&[String]> {
         let given = self
             .headers

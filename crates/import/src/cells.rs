@@ -7,16 +7,19 @@ use crate::answers::Answers;
 use crate::decimal::Decimal;
 use crate::reading::{Cause, Latency, Reason, Rounded};
 
-/// Where the columns of a file are.
-pub(crate) struct Places(Vec<(String, usize)>);
+/// Indices of the columns of a file.
+pub(crate) struct ColumnIndices(Vec<(String, usize)>);
 
-impl Places {
-    /// The places of those of `columns` that `header` has.
-    pub(crate) fn of<'c>(header: &[String], columns: impl Iterator<Item = &'c str>) -> Places {
-        let place = |column: &str| header.iter().position(|name| name == column);
-        Places(
+impl ColumnIndices {
+    /// The indices of those of `columns` that `header` has.
+    pub(crate) fn of<'c>(
+        header: &[String],
+        columns: impl Iterator<Item = &'c str>,
+    ) -> ColumnIndices {
+        let index = |column: &str| header.iter().position(|name| name == column);
+        ColumnIndices(
             columns
-                .filter_map(|column| Some((column.to_owned(), place(column)?)))
+                .filter_map(|column| Some((column.to_owned(), index(column)?)))
                 .collect(),
         )
     }
@@ -24,19 +27,19 @@ impl Places {
 
 /// A row of a file whose columns are known.
 pub(crate) struct Cells<'a> {
-    pub(crate) places: &'a Places,
+    pub(crate) indices: &'a ColumnIndices,
     pub(crate) record: &'a StringRecord,
     pub(crate) answers: &'a Answers,
 }
 
 impl<'a> Cells<'a> {
-    /// The text in a column, if the file has it and there is some.
+    /// Returns the text of a column; `None` where the file has no such column or the cell is empty.
     pub(crate) fn text(&self, column: &str) -> Option<&'a str> {
-        let (_, place) = self.places.0.iter().find(|(name, _)| name == column)?;
-        self.record.get(*place).filter(|text| !text.is_empty())
+        let (_, index) = self.indices.0.iter().find(|(name, _)| name == column)?;
+        self.record.get(*index).filter(|text| !text.is_empty())
     }
 
-    /// A positive whole number.
+    /// Parses a positive whole number.
     pub(crate) fn count(&self, column: &str) -> Result<u32, Cause> {
         match self.whole(column)? {
             0 => Err(self.malformed(column, "a positive whole number")),
@@ -44,7 +47,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// A whole number; tables that went through pandas write `8` as `8.0`.
+    /// Parses a whole number; pandas writes `8` as `8.0`.
     pub(crate) fn whole(&self, column: &str) -> Result<u32, Cause> {
         let text = self.text(column).unwrap_or_default();
         let whole = |number: f64| {
@@ -57,8 +60,7 @@ impl<'a> Cells<'a> {
             .ok_or_else(|| self.malformed(column, "a whole number below 2^32"))
     }
 
-    /// A time in microseconds, of a column in units of 10^`power` us. Only the decimal point moves: no
-    /// digit is lost.
+    /// Parses a time in units of 10^`power` us. Only the decimal point moves: no digit is lost.
     pub(crate) fn latency(&self, column: &str, power: i32) -> Result<Latency, Cause> {
         let text = self.text(column).unwrap_or_default();
         let exact = Decimal::parse(text, power);
@@ -73,7 +75,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// A format of numbers: what the column says, or `otherwise` where there is none.
+    /// Parses a format of numbers; `otherwise` replaces a missing column.
     pub(crate) fn dtype(&self, column: &str, otherwise: Option<Dtype>) -> Result<Dtype, Cause> {
         let unknown = |name: &str| Cause::new(Reason::UnknownDtype, format!("{column} {name:?}"));
         match self.text(column) {
@@ -82,7 +84,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The format of a KV cache, likewise.
+    /// Parses the format of a KV cache.
     pub(crate) fn kv_dtype(&self, column: &str) -> Result<Dtype, Cause> {
         let dtype = self.dtype(column, self.answers.kv_dtype)?;
         match dtype {
@@ -94,7 +96,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The column `mfu`, if it holds a number.
+    /// Parses the column `mfu`; `None` if it holds no number.
     pub(crate) fn mfu(&self) -> Option<Rounded> {
         let text = self.text("mfu")?;
         let value: f64 = text.parse().ok().filter(|mfu: &f64| mfu.is_finite())?;
@@ -109,7 +111,7 @@ impl<'a> Cells<'a> {
         })
     }
 
-    /// What is wrong with a value.
+    /// The cause for leaving out a row with a malformed value.
     pub(crate) fn malformed(&self, column: &str, expected: &str) -> Cause {
         let found: String = self
             .text(column)
@@ -122,13 +124,13 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The number that a text gives, times 10^`power`, rounded once.
+/// Parses a number times 10^`power`, rounded once.
 fn shifted(text: &str, power: i32) -> Option<f64> {
     if power == 0 {
         return text.parse().ok();
     }
     let (digits, exponent) = split_exponent(text)?;
-    // The parser of floats takes words, too; none of them is a time.
+    // The parser of floats accepts words, too; none of them is a time.
     format!("{digits}e{}", exponent.checked_add(power)?)
         .parse()
         .ok()
@@ -145,12 +147,12 @@ fn split_exponent(text: &str) -> Option<(&str, i32)> {
 mod tests {
     use super::*;
 
-    fn with<T>(cell: &str, ask: impl FnOnce(&Cells<'_>) -> T) -> T {
+    fn with<T>(cell: &str, read: impl FnOnce(&Cells<'_>) -> T) -> T {
         let header = ["x".to_owned(), "mfu".to_owned()];
-        let places = Places::of(&header, ["x", "mfu"].into_iter());
+        let indices = ColumnIndices::of(&header, ["x", "mfu"].into_iter());
         let record = StringRecord::from(vec![cell, cell]);
-        ask(&Cells {
-            places: &places,
+        read(&Cells {
+            indices: &indices,
             record: &record,
             answers: &Answers::default(),
         })
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn text_that_is_not_a_time_is_rejected() {
         for wrong in [
             "", "-", "0", "-1", "nan", "inf", "OOM", "1e40", "1e-50", "e", "1e",
         ] {

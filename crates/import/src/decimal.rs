@@ -1,11 +1,11 @@
-//! A positive decimal number with the digits that a file gives it.
+//! Positive decimal numbers with all digits of the file.
 
 use std::fmt;
 
-/// `digits` x 10^`exponent`: of what a file says, nothing is lost.
+/// The number `digits` x 10^`exponent`, with all digits of the file.
 ///
-/// Shortest texts of f64 have up to 17 digits. Times a thousand, such a number need not be an f64 of 17
-/// digits again; the decimal is.
+/// The shortest text of an f64 has up to 17 digits. A thousand times such a number need not be an f64 of 17
+/// digits, but it is a decimal of as many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decimal {
     digits: u64,
@@ -16,8 +16,8 @@ pub(crate) struct Decimal {
 const ZEROS: i32 = 60;
 
 impl Decimal {
-    /// The number that a text gives, times 10^`power`; `None` for one of more than 19 digits, and for what is
-    /// no positive decimal number.
+    /// Parses a number times 10^`power`; `None` for more than 19 digits, and for text that is not a positive
+    /// decimal number.
     pub(crate) fn parse(text: &str, power: i32) -> Option<Decimal> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse().ok()?),
@@ -59,7 +59,7 @@ impl fmt::Display for Decimal {
 mod tests {
     use super::*;
 
-    fn told(text: &str, power: i32) -> Option<String> {
+    fn shifted(text: &str, power: i32) -> Option<String> {
         Decimal::parse(text, power).map(|decimal| decimal.to_string())
     }
 
@@ -78,12 +78,12 @@ mod tests {
             ("007", 0, "7"),
         ];
         for (text, power, expected) in moved {
-            assert_eq!(told(text, power).as_deref(), Some(expected), "{text}");
+            assert_eq!(shifted(text, power).as_deref(), Some(expected), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_positive_decimal_of_19_digits_is_none() {
+    fn text_that_is_not_a_positive_decimal_of_19_digits_is_rejected() {
         for wrong in [
             "",
             "0",
@@ -96,7 +96,7 @@ mod tests {
             "1e999",
             "123456789012345678901",
         ] {
-            assert_eq!(told(wrong, 0), None, "{wrong}");
+            assert_eq!(shifted(wrong, 0), None, "{wrong}");
         }
     }
 }

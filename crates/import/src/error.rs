@@ -1,4 +1,4 @@
-//! Why an import gives nothing, told to the person who has to mend it.
+//! Why an import fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,49 +6,49 @@ use std::fmt;
 use rooflut_codegen::OperationKind;
 use rooflut_roofline::Dtype;
 
-use crate::asked::Asked;
 use crate::layout::Layout;
-use crate::told::{LISTED, listed, quoted, write_devices};
+use crate::missing::MissingAnswer;
+use crate::text::{MAX_LISTED, listed, quoted, write_devices};
 
-/// Why an import gives nothing. Every message is one line.
+/// Why an import fails. Every message is one line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A CSV that is no text.
+    /// A CSV is not UTF-8 text.
     NotText {
         /// The file.
         file: String,
         /// Its line.
         line: u64,
     },
-    /// No file of the layout among those that were given.
+    /// None of the files is a table of the layout.
     NoTable {
         /// The layout.
         layout: Layout,
-        /// What was left aside, and why.
+        /// The files that were not imported, each with the reason.
         not_imported: Vec<(String, String)>,
     },
-    /// The files do not say what a table set has to: all of it at once.
-    Asked(Vec<Asked>),
+    /// Neither files nor user gave what a table set must name: all of it at once.
+    MissingAnswers(Vec<MissingAnswer>),
     /// Columns are missing.
     MissingColumns {
         /// The file.
         file: String,
-        /// The missing columns, each with the column that may be meant.
+        /// The missing columns, each with a similar one of the file.
         missing: Vec<(String, Option<String>)>,
         /// The columns found.
         found: Vec<String>,
         /// The columns that such a file must have.
         expected: Vec<String>,
     },
-    /// A column stands twice.
+    /// A column occurs twice.
     ColumnTwice {
         /// The file.
         file: String,
         /// The column.
         column: String,
     },
-    /// A header was given that does not fit a file.
+    /// A header was given that does not match a file.
     HeaderLength {
         /// The file.
         file: String,
@@ -57,61 +57,61 @@ pub enum Error {
         /// The columns given.
         given: Vec<String>,
     },
-    /// A condition that nothing can meet.
+    /// A condition that no row meets.
     Condition {
         /// The column.
         column: String,
         /// The value.
         value: String,
-        /// The columns that there are, if it is none of them; else the values that the column has.
+        /// The columns of the files if the column is unknown, else the values of the column.
         known: Vec<String>,
-        /// Whether the column is none.
+        /// Whether no file has the column.
         unknown_column: bool,
     },
-    /// One kernel with several latencies that columns tell apart.
+    /// One kernel with several latencies that columns distinguish.
     Ambiguous {
-        /// What was measured.
+        /// The operation.
         operation: OperationKind,
         /// The columns and their values.
         columns: BTreeMap<String, BTreeSet<String>>,
     },
-    /// Rows of a device that is not the GPU that was asked for.
+    /// Rows name another device than the GPU of the set.
     Device {
         /// The GPU.
         gpu: String,
-        /// The devices that rows are of, each with what would import its rows.
+        /// The devices that rows name, each with the flag that imports its rows.
         devices: Vec<(String, String)>,
-        /// The one of them that is the GPU.
-        meant: Option<String>,
+        /// The device that is the GPU of the set, if one is.
+        matching: Option<String>,
     },
     /// Rows of several engine stacks.
     Engines(Vec<String>),
-    /// A name of a format was explained that no row has.
+    /// No row has this name of a format.
     DtypeName {
         /// The name.
         name: String,
         /// The names that rows have.
         known: Vec<String>,
     },
-    /// So many rows are faster than the GPU can be that GPU or format are in doubt.
+    /// So many rows are faster than the GPU can be that the GPU or the format is wrong.
     Implausible {
-        /// What was measured.
+        /// The operation.
         operation: OperationKind,
-        /// Rows that are impossible.
+        /// The number of impossible rows.
         impossible: usize,
-        /// All rows.
+        /// The number of all rows.
         rows: usize,
-        /// Where the first of them is, and what is wrong with it.
+        /// File, line and detail of the first impossible row.
         first: String,
         /// The formats with which all rows are possible.
         fitting: Vec<Dtype>,
     },
     /// No row is left.
     NothingLeft {
-        /// Reasons and how many rows each left out.
+        /// The number of rows, by reason.
         left_out: Vec<(String, usize)>,
     },
-    /// A data sheet that cannot be read.
+    /// A data sheet cannot be read.
     Sheet(rooflut_codegen::Error),
 }
 
@@ -133,20 +133,22 @@ impl fmt::Display for Error {
                     "expected tables of {layout} ({}), found none",
                     layout.expected()
                 )?;
-                for (file, why) in not_imported.iter().take(LISTED) {
+                for (file, why) in not_imported.iter().take(MAX_LISTED) {
                     write!(f, "; {file}: {why}")?;
                 }
                 match not_imported.len() {
                     0 => f.write_str("; check the path"),
-                    found if found > LISTED => write!(f, "; and {} more", found - LISTED),
+                    found if found > MAX_LISTED => write!(f, "; and {} more", found - MAX_LISTED),
                     _ => Ok(()),
                 }
             }
-            Error::Asked(asked) => {
-                f.write_str("the files do not say all that a table set has to; add ")?;
-                for (index, asked) in asked.iter().enumerate() {
+            Error::MissingAnswers(missing) => {
+                f.write_str(
+                    "expected all that a table set must name, found only a part in the files; add ",
+                )?;
+                for (index, answer) in missing.iter().enumerate() {
                     let separator = if index == 0 { "" } else { "; " };
-                    write!(f, "{separator}{asked}")?;
+                    write!(f, "{separator}{answer}")?;
                 }
                 Ok(())
             }
@@ -204,7 +206,7 @@ impl fmt::Display for Error {
             Error::Ambiguous { operation, columns } => {
                 write!(
                     f,
-                    "{operation}: one kernel has several latencies, told apart by "
+                    "{operation}: one kernel has several latencies, which differ in "
                 )?;
                 for (index, (column, values)) in columns.iter().enumerate() {
                     let separator = if index == 0 { "" } else { "; " };
@@ -216,7 +218,7 @@ impl fmt::Display for Error {
                 match example {
                     Some((column, value)) => {
                         let condition = quoted(&format!("{column}={value}"));
-                        write!(f, "; say which are meant, as with --where {condition}")
+                        write!(f, "; select one with --where, as in --where {condition}")
                     }
                     None => Ok(()),
                 }
@@ -224,18 +226,18 @@ impl fmt::Display for Error {
             Error::Device {
                 gpu,
                 devices,
-                meant,
-            } => write_devices(f, gpu, devices, meant.as_deref()),
+                matching,
+            } => write_devices(f, gpu, devices, matching.as_deref()),
             Error::Engines(engines) => write!(
                 f,
-                "expected rows of one engine stack, found {}; take those of one with --where version=..., or \
-                 say with --engine what the set is of",
+                "expected rows of one engine stack, found {}; select one with --where version=..., or name the \
+                 stack of the set with --engine",
                 listed(engines.iter().map(String::as_str), engines.len())
             ),
             Error::DtypeName { name, known } if known.is_empty() => write!(
                 f,
                 "--dtype-name {name}: expected a name that a row has, found no row that names a format; \
-                 say --dtype"
+                 use --dtype"
             ),
             Error::DtypeName { name, known } => write!(
                 f,
@@ -252,8 +254,8 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{operation}: {impossible} of {rows} rows are faster than the GPU can be ({first}): \
-                     what was said of all of them is wrong, not these rows; check --gpu and the format of \
-                     the numbers"
+                     an answer for all rows is wrong, not these rows; check --gpu and the format of the \
+                     numbers"
                 )?;
                 let names: Vec<&str> = fitting.iter().map(|dtype| dtype.name()).collect();
                 match names.is_empty() {
@@ -261,16 +263,16 @@ impl fmt::Display for Error {
                     false => write!(f, " (fitting: {})", names.join(", ")),
                 }
             }
-            Error::NothingLeft { left_out } if left_out.is_empty() => f.write_str(
-                "expected rows of measurements, found files without one, only headers; check SRC",
-            ),
+            Error::NothingLeft { left_out } if left_out.is_empty() => {
+                f.write_str("expected rows of measurements, found only headers; check SRC")
+            }
             Error::NothingLeft { left_out } => {
                 f.write_str("expected rows that a table set can hold, found none: ")?;
-                let told: Vec<String> = left_out
+                let reasons: Vec<String> = left_out
                     .iter()
                     .map(|(reason, rows)| format!("{rows} left out: {reason}"))
                     .collect();
-                f.write_str(&told.join("; "))
+                f.write_str(&reasons.join("; "))
             }
             Error::Sheet(error) => error.fmt(f),
         }

@@ -10,8 +10,8 @@ use crate::layout::{Heads, Layout};
 use crate::layouts::{Columns, Others};
 use crate::table::SourceTable;
 
-/// Values of a column that may still tell apart ways of measuring; one with more is a measurement itself.
-const VALUES: usize = 16;
+/// Most values of a column that may distinguish ways of measuring; one with more is a measurement itself.
+const MAX_VALUES: usize = 16;
 
 /// A file whose columns are known.
 pub(crate) struct File<'a> {
@@ -24,10 +24,10 @@ pub(crate) struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Holds the header of a table against the columns of its layout.
+    /// Checks the header of a table against the columns of its layout.
     ///
     /// # Errors
-    /// Columns that are missing or stand twice, a given header of another length.
+    /// Columns that are missing or occur twice, a given header of another length.
     pub(crate) fn try_new(
         layout: Layout,
         table: &'a SourceTable,
@@ -82,7 +82,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// The columns that are not read.
+    /// Returns the columns that are not read.
     pub(crate) fn ignored(&self) -> Vec<String> {
         let unread = |name: &&String| !self.columns.read().any(|column| column == *name);
         let named = |name: &String| match name.is_empty() {
@@ -92,8 +92,8 @@ impl<'a> File<'a> {
         self.header.iter().filter(unread).map(named).collect()
     }
 
-    /// The columns that may tell apart ways of measuring: those that are not read and have few values,
-    /// and the names of formats, which may be several for one.
+    /// Returns the columns that may distinguish ways of measuring: columns that are not read and have few
+    /// values, and those of formats, where several names may be one format.
     pub(crate) fn variant_columns(&self) -> Vec<(usize, &str)> {
         if self.columns.others == Others::Remarks {
             return Vec::new();
@@ -103,22 +103,22 @@ impl<'a> File<'a> {
         let unread = |name: &str| !self.columns.read().any(|column| column == name);
         named
             .filter(|(_, name)| unread(name) || is_dtype(name))
-            .filter(|(place, _)| self.is_choice(*place))
+            .filter(|(index, _)| self.is_choice(*index))
             .collect()
     }
 
-    /// Whether a column has few values: it may say how a row was measured. One of fractions, most of them
-    /// different, is a measurement itself.
-    fn is_choice(&self, place: usize) -> bool {
+    /// Whether a column has few values, so that it may be a way of measuring. A column of fractions, most of
+    /// them different, is a measurement itself.
+    fn is_choice(&self, index: usize) -> bool {
         let mut values = BTreeSet::new();
         for value in self
             .table
             .rows
             .iter()
-            .filter_map(|row| row.cells.get(place))
+            .filter_map(|row| row.cells.get(index))
         {
             values.insert(value);
-            if values.len() > VALUES {
+            if values.len() > MAX_VALUES {
                 return false;
             }
         }
@@ -127,7 +127,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// The column that may be meant by one that is missing: a similar one that nothing else reads.
+/// Returns a column with a name similar to a missing one, unless it is read itself.
 fn nearest(column: &str, header: &[String], columns: &Columns) -> Option<String> {
     let names = header.iter().map(String::as_str);
     let free = names.filter(|name| !columns.read().any(|read| read == *name));
@@ -135,7 +135,7 @@ fn nearest(column: &str, header: &[String], columns: &Columns) -> Option<String>
     near.first().map(|name| (*name).to_owned())
 }
 
-/// A condition that no file can meet: its column is none, or nothing has its value.
+/// Checks that each condition names a column and a value of it.
 ///
 /// # Errors
 /// [`Error::Condition`].
@@ -144,11 +144,11 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
         let mut is_column = false;
         let mut values = BTreeSet::new();
         for file in files {
-            let place = file
+            let index = file
                 .header
                 .iter()
                 .position(|name| *name == condition.column);
-            let Some(place) = place else {
+            let Some(index) = index else {
                 continue;
             };
             is_column = true;
@@ -156,7 +156,7 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
                 file.table
                     .rows
                     .iter()
-                    .filter_map(|row| row.cells.get(place)),
+                    .filter_map(|row| row.cells.get(index)),
             );
         }
         if values.contains(condition.value.as_str()) {
@@ -178,7 +178,7 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
     Ok(())
 }
 
-/// An explained name of a format that no row has.
+/// Checks that each defined name of a format occurs.
 ///
 /// # Errors
 /// [`Error::DtypeName`].
@@ -191,9 +191,9 @@ pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result
         let is_read = |name: &String| file.columns.read().any(|column| column == name);
         let header = file.header.iter().enumerate();
         let columns = header.filter(|(_, name)| name.ends_with("dtype") && is_read(name));
-        for (place, _) in columns {
+        for (index, _) in columns {
             let rows = file.table.rows.iter();
-            names.extend(rows.filter_map(|row| row.cells.get(place)));
+            names.extend(rows.filter_map(|row| row.cells.get(index)));
         }
     }
     let unused = answers

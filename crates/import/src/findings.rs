@@ -1,4 +1,4 @@
-//! What a reader of a set has to know of the files that it was made of.
+//! Defects of the files, as the report lists them.
 
 use rooflut_codegen::OperationKind;
 use rooflut_roofline::Gpu;
@@ -11,12 +11,12 @@ use crate::read::Readings;
 use crate::reading::{Reading, Reason};
 use crate::report::Finding;
 
-/// What was found, in the order in which it was.
+/// The findings so far.
 #[derive(Default)]
 pub(crate) struct Findings(Vec<Finding>);
 
-/// What the rows of an operation are held against.
-pub(crate) struct About<'a> {
+/// The facts that rows are compared with.
+pub(crate) struct Facts<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) answers: &'a Answers,
     pub(crate) known: &'a [Gpu],
@@ -24,7 +24,7 @@ pub(crate) struct About<'a> {
 }
 
 impl Findings {
-    /// Something about an operation.
+    /// Adds a finding about an operation.
     pub(crate) fn add(&mut self, operation: OperationKind, defect: &'static str, text: String) {
         self.0.push(Finding {
             operation: operation.name(),
@@ -37,7 +37,7 @@ impl Findings {
         self.0
     }
 
-    /// What shows before any row is judged.
+    /// Adds defects of whole files.
     pub(crate) fn of_files(&mut self, files: &[File<'_>], read: &Readings) {
         for (index, file) in files.iter().enumerate() {
             let path = &file.table.path;
@@ -56,12 +56,12 @@ impl Findings {
         }
     }
 
-    /// What the rows of an operation show.
+    /// Adds defects of the rows of an operation.
     pub(crate) fn of_rows(
         &mut self,
         operation: OperationKind,
         rows: &[Reading],
-        about: &About<'_>,
+        facts: &Facts<'_>,
     ) {
         let (with_mfu, zeros) = mfu_zero::zeros(rows);
         if zeros > 0 {
@@ -70,9 +70,9 @@ impl Findings {
             );
             self.add(operation, "mfu of 0", text);
         }
-        let stated = about.answers.mfu_peak_flops_per_s;
-        if let Some(misfit) = mfu_peak::misfit(rows, about.gpu, stated, about.known) {
-            self.misfit(operation, &misfit, rows, about);
+        let stated = facts.answers.mfu_peak_flops_per_s;
+        if let Some(misfit) = mfu_peak::misfit(rows, facts.gpu, stated, facts.known) {
+            self.misfit(operation, &misfit, rows, facts);
         }
         if let Some(ragged) = ragged::ragged(rows) {
             let axes = operation.declared().axes;
@@ -99,15 +99,15 @@ impl Findings {
         operation: OperationKind,
         misfit: &mfu_peak::Misfit,
         rows: &[Reading],
-        about: &About<'_>,
+        facts: &Facts<'_>,
     ) {
-        let place = rows.get(misfit.first).and_then(|row| {
-            let file = about.files.get(row.file)?;
-            Some(format!("{}:{}", file.table.path, row.place))
+        let first = rows.get(misfit.first).and_then(|row| {
+            let file = facts.files.get(row.file)?;
+            Some(format!("{}:{}", file.table.path, row.number))
         });
-        let against = match about.answers.mfu_peak_flops_per_s {
+        let against = match facts.answers.mfu_peak_flops_per_s {
             Some(peak) => format!("{:.1} TFLOP/s", peak * 1e-12),
-            None => format!("the peak of {}", about.gpu.name),
+            None => format!("the peak of {}", facts.gpu.name),
         };
         let fitting: Vec<String> = misfit
             .fitting
@@ -126,7 +126,7 @@ impl Findings {
              are kept",
             misfit.misfits,
             misfit.rows,
-            place.unwrap_or_default()
+            first.unwrap_or_default()
         );
         self.add(operation, "peak", text);
     }

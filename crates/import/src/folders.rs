@@ -1,17 +1,17 @@
-//! Which files are of the GPU that is meant: trees hold several, each in a folder of its name.
+//! Selects the files of the measured GPU: trees hold several GPUs, each in a folder of its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::answers::Answers;
-use crate::asked::Asked;
 use crate::layout::Layout;
+use crate::missing::MissingAnswer;
 
-/// Why a file is not of the GPU that is meant, by its path; or what has to be asked to know.
+/// Returns the files that are not of the measured GPU, each with the reason, or the missing answers.
 pub(crate) fn foreign(
     layout: Layout,
     paths: &[&str],
     answers: &Answers,
-) -> Result<BTreeMap<String, String>, Vec<Asked>> {
+) -> Result<BTreeMap<String, String>, Vec<MissingAnswer>> {
     let is_named = |path: &str| {
         let mut folders = path.split('/');
         folders.any(|folder| answers.folders.iter().any(|named| named == folder))
@@ -25,7 +25,7 @@ pub(crate) fn foreign(
         groups.entry(group(layout, path)).or_default().push(path);
     }
     let gpu = answers.gpu.as_ref().map(|gpu| gpu.gpu().name.as_str());
-    let mut asked = Vec::new();
+    let mut missing = Vec::new();
     let mut foreign = BTreeMap::new();
     for (group, paths) in groups {
         if paths.iter().any(|path| is_named(path)) {
@@ -46,11 +46,11 @@ pub(crate) fn foreign(
                     ((*path).to_owned(), why)
                 }));
             }
-            // Without a GPU there is nothing to compare with; it is asked for first.
+            // Without a GPU there is nothing to compare with: --gpu is the missing answer.
             None if gpu.is_none() || folders.is_empty() => {}
             None => {
                 let names: Vec<&str> = folders.into_iter().collect();
-                asked.push(Asked {
+                missing.push(MissingAnswer {
                     flag: "--folder".to_owned(),
                     meaning: format!(
                         "which files are of this GPU: {group} has {}",
@@ -60,13 +60,13 @@ pub(crate) fn foreign(
             }
         }
     }
-    match asked.is_empty() {
+    match missing.is_empty() {
         true => Ok(foreign),
-        false => Err(asked),
+        false => Err(missing),
     }
 }
 
-/// The folder that names the GPU of the file at `path`.
+/// Returns the folder that names the GPU of the file at `path`.
 fn gpu_folder(layout: Layout, path: &str) -> Option<&str> {
     let (folders, _) = path.rsplit_once('/')?;
     let mut folders = folders.rsplit('/').peekable();
@@ -82,7 +82,7 @@ fn gpu_folder(layout: Layout, path: &str) -> Option<&str> {
     }
 }
 
-/// Whether a folder of InferSim's tree says what is measured, not on which GPU.
+/// Whether a folder of InferSim's tree names an operation, not a GPU.
 fn is_kind(folder: &str) -> bool {
     matches!(
         folder,
@@ -90,7 +90,8 @@ fn is_kind(folder: &str) -> bool {
     )
 }
 
-/// Where files are whose folders are named alike: Vidur names GPUs for kernels, nodes for collectives.
+/// Returns the part of the tree that a file is in. Vidur names folders by GPU for kernels, and by node for
+/// collectives.
 fn group(layout: Layout, path: &str) -> &'static str {
     let has = |name: &str| path.split('/').any(|folder| folder == name);
     match layout {
@@ -100,7 +101,7 @@ fn group(layout: Layout, path: &str) -> &'static str {
     }
 }
 
-/// The folder that is named as the GPU, or else the only one whose name has that of the GPU in it.
+/// Returns the folder with the name of the GPU, or else the only one whose name contains it.
 fn meant<'f>(folders: &BTreeSet<&'f str>, gpu: Option<&str>) -> Option<&'f str> {
     let gpu = gpu?;
     let same = folders
@@ -147,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_other_gpus_is_asked_about() {
-        let asked = foreign(Layout::Blis, &TREE, &answers("a100", &[])).unwrap_err();
-        assert_eq!(asked.len(), 1);
+    fn a_tree_of_other_gpus_needs_an_answer() {
+        let missing = foreign(Layout::Blis, &TREE, &answers("a100", &[])).unwrap_err();
+        assert_eq!(missing.len(), 1);
         assert!(
-            asked[0].meaning.ends_with("the tree has h100, h20"),
-            "{asked:?}"
+            missing[0].meaning.ends_with("the tree has h100, h20"),
+            "{missing:?}"
         );
         let one = foreign(Layout::InferSim, &TREE[..1], &answers("h100", &[]));
         assert!(one.is_err());
@@ -182,8 +183,11 @@ mod tests {
             "network/a100_dgx/all_reduce.csv",
             "network/a100_pair/all_reduce.csv",
         ];
-        let asked = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap_err();
-        let meanings: Vec<&str> = asked.iter().map(|asked| asked.meaning.as_str()).collect();
+        let missing = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap_err();
+        let meanings: Vec<&str> = missing
+            .iter()
+            .map(|missing| missing.meaning.as_str())
+            .collect();
         assert_eq!(
             meanings,
             ["which files are of this GPU: network/ has a100_dgx, a100_pair"]

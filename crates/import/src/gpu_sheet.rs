@@ -19,19 +19,19 @@ impl GpuSheet {
     /// [`Error::Sheet`] for a key that is missing, unknown or of another type.
     pub fn parse(file: &str, text: &str) -> Result<GpuSheet, Error> {
         let gpu = rooflut_codegen::own_gpu(file, text).map_err(Error::Sheet)?;
-        // It has been read once.
+        // `own_gpu` has parsed the same text.
         let table: Table = toml::from_str(text).unwrap_or_default();
         let keys = table.get("gpu").and_then(Value::as_table);
         let toml = keys.map_or_else(String::new, Table::to_string);
         Ok(GpuSheet { gpu, toml })
     }
 
-    /// The GPU.
+    /// Returns the GPU.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// Its keys, without the head of the table.
+    /// Returns its keys, without the head of the table.
     pub(crate) fn toml(&self) -> &str {
         &self.toml
     }

@@ -1,4 +1,4 @@
-//! From tables as published to the files of a set.
+//! Imports published tables as a table set.
 
 use std::collections::BTreeMap;
 
@@ -7,62 +7,65 @@ use rooflut_roofline::Gpu;
 
 use crate::Error;
 use crate::answers::Answers;
-use crate::asked::{self, Asked, Complete};
 use crate::defects::variants;
+use crate::device;
 use crate::file::{self, File};
-use crate::findings::{About, Findings};
+use crate::filter::RowFilter;
+use crate::findings::{Facts, Findings};
 use crate::folders;
 use crate::layout::{Content, Heads, Layout};
+use crate::missing::{self, Complete, MissingAnswer};
 use crate::read::{self, Readings};
 use crate::reading::{LeftOut, Reason};
 use crate::report::{FileRead, LeftOutRows, NotImported, ReasonCount, Report, TableCount, ranges};
-use crate::said;
 use crate::set::{self, SetFile};
-use crate::sieve::Sieve;
 use crate::table::SourceTable;
 
-/// A table set, not written yet.
+/// A table set in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     /// `set.toml` and a CSV for each operation.
     pub files: Vec<SetFile>,
-    /// What became of each row.
+    /// The account of every row.
     pub report: Report,
 }
 
-/// What is imported: the files of one layout.
+/// The files to import, all of one layout.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The layout.
     pub layout: Layout,
-    /// All of its files that could be read, those that no set has a place for included: their rows are
-    /// counted.
+    /// The tables that could be read. Tables that no set can hold are included: their rows are counted.
     pub tables: Vec<SourceTable>,
-    /// The others, with the reason.
+    /// The other files, with the reason.
     pub not_imported: Vec<NotImported>,
 }
 
-/// Makes a table set of published tables.
+/// Turns published tables into a table set.
 ///
-/// `known` are the GPUs that the library has data sheets of: they are named where `answers` lacks one, and
-/// their peaks are tried where an `mfu` column does not fit.
+/// `known` are the GPUs that the library has data sheets of. They are listed if `answers` has no GPU, and
+/// their peaks are tried if an `mfu` column does not fit.
 ///
 /// # Errors
-/// What the files do not say, all at once ([`Error::Asked`]); columns that are missing; one kernel with
-/// several latencies that columns tell apart; rows that no GPU or format explains. See [`Error`].
+/// All missing answers at once ([`Error::MissingAnswers`]), missing columns, one kernel with several
+/// latencies that columns distinguish, rows that no GPU or format explains. See [`Error`].
 pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Import, Error> {
     let layout = source.layout;
     let Sorted {
         tables,
         not_imported,
-        asked,
+        missing,
     } = sort(source, answers)?;
     let names: Vec<&str> = known.iter().map(|gpu| &*gpu.name).collect();
     let sources: Vec<&SourceTable> = tables.iter().map(|(table, ..)| *table).collect();
-    let complete = match asked::complete(layout, &sources, answers, &names) {
-        Ok(complete) if asked.is_empty() => complete,
-        Ok(_) => return Err(Error::Asked(asked)),
-        Err(others) => return Err(Error::Asked(others.into_iter().chain(asked).collect())),
+    let complete = match missing::complete(layout, &sources, answers, &names) {
+        Ok(complete) if missing.is_empty() => complete,
+        Ok(_) => return Err(Error::MissingAnswers(missing)),
+        Err(others) => {
+            return Err(Error::MissingAnswers(
+                others.into_iter().chain(missing).collect(),
+            ));
+        }
     };
     let files = tables
         .iter()
@@ -74,34 +77,34 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     let gpu = complete.gpu.gpu();
     let mut findings = Findings::default();
     findings.of_files(&files, &read);
-    said::check_devices(
+    device::check_devices(
         &files,
         read.readings.values().flatten(),
         complete.gpu,
         known,
     )?;
     for (operation, readings) in std::mem::take(&mut read.readings) {
-        let mut sieve = Sieve {
+        let mut filter = RowFilter {
             operation,
             readings,
             left_out: &mut read.left_out,
             findings: &mut findings,
         };
-        let ambiguous = variants::ambiguous(&sieve.readings, &read.variants);
+        let ambiguous = variants::ambiguous(&filter.readings, &read.variants);
         if !ambiguous.is_empty() {
             let columns = ambiguous;
             return Err(Error::Ambiguous { operation, columns });
         }
-        sieve.warm_ups(&read.first_places);
-        sieve.impossible(gpu, &files)?;
-        sieve.repeated();
-        sieve.floor(gpu, answers.floor);
-        sieve.points();
-        let kept = sieve.readings;
+        filter.warm_ups(&read.first_rows);
+        filter.impossible(gpu, &files)?;
+        filter.repeated();
+        filter.floor(gpu, answers.floor);
+        filter.points();
+        let kept = filter.readings;
         findings.of_rows(
             operation,
             &kept,
-            &About {
+            &Facts {
                 gpu,
                 answers,
                 known,
@@ -111,7 +114,7 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
         read.readings.insert(operation, kept);
     }
     read.left_out
-        .sort_by_key(|left_out| (left_out.file, left_out.place));
+        .sort_by_key(|left_out| (left_out.file, left_out.number));
     let report = Report {
         layout: layout.name(),
         set: complete.name.to_owned(),
@@ -136,14 +139,14 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     })
 }
 
-/// The stack that was given, or else the one that the rows of the set name.
+/// Returns the engine stack that was given, or else the one that the rows name.
 fn engine(complete: &Complete<'_>, files: &[File<'_>], read: &Readings) -> Result<String, Error> {
     if let Some(given) = complete.engine {
         return Ok(given.to_owned());
     }
-    let mut engines = said::engines(files, read.readings.values().flatten());
+    let mut engines = device::engines(files, read.readings.values().flatten());
     match (engines.pop(), engines.is_empty()) {
-        (None, _) => Err(Error::Asked(vec![asked::engine()])),
+        (None, _) => Err(Error::MissingAnswers(vec![missing::engine()])),
         (Some(only), true) => Ok(only),
         (Some(last), false) => {
             engines.push(last);
@@ -152,11 +155,11 @@ fn engine(complete: &Complete<'_>, files: &[File<'_>], read: &Readings) -> Resul
     }
 }
 
-/// The files of a source by what becomes of them.
+/// The files of a source: tables to read, and the others.
 struct Sorted<'s> {
     tables: Vec<(&'s SourceTable, OperationKind, Option<Heads>)>,
     not_imported: Vec<NotImported>,
-    asked: Vec<Asked>,
+    missing: Vec<MissingAnswer>,
 }
 
 fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> {
@@ -182,9 +185,9 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
         .iter()
         .map(|(table, ..)| table.path.as_str())
         .collect();
-    let (foreign, asked) = match folders::foreign(layout, &paths, answers) {
+    let (foreign, missing) = match folders::foreign(layout, &paths, answers) {
         Ok(foreign) => (foreign, Vec::new()),
-        Err(asked) => (BTreeMap::new(), asked),
+        Err(missing) => (BTreeMap::new(), missing),
     };
     tables.retain(|(table, ..)| {
         let why = foreign.get(&table.path);
@@ -195,16 +198,16 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
     });
     not_imported.sort_by(|a, b| a.path.cmp(&b.path));
     if tables.is_empty() {
-        let told = not_imported.into_iter().map(|file| (file.path, file.why));
+        let files = not_imported.into_iter().map(|file| (file.path, file.why));
         return Err(Error::NoTable {
             layout,
-            not_imported: told.collect(),
+            not_imported: files.collect(),
         });
     }
     Ok(Sorted {
         tables,
         not_imported,
-        asked,
+        missing,
     })
 }
 
@@ -255,24 +258,29 @@ fn files_read(files: &[File<'_>], read: &Readings) -> Vec<FileRead> {
     described.collect()
 }
 
-/// What was left out, by file, reason and what was found.
+/// Groups left-out rows by file, reason and detail.
 fn left_out(files: &[File<'_>], left_out: &[LeftOut]) -> Vec<LeftOutRows> {
     let mut groups = BTreeMap::<(usize, Reason, &str), Vec<u64>>::new();
-    for LeftOut { file, place, cause } in left_out {
+    for LeftOut {
+        file,
+        number,
+        cause,
+    } in left_out
+    {
         let key = (*file, cause.reason, cause.detail.as_str());
-        groups.entry(key).or_default().push(*place);
+        groups.entry(key).or_default().push(*number);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|((file, reason, _), places)| (*file, *reason, places.first().copied()));
+    groups.sort_by_key(|((file, reason, _), numbers)| (*file, *reason, numbers.first().copied()));
     let rows = groups
         .into_iter()
-        .filter_map(|((file, reason, detail), places)| {
+        .filter_map(|((file, reason, detail), numbers)| {
             let table = files.get(file)?.table;
             Some(LeftOutRows {
                 file: table.path.clone(),
                 numbering: table.numbering.name(),
-                places: ranges(&places),
-                rows: places.len(),
+                places: ranges(&numbers),
+                rows: numbers.len(),
                 reason: reason.to_string(),
                 detail: detail.to_owned(),
             })

@@ -1,4 +1,4 @@
-//! Measured kernels as the files of a set write them.
+//! Measured kernels as rows of a table set.
 
 use std::fmt::{Display, Write};
 
@@ -6,7 +6,7 @@ use rooflut_codegen::MeasuredKernel;
 use rooflut_roofline::Dtype;
 use rooflut_roofline::operation::{Codes, Column, ColumnKind};
 
-/// The same kernel in another format.
+/// Returns the kernel with the math in another format.
 pub(crate) fn with_dtype(kernel: MeasuredKernel, dtype: Dtype) -> MeasuredKernel {
     let mut shape = kernel.shape::<Codes>();
     for (column, code) in columns(&kernel).zip(&mut shape) {
@@ -17,18 +17,18 @@ pub(crate) fn with_dtype(kernel: MeasuredKernel, dtype: Dtype) -> MeasuredKernel
     MeasuredKernel::new(kernel.operation(), shape, kernel.point())
 }
 
-/// The common part of all points of one curve or grid: the kernel with coordinates of 0.
+/// Returns the common part of all points of one curve or grid: the kernel with coordinates of 0.
 pub(crate) fn shape(kernel: &MeasuredKernel) -> MeasuredKernel {
     kernel.at([0; 2])
 }
 
-/// Its shape for people: `dtype bf16, k 4096, n 6144`.
+/// Describes the shape: `dtype bf16, k 4096, n 6144`.
 pub(crate) fn describe(kernel: &MeasuredKernel) -> String {
     let cells = cells(kernel).map(|(column, cell)| format!("{} {cell}", column.name));
     cells.collect::<Vec<_>>().join(", ")
 }
 
-/// Appends its row of a table set; columns that a file may lack only where it has them.
+/// Appends the row of a kernel. `with_optional` adds the columns that a file may lack.
 pub(crate) fn write_row(
     text: &mut String,
     kernel: &MeasuredKernel,
@@ -52,14 +52,14 @@ pub(crate) fn write_row(
     let _ = writeln!(text, "{latency_us}");
 }
 
-/// Whether its row needs the columns that a file may lack.
+/// Whether the row of a kernel needs the columns that a file may lack.
 pub(crate) fn needs_optional(kernel: &MeasuredKernel) -> bool {
     let codes = kernel.shape::<Codes>();
     let mut pairs = columns(kernel).zip(codes);
     pairs.any(|(column, code)| matches!(column.kind, ColumnKind::CountOr(usual) if usual != code))
 }
 
-/// Why a table set cannot hold a kernel of this shape.
+/// Returns why a table set cannot hold a kernel of this shape.
 pub(crate) fn contradiction(kernel: &MeasuredKernel) -> Option<String> {
     let check = kernel.operation().declared().check;
     let refused = check(&kernel.shape()).err()?;
@@ -72,7 +72,7 @@ fn columns(kernel: &MeasuredKernel) -> impl Iterator<Item = &'static Column> + u
     kernel.operation().declared().shape.iter()
 }
 
-/// The columns of its shape with their cells.
+/// Returns the columns of the shape with their cells.
 fn cells(kernel: &MeasuredKernel) -> impl Iterator<Item = (&'static Column, String)> + use<> {
     let dtype = |code: u32| {
         Dtype::ALL

@@ -1,10 +1,10 @@
-//! The layouts, and what each of their files holds.
+//! Layouts of published measurements, and the contents of their files.
 
 use std::fmt;
 
 use rooflut_codegen::OperationKind;
 
-/// A layout in which measurements of kernels are published.
+/// A layout of published kernel measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layout {
     /// InferSim's `bench_data/`: a CSV for each attention shape, by folder of the GPU.
@@ -17,23 +17,23 @@ pub enum Layout {
     Vidur,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// Rows that become rows of a table set.
+    /// A table whose rows become rows of a table set.
     Table {
-        /// What they measure.
+        /// The measured operation.
         operation: OperationKind,
-        /// The shape that its name gives, where it does.
+        /// The shape, if the name of the file has it.
         heads: Option<Heads>,
     },
-    /// A table of this layout that no table set has a place for, and why.
+    /// A table of this layout that no table set can hold, with the reason.
     NotImported(&'static str),
-    /// Nothing of this layout.
+    /// Not a table of this layout.
     Unknown,
 }
 
-/// Heads as the name of a file gives them: `28-4-128-tp2.csv`.
+/// Heads in the name of a file: `28-4-128-tp2.csv`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heads {
     /// Query heads.
@@ -42,15 +42,15 @@ pub struct Heads {
     pub kv_heads: u32,
     /// Dimension of a head.
     pub head_dim: u32,
-    /// The ranks that share these heads; 1 where the name does not say.
+    /// The ranks that share these heads; 1 if the name has none.
     pub tp: u32,
 }
 
-/// What is said of tables of another kind of attention.
+/// The reason for leaving out tables of latent attention.
 const MLA: &str = "multi-head latent attention: the library has no such kernel";
 
 impl Layout {
-    /// All of them.
+    /// All layouts.
     pub const ALL: [Layout; 4] = [
         Layout::InferSim,
         Layout::Blis,
@@ -58,7 +58,7 @@ impl Layout {
         Layout::Vidur,
     ];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Layout::InferSim => "infersim",
@@ -68,7 +68,7 @@ impl Layout {
         }
     }
 
-    /// Where its tables are, for people.
+    /// Returns the paths of its tables, for messages.
     pub const fn expected(self) -> &'static str {
         match self {
             Layout::InferSim => {
@@ -85,7 +85,7 @@ impl Layout {
         }
     }
 
-    /// What the file at `path` holds; folders are separated by `/`.
+    /// Returns the contents of the file at `path`, with `/` between folders.
     ///
     /// ```
     /// use rooflut_import::{Content, Layout};
@@ -121,7 +121,7 @@ const fn table(operation: OperationKind) -> Content {
     }
 }
 
-/// A file of InferSim's tree; the nearest folder that names a kind counts.
+/// The contents of a file of InferSim's tree. The innermost folder that names a kind counts.
 fn of_tree(folders: &[&str], stem: &str) -> Content {
     let kind = folders
         .iter()
@@ -136,7 +136,7 @@ fn of_tree(folders: &[&str], stem: &str) -> Content {
         (Some("mla"), _) => return Content::NotImported(MLA),
         (Some("grouped_gemm"), _) => {
             return Content::NotImported(
-                "grouped GEMM: its two halves apart; a table set has whole fused layers of experts",
+                "grouped GEMM: two separate halves; a table set has whole fused layers of experts",
             );
         }
         (Some("mha"), Some("prefill")) => OperationKind::Prefill,
@@ -154,7 +154,7 @@ fn of_tree(folders: &[&str], stem: &str) -> Content {
     }
 }
 
-/// `28-4-128` or `28-4-128-tp2`.
+/// Parses `28-4-128` or `28-4-128-tp2`.
 fn heads(stem: &str) -> Option<Heads> {
     let mut parts = stem.split('-');
     let mut number = || {
@@ -177,7 +177,7 @@ fn heads(stem: &str) -> Option<Heads> {
     })
 }
 
-/// A table of AIConfigurator.
+/// The contents of a file of AIConfigurator.
 fn of_perf(stem: &str) -> Content {
     match stem {
         "gemm_perf" => table(OperationKind::Gemm),
@@ -194,13 +194,13 @@ fn of_perf(stem: &str) -> Content {
     }
 }
 
-/// A table of Vidur.
+/// The contents of a file of Vidur.
 fn of_profile(stem: &str) -> Content {
     match stem {
         "mlp" => table(OperationKind::Gemm),
         "all_reduce" => table(OperationKind::AllReduce),
         "attention" => Content::NotImported(
-            "attention profiles: whether kv_cache_size counts the new token is not said",
+            "attention profiles: it is not known whether kv_cache_size counts the new token",
         ),
         "send_recv" => Content::NotImported("send and receive: the library has no such kernel"),
         "cpu_overhead" | "cpu_overheads" => {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_known_by_its_folders_and_its_name() {
+    fn a_file_is_recognised_by_its_folders_and_its_name() {
         let decode = Layout::Blis.content("x/mha/decode/h100/28-4-128-tp2.csv");
         let heads = Heads {
             q_heads: 28,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_in_a_set_is_named() {
+    fn tables_that_no_set_can_hold_are_named() {
         let not_imported = [
             (Layout::InferSim, "mla/decode/h100/a.csv"),
             (Layout::Blis, "grouped_gemm/decode/h100/data.csv"),

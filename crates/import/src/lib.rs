@@ -1,8 +1,9 @@
-//! Kernel measurements as other projects publish them, turned into table sets of rooflut.
+//! Imports the kernel measurements of other projects as table sets of rooflut.
 //!
-//! [`import`] takes tables ([`SourceTable`]: named columns of text, from whatever reader), what the files do
-//! not say ([`Answers`]), and makes the files of a set. No files, no clock: the same tables in give the same
-//! bytes out. `docs/import.md` has the columns of each [`Layout`], their units and what becomes of them.
+//! [`import`] takes tables ([`SourceTable`]: named columns of text, from any reader) and the facts that the
+//! files do not have ([`Answers`]), and returns the files of a set. It opens no files and reads no clock:
+//! the same tables give the same bytes. `docs/import.md` lists the columns of each [`Layout`] and their
+//! units.
 //!
 //! ```
 //! use rooflut_import::{Answers, Layout, MeasuredGpu, Source, SourceTable, import};
@@ -36,23 +37,24 @@
 //! # Ok::<(), rooflut_import::Error>(())
 //! ```
 //!
-//! What holds for all layouts:
+//! All layouts have in common:
 //!
-//! - The latency is what is stored; an `mfu` is held against it and not used.
-//! - Every measurement becomes a row of the set or is left out for a reason that the [`Report`] tells with
+//! - The latency is stored; an `mfu` is compared with it and not used.
+//! - Every measurement becomes a row of the set, or is left out for a reason that the [`Report`] has with
 //!   file and line: `read = written + left out`.
-//! - A row that no GPU of that data sheet can produce is left out. Where these are many, what was said of all
-//!   rows is wrong, and nothing is imported.
-//! - What a table set has no place for is not guessed: of one kernel with several latencies that a column
-//!   tells apart, a condition has to say which is meant.
+//! - A row that is faster than the data sheet of the GPU allows is left out. If there are many of them, an
+//!   answer for all rows is wrong, and nothing is imported.
+//! - Nothing is guessed: if a kernel has several latencies that a column distinguishes, a condition must
+//!   select one.
 
 mod answers;
-mod asked;
 mod cells;
 mod decimal;
 mod defects;
+mod device;
 mod error;
 mod file;
+mod filter;
 mod findings;
 mod folders;
 mod gpu_sheet;
@@ -60,21 +62,20 @@ mod import;
 mod kernel;
 mod layout;
 mod layouts;
+mod missing;
 mod read;
 mod reading;
 mod report;
-mod said;
 mod set;
-mod sieve;
 mod table;
-mod told;
+mod text;
 
 pub use answers::{Answers, Condition, FloorRows, MeasuredGpu, Statistic};
-pub use asked::Asked;
 pub use error::Error;
 pub use gpu_sheet::GpuSheet;
 pub use import::{Import, Source, import};
 pub use layout::{Content, Heads, Layout};
+pub use missing::MissingAnswer;
 pub use report::{FileRead, Finding, LeftOutRows, NotImported, ReasonCount, Report, TableCount};
 pub use set::SetFile;
 pub use table::SourceTable;

@@ -1,11 +1,11 @@
-//! From the rows of files to readings.
+//! Reads the rows of files.
 
 use std::collections::BTreeMap;
 
 use rooflut_codegen::OperationKind;
 
 use crate::answers::Answers;
-use crate::cells::{Cells, Places};
+use crate::cells::{Cells, ColumnIndices};
 use crate::defects::variants::Variant;
 use crate::file::File;
 use crate::kernel;
@@ -13,7 +13,7 @@ use crate::layout::Layout;
 use crate::reading::{Cause, LeftOut, Reading, Reason};
 use crate::table::SourceRow;
 
-/// The readings of all files, and what was left out on the way.
+/// The readings of all files, and the rows that were left out.
 #[derive(Default)]
 pub(crate) struct Readings {
     /// By operation, in the order of files and rows.
@@ -22,8 +22,8 @@ pub(crate) struct Readings {
     pub(crate) variants: Vec<Variant>,
     /// The columns of each file that were not read.
     pub(crate) ignored: Vec<Vec<String>>,
-    /// The place of the first row of each file.
-    pub(crate) first_places: Vec<u64>,
+    /// The number of the first row of each file.
+    pub(crate) first_rows: Vec<u64>,
 }
 
 /// Reads all files.
@@ -31,8 +31,8 @@ pub(crate) fn read(layout: Layout, files: &[File<'_>], answers: &Answers) -> Rea
     let mut read = Readings::default();
     for (index, file) in files.iter().enumerate() {
         read.ignored.push(file.ignored());
-        read.first_places
-            .push(file.table.rows.first().map_or(0, |row| row.place));
+        read.first_rows
+            .push(file.table.rows.first().map_or(0, |row| row.number));
         read.file(layout, index, file, answers);
     }
     read
@@ -40,17 +40,17 @@ pub(crate) fn read(layout: Layout, files: &[File<'_>], answers: &Answers) -> Rea
 
 impl Readings {
     fn file(&mut self, layout: Layout, index: usize, file: &File<'_>, answers: &Answers) {
-        let places = Places::of(file.header, file.columns.read());
+        let indices = ColumnIndices::of(file.header, file.columns.read());
         let variant_columns = file.variant_columns();
         let conditions: Vec<(usize, &str)> = answers
             .conditions
             .iter()
             .filter_map(|condition| {
-                let place = file
+                let column = file
                     .header
                     .iter()
                     .position(|name| *name == condition.column)?;
-                Some((place, condition.value.as_str()))
+                Some((column, condition.value.as_str()))
             })
             .collect();
         let mut variants = BTreeMap::<String, usize>::new();
@@ -58,7 +58,7 @@ impl Readings {
             let mut leave_out = |cause: Cause| {
                 self.left_out.push(LeftOut {
                     file: index,
-                    place: row.place,
+                    number: row.number,
                     cause,
                 });
             };
@@ -67,7 +67,7 @@ impl Readings {
                 continue;
             }
             let cells = Cells {
-                places: &places,
+                indices: &indices,
                 record: &row.cells,
                 answers,
             };
@@ -83,7 +83,7 @@ impl Readings {
                 match sound {
                     Ok((kernel, latency)) => readings.push(Reading {
                         file: index,
-                        place: row.place,
+                        number: row.number,
                         kernel,
                         latency_us: latency.us,
                         exact: latency.exact,
@@ -97,7 +97,7 @@ impl Readings {
     }
 }
 
-/// Why a row as a whole is left out, if it is.
+/// Returns why a whole row is left out, if it is.
 fn whole_row(row: &SourceRow, header: &[String], conditions: &[(usize, &str)]) -> Option<Cause> {
     if row.cells.iter().all(str::is_empty) {
         return Some(Reason::Blank.into());
@@ -109,14 +109,14 @@ fn whole_row(row: &SourceRow, header: &[String], conditions: &[(usize, &str)]) -
     if row.cells.iter().eq(header.iter().map(String::as_str)) {
         return Some(Reason::HeaderAgain.into());
     }
-    let unmet = |(place, value): &(usize, &str)| row.cells.get(*place) != Some(*value);
+    let unmet = |(column, value): &(usize, &str)| row.cells.get(*column) != Some(*value);
     conditions
         .iter()
         .any(unmet)
         .then(|| Reason::NotSelected.into())
 }
 
-/// The number of what the columns of a row say that no table set has a place for.
+/// Returns the index of the variant of a row: its values in the columns that a table set does not have.
 fn variant_of(
     row: &SourceRow,
     columns: &[(usize, &str)],
@@ -124,18 +124,18 @@ fn variant_of(
     variants: &mut Vec<Variant>,
 ) -> usize {
     let mut text = String::new();
-    for (place, _) in columns {
-        text.push_str(row.cells.get(*place).unwrap_or_default());
+    for (column, _) in columns {
+        text.push_str(row.cells.get(*column).unwrap_or_default());
         text.push('\0');
     }
     if let Some(number) = known.get(&text) {
         return *number;
     }
-    let value = |place: usize| row.cells.get(place).unwrap_or_default().to_owned();
+    let value = |column: usize| row.cells.get(column).unwrap_or_default().to_owned();
     variants.push(
         columns
             .iter()
-            .map(|(place, name)| ((*name).to_owned(), value(*place)))
+            .map(|(column, name)| ((*name).to_owned(), value(*column)))
             .collect(),
     );
     let number = variants.len() - 1;

@@ -1,4 +1,4 @@
-//! A measurement that was read, and one that was left out.
+//! Measurements that were read, and those that were left out.
 
 use std::fmt;
 
@@ -6,36 +6,36 @@ use rooflut_codegen::MeasuredKernel;
 
 use crate::decimal::Decimal;
 
-/// A measurement and where it was found.
+/// A measurement and its origin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
-    /// The file, by its place in the list of files.
+    /// The index of the file.
     pub(crate) file: usize,
-    /// Its line or row.
-    pub(crate) place: u64,
+    /// The number of its line or row.
+    pub(crate) number: u64,
     pub(crate) kernel: MeasuredKernel,
     pub(crate) latency_us: f64,
     /// The latency with all digits of the file.
     pub(crate) exact: Option<Decimal>,
     pub(crate) mfu: Option<Rounded>,
-    /// What the columns say that a table set has no place for, by its place in the list of such texts.
+    /// The index of its variant: the values in the columns that a table set does not have.
     pub(crate) variant: usize,
 }
 
-/// How long a kernel took.
+/// The latency of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Latency {
     /// Microseconds.
     pub(crate) us: f64,
-    /// The same with all digits of the file; `None` where these are more than 19.
+    /// The latency with all digits of the file; `None` for more than 19.
     pub(crate) exact: Option<Decimal>,
 }
 
-/// A number as a file gives it: rounded.
+/// A number that the file has rounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rounded {
     pub(crate) value: f64,
-    /// Half a unit of its last digit.
+    /// Half a unit of the last digit.
     pub(crate) half_unit: f64,
 }
 
@@ -43,15 +43,15 @@ pub(crate) struct Rounded {
 #[derive(Debug, Clone)]
 pub(crate) struct LeftOut {
     pub(crate) file: usize,
-    pub(crate) place: u64,
+    pub(crate) number: u64,
     pub(crate) cause: Cause,
 }
 
-/// Why a measurement is left out, and what was found.
+/// Why a measurement is left out, with a detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
     pub(crate) reason: Reason,
-    /// Empty where the reason says all.
+    /// Empty if the reason is enough.
     pub(crate) detail: String,
 }
 
@@ -73,21 +73,21 @@ impl From<Reason> for Cause {
 /// Why a measurement is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Reason {
-    /// The header, again.
+    /// The header is repeated.
     HeaderAgain,
     /// A line without values.
     Blank,
     /// More or fewer cells than columns.
     Length,
-    /// `--where` does not select it.
+    /// `--where` does not select the row.
     NotSelected,
-    /// A value that is not what its column holds.
+    /// A value of the wrong type or range.
     Malformed,
-    /// A format that no table set knows.
+    /// A format that table sets do not have.
     UnknownDtype,
     /// A format that the GPU has no peak for.
     NoPeak,
-    /// Numbers that do not fit each other.
+    /// Numbers that contradict each other.
     Contradiction,
     /// A prompt after cached tokens.
     Context,
@@ -107,9 +107,9 @@ pub(crate) enum Reason {
     WarmUp,
     /// Faster than the GPU can be.
     Impossible,
-    /// A kernel that is there already, with this latency.
+    /// The kernel is repeated with the same latency.
     RepeatedSame,
-    /// A kernel that is there already, with another latency.
+    /// The kernel is repeated with another latency.
     RepeatedOther,
     /// The time of an eager launch, not of a kernel.
     EagerFloor,
@@ -124,12 +124,12 @@ impl fmt::Display for Reason {
             Reason::Blank => "no values",
             Reason::Length => "more or fewer cells than columns",
             Reason::NotSelected => "not selected by --where",
-            Reason::Malformed => "a value that is not what its column holds",
+            Reason::Malformed => "a value of the wrong type or range",
             Reason::UnknownDtype => {
-                "a format that table sets do not know (--dtype-name says what it is)"
+                "a format that table sets do not have (--dtype-name defines it)"
             }
             Reason::NoPeak => "a format that the GPU has no peak for",
-            Reason::Contradiction => "numbers that do not fit each other",
+            Reason::Contradiction => "numbers that contradict each other",
             Reason::Context => "a prompt after cached tokens: prefill tables have whole prompts",
             Reason::Window => "attention over a window: tables have full attention",
             Reason::Beams => "more than one beam",

@@ -1,10 +1,10 @@
-//! What an import did: every row that was read has become a row of the set or is told with its reason.
+//! The report of an import: every row is written or left out for a reason.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What an import did.
+/// The report of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The layout.
@@ -13,28 +13,28 @@ pub struct Report {
     pub set: String,
     /// Its GPU.
     pub gpu: String,
-    /// What became of the measurements of each operation.
+    /// The measurements of each operation, counted.
     pub tables: Vec<TableCount>,
-    /// What is known to be wrong with the files.
+    /// Defects of the files.
     pub findings: Vec<Finding>,
     /// The files that were read.
     pub files: Vec<FileRead>,
-    /// The files that were not.
+    /// The files that were not read.
     pub not_imported: Vec<NotImported>,
     /// Every measurement that was left out.
     pub left_out: Vec<LeftOutRows>,
 }
 
-/// What became of the measurements of an operation: `read` is `written` and all of `left_out`.
+/// The measurements of an operation, counted: `read` is `written` plus all of `left_out`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableCount {
-    /// The operation, as `set.toml` calls it.
+    /// The name of the operation, as in `set.toml`.
     pub operation: &'static str,
     /// Measurements in the files.
     pub read: usize,
     /// Rows of the set.
     pub written: usize,
-    /// The others.
+    /// The number of the others, by reason.
     pub left_out: Vec<ReasonCount>,
 }
 
@@ -43,14 +43,14 @@ pub struct TableCount {
 pub struct ReasonCount {
     /// The reason.
     pub reason: String,
-    /// How many.
+    /// The number of measurements.
     pub rows: usize,
 }
 
-/// Something that is wrong with the files, or that a reader of the set has to know.
+/// A defect of the files, or a fact that users of the set need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The operation, empty where it is about all.
+    /// The operation; empty for all.
     pub operation: &'static str,
     /// The kind of defect.
     pub defect: &'static str,
@@ -63,11 +63,11 @@ pub struct Finding {
 pub struct FileRead {
     /// The file.
     pub path: String,
-    /// What it measures.
+    /// The measured operation.
     pub operation: &'static str,
-    /// Its rows.
+    /// The number of its rows.
     pub rows: usize,
-    /// Measurements in each of them.
+    /// The number of measurements in each row.
     pub measurements_per_row: usize,
     /// Its columns that were not read.
     pub ignored: Vec<String>,
@@ -78,9 +78,9 @@ pub struct FileRead {
 pub struct NotImported {
     /// The file.
     pub path: String,
-    /// Its rows; `None` where nothing could count them.
+    /// The number of its rows; `None` if they could not be counted.
     pub rows: Option<usize>,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -89,20 +89,20 @@ pub struct NotImported {
 pub struct LeftOutRows {
     /// The file.
     pub file: String,
-    /// What its places are: `line` or `row`.
+    /// The unit of `places`: `line` or `row`.
     pub numbering: &'static str,
-    /// Where: `3-17, 20`.
+    /// Numbers of lines or rows: `3-17, 20`.
     pub places: String,
-    /// How many measurements.
+    /// The number of measurements.
     pub rows: usize,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What was found; may be empty.
+    /// A detail; may be empty.
     pub detail: String,
 }
 
 impl TableCount {
-    /// Whether nothing was lost.
+    /// Returns whether every measurement is accounted for.
     pub fn adds_up(&self) -> bool {
         let left_out: usize = self.left_out.iter().map(|left_out| left_out.rows).sum();
         self.read == self.written + left_out
@@ -110,18 +110,18 @@ impl TableCount {
 }
 
 impl Report {
-    /// Measurements in all files.
+    /// Returns the number of measurements in all files.
     pub fn read(&self) -> usize {
         self.tables.iter().map(|table| table.read).sum()
     }
 
-    /// Rows of the set.
+    /// Returns the number of rows of the set.
     pub fn written(&self) -> usize {
         self.tables.iter().map(|table| table.written).sum()
     }
 }
 
-/// The whole report as text.
+/// Writes the whole report.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report {
@@ -206,25 +206,25 @@ impl fmt::Display for Report {
     }
 }
 
-/// A number of things: `1 row`, `2 rows`.
+/// Counts things: `1 row`, `2 rows`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{s}")
 }
 
-/// Ascending places as text: `3-17, 20`.
-pub(crate) fn ranges(places: &[u64]) -> String {
-    let mut places: Vec<u64> = places.to_vec();
-    places.dedup();
-    let runs = places.chunk_by(|a, b| a + 1 == *b);
-    let told = runs.filter_map(|run| {
+/// Joins ascending numbers: `3-17, 20`.
+pub(crate) fn ranges(numbers: &[u64]) -> String {
+    let mut numbers: Vec<u64> = numbers.to_vec();
+    numbers.dedup();
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+    let ranges = runs.filter_map(|run| {
         let (first, last) = (run.first()?, run.last()?);
         Some(match first == last {
             true => first.to_string(),
             false => format!("{first}-{last}"),
         })
     });
-    told.collect::<Vec<_>>().join(", ")
+    ranges.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_as_ranges() {
+    fn numbers_are_joined_to_ranges() {
         assert_eq!(ranges(&[3, 4, 5, 9, 9, 11]), "3-5, 9, 11");
         assert_eq!(ranges(&[]), "");
     }

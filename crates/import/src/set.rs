@@ -8,8 +8,8 @@ use rooflut_roofline::Gpu;
 use toml::Value;
 
 use crate::answers::{Answers, MeasuredGpu};
-use crate::asked::Complete;
 use crate::kernel;
+use crate::missing::Complete;
 use crate::reading::Reading;
 
 /// A file of a table set.
@@ -17,16 +17,16 @@ use crate::reading::Reading;
 pub struct SetFile {
     /// Its name.
     pub name: &'static str,
-    /// What is in it.
+    /// Its text.
     pub text: String,
 }
 
-/// The name of an operation's file.
+/// Returns the name of the file of an operation.
 pub(crate) fn file_name(operation: OperationKind) -> &'static str {
     operation.declared().file
 }
 
-/// The files of a set with these rows.
+/// Writes the files of a set with these rows.
 pub(crate) fn files(
     complete: &Complete<'_>,
     engine: &str,
@@ -85,8 +85,8 @@ fn set_toml(
     text
 }
 
-/// What FLOPs and bytes leave unexplained of the smallest latency, to three decimals; all of it if they
-/// explain more than it (data in the L2 cache).
+/// Returns the part of the smallest latency that FLOPs and bytes do not explain, to three decimals; all of
+/// it if they explain more (data in the L2 cache).
 fn unexplained_us(rows: &[Reading], gpu: &Gpu) -> Option<f64> {
     let smallest = rows
         .iter()

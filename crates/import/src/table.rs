@@ -1,4 +1,4 @@
-//! A table as it was published: named columns of text, whatever file they came from.
+//! Published tables: named columns of text, whatever the format of the file.
 
 use csv::StringRecord;
 
@@ -6,26 +6,26 @@ use crate::Error;
 
 /// The rows of one file, all cells as text.
 ///
-/// Text is the one carrier that loses no digit: a reader of a binary format writes each number as the
-/// shortest text that reads back as the same number.
+/// Text loses no digit: a reader of a binary format writes each number as the shortest text that reads
+/// back as the same number.
 #[derive(Debug, Clone)]
 pub struct SourceTable {
     pub(crate) path: String,
-    /// How the rows are counted.
+    /// The numbering of the rows.
     pub(crate) numbering: Numbering,
-    /// `None` where the file begins with measurements.
+    /// `None` if the file begins with measurements.
     pub(crate) header: Option<Vec<String>>,
     pub(crate) rows: Vec<SourceRow>,
 }
 
-/// A row and where it is.
+/// A row and its number.
 #[derive(Debug, Clone)]
 pub(crate) struct SourceRow {
-    pub(crate) place: u64,
+    pub(crate) number: u64,
     pub(crate) cells: StringRecord,
 }
 
-/// How the rows of a file are counted.
+/// The numbering of the rows of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbering {
     /// Lines of text, from 1.
@@ -44,9 +44,9 @@ impl Numbering {
 }
 
 impl SourceTable {
-    /// Reads a CSV. `path` is relative to what is imported, with `/` between folders.
+    /// Reads a CSV. `path` is relative to the imported folder, with `/` between folders.
     ///
-    /// The first line is the header, unless it holds a number: then the file has none.
+    /// The first line is the header, unless it has a number: then the file has no header.
     ///
     /// # Errors
     /// [`Error::NotText`].
@@ -78,14 +78,14 @@ impl SourceTable {
         };
         let mut rows = Vec::new();
         for record in reader.records() {
-            // Neither input nor encoding can fail here; the reader's type does not know.
+            // A `&[u8]` of UTF-8 with rows of any length cannot fail; the type of the reader allows it.
             let cells = record.map_err(|_| Error::NotText {
                 file: path.to_owned(),
                 line: lines.line,
             })?;
             let byte = cells.position().map_or(0, csv::Position::byte);
-            let place = lines.line_of(usize::try_from(byte).unwrap_or(usize::MAX));
-            rows.push(SourceRow { place, cells });
+            let number = lines.line_of(usize::try_from(byte).unwrap_or(usize::MAX));
+            rows.push(SourceRow { number, cells });
         }
         let named = rows.first().is_some_and(|first| is_header(&first.cells));
         let header = named.then(|| rows.remove(0).cells.iter().map(str::to_owned).collect());
@@ -97,7 +97,7 @@ impl SourceTable {
         })
     }
 
-    /// The rows of any other reader, with the names of their columns.
+    /// Takes the rows of any other reader, with the names of their columns.
     ///
     /// ```
     /// use rooflut_import::SourceTable;
@@ -110,8 +110,8 @@ impl SourceTable {
         R: IntoIterator<Item = C>,
         C: IntoIterator<Item: AsRef<str>>,
     {
-        let rows = rows.into_iter().zip(1..).map(|(cells, place)| SourceRow {
-            place,
+        let rows = rows.into_iter().zip(1..).map(|(cells, number)| SourceRow {
+            number,
             cells: cells.into_iter().collect(),
         });
         SourceTable {
@@ -122,23 +122,23 @@ impl SourceTable {
         }
     }
 
-    /// The path it was made with.
+    /// Returns the path that it was made with.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// How many rows it has, its header not counted.
+    /// Returns the number of rows without the header.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether it has no row.
+    /// Returns whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// Whether a first line names columns: no column is called like a number.
+/// Whether a first line names columns: no name of a column is a number.
 fn is_header(cells: &StringRecord) -> bool {
     cells.iter().all(|cell| cell.parse::<f64>().is_err())
 }
@@ -151,15 +151,15 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The line of the first byte at or after `position` that ends no line.
+    /// Returns the line of the first byte at or after `position` that is not part of a line end.
     fn line_of(&mut self, position: usize) -> u64 {
         let rest = self.text.as_bytes().iter().enumerate().skip(self.at);
-        for (place, byte) in rest {
-            if place >= position && !matches!(byte, b'\r' | b'\n') {
+        for (index, byte) in rest {
+            if index >= position && !matches!(byte, b'\r' | b'\n') {
                 break;
             }
             self.line += u64::from(*byte == b'\n');
-            self.at = place + 1;
+            self.at = index + 1;
         }
         self.line
     }
@@ -174,19 +174,19 @@ mod tests {
         let text = "\u{feff}m,k\r\n\r\n1,2\r\n\n\n3,4\n";
         let table = SourceTable::of_csv("a.csv", text.as_bytes()).unwrap();
         assert_eq!(table.header.as_ref().unwrap(), &["m", "k"]);
-        let places: Vec<u64> = table.rows.iter().map(|row| row.place).collect();
-        assert_eq!(places, [3, 6]);
+        let numbers: Vec<u64> = table.rows.iter().map(|row| row.number).collect();
+        assert_eq!(numbers, [3, 6]);
     }
 
     #[test]
-    fn a_first_line_with_a_number_is_no_header() {
+    fn a_first_line_with_a_number_is_not_a_header() {
         let table = SourceTable::of_csv("a.csv", b"bf16,8,4096\nbf16,16,4096\n").unwrap();
         assert_eq!(table.header, None);
         assert_eq!(table.len(), 2);
     }
 
     #[test]
-    fn what_is_no_text_is_refused_with_its_line() {
+    fn bytes_that_are_not_text_are_rejected_with_their_line() {
         let error = SourceTable::of_csv("a.csv", b"m,k\n1,2\n\xff,3\n").unwrap_err();
         assert!(error.to_string().starts_with("a.csv:3: "), "{error}");
     }

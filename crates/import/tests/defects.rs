@@ -38,7 +38,7 @@ fn finding<'i>(import: &'i Import, defect: &str) -> &'i str {
         .text
 }
 
-/// The reasons for which rows were left out, with their places.
+/// The reasons for which rows were left out, with their numbers.
 fn left_out(import: &Import) -> Vec<(&str, &str)> {
     let rows = import.report.left_out.iter();
     rows.map(|rows| (rows.reason.as_str(), rows.places.as_str()))
@@ -46,7 +46,7 @@ fn left_out(import: &Import) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn blocks_that_were_appended_with_their_header_are_told_apart() {
+fn appended_blocks_with_their_header_are_recognised() {
     let block = "m,k,n,latency_us\n8,4096,4096,12.5\n16,4096,4096,12.75\n";
     let other = "m,k,n,latency_us\n8,4096,4096,13.5\n16,4096,4096,12.75\n";
     let text = [block, other, block].concat();
@@ -73,8 +73,8 @@ fn cells_that_are_no_numbers_are_left_out_with_their_lines() {
     assert_eq!(written(&import).len(), 1);
     let report = import.report.to_string();
     for line in [
-        "line 3: a value that is not what its column holds: latency_us: expected a positive time, found \"-\"",
-        "line 4: a value that is not what its column holds: n: expected a positive whole number, found \"0\"",
+        "line 3: a value of the wrong type or range: latency_us: expected a positive time, found \"-\"",
+        "line 4: a value of the wrong type or range: n: expected a positive whole number, found \"0\"",
         "line 5: more or fewer cells than columns: expected 4 cells, found 3",
         "line 6: no values",
         "gemm: 5 = 1 + 4",
@@ -98,7 +98,7 @@ fn a_column_that_tells_two_latencies_apart_is_asked_about_and_a_measurement_is_n
 }
 
 #[test]
-fn a_file_without_anything_is_told() {
+fn an_empty_file_is_reported() {
     let files = [
         (
             GEMM.to_owned(),

@@ -6,31 +6,32 @@ use rooflut_roofline::Gpu;
 use crate::kernel;
 use crate::reading::Reading;
 
-/// The shortest floor that a launch from the host makes, microseconds. Those of CUDA graphs are 9 to 14
-/// us long (attention), those of eager launches 21 to 24 us.
+/// The shortest floor of launches from the host, microseconds. The floors of CUDA graphs are at 9 to 14 us
+/// (attention), those of eager launches at 21 to 24 us.
 const SHORTEST_US: f64 = 15.0;
-/// How far above the shortest latency of a shape the floor reaches.
+/// The height of a floor, relative to the shortest latency of its shape.
 const HEIGHT: f64 = 1.15;
-/// How far work has to spread without a change of the time.
+/// The least ratio of the largest work to the smallest on a floor.
 const SPREAD: f64 = 8.0;
-/// The share of the time that the work explains at most.
+/// The largest share of the time that the work explains.
 const EXPLAINED: f64 = 0.5;
-/// Points that make a floor.
+/// The least number of points on a floor.
 const POINTS: usize = 3;
 
 /// The rows at the floor.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Floor {
-    /// By their places in the list.
+    /// Indices of readings.
     pub(crate) rows: Vec<usize>,
     pub(crate) shortest_us: f64,
     pub(crate) longest_us: f64,
 }
 
-/// The rows of one operation whose latency is that of an eager launch: of each shape those within 15 % of
-/// its shortest, where that is at least 15 us, the work of three or more spreads over a factor of 8 and
-/// explains at most half of the time. An all-reduce has a floor of its own, the latency of its link, which
-/// looks alike: none is reported.
+/// Finds the rows of one operation whose latency is that of an eager launch.
+///
+/// A shape has a floor if its shortest latency is at least 15 us, and the work of the three or more rows
+/// within 15 % of it spans a factor of 8 and explains at most half of their time. The latency of the link
+/// of an all-reduce has the same form: none is reported.
 pub(crate) fn floor(readings: &[Reading], gpu: &Gpu) -> Option<Floor> {
     let mut rows: Vec<(&Reading, usize)> = readings.iter().zip(0..).collect();
     rows.sort_by_key(|(row, index)| (kernel::shape(&row.kernel), *index));
@@ -46,7 +47,7 @@ pub(crate) fn floor(readings: &[Reading], gpu: &Gpu) -> Option<Floor> {
     })
 }
 
-/// The rows of a shape that are at its floor, with their latencies; none where it has no floor.
+/// Returns the rows of a shape that are at its floor, with their latencies; none if it has no floor.
 fn of_shape(rows: &[(&Reading, usize)], gpu: &Gpu) -> Vec<(usize, f64)> {
     let kernels = rows
         .iter()
@@ -105,7 +106,7 @@ mod tests {
     fn graphs_and_times_that_grow_have_no_floor() {
         assert_eq!(floor(&rows([11.0, 11.5, 11.2, 12.0, 120.0]), &GPU), None);
         assert_eq!(floor(&rows([22.0, 30.0, 45.0, 60.0, 120.0]), &GPU), None);
-        // Two points are no plateau, be they as far apart as they like.
+        // Two points are not a plateau, however far apart.
         let two = rows([22.0, 45.0, 45.0, 22.5, 120.0]);
         assert_eq!(floor(&two, &GPU), None);
         assert_eq!(floor(&[], &GPU), None);

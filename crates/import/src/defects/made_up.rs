@@ -38,9 +38,9 @@ pub(crate) fn decode(kv_heads: u32, batch: u32, kv_len: u32) -> MeasuredKernel {
 pub(crate) fn files<const N: usize>(files: [&[(MeasuredKernel, f64)]; N]) -> Vec<Reading> {
     let numbered = files.iter().enumerate();
     let rows = numbered.flat_map(|(file, rows)| (2..).zip(*rows).map(move |row| (file, row)));
-    rows.map(|(file, (place, (kernel, latency_us)))| Reading {
+    rows.map(|(file, (number, (kernel, latency_us)))| Reading {
         file,
-        place,
+        number,
         kernel: *kernel,
         latency_us: *latency_us,
         exact: None,

@@ -1,31 +1,31 @@
-//! `mfu` that does not follow from the latencies: divided by the peak of another format or GPU.
+//! Columns `mfu` that do not follow from the latencies: relative to the peak of another format or GPU.
 
 use rooflut_roofline::{Dtype, Gpu, Text};
 
 use crate::reading::Reading;
 
-/// What latencies carry of rounding, relative: they have three digits or more.
+/// The relative rounding of latencies, which have three digits or more.
 const LATENCY_ROUNDING: f64 = 0.005;
-/// The share of rows from which on a peak fits.
+/// The share of rows that must agree with a peak.
 const FITS: f64 = 0.95;
 
-/// That the rows' `mfu` does not belong to the peak that was stated.
+/// Rows whose `mfu` does not agree with the stated peak.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Misfit {
-    /// Rows with an `mfu` above 0.
+    /// The number of rows with an `mfu` above 0.
     pub(crate) rows: usize,
-    /// Those that do not fit.
+    /// The number of those that do not agree.
     pub(crate) misfits: usize,
-    /// The first of them, by its place in the list.
+    /// The index of the first that does not agree.
     pub(crate) first: usize,
-    /// The peak that the `mfu` of the misfits implies, FLOP/s (their median).
+    /// The median of the peaks that the `mfu` of these rows imply, FLOP/s.
     pub(crate) implied_flops_per_s: f64,
-    /// The peaks that fit nearly all rows: GPU and format.
+    /// The peaks that agree with nearly all rows: GPU and format.
     pub(crate) fitting: Vec<(Text, Dtype)>,
 }
 
-/// Holds each `mfu` against the latency. `stated` is the peak of the files if it was given; otherwise that
-/// of `gpu` for the row's format. `known` are the GPUs whose peaks are tried where it does not fit.
+/// Compares each `mfu` with the latency. `stated` is the peak of the files if it was given; otherwise it is
+/// that of `gpu` for the format of the row. `known` are the GPUs whose peaks are tried if it does not agree.
 pub(crate) fn misfit(
     readings: &[Reading],
     gpu: &Gpu,
@@ -71,7 +71,7 @@ fn has_mfu(row: &Reading) -> bool {
     row.mfu.is_some_and(|mfu| mfu.value != 0.0) && row.kernel.work().flops > 0.0
 }
 
-/// The peak by which the FLOP rate of a row gives its `mfu`.
+/// The FLOP rate of a row divided by its `mfu`.
 fn implied(row: &Reading) -> Option<f64> {
     Some(rate(row) / row.mfu?.value)
 }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_that_no_gpu_has_is_told_as_a_number() {
+    fn a_peak_that_no_gpu_has_is_a_number() {
         let found = misfit(&rows(1.48e14), &GPU, None, std::slice::from_ref(&GPU)).unwrap();
         assert_eq!(found.fitting, []);
         assert!((found.implied_flops_per_s / 1.48e14 - 1.0).abs() < 0.01);

@@ -1,8 +1,8 @@
-//! `mfu` rounded to 0: three decimals have no digit left for a small kernel.
+//! Columns `mfu` that are rounded to 0, as three decimals round small kernels.
 
 use crate::reading::Reading;
 
-/// How many readings have an `mfu`, and how many of them one of 0.
+/// Counts the readings with an `mfu`, and those of them where it is 0.
 pub(crate) fn zeros(readings: &[Reading]) -> (usize, usize) {
     let with_mfu = readings.iter().filter_map(|row| row.mfu);
     let zeros = with_mfu.clone().filter(|mfu| mfu.value == 0.0);

@@ -1,6 +1,6 @@
-//! What is known to be wrong with published tables: one defect a file, each a function of rows.
+//! Known defects of published tables: one file each, a function of rows.
 //!
-//! Those that make a row useless say which rows these are; the others say what a reader has to know.
+//! Defects that make rows useless return these rows; the others return facts for the report.
 
 pub(crate) mod eager_floor;
 pub(crate) mod mfu_peak;

@@ -1,4 +1,4 @@
-//! Rows that are faster than the GPU can be: the rules of a table set, before there is one.
+//! Rows that are faster than the GPU can be, by the rules of table sets.
 
 use rooflut_codegen::MeasuredKernel;
 use rooflut_roofline::{Dtype, Gpu, Limit};
@@ -6,11 +6,11 @@ use rooflut_roofline::{Dtype, Gpu, Limit};
 use crate::kernel;
 use crate::reading::{Cause, Reading, Reason};
 
-/// The share of rows above which not single rows are wrong but what was said of all of them.
+/// The share of impossible rows above which an answer for all rows is wrong, not single rows.
 const DOUBTFUL: f64 = 0.1;
 
-/// Why `gpu` cannot have measured this, if it cannot: above the peak of its format, compulsory traffic
-/// beyond the L2 cache above the bandwidth, a message above the link.
+/// Returns why `gpu` cannot be so fast: above the peak of the format, compulsory traffic beyond the L2
+/// cache above the bandwidth, or a message above the rate of the link.
 pub(crate) fn beyond(kernel: &MeasuredKernel, latency_us: f64, gpu: &Gpu) -> Option<Cause> {
     let dtype = kernel.dtype();
     let name = &gpu.name;
@@ -30,12 +30,12 @@ pub(crate) fn beyond(kernel: &MeasuredKernel, latency_us: f64, gpu: &Gpu) -> Opt
     Some(Cause::new(Reason::Impossible, detail))
 }
 
-/// Whether so many of the rows are impossible that the GPU or the format is in doubt; one row alone is not.
+/// Whether so many rows are impossible that the GPU or the format is in doubt; one row is never enough.
 pub(crate) fn is_doubtful(impossible: usize, rows: usize) -> bool {
     impossible > 1 && impossible as f64 > DOUBTFUL * rows as f64
 }
 
-/// The formats of the math in which no row is impossible.
+/// Returns the formats of the math in which no row is impossible.
 pub(crate) fn fitting(readings: &[Reading], gpu: &Gpu) -> Vec<Dtype> {
     let fits = |dtype: &Dtype| {
         readings.iter().all(|row| {
@@ -59,7 +59,7 @@ mod tests {
         // 64 * 8192 tokens of 4 KiB take 716 us at 3e12.
         assert_eq!(reason(decode(8, 64, 8192), 720.0), None);
         assert_eq!(reason(decode(8, 64, 8192), 710.0), Some(Reason::Impossible));
-        // What fits the L2 may be faster than the memory.
+        // Data in the L2 cache may be faster than the memory.
         assert_eq!(reason(decode(8, 1, 8192), 9.0), None);
     }
 

@@ -1,4 +1,4 @@
-//! More points on an axis than a table set can hold: some have to go.
+//! Axes with more points than a table set can hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use rooflut_codegen::MeasuredKernel;
 use crate::kernel;
 use crate::reading::Reading;
 
-pub(crate) use rooflut_roofline::operation::MAX_POINTS as MOST;
+pub(crate) use rooflut_roofline::operation::MAX_POINTS;
 
-/// The readings, by their places in the list, whose coordinates are one too many.
+/// Returns the indices of readings at surplus coordinates.
 ///
-/// Of each shape's axis that has more than 32 values, the smallest, the largest and the powers of two stay;
-/// the rest of the places go to values near the middle (of the logarithms) of the widest gaps.
+/// Of an axis with more than 32 values, the smallest, the largest and the powers of two are kept, and then
+/// values near the logarithmic middle of the widest gaps.
 pub(crate) fn surplus(readings: &[Reading]) -> Vec<usize> {
     let mut axes = BTreeMap::<MeasuredKernel, [BTreeSet<u32>; 2]>::new();
     for row in readings {
@@ -21,7 +21,7 @@ pub(crate) fn surplus(readings: &[Reading]) -> Vec<usize> {
         firsts.insert(first);
         seconds.insert(second);
     }
-    axes.retain(|_, axes| axes.iter().any(|axis| axis.len() > MOST));
+    axes.retain(|_, axes| axes.iter().any(|axis| axis.len() > MAX_POINTS));
     for axis in axes.values_mut().flatten() {
         *axis = thinned(axis);
     }
@@ -36,20 +36,20 @@ pub(crate) fn surplus(readings: &[Reading]) -> Vec<usize> {
         .collect()
 }
 
-/// At most [`MOST`] of the values.
+/// Keeps at most [`MAX_POINTS`] of the values.
 fn thinned(values: &BTreeSet<u32>) -> BTreeSet<u32> {
-    if values.len() <= MOST {
+    if values.len() <= MAX_POINTS {
         return values.clone();
     }
     let ends = values.first().into_iter().chain(values.last());
     let mut kept: BTreeSet<u32> = ends.copied().collect();
-    // Thirty at most, so that there is room.
+    // Thirty of them at most.
     let powers = values
         .iter()
         .filter(|value| value.is_power_of_two())
-        .take(MOST - 2);
+        .take(MAX_POINTS - 2);
     kept.extend(powers);
-    while kept.len() < MOST {
+    while kept.len() < MAX_POINTS {
         let Some(value) = middle_of_widest_gap(values, &kept) else {
             break;
         };
@@ -58,7 +58,7 @@ fn thinned(values: &BTreeSet<u32>) -> BTreeSet<u32> {
     kept
 }
 
-/// Of the widest gap between kept values that has values in it, the one nearest to its middle.
+/// Returns the value nearest to the middle of the widest gap between kept values that has values in it.
 fn middle_of_widest_gap(values: &BTreeSet<u32>, kept: &BTreeSet<u32>) -> Option<u32> {
     let mut best: Option<(f64, u32)> = None;
     for (low, high) in kept.iter().zip(kept.iter().skip(1)) {
@@ -98,7 +98,7 @@ mod tests {
     fn ends_and_powers_of_two_stay_and_the_rest_is_spread() {
         let values: BTreeSet<u32> = (3..=1000).collect();
         let kept = thinned(&values);
-        assert_eq!(kept.len(), MOST);
+        assert_eq!(kept.len(), MAX_POINTS);
         for value in [3, 4, 8, 16, 32, 64, 128, 256, 512, 1000] {
             assert!(kept.contains(&value), "{value}");
         }
@@ -114,7 +114,7 @@ mod tests {
         let mut rows: Vec<_> = (1..=100).map(|m| (gemm(64, m), 1.0)).collect();
         rows.push((gemm(128, 7), 1.0));
         let surplus = surplus(&files([&rows]));
-        assert_eq!(surplus.len(), 100 - MOST);
+        assert_eq!(surplus.len(), 100 - MAX_POINTS);
         assert!(!surplus.contains(&100));
     }
 }

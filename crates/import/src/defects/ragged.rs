@@ -1,4 +1,4 @@
-//! Ragged corners: cells of a grid that were not measured, mostly large batches of long contexts.
+//! Ragged grids: cells that were not measured, mostly large batches of long contexts.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use rooflut_codegen::MeasuredKernel;
 use crate::kernel;
 use crate::reading::Reading;
 
-/// The cells that grids lack.
+/// The missing cells of grids.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Ragged {
-    /// Grids.
+    /// The number of grids.
     pub(crate) shapes: usize,
-    /// Those that lack cells.
+    /// The number of grids with missing cells.
     pub(crate) ragged: usize,
-    /// Cells of all grids if they were full.
+    /// The number of cells of all grids if they were full.
     pub(crate) cells: usize,
-    /// Those that were not measured.
+    /// The number of missing cells.
     pub(crate) missing: usize,
-    /// The smallest of them, by the product of its coordinates.
+    /// The smallest missing cell, by the product of its coordinates.
     pub(crate) smallest: [u32; 2],
-    /// The grid that lacks most.
+    /// The grid with the most missing cells.
     pub(crate) worst: MeasuredKernel,
 }
 
-/// The cells that the grids of an operation with two axes lack, if they lack any. Each kernel stands in
-/// `readings` once.
+/// Finds the missing cells of the grids of an operation with two axes. Each kernel occurs in `readings`
+/// once.
 pub(crate) fn ragged(readings: &[Reading]) -> Option<Ragged> {
     let mut rows: Vec<(MeasuredKernel, [u32; 2])> = readings
         .iter()

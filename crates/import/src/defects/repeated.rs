@@ -1,29 +1,29 @@
-//! One kernel several times: blocks that were appended again, files that overlap.
+//! Repeated kernels: blocks that were appended again, files that overlap.
 
 use crate::reading::Reading;
 
-/// What becomes of the readings of one kernel.
+/// The readings of one kernel.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Repeats {
-    /// The reading that stays, by its place in the list.
+    /// The index of the reading that is kept.
     pub(crate) kept: usize,
-    /// The others, and whether they have the same latency.
+    /// The indices of the others, and whether they have the same latency.
     pub(crate) dropped: Vec<(usize, Latency)>,
     /// The longest latency over the shortest.
     pub(crate) spread: f64,
 }
 
-/// How a repeated latency compares with the one that is kept.
+/// A repeated latency, compared with the one that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Latency {
     Same,
     Other,
 }
 
-/// The kernels that stand in `readings` more than once.
+/// Finds the kernels that occur in `readings` more than once.
 ///
-/// The middle latency is kept, of an even number the lower of the two in the middle: so one that was
-/// measured, that one outlier cannot move. Of equal ones the first is kept.
+/// The median latency is kept, of an even number the lower of the two in the middle: a measured one that a
+/// single outlier cannot move. Of equal ones the first is kept.
 pub(crate) fn repeats(readings: &[Reading]) -> Vec<Repeats> {
     let mut order: Vec<(&Reading, usize)> = readings.iter().zip(0..).collect();
     order.sort_by(|(a, i), (b, j)| {

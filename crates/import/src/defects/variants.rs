@@ -1,14 +1,14 @@
-//! One kernel measured in several ways that a column tells apart: which of them is meant has to be asked.
+//! Kernels that were measured in several ways, which a column distinguishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::reading::Reading;
 
-/// What the columns say of a row that a table set has no place for: names and values, in the order of the
-/// file.
+/// The columns of a row that a table set does not have: names and values, in the order of the file.
 pub(crate) type Variant = Vec<(String, String)>;
 
-/// The columns that tell apart readings of one kernel with different latencies, and their values.
+/// Returns the columns that differ between readings of one kernel with different latencies, and their
+/// values.
 pub(crate) fn ambiguous(
     readings: &[Reading],
     variants: &[Variant],
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_columns_that_differ_are_asked_about() {
+    fn only_the_columns_that_differ_are_listed() {
         let mut rows = files([&[
             (gemm(64, 8), 9.0),
             (gemm(64, 8), 10.0),

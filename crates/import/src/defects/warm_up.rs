@@ -1,33 +1,33 @@
-//! The first row of a file that timed the warm-up: the first launch loads the kernel.
+//! First rows of files that timed the warm-up: the first launch loads the kernel.
 
 use rooflut_codegen::MeasuredKernel;
 
 use crate::kernel;
 use crate::reading::Reading;
 
-/// How much longer than the rows after it, which do more work, a first row has to take.
+/// The least ratio of the time of a first row to that of the rows after it, which do more work.
 const EXCESS: f64 = 1.3;
-/// Rows after the first that it is compared with.
+/// The number of rows that a first row is compared with.
 const NEXT: usize = 3;
-/// Files of an operation from which on most of them speak for all.
+/// The least number of files of an operation for which the majority decides about all.
 const FILES: usize = 3;
-/// Other shapes that show how long the first point takes when the GPU is warm.
+/// The number of other shapes that show the time of the first point on a warm GPU.
 const PEERS: usize = 3;
 
-/// The readings, by their places in the list, that timed the warm-up. `readings` are those of one
-/// operation in the order of files and rows; `first_places` has the first row of each file.
+/// Returns the indices of readings that timed the warm-up. `readings` are those of one operation in the
+/// order of files and rows; `first_rows` has the number of the first row of each file.
 ///
-/// Such a row takes over 1.3 times as long as the quickest of the next three of its shape that do more
-/// work, also in comparison with how other shapes of the file do there (a GEMM of one row may be slower
-/// than one of eight). Where most of at least three files begin so, all do: the first row of the others
-/// hides behind more work.
-pub(crate) fn warm_ups(readings: &[Reading], first_places: &[u64]) -> Vec<usize> {
+/// Such a row takes over 1.3 times as long as the fastest of the next three of its shape that do more work,
+/// also relative to other shapes of the file at this point (a GEMM of one row may be slower than one of
+/// eight). If most of at least three files begin so, all of them do: in the others, more work hides the
+/// warm-up.
+pub(crate) fn warm_ups(readings: &[Reading], first_rows: &[u64]) -> Vec<usize> {
     let mut firsts = Vec::new();
     let mut found = Vec::new();
     let mut start = 0;
     for rows in readings.chunk_by(|a, b| a.file == b.file) {
         let first = rows.first();
-        if first.is_some_and(|first| first_places.get(first.file) == Some(&first.place)) {
+        if first.is_some_and(|first| first_rows.get(first.file) == Some(&first.number)) {
             firsts.push(start);
             if is_warm_up(rows) {
                 found.push(start);
@@ -61,7 +61,8 @@ fn is_warm_up(rows: &[Reading]) -> bool {
     excess > EXCESS * usual.unwrap_or(1.0).max(1.0)
 }
 
-/// The median, over other shapes of the file, of the time at `point` relative to the quickest of `next`.
+/// Returns the median, over other shapes of the file, of the time at `point` relative to the fastest of
+/// `next`.
 fn usual_excess(
     rows: &[Reading],
     shape: MeasuredKernel,

@@ -1,4 +1,4 @@
-//! AIConfigurator: one table an operation, latencies in milliseconds, heads of one rank.
+//! AIConfigurator: one table for each operation, latencies in milliseconds, heads of one rank.
 
 use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_roofline::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
@@ -54,7 +54,7 @@ pub(super) fn columns(operation: OperationKind) -> Columns {
             ],
             &[],
         ),
-        // The layout names no other table.
+        // The layout has no other table.
         _ => (
             &["num_gpus", "message_size", "latency"],
             &["allreduce_dtype"],
@@ -94,7 +94,7 @@ fn prefill(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     ))
 }
 
-/// The KV cache is as long as `step` and `isl` together: what was there and the new token.
+/// The length of the KV cache is `step` plus `isl`: cached tokens and the new one.
 fn decode(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     let shape = attention(cells)?;
     let (step, new) = (cells.whole("step")?, cells.whole("isl")?);
@@ -109,7 +109,7 @@ fn decode(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     ))
 }
 
-/// Heads are those of one rank.
+/// The heads are those of one rank.
 fn attention(cells: &Cells<'_>) -> Result<AttentionShape, Cause> {
     if cells.text("beam_width").is_some() && cells.whole("beam_width")? > 1 {
         return Err(Reason::Beams.into());

@@ -1,4 +1,4 @@
-//! InferSim and BLIS: a CSV for each attention shape, one of GEMMs.
+//! InferSim and BLIS: a CSV for each attention shape, one for GEMMs.
 
 use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_roofline::{AttentionShape, GemmShape};

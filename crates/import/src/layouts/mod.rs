@@ -1,4 +1,4 @@
-//! What the columns of each layout mean.
+//! The columns of each layout.
 
 mod aiconfigurator;
 mod infersim;
@@ -13,20 +13,20 @@ use crate::reading::{Cause, Latency};
 
 /// The columns of a kind of file.
 pub(crate) struct Columns {
-    /// Those that it must have.
+    /// Columns that the file must have.
     pub(crate) required: Vec<String>,
-    /// Those that are read if it has them.
+    /// Columns that are read if the file has them.
     pub(crate) optional: &'static [&'static str],
-    /// What the other columns are.
+    /// The kind of the other columns.
     pub(crate) others: Others,
 }
 
-/// What columns that are not read may be.
+/// The kind of columns that are not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Others {
-    /// One of them may tell apart what was measured: two latencies of one kernel are asked about.
+    /// They may distinguish ways of measuring: the user must select one of several latencies of a kernel.
     Variants,
-    /// None of them tells kernels apart.
+    /// None of them distinguishes measurements.
     Remarks,
 }
 
@@ -39,18 +39,18 @@ impl Columns {
         }
     }
 
-    /// All that are read.
+    /// Returns all columns that are read.
     pub(crate) fn read(&self) -> impl Iterator<Item = &str> {
         let required = self.required.iter().map(String::as_str);
         required.chain(self.optional.iter().copied())
     }
 }
 
-/// A kernel and how long it took.
+/// A kernel and its latency, or why the row is left out.
 pub(crate) type Measured = Result<(MeasuredKernel, Latency), Cause>;
 
 impl Layout {
-    /// The columns of files of an operation.
+    /// Returns the columns of files of an operation.
     pub(crate) fn columns(self, operation: OperationKind, answers: &Answers) -> Columns {
         match self {
             Layout::InferSim | Layout::Blis => infersim::columns(operation),
@@ -59,7 +59,7 @@ impl Layout {
         }
     }
 
-    /// How many measurements a row holds.
+    /// Returns the number of measurements in a row.
     pub(crate) fn measurements_per_row(self, operation: OperationKind) -> usize {
         match (self, operation) {
             (Layout::Vidur, OperationKind::Gemm) => vidur::GEMMS,
@@ -67,7 +67,7 @@ impl Layout {
         }
     }
 
-    /// The measurements of a row: as many as [`measurements_per_row`](Self::measurements_per_row).
+    /// Reads a row; calls `measured` [`measurements_per_row`](Self::measurements_per_row) times.
     pub(crate) fn row(
         self,
         operation: OperationKind,

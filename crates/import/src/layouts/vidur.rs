@@ -11,8 +11,8 @@ use crate::reading::{Cause, Reason};
 /// Times are in milliseconds: 10^3 us.
 const MS: i32 = 3;
 
-/// The GEMMs of a layer, as Vidur names them. The other times of a row (norms, rotary embedding,
-/// activation, residual) are of kernels that no table set has.
+/// The GEMMs of a layer by Vidur's names. The other times of a row (norms, rotary embedding, activation,
+/// residual) are of kernels that table sets do not have.
 const PARTS: [&str; GEMMS] = [
     "attn_pre_proj",
     "attn_post_proj",
@@ -20,7 +20,7 @@ const PARTS: [&str; GEMMS] = [
     "mlp_down_proj",
 ];
 
-/// How many of them.
+/// The number of GEMMs in a row.
 pub(super) const GEMMS: usize = 4;
 
 /// The dimensions of a layer.
@@ -117,7 +117,7 @@ impl Layer {
         })
     }
 
-    /// The weights of one of [`PARTS`] on one rank.
+    /// Returns the GEMM of one of [`PARTS`] on one rank.
     fn gemm(&self, part: &str) -> Result<GemmShape, Cause> {
         let (k, n) = match part {
             "attn_pre_proj" => (self.embd, self.sharded(self.qkv_width()?)?),
@@ -135,7 +135,7 @@ impl Layer {
         })
     }
 
-    /// Query, key and value projections joined. Heads are `n_embd / n_head` wide.
+    /// Returns the joint width of query, key and value projections. Heads are `n_embd / n_head` wide.
     fn qkv_width(&self) -> Result<u32, Cause> {
         let whole = self.embd.is_multiple_of(self.heads)
             && self.heads.is_multiple_of(self.tp)

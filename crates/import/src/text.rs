@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-/// Values that a message lists.
-pub(crate) const LISTED: usize = 8;
+/// Most values that a message lists.
+pub(crate) const MAX_LISTED: usize = 8;
 
-/// The first of some names.
+/// Joins names, the first of many.
 pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>, count: usize) -> String {
-    let mut text = names.take(LISTED).collect::<Vec<_>>().join(", ");
-    if count > LISTED {
-        text.push_str(&format!(" and {} more", count - LISTED));
+    let mut text = names.take(MAX_LISTED).collect::<Vec<_>>().join(", ");
+    if count > MAX_LISTED {
+        text.push_str(&format!(" and {} more", count - MAX_LISTED));
     }
     text
 }
 
-/// A value as a shell takes it for one word.
+/// Quotes a value so that a shell reads it as one word.
 pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+:,/".contains(c);
     match text.chars().all(is_plain) {
@@ -23,12 +23,12 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// Rows of which devices there are, and what would import them.
+/// Writes the devices that rows name, and the flags that import their rows.
 pub(crate) fn write_devices(
     f: &mut fmt::Formatter<'_>,
     gpu: &str,
     devices: &[(String, String)],
-    meant: Option<&str>,
+    matching: Option<&str>,
 ) -> fmt::Result {
     let names = devices.iter().map(|(device, _)| device.as_str());
     write!(
@@ -36,13 +36,13 @@ pub(crate) fn write_devices(
         "device: expected rows of {gpu}, found rows of {}; ",
         listed(names, devices.len())
     )?;
-    if let Some(meant) = meant {
-        let condition = quoted(&format!("device={meant}"));
-        return write!(f, "take those of {gpu} with --where {condition}");
+    if let Some(matching) = matching {
+        let condition = quoted(&format!("device={matching}"));
+        return write!(f, "select those of {gpu} with --where {condition}");
     }
-    for (index, (device, way_out)) in devices.iter().take(LISTED).enumerate() {
+    for (index, (device, fix)) in devices.iter().take(MAX_LISTED).enumerate() {
         let separator = if index == 0 { "" } else { "; " };
-        write!(f, "{separator}rows of {device} need {way_out}")?;
+        write!(f, "{separator}rows of {device} need {fix}")?;
         if devices.len() > 1 {
             let condition = quoted(&format!("device={device}"));
             write!(f, " and --where {condition}")?;
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_takes_a_quoted_value_for_one_word() {
+    fn a_shell_reads_a_quoted_value_as_one_word() {
         assert_eq!(quoted("version=0.24.0"), "version=0.24.0");
         assert_eq!(quoted("device=NVIDIA H200"), "'device=NVIDIA H200'");
         assert_eq!(quoted("a=b'c"), "'a=b'\\''c'");

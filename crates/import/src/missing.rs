@@ -1,4 +1,4 @@
-//! What has to be asked for: all at once.
+//! Answers that an import needs and that neither the files nor the user gave.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,26 +10,26 @@ use crate::answers::{Answers, MeasuredGpu};
 use crate::layout::{Content, Layout};
 use crate::table::SourceTable;
 
-/// Something that the files do not say.
+/// An answer that an import needs and that neither the files nor the user gave.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Asked {
-    /// The flag that says it.
+pub struct MissingAnswer {
+    /// The flag that gives it.
     pub flag: String,
-    /// What it is, with values or an example.
+    /// Its meaning, with the accepted values or an example.
     pub meaning: String,
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for MissingAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.flag, self.meaning)
     }
 }
 
-/// What `set.toml` says, complete.
+/// The answers for `set.toml`, complete.
 pub(crate) struct Complete<'a> {
     pub(crate) name: &'a str,
     pub(crate) gpu: &'a MeasuredGpu,
-    /// `None` where the rows say it.
+    /// `None` where the rows name it.
     pub(crate) engine: Option<&'a str>,
     pub(crate) timing: &'a str,
     pub(crate) source: &'a str,
@@ -37,22 +37,22 @@ pub(crate) struct Complete<'a> {
     pub(crate) date: &'a str,
 }
 
-/// The answers if none is missing, else what is. `known` are the names of GPUs.
+/// Returns the answers if they are complete, else all that are missing. `known` are the names of GPUs.
 pub(crate) fn complete<'a>(
     layout: Layout,
     tables: &[&SourceTable],
     answers: &'a Answers,
     known: &[&str],
-) -> Result<Complete<'a>, Vec<Asked>> {
-    let mut asked = Vec::new();
-    let mut ask = |flag: &str, meaning: &str| {
-        asked.push(Asked {
+) -> Result<Complete<'a>, Vec<MissingAnswer>> {
+    let mut missing = Vec::new();
+    let mut add = |flag: &str, meaning: &str| {
+        missing.push(MissingAnswer {
             flag: flag.to_owned(),
             meaning: meaning.to_owned(),
         });
     };
     if answers.gpu.is_none() {
-        ask(
+        add(
             "--gpu",
             &format!(
                 "what was measured: {}, or --gpu-sheet for another",
@@ -62,39 +62,39 @@ pub(crate) fn complete<'a>(
     }
     let dtypes = Dtype::ALL.map(Dtype::name).join(", ");
     for (flag, meaning) in formats(layout, tables, answers) {
-        ask(&flag, &meaning.replace("DTYPES", &dtypes));
+        add(&flag, &meaning.replace("DTYPES", &dtypes));
     }
     if answers.name.is_none() {
-        ask(
+        add(
             "--name",
             "of the set: lower-case letters, digits and hyphens",
         );
     }
-    if answers.engine.is_none() && !says_engine(layout, tables, answers) {
-        let Asked { flag, meaning } = engine();
-        ask(&flag, &meaning);
+    if answers.engine.is_none() && !names_engine(layout, tables, answers) {
+        let MissingAnswer { flag, meaning } = engine();
+        add(&flag, &meaning);
     }
     if answers.timing.is_none() {
-        ask(
+        add(
             "--timing",
             "how, like \"CUDA graph replay\" or \"eager, launch included\"",
         );
     }
     if answers.source.is_none() {
-        ask("--source", "where the files are from, with the commit");
+        add("--source", "where the files are from, with the commit");
     }
     if answers.license.is_none() {
-        ask("--license", "of the files, like Apache-2.0");
+        add("--license", "of the files, like Apache-2.0");
     }
     if answers.date.is_none() {
-        ask(
+        add(
             "--date",
             "of the measurement or of its publication, like 2026-01-31",
         );
     }
     match complete_of(answers) {
-        Some(complete) if asked.is_empty() => Ok(complete),
-        _ => Err(asked),
+        Some(complete) if missing.is_empty() => Ok(complete),
+        _ => Err(missing),
     }
 }
 
@@ -110,14 +110,14 @@ fn complete_of(answers: &Answers) -> Option<Complete<'_>> {
     })
 }
 
-/// Flags for columns that files do not have.
+/// Returns flags and meanings of answers that replace missing columns.
 fn formats(
     layout: Layout,
     tables: &[&SourceTable],
     answers: &Answers,
 ) -> BTreeSet<(String, String)> {
-    let mut asked = BTreeSet::new();
-    let mut ask = |flag: String, meaning: String| asked.insert((flag, meaning));
+    let mut missing = BTreeSet::new();
+    let mut add = |flag: String, meaning: String| missing.insert((flag, meaning));
     for table in tables {
         let Content::Table { operation, .. } = layout.content(&table.path) else {
             continue;
@@ -125,30 +125,30 @@ fn formats(
         let path = &table.path;
         let Some(header) = table.header.as_deref().or(answers.header_of(operation)) else {
             let columns = layout.columns(operation, answers).required.join(",");
-            ask(
+            add(
                 format!("--header {operation}=COLUMNS"),
                 format!("{path} has no header; its columns in order, among them {columns}"),
             );
             continue;
         };
         let has = |column: &str| header.iter().any(|name| name == column);
-        let says_dtype = layout == Layout::AiConfigurator || has("dtype");
+        let has_dtype = layout == Layout::AiConfigurator || has("dtype");
         let counted = operation != OperationKind::AllReduce;
-        if counted && !says_dtype && answers.dtype_of(operation).is_none() {
+        if counted && !has_dtype && answers.dtype_of(operation).is_none() {
             let (flag, hint) = match (layout, operation) {
                 (Layout::Vidur, _) => ("--dtype", ""),
                 (_, OperationKind::Gemm) => ("--gemm-dtype", "; InferSim's GEMMs are fp8_block"),
                 _ => ("--dtype", ""),
             };
-            ask(
+            add(
                 flag.to_owned(),
                 format!("format of the math of {operation}: DTYPES{hint}"),
             );
         }
         let attention = matches!(operation, OperationKind::Prefill | OperationKind::Decode);
-        let says_kv = layout == Layout::AiConfigurator || has("kv_dtype");
-        if attention && !says_kv && answers.kv_dtype.is_none() {
-            ask(
+        let has_kv_dtype = layout == Layout::AiConfigurator || has("kv_dtype");
+        if attention && !has_kv_dtype && answers.kv_dtype.is_none() {
+            add(
                 "--kv-dtype".to_owned(),
                 "format of the KV cache: bf16, fp8".to_owned(),
             );
@@ -156,14 +156,14 @@ fn formats(
         let in_elements = layout == Layout::AiConfigurator && !counted;
         if in_elements && !has("allreduce_dtype") && answers.element_bytes.is_none() {
             let meaning = "bytes of an element of a message: 2 for bf16".to_owned();
-            ask("--element-bytes".to_owned(), meaning);
+            add("--element-bytes".to_owned(), meaning);
         }
     }
-    asked
+    missing
 }
 
-/// Whether tables name the stack: AIConfigurator's do.
-fn says_engine(layout: Layout, tables: &[&SourceTable], answers: &Answers) -> bool {
+/// Whether the tables name the engine stack, as AIConfigurator's do.
+fn names_engine(layout: Layout, tables: &[&SourceTable], answers: &Answers) -> bool {
     tables.iter().any(|table| {
         let Content::Table { operation, .. } = layout.content(&table.path) else {
             return false;
@@ -174,9 +174,9 @@ fn says_engine(layout: Layout, tables: &[&SourceTable], answers: &Answers) -> bo
     })
 }
 
-/// The question for the stack.
-pub(crate) fn engine() -> Asked {
-    Asked {
+/// The missing answer for the engine stack.
+pub(crate) fn engine() -> MissingAnswer {
+    MissingAnswer {
         flag: "--engine".to_owned(),
         meaning: "the stack that ran the kernels, like \"vLLM 0.24.0: FlashAttention-3\""
             .to_owned(),
@@ -193,14 +193,14 @@ mod tests {
 
     fn flags(layout: Layout, tables: &[SourceTable], answers: &Answers) -> Vec<String> {
         let tables: Vec<&SourceTable> = tables.iter().collect();
-        let asked = complete(layout, &tables, answers, &["h100"])
+        let missing = complete(layout, &tables, answers, &["h100"])
             .err()
             .unwrap_or_default();
-        asked.into_iter().map(|asked| asked.flag).collect()
+        missing.into_iter().map(|missing| missing.flag).collect()
     }
 
     #[test]
-    fn all_that_is_missing_is_asked_for_at_once() {
+    fn all_missing_answers_are_listed_at_once() {
         let tables = [
             table("gemm/h100/data.csv", "m,k,n,latency_us\n1,2,3,4\n"),
             table(
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_files_say_is_not_asked_for() {
+    fn answers_in_the_files_are_not_missing() {
         let csv = "framework,version,gemm_dtype,m,n,k,latency\nVLLM,0.24.0,bfloat16,1,2,3,4\n";
         let tables = [table("gemm_perf.txt", csv)];
         let found = flags(Layout::AiConfigurator, &tables, &Answers::default());

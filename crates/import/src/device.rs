@@ -1,4 +1,4 @@
-//! What the rows themselves say of the device and the engine stack that were measured.
+//! Devices and engine stacks that rows name.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::answers::MeasuredGpu;
 use crate::file::File;
 use crate::reading::Reading;
 
-/// What drivers call the GPUs that the library has data sheets of: only parts whose peaks and bandwidth
-/// are those. A H100 PCIe is no H100 SXM.
+/// Device names of drivers, with the GPUs of the library that they are. Only parts with the peaks and the
+/// bandwidth of the data sheet are listed: an H100 PCIe is not an H100 SXM.
 const DEVICES: [(&str, &str); 6] = [
     ("NVIDIA A100-SXM4-80GB", "a100"),
     ("NVIDIA A100-SXM-80GB", "a100"),
@@ -20,10 +20,10 @@ const DEVICES: [(&str, &str); 6] = [
     ("NVIDIA L40S", "l40s"),
 ];
 
-/// Holds the devices that rows name against the GPU that is meant.
+/// Checks that the devices that rows name are the `measured` GPU.
 ///
 /// # Errors
-/// [`Error::Device`] if one is not it.
+/// [`Error::Device`] if one is not.
 pub(crate) fn check_devices<'r>(
     files: &[File<'_>],
     rows: impl Iterator<Item = &'r Reading>,
@@ -31,36 +31,36 @@ pub(crate) fn check_devices<'r>(
     known: &[Gpu],
 ) -> Result<(), Error> {
     let devices = values(files, rows, &["device"]);
-    let is_meant = |device: &String| match measured {
+    let is_measured = |device: &String| match measured {
         MeasuredGpu::Known(gpu) => gpu_of(device) == Some(&*gpu.name),
         MeasuredGpu::Own(sheet) => {
             let name = &*sheet.gpu().name;
             gpu_of(device) == Some(name) || sheet_name(device) == name
         }
     };
-    if devices.iter().all(is_meant) {
+    if devices.iter().all(is_measured) {
         return Ok(());
     }
-    let meant = devices.iter().find(|device| is_meant(device)).cloned();
+    let matching = devices.iter().find(|device| is_measured(device)).cloned();
     let described = devices.into_iter().map(|device| {
         let gpu = gpu_of(&device).filter(|name| known.iter().any(|gpu| gpu.name == *name));
-        let way_out = match gpu {
+        let fix = match gpu {
             Some(gpu) => format!("--gpu {gpu}"),
             None => format!(
                 "--gpu-sheet with a data sheet called {}",
                 sheet_name(&device)
             ),
         };
-        (device, way_out)
+        (device, fix)
     });
     Err(Error::Device {
         gpu: measured.gpu().name.to_string(),
         devices: described.collect(),
-        meant,
+        matching,
     })
 }
 
-/// The stacks that rows name: `VLLM 0.24.0`.
+/// Returns the engine stacks that rows name: `VLLM 0.24.0`.
 pub(crate) fn engines<'r>(
     files: &[File<'_>],
     rows: impl Iterator<Item = &'r Reading>,
@@ -68,7 +68,7 @@ pub(crate) fn engines<'r>(
     values(files, rows, &["framework", "version"])
 }
 
-/// The GPU of the library that a device is.
+/// Returns the GPU of the library that a device is.
 fn gpu_of(device: &str) -> Option<&'static str> {
     let found = DEVICES
         .iter()
@@ -76,7 +76,7 @@ fn gpu_of(device: &str) -> Option<&'static str> {
     found.map(|(_, gpu)| *gpu)
 }
 
-/// What the data sheet of a device is called: `h100-pcie` for `NVIDIA H100 PCIe`.
+/// Returns a name for the data sheet of a device: `h100-pcie` for `NVIDIA H100 PCIe`.
 fn sheet_name(device: &str) -> String {
     let lower = device.to_ascii_lowercase();
     let model = lower.strip_prefix("nvidia ").unwrap_or(&lower);
@@ -85,35 +85,35 @@ fn sheet_name(device: &str) -> String {
     words.join("-")
 }
 
-/// The different values that rows have in these columns, of files that have all of them; those that differ
-/// only in case count once.
+/// Returns the distinct values of these columns, for files that have all of them. Values that differ only
+/// in case count once.
 fn values<'r>(
     files: &[File<'_>],
     rows: impl Iterator<Item = &'r Reading>,
     columns: &[&str],
 ) -> Vec<String> {
-    let place = |file: &File<'_>, column: &str| file.header.iter().position(|name| name == column);
-    let places: Vec<Option<Vec<usize>>> = files
+    let index = |file: &File<'_>, column: &str| file.header.iter().position(|name| name == column);
+    let indices: Vec<Option<Vec<usize>>> = files
         .iter()
-        .map(|file| columns.iter().map(|column| place(file, column)).collect())
+        .map(|file| columns.iter().map(|column| index(file, column)).collect())
         .collect();
     let mut found = BTreeMap::new();
     let mut last = String::new();
     for row in rows {
-        let (Some(file), Some(Some(places))) = (files.get(row.file), places.get(row.file)) else {
+        let (Some(file), Some(Some(indices))) = (files.get(row.file), indices.get(row.file)) else {
             continue;
         };
         let rows = &file.table.rows;
-        let source = rows.binary_search_by_key(&row.place, |source| source.place);
+        let source = rows.binary_search_by_key(&row.number, |source| source.number);
         let Some(source) = source.ok().and_then(|index| rows.get(index)) else {
             continue;
         };
-        let cells = places.iter().filter_map(|place| source.cells.get(*place));
+        let cells = indices.iter().filter_map(|index| source.cells.get(*index));
         let text = cells
             .filter(|cell| !cell.is_empty())
             .collect::<Vec<_>>()
             .join(" ");
-        // Rows of one device follow each other: most are known already.
+        // Consecutive rows are mostly of one device.
         if text.is_empty() || text == last {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Takes out of the readings of an operation what does not become a row of a set.
+//! Filters the readings of an operation: leaves out those that do not become rows of a set.
 
 use std::collections::BTreeSet;
 
@@ -14,18 +14,18 @@ use crate::findings::Findings;
 use crate::reading::{Cause, LeftOut, Reading, Reason};
 use crate::report::counted;
 
-/// The readings of an operation, and where those go that do not stay.
-pub(crate) struct Sieve<'a> {
+/// The readings of an operation and the lists of those that are left out.
+pub(crate) struct RowFilter<'a> {
     pub(crate) operation: OperationKind,
     pub(crate) readings: Vec<Reading>,
     pub(crate) left_out: &'a mut Vec<LeftOut>,
     pub(crate) findings: &'a mut Findings,
 }
 
-impl Sieve<'_> {
-    /// First rows that timed the warm-up.
-    pub(crate) fn warm_ups(&mut self, first_places: &[u64]) {
-        let found = warm_up::warm_ups(&self.readings, first_places);
+impl RowFilter<'_> {
+    /// Leaves out first rows that timed the warm-up.
+    pub(crate) fn warm_ups(&mut self, first_rows: &[u64]) {
+        let found = warm_up::warm_ups(&self.readings, first_rows);
         if found.is_empty() {
             return;
         }
@@ -36,14 +36,14 @@ impl Sieve<'_> {
             files.len()
         );
         self.findings.add(self.operation, "warm-up", text);
-        self.take(
+        self.leave_out(
             found
                 .into_iter()
                 .map(|index| (index, Reason::WarmUp.into())),
         );
     }
 
-    /// Rows that are faster than the GPU can be.
+    /// Leaves out rows that are faster than the GPU can be.
     ///
     /// # Errors
     /// [`Error::Implausible`] if they are many.
@@ -57,10 +57,10 @@ impl Sieve<'_> {
         let impossible = found.iter().filter(is_impossible).count();
         if physics::is_doubtful(impossible, self.readings.len()) {
             let first = found.iter().find(is_impossible);
-            let told = first.and_then(|(index, cause)| {
+            let first = first.and_then(|(index, cause)| {
                 let row = self.readings.get(*index)?;
                 let table = files.get(row.file)?.table;
-                Some(format!("{}:{}: {}", table.path, row.place, cause.detail))
+                Some(format!("{}:{}: {}", table.path, row.number, cause.detail))
             });
             let fitting: Vec<Dtype> = match self.operation {
                 OperationKind::AllReduce => Vec::new(),
@@ -70,15 +70,15 @@ impl Sieve<'_> {
                 operation: self.operation,
                 impossible,
                 rows: self.readings.len(),
-                first: told.unwrap_or_default(),
+                first: first.unwrap_or_default(),
                 fitting,
             });
         }
-        self.take(found.into_iter());
+        self.leave_out(found.into_iter());
         Ok(())
     }
 
-    /// Kernels that stand in the files several times.
+    /// Leaves out repetitions of kernels.
     pub(crate) fn repeated(&mut self) {
         let found = repeated::repeats(&self.readings);
         if found.is_empty() {
@@ -115,16 +115,16 @@ impl Sieve<'_> {
                 (*index, reason.into())
             })
             .collect();
-        self.take(rows.into_iter());
+        self.leave_out(rows.into_iter());
     }
 
-    /// Rows that timed an eager launch.
+    /// Reports rows that timed an eager launch, and leaves them out if asked to.
     pub(crate) fn floor(&mut self, gpu: &Gpu, rows: FloorRows) {
         let Some(floor) = eager_floor::floor(&self.readings, gpu) else {
             return;
         };
         let done = match rows {
-            FloorRows::Keep => "kept, so --timing should say it; --drop-floor leaves them out",
+            FloorRows::Keep => "kept; mention it in --timing, or leave them out with --drop-floor",
             FloorRows::Drop => "left out",
         };
         let text = format!(
@@ -136,7 +136,7 @@ impl Sieve<'_> {
         );
         self.findings.add(self.operation, "eager floor", text);
         if rows == FloorRows::Drop {
-            self.take(
+            self.leave_out(
                 floor
                     .rows
                     .into_iter()
@@ -145,7 +145,7 @@ impl Sieve<'_> {
         }
     }
 
-    /// Points of axes that have too many.
+    /// Leaves out points of axes that have too many.
     pub(crate) fn points(&mut self) {
         let surplus = points::surplus(&self.readings);
         if surplus.is_empty() {
@@ -156,22 +156,22 @@ impl Sieve<'_> {
              stay, the others are spread evenly)",
             surplus.len(),
             self.readings.len(),
-            points::MOST
+            points::MAX_POINTS
         );
         self.findings.add(self.operation, "too many points", text);
-        self.take(
+        self.leave_out(
             surplus
                 .into_iter()
                 .map(|index| (index, Reason::Thinned.into())),
         );
     }
 
-    /// Takes out these readings.
-    fn take(&mut self, found: impl Iterator<Item = (usize, Cause)>) {
+    /// Leaves out these readings.
+    fn leave_out(&mut self, found: impl Iterator<Item = (usize, Cause)>) {
         let mut causes: Vec<Option<Cause>> = vec![None; self.readings.len()];
         for (index, cause) in found {
-            if let Some(place) = causes.get_mut(index) {
-                *place = Some(cause);
+            if let Some(slot) = causes.get_mut(index) {
+                *slot = Some(cause);
             }
         }
         let mut causes = causes.into_iter();
@@ -180,7 +180,7 @@ impl Sieve<'_> {
             Some(cause) => {
                 self.left_out.push(LeftOut {
                     file: row.file,
-                    place: row.place,
+                    number: row.number,
                     cause,
                 });
                 false
