@@ -1,4 +1,4 @@
-//! `rooflut engines`: the engine stacks, and what each adds to the measured kernels.
+//! `rooflut engines`: lists the engine stacks and the times that they add to the measured kernels.
 
 use std::fmt::Write;
 
@@ -9,12 +9,12 @@ use crate::args::{ENGINE, ListArgs};
 use crate::error::Error;
 use crate::output::{Align, Grid, fold, json, scientific, wrapped};
 
-/// Width of the meaning of a constant.
+/// Width of the column with the meaning of a constant.
 const MEANING: usize = 33;
-/// Width of its source.
+/// Width of the column with its source.
 const SOURCE: usize = 22;
 
-/// Answers with the text to print.
+/// Returns the text to print.
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
         return json(
@@ -59,7 +59,7 @@ fn write_stack(text: &mut String, stack: &EngineStack) -> std::fmt::Result {
     writeln!(text, "{}", grid.render(2))
 }
 
-/// When the batch of a step is fixed.
+/// Returns the time at which the batch of a step is fixed.
 fn fixed(scheduling: Scheduling) -> &'static str {
     match scheduling {
         Scheduling::Synchronous => "a batch is fixed when the step before it has ended",

@@ -1,4 +1,4 @@
-//! Kernels and points as names and values, in the order in which they are told.
+//! Kernels and points as names and values, in the order of the output.
 
 use std::fmt;
 
@@ -43,12 +43,12 @@ impl fmt::Display for Value {
 }
 
 impl Fields {
-    /// Names and values, in order.
+    /// Returns names and values, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> {
         self.0.iter().copied()
     }
 
-    /// The same and one more.
+    /// Appends a field.
     pub(crate) fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
         self.0.push((name, value.into()));
         self
@@ -71,7 +71,7 @@ impl Serialize for Fields {
     }
 }
 
-/// What all kernels have in common, name and value, and the names of the other fields.
+/// Returns the fields that are equal in all kernels, and the names of the others.
 pub(crate) fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
     let mut common = Vec::new();
     let mut varying = Vec::new();
@@ -87,12 +87,12 @@ pub(crate) fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
     (common, varying)
 }
 
-/// The shape of a GEMM.
+/// Returns the shape of a GEMM.
 pub(crate) fn gemm_key(shape: GemmShape) -> Fields {
     formats(shape.dtype).and("k", shape.k).and("n", shape.n)
 }
 
-/// The shape of an attention kernel.
+/// Returns the shape of an attention kernel.
 pub(crate) fn attention_key(shape: AttentionShape) -> Fields {
     formats(shape.dtype)
         .and("kv_dtype", Value::Name(shape.kv_dtype.name()))
@@ -102,7 +102,7 @@ pub(crate) fn attention_key(shape: AttentionShape) -> Fields {
         .and("tp", shape.tp)
 }
 
-/// The shape of a MoE layer.
+/// Returns the shape of a MoE layer.
 pub(crate) fn moe_key(shape: MoeShape) -> Fields {
     formats(shape.dtype)
         .and("experts", shape.experts)
@@ -112,7 +112,7 @@ pub(crate) fn moe_key(shape: MoeShape) -> Fields {
         .and("tp", shape.tp)
 }
 
-/// The GPUs of an all-reduce.
+/// Returns the shape of an all-reduce.
 pub(crate) fn allreduce_key(shape: AllReduceShape) -> Fields {
     Fields::default().and("ranks", shape.ranks)
 }
@@ -121,7 +121,7 @@ fn formats(dtype: Dtype) -> Fields {
     Fields::default().and("dtype", Value::Name(dtype.name()))
 }
 
-/// A measured kernel and its point.
+/// Returns the shape and point of a measured kernel.
 pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
     let declared = kernel.operation().declared();
     let mut fields = Fields::default();

@@ -1,7 +1,7 @@
-//! `rooflut`: what latency and throughput a model on a GPU would serve, from measured kernel tables.
+//! `rooflut`: predicts the latency and throughput of a model on GPUs from measured kernel tables.
 //!
-//! This crate has the files, arguments, tables and progress bars; every number comes from the library
-//! of the same name.
+//! This crate parses arguments, reads and writes files, and lays out text; the libraries compute every
+//! number.
 
 mod args;
 mod check;

@@ -1,4 +1,4 @@
-//! `rooflut models`: the models known by name.
+//! `rooflut models`: lists the built-in models.
 
 use rooflut::model::{CATALOG, CatalogEntry, Ffn, ModelSpec};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::args::ListArgs;
 use crate::error::Error;
 use crate::output::{Align, Grid, count, json, number};
 
-/// Answers with the text to print.
+/// Returns the text to print.
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
         return json(&CATALOG.iter().map(ModelJson::new).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What the commands share when they write: tables, numbers, JSON, standard output.
+//! Output of all commands: tables, numbers, JSON, standard output.
 
 use std::io::{self, Write};
 
@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// What a command answers.
+/// The output of a command.
 pub(crate) struct Answered {
     /// For standard output.
     pub(crate) text: String,
-    /// An error that the answer shows but that is none of answering.
+    /// An error that the text shows already, as a failed check does.
     pub(crate) failure: Option<Error>,
 }
 
@@ -26,7 +26,7 @@ impl From<String> for Answered {
     }
 }
 
-/// Writes `text` to standard output. A reader that went away (`rooflut tables | head -1`) is fine.
+/// Writes `text` to standard output. A closed pipe (`rooflut tables | head -1`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
     let written = stdout
@@ -40,7 +40,7 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     }
 }
 
-/// `value` as indented JSON, with its keys in the order of its fields.
+/// Returns `value` as indented JSON, with its keys in the order of its fields.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))?;
@@ -48,16 +48,16 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     Ok(text)
 }
 
-/// How a column is aligned.
+/// The alignment of a column.
 #[derive(Clone, Copy)]
 pub(crate) enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// Rows under a header, aligned, each line without trailing space.
+/// A table with a header and aligned columns, without trailing space.
 pub(crate) struct Grid {
     table: Table,
 }
@@ -86,7 +86,7 @@ impl Grid {
         self.table.add_row(cells);
     }
 
-    /// The table, each line indented by `indent` spaces.
+    /// Returns the table, each line indented by `indent` spaces.
     pub(crate) fn render(&self, indent: usize) -> String {
         let indent = " ".repeat(indent);
         let lines = self.table.lines();
@@ -96,17 +96,17 @@ impl Grid {
     }
 }
 
-/// Width at which text is wrapped.
+/// The width at which text is wrapped.
 const WIDTH: usize = 96;
-/// Where text begins after its label.
+/// The column at which text begins after its label.
 const INDENT: usize = 11;
 
-/// `label` and `text` in two columns, over as many lines as it takes.
+/// Returns `label` and `text` in two columns, the text wrapped.
 pub(crate) fn wrapped(label: &str, text: &str) -> String {
     wrapped_at(INDENT, label, text)
 }
 
-/// The same, with text that begins after `indent` characters.
+/// Returns `label` and `text` in two columns, the second at `indent`.
 pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
     let mut lines = String::new();
     let mut first = format!("  {label}");
@@ -118,7 +118,7 @@ pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
     lines
 }
 
-/// `text` in lines of at most `width` characters, but for longer words.
+/// Wraps `text` into lines of at most `width` characters, unless a word is longer.
 pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -144,17 +144,17 @@ pub(crate) fn either<S: AsRef<str>>(names: &[S]) -> String {
     }
 }
 
-/// A count with thousands separators: `1,234,567`.
+/// Formats a count with thousands separators: `1,234,567`.
 pub(crate) fn count(value: u64) -> String {
     group(&value.to_string())
 }
 
-/// Numbers from here on are written in scientific form.
+/// Numbers of at least this are written in scientific notation.
 const LARGE: f64 = 1e12;
-/// Numbers below this, too.
+/// Numbers below this are written in scientific notation.
 const SMALL: f64 = 1e-4;
 
-/// A number with as many digits as it needs, in scientific form where there would be many.
+/// Formats a number with all its digits, a very large or small one in scientific notation.
 pub(crate) fn scientific(value: f64) -> String {
     match value.abs() {
         size if size > 0.0 && !(SMALL..LARGE).contains(&size) => format!("{value:e}"),
@@ -162,8 +162,8 @@ pub(crate) fn scientific(value: f64) -> String {
     }
 }
 
-/// A number of `decimals` decimals with thousands separators (`1,234.57`), in scientific form where it
-/// is large.
+/// Formats a number with `decimals` decimals and thousands separators (`1,234.57`), a very large one in
+/// scientific notation.
 pub(crate) fn number(value: f64, decimals: usize) -> String {
     if value.abs() >= LARGE {
         return format!("{value:.2e}");
@@ -171,12 +171,12 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
     group(&format!("{value:.decimals$}"))
 }
 
-/// Milliseconds, two decimals, for a column of times.
+/// Formats a time in milliseconds with two decimals.
 pub(crate) fn ms(time: Seconds) -> String {
     number(time.ms(), 2)
 }
 
-/// A share in percent, with a decimal where it is small.
+/// Formats a share in percent, a small one with a decimal.
 pub(crate) fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.05 {
         return "<0.1 %".to_owned();
@@ -185,7 +185,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{share:.decimals$} %")
 }
 
-/// A number of things: `1 step`, `2 steps`.
+/// Formats a number of things: `1 step`, `2 steps`.
 pub(crate) fn plural(n: u64, noun: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{} {noun}{s}", count(n))
@@ -211,7 +211,7 @@ fn group(digits: &str) -> String {
     text
 }
 
-/// Mean and percentiles in milliseconds, as JSON has them.
+/// Mean and percentiles in milliseconds, for the JSON output.
 #[derive(Serialize)]
 pub(crate) struct StatsMs {
     mean: Option<f64>,
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_many_digits_are_in_scientific_form() {
+    fn numbers_of_many_digits_are_in_scientific_notation() {
         assert_eq!(number(123_456_789.0, 0), "123,456,789");
         assert_eq!(number(1.2345e15, 2), "1.23e15");
         assert_eq!(scientific(18.0), "18");

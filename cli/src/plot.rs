@@ -1,4 +1,4 @@
-//! `rooflut tables plot`: a set as pictures.
+//! `rooflut tables plot`: draws a set.
 
 use std::fs;
 use std::io::Write;
@@ -23,7 +23,7 @@ struct PlotJson<'f> {
     dips: usize,
 }
 
-/// Draws the set and answers with the names of the pictures.
+/// Draws the set and returns the names of the pictures.
 pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
     let inspection = subject(args.set.as_deref(), tables)?;
     let set = inspection.set.name();
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
             dips: checked.dip_count(),
         });
     }
-    // All are drawn: none appears without the others.
+    // No file appears before all are drawn.
     pending.into_iter().try_for_each(PendingFile::finish)?;
     if as_json {
         return json(&written);
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     Ok(text)
 }
 
-/// `decode-bf16-fp8-kv.svg`.
+/// Returns the name of a picture: `decode-bf16-fp8-kv.svg`.
 fn file_name(family: &Family) -> String {
     let name = family.name.replace(" with ", " ").replace(' ', "-");
     format!("{}.svg", name.to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! `rooflut tables score`: a table set against measured kernels.
+//! `rooflut tables score`: compares a table set with measured kernels.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::error::Error;
 use crate::fields::{self, Fields};
 use crate::tallied;
 
-/// What is said of all metrics and of all origins together.
+/// The name of all metrics, or of all provenances, together.
 const ALL: &str = "all";
 
-/// Compares the set with the file and answers with the text to print.
+/// Compares the set with the file and returns the text to print.
 pub(crate) fn run(args: &ScoreArgs, set: &TableSet, json: bool) -> Result<String, Error> {
     let measured = rooflut_codegen::read_rows(&args.file, args.op, set.gpu())?;
     let score = Score::new(&args.file, set, measured);
@@ -40,11 +40,11 @@ pub(crate) struct Score<'f> {
     pub(crate) file: &'f Path,
     pub(crate) set: TableSet,
     pub(crate) operation: OperationKind,
-    /// In the order of the file.
+    /// The rows, in the order of the file.
     pub(crate) rows: Vec<Scored>,
     /// Rows that cannot be compared by reason, in the order of their first lines.
     pub(crate) skipped: Vec<Tally>,
-    /// What was read otherwise than it stands.
+    /// A note on columns that were ignored.
     pub(crate) note: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Scored {
 pub(crate) struct Group<'s> {
     /// Their metric, or [`ALL`].
     pub(crate) metric: &'s str,
-    /// Their provenance, if they were split.
+    /// Their provenance, if errors are grouped by it.
     pub(crate) provenance: Option<Provenance>,
     pub(crate) errors: Summary,
 }
@@ -75,9 +75,9 @@ pub(crate) struct Group<'s> {
 /// Whether errors are grouped by the provenance of the prediction.
 #[derive(Clone, Copy)]
 pub(crate) enum Split {
-    /// Whatever the provenance.
+    /// All provenances together.
     None,
-    /// Each provenance by itself.
+    /// Each provenance separately.
     ByProvenance,
 }
 
@@ -103,13 +103,13 @@ impl<'f> Score<'f> {
         }
     }
 
-    /// The rows of the file, scored or not.
+    /// Returns the number of rows of the file, scored or not.
     pub(crate) fn rows_in_file(&self) -> usize {
         let skipped = self.skipped.iter().map(Tally::rows);
         self.rows.len() + skipped.sum::<usize>()
     }
 
-    /// The errors of each metric, in order of their names, and then of all rows if there are several.
+    /// Returns the errors of each metric, in order of their names, and of all rows if there are several metrics.
     pub(crate) fn groups(&self, split: Split) -> Vec<Group<'_>> {
         let metrics: BTreeSet<&str> = self.rows.iter().map(|row| row.metric.as_str()).collect();
         let split: Vec<_> = match split {
@@ -126,7 +126,7 @@ impl<'f> Score<'f> {
         groups
     }
 
-    /// The rows of `metric` and, where it is given, `provenance`; `None` where there are none.
+    /// Returns the errors of `metric` and, if given, `provenance`; `None` if there are no rows.
     fn group<'s>(&self, metric: &'s str, provenance: Option<Provenance>) -> Option<Group<'s>> {
         let belongs = |row: &&Scored| {
             (metric == ALL || row.metric == metric)
@@ -147,7 +147,7 @@ impl<'f> Score<'f> {
 }
 
 impl Group<'_> {
-    /// The name of their provenance.
+    /// Returns the name of their provenance.
     pub(crate) fn origin(&self) -> String {
         self.provenance
             .map_or(ALL.to_owned(), |provenance| provenance.to_string())
@@ -187,7 +187,7 @@ fn by_reason(mut rows: Vec<(u64, Remark)>) -> Vec<Tally> {
     list
 }
 
-/// Names columns that were ignored, but for those without a name.
+/// Lists the ignored columns that have a name.
 fn not_used(columns: &[String]) -> Option<String> {
     let columns: BTreeSet<&str> = columns.iter().map(String::as_str).collect();
     let names: Vec<&str> = columns
@@ -198,7 +198,7 @@ fn not_used(columns: &[String]) -> Option<String> {
     (!names.is_empty()).then_some(text)
 }
 
-/// What the tables answer for a kernel, as the benchmark would measure it.
+/// Returns the answer of the tables for a kernel, as a benchmark would measure it.
 fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveError> {
     let [first, second] = kernel.point();
     Ok(match kernel.operation() {
@@ -219,7 +219,7 @@ fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveE
     })
 }
 
-/// Why a row tells nothing of the GPU, in the same words for all rows of one cause.
+/// Returns why a row cannot be compared, in the same words for all rows of one cause.
 fn refusal(error: &rooflut_codegen::Error) -> Remark {
     use rooflut_codegen::Error::{Impossible, MfuDisagrees, Value, WarmUp};
     match error {
@@ -231,7 +231,7 @@ fn refusal(error: &rooflut_codegen::Error) -> Remark {
              the column",
         ),
         WarmUp { .. } => Remark::new("a warm-up run (warmup is 1)"),
-        // A whole row is too long to be told.
+        // A whole row is too long for a message.
         Value {
             column: "row",
             expected,

@@ -1,4 +1,4 @@
-//! What `rooflut tables score` prints for programs.
+//! The JSON output of `rooflut tables score`.
 
 use rooflut_validation::Summary;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::validate::base_name;
 struct ScoreJson<'s> {
     /// By metric, and of all rows if there are several metrics.
     summary: Vec<SummaryJson<'s>>,
-    /// The same by class and extent.
+    /// By class and extent.
     by_provenance: Vec<PartJson<'s>>,
     skipped: Vec<SkippedJson<'s>>,
     notes: Vec<NoteJson<'s>>,
@@ -56,7 +56,7 @@ struct RowJson<'s> {
 }
 
 impl Score<'_> {
-    /// For programs.
+    /// Returns the JSON output.
     pub(crate) fn json(&self) -> Result<String, Error> {
         let file = &base_name(self.file);
         let whole = self.groups(Split::None);

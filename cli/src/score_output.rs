@@ -1,4 +1,4 @@
-//! What `rooflut tables score` prints for people.
+//! The text output of `rooflut tables score`.
 
 use std::fmt::{self, Write};
 
@@ -9,11 +9,11 @@ use crate::output::{Align, Grid, count, number, wrapped};
 use crate::score::{Group, Score, Scored, Split};
 use crate::tallied;
 
-/// The rows that are shown for their errors.
+/// Most rows of the largest errors that are listed.
 const WORST: usize = 5;
 
 impl Score<'_> {
-    /// For people.
+    /// Returns the text output.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.
@@ -52,7 +52,7 @@ impl Score<'_> {
         self.write_worst(text)
     }
 
-    /// The errors of each metric, by origin where there are several.
+    /// Writes the errors of each metric, by provenance if there are several.
     fn errors(&self) -> Grid {
         let mut grid = Grid::new(&[
             ("kernels", Align::Left),
@@ -83,7 +83,7 @@ impl Score<'_> {
         grid
     }
 
-    /// The rows of the largest errors.
+    /// Writes the rows of the largest errors.
     fn write_worst(&self, text: &mut String) -> fmt::Result {
         let mut rows: Vec<&Scored> = self.rows.iter().collect();
         rows.sort_by(|a, b| b.signed.abs().total_cmp(&a.signed.abs()));
@@ -113,7 +113,7 @@ impl Score<'_> {
     }
 }
 
-/// A line of the table of errors.
+/// Returns a line of the table of errors.
 fn cells(kernels: &str, origin: &str, errors: &Summary) -> Vec<String> {
     vec![
         kernels.to_owned(),
@@ -127,7 +127,7 @@ fn cells(kernels: &str, origin: &str, errors: &Summary) -> Vec<String> {
     ]
 }
 
-/// A number of one decimal with its sign, which 0 has not.
+/// Formats a number with its sign, except 0, and one decimal.
 fn signed(percent: f64) -> String {
     let text = number(percent, 1);
     match text.as_str() {

@@ -8,18 +8,18 @@ use rooflut_nearest::{hint, nearest};
 use crate::error::Error;
 use crate::output::either;
 
-/// Which table set is asked for.
+/// The table set of `--gpu` or `--tables`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum WhichSet<'a> {
-    /// A compiled-in set, by its name in any case of letters.
+    /// A built-in set; the case of its name does not matter.
     Named(&'a str),
-    /// Measurements in a folder or a single file, whose name is none of the compiled-in sets.
+    /// Measurements in a folder or a file.
     At(&'a Path),
 }
 
 impl<'a> WhichSet<'a> {
-    /// The set that the flags name, none where neither is given. (clap does not see that they exclude each
-    /// other where one stands before a subcommand and the other behind it.)
+    /// Returns the set that the flags name, `None` if neither is given. (clap does not see the conflict if
+    /// one flag comes before a subcommand and the other after it.)
     pub(crate) fn chosen(
         gpu: Option<&'a str>,
         tables: Option<&'a Path>,
@@ -33,7 +33,7 @@ impl<'a> WhichSet<'a> {
     }
 }
 
-/// Finds the set, or reads it.
+/// Finds a built-in set, or reads one.
 pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     match which {
         WhichSet::Named(name) => named(name).cloned(),

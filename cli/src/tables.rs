@@ -1,4 +1,4 @@
-//! `rooflut tables`: what is compiled in, or what a set of measurements holds.
+//! `rooflut tables`: lists the built-in tables, or those of a set of measurements.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,12 +15,12 @@ use crate::output::{Align, Answered, Grid, count, json, wrapped};
 use crate::table_set::{self, WhichSet};
 use crate::{check, plot, score};
 
-/// Answers with the text to print.
+/// Runs the command.
 pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
     let tables = args.tables.as_deref();
     match &args.command {
         Some(TablesCommand::Score(score)) => {
-            let which = asked(score.gpu.as_deref(), tables)?;
+            let which = chosen(score.gpu.as_deref(), tables)?;
             score::run(score, &table_set::find(which)?, args.json).map(Answered::from)
         }
         Some(TablesCommand::Check(check)) => check::run(check, tables, args.json),
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
     }
 }
 
-/// The one set that the flags name.
-fn asked<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<'a>, Error> {
+/// Returns the one set that the flags name.
+fn chosen<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<'a>, Error> {
     WhichSet::chosen(gpu, tables)?.ok_or_else(|| {
         let neither = "expected --gpu NAME or --tables PATH, found neither; see --help";
         Error::new(neither)
@@ -67,7 +67,7 @@ struct SetJson<'s> {
 struct OperationJson {
     name: &'static str,
     dtypes: Vec<&'static str>,
-    /// Empty where the operation has no KV cache.
+    /// Empty if the operation has no KV cache.
     kv_dtypes: Vec<&'static str>,
     shapes: usize,
     rows: usize,
@@ -160,10 +160,10 @@ impl OperationJson {
         let codes = |column: &'static str| {
             entries().filter_map(move |entry| declared.code(&entry.shape, column))
         };
-        // The ranks of an all-reduce are all that its shapes have.
+        // The shapes of an all-reduce have no other column than ranks.
         let ranks = span("ranks", codes("ranks"));
-        let axes = declared.axes.iter().enumerate().map(|(place, name)| {
-            let axes = entries().filter_map(move |entry| entry.points.axes().get(place).copied());
+        let axes = declared.axes.iter().enumerate().map(|(index, name)| {
+            let axes = entries().filter_map(move |entry| entry.points.axes().get(index).copied());
             span(name, axes.flat_map(ends))
         });
         OperationJson {

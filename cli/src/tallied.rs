@@ -1,11 +1,11 @@
-//! Rows that were left out, told with their first lines.
+//! Rows that were left out, with their first lines.
 
 use rooflut_validation::Tally;
 use serde::Serialize;
 
 use crate::output::{count, plural};
 
-/// Rows that were left out for one reason, for programs.
+/// Rows that were left out for one reason, for the JSON output.
 #[derive(Serialize)]
 pub(crate) struct SkippedJson<'t> {
     file: &'t str,
@@ -25,7 +25,7 @@ impl<'t> SkippedJson<'t> {
     }
 }
 
-/// What holds of rows that were not left out, for programs.
+/// A note on rows that were read, for the JSON output.
 #[derive(Serialize)]
 pub(crate) struct NoteJson<'t> {
     pub(crate) file: &'t str,
@@ -33,16 +33,16 @@ pub(crate) struct NoteJson<'t> {
     pub(crate) rows: usize,
 }
 
-/// The most lines that are told of one reason.
-const MOST_LINES: usize = 5;
+/// Most lines that are listed for one reason.
+const MAX_LINES: usize = 5;
 
-/// `1 row (line 3)`, `7 rows (lines 2, 3, 4, 5, 6 and 2 more)`.
+/// Formats `1 row (line 3)`, `7 rows (lines 2, 3, 4, 5, 6 and 2 more)`.
 pub(crate) fn rows(tally: &Tally) -> String {
     let rows = tally.rows();
-    let first = tally.lines.iter().take(MOST_LINES);
+    let first = tally.lines.iter().take(MAX_LINES);
     let first: Vec<String> = first.map(u64::to_string).collect();
     let s = if rows == 1 { "" } else { "s" };
-    let more = match rows.saturating_sub(MOST_LINES) {
+    let more = match rows.saturating_sub(MAX_LINES) {
         0 => String::new(),
         more => format!(" and {} more", count(more as u64)),
     };
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_lines_are_told_and_the_others_counted() {
+    fn the_first_lines_are_listed_and_the_others_counted() {
         let rows = |lines| {
             let text = String::new();
             rows(&Tally { text, lines })

@@ -1,4 +1,4 @@
-//! Values of arguments: what they look like and what is refused.
+//! Parsers of argument values.
 
 use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
@@ -7,16 +7,16 @@ use rooflut_codegen::OperationKind;
 use rooflut_nearest::{hint, nearest};
 use rooflut_traces::{Condition, Format};
 
-/// The formats that a KV cache can have.
+/// The formats of KV caches.
 const KV_DTYPES: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
 
-/// A dtype of the KV cache by its name.
+/// Parses a format of the KV cache.
 pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
     let found = text.parse().ok().filter(|dtype| KV_DTYPES.contains(dtype));
     found.ok_or_else(|| format!("expected one of {}", KV_DTYPES.map(Dtype::name).join(", ")))
 }
 
-/// An engine stack by its name.
+/// Parses the name of an engine stack.
 pub(crate) fn engine(text: &str) -> Result<&'static EngineStack, String> {
     engine::find(text).ok_or_else(|| {
         let names = engine::stacks::ALL.into_iter().map(|stack| stack.name);
@@ -25,7 +25,7 @@ pub(crate) fn engine(text: &str) -> Result<&'static EngineStack, String> {
     })
 }
 
-/// An operation by its name.
+/// Parses the name of an operation.
 pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
     OperationKind::from_name(text).ok_or_else(|| {
         format!(
@@ -35,7 +35,7 @@ pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
     })
 }
 
-/// Requests per second.
+/// Parses requests per second.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
@@ -43,7 +43,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The share of a GPU's memory.
+/// Parses a share of a GPU's memory, above 0.
 pub(crate) fn utilization(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
@@ -51,7 +51,7 @@ pub(crate) fn utilization(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A share, certainties included.
+/// Parses a share, 0 and 1 included.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -59,7 +59,7 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A bandwidth in GB/s.
+/// Parses a bandwidth in GB/s.
 pub(crate) fn bandwidth(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(bandwidth) if bandwidth > 0.0 && bandwidth.is_finite() => Ok(bandwidth),
@@ -69,7 +69,7 @@ pub(crate) fn bandwidth(text: &str) -> Result<f64, String> {
 
 const HOUR_US: f64 = 3.6e9;
 
-/// A latency in microseconds.
+/// Parses a latency in microseconds.
 pub(crate) fn latency_us(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(latency) if (0.0..=HOUR_US).contains(&latency) => Ok(latency),
@@ -77,7 +77,7 @@ pub(crate) fn latency_us(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Stages of pipeline parallelism.
+/// Parses the stages of pipeline parallelism.
 pub(crate) fn pipeline(text: &str) -> Result<u32, String> {
     only_one(
         text,
@@ -85,7 +85,7 @@ pub(crate) fn pipeline(text: &str) -> Result<u32, String> {
     )
 }
 
-/// Ranks of data parallelism.
+/// Parses the ranks of data parallelism.
 pub(crate) fn data_parallel(text: &str) -> Result<u32, String> {
     only_one(
         text,
@@ -102,7 +102,7 @@ fn only_one(text: &str, why_not_more: &str) -> Result<u32, String> {
     }
 }
 
-/// `NEW[@CONTEXT]`, a prompt chunk whose last row is sampled.
+/// Parses `NEW[@CONTEXT]`, a prompt chunk whose last token is sampled.
 pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
     let (new, context) = text.split_once('@').unwrap_or((text, "0"));
     let lengths = positive(new).zip(context.parse::<u32>().ok());
@@ -115,7 +115,7 @@ pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
         })
 }
 
-/// `REQUESTSxKV`: requests of one KV length.
+/// Parses `REQUESTSxKV`: requests of one KV length.
 pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
     text.split_once(['x', 'X'])
         .and_then(|(requests, kv_len)| {
@@ -132,7 +132,7 @@ fn positive(text: &str) -> Option<u32> {
     text.parse().ok().filter(|&value| value > 0)
 }
 
-/// `COLUMN=VALUE`, a condition on the rows of a trace.
+/// Parses `COLUMN=VALUE`, a condition on the rows of a trace.
 pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     match text.split_once('=') {
         Some((column, value)) if !column.is_empty() => Ok(Condition {
@@ -143,7 +143,7 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     }
 }
 
-/// A format of traces by its name.
+/// Parses the name of a trace format.
 pub(crate) fn trace_format(text: &str) -> Result<Format, String> {
     let names = Format::ALL.map(Format::name).join(", ");
     Format::from_name(text).ok_or_else(|| format!("expected one of {names}"))
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_is_known_by_its_name_and_a_neighbour_suggested() {
+    fn engines_are_found_by_name_and_similar_names_suggested() {
         assert_eq!(engine("vllm-0.11.0").unwrap().name, "vllm-0.11.0");
         let message = engine("vllm-0.15").unwrap_err();
         assert!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_mean_nothing_are_refused() {
+    fn rates_that_are_not_positive_numbers_are_rejected() {
         for wrong in ["0", "-1", "NaN", "inf", "fast", ""] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }

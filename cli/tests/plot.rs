@@ -100,7 +100,7 @@ fn a_bad_row_is_marked_and_named() {
         } else {
             assert_eq!(good, bad, "{name}");
         }
-        assert!(good.contains("Nothing."), "{name}");
+        assert!(good.contains("None."), "{name}");
         // In the legend.
         assert_eq!(marks(good), 1, "{name}");
     }

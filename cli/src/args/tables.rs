@@ -21,23 +21,22 @@ pub(crate) struct TablesArgs {
     pub(crate) json: bool,
 }
 
-/// What to do with the tables other than to list them.
+/// Subcommands of `rooflut tables`.
 #[derive(Subcommand)]
 pub(crate) enum TablesCommand {
-    /// Compare a set with kernels that you measured: do its tables hold on your machine?
+    /// Compare a set with kernels that you measured.
     ///
     /// Each row is looked up as `rooflut lookup` does and compared with its latency. Rows that cannot be
     /// read or break the physics of the set's GPU, warm-up runs (a column `warmup` that is 1) and rows
     /// that the set cannot answer are left out, counted and named. Other columns are ignored.
     Score(ScoreArgs),
-    /// Look for rows that are wrong but not impossible, and say what a set answers and how well.
+    /// Find suspicious rows of a set, and report its coverage and accuracy.
     ///
-    /// Errors are those of a build: the first row that cannot be true, with file and line. Warnings are
-    /// rows far from their neighbours (outliers) and latencies that fall although the work grows (dips).
-    /// Beside them: what the set answers for each known model, and how well it predicts rows that it does
-    /// not see.
+    /// Errors are those of a build: the first impossible row, with file and line. Warnings are rows far from
+    /// their neighbours (outliers) and latencies that fall although the work grows (dips). The report lists
+    /// the answers of the set for each built-in model, and its errors in predicting rows that are left out.
     Check(CheckArgs),
-    /// Draw a set as SVG, so that a bad row is seen: grid, efficiency and roofline of each operation.
+    /// Draw a set as SVG, which makes bad rows visible: grid, efficiency and roofline of each operation.
     Plot(PlotArgs),
 }
 
@@ -58,10 +57,10 @@ pub(crate) struct PlotArgs {
     /// A folder like those of bench_data/, one file made of it, or the name of a built-in set (whose
     /// rows have no lines) [or --tables].
     pub(crate) set: Option<String>,
-    /// Folder for the pictures, made if it is not there [default: the name of the set and -plots].
+    /// Folder for the pictures, created if missing [default: the name of the set and -plots].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace pictures that are there.
+    /// Replace existing pictures.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -75,7 +74,7 @@ pub(crate) struct ScoreArgs {
     /// Table set (`rooflut tables` lists them) [or --tables].
     #[arg(long)]
     pub(crate) gpu: Option<String>,
-    /// What the file measures: gemm, prefill, decode, allreduce, moe [default: by its columns].
+    /// Operation of the file: gemm, prefill, decode, allreduce, moe [default: by its columns].
     #[arg(long, value_parser = value::operation)]
     pub(crate) op: Option<OperationKind>,
 }

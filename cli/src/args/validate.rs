@@ -10,11 +10,11 @@ pub(crate) struct ValidateArgs {
     /// CSV files with columns as in validation/ [default: the measured runs of the project].
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Predict the rows of the GPU of these measurements with them: a folder like those of bench_data/, or
-    /// one file made of it.
+    /// Measurements to predict the rows of their GPU with: a folder like those of bench_data/, or one file
+    /// made of it.
     #[arg(long, value_name = "PATH")]
     pub(crate) tables: Option<PathBuf>,
-    /// Print every row, also of files with hundreds.
+    /// Print every row, even of files with hundreds.
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) rows: bool,
     /// Write JSON.

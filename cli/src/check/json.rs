@@ -1,4 +1,4 @@
-//! What `rooflut tables check` prints for programs.
+//! The JSON output of `rooflut tables check`.
 
 use rooflut_inspect::{Cover, Coverage, Row};
 use serde::Serialize;
@@ -26,7 +26,7 @@ struct KernelsJson<'c> {
     rows: usize,
     outliers: usize,
     dips: usize,
-    /// None where no row has neighbours on all sides.
+    /// None if no row has neighbours on all sides.
     left_out: Option<LeftOutJson>,
 }
 
@@ -42,15 +42,15 @@ struct WarningJson<'c> {
     kind: &'static str,
     kernels: &'c str,
     message: String,
-    /// Of an outlier: its latency over that which its neighbours let expect.
+    /// Of an outlier: its latency over the one that its neighbours suggest.
     ratio: Option<f64>,
-    /// For dips, each row that takes too little time before the one that takes longer.
+    /// For dips, each faster row before the slower one.
     rows: Vec<RowJson<'c>>,
 }
 
 #[derive(Serialize)]
 struct RowJson<'c> {
-    /// None in a set that was compiled in.
+    /// None in a built-in set.
     file: Option<&'c str>,
     line: Option<u64>,
     op: &'static str,
@@ -64,16 +64,16 @@ struct RowJson<'c> {
 struct CoverageJson {
     model: &'static str,
     tp: u32,
-    /// None where there is no answer.
+    /// None if there is no answer.
     class: Option<&'static str>,
     /// The first kernel of that class, none where all are measured.
     part: Option<String>,
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     refused: Option<String>,
 }
 
 impl Check<'_> {
-    /// For programs.
+    /// Returns the JSON output.
     pub(super) fn json(&self) -> Result<String, Error> {
         let set = &self.inspection.set;
         json(&CheckJson {
@@ -120,10 +120,10 @@ impl<'c> WarningJson<'c> {
 
 impl<'c> RowJson<'c> {
     fn new(row: &'c Row) -> RowJson<'c> {
-        let place = row.place.as_ref();
+        let location = row.location.as_ref();
         RowJson {
-            file: place.map(|place| place.file.as_str()),
-            line: place.map(|place| place.line),
+            file: location.map(|location| location.file.as_str()),
+            line: location.map(|location| location.line),
             op: row.kernel.operation().name(),
             kernel: fields::measured(&row.kernel),
             latency_us: row.latency_us,

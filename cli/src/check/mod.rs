@@ -1,10 +1,10 @@
-//! `rooflut tables check`: what a person should know of a set before trusting it.
+//! `rooflut tables check`: inspects a set before it is trusted.
 
 mod json;
 mod subject;
 mod text;
-mod told;
 mod warning;
+mod warnings_table;
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::output::{Answered, count};
 pub(crate) use subject::subject;
 use warning::Warning;
 
-/// Answers with what there is to say of the set; errors are those of a build.
+/// Inspects the set. Errors are those of a build.
 pub(crate) fn run(
     args: &CheckArgs,
     tables: Option<&Path>,
@@ -37,7 +37,7 @@ pub(crate) fn run(
     Ok(Answered { text, failure })
 }
 
-/// All that is said of a set.
+/// The findings about a set.
 struct Check<'i> {
     inspection: &'i Inspection,
     families: Vec<Checked<'i>>,
@@ -46,7 +46,7 @@ struct Check<'i> {
     coverage: Vec<Coverage>,
 }
 
-/// A family and what stands out in it.
+/// A family and its findings.
 pub(crate) struct Checked<'i> {
     pub(crate) family: &'i Family,
     pub(crate) outliers: Vec<Outlier>,
@@ -65,7 +65,7 @@ impl<'i> Checked<'i> {
         }
     }
 
-    /// The places where latency falls.
+    /// Returns the number of dips.
     pub(crate) fn dip_count(&self) -> usize {
         self.dips.iter().map(|dips| dips.dips.len()).sum()
     }

@@ -1,4 +1,4 @@
-//! The set that is looked at: its files, or a built-in one by name.
+//! The set to inspect: files, or a built-in set by name.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use rooflut_nearest::{hint, nearest};
 use crate::error::Error;
 use crate::output::either;
 
-/// The set that the argument or `--tables` names. What is there on the disk comes before a built-in set
-/// of the same name: its rows have lines.
+/// Finds the set that the argument or `--tables` names. A path on the disk takes precedence over a built-in
+/// set of the same name, since its rows have lines.
 pub(crate) fn subject(set: Option<&str>, tables: Option<&Path>) -> Result<Inspection, Error> {
     match (set, tables) {
         (Some(name), None) if is_path(name) => read(Path::new(name)),
@@ -23,7 +23,7 @@ pub(crate) fn subject(set: Option<&str>, tables: Option<&Path>) -> Result<Inspec
     }
 }
 
-/// Whether something is there, or the text can only mean a path.
+/// Whether the path exists, or the text can only be a path.
 fn is_path(name: &str) -> bool {
     let path = Path::new(name);
     path.exists() || path.components().count() > 1 || path.extension().is_some()

@@ -1,16 +1,16 @@
-//! What `rooflut tables check` prints for people.
+//! The text output of `rooflut tables check`.
 
 use std::fmt::{self, Write};
 
 use rooflut_inspect::{Cover, Coverage, TENSOR_PARALLEL};
 
 use super::Check;
-use super::told::Told;
 use super::warning::Warning;
+use super::warnings_table::WarningsTable;
 use crate::output::{Align, Grid, count, number, plural, wrapped};
 
 impl Check<'_> {
-    /// For people.
+    /// Returns the text output.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a String does not fail.
@@ -38,11 +38,12 @@ impl Check<'_> {
         for checked in &self.families {
             let own = |warning: &&Warning<'_>| warning.kernels() == checked.family.name;
             let warnings: Vec<&Warning<'_>> = self.warnings.iter().filter(own).collect();
-            Told::outliers(checked, &warnings).map_or(Ok(()), |told| told.write(text))?;
+            WarningsTable::outliers(checked, &warnings)
+                .map_or(Ok(()), |table| table.write(text))?;
             let dips = warnings
                 .iter()
-                .filter_map(|warning| Told::dips(checked, warning));
-            dips.into_iter().try_for_each(|told| told.write(text))?;
+                .filter_map(|warning| WarningsTable::dips(checked, warning));
+            dips.into_iter().try_for_each(|table| table.write(text))?;
         }
         self.write_coverage(text)
     }
@@ -92,7 +93,7 @@ impl Check<'_> {
         grid
     }
 
-    /// A line for each model; reasons of refusals below.
+    /// Writes a line for each model, and the reasons of refusals below.
     fn write_coverage(&self, text: &mut String) -> fmt::Result {
         text.push('\n');
         text.push_str(&wrapped(

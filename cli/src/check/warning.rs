@@ -1,4 +1,4 @@
-//! A warning: what was found in which rows, what was expected, what to do.
+//! Warnings about rows: found, expected, advice.
 
 use rooflut_inspect::{DIP, Dip, Dips, Outlier, Row};
 
@@ -6,39 +6,39 @@ use super::Checked;
 use crate::fields;
 use crate::output::{count, number};
 
-/// Something that stands out.
+/// A warning about rows.
 pub(super) enum Warning<'i> {
     /// A row far from its neighbours.
     Outlier {
         /// The operation and its formats.
         kernels: &'i str,
         row: &'i Row,
-        /// Its latency over what its neighbours let expect.
+        /// Its latency over the one that its neighbours suggest.
         ratio: f64,
     },
-    /// Rows that take less time than the ones before them, which have less work.
+    /// Rows that take less time than the ones before them, although they have more work.
     Dips {
         /// The operation and its formats.
         kernels: &'i str,
-        /// Where, and how often.
+        /// The coordinates, and the number of dips.
         where_from: String,
         /// Each row and the one before it, the deepest first.
         pairs: Vec<[&'i Row; 2]>,
-        /// What to do.
+        /// The advice.
         advice: &'static str,
     },
 }
 
-/// What to do about an outlier.
+/// The advice for an outlier.
 pub(super) const MEASURE_AGAIN: &str = "measure again, or leave out";
-/// What to do about dips of some shapes.
+/// The advice for dips of some shapes.
 const NOISE: &str = "noise, or another kernel that takes over: measure both rows again";
-/// What to do about dips of most shapes.
+/// The advice for dips of most shapes.
 const COMMON: &str = "most do: another kernel takes over there, or the first row was measured cold";
 
 impl<'i> Warning<'i> {
-    /// Outliers, the farthest first; then dips: those of most shapes one by one, the others of an axis
-    /// together.
+    /// Returns the warnings of a family: outliers, the farthest first, then dips of most shapes one by one,
+    /// then the other dips of each axis together.
     pub(super) fn of(checked: &Checked<'i>) -> Vec<Warning<'i>> {
         let mut outliers: Vec<&Outlier> = checked.outliers.iter().collect();
         outliers.sort_by(|a, b| b.far.total_cmp(&a.far));
@@ -94,7 +94,7 @@ impl<'i> Warning<'i> {
         }
     }
 
-    /// What stands out.
+    /// Returns the kind of warning.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Warning::Outlier { .. } => "outlier",
@@ -102,19 +102,19 @@ impl<'i> Warning<'i> {
         }
     }
 
-    /// The operation and its formats.
+    /// Returns the operation and its formats.
     pub(super) const fn kernels(&self) -> &'i str {
         match self {
             Warning::Outlier { kernels, .. } | Warning::Dips { kernels, .. } => kernels,
         }
     }
 
-    /// In a sentence: what was found, what was expected, what to do.
+    /// Returns one line: found, expected, advice.
     pub(super) fn message(&self) -> String {
         match self {
             Warning::Outlier { row, ratio, .. } => format!(
                 "{}: {} us, expected about {} us from the rows beside it; {MEASURE_AGAIN}",
-                told(row),
+                describe(row),
                 row.latency_us,
                 expected(row, *ratio),
             ),
@@ -126,7 +126,10 @@ impl<'i> Warning<'i> {
             } => {
                 let deepest = pairs.first().map(|[behind, before]| {
                     let falls = number(falls(behind, before), 0);
-                    format!(", most at {}: {falls} % less than before it", told(behind))
+                    format!(
+                        ", most at {}: {falls} % less than before it",
+                        describe(behind)
+                    )
                 });
                 format!(
                     "{kernels}: latency falls {where_from}{}; expected at most {} % less for more work; {advice}",
@@ -137,7 +140,7 @@ impl<'i> Warning<'i> {
         }
     }
 
-    /// The rows that it is about; for dips each beside the one before it.
+    /// Returns the rows of the warning; for dips each with the one before it.
     pub(super) fn rows(&self) -> Vec<&'i Row> {
         match self {
             Warning::Outlier { row, .. } => vec![row],
@@ -146,12 +149,12 @@ impl<'i> Warning<'i> {
     }
 }
 
-/// By how many percent of the row before it a row takes less time.
+/// Returns by how many percent a row is faster than the one before it.
 pub(super) fn falls(behind: &Row, before: &Row) -> f64 {
     100.0 * (1.0 - behind.latency_us / before.latency_us)
 }
 
-/// What the neighbours of an outlier let expect, microseconds of three digits.
+/// Returns the latency that the neighbours of an outlier suggest, microseconds of three digits.
 pub(super) fn expected(row: &Row, ratio: f64) -> String {
     let us = row.latency_us / ratio;
     let decimals = match us {
@@ -162,12 +165,12 @@ pub(super) fn expected(row: &Row, ratio: f64) -> String {
     number(us, decimals)
 }
 
-/// The place of a row and its kernel.
-fn told(row: &Row) -> String {
+/// Describes a row: location and kernel.
+fn describe(row: &Row) -> String {
     let kernel = fields::measured(&row.kernel);
     let operation = row.kernel.operation();
-    match &row.place {
-        Some(place) => format!("{place}: {operation}, {kernel}"),
+    match &row.location {
+        Some(location) => format!("{location}: {operation}, {kernel}"),
         None => format!("{operation}, {kernel}"),
     }
 }

@@ -1,21 +1,21 @@
-//! Rows that have something in common.
+//! Groups of rows.
 
 use std::collections::BTreeMap;
 
 use rooflut_validation::{Case, FileReport, Setting};
 
-/// Rows that have something in common.
+/// Rows with a common key.
 pub(super) struct Group<'r> {
-    /// What it is, in words.
+    /// The key, as text.
     pub(super) key: Vec<String>,
     /// The rows, in the order of the file.
     pub(super) cases: Vec<&'r Case>,
 }
 
-/// Upper ends of the classes of batches.
+/// Upper bounds of the classes of batches.
 const BATCHES: [f64; 5] = [8.0, 16.0, 32.0, 64.0, 128.0];
 
-/// By run and what is served there, in the order in which the runs begin.
+/// Groups rows by run and served model, in the order in which the runs begin.
 pub(super) fn by_run(report: &FileReport) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for case in &report.cases {
@@ -36,7 +36,7 @@ pub(super) fn by_run(report: &FileReport) -> Vec<Group<'_>> {
     groups
 }
 
-/// By GPU and model.
+/// Groups rows by GPU and model.
 pub(super) fn by_model(report: &FileReport) -> Vec<Group<'_>> {
     grouped(
         report,
@@ -45,7 +45,7 @@ pub(super) fn by_model(report: &FileReport) -> Vec<Group<'_>> {
     )
 }
 
-/// By GPU and tensor parallelism.
+/// Groups rows by GPU and tensor parallelism.
 pub(super) fn by_tp(report: &FileReport) -> Vec<Group<'_>> {
     grouped(
         report,
@@ -54,7 +54,7 @@ pub(super) fn by_tp(report: &FileReport) -> Vec<Group<'_>> {
     )
 }
 
-/// By GPU and class of the mean number of requests in the server, where that is known.
+/// Groups rows by GPU and class of the mean number of requests in the server, if known.
 pub(super) fn by_batch(report: &FileReport) -> Vec<Group<'_>> {
     grouped(
         report,
@@ -63,7 +63,7 @@ pub(super) fn by_batch(report: &FileReport) -> Vec<Group<'_>> {
     )
 }
 
-/// Which class of batches a load stage is in.
+/// Returns the class of batches of a load stage.
 fn batch_class(case: &Case) -> Option<usize> {
     match case.setting {
         Setting::Load {
@@ -84,7 +84,7 @@ fn batch_range(class: usize) -> String {
     }
 }
 
-/// The groups of the rows that have a key, in the order of the keys.
+/// Groups the rows that have a key, in the order of the keys.
 fn grouped<K: Ord>(
     report: &FileReport,
     key: impl Fn(&Case) -> Option<K>,

@@ -1,4 +1,4 @@
-//! `rooflut validate` for programs.
+//! The JSON output of `rooflut validate`.
 
 use rooflut_validation::{FileReport, Stage, Summary, Tally};
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ struct ReportJson<'r> {
     summary: Vec<SummaryJson<'r>>,
     /// Rows that are left out.
     skipped: Vec<SkippedJson<'r>>,
-    /// Rows that are not, but for one of their metrics.
+    /// Rows of which a metric is left out.
     metrics_skipped: Vec<SkippedJson<'r>>,
     notes: Vec<NoteJson<'r>>,
 }
@@ -45,7 +45,7 @@ struct SummaryJson<'r> {
     errors: Summary,
 }
 
-/// All reports as one object.
+/// Returns all reports as one object.
 pub(super) fn render(reports: &[FileReport]) -> Result<String, Error> {
     json(&ReportJson {
         rows: reports.iter().flat_map(rows).collect(),

@@ -1,4 +1,4 @@
-//! `rooflut validate` as Markdown: what stands in `docs/accuracy.md`.
+//! The Markdown output of `rooflut validate`, which is `docs/accuracy.md`.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,12 @@ use rooflut_validation::{Case, FileReport, Kind, Tally};
 use super::sheet::Sheet;
 use super::{groups, tables};
 
-/// Written by hand, on the measurements that come with the project.
+/// The introduction on the measurements of the project.
 const INTRODUCTION: &str = include_str!("introduction.md");
-/// Written by hand: what these measurements cannot show.
+/// The limits of these measurements.
 const NOT_COVERED: &str = include_str!("not_covered.md");
 
-/// The document; with the parts that are written by hand if the reports are on the project's own
-/// measurements.
+/// Returns the document, with introduction and limits if the reports are on the measurements of the project.
 pub(super) fn render(reports: &[FileReport], own: bool) -> String {
     let mut text = "# Accuracy\n".to_owned();
     if own {
@@ -77,7 +76,7 @@ fn distinct<T: Ord + ToString>(report: &FileReport, of: fn(&Case) -> T) -> Strin
     values.join(", ")
 }
 
-/// What was read otherwise, and what was left out.
+/// Returns notes, and the rows that were left out.
 fn remarks(reports: &[FileReport]) -> String {
     let mut sheet = Sheet::new(&["file", "what"], &["rows"]);
     for report in reports {

@@ -1,4 +1,4 @@
-//! `rooflut validate`: predictions beside what was measured.
+//! `rooflut validate`: compares predictions with measured runs.
 
 mod groups;
 mod json;
@@ -20,8 +20,7 @@ use crate::error::Error;
 use crate::output::Answered;
 use crate::table_set::{self, WhichSet};
 
-/// Predicts, compares and answers with the text to print; for programs also where nothing can be
-/// predicted, with that as an error.
+/// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
 pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let mut datasets = match args.files.is_empty() {
         true => embedded()?,
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     Ok(text.into())
 }
 
-/// Has the rows of the set's GPU predicted with it.
+/// Predicts the rows of the GPU of `set` with it.
 fn predict_with(datasets: &mut [Dataset], set: &TableSet) -> Result<(), Error> {
     let rows: usize = datasets.iter_mut().map(|d| d.predict_with(set)).sum();
     match rows {
@@ -60,7 +59,7 @@ fn predict_with(datasets: &mut [Dataset], set: &TableSet) -> Result<(), Error> {
     }
 }
 
-/// The measurements of all files, each under the name of its file.
+/// Reads the measurements of all files, each under the name of its file.
 fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
     check_distinct(paths)?;
     let names = names(paths);
@@ -75,11 +74,11 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
         .collect()
 }
 
-/// Refuses a file that is named twice: its rows would count twice.
+/// Rejects a file that is named twice: its rows would count twice.
 fn check_distinct(paths: &[PathBuf]) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for path in paths {
-        // What is not there is told when it is read.
+        // Reading reports missing files.
         let same = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         if !seen.insert(same) {
             return Err(Error::new(format!(
@@ -91,13 +90,13 @@ fn check_distinct(paths: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The name of a file without its folder.
+/// Returns the name of a file without its folder.
 pub(crate) fn base_name(path: &Path) -> String {
     let name = path.file_name().map(Path::new);
     name.unwrap_or(path).display().to_string()
 }
 
-/// The names of the files without their folders, where that tells them apart.
+/// Returns the names of the files, without their folders if they are distinct.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let names: Vec<String> = paths.iter().map(|path| base_name(path)).collect();
     let distinct: BTreeSet<&String> = names.iter().collect();

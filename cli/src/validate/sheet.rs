@@ -1,4 +1,4 @@
-//! A table that is written for a terminal or as Markdown.
+//! Tables for a terminal or Markdown.
 
 use crate::output::{Align, Grid};
 
@@ -24,12 +24,12 @@ impl Sheet {
         self.rows.push(cells);
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// For a terminal.
+    /// Returns the table for a terminal.
     pub(super) fn text(&self) -> String {
         let mut grid = Grid::new(&self.columns);
         for row in &self.rows {
@@ -38,7 +38,7 @@ impl Sheet {
         grid.render(2)
     }
 
-    /// As Markdown.
+    /// Returns the table as Markdown.
     pub(super) fn markdown(&self) -> String {
         let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
         let names = self.columns.iter().map(|(name, _)| *name);

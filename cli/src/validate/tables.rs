@@ -1,4 +1,4 @@
-//! Predictions, measurements and errors in tables.
+//! Tables of predictions, measurements and errors.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::output::number;
 /// The columns of a [`Summary`].
 const ERRORS: [&str; 6] = ["n", "median", "mean", "p90", "max", "bias"];
 
-/// Errors by file, GPU and metric.
+/// Returns errors by file, GPU and metric.
 pub(super) fn summaries(reports: &[FileReport]) -> Sheet {
     let mut sheet = Sheet::new(&["file", "GPU", "metric"], &ERRORS);
     for report in reports {
@@ -28,7 +28,7 @@ pub(super) fn summaries(reports: &[FileReport]) -> Sheet {
     sheet
 }
 
-/// Errors of each metric of each group, one row per group; `names` are the columns of its key.
+/// Returns the errors of each metric of each group, one row per group; `names` are the columns of its key.
 pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Sheet {
     let metrics = metrics(report);
     let columns = metrics.iter().flat_map(|metric| match metric {
@@ -58,7 +58,7 @@ pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Grou
     sheet
 }
 
-/// Errors of each metric of each group, one row per metric.
+/// Returns the errors of each metric of each group, one row per metric.
 pub(super) fn down(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Sheet {
     let words: Vec<&str> = names.iter().copied().chain(["metric"]).collect();
     let mut sheet = Sheet::new(&words, &ERRORS);
@@ -76,7 +76,7 @@ pub(super) fn down(report: &FileReport, names: &[&'static str], groups: &[Group<
     sheet
 }
 
-/// Each row with what was predicted, measured and the error of each metric.
+/// Returns each row with prediction, measurement and error of each metric.
 pub(super) fn cases(report: &FileReport) -> Sheet {
     let metrics = metrics(report);
     let columns = metrics
@@ -104,7 +104,7 @@ pub(super) fn cases(report: &FileReport) -> Sheet {
     sheet
 }
 
-/// The rows of each group that are furthest off, by metric.
+/// Returns the rows of each group with the largest errors, by metric.
 pub(super) fn worst(report: &FileReport, groups: &[Group<'_>], most: usize) -> Sheet {
     let names = ["predicted", "measured", "error"];
     let numbers: Vec<&str> = settings(report.kind).iter().copied().chain(names).collect();
@@ -128,7 +128,7 @@ pub(super) fn worst(report: &FileReport, groups: &[Group<'_>], most: usize) -> S
     sheet
 }
 
-/// The metrics of a report.
+/// Returns the metrics of a report.
 fn metrics(report: &FileReport) -> BTreeSet<Metric> {
     report
         .summaries
@@ -137,7 +137,7 @@ fn metrics(report: &FileReport) -> BTreeSet<Metric> {
         .collect()
 }
 
-/// A metric as a column names it; times are in milliseconds.
+/// Returns the name of the column of a metric; times are in milliseconds.
 fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Ttft => "TTFT",
@@ -149,7 +149,7 @@ fn title(metric: Metric) -> &'static str {
     }
 }
 
-/// The columns of what was asked of the server.
+/// Returns the columns of the requests to the server.
 fn settings(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::LoadStages => &["rate"],
@@ -216,7 +216,7 @@ fn percent(value: f64) -> String {
     number(value, 1)
 }
 
-/// With its sign, but not that of a zero.
+/// Formats a number with its sign, except 0.
 fn signed(value: f64) -> String {
     let text = number(value, 1);
     match text.strip_prefix('-') {

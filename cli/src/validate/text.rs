@@ -1,4 +1,4 @@
-//! `rooflut validate` for people.
+//! The text output of `rooflut validate`.
 
 use rooflut_validation::{FileReport, Kind};
 
@@ -6,10 +6,10 @@ use super::{groups, tables};
 use crate::output::{count, plural, wrapped};
 use crate::tallied;
 
-/// Rows of a run that are printed because they are furthest off, by metric.
+/// Most rows with the largest errors that are printed of a run, by metric.
 const WORST: usize = 3;
 
-/// Summaries, then each file; every row of every file if `all_rows`.
+/// Returns summaries, then each file, with every row of every file if `all_rows`.
 pub(super) fn render(reports: &[FileReport], all_rows: bool) -> String {
     let mut text = heading(reports);
     let remarks = remarks(reports);
@@ -35,7 +35,7 @@ fn heading(reports: &[FileReport]) -> String {
     )
 }
 
-/// What was read otherwise, and what was left out.
+/// Returns notes, and the rows that were left out.
 fn remarks(reports: &[FileReport]) -> String {
     let mut text = String::new();
     for report in reports {
@@ -57,7 +57,8 @@ fn remarks(reports: &[FileReport]) -> String {
     text
 }
 
-/// The rows of a file; of kinds with hundreds only their errors by run and the worst, unless `all_rows`.
+/// Returns the rows of a file. For kinds with hundreds of rows, returns errors by run and the largest ones,
+/// unless `all_rows`.
 fn file(report: &FileReport, all_rows: bool) -> String {
     let name = &report.file;
     let many = matches!(report.kind, Kind::Requests | Kind::DecodeSteps);

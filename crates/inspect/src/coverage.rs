@@ -1,41 +1,41 @@
-//! What a set answers for which model.
+//! Coverage: the models that a set can answer for.
 
 use rooflut::model::{CATALOG, CatalogEntry, SpecError};
 use rooflut::step::{ModelError, Parallelism, Part, RooflineModel, StepOptions};
 use rooflut::table::{Class, Strictness, TableSet};
 
-/// The numbers of GPUs that are looked at.
+/// The numbers of GPUs that are tried.
 pub const TENSOR_PARALLEL: [u32; 4] = [1, 2, 4, 8];
 
-/// What a set answers for a model on so many GPUs.
+/// The answer of a set for a model on a number of GPUs.
 #[derive(Debug, Clone)]
 pub struct Coverage {
     /// The model.
     pub model: &'static CatalogEntry,
     /// GPUs that share each layer.
     pub tp: u32,
-    /// What the set answers.
+    /// The answer of the set.
     pub cover: Cover,
 }
 
-/// What a set answers for a model.
+/// The answer of a set for a model.
 #[derive(Debug, Clone)]
 pub enum Cover {
     /// A time for each kernel.
     Answers {
-        /// The worst class that a kernel resolves to: the best class of its answers.
+        /// The worst class over the kernels, each by its best answer.
         class: Class,
-        /// The first kernel of that class, where it is not [`Class::Measured`].
+        /// The first kernel of that class; `None` for [`Class::Measured`].
         part: Option<Part>,
     },
     /// The ranks cannot share the model.
     Uneven(SpecError),
-    /// No time for some kernel.
+    /// Some kernel has no time.
     Refused(ModelError),
 }
 
-/// What the set answers for each model of the catalogue with its own weights and 16-bit KV entries, on
-/// 1 to 8 GPUs. Whether the weights fit into memory is not looked at.
+/// Returns the answers for each model of the catalogue with its own formats of weights and 16-bit KV entries,
+/// on 1 to 8 GPUs. Does not check whether the weights fit into memory.
 pub fn coverage(set: &TableSet) -> Vec<Coverage> {
     let pairs = CATALOG
         .iter()
@@ -59,7 +59,7 @@ fn cover(set: &TableSet, model: &CatalogEntry, tp: u32) -> Cover {
             Err(error) => return Cover::Refused(error),
         }
     }
-    // Strictness accepts the last class whatever it is.
+    // The last class is always accepted.
     Cover::Answers {
         class: Class::Bound,
         part,

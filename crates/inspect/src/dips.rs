@@ -1,19 +1,19 @@
-//! More work in less time.
+//! Dips: rows with more work that take less time.
 
 use std::collections::BTreeMap;
 
 use crate::family::Family;
 use crate::outliers::Outlier;
 
-/// By which share of itself latency may fall from a row to the next without a word.
+/// The share by which latency may fall from one row to the next without a warning.
 pub const DIP: f64 = 0.10;
 
-/// A row that takes less time than the one before it on an axis, which has less work.
+/// A row that takes less time than the one before it on an axis, although it has more work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dip {
-    /// The place of the longer one in the family.
+    /// The index of the slower row in the family.
     pub from: usize,
-    /// The place of the one behind it.
+    /// The index of the row after it.
     pub to: usize,
     /// The share by which latency falls.
     pub falls: f64,
@@ -24,29 +24,29 @@ pub struct Dip {
 pub struct Dips {
     /// The name of the axis.
     pub axis: &'static str,
-    /// The coordinate before.
+    /// The coordinate of the slower rows.
     pub from: u32,
-    /// The coordinate behind.
+    /// The coordinate of the rows after them.
     pub to: u32,
-    /// The deepest first.
+    /// The dips, deepest first.
     pub dips: Vec<Dip>,
-    /// How many lines of the family have both coordinates side by side.
+    /// The number of lines of the family in which the coordinates are adjacent.
     pub lines: usize,
 }
 
-/// Lines that show a habit.
-const MANY: usize = 4;
+/// Least number of lines for a dip to be common.
+const MIN_LINES: usize = 4;
 
 impl Dips {
-    /// Whether most lines dip there, which no single bad row explains.
+    /// Returns whether most lines dip there, which no single bad row explains.
     pub fn is_common(&self) -> bool {
-        self.lines >= MANY && 2 * self.dips.len() > self.lines
+        self.lines >= MIN_LINES && 2 * self.dips.len() > self.lines
     }
 }
 
-/// Where latency falls by more than `most` (a share) although the work grows, by axis and coordinates.
-/// Rows that are outliers are not looked at: they are told already.
-pub fn dips(family: &Family, outliers: &[Outlier], most: f64) -> Vec<Dips> {
+/// Returns the dips deeper than `tolerance` (a share of the latency), by axis and coordinates. Outliers are
+/// skipped, since [`outliers`](crate::outliers) reports them.
+pub fn dips(family: &Family, outliers: &[Outlier], tolerance: f64) -> Vec<Dips> {
     let mut steps = BTreeMap::<(usize, u32, u32), (usize, Vec<Dip>)>::new();
     let is_outlier = |row: &usize| outliers.iter().any(|outlier| outlier.row == *row);
     for line in family.lines() {
@@ -63,7 +63,7 @@ pub fn dips(family: &Family, outliers: &[Outlier], most: f64) -> Vec<Dips> {
             let (lines, dips) = steps.entry(key).or_default();
             *lines += 1;
             let falls = 1.0 - behind.latency_us / before.latency_us;
-            if falls > most {
+            if falls > tolerance {
                 dips.push(Dip { from, to, falls });
             }
         }

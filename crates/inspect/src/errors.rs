@@ -1,4 +1,4 @@
-//! How well rows that are left out are predicted.
+//! Leave-one-out errors: how well a set predicts rows that it does not have.
 
 use rooflut::hardware::{AttentionShape, OperationKind};
 use rooflut::op::compat::Method;
@@ -7,20 +7,20 @@ use rooflut::table::TableSet;
 
 use crate::family::Family;
 
-/// Absolute errors of lookups of rows that were left out, as shares of what was measured.
+/// Absolute errors of predicting rows that were left out, as shares of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
-    /// Rows with neighbours on all sides, which are those that can be left out.
+    /// The number of rows with neighbours on all sides; others cannot be left out.
     pub rows: usize,
-    /// The error in the middle.
+    /// The median error.
     pub median: f64,
-    /// The error that 95 % of them do not exceed.
+    /// The 95th percentile of the errors.
     pub p95: f64,
 }
 
-/// The errors of a family; `None` where no row has neighbours on all sides.
+/// Returns the errors of a family; `None` if no row has neighbours on all sides.
 ///
-/// The code that answers queries predicts each interior row without its row and column of the table
+/// Each interior row is predicted by the code of lookups, without its row and column of the table
 /// ([`rooflut::op::leave_one_out`]); in ragged grids one measured corner is enough.
 pub fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
     let kernel = family.rows.first()?.kernel;

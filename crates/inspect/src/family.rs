@@ -1,4 +1,4 @@
-//! The rows of a set by operation and formats.
+//! The rows of a set, by operation and formats.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use rooflut::table::{Curve, Entry, Grid, LoadedTable, TableSet};
 use rooflut_roofline::operation::Codes;
 
 use crate::line::Line;
-use crate::row::{Place, Row};
+use crate::row::{Location, Row};
 
-/// A set with its rows beside their neighbours.
+/// A set with its rows, ordered for comparison with their neighbours.
 pub struct Inspection {
     /// The set.
     pub set: TableSet,
-    /// By operation, then by formats.
+    /// The families, by operation, then by formats.
     pub families: Vec<Family>,
 }
 
-/// The rows of one operation and formats: what can be compared with each other.
+/// The rows of one operation and formats, which can be compared with each other.
 pub struct Family {
-    /// What they measure.
+    /// The measured operation.
     pub operation: OperationKind,
     /// The operation and its formats.
     pub name: String,
-    /// By shape, then along the axes.
+    /// The rows, by shape, then along the axes.
     pub rows: Vec<Row>,
 }
 
 impl Inspection {
-    /// A set that was compiled in: its rows have no places.
+    /// Inspects a built-in set. Its rows have no locations.
     pub fn of(set: &TableSet) -> Inspection {
         let rows = compiled(set)
             .into_iter()
@@ -36,20 +36,21 @@ impl Inspection {
         Inspection::new(set, rows.collect())
     }
 
-    /// A set that was read from `tables`.
+    /// Inspects a set that was read from `tables`.
     pub fn of_files(set: &TableSet, tables: Vec<LoadedTable>) -> Inspection {
         let rows = tables.into_iter().flat_map(|table| {
             let LoadedTable { file, rows, .. } = table;
             rows.into_iter().map(move |row| {
-                let place = Place {
+                let location = Location {
                     file: file.clone(),
                     line: row.line,
                 };
-                (row, place)
+                (row, location)
             })
         });
-        let rows =
-            rows.filter_map(|(row, place)| Row::new(set, row.kernel, row.latency_us, Some(place)));
+        let rows = rows.filter_map(|(row, location)| {
+            Row::new(set, row.kernel, row.latency_us, Some(location))
+        });
         Inspection::new(set, rows.collect())
     }
 
@@ -74,14 +75,14 @@ impl Inspection {
         }
     }
 
-    /// How many rows the set has.
+    /// Returns the number of rows of the set.
     pub fn rows(&self) -> usize {
         self.families.iter().map(|family| family.rows.len()).sum()
     }
 }
 
 impl Family {
-    /// The rows that differ in one coordinate alone, for each axis and all there is of the rest.
+    /// Returns the lines of the family: for each axis, rows that differ in that coordinate alone.
     pub(crate) fn lines(&self) -> Vec<Line> {
         let axes = 0..self.operation.declared().axes.len();
         axes.flat_map(|axis| Line::along(axis, &self.rows))
@@ -89,7 +90,7 @@ impl Family {
     }
 }
 
-/// The operation of a kernel and its formats: `gemm fp8`, `decode bf16 with fp8 KV`.
+/// Returns the operation of a kernel and its formats: `gemm fp8`, `decode bf16 with fp8 KV`.
 pub fn family_name(kernel: &MeasuredKernel) -> String {
     let operation = kernel.operation();
     match (operation, formats(kernel)) {
@@ -101,19 +102,19 @@ pub fn family_name(kernel: &MeasuredKernel) -> String {
     }
 }
 
-/// The format of the math and that of KV entries, which is the same where there are none.
+/// Returns the formats of the math and of KV entries; twice the former if there are no KV entries.
 fn formats(kernel: &MeasuredKernel) -> [Dtype; 2] {
     let kv_dtype = kernel.code("kv_dtype");
     let kv_dtype = kv_dtype.and_then(|code| Dtype::ALL.get(code as usize).copied());
     [kernel.dtype(), kv_dtype.unwrap_or(kernel.dtype())]
 }
 
-/// The number of few digits that was rounded to `stored`.
+/// Returns the shortest decimal number that rounds to `stored`.
 fn written(stored: f32) -> f64 {
     stored.to_string().parse().unwrap_or(f64::from(stored))
 }
 
-/// The rows of a set, with latencies in microseconds.
+/// Returns the rows of a set, with latencies in microseconds.
 fn compiled(set: &TableSet) -> Vec<(MeasuredKernel, f32)> {
     let mut rows = Vec::new();
     for table in set.tables() {
@@ -134,7 +135,7 @@ fn compiled(set: &TableSet) -> Vec<(MeasuredKernel, f32)> {
     rows
 }
 
-/// The measured points of a grid.
+/// Returns the measured points of a grid.
 fn cells(grid: Grid<'_>) -> impl Iterator<Item = ([u32; 2], f32)> {
     let batches = grid.batch().values().iter().enumerate();
     batches.flat_map(move |(row, &batch)| {

@@ -1,15 +1,15 @@
-//! What a person should know of a set of kernel tables before trusting it.
+//! Inspects a set of kernel tables before it is trusted.
 //!
-//! The code generator refuses rows that cannot be true. This crate looks at those that can: an
-//! [`Inspection`] holds every row beside its neighbours.
+//! The code generator rejects impossible rows. This crate finds rows that are possible but suspicious: an
+//! [`Inspection`] compares every row with its neighbours.
 //!
-//! - [`outliers`]: rows far slower or faster than their neighbours let expect.
-//! - [`dips`]: more work in less time.
-//! - [`coverage`]: what the set answers for which model.
-//! - [`errors`]: how well rows that are left out are predicted.
-//! - [`picture`]: all of it as SVG, so that a person sees a bad row.
+//! - [`outliers`]: rows far slower or faster than their neighbours suggest.
+//! - [`dips`]: rows with more work that take less time.
+//! - [`coverage`]: the models that the set can answer for.
+//! - [`errors`]: how well the set predicts rows that it does not have.
+//! - [`picture`]: all of it as SVG, which makes a bad row visible.
 //!
-//! No files, no clock: the same rows in give the same findings and the same bytes out.
+//! The crate opens no files and reads no clock: the same rows give the same findings and the same bytes.
 //!
 //! ```
 //! use rooflut::table::sets;
@@ -41,4 +41,4 @@ pub use errors::{Errors, errors};
 pub use family::{Family, Inspection, family_name};
 pub use outliers::{FAR, OUTLIER, Outlier, outliers};
 pub use plot::{DrawingError, picture};
-pub use row::{Place, Row, Shape};
+pub use row::{Location, Row, Shape};

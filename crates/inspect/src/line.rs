@@ -1,4 +1,4 @@
-//! Rows that differ in one coordinate alone.
+//! Lines: rows that differ in one coordinate alone.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use rooflut_roofline::math::ln;
 
 use crate::row::{Row, Shape};
 
-/// Rows of a family that differ in one coordinate alone, in its ascending order.
+/// Rows of a family that differ in one coordinate alone, in ascending order.
 pub(crate) struct Line {
     /// The axis of that coordinate.
     pub(crate) axis: usize,
-    /// Where they stand in the family.
+    /// The indices of the rows in the family.
     pub(crate) rows: Vec<usize>,
 }
 
 impl Line {
-    /// The lines along an axis through all rows.
+    /// Returns the lines along an axis through all rows.
     pub(crate) fn along(axis: usize, rows: &[Row]) -> Vec<Line> {
         let mut lines = BTreeMap::<(Shape, u32), Vec<usize>>::new();
         for (place, row) in rows.iter().enumerate() {
@@ -32,7 +32,7 @@ impl Line {
 }
 
 impl Row {
-    /// The coordinate on an axis.
+    /// Returns the coordinate on an axis.
     pub fn at(&self, axis: usize) -> u32 {
         let [first, second] = self.point;
         if axis == 0 { first } else { second }
@@ -42,7 +42,7 @@ impl Row {
         ln(f64::from(self.at(axis)))
     }
 
-    /// The logarithm of the slowdown: latency over reference time.
+    /// Returns the logarithm of the slowdown: latency over reference time.
     pub(crate) fn ln_slowdown(&self) -> f64 {
         ln(self.latency_us / self.reference_us)
     }

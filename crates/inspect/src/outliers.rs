@@ -1,4 +1,4 @@
-//! Rows far from what their neighbours let expect.
+//! Outliers: rows far slower or faster than their neighbours suggest.
 
 use rooflut_roofline::math::{exp, ln};
 
@@ -6,31 +6,30 @@ use crate::family::Family;
 use crate::line::Line;
 use crate::residual::{Deviation, Habits, Residual, residuals};
 
-/// How many times as long as expected (or as short) a row takes at least.
+/// Least ratio of the latency of an outlier to the expected one, or of the expected one to it.
 pub const OUTLIER: f64 = 1.25;
-/// How many standard deviations of its family that is at least.
+/// Least distance of an outlier, in standard deviations of its family.
 pub const FAR: f64 = 6.0;
 
-/// A row far from what its neighbours let expect.
+/// A row far slower or faster than its neighbours suggest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlier {
-    /// Its place in the family.
+    /// Its index in the family.
     pub row: usize,
-    /// Its latency over that which its neighbours let expect.
+    /// Its latency over the one that its neighbours suggest.
     pub ratio: f64,
-    /// The distance in standard deviations of its family (robust: from the median distance).
+    /// Its distance in standard deviations of its family (robust: from the median distance).
     pub far: f64,
 }
 
-/// The rows whose latency is far from what their neighbours let expect, the slow ones (dips of
-/// efficiency) and the fast ones, in the order of the rows.
+/// Returns the outliers of a family, slow and fast ones, in the order of the rows.
 ///
-/// A row is held against its neighbours on each axis by its slowdown over the reference time, less what
-/// is usual at its coordinate (kernels change their tiles at some sizes). It is far if it is on every
-/// axis clearly beyond both neighbours, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one direction.
-/// At an end of an axis, where there is one neighbour, only slow rows are. A bad row makes those
-/// beside it look bad as well: the row without which its lines are smoothest is named first, and does
-/// not count as a neighbour any more.
+/// A row is compared with its neighbours on each axis by its slowdown over the reference time, minus the
+/// median at its coordinate (kernels change their tiles at some sizes). It is an outlier if it is clearly
+/// beyond both neighbours on every axis, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one
+/// direction. At an end of an axis, with one neighbour, only slow rows are outliers. A bad row distorts the
+/// comparison of its neighbours: the row without which its lines are smoothest is taken first, and is no
+/// longer a neighbour of others.
 pub fn outliers(family: &Family) -> Vec<Outlier> {
     let lines = family.lines();
     let mut left_out = vec![false; family.rows.len()];
@@ -45,7 +44,7 @@ pub fn outliers(family: &Family) -> Vec<Outlier> {
     found
 }
 
-/// The row without which all others fit best, if one is far.
+/// Returns the row without which all others fit best, if one is an outlier.
 fn worst(family: &Family, lines: &[Line], left_out: &[bool]) -> Option<Outlier> {
     let of_line = |line| residuals(family, line, left_out);
     let all: Vec<Residual> = lines.iter().flat_map(of_line).collect();
@@ -56,7 +55,7 @@ fn worst(family: &Family, lines: &[Line], left_out: &[bool]) -> Option<Outlier> 
     if far_rows.is_empty() {
         return None;
     }
-    // The culprit may be a row that looks less bad than the one beside it.
+    // The cause may be a row with a smaller deviation than its neighbour.
     let suspects = (0..rows.len()).filter_map(|row| {
         let deviation = rows.get(row).copied().flatten()?;
         let beside = || lines.iter().any(|line| line.has_beside(row, &far_rows));
@@ -78,7 +77,7 @@ fn worst(family: &Family, lines: &[Line], left_out: &[bool]) -> Option<Outlier> 
     })
 }
 
-/// By how much the squares of a line's deviations fall when the row is left out.
+/// Returns the decrease of the squared deviations of a line when the row is left out.
 fn relief(family: &Family, line: &Line, left_out: &[bool], row: usize, habits: &Habits) -> f64 {
     let squares = |left_out: &[bool]| -> f64 {
         let residuals = residuals(family, line, left_out);
@@ -94,8 +93,8 @@ fn relief(family: &Family, line: &Line, left_out: &[bool], row: usize, habits: &
     squares(left_out) - squares(&without)
 }
 
-/// The deviation of each row on that of its axes where it is smallest; none where the axes disagree in
-/// its direction, and where there are no neighbours.
+/// Returns the smallest deviation of each row over its axes; none if the axes disagree on its direction, or
+/// if there are no neighbours.
 fn judged(family: &Family, habits: &Habits, residuals: &[Residual]) -> Vec<Option<Deviation>> {
     let mut rows: Vec<Vec<Deviation>> = vec![Vec::new(); family.rows.len()];
     for residual in residuals {
@@ -135,7 +134,7 @@ impl Deviation {
 }
 
 impl Line {
-    /// Whether one of `others` stands beside the row.
+    /// Whether one of `others` is a neighbour of the row.
     fn has_beside(&self, row: usize, others: &[usize]) -> bool {
         self.rows.windows(2).any(|pair| match pair {
             [a, b] => (*a == row && others.contains(b)) || (*b == row && others.contains(a)),

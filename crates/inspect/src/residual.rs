@@ -1,12 +1,12 @@
-//! What the rows beside a row let expect of it.
+//! Residuals: rows compared with their neighbours.
 //!
-//! The slowdown against the reference time varies slowly, which is why lookups interpolate it. A row's
-//! residual on a line is the logarithm of its slowdown over that which its neighbours give: linear in
-//! logarithms between two; at an end that of the only one.
+//! The slowdown against the reference time varies slowly, which is why lookups interpolate it. The residual
+//! of a row on a line is the logarithm of its slowdown over the one that its neighbours suggest: linear in
+//! logarithms between two, and at an end that of the only one.
 //!
-//! A slowdown may also step, where a working set leaves a cache or another kernel takes over. Rows on
-//! both sides of a step are off the line between their neighbours, but not beyond both of them; at an end
-//! a fast row may be such a side, a slow one is more often a first run. Neither stands out.
+//! A slowdown may also step, where a working set leaves a cache or another kernel takes over. Rows on both
+//! sides of a step are off the line between their neighbours, but not beyond both of them, and are not
+//! reported. At an end, a fast row may be one side of a step; a slow row is more often a first run.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::line::Line;
 use crate::row::Row;
 use crate::stats::{median, robust_deviation};
 
-/// Where on a line a row stands.
+/// The position of a row on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     First,
@@ -23,27 +23,27 @@ pub(crate) enum Side {
     Last,
 }
 
-/// A row against its neighbours on one line.
+/// A row, compared with its neighbours on one line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Residual {
-    /// Its place in the family.
+    /// Its index in the family.
     pub(crate) row: usize,
     axis: usize,
     side: Side,
     /// Its coordinate on the axis.
     at: u32,
-    /// Logarithm: above 0 it is slower than its neighbours.
+    /// The residual, a logarithm: above 0 if the row is slower than its neighbours.
     value: f64,
-    /// Whether it is beyond both neighbours; at an end slower than the only one.
+    /// Whether the row is beyond both neighbours; at an end slower than the only one.
     stands_out: bool,
 }
 
-/// How far beyond a neighbour is clearly beyond it, as a logarithm (12 %).
+/// Least distance beyond a neighbour, as a logarithm (12 %).
 const CLEARLY: f64 = 0.113;
 
-/// The residuals on a line without the rows that are left out; none of fewer than three rows.
+/// Returns the residuals on a line without the rows that are left out; none for fewer than three rows.
 pub(crate) fn residuals(family: &Family, line: &Line, left_out: &[bool]) -> Vec<Residual> {
-    let kept = |place: &&usize| !left_out.get(**place).copied().unwrap_or_default();
+    let kept = |index: &&usize| !left_out.get(**index).copied().unwrap_or_default();
     let rows: Vec<(usize, &Row)> = line
         .rows
         .iter()
@@ -90,29 +90,29 @@ pub(crate) fn residuals(family: &Family, line: &Line, left_out: &[bool]) -> Vec<
     found
 }
 
-/// What residuals of a family are like.
+/// The distribution of the residuals of a family.
 pub(crate) struct Habits {
-    /// The middle at a coordinate, where many lines have one: kernels change their tiles there.
+    /// The median at a coordinate of many lines: kernels change their tiles there.
     at: BTreeMap<(usize, Side, u32), f64>,
-    /// The middle wherever on an axis, and the deviation around the middles.
+    /// The median over an axis, and the deviation around the medians.
     along: BTreeMap<(usize, Side), (f64, f64)>,
 }
 
-/// Residuals that make a middle of their own.
+/// Least number of residuals for a median of their own.
 const MANY: usize = 5;
-/// Residuals that make a deviation of their own.
+/// Least number of residuals for a deviation of their own.
 const ENOUGH: usize = 8;
-/// The deviation where there are fewer: what the built-in sets have at most.
+/// The deviation for fewer residuals: the largest of the built-in sets.
 const USUAL: f64 = 0.065;
-/// No table is as regular as made-up ones.
+/// The least deviation: measured tables are not as regular as synthetic ones.
 const LEAST: f64 = 0.01;
 
-/// How far a row is from what its neighbours let expect.
+/// The distance of a row from the latency that its neighbours suggest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deviation {
-    /// Logarithm: above 0 it is slower.
+    /// The distance, a logarithm: above 0 if the row is slower.
     pub(crate) ln_ratio: f64,
-    /// The same in standard deviations of the family.
+    /// The distance in standard deviations of the family.
     pub(crate) far: f64,
     /// Whether it is beyond both neighbours.
     pub(crate) stands_out: bool,
@@ -157,7 +157,7 @@ impl Habits {
         habits
     }
 
-    /// A residual less what is usual at its coordinate.
+    /// Returns a residual minus the median at its coordinate.
     fn centred(&self, residual: &Residual) -> f64 {
         let Residual {
             axis, side, value, ..

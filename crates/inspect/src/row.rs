@@ -1,4 +1,4 @@
-//! A measured row and what physics says of it.
+//! Measured rows with their reference times.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use rooflut::table::TableSet;
 use rooflut_roofline::operation::{Codes, ColumnKind};
 use rooflut_roofline::{Reference, Work};
 
-/// Where a row stands.
+/// The file and line of a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The file as messages call it.
+pub struct Location {
+    /// The file, as messages name it.
     pub file: String,
-    /// From 1 (the header).
+    /// The line, from 1 (the header).
     pub line: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -32,7 +32,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// That of a kernel.
+    /// Returns the static part of a kernel.
     pub fn of(kernel: &MeasuredKernel) -> Shape {
         Shape {
             operation: kernel.operation(),
@@ -41,7 +41,7 @@ impl Shape {
     }
 }
 
-/// Without formats, which a family has in common.
+/// Leaves out formats, which are the same for a family.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.operation {
@@ -96,11 +96,11 @@ impl fmt::Display for Shape {
 /// A measured row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What was measured.
+    /// The measured kernel.
     pub kernel: MeasuredKernel,
-    /// Where it stands; compiled-in rows stand nowhere.
-    pub place: Option<Place>,
-    /// How long it took, microseconds.
+    /// Its file and line; `None` in built-in sets.
+    pub location: Option<Location>,
+    /// Its latency, microseconds.
     pub latency_us: f64,
     /// The static part of the kernel.
     pub shape: Shape,
@@ -108,23 +108,23 @@ pub struct Row {
     pub point: [u32; 2],
     /// The reference time of bench_data/README.md, microseconds.
     pub reference_us: f64,
-    /// What the kernel cannot do without.
+    /// The FLOPs and bytes that the kernel needs.
     pub work: Work,
 }
 
 impl Row {
-    /// The row of a set; `None` where its GPU has no peak for it or the set says nothing of its
-    /// operation, neither of which a checked set can have.
+    /// Returns a row of a set; `None` if the GPU has no peak for its format or the set has no t0 for its
+    /// operation, neither of which a checked set lacks.
     pub(crate) fn new(
         set: &TableSet,
         kernel: MeasuredKernel,
         latency_us: f64,
-        place: Option<Place>,
+        location: Option<Location>,
     ) -> Option<Row> {
         let reference = reference(set, &kernel)?;
         Some(Row {
             kernel,
-            place,
+            location,
             latency_us,
             shape: Shape::of(&kernel),
             point: kernel.point(),
@@ -133,8 +133,7 @@ impl Row {
         })
     }
 
-    /// Reference time over latency: 1 where the kernel is as fast as the roofline and the launch let
-    /// expect.
+    /// Returns reference time over latency: 1 if the kernel is as fast as roofline and launch allow.
     pub fn efficiency(&self) -> f64 {
         self.reference_us / self.latency_us
     }

@@ -1,6 +1,6 @@
-//! Middles that a bad row does not move.
+//! Robust statistics, which a single bad row does not move.
 
-/// The middle of values in any order, the mean of the two in the middle; `None` of none.
+/// Returns the median of values in any order; `None` if there are none.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let high = values.get(values.len() / 2)?;
@@ -11,7 +11,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
 /// The standard deviation of a normal distribution over its median absolute deviation.
 const NORMAL: f64 = 1.4826;
 
-/// What the standard deviation around `centre` would be if the middle half told of all.
+/// Returns the standard deviation around `centre`, estimated from the median absolute deviation.
 pub(crate) fn robust_deviation(values: &[f64], centre: f64) -> Option<f64> {
     let apart = values.iter().map(|value| (value - centre).abs());
     median(apart.collect()).map(|middle| middle * NORMAL)

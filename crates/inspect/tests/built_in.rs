@@ -23,7 +23,7 @@ fn a_compiled_set_has_the_rows_of_its_files_but_for_their_places() {
     for (compiled, read) in compiled.families.iter().zip(&read.families) {
         assert_eq!(compiled.name, read.name);
         let placeless = |row: &Row| Row {
-            place: None,
+            location: None,
             ..row.clone()
         };
         let read: Vec<Row> = read.rows.iter().map(placeless).collect();

@@ -21,7 +21,7 @@ fn gemms(shapes: u32) -> Family {
             let kernel = MeasuredKernel::new(OperationKind::Gemm, gemm, [m, 1]);
             Row {
                 kernel,
-                place: None,
+                location: None,
                 latency_us: reference_us * 1.3 * ripple,
                 shape: Shape::of(&kernel),
                 point: [m, 1],
@@ -55,7 +55,7 @@ fn decodes() -> Family {
             let kernel = MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len]);
             Row {
                 kernel,
-                place: None,
+                location: None,
                 latency_us: reference_us * 1.2 * ripple,
                 shape: Shape::of(&kernel),
                 point: [batch, kv_len],

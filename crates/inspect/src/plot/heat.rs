@@ -34,7 +34,7 @@ struct CellLine {
     shape: Option<String>,
     /// The coordinate on the first of two axes.
     first: Option<String>,
-    /// Its middle, pixels from the first line's top.
+    /// Its middle, in pixels from the top of the first line.
     top: u32,
     /// Rows of the family by coordinate.
     cells: BTreeMap<u32, usize>,
@@ -47,13 +47,13 @@ pub(super) struct Heat<'f> {
     dips: BTreeSet<usize>,
     lines: Vec<CellLine>,
     columns: Vec<u32>,
-    /// The efficiencies between which colours differ.
+    /// The range of efficiencies that colours distinguish.
     range: [f64; 2],
 }
 
 impl<'f> Heat<'f> {
     pub(super) fn new(family: &'f Family, outliers: &[Outlier], dips: &[Dips]) -> Heat<'f> {
-        // The last axis runs to the right, what else there is downwards.
+        // The last axis runs to the right, shapes and the other axis downwards.
         let axes = family.operation.declared().axes;
         let across = axes.len().saturating_sub(1);
         let mut lines = BTreeMap::<(Shape, u32), BTreeMap<u32, usize>>::new();
@@ -109,7 +109,7 @@ impl<'f> Heat<'f> {
         self.draw_coordinates(area, top + COORDINATES + cells)
     }
 
-    /// What the cells mean.
+    /// Draws the legend of the cells.
     fn draw_legend(&self, area: &Area<'_>) -> Result<(), DrawingError> {
         let left = MARGIN.cast_signed();
         let heading = "Efficiency: reference time (roofline and launch) over latency, in %";
@@ -152,7 +152,7 @@ impl<'f> Heat<'f> {
         Ok(())
     }
 
-    /// The name of the axis and its coordinates.
+    /// Draws the name of the axis and its coordinates.
     fn draw_coordinates(&self, area: &Area<'_>, top: u32) -> Result<(), DrawingError> {
         let middle = (top + COORDINATES / 2).cast_signed();
         let axis = self.family.operation.declared().axes.last().copied();
@@ -248,7 +248,7 @@ impl<'f> Heat<'f> {
         )
     }
 
-    /// The corners of a cell.
+    /// Returns the corners of a cell.
     fn corners(&self, column: usize, top: u32) -> [(i32, i32); 2] {
         let count = u32::try_from(self.columns.len()).unwrap_or(u32::MAX).max(1);
         let width = ((WIDTH - LABELS - MARGIN) / count).clamp(1, WIDEST);
@@ -266,7 +266,7 @@ fn center([(left, top), (right, bottom)]: [(i32, i32); 2]) -> (i32, i32) {
     ((left + right) / 2, (top + bottom) / 2)
 }
 
-/// A frame inside the corners, thick where it is a mark.
+/// Draws a frame inside the corners, a thick one for a mark.
 fn frame(area: &Area<'_>, corners: [(i32, i32); 2], color: RGBColor) -> Result<(), DrawingError> {
     let (width, inset) = if color == FAINT { (1, 0) } else { (3, 1) };
     let [(left, top), (right, bottom)] = corners;
@@ -281,7 +281,7 @@ fn frame(area: &Area<'_>, corners: [(i32, i32); 2], color: RGBColor) -> Result<(
     Ok(area.draw(&PathElement::new(around, color.stroke_width(width)))?)
 }
 
-/// The efficiencies that nearly all rows are between, those of no row where all are alike.
+/// Returns the range of nearly all efficiencies, widened if all are equal.
 fn range(family: &Family) -> [f64; 2] {
     let mut found: Vec<f64> = family.rows.iter().map(|row| row.efficiency()).collect();
     found.sort_unstable_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! A family of rows as one picture: what was measured, how efficient it is, where the roofline is.
+//! Pictures of families of rows: measurements, their efficiency, and the roofline.
 
 mod heat;
 mod names;
@@ -23,7 +23,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// The width of a picture, pixels.
 const WIDTH: u32 = 1120;
 
-/// A picture that cannot be drawn.
+/// Why a picture cannot be drawn.
 #[derive(Debug)]
 pub struct DrawingError(String);
 
@@ -43,11 +43,11 @@ impl<E: std::error::Error + Send + Sync> From<plotters::drawing::DrawingAreaErro
     }
 }
 
-/// The family as SVG: a cell for each row with its efficiency (and one for each hole of the grid), the
-/// rows against the roofline, and the findings, marked in both. The same rows give the same bytes.
+/// Draws a family as SVG: a cell for each row with its efficiency (and one for each hole of the grid), the
+/// rows and the roofline, and the findings, marked in both. The same rows give the same bytes.
 ///
 /// # Errors
-/// The drawing library refuses, which a text in memory gives no cause for.
+/// Errors of the drawing library; drawing into memory should give none.
 pub fn picture(
     inspection: &Inspection,
     family: &Family,
@@ -81,7 +81,7 @@ pub fn picture(
     Ok(text)
 }
 
-/// What is shown, of which set, and who measured it.
+/// Returns the heading: the family, the set and its source.
 fn header(inspection: &Inspection, family: &Family) -> Vec<Words> {
     let set = &inspection.set;
     let title = format!(

@@ -1,6 +1,6 @@
-//! What axes and coordinates are called.
+//! Names of axes and coordinates.
 
-/// An axis with what it counts.
+/// Returns the name of an axis with its unit.
 pub(super) fn described(axis: &str) -> &str {
     match axis {
         "m" => "m (tokens)",
@@ -11,7 +11,7 @@ pub(super) fn described(axis: &str) -> &str {
     }
 }
 
-/// A coordinate in at most five characters where it is a round one: 16384 as it is, 1048576 as 1Mi.
+/// Formats a coordinate, a round one in at most five characters: 16384, 1Mi.
 pub(super) fn short(coordinate: u32) -> String {
     const MI: u32 = 1 << 20;
     const KI: u32 = 1 << 10;

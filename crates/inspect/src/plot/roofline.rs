@@ -17,15 +17,15 @@ pub(super) const HEIGHT: u32 = 480;
 /// Pixels for heading and legend.
 const TOP: u32 = 60;
 
-/// What is drawn over what.
+/// The axes, ceilings and texts of a plot.
 struct Plane {
     heading: &'static str,
     x: &'static str,
     y: &'static str,
-    /// Highest rates: at any intensity, and per unit of intensity.
+    /// The ceilings: peak rate, and rate per unit of intensity.
     ceilings: [Option<f64>; 2],
     legend: String,
-    /// Coordinates of a row.
+    /// The coordinates of a row.
     point: fn(&Row) -> (f64, f64),
 }
 
@@ -151,7 +151,7 @@ impl Plane {
     }
 }
 
-/// From well below the lowest positive value to well above the highest.
+/// Returns a range from below the lowest positive value to above the highest.
 fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let values = values.filter(|value| value.is_finite() && *value > 0.0);
     let ends = values.fold(None, |ends, value| match ends {
@@ -162,7 +162,7 @@ fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
     [low / 2.0, high * 2.0]
 }
 
-/// A power of ten in few characters.
+/// Formats a power of ten.
 fn power_of_ten(value: f64) -> String {
     match value {
         large if large >= 99_999.0 => format!("{large:e}"),

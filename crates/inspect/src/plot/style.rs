@@ -12,14 +12,14 @@ pub(super) const MARGIN: u32 = 16;
 pub(super) const INK: RGBColor = RGBColor(0x20, 0x20, 0x20);
 /// Frames of holes, lines of a mesh.
 pub(super) const FAINT: RGBColor = RGBColor(0xcc, 0xcc, 0xcc);
-/// What a measurement is drawn in.
+/// The colour of measurements.
 pub(super) const POINT: RGBColor = RGBColor(0x1f, 0x77, 0xb4);
 /// The mark of an outlier.
 pub(super) const OUTLIER: RGBColor = RGBColor(0xd6, 0x27, 0x28);
 /// The mark of a dip.
 pub(super) const DIP: RGBColor = RGBColor(0xff, 0x8c, 0x00);
 
-/// How large text is.
+/// The size of text.
 #[derive(Clone, Copy)]
 pub(super) enum Size {
     Title,
@@ -29,7 +29,7 @@ pub(super) enum Size {
 }
 
 impl Size {
-    /// Of the font, pixels.
+    /// Returns the size of the font, pixels.
     pub(super) const fn font(self) -> i32 {
         match self {
             Size::Title => 20,
@@ -39,7 +39,7 @@ impl Size {
         }
     }
 
-    /// Of a line, pixels.
+    /// Returns the height of a line, pixels.
     const fn line(self) -> u32 {
         match self {
             Size::Title => 28,
@@ -49,7 +49,7 @@ impl Size {
     }
 }
 
-/// A font for text at a point: which of its sides is there.
+/// Returns a font for text anchored at a point.
 pub(super) fn font(size: Size, side: HPos, color: RGBColor) -> TextStyle<'static> {
     ("sans-serif", size.font())
         .into_font()
@@ -67,7 +67,7 @@ pub(super) fn write(
     Ok(area.draw(&Text::new(text.to_owned(), at, style))?)
 }
 
-/// Characters of [`Size::Text`] that a picture is wide.
+/// The width of a picture in characters of [`Size::Text`].
 const COLUMNS: usize = 165;
 
 /// A line of text.
@@ -82,7 +82,7 @@ impl Words {
         Words { size, text }
     }
 
-    /// A text in as many lines as it needs.
+    /// Wraps a text.
     pub(super) fn folded(size: Size, text: &str) -> Vec<Words> {
         let mut lines = vec![String::new()];
         for word in text.split_whitespace() {
@@ -98,7 +98,7 @@ impl Words {
         lines.into_iter().map(|text| Words { size, text }).collect()
     }
 
-    /// Pixels that lines take below each other.
+    /// Returns the height of lines, pixels.
     pub(super) fn height(lines: &[Words]) -> u32 {
         MARGIN + lines.iter().map(|line| line.size.line()).sum::<u32>()
     }
