@@ -4,7 +4,7 @@
     reason = "test code outside of test functions"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -77,6 +77,57 @@ fn kernels_know_no_engine() {
             assert!(!text.contains(word), "{}: {word}", file.display());
         }
     }
+}
+
+/// Crates whose modules import in one direction.
+const WITHOUT_CIRCLES: [&str; 4] = ["hf-config", "import", "inspect", "traces"];
+
+#[test]
+fn modules_of_the_crates_do_not_import_each_other_in_circles() {
+    for name in WITHOUT_CIRCLES {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("crates")
+            .join(name)
+            .join("src");
+        let mut uses = BTreeMap::<String, BTreeSet<String>>::new();
+        for file in rust_files(&src) {
+            let modules = module_path(file.strip_prefix(&src).unwrap_or(&file));
+            if let Some(own) = modules.first() {
+                let text = fs::read_to_string(&file).unwrap_or_default();
+                let used = used_modules(&text, modules.len());
+                uses.entry(own.clone()).or_default().extend(used);
+            }
+        }
+        assert!(uses.len() > 1, "no modules in {name}");
+        assert_eq!(in_circles(uses), [""; 0], "{name}");
+    }
+}
+
+/// The modules that are in a circle, or use one that is.
+fn in_circles(mut uses: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    loop {
+        let is_left = |used: &String, own: &String| used != own && uses.contains_key(used);
+        let done = uses
+            .iter()
+            .find(|(own, used)| !used.iter().any(|used| is_left(used, own)));
+        match done.map(|(own, _)| own.clone()) {
+            Some(own) => drop(uses.remove(&own)),
+            None => return uses.into_keys().collect(),
+        }
+    }
+}
+
+#[test]
+fn a_circle_of_two_modules_and_their_user_are_found() {
+    let used = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let uses = [
+        ("a", used(&["b"])),
+        ("b", used(&["a", "b"])),
+        ("c", used(&["a"])),
+        ("d", used(&[])),
+    ];
+    let uses = uses.map(|(own, used)| (own.to_owned(), used));
+    assert_eq!(in_circles(uses.into()), ["a", "b", "c"]);
 }
 
 /// Whether `own` may not use `used`; only `lib.rs` may use a module that is not a layer.
