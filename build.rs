@@ -1,5 +1,6 @@
-//! Compiles the table sets of `bench_data/` whose features are on, the engine stacks and the constants.
-#![allow(clippy::expect_used, clippy::panic)] // A build script has nobody to return an error to.
+//! Generates Rust from the table sets of `bench_data/` whose features are on, the engine stacks and the
+//! constants.
+#![allow(clippy::expect_used, clippy::panic)] // A build script cannot return an error.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
@@ -52,12 +53,12 @@ fn operations(wanted: impl Fn(OperationKind) -> bool) -> String {
     )
 }
 
-/// The variable that is set where the feature is on.
+/// The environment variable that cargo sets where the feature is on.
 fn feature(name: &str) -> String {
     format!("CARGO_FEATURE_{}", name.to_uppercase().replace('-', "_"))
 }
 
-/// The `.toml` files of a folder, in order of their names without the extension.
+/// The `.toml` files of a folder, in order of their names without extension.
 fn toml_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder of the engines can be read");
     let mut files: Vec<PathBuf> = entries

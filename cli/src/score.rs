@@ -6,7 +6,7 @@ use std::path::Path;
 use rooflut::ResolveError;
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use rooflut::table::{Class, Extent, Provenance, TableSet};
-use rooflut_codegen::{MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
+use rooflut_codegen::{ErrorKind, MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
 use rooflut_inspect::family_name;
 use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summarize};
 
@@ -221,31 +221,23 @@ fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveE
 
 /// Returns why a row cannot be compared, in the same words for all rows of one cause.
 fn refusal(error: &rooflut_codegen::Error) -> Remark {
-    use rooflut_codegen::Error::{Impossible, MfuDisagrees, Value, WarmUp};
-    match error {
-        Impossible { limit, hint, .. } => Remark::new(format!(
-            "faster than {limit} allows; use the set of the GPU that was measured, or {hint}"
+    let expected = error.expected();
+    match error.kind() {
+        ErrorKind::Impossible { limit } => Remark::new(format!(
+            "faster than {limit} allows; use the set of the GPU that was measured, or {}",
+            error.hint()
         )),
-        MfuDisagrees { .. } => Remark::new(
+        ErrorKind::MfuDisagrees => Remark::new(
             "mfu does not follow from latency_us, FLOPs and the GPU's peak; check the dtype, or remove \
              the column",
         ),
-        WarmUp { .. } => Remark::new("a warm-up run (warmup is 1)"),
-        // A whole row is too long for a message.
-        Value {
-            column: "row",
-            expected,
-            ..
-        } => Remark::new(format!("expected {expected}, found more or fewer")),
-        Value {
-            column,
-            found,
-            expected,
-            ..
-        } => {
-            let before = format!("{column}: expected {expected}, found");
-            Remark::naming([&before, &before], found, "")
+        ErrorKind::WarmUp => Remark::new("a warm-up run (warmup is 1)"),
+        // A whole row is too long to show.
+        ErrorKind::Row => Remark::new(format!("expected {expected}, found more or fewer")),
+        ErrorKind::Value => {
+            let before = format!("{}: expected {expected}, found", error.field());
+            Remark::naming([&before, &before], error.found(), "")
         }
-        other => Remark::new(other.to_string()),
+        _ => Remark::new(error.to_string()),
     }
 }

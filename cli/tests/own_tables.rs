@@ -141,8 +141,7 @@ fn the_name_of_a_built_in_set_is_refused() {
     assert_eq!(
         failure(&[&GEMM[..], &["--tables", &dir]].concat()),
         "measured/set.toml:1: name: expected another name than those of the built-in sets (a100, \
-         b200, h100, h100-infersim, h200, l40s), found \"h200\"; rename it, so that no output takes \
-         one for the other"
+         b200, h100, h100-infersim, h200, l40s), found \"h200\"; rename the set"
     );
 }
 

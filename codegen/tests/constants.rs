@@ -31,8 +31,8 @@ fn a_section_becomes_a_documented_constant_in_si_units() {
     let source = generate(TOY).unwrap();
     for expected in [
         "/// half of it. Source: made up.",
-        "pub(crate) const TOY_SHARE: f64 = 0.5f64;",
-        "pub(crate) const TOY_BYTES: f64 = 2147483648f64;",
+        "pub(crate) const TOY_SHARE: f64 = 0.5;",
+        "pub(crate) const TOY_BYTES: f64 = 2147483648.0;",
     ] {
         assert!(source.contains(expected), "no {expected} in {source}");
     }
@@ -50,7 +50,7 @@ fn a_constant_that_cannot_be_is_refused_by_line_and_key() {
         (
             "value = 2.0",
             "value = nan",
-            "toy.toml:7: toy_bytes.value: expected a positive number, found NaN; correct it",
+            "toy.toml:7: toy_bytes.value: expected a positive number, found nan; correct it",
         ),
         (
             "value = 0.5",
@@ -60,7 +60,7 @@ fn a_constant_that_cannot_be_is_refused_by_line_and_key() {
         (
             "meaning = \"memory\"",
             "meaning = \" \"",
-            "toy.toml:9: toy_bytes.meaning: expected some text, found none; fill it in",
+            "toy.toml:9: toy_bytes.meaning: expected some text, found \" \"; fill it in",
         ),
     ] {
         assert_eq!(generate(&TOY.replace(from, to)).unwrap_err(), expected);

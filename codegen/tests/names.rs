@@ -29,8 +29,7 @@ fn a_set_of_ones_own_has_another() {
         let fixture = Fixture::gemm(ROW).set_toml("\"set\"", &format!("{name:?}"));
         let expected = format!(
             "set/set.toml:1: name: expected another name than those of the built-in sets (a100, \
-             b200, h100, h100-infersim, h200, l40s), found \"{name}\"; rename it, so that no output \
-             takes one for the other"
+             b200, h100, h100-infersim, h200, l40s), found \"{name}\"; rename the set"
         );
         let gpus = Gpus::parse(GPUS).unwrap();
         let read = read_own_set(&fixture.dir(), &gpus).err().unwrap();

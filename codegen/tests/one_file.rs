@@ -106,7 +106,7 @@ fn any_other_file_is_refused() {
             .replace("\\\"", "\"")
     );
     let set = "my.tables: expected a set.toml beside the tables (GPU, engine stack, timing, t0, \
-               source, licence, date), found none; rooflut's bench_data/README.md shows one";
+               source, licence, date), found none; add one as rooflut's bench_data/README.md describes";
     assert_eq!(refusal(""), set);
     assert_eq!(refusal(format!("==> gemm.csv <==\n{GEMM}{ROWS}")), set);
     let only = refusal(format!("==> set.toml <==\n{SET_TOML}"));

@@ -15,8 +15,7 @@ fn a_section_without_its_table_is_refused() {
     let message = fixture.file("set.toml", format!("{head}{text}")).refusal();
     assert_eq!(
         message,
-        "set/set.toml: section [moe] expects moe.csv beside it, found none; add the table, or remove the \
-         section"
+        "set/set.toml: moe: expected moe.csv beside it, found none; add the table, or remove the section"
     );
 }
 
@@ -25,7 +24,7 @@ fn a_folder_without_set_toml_is_refused() {
     assert_eq!(
         Fixture::gemm(ROW).without("set.toml").refusal(),
         "set: expected a set.toml beside the tables (GPU, engine stack, timing, t0, source, licence, \
-         date), found none; rooflut's bench_data/README.md shows one"
+         date), found none; add one as rooflut's bench_data/README.md describes"
     );
 }
 
@@ -116,14 +115,14 @@ fn toml_refusal(from: &str, to: &str) -> String {
 fn a_key_too_many_is_named() {
     assert_eq!(
         toml_refusal("engine = \"none\"\n", "engine = \"none\"\nvendor = \"x\"\n"),
-        "set/set.toml:4: unknown field `vendor`, expected one of `name`, `gpu`, `engine`, `timing`, \
-         `source`, `license`, `date`, `gemm`, `prefill`, `decode`, `allreduce`, `moe`, `prefill_window`, `decode_window`; \
-         rooflut's bench_data/README.md shows how it should be"
+        "set/set.toml:4: expected one of the keys name, gpu, engine, timing, source, license, date, gemm, \
+         prefill, decode, allreduce, moe, prefill_window, decode_window, found \"vendor\"; rename or \
+         remove it"
     );
     assert_eq!(
         toml_refusal("[gemm]\nt0_us = 5.0", "[gemm]\nt0_us = 5.0\nt1_us = 3.0"),
-        "set/set.toml:10: unknown field `t1_us`, expected one of `t0_us`, `floor_us`, `hot_read`; \
-         rooflut's bench_data/README.md shows how it should be"
+        "set/set.toml:10: gemm: expected one of the keys t0_us, floor_us, hot_read, found \"t1_us\"; \
+         rename or remove it"
     );
 }
 
@@ -131,11 +130,13 @@ fn a_key_too_many_is_named() {
 fn a_missing_key_is_named() {
     assert_eq!(
         toml_refusal("engine = \"none\"\n", ""),
-        "set/set.toml:1: missing field `engine`; rooflut's bench_data/README.md shows how it should be"
+        "set/set.toml:1: engine: expected a value, found none; add it (rooflut's bench_data/README.md describes \
+         the keys)"
     );
     assert_eq!(
         toml_refusal("[moe]\nt0_us = 5.0\n", "[moe]\n"),
-        "set/set.toml:16: missing field `t0_us`; rooflut's bench_data/README.md shows how it should be"
+        "set/set.toml:16: moe.t0_us: expected a value, found none; add it (rooflut's bench_data/README.md describes \
+         the keys)"
     );
 }
 
@@ -145,8 +146,7 @@ fn toml_that_does_not_parse_is_refused_on_one_line() {
     assert!(message.starts_with("set/set.toml:3: "), "{message}");
     assert_eq!(
         toml_refusal("engine = \"none\"", "engine = 3"),
-        "set/set.toml:3: invalid type: integer `3`, expected a string; rooflut's bench_data/README.md shows \
-         how it should be"
+        "set/set.toml:3: engine: expected a string, found 3; write it in quotes"
     );
 }
 
@@ -169,19 +169,18 @@ fn names_are_simple() {
 fn an_unknown_gpu_is_refused_with_those_that_exist() {
     assert_eq!(
         toml_refusal("gpu = \"toy\"", "gpu = \"h1000\""),
-        "set/set.toml:2: gpu: expected one of toy, found \"h1000\"; for another GPU give its data \
-         sheet in a [gpu] table"
+        "set/set.toml:2: gpu: expected one of toy, found \"h1000\"; correct it, or add a data sheet \
+         as a [gpu] table"
     );
     assert_eq!(
         toml_refusal("gpu = \"toy\"", "gpu = 100"),
-        "set/set.toml:2: invalid type: integer `100`, expected the name of a GPU or a [gpu] table; \
-         rooflut's bench_data/README.md shows how it should be"
+        "set/set.toml:2: gpu: expected the name of a GPU or a [gpu] table, found 100; correct it"
     );
 }
 
 #[test]
 fn timings_are_positive_numbers() {
-    for (value, shown) in [("0", "0"), ("-1.5", "-1.5"), ("nan", "NaN"), ("inf", "inf")] {
+    for (value, shown) in [("0", "0"), ("-1.5", "-1.5"), ("nan", "nan"), ("inf", "inf")] {
         assert_eq!(
             toml_refusal(
                 "[decode]\nt0_us = 5.0",
@@ -194,7 +193,7 @@ fn timings_are_positive_numbers() {
     }
     assert_eq!(
         toml_refusal("[moe]\nt0_us = 5.0", "[moe]\nt0_us = 5.0\nfloor_us = 0.0"),
-        "set/set.toml:18: moe.floor_us: expected a positive number, found 0; correct it"
+        "set/set.toml:18: moe.floor_us: expected a positive number, found 0.0; correct it"
     );
     assert_eq!(
         toml_refusal("[moe]\nt0_us = 5.0", "[moe]\nt0_us = 5.0\nhot_read = 1.5"),
@@ -207,7 +206,7 @@ fn timings_are_positive_numbers() {
 fn origins_are_not_empty_and_dates_are_days() {
     assert_eq!(
         toml_refusal("license = \"MIT\"", "license = \" \""),
-        "set/set.toml:6: license: expected some text, found none; fill it in"
+        "set/set.toml:6: license: expected some text, found \" \"; fill it in"
     );
     for date in [
         "yesterday",
@@ -249,34 +248,74 @@ fn gpu_refusal(from: &str, to: &str) -> String {
 fn a_data_sheet_of_its_own_is_checked() {
     assert_eq!(
         gpu_refusal("sms = 40\n", ""),
-        "set/set.toml:18: missing field `sms`; rooflut's bench_data/README.md shows how it should be"
+        "set/set.toml:18: gpu.sms: expected a value, found none; add it (rooflut's bench_data/README.md describes \
+         the keys)"
     );
     let message = gpu_refusal("sms = 40\n", "sms = 40\nprice = 3\n");
     assert!(
-        message.starts_with("set/set.toml:26: unknown field `price`, expected one of `name`, "),
+        message.starts_with("set/set.toml:26: gpu: expected one of the keys name, description, "),
         "{message}"
     );
     assert_eq!(
         gpu_refusal("name = \"mine\"\n", ""),
-        "set/set.toml:18: gpu: expected a name, found none; add name = \"…\" to [gpu]"
+        "set/set.toml:18: gpu.name: expected a value, found none; add it (rooflut's bench_data/README.md describes \
+         the keys)"
     );
     assert_eq!(
         gpu_refusal("name = \"mine\"", "name = \"My GPU\""),
-        "set/set.toml:18: gpu.name: expected lower-case letters, digits and hyphens, starting with a \
+        "set/set.toml:19: gpu.name: expected lower-case letters, digits and hyphens, starting with a \
          letter (and not \"all\"), found \"My GPU\"; rename it"
     );
-    for (key, value, shown) in [
-        ("bf16_tflops = 100.0", "bf16_tflops = -1.0", "-1"),
-        ("bf16_tflops = 100.0", "bf16_tflops = 1e300", "inf"),
-        ("mem_bw_gb_per_s = 1000.0", "mem_bw_gb_per_s = nan", "NaN"),
-        ("mem_bytes = 17179869184", "mem_bytes = 0", "0"),
-        ("sms = 40", "sms = 0", "0"),
+    for (line, key, value, expected, found) in [
+        (
+            21,
+            "bf16_tflops = 100.0",
+            "-1.0",
+            "a positive number",
+            "-1.0",
+        ),
+        (
+            21,
+            "bf16_tflops = 100.0",
+            "1e300",
+            "a positive number that is finite in SI units",
+            "1e300",
+        ),
+        (
+            21,
+            "bf16_tflops = 100.0",
+            "\"fast\"",
+            "a positive number",
+            "\"fast\"",
+        ),
+        (
+            23,
+            "mem_bw_gb_per_s = 1000.0",
+            "nan",
+            "a positive number",
+            "nan",
+        ),
+        (
+            22,
+            "mem_bytes = 17179869184",
+            "0",
+            "a positive whole number",
+            "0",
+        ),
+        (25, "sms = 40", "0", "a positive whole number", "0"),
+        (
+            25,
+            "sms = 40",
+            "4294967296",
+            "a whole number below 2^32",
+            "4294967296",
+        ),
     ] {
         let name = key.split(' ').next().unwrap();
         assert_eq!(
-            gpu_refusal(key, value),
+            gpu_refusal(key, &format!("{name} = {value}")),
             format!(
-                "set/set.toml:18: gpu.{name}: expected a positive number, found {shown}; correct it"
+                "set/set.toml:{line}: gpu.{name}: expected {expected}, found {found}; correct it"
             )
         );
     }
@@ -290,16 +329,19 @@ fn bad_data_sheets_are_refused() {
     };
     assert_eq!(
         refusal(&GPUS.replace("[toy]", "[Toy]")),
-        "gpus.toml:2: Toy.name: expected lower-case letters, digits and hyphens, starting with a \
+        "gpus.toml:2: Toy: expected lower-case letters, digits and hyphens, starting with a \
          letter (and not \"all\"), found \"Toy\"; rename it"
     );
     assert_eq!(
         refusal(&GPUS.replace("[toy]", "[toy]\nname = \"toy\"")),
-        "gpus.toml:2: toy: expected no key name ([toy] is the name), found one; remove it"
+        "gpus.toml:3: toy: expected one of the keys description, bf16_tflops, fp8_tflops, fp4_tflops, \
+         mem_bytes, mem_bw_gb_per_s, l2_bytes, sms, link_gb_per_s, source, found \"name\"; rename or \
+         remove it"
     );
     assert_eq!(
         refusal(&GPUS.replace("sms = 40\n", "")),
-        "gpus.toml:2: missing field `sms`; bench_data/gpus.toml shows how it should be"
+        "gpus.toml:2: toy.sms: expected a value, found none; add it (rooflut's bench_data/README.md describes \
+         the keys)"
     );
 }
 
@@ -313,7 +355,8 @@ fn two_sets_of_one_name_are_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "{}: name: expected another name than \"set\", which {} has; rename one of the two sets",
+            "{}: name: expected a name that no other set has, found \"set\", the name of {}; rename one \
+             of the two sets",
             second.display(),
             first.display()
         )

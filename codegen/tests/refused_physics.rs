@@ -74,7 +74,7 @@ fn an_all_reduce_above_the_link_is_refused() {
     assert_eq!(
         fixture("19").refusal(),
         "set/allreduce.csv:2: latency_us: expected at most the link of toy (50.0 GB/s), found 19, \
-         which is 52.6 GB/s per rank; bytes are those of one rank's message: check them and the unit"
+         which is 52.6 GB/s per rank; check the unit, and that bytes are those of one rank's message"
     );
 }
 

@@ -172,13 +172,13 @@ fn a_row_of_another_length_is_refused() {
     assert_eq!(
         gemm_refusal(&format!("{ROW}bf16,512,512,32\n")),
         "set/gemm.csv:3: row: expected 5 fields (dtype,k,n,m,latency_us), found \
-         \"bf16,512,512,32\"; mend or remove the row"
+         \"bf16,512,512,32\"; correct or remove the row"
     );
     // A decimal comma makes one field too many.
     assert_eq!(
         gemm_refusal("bf16,512,512,32,10,5\n"),
         "set/gemm.csv:2: row: expected 5 fields (dtype,k,n,m,latency_us), found \
-         \"bf16,512,512,32,10,5\"; mend or remove the row"
+         \"bf16,512,512,32,10,5\"; correct or remove the row"
     );
 }
 
@@ -189,7 +189,7 @@ fn a_quote_that_is_never_closed_is_shown_on_one_line() {
         gemm_refusal(&rows),
         "set/gemm.csv:2: row: expected 5 fields (dtype,k,n,m,latency_us), found \
          \"bf16,512,512,32,10\\nbf16,512,512,16,10\\nbf16,512,512,16,10\\nbf16,512,512,16,10\\nbf16...\"; \
-         mend or remove the row"
+         correct or remove the row"
     );
 }
 

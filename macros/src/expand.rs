@@ -1,16 +1,16 @@
-//! From a path to an expression: what the procedural macros do, in types that tests can use.
+//! From the arguments of a call to an expression.
 
 use std::path::Path;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use rooflut_codegen::Error;
+use rooflut_codegen::{Error, ErrorKind};
 use syn::parse::{Parse, ParseStream};
 use syn::{LitStr, Token};
 
 /// The argument of `tables!`.
 pub(crate) struct Call {
-    /// The folder of the set, or the file that has all of it.
+    /// The folder of the set, or the single file.
     pub(crate) dir: LitStr,
 }
 
@@ -23,10 +23,13 @@ pub(crate) struct CallWithGpus {
 
 impl Parse for Call {
     fn parse(input: ParseStream<'_>) -> syn::Result<Call> {
-        let expected = "expected the path of a table set as one string, \
-                        rooflut::tables!(\"measurements/my-gpu\")";
-        let refuse =
-            |found: String| syn::Error::new(input.span(), format!("{expected}, found {found}"));
+        let refuse = |found: String| {
+            let message = format!(
+                "expected the path of a table set as one string, found {found}; write \
+                 rooflut::tables!(\"measurements/my-gpu\")"
+            );
+            syn::Error::new(input.span(), message)
+        };
         let dir = match input.parse() {
             Ok(dir) => dir,
             Err(_) if input.is_empty() => return Err(refuse("nothing".to_owned())),
@@ -36,7 +39,7 @@ impl Parse for Call {
         if input.is_empty() {
             Ok(Call { dir })
         } else {
-            Err(refuse(format!("{input} behind it")))
+            Err(refuse(format!("{input} after it")))
         }
     }
 }
@@ -50,7 +53,7 @@ impl Parse for CallWithGpus {
     }
 }
 
-/// The set as an expression.
+/// Expands to the set as an expression.
 ///
 /// # Errors
 /// What codegen refuses, at the literal.
@@ -59,7 +62,10 @@ pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<To
     let dir = manifest_dir.join(&path);
     let set = rooflut_codegen::generate_expression(&dir, &call.gpus.value())
         .map_err(|error| syn::Error::new(call.dir.span(), message(error, &path)))?;
-    // Cargo does not know that a procedural macro reads files; that `include_bytes!` does, it knows.
+    let set: TokenStream = set
+        .parse()
+        .map_err(|error| syn::Error::new(call.dir.span(), error))?;
+    // Cargo does not track files that a procedural macro reads, but it tracks those of `include_bytes!`.
     let includes = files(&dir, &path).into_iter().map(|file| {
         if Path::new(&path).is_absolute() {
             quote!(::core::include_bytes!(#file))
@@ -77,7 +83,7 @@ pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<To
     }})
 }
 
-/// The files of the set in `dir`, as `path` in the call leads to them.
+/// The files of the set in `dir`, as paths that start with `path`.
 fn files(dir: &Path, path: &str) -> Vec<String> {
     if dir.is_file() {
         return vec![path.to_owned()];
@@ -89,14 +95,14 @@ fn files(dir: &Path, path: &str) -> Vec<String> {
         .collect()
 }
 
-/// The message for the user, who knows the set by the path in the call.
+/// The message, with the path as the call has it.
 fn message(error: Error, path: &str) -> String {
-    let start = "paths start at the folder of this crate's Cargo.toml";
-    match error {
-        Error::NotFound { .. } => {
-            format!("{}; {start}", Error::NotFound { path: path.into() })
+    match error.kind() {
+        ErrorKind::NotFound => {
+            let start = "paths start at the folder of this crate's Cargo.toml";
+            format!("{}; {start}", error.in_file(path))
         }
-        Error::NoSetToml { .. } => Error::NoSetToml { path: path.into() }.to_string(),
-        error => error.to_string(),
+        ErrorKind::NoSetToml => error.in_file(path).to_string(),
+        _ => error.to_string(),
     }
 }

@@ -1,9 +1,9 @@
 //! The macro behind `rooflut::tables!`; use it through rooflut's feature `macros`.
 //!
 //! The data sheets that a set may name (`bench_data/gpus.toml`) belong to the package rooflut, which
-//! depends on this one. So expansion takes two steps: [`tables!`] hands its argument to a
-//! `macro_rules` macro that rooflut's build script writes, and that one adds the text of the data
-//! sheets and calls [`tables_with_gpus!`], which does the work.
+//! depends on this one. Therefore expansion takes two steps: [`tables!`] passes its argument to a
+//! `macro_rules` macro that rooflut's build script generates; that macro adds the text of the data sheets
+//! and calls [`tables_with_gpus!`], which reads the set.
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -13,21 +13,22 @@ mod expand;
 /// Compiles a table set of measurements into this crate: an expression of type
 /// `&'static rooflut::table::TableSet`.
 ///
-/// The path is relative to the folder of this crate's `Cargo.toml`. The folder has a `set.toml` (the
-/// GPU, by the name of a built-in data sheet or with a `[gpu]` table of its own; who measured what and
-/// how; a section per operation) and one CSV per operation, as the folders of rooflut's `bench_data/`,
-/// whose README describes them. One file that `tail -n +1 set.toml *.csv` made of such a folder will do
-/// as well.
+/// The path is relative to the folder of this crate's `Cargo.toml`. The folder contains a `set.toml` (the
+/// GPU, by the name of a built-in data sheet or as a `[gpu]` table; the source and method of the
+/// measurements; a section per operation) and one CSV per operation, as described in the README of
+/// rooflut's `bench_data/`. The path may also be that of a single file, the output of
+/// `tail -n +1 set.toml *.csv` in such a folder.
 ///
 /// ```text
 /// static MY_GPU: &rooflut::table::TableSet = rooflut::tables!("measurements/my-gpu");
 /// ```
 ///
-/// Everything is checked while this crate compiles; what is missing, misspelt or faster than the GPU
-/// can be is a compile error that names file, line and column. A change of one of the files recompiles
-/// the crate; a file that is *added* to the folder is seen at the next change of one of the others, or
-/// of the code. The name of the set is none of the built-in ones, so that no output takes one for the
-/// other.
+/// The set is checked while this crate compiles: a value that is missing, misspelt or faster than the GPU
+/// can be is a compile error that names file, line and column. The name of the set must differ from those
+/// of the built-in sets.
+///
+/// A change of one of the files recompiles the crate. A file that is *added* to the folder takes effect at
+/// the next change of another one, or of the code.
 ///
 /// 3,900 rows, as `h100` has, add 2 s of processor time to a build from scratch, most of it for the macro,
 /// and 0.1 to 0.3 s to each build of the crate after that.

@@ -161,8 +161,7 @@ fn the_name_of_a_built_in_set_is_refused() {
         let error = TableSet::try_load(data.join(set.name())).unwrap_err();
         let expected = format!(
             "{}/set.toml:1: name: expected another name than those of the built-in sets (a100, \
-             b200, h100, h100-infersim, h200, l40s), found \"{}\"; rename it, so that no output \
-             takes one for the other",
+             b200, h100, h100-infersim, h200, l40s), found \"{}\"; rename the set",
             set.name(),
             set.name()
         );

@@ -1,273 +1,89 @@
-//! `engines/*.toml`: what an engine stack adds to the measured kernels.
+//! `engines/*.toml`: engine stacks.
 
 use std::path::Path;
 
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-use serde::Deserialize;
-use toml::Spanned;
+use super::{constant_name, doc};
+use crate::read::{Constant, Engine, Error, Unit};
 
-use super::{constant_name, pretty};
-use crate::Error;
-use crate::toml_file::TomlFile;
-
-/// A constant as a file gives it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawConstant {
-    pub(super) value: Spanned<f64>,
-    pub(super) unit: Spanned<String>,
-    pub(super) meaning: Spanned<String>,
-    pub(super) source: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawEngine {
-    name: Spanned<String>,
-    description: Spanned<String>,
-    scheduling: Spanned<String>,
-    layer: RawConstant,
-    small_kernel_bandwidth: RawConstant,
-    logit: RawConstant,
-    moe_layer: RawConstant,
-    expert_bandwidth: RawConstant,
-    host: RawConstant,
-    api_server: RawConstant,
-    cuda_graph_max_tokens: RawConstant,
-    smoothed_rows: RawConstant,
-    smoothing_width: RawConstant,
-    cold_kv: RawConstant,
-}
-
-/// What a constant measures, by the name of its unit in the file.
-#[derive(Clone, Copy)]
-enum Unit {
-    Nanoseconds,
-    Microseconds,
-    Milliseconds,
-    Share,
-    /// A size that CUDA graphs are captured for.
-    Tokens,
-    /// Rows of a GEMM.
-    Rows,
-    /// A width on a logarithmic axis of rows.
-    LnRows,
-    /// A multiple of the L2 cache.
-    L2,
-}
-
-impl Unit {
-    const fn name(self) -> &'static str {
-        match self {
-            Unit::Nanoseconds => "ns",
-            Unit::Microseconds => "us",
-            Unit::Milliseconds => "ms",
-            Unit::Share => "share",
-            Unit::Tokens => "tokens",
-            Unit::Rows => "rows",
-            Unit::LnRows => "ln(rows)",
-            Unit::L2 => "L2",
-        }
-    }
-
-    /// Units of this kind in a second; 1 for what is no time.
-    const fn per_second(self) -> f64 {
-        match self {
-            Unit::Nanoseconds => 1e9,
-            Unit::Microseconds => 1e6,
-            Unit::Milliseconds => 1e3,
-            Unit::Share | Unit::Tokens | Unit::Rows | Unit::LnRows | Unit::L2 => 1.0,
-        }
-    }
-
-    /// What a value must be.
-    const fn expected(self) -> &'static str {
-        match self {
-            Unit::Share => "a number above 0 and at most 1",
-            Unit::Tokens => "0, 1, 2, 4 or a multiple of 8 below 2^32",
-            Unit::Rows => "a whole number below 2^32",
-            Unit::LnRows => "a number above 0",
-            _ => "a number of at least 0",
-        }
-    }
-
-    fn accepts(self, value: f64) -> bool {
-        match self {
-            Unit::Share => value > 0.0 && value <= 1.0,
-            Unit::Tokens => {
-                let small = [0.0, 1.0, 2.0, 4.0]
-                    .iter()
-                    .any(|size| (value - size).abs() <= 0.0);
-                small || value > 0.0 && value % 8.0 <= 0.0 && value <= f64::from(u32::MAX)
-            }
-            Unit::Rows => value >= 0.0 && value % 1.0 <= 0.0 && value <= f64::from(u32::MAX),
-            Unit::LnRows => value > 0.0 && value.is_finite(),
-            _ => value >= 0.0 && value.is_finite(),
-        }
-    }
-}
-
-/// The Rust source of a module with a static per file of `paths`, in their order.
+/// Returns the Rust source of a module with a static for each engine stack of `paths`, in this order.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Toml`] for a key that is missing or unknown, a unit that is not the
-/// constant's, a value that cannot be, empty text, a name that is not the file's.
+/// A file cannot be read; it lacks a key or has one that is unknown, a wrong unit, an impossible value,
+/// empty text, or a name that is not that of the file.
 pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
-    let mut items = Vec::new();
-    let mut names = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-            path: path.to_path_buf(),
-            source,
-        })?;
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
-        let stem = stem.to_string_lossy();
-        let name = format!("engines/{stem}.toml");
-        let (ident, item) = engine(&TomlFile::new(&name, &text), &stem)?;
-        names.push(ident);
-        items.push(item);
-    }
-    let count = names.len();
+    let engines = paths.iter().map(|path| Engine::read(path));
+    let engines = engines.collect::<Result<Vec<_>, _>>()?;
+    let name = |engine: &Engine| format!("&{}", constant_name(&engine.name));
+    let names: Vec<_> = engines.iter().map(name).collect();
+    let names = names.join(", ");
+    let items: String = engines.iter().map(engine).collect();
+    let count = engines.len();
     Ok(format!(
-        "// Generated by rooflut-codegen from bench_data/engines/. Do not edit.\n\n{}",
-        pretty(quote! {
-            /// Engine stacks of `bench_data/engines/`.
-            pub mod stacks {
-                use crate::engine::{Constant, EngineStack, Scheduling, StepConstants};
-                use crate::units::Seconds;
-                #(#items)*
-                /// All of them, in order of their names.
-                pub static ALL: [&EngineStack; #count] = [#(&#names),*];
-            }
-        })
+        "/// Engine stacks of `bench_data/engines/`.
+pub mod stacks {{
+    use crate::engine::{{Constant, EngineStack, Scheduling, StepConstants}};
+    use crate::units::Seconds;
+{items}
+    /// All of them, in order of their names.
+    pub static ALL: [&EngineStack; {count}] = [{names}];
+}}
+"
     ))
 }
 
-/// The engine of a file called `stem`.
-fn engine(file: &TomlFile<'_>, stem: &str) -> Result<(proc_macro2::Ident, TokenStream), Error> {
-    let raw: RawEngine = file.parse("bench_data/engines/vllm-0.15.1.toml")?;
-    let name = raw.name.as_ref();
-    let ident = ident(file, &raw.name)?;
-    if name != stem {
-        let message =
-            format!("name: expected that of the file, {stem:?}, found {name:?}; rename one");
-        return Err(file.error(raw.name.span().start, message));
-    }
-    let scheduling = scheduling(file, &raw.scheduling)?;
-    let constants = [
-        ("layer", &raw.layer, Unit::Microseconds),
-        (
-            "small_kernel_bandwidth",
-            &raw.small_kernel_bandwidth,
-            Unit::Share,
-        ),
-        ("logit", &raw.logit, Unit::Nanoseconds),
-        ("moe_layer", &raw.moe_layer, Unit::Microseconds),
-        ("expert_bandwidth", &raw.expert_bandwidth, Unit::Share),
-        ("host", &raw.host, Unit::Microseconds),
-        (
-            "cuda_graph_max_tokens",
-            &raw.cuda_graph_max_tokens,
-            Unit::Tokens,
-        ),
-        ("smoothed_rows", &raw.smoothed_rows, Unit::Rows),
-        ("smoothing_width", &raw.smoothing_width, Unit::LnRows),
-        ("cold_kv", &raw.cold_kv, Unit::L2),
-        ("api_server", &raw.api_server, Unit::Milliseconds),
-    ];
-    let mut fields = Vec::new();
-    let mut about = Vec::new();
-    for (key, constant, unit) in constants {
-        fields.push(field(file, key, constant, unit)?);
-        about.push(describe(file, key, constant)?);
-    }
-    let api_server = fields.pop();
-    let description = file.text("description", &raw.description)?;
-    let doc = format!(" {description}.");
-    let item = quote! {
-        #[doc = #doc]
-        pub static #ident: EngineStack = EngineStack {
-            name: #name,
-            description: #description,
-            scheduling: Scheduling::#scheduling,
-            constants: StepConstants { #(#fields,)* },
-            #api_server,
-            about: &[#(#about),*],
+fn engine(engine: &Engine) -> String {
+    let Engine {
+        name,
+        description,
+        scheduling,
+        constants,
+    } = engine;
+    let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
+    let fields = constants.iter().map(|(constant, unit)| {
+        let value = constant.in_si;
+        let value = match unit {
+            Unit::Share | Unit::LnRows | Unit::L2 => format!("{value:?}"),
+            Unit::Tokens | Unit::Rows => format!("{}", value as u32),
+            Unit::Nanoseconds | Unit::Microseconds | Unit::Milliseconds => {
+                format!("Seconds({value:?})")
+            }
         };
-    };
-    Ok((ident, item))
-}
-
-/// The name of the static; dots, as versions have them, become underscores as hyphens do.
-fn ident(file: &TomlFile<'_>, name: &Spanned<String>) -> Result<proc_macro2::Ident, Error> {
-    let (place, name) = (name.span().start, name.as_ref());
-    let plain = name.replace('.', "-");
-    file.simple_name("name", &plain, place).map_err(|_| {
-        let message = format!(
-            "name: expected lower-case letters, digits, hyphens and dots, starting with a letter (and \
-             not \"all\"), found {name:?}; rename it"
-        );
-        file.error(place, message)
-    })?;
-    Ok(constant_name(&plain))
-}
-
-fn scheduling(file: &TomlFile<'_>, found: &Spanned<String>) -> Result<proc_macro2::Ident, Error> {
-    match found.as_ref().as_str() {
-        "one-step-ahead" => Ok(format_ident!("OneStepAhead")),
-        "synchronous" => Ok(format_ident!("Synchronous")),
-        other => Err(file.error(
-            found.span().start,
-            format!("scheduling: expected \"one-step-ahead\" or \"synchronous\", found {other:?}; correct it"),
-        )),
-    }
-}
-
-/// `name: value` in SI units.
-fn field(
-    file: &TomlFile<'_>,
-    key: &str,
-    constant: &RawConstant,
-    unit: Unit,
-) -> Result<TokenStream, Error> {
-    let (found, name) = (constant.unit.as_ref(), unit.name());
-    if found != name {
-        let message = format!("{key}.unit: expected {name:?}, found {found:?}; convert the value");
-        return Err(file.error(constant.unit.span().start, message));
-    }
-    let value = *constant.value.as_ref();
-    if !unit.accepts(value) {
-        let expected = unit.expected();
-        let message = format!("{key}.value: expected {expected}, found {value}; correct it");
-        return Err(file.error(constant.value.span().start, message));
-    }
-    let ident = format_ident!("{key}");
-    Ok(match unit {
-        Unit::Share | Unit::LnRows | Unit::L2 => quote!(#ident: #value),
-        Unit::Tokens | Unit::Rows => {
-            let whole = value as u32;
-            quote!(#ident: #whole)
-        }
-        _ => {
-            let seconds = value / unit.per_second();
-            quote!(#ident: Seconds(#seconds))
-        }
-    })
+        format!("{}: {value}", constant.name)
+    });
+    // A request pays the API server once; the others are per step.
+    let (request, step): (Vec<_>, Vec<_>) =
+        fields.partition(|field| field.starts_with("api_server:"));
+    let (request, step) = (request.join(", "), step.join(", "));
+    let about = constants.iter().map(|(constant, _)| about(constant));
+    let about: String = about.collect();
+    format!(
+        "
+    {doc}
+    pub static {ident}: EngineStack = EngineStack {{
+        name: {name:?},
+        description: {description:?},
+        scheduling: Scheduling::{scheduling:?},
+        constants: StepConstants {{ {step} }},
+        {request},
+        about: &[{about}
+        ],
+    }};
+"
+    )
 }
 
 /// The constant as the file gives it.
-fn describe(file: &TomlFile<'_>, key: &str, constant: &RawConstant) -> Result<TokenStream, Error> {
-    let (value, unit) = (constant.value.as_ref(), constant.unit.as_ref());
-    let meaning = file.text(&format!("{key}.meaning"), &constant.meaning)?;
-    let source = file.text(&format!("{key}.source"), &constant.source)?;
-    Ok(quote! {
-        Constant {
-            name: #key,
-            value: #value,
-            unit: #unit,
-            meaning: #meaning,
-            source: #source,
-        }
-    })
+fn about(constant: &Constant) -> String {
+    let Constant {
+        name,
+        value,
+        unit,
+        meaning,
+        source,
+        ..
+    } = constant;
+    format!(
+        "
+            Constant {{ name: {name:?}, value: {value:?}, unit: {unit:?}, meaning: {meaning:?}, source: {source:?} }},"
+    )
 }

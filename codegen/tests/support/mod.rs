@@ -110,7 +110,7 @@ impl Fixture {
 
     /// What the set becomes.
     pub(crate) fn expression(&self) -> String {
-        generate_expression(&self.dir(), GPUS).unwrap().to_string()
+        generate_expression(&self.dir(), GPUS).unwrap()
     }
 
     /// Sections of [`SET_TOML`] without a table become empty lines.

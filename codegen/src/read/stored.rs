@@ -1,5 +1,5 @@
-//! A checked set as the library stores it: the emitted source and a set in memory hold these numbers as
-//! they are.
+//! A checked set as the library stores it. The emitted source and a set read at run time hold exactly these
+//! numbers.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use rooflut_roofline::{
     AxisPoint, Gpu, MeasuredKernel, OperationKind, Reference, answering_cell, axis_points, math,
 };
 
-use crate::TableSet;
-use crate::table::Table;
+use super::set::TableSet;
+use super::table::Table;
 
 /// A checked set of tables.
 #[derive(Debug)]
 pub struct StoredSet {
     /// Name of the set.
     pub name: String,
-    /// The GPU that was measured.
+    /// The measured GPU.
     pub gpu: Gpu,
     /// Engine stack and kernels.
     pub engine: String,
     /// How a kernel was timed.
     pub timing: String,
-    /// Where the figures come from.
+    /// Where the measurements come from.
     pub source: String,
-    /// Licence of the figures.
+    /// Licence of the measurements.
     pub license: String,
-    /// The day they were measured, ISO 8601.
+    /// Day of the measurements, ISO 8601.
     pub date: String,
     /// The axes of all entries.
     pub axes: StoredAxes,
@@ -34,12 +34,12 @@ pub struct StoredSet {
     pub tables: Vec<StoredTable>,
 }
 
-/// The distinct axes of a set, one behind the other: most shapes share theirs.
+/// The distinct axes of a set, concatenated; most shapes share theirs.
 #[derive(Debug, Default)]
 pub struct StoredAxes {
     /// The coordinates, ascending within an axis.
     pub values: Vec<u32>,
-    /// A point for each of them.
+    /// A point for each coordinate.
     pub points: Vec<AxisPoint>,
     /// Where each axis starts.
     starts: BTreeMap<Vec<u32>, u32>,
@@ -48,7 +48,7 @@ pub struct StoredAxes {
 /// All measured shapes of an operation.
 #[derive(Debug)]
 pub struct StoredTable {
-    /// What was measured.
+    /// The measured operation.
     pub operation: OperationKind,
     /// Time that neither FLOPs nor bytes explain, microseconds.
     pub t0_us: f64,
@@ -56,31 +56,32 @@ pub struct StoredTable {
     pub floor_us: f64,
     /// Time of a byte from the L2 cache relative to one from memory.
     pub hot_read: f64,
-    /// The shapes in ascending order: as many codes of each as the operation has columns.
+    /// The shapes in ascending order; each has one code per column of the operation's shape.
     pub shapes: Vec<u32>,
-    /// The integer that stands for each shape; no two of a table are the same.
+    /// The hash key of each shape; distinct within a table.
     pub keys: Vec<u64>,
-    /// The places of the points of each shape.
+    /// Where the points of each shape are.
     pub entries: Vec<StoredEntry>,
-    /// Latencies, microseconds, over the points of the axes, the last axis fastest; NaN where nothing
-    /// was measured.
+    /// Latencies, microseconds, over the grid of the axes, the last axis fastest; NaN at points that were not
+    /// measured.
     pub latency_us: Vec<f32>,
-    /// Logarithms of latency over reference time, in the same order; a hole has that of the cell that
-    /// answers for it.
+    /// Logarithms of latency over reference time, in the same order; an unmeasured point has the value of the
+    /// cell that answers for it.
     pub ln_slowdown: Vec<f32>,
 }
 
-/// Where the points of one shape stand.
+/// Where the points of one shape are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredEntry {
     /// First value and number of values of each axis in [`StoredAxes`]; a curve's second is empty.
     pub axes: [(u32, u32); 2],
-    /// Place of the first point in the table.
+    /// Index of the first point in [`StoredTable::latency_us`].
     pub start: u32,
 }
 
 impl StoredAxes {
-    /// First value and number of values of an axis with these coordinates.
+    /// Index of the first value and number of values of the axis with these coordinates, added where it is
+    /// new.
     fn place(&mut self, values: Vec<u32>) -> (u32, u32) {
         let count = values.len() as u32;
         if let Some(start) = self.starts.get(&values) {
@@ -95,7 +96,7 @@ impl StoredAxes {
 }
 
 impl TableSet {
-    /// The set as the library stores it, with the tables of the operations that are `wanted`.
+    /// Returns the set as the library stores it, with the tables of the operations that are `wanted`.
     pub fn stored(&self, wanted: impl Fn(OperationKind) -> bool) -> StoredSet {
         let header = &self.header;
         let mut axes = StoredAxes::default();
@@ -118,10 +119,7 @@ impl TableSet {
 
 fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
     let operation = table.operation;
-    let (width, is_curve) = {
-        let declared = operation.declared();
-        (declared.shape.len(), declared.axes.len() == 1)
-    };
+    let declared = operation.declared();
     let mut stored = StoredTable {
         operation,
         t0_us: table.timing.t0_us,
@@ -134,7 +132,7 @@ fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
         ln_slowdown: Vec::new(),
     };
     for (shape, points) in &table.shapes {
-        let codes = shape.get(..width).unwrap_or_default();
+        let codes = shape.get(..declared.shape.len()).unwrap_or_default();
         stored.shapes.extend(codes);
         stored.keys.push(key(codes));
         let [first, second] = Table::axes(points);
@@ -152,6 +150,7 @@ fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
             stored.latency_us.push(latency_us.unwrap_or(f32::NAN));
             stored.ln_slowdown.push(slowdown.unwrap_or(0.0));
         }
+        let is_curve = declared.axes.len() == 1;
         let second = if is_curve { Vec::new() } else { second };
         stored.entries.push(StoredEntry {
             axes: [axes.place(first), axes.place(second)],

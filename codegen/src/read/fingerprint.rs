@@ -1,22 +1,24 @@
-//! A line per table that changes when its data do.
+//! One line per table that changes with its data.
 
+use std::fs;
 use std::path::Path;
 
 use rooflut_roofline::operation::{Codes, Operation};
 
-use crate::Error;
-use crate::table::Table;
+use super::error::Error;
+use super::set::read_set;
+use super::table::Table;
 
-/// What a table holds, in one line: committed beside the data, so that a change of the data shows.
+/// Summary of a table in one line, committed beside the data to make a change of them visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fingerprint {
     /// Name of the set.
     pub set: String,
     /// The CSV.
     pub table: &'static str,
-    /// Its rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Bytes of latencies, slowdowns and coordinates (4 each).
+    /// Size of latencies, slowdowns and coordinates in bytes (4 each).
     pub bytes: usize,
     /// Smallest latency, microseconds.
     pub min_us: f32,
@@ -49,35 +51,31 @@ impl std::fmt::Display for Fingerprint {
     }
 }
 
-/// The fingerprints of the set in `dir`, one per table.
+/// Returns the fingerprints of the set in `dir`, one per table.
 ///
 /// # Errors
-/// As [`crate::read_set`].
+/// As [`read_set`].
 pub fn fingerprints(dir: &Path, gpus_toml: &str) -> Result<Vec<Fingerprint>, Error> {
-    let set = crate::read_set(dir, gpus_toml)?;
+    let set = read_set(dir, gpus_toml)?;
     let tables = set.tables.iter();
     Ok(tables.map(|table| of_table(set.name(), table)).collect())
 }
 
-/// `bench_data/fingerprints.csv` as it should be: the fingerprints of all sets in the folder `data`,
-/// which has their `gpus.toml`, in order of the folders' names; `engines` is no set.
+/// Returns the contents of `bench_data/fingerprints.csv`: the fingerprints of all sets in the folder `data`,
+/// in order of the folders' names. The folder has their `gpus.toml`; its folder `engines` is skipped.
 ///
 /// # Errors
-/// As [`crate::read_set`]; a folder without a `set.toml` is an error too.
+/// As [`read_set`]; a folder has no `set.toml`.
 pub fn fingerprints_csv(data: &Path) -> Result<String, Error> {
-    let io = |path: &Path, source| Error::Io {
-        path: path.to_owned(),
-        source,
-    };
     let gpus_toml = data.join("gpus.toml");
-    let gpus = std::fs::read_to_string(&gpus_toml).map_err(|e| io(&gpus_toml, e))?;
-    let mut dirs = std::fs::read_dir(data)
+    let gpus = fs::read_to_string(&gpus_toml).map_err(|source| Error::io(&gpus_toml, source))?;
+    let mut dirs = fs::read_dir(data)
         .and_then(|entries| {
             entries
-                .map(|entry| entry.map(|e| e.path()))
+                .map(|entry| entry.map(|entry| entry.path()))
                 .collect::<Result<Vec<_>, _>>()
         })
-        .map_err(|e| io(data, e))?;
+        .map_err(|source| Error::io(data, source))?;
     dirs.retain(|path| path.is_dir() && !path.ends_with("engines"));
     dirs.sort();
     let mut lines = vec![Fingerprint::HEADER.to_owned()];
@@ -87,7 +85,7 @@ pub fn fingerprints_csv(data: &Path) -> Result<String, Error> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// A shape as its Rust type shows it.
+/// A shape, shown by its Rust type.
 struct Shown<'a>(&'static Operation, &'a Codes);
 
 impl std::fmt::Display for Shown<'_> {

@@ -1,10 +1,11 @@
-//! The files of a set: in a folder, or one after the other in a single file.
+//! The files of a set: in a folder, or concatenated in a single file.
 
+use std::fs::DirEntry;
 use std::path::Path;
 
 use rooflut_roofline::OperationKind;
 
-use crate::Error;
+use super::error::{Error, ErrorKind, Found, Place};
 
 /// The files of a set; all but the first are optional.
 pub const FILES: [&str; 1 + OperationKind::ALL.len()] = files();
@@ -22,48 +23,58 @@ const fn files() -> [&'static str; 1 + OperationKind::ALL.len()] {
 
 const SET_TOML: &str = "set.toml";
 
-/// What a set is read from.
+/// The names of the CSV files of a set, for messages.
+pub(crate) fn table_files() -> String {
+    OperationKind::ALL
+        .map(|kind| kind.declared().file)
+        .join(", ")
+}
+
+/// The files that a set is read from.
 pub(crate) struct Files {
-    /// The set as messages call it: the name of the folder or of the single file.
+    /// Name of the set in messages: that of the folder or of the single file.
     name: String,
     header: Part,
-    /// By the names that they have in [`FILES`].
+    /// By their names in [`FILES`].
     tables: Vec<(&'static str, Part)>,
 }
 
 /// A file of a set.
 pub(crate) struct Part {
-    /// The file as messages call it.
+    /// Name of the file in messages.
     pub(crate) name: String,
-    /// What stands in it.
+    /// Its contents.
     pub(crate) bytes: Vec<u8>,
-    /// Lines before its first in the file that `name` names.
+    /// Number of lines of the file `name` that precede this part.
     pub(crate) lines_before: u64,
 }
 
 impl Files {
-    /// The files at `path`, a folder or a single file.
+    /// Reads the files at `path`, a folder or a single file.
     ///
     /// # Errors
-    /// Nothing is there, or it cannot be read; there is no `set.toml`; a file that no set has.
+    /// The path does not exist or cannot be read; there is no `set.toml`, or a file that no set has.
     pub(crate) fn read(path: &Path) -> Result<Files, Error> {
         let name = path.file_name().unwrap_or(path.as_os_str());
         let name = name.to_string_lossy().into_owned();
         let parts = if path.is_dir() {
             of_folder(path, &name)?
         } else if matches!(path.try_exists(), Ok(false)) {
-            return Err(Error::NotFound {
-                path: path.to_owned(),
-            });
+            let expected = "a table set (a folder with a set.toml, or one file made of it)";
+            return Err(Error::new(
+                ErrorKind::NotFound,
+                Place::file(path.display().to_string()),
+                expected,
+                Found::words("nothing there"),
+                "check the path",
+            ));
         } else {
             of_single_file(&name, utf8(&name, &read(path)?, 0)?)?
         };
         let (headers, tables): (Vec<_>, Vec<_>) =
             parts.into_iter().partition(|(file, _)| *file == SET_TOML);
         let header = headers.into_iter().next();
-        let (_, header) = header.ok_or_else(|| Error::NoSetToml {
-            path: path.to_owned(),
-        })?;
+        let (_, header) = header.ok_or_else(|| no_set_toml(path))?;
         Ok(Files {
             name,
             header,
@@ -71,7 +82,7 @@ impl Files {
         })
     }
 
-    /// The set as messages call it.
+    /// The name of the set in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -81,12 +92,12 @@ impl Files {
         &self.header
     }
 
-    /// Whether there is nothing but the `set.toml`.
+    /// Whether the set consists of its `set.toml` alone.
     pub(crate) fn has_no_table(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// The table called `file`, if the set has it.
+    /// The table in `file`, or `None` where the set lacks that file.
     pub(crate) fn table(&self, file: &str) -> Option<&Part> {
         let mut tables = self.tables.iter();
         tables.find(|(name, _)| *name == file).map(|(_, part)| part)
@@ -94,10 +105,10 @@ impl Files {
 }
 
 impl Part {
-    /// A file by itself; messages call it by its path.
+    /// Reads a file outside of a set; messages name it by its path.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub(crate) fn alone(path: &Path) -> Result<Part, Error> {
         Ok(Part {
             name: path.display().to_string(),
@@ -106,33 +117,43 @@ impl Part {
         })
     }
 
-    /// Its text.
+    /// A line of this part, from 1, as a place in its file.
+    pub(crate) fn line(&self, line: u64) -> Place {
+        Place::file(self.name.clone()).line(self.lines_before + line)
+    }
+
+    /// The text of the file.
     ///
     /// # Errors
-    /// [`Error::Value`] with the line that is no UTF-8.
+    /// [`ErrorKind::Row`] with the first line that is not UTF-8.
     pub(crate) fn text(&self) -> Result<&str, Error> {
         utf8(&self.name, &self.bytes, self.lines_before)
     }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|source| Error::Io {
-        path: path.to_owned(),
-        source,
-    })
+    std::fs::read(path).map_err(|source| Error::io(path, source))
+}
+
+fn no_set_toml(path: &Path) -> Error {
+    Error::new(
+        ErrorKind::NoSetToml,
+        Place::file(path.display().to_string()),
+        "a set.toml beside the tables (GPU, engine stack, timing, t0, source, licence, date)",
+        Found::NONE,
+        "add one as rooflut's bench_data/README.md describes",
+    )
 }
 
 fn of_folder(dir: &Path, name: &str) -> Result<Vec<(&'static str, Part)>, Error> {
-    // Before the check of the others: a folder of anything else has not got one.
+    // First of all, because a folder without it is hardly meant to be a set.
     if matches!(dir.join(SET_TOML).try_exists(), Ok(false)) {
-        return Err(Error::NoSetToml {
-            path: dir.to_owned(),
-        });
+        return Err(no_set_toml(dir));
     }
     check_files(dir, name)?;
     let part = |file: &'static str| {
         let path = dir.join(file);
-        // Whatever else keeps the file from being read is an error, not a missing table.
+        // A file that exists but cannot be read is an error, not a missing table.
         if matches!(path.try_exists(), Ok(false)) {
             return None;
         }
@@ -146,22 +167,16 @@ fn of_folder(dir: &Path, name: &str) -> Result<Vec<(&'static str, Part)>, Error>
     FILES.into_iter().filter_map(part).collect()
 }
 
-/// A misspelt file would be left out in silence: refuse CSV files that no operation reads.
+/// Refuses CSV files that no operation reads: a misspelt one would be ignored silently.
 fn check_files(dir: &Path, folder: &str) -> Result<(), Error> {
-    let io = |source| Error::Io {
-        path: dir.to_owned(),
-        source,
-    };
     let mut names = std::fs::read_dir(dir)
-        .map_err(io)?
-        .map(|entry| {
-            Ok(entry
-                .map_err(io)?
-                .file_name()
-                .to_string_lossy()
-                .into_owned())
+        .and_then(|entries| {
+            let name = |entry: DirEntry| entry.file_name().to_string_lossy().into_owned();
+            entries
+                .map(|entry| entry.map(name))
+                .collect::<Result<Vec<_>, _>>()
         })
-        .collect::<Result<Vec<String>, Error>>()?;
+        .map_err(|source| Error::io(dir, source))?;
     names.sort();
     let unknown = names.into_iter().find(|name| {
         // Hidden files belong to editors and file managers.
@@ -170,29 +185,29 @@ fn check_files(dir: &Path, folder: &str) -> Result<(), Error> {
             && !FILES.contains(&name.as_str())
     });
     match unknown {
-        Some(name) => Err(Error::UnknownFile {
-            file: format!("{folder}/{name}"),
-            expected: FILES.iter().copied().skip(1).collect(),
-        }),
+        Some(name) => Err(Error::new(
+            ErrorKind::Set,
+            Place::file(format!("{folder}/{name}")),
+            format!("one of {}", table_files()),
+            Found::words("another CSV file"),
+            "rename it or move it away",
+        )),
         None => Ok(()),
     }
 }
 
-/// The files in a text that `tail -n +1 set.toml *.csv` could have printed: before each a line
-/// `==> gemm.csv <==`, and an empty one behind it.
+/// Splits a text as `tail -n +1 set.toml *.csv` prints it: each file after a line `==> gemm.csv <==` and
+/// before an empty one.
 fn of_single_file(name: &str, text: &str) -> Result<Vec<(&'static str, Part)>, Error> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut parts = Vec::<(&'static str, Part)>::new();
     for (line, number) in text.split_inclusive('\n').zip(1..) {
-        let refuse = |expected: String, hint| Error::Part {
-            file: name.to_owned(),
-            line: number,
-            expected,
-            found: line.trim().to_owned(),
-            hint,
+        let refuse = |expected: String, hint: &'static str| {
+            let (place, found) = (Place::file(name).line(number), Found::text(line.trim()));
+            Error::new(ErrorKind::Set, place, expected, found, hint)
         };
         if let Some(title) = title(line) {
-            // A path may stand before the name.
+            // The name may follow a path.
             let last = title.rsplit(['/', '\\']).next();
             let file = FILES.into_iter().find(|file| last == Some(*file));
             let file = file.ok_or_else(|| {
@@ -227,7 +242,7 @@ fn title(line: &str) -> Option<&str> {
     name.strip_suffix(" <==")
 }
 
-/// Bytes as text; `lines_before` them stand others in the file.
+/// Bytes as text; `lines_before` lines of the file precede them.
 fn utf8<'a>(file: &str, bytes: &'a [u8], lines_before: u64) -> Result<&'a str, Error> {
     std::str::from_utf8(bytes).map_err(|error| {
         let (valid, rest) = bytes.split_at(error.valid_up_to());
@@ -235,13 +250,14 @@ fn utf8<'a>(file: &str, bytes: &'a [u8], lines_before: u64) -> Result<&'a str, E
         let before = valid.rsplit(|byte| *byte == b'\n').next();
         let after = rest.split(|byte| *byte == b'\n').next();
         let found = [before.unwrap_or_default(), after.unwrap_or_default()].concat();
-        Error::Value {
-            file: file.to_owned(),
-            line: lines_before + newlines as u64 + 1,
-            column: "row",
-            found: String::from_utf8_lossy(&found).trim_end().to_owned(),
-            expected: "UTF-8 text".to_owned(),
-            hint: "save the file as UTF-8",
-        }
+        let found = String::from_utf8_lossy(&found);
+        let place = Place::file(file).line(lines_before + newlines as u64 + 1);
+        Error::new(
+            ErrorKind::Row,
+            place.field("row"),
+            "UTF-8 text",
+            Found::text(found.trim_end()),
+            "save the file as UTF-8",
+        )
     })
 }

@@ -1,0 +1,107 @@
+//! A set and its GPU as Rust expressions.
+
+use rooflut_roofline::{Gpu, OperationKind};
+
+use crate::read::{StoredEntry, StoredTable, TableSet};
+
+/// An expression of type `Gpu`; `root` is the path of the library.
+pub(super) fn gpu_literal(gpu: &Gpu, root: &str) -> String {
+    let Gpu {
+        bf16_flops_per_s: bf16,
+        fp8_flops_per_s: fp8,
+        fp4_flops_per_s: fp4,
+        mem_bw_bytes_per_s: bandwidth,
+        link_bytes_per_s: link,
+        mem_bytes,
+        l2_bytes,
+        sms,
+        ..
+    } = gpu;
+    let texts = [&*gpu.name, &*gpu.description];
+    format!(
+        "{root}::hardware::Gpu::from_generated({texts:?}, ({bf16:?}, {fp8:?}, {fp4:?}), \
+         [{bandwidth:?}, {link:?}], [{mem_bytes}, {l2_bytes}], {sms})"
+    )
+}
+
+/// A block expression of type `TableSet` with the tables of the operations that are `wanted`.
+pub(super) fn set_literal(
+    set: &TableSet,
+    root: &str,
+    wanted: impl Fn(OperationKind) -> bool,
+) -> String {
+    let set = set.stored(wanted);
+    let (name, gpu) = (&set.name, gpu_literal(&set.gpu, root));
+    let origin = [
+        &set.engine,
+        &set.timing,
+        &set.source,
+        &set.license,
+        &set.date,
+    ];
+    let (values, points) = (&set.axes.values, &set.axes.points);
+    let tables = set.tables.iter().map(|table| table_literal(table, root));
+    let tables: String = tables.collect();
+    format!(
+        "{{
+    #[allow(unused_imports)]
+    use {root}::__private::{{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead}};
+    /// A point that was not measured, as `Debug` writes it.
+    #[allow(dead_code, non_upper_case_globals)]
+    const NaN: f32 = f32::NAN;
+    static GPU: {root}::hardware::Gpu = {gpu};
+    static SET: StaticSet = StaticSet {{
+        name: {name:?},
+        gpu: &GPU,
+        origin: {root}::table::Origin::from_generated({origin:?}),
+        axis_values: &{values:?},
+        axis_points: &{points:?},
+        tables: &[{tables}],
+    }};
+    {root}::table::TableSet::from_generated(&SET)
+}}"
+    )
+}
+
+fn table_literal(table: &StoredTable, root: &str) -> String {
+    let StoredTable {
+        operation,
+        t0_us,
+        floor_us,
+        hot_read,
+        shapes,
+        keys,
+        entries,
+        latency_us,
+        ln_slowdown,
+    } = table;
+    let mut index = phf_codegen::Map::new();
+    let phf = format!("{root}::__private::phf");
+    index.phf_path(&phf);
+    for (place, key) in keys.iter().enumerate() {
+        index.entry(*key, place.to_string());
+    }
+    let index = index.build();
+    let entries = entries.iter().map(|StoredEntry { axes, start }| {
+        format!("EntryPlace::from_generated({axes:?}, {start}),")
+    });
+    let entries: String = entries.collect();
+    format!(
+        "
+        StaticTable {{
+            head: TableHead {{
+                operation: {root}::hardware::OperationKind::{operation:?},
+                t0_us: {t0_us:?},
+                floor_us: {floor_us:?},
+                hot_read: {hot_read:?},
+                references: {root}::hardware::Reference::by_dtype(&GPU, {t0_us:?}, {hot_read:?}),
+                index: Index::Hashed({index}),
+            }},
+            shapes: &{shapes:?},
+            entries: &[{entries}],
+            latency_us: &{latency_us:?},
+            ln_slowdown: &{ln_slowdown:?},
+        }},
+        "
+    )
+}

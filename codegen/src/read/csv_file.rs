@@ -1,0 +1,272 @@
+//! A CSV with named columns whose errors name file, line and column.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::error::{Error, ErrorKind, Found, Place};
+use super::files::Part;
+
+/// The rows of a CSV.
+pub(crate) struct Rows {
+    /// Place of the header.
+    place: Place,
+    header: Vec<String>,
+    /// Each with its line in the file.
+    records: Vec<(u64, csv::StringRecord)>,
+}
+
+/// One row of [`Rows`].
+pub(crate) struct Row<'a> {
+    rows: &'a Rows,
+    line: u64,
+    record: &'a csv::StringRecord,
+}
+
+impl Rows {
+    /// Reads a CSV with any columns.
+    ///
+    /// # Errors
+    /// The file is not UTF-8, or empty.
+    pub(crate) fn read(part: &Part) -> Result<Rows, Error> {
+        let text = part.text()?;
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let mut lines = Lines::of(text);
+        let mut records = Vec::new();
+        for record in reader.records() {
+            // Cannot fail: the text is in memory and UTF-8, and rows may have any length.
+            let record = record.map_err(|error| Error::io(part.name.as_ref(), error.into()))?;
+            let byte = record.position().map_or(0, csv::Position::byte);
+            records.push((part.lines_before + lines.line_of(byte), record));
+        }
+        let mut records = records.into_iter();
+        let (line, header) = records.next().ok_or_else(|| empty(part.line(1)))?;
+        Ok(Rows {
+            place: Place::file(part.name.clone()).line(line),
+            header: header.iter().map(str::to_owned).collect(),
+            records: records.collect(),
+        })
+    }
+
+    /// Checks that the CSV has the columns `required`, no others but `optional` ones, and rows that fill
+    /// them.
+    ///
+    /// # Errors
+    /// A column is missing, unknown or repeated; a row has another length; there are no rows.
+    pub(crate) fn check(
+        &self,
+        required: &[&'static str],
+        optional: &[&'static str],
+    ) -> Result<(), Error> {
+        let others = self.others(required, optional)?;
+        if let Some(unknown) = others.first() {
+            return Err(self.unknown(unknown, required, optional));
+        }
+        if self.records.is_empty() {
+            return Err(empty(self.place.clone()));
+        }
+        self.iter().try_for_each(|row| row.check_length())
+    }
+
+    /// Checks that the CSV has the columns `required`, none of `required` and `optional` twice, and rows.
+    /// Returns its other columns.
+    ///
+    /// # Errors
+    /// A column is missing or repeated; there are no rows.
+    pub(crate) fn check_known(
+        &self,
+        required: &[&'static str],
+        optional: &[&'static str],
+    ) -> Result<Vec<String>, Error> {
+        let others = self.others(required, optional)?;
+        match self.iter().all(|row| row.is_blank()) {
+            true => Err(empty(self.place.clone())),
+            false => Ok(others.into_iter().cloned().collect()),
+        }
+    }
+
+    /// The columns that are neither `required` nor `optional`.
+    fn others(
+        &self,
+        required: &[&'static str],
+        optional: &[&'static str],
+    ) -> Result<Vec<&String>, Error> {
+        let missing = |column: &&&str| !self.header.iter().any(|name| name == **column);
+        if let Some(column) = required.iter().find(missing) {
+            return Err(Error::new(
+                ErrorKind::Columns,
+                self.place.clone().field(*column),
+                "a column of that name",
+                self.found(),
+                self.unseparated()
+                    .unwrap_or("add it, or rename the column that is meant"),
+            ));
+        }
+        let known = |name: &str| {
+            required
+                .iter()
+                .chain(optional)
+                .any(|column| *column == name)
+        };
+        let mut seen = BTreeSet::new();
+        let mut others = Vec::new();
+        for name in &self.header {
+            if !known(name) {
+                others.push(name);
+            } else if !seen.insert(name) {
+                return Err(self.unknown(name, required, optional));
+            }
+        }
+        Ok(others)
+    }
+
+    /// The error for an unknown or repeated column.
+    fn unknown(&self, name: &str, required: &[&'static str], optional: &[&'static str]) -> Error {
+        let columns = [required, optional].concat().join(",");
+        Error::new(
+            ErrorKind::Columns,
+            self.place.clone(),
+            format!("the columns {columns} once each"),
+            Found::text(name),
+            "rename or remove it",
+        )
+    }
+
+    /// The place of the header.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The names of the columns.
+    pub(crate) fn header(&self) -> &[String] {
+        &self.header
+    }
+
+    /// The header as messages show it.
+    pub(crate) fn found(&self) -> Found {
+        Found::text(self.header.join(","))
+    }
+
+    /// The hint for a header that another separator than the comma made one column, or `None`.
+    pub(crate) fn unseparated(&self) -> Option<&'static str> {
+        match self.header.as_slice() {
+            [one] if one.contains([';', '\t']) => Some("separate the columns by commas"),
+            _ => None,
+        }
+    }
+
+    /// The rows in the order of the file.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        self.records.iter().map(|(line, record)| Row {
+            rows: self,
+            line: *line,
+            record,
+        })
+    }
+}
+
+fn empty(place: Place) -> Error {
+    Error::new(
+        ErrorKind::Empty,
+        place,
+        "at least one row of measurements",
+        Found::NONE,
+        "add some or leave the file out",
+    )
+}
+
+/// Line numbers of ascending byte positions. (Those of the csv crate are too small after `\r\n` and blank
+/// lines.)
+struct Lines<'a> {
+    rest: std::iter::Peekable<std::iter::Enumerate<std::slice::Iter<'a, u8>>>,
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Lines<'a> {
+        Lines {
+            rest: text.as_bytes().iter().enumerate().peekable(),
+            line: 1,
+        }
+    }
+
+    /// The line of the first byte from `position` on that is no line end.
+    fn line_of(&mut self, position: u64) -> u64 {
+        let passed = |(place, byte): &(usize, &u8)| {
+            (*place as u64) < position || matches!(byte, b'\r' | b'\n')
+        };
+        while let Some((_, byte)) = self.rest.next_if(passed) {
+            let newline = match byte {
+                b'\n' => true,
+                b'\r' => self.rest.peek().is_none_or(|(_, next)| **next != b'\n'),
+                _ => false,
+            };
+            self.line += u64::from(newline);
+        }
+        self.line
+    }
+}
+
+impl Row<'_> {
+    /// The line in the file.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Whether all fields are empty: spreadsheets write empty lines as commas.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.record.iter().all(str::is_empty)
+    }
+
+    /// Checks that the row has a field for each column.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Row`] where it has more or fewer.
+    pub(crate) fn check_length(&self) -> Result<(), Error> {
+        let header = &self.rows.header;
+        if self.record.len() == header.len() {
+            return Ok(());
+        }
+        let found = self.record.iter().collect::<Vec<_>>().join(",");
+        Err(Error::new(
+            ErrorKind::Row,
+            self.place("row"),
+            format!("{} fields ({})", header.len(), header.join(",")),
+            Found::text(found),
+            "correct or remove the row",
+        ))
+    }
+
+    /// The text in `column`, or `None` where the table has no such column.
+    pub(crate) fn text(&self, column: &str) -> Option<&str> {
+        let place = self.rows.header.iter().position(|name| name == column)?;
+        self.record.get(place)
+    }
+
+    /// The values in those of `columns` that the table has, as messages show a key:
+    /// `dtype bf16, k 512, n 512`.
+    pub(crate) fn key(&self, columns: &[&str]) -> String {
+        let named = |column: &&str| Some(format!("{column} {}", self.text(column)?));
+        let named: Vec<_> = columns.iter().filter_map(named).collect();
+        named.join(", ")
+    }
+
+    /// The place of the row and a column of it.
+    pub(crate) fn place(&self, column: &'static str) -> Place {
+        self.rows.place.clone().line(self.line).field(column)
+    }
+
+    /// The error for the value in `column`.
+    pub(crate) fn refuse(
+        &self,
+        column: &'static str,
+        expected: impl Into<Cow<'static, str>>,
+        hint: &'static str,
+    ) -> Error {
+        let found = Found::text(self.text(column).unwrap_or_default());
+        Error::new(ErrorKind::Value, self.place(column), expected, found, hint)
+    }
+}

@@ -1,0 +1,145 @@
+//! `set.toml`: what the rows of a set were measured on, how, and by whom.
+
+use std::collections::BTreeMap;
+
+use rooflut_roofline::{Gpu, OperationKind};
+use toml::de::DeValue;
+
+use super::error::Error;
+use super::gpus::{self, Gpus};
+use super::toml_file::{Table, TomlFile, Value};
+
+/// The checked contents of a `set.toml`.
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) gpu: Gpu,
+    pub(crate) engine: String,
+    pub(crate) timing: String,
+    pub(crate) source: String,
+    pub(crate) license: String,
+    /// The day of the measurements, ISO 8601.
+    pub(crate) date: String,
+    pub(crate) timings: BTreeMap<OperationKind, Timing>,
+}
+
+/// Timing constants of an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing {
+    /// Time that neither FLOPs nor bytes explain, microseconds.
+    pub(crate) t0_us: f64,
+    /// Time of the smallest call, microseconds, where no row is small enough to show it.
+    pub(crate) floor_us: Option<f64>,
+    /// Time of a byte from the L2 cache relative to one from memory, where the timing shows it.
+    pub(crate) hot_read: Option<f64>,
+}
+
+/// The keys of every `set.toml`; each operation adds a section.
+const KEYS: [&str; 7] = [
+    "name", "gpu", "engine", "timing", "source", "license", "date",
+];
+
+impl Header {
+    /// Reads a `set.toml` with a name other than `taken`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Toml`](super::error::ErrorKind::Toml) with line and key.
+    pub(crate) fn parse(file: &TomlFile<'_>, gpus: &Gpus, taken: &[&str]) -> Result<Header, Error> {
+        let entries = file.parse()?;
+        let sections = OperationKind::ALL.map(OperationKind::name);
+        let table = file
+            .table(&entries)
+            .only(&[KEYS.as_slice(), &sections].concat())?;
+        let text = |key| Ok::<_, Error>(table.required(key)?.text()?.to_owned());
+        let mut timings = BTreeMap::new();
+        for operation in OperationKind::ALL {
+            if let Some(section) = table.optional(operation.name()) {
+                timings.insert(operation, timing(&section)?);
+            }
+        }
+        Ok(Header {
+            name: name(&table, taken)?,
+            gpu: gpu(&table.required("gpu")?, gpus)?,
+            engine: text("engine")?,
+            timing: text("timing")?,
+            source: text("source")?,
+            license: text("license")?,
+            date: date(&table.required("date")?)?,
+            timings,
+        })
+    }
+}
+
+fn name(table: &Table<'_>, taken: &[&str]) -> Result<String, Error> {
+    let value = table.required("name")?;
+    let name = value.string()?;
+    value.check_name(name)?;
+    if taken.contains(&name) {
+        let expected = format!(
+            "another name than those of the built-in sets ({})",
+            taken.join(", ")
+        );
+        return Err(value.refuse(expected, "rename the set"));
+    }
+    Ok(name.to_owned())
+}
+
+/// A GPU by its name in `gpus`, or a data sheet of its own.
+fn gpu(value: &Value<'_>, gpus: &Gpus) -> Result<Gpu, Error> {
+    match value.value() {
+        DeValue::Table(_) => gpus::of_set(value),
+        DeValue::String(name) => gpus.find(name).ok_or_else(|| {
+            let expected = format!("one of {}", gpus.names().join(", "));
+            value.refuse(expected, "correct it, or add a data sheet as a [gpu] table")
+        }),
+        _ => Err(value.refuse("the name of a GPU or a [gpu] table", "correct it")),
+    }
+}
+
+/// A day, in quotes or as a TOML date.
+fn date(value: &Value<'_>) -> Result<String, Error> {
+    let day = match value.value() {
+        DeValue::String(text) => text.trim().to_owned(),
+        DeValue::Datetime(date) => date.to_string(),
+        _ => String::new(),
+    };
+    match is_day(&day) {
+        true => Ok(day),
+        false => Err(value.refuse("a day like \"2026-01-31\"", "correct it")),
+    }
+}
+
+/// Whether a text looks like a day in ISO 8601.
+fn is_day(text: &str) -> bool {
+    let digits =
+        |part: &str, length| part.len() == length && part.parse::<u16>().is_ok_and(|n| n > 0);
+    let parts: Vec<&str> = text.split('-').collect();
+    match parts.as_slice() {
+        [year, month, day] => digits(year, 4) && digits(month, 2) && digits(day, 2),
+        _ => false,
+    }
+}
+
+fn timing(section: &Value<'_>) -> Result<Timing, Error> {
+    let table = section.table(&["t0_us", "floor_us", "hot_read"])?;
+    let optional = |key| table.optional(key);
+    Ok(Timing {
+        t0_us: table.required("t0_us")?.positive()?,
+        floor_us: optional("floor_us")
+            .map(|value| value.positive())
+            .transpose()?,
+        hot_read: optional("hot_read")
+            .map(|value| hot_read(&value))
+            .transpose()?,
+    })
+}
+
+fn hot_read(value: &Value<'_>) -> Result<f64, Error> {
+    match value.positive()? {
+        share if share <= 1.0 => Ok(share),
+        _ => {
+            let expected =
+                "at most 1 (a byte from the L2 cache takes no longer than one from memory)";
+            Err(value.refuse(expected, "correct it"))
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Files in, checked numbers out.
+//!
+//! Modules import in one direction; `tests/layering.rs` has their order.
+
+mod constants;
+mod csv_file;
+mod engine;
+mod error;
+mod files;
+mod fingerprint;
+mod gpus;
+mod header;
+mod measurement;
+mod physics;
+mod set;
+mod single;
+mod stored;
+mod table;
+mod toml_file;
+
+pub(crate) use constants::{Constant, read_constants};
+pub(crate) use engine::{Engine, Unit};
+pub use error::{Error, ErrorKind};
+pub(crate) use error::{Found, Place};
+pub use files::FILES;
+pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
+pub use gpus::{Gpus, own_gpu};
+pub use measurement::MeasuredRow;
+pub use set::{BUILT_IN, TableSet, read_any_set, read_own_set, read_set};
+pub use single::{MeasuredRows, RefusedRow, read_rows};
+pub use stored::{StoredAxes, StoredEntry, StoredSet, StoredTable};
+pub use table::TableRows;

@@ -1,0 +1,91 @@
+//! A checked set of tables.
+
+use std::path::Path;
+
+use rooflut_roofline::OperationKind;
+
+use super::error::{Error, ErrorKind, Found, Place};
+use super::files::{Files, table_files};
+use super::gpus::Gpus;
+use super::header::Header;
+use super::table::{Table, TableRows};
+use super::toml_file::TomlFile;
+
+/// The names of rooflut's own sets. A user's set must have another name, so that a name in an output is
+/// unambiguous.
+pub const BUILT_IN: [&str; 6] = ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"];
+
+/// A checked table set.
+pub struct TableSet {
+    pub(super) header: Header,
+    /// In order of their operations.
+    pub(super) tables: Vec<Table>,
+}
+
+/// Reads and checks the set at `path`, whatever its name; its GPU is one of `gpus_toml` or defined by
+/// the set itself.
+///
+/// # Errors
+/// The first thing in the files that is missing, malformed or impossible; see [`ErrorKind`].
+pub fn read_set(path: &Path, gpus_toml: &str) -> Result<TableSet, Error> {
+    read_any_set(path, &Gpus::parse(gpus_toml)?)
+}
+
+/// As [`read_set`], with GPUs that were read before.
+///
+/// # Errors
+/// As [`read_set`].
+pub fn read_any_set(path: &Path, gpus: &Gpus) -> Result<TableSet, Error> {
+    read(path, gpus, &[])
+}
+
+/// Reads and checks a user's set; its GPU is one of `gpus` or defined by the set itself.
+///
+/// # Errors
+/// As [`read_set`]; the set has a name of [`BUILT_IN`].
+pub fn read_own_set(path: &Path, gpus: &Gpus) -> Result<TableSet, Error> {
+    read(path, gpus, &BUILT_IN)
+}
+
+fn read(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error> {
+    let files = Files::read(path)?;
+    let header = Header::parse(&TomlFile::of(files.header())?, gpus, taken)?;
+    if files.has_no_table() {
+        return Err(Error::new(
+            ErrorKind::Set,
+            Place::file(files.name()),
+            format!("at least one table beside set.toml ({})", table_files()),
+            Found::NONE,
+            "add one",
+        ));
+    }
+    let mut tables = Vec::new();
+    for kind in OperationKind::ALL {
+        tables.extend(Table::read(kind, &files, &header)?);
+    }
+    Ok(TableSet { header, tables })
+}
+
+impl TableSet {
+    /// The name of the set.
+    pub fn name(&self) -> &str {
+        &self.header.name
+    }
+
+    /// One sentence on the set: engine, GPU and timing.
+    pub(crate) fn about(&self) -> String {
+        let Header {
+            name,
+            gpu,
+            engine,
+            timing,
+            ..
+        } = &self.header;
+        format!("`{name}`: {engine} on {}, {timing}.", gpu.description)
+    }
+
+    /// The rows of its tables with their lines in the files.
+    pub fn rows(&self) -> Vec<TableRows> {
+        self.tables.iter().map(Table::measured).collect()
+    }
+}

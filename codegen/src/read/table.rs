@@ -1,0 +1,217 @@
+//! One CSV as sorted points by shape.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rooflut_roofline::OperationKind;
+use rooflut_roofline::operation::{Codes, MAX_POINTS, key};
+
+use super::csv_file::Rows;
+use super::error::{Error, ErrorKind, Found, Place};
+use super::files::Files;
+use super::header::{Header, Timing};
+use super::measurement::MeasuredRow;
+use super::physics;
+
+/// Maximum number of shapes: an index has 16 bits.
+const MAX_SHAPES: usize = 1 << 16;
+
+/// A checked table: measured points by shape, both in ascending order.
+pub(crate) struct Table {
+    /// The measured operation.
+    pub(crate) operation: OperationKind,
+    /// The timing constants of the operation in this set.
+    pub(crate) timing: Timing,
+    /// The points of each shape; a curve's second coordinate is 1.
+    pub(crate) shapes: BTreeMap<Codes, BTreeMap<[u32; 2], f32>>,
+    /// Name of the file in messages.
+    file: String,
+    /// The rows in the order of the file.
+    measured: Vec<MeasuredRow>,
+}
+
+/// The rows of one table of a checked set.
+#[derive(Debug)]
+pub struct TableRows {
+    /// Name of the file in messages, `my-set/gemm.csv`.
+    pub file: String,
+    /// The measured operation.
+    pub operation: OperationKind,
+    /// The rows in the order of the file; each kernel occurs once.
+    pub rows: Vec<MeasuredRow>,
+}
+
+impl Table {
+    /// Reads and checks the file of an operation; `None` where the set has neither file nor section of it.
+    ///
+    /// # Errors
+    /// See [`ErrorKind`].
+    pub(crate) fn read(
+        operation: OperationKind,
+        files: &Files,
+        header: &Header,
+    ) -> Result<Option<Table>, Error> {
+        let declared = operation.declared();
+        let set_toml = || Place::file(files.header().name.clone());
+        let timing = header.timings.get(&operation).copied();
+        let (part, timing) = match (files.table(declared.file), timing) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => {
+                let place = set_toml().field(declared.name);
+                let expected = format!("{} beside it", declared.file);
+                let hint = "add the table, or remove the section";
+                return Err(Error::new(
+                    ErrorKind::Set,
+                    place,
+                    expected,
+                    Found::NONE,
+                    hint,
+                ));
+            }
+            (Some(_), None) => {
+                let expected = format!(
+                    "a section [{}] with t0_us (the operation's launch time in microseconds; its \
+                     smallest measured latency is a good start)",
+                    declared.name
+                );
+                return Err(Error::new(
+                    ErrorKind::Set,
+                    set_toml(),
+                    expected,
+                    Found::NONE,
+                    "add it",
+                ));
+            }
+            (Some(part), Some(timing)) => (part, timing),
+        };
+        let rows = Rows::read(part)?;
+        let required: Vec<_> = declared.columns().collect();
+        let optional: Vec<_> = declared.optional_columns().collect();
+        rows.check(&required, &optional)?;
+        let key_columns: Vec<_> = declared.shape.iter().map(|column| column.name).collect();
+        let point_columns = [key_columns.as_slice(), declared.axes].concat();
+        let mut lines = BTreeMap::new();
+        let mut names = BTreeMap::new();
+        let mut shapes = BTreeMap::<Codes, BTreeMap<[u32; 2], f32>>::new();
+        let mut measured = Vec::new();
+        for row in rows.iter() {
+            let found = MeasuredRow::parse(&row, operation)?;
+            physics::check(&row, &found, &header.gpu)?;
+            let MeasuredRow {
+                kernel, latency_us, ..
+            } = found;
+            if let Some(first) = lines.insert(kernel, row.line()) {
+                let key = row.key(&point_columns);
+                return Err(Error::new(
+                    ErrorKind::Duplicate,
+                    row.place(""),
+                    "each key once",
+                    Found::words(format!("{key} again (first on line {first})")),
+                    "keep one of the two",
+                ));
+            }
+            let shape = kernel.shape::<Codes>();
+            names.entry(shape).or_insert_with(|| row.key(&key_columns));
+            shapes
+                .entry(shape)
+                .or_default()
+                .insert(kernel.point(), latency_us as f32);
+            measured.push(found);
+        }
+        let table = Table {
+            operation,
+            timing,
+            shapes,
+            file: part.name.clone(),
+            measured,
+        };
+        table.check_axes(&names)?;
+        table.check_keys(&names)?;
+        Ok(Some(table))
+    }
+
+    /// The distinct coordinates of a shape's points on each axis.
+    pub(crate) fn axes(points: &BTreeMap<[u32; 2], f32>) -> [Vec<u32>; 2] {
+        let axis = |pick: fn(&[u32; 2]) -> u32| {
+            let mut values: Vec<u32> = points.keys().map(pick).collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        [axis(|[first, _]| *first), axis(|[_, second]| *second)]
+    }
+
+    /// The rows with their lines in the file.
+    pub(crate) fn measured(&self) -> TableRows {
+        TableRows {
+            file: self.file.clone(),
+            operation: self.operation,
+            rows: self.measured.clone(),
+        }
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.shapes.values().map(BTreeMap::len).sum()
+    }
+
+    /// Time of the smallest call, microseconds: as `set.toml` has it, else the smallest latency.
+    pub(crate) fn floor_us(&self) -> f64 {
+        let latencies = self.shapes.values().flat_map(BTreeMap::values);
+        let smallest = latencies.fold(f64::INFINITY, |least, us| least.min(f64::from(*us)));
+        self.timing.floor_us.unwrap_or(smallest)
+    }
+
+    fn check_axes(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {
+        for (shape, points) in &self.shapes {
+            let axes = self
+                .operation
+                .declared()
+                .axes
+                .iter()
+                .zip(Self::axes(points));
+            for (axis, values) in axes {
+                let (found, limit) = (values.len(), MAX_POINTS);
+                if found > limit {
+                    let key = names.get(shape).map_or("", String::as_str);
+                    return Err(Error::new(
+                        ErrorKind::TooLarge,
+                        Place::file(self.file.clone()).field(*axis),
+                        format!("at most {limit} different values"),
+                        Found::words(format!("{found} for {key}")),
+                        "thin them out",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_keys(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {
+        let refuse = |expected: String, found: String, hint| {
+            let place = Place::file(self.file.clone());
+            Error::new(
+                ErrorKind::TooLarge,
+                place,
+                expected,
+                Found::words(found),
+                hint,
+            )
+        };
+        let found = self.shapes.len();
+        if found > MAX_SHAPES {
+            let expected = format!("at most {MAX_SHAPES} different shapes");
+            return Err(refuse(expected, found.to_string(), "split the set"));
+        }
+        let width = self.operation.declared().shape.len();
+        let mut seen = BTreeSet::new();
+        for shape in self.shapes.keys() {
+            if !seen.insert(key(shape.get(..width).unwrap_or_default())) {
+                let name = names.get(shape).map_or("", String::as_str);
+                let expected = "different hash keys".to_owned();
+                let found = format!("that of another shape for {name}");
+                return Err(refuse(expected, found, "leave one of the two out"));
+            }
+        }
+        Ok(())
+    }
+}
