@@ -1,4 +1,4 @@
-//! What codegen accepts, and that what it emits depends on the data only.
+//! Sets that codegen accepts; the emitted source depends on the data only.
 #![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
 
 mod support;
@@ -13,7 +13,7 @@ const ROWS: [&str; 4] = [
     "fp8,512,512,16,9",
 ];
 
-/// What the set with this `gemm.csv` becomes.
+/// The source emitted for a set with this `gemm.csv`.
 fn emitted(gemm: &str) -> String {
     Fixture::new().file("gemm.csv", gemm).expression()
 }
@@ -132,7 +132,7 @@ fn the_built_in_sets_pass_with_all_their_rows() {
     assert!(sets >= 2);
 }
 
-/// The source of rooflut's own tables, sets given in this order.
+/// The source of rooflut's own tables, with the sets passed in this order.
 fn builtin(sets: [&str; 2]) -> String {
     let data = bench_data();
     let [first, second] = sets.map(|set| data.join(set));

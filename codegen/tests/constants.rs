@@ -1,4 +1,4 @@
-//! `constants.toml` and `reference.toml`: what they become, and what is refused.
+//! `constants.toml` and `reference.toml`: the emitted source, and refused files.
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
 use std::fs;
@@ -18,7 +18,7 @@ meaning = "memory"
 source = "made up"
 "#;
 
-/// What a file with this text becomes, or the message of its refusal.
+/// The source emitted for a file with this text, or the message of its refusal.
 fn generate(text: &str) -> Result<String, String> {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("toy.toml");
@@ -39,7 +39,7 @@ fn a_section_becomes_a_documented_constant_in_si_units() {
 }
 
 #[test]
-fn a_constant_that_cannot_be_is_refused_by_line_and_key() {
+fn an_impossible_constant_is_refused_with_line_and_key() {
     for (from, to, expected) in [
         (
             "unit = \"share\"",
@@ -78,7 +78,7 @@ fn a_constant_that_cannot_be_is_refused_by_line_and_key() {
     }
 }
 
-/// A crate cannot read what lies outside of it, so what `reference.toml` becomes is kept in it.
+/// A published crate cannot read files outside of it, so the source emitted for `reference.toml` is committed.
 #[test]
 fn the_tuned_constants_of_the_roofline_are_those_of_the_data() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,4 +1,4 @@
-//! Files of engine stacks that codegen accepts, and what they become.
+//! Files of engine stacks that codegen accepts, and the emitted source.
 #![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
 
 mod support;

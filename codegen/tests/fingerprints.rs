@@ -1,4 +1,4 @@
-//! `bench_data/fingerprints.csv` belongs to the data beside it.
+//! `bench_data/fingerprints.csv` is up to date.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)] // A helper that fails is a test that fails.
 
 mod support;

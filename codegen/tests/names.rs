@@ -1,4 +1,4 @@
-//! Names that belong to rooflut's own sets.
+//! Names reserved for rooflut's own sets.
 
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
@@ -24,7 +24,7 @@ fn they_are_the_folders_of_bench_data() {
 }
 
 #[test]
-fn a_set_of_ones_own_has_another() {
+fn a_users_set_must_have_another_name() {
     for name in BUILT_IN {
         let fixture = Fixture::gemm(ROW).set_toml("\"set\"", &format!("{name:?}"));
         let expected = format!(

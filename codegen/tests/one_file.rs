@@ -19,7 +19,7 @@ fn file(contents: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The message of a refusal, the folder's path cut off.
+/// The message of a refusal, without the path of the folder.
 fn refusal(contents: impl AsRef<[u8]>) -> String {
     let (folder, path) = file(contents);
     let message = read_set(&path, GPUS).err().unwrap().to_string();
@@ -39,7 +39,7 @@ fn one_file(gemm: &str) -> String {
 }
 
 #[test]
-fn it_is_the_set_of_the_folder() {
+fn it_equals_the_set_of_the_folder() {
     let csv = format!("{GEMM}{ROWS}");
     let folder = Fixture::gemm(ROWS).read().unwrap();
     let expected = format!("{:?}", folder.stored(|_| true));
@@ -114,7 +114,7 @@ fn any_other_file_is_refused() {
 }
 
 #[test]
-fn a_title_of_no_set_or_again_is_refused() {
+fn an_unknown_or_repeated_title_is_refused() {
     let good = one_file(&format!("{GEMM}{ROWS}"));
     let lines = good.lines().count();
     assert_eq!(
@@ -135,7 +135,7 @@ fn a_title_of_no_set_or_again_is_refused() {
     );
 }
 
-/// Whatever stands in a file, reading ends with a set or a message of one line.
+/// Reading ends with a set or a message of one line, whatever the contents.
 #[test]
 fn no_file_makes_reading_panic() {
     let good = one_file(&format!("{GEMM}{ROWS}")).into_bytes();

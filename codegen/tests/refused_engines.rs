@@ -8,7 +8,7 @@ use std::path::Path;
 use rooflut_codegen::generate_engines;
 use support::engines::{ENGINE, generate};
 
-/// The refusal of [`ENGINE`] with one text replaced, where it stands first.
+/// The refusal of [`ENGINE`] with the first occurrence of a text replaced.
 fn refusal(from: &str, to: &str) -> String {
     assert!(ENGINE.contains(from), "{from}");
     match generate(&ENGINE.replacen(from, to, 1)) {
@@ -27,7 +27,7 @@ fn another_way_of_scheduling_is_refused() {
 }
 
 #[test]
-fn a_key_too_many_is_named() {
+fn an_unknown_key_is_named() {
     assert_eq!(
         refusal("[layer]", "layers = 3\n[layer]"),
         "engines/toy-1.0.toml:4: expected one of the keys name, description, scheduling, layer, \
@@ -83,7 +83,7 @@ fn every_key_that_is_missing_is_named() {
 }
 
 #[test]
-fn a_unit_that_is_not_the_constants_is_refused() {
+fn a_wrong_unit_is_refused() {
     for (name, line, unit, other) in [
         ("layer", 6, "us", "ms"),
         ("small_kernel_bandwidth", 11, "share", "%"),
@@ -111,7 +111,7 @@ fn a_unit_that_is_not_the_constants_is_refused() {
 }
 
 #[test]
-fn a_value_that_cannot_be_is_refused() {
+fn an_impossible_value_is_refused() {
     for (from, line, name, expected) in [
         ("value = 3.0", 5, "layer", "a number of at least 0"),
         ("value = 0.5", 15, "logit", "a number of at least 0"),
@@ -222,7 +222,7 @@ fn toml_that_does_not_parse_is_refused_on_one_line() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_refused() {
+fn a_missing_file_is_refused() {
     let path = Path::new("no-such-folder").join("toy.toml");
     let message = generate_engines(&[&path]).unwrap_err().to_string();
     let start = format!("{}: ", path.display());

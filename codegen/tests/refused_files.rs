@@ -112,7 +112,7 @@ fn toml_refusal(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_key_too_many_is_named() {
+fn an_unknown_key_is_named() {
     assert_eq!(
         toml_refusal("engine = \"none\"\n", "engine = \"none\"\nvendor = \"x\"\n"),
         "set/set.toml:4: expected one of the keys name, gpu, engine, timing, source, license, date, gemm, \
@@ -203,7 +203,7 @@ fn timings_are_positive_numbers() {
 }
 
 #[test]
-fn origins_are_not_empty_and_dates_are_days() {
+fn texts_are_not_empty_and_dates_are_days() {
     assert_eq!(
         toml_refusal("license = \"MIT\"", "license = \" \""),
         "set/set.toml:6: license: expected some text, found \" \"; fill it in"
@@ -245,7 +245,7 @@ fn gpu_refusal(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_data_sheet_of_its_own_is_checked() {
+fn the_data_sheet_of_a_set_is_checked() {
     assert_eq!(
         gpu_refusal("sms = 40\n", ""),
         "set/set.toml:18: gpu.sms: expected a value, found none; add it (rooflut's bench_data/README.md describes \

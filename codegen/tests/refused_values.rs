@@ -336,7 +336,7 @@ fn an_index_numbers_at_most_65536_shapes() {
 #[test]
 fn two_shapes_of_one_hash_key_are_refused() {
     // Found by search: the products of the two k with the key's constant differ in their low bits only,
-    // which n evens out.
+    // and n cancels the difference.
     let rows = "bf16,16,4096,1,9e15\nbf16,2058351568,2685968755,1,9e15\n";
     assert_eq!(
         gemm_refusal(rows),

@@ -1,4 +1,4 @@
-//! One CSV by itself: what it is taken for, and which rows are refused.
+//! One CSV without a set: the recognised operation, and the refused rows.
 
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
@@ -11,7 +11,7 @@ use rooflut_roofline::{AllReduceShape, Dtype, GemmShape, Gpu};
 use support::{ALLREDUCE, DECODE, GEMM, MOE, PREFILL};
 use tempfile::TempDir;
 
-/// The GPU of [`support::GPUS`], without 8 bits.
+/// The GPU of [`support::GPUS`] without an 8-bit peak.
 static TOY: Gpu = Gpu::from_generated(
     ["toy", "A GPU that does not exist"],
     (1e14, None, None),
@@ -32,7 +32,7 @@ fn read(contents: &str, operation: Option<OperationKind>) -> Result<MeasuredRows
     read_rows(&path, operation, &TOY)
 }
 
-/// The message of a refusal, the folder's path cut off.
+/// The message of a refusal, without the path of the folder.
 fn refusal(contents: &str, operation: Option<OperationKind>) -> String {
     let (folder, path) = file(contents);
     let message = read_rows(&path, operation, &TOY).unwrap_err().to_string();

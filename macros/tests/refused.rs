@@ -1,6 +1,6 @@
-//! What cargo says of sets that cannot be compiled, word for word: `refused.stderr`.
+//! The compile errors for refused sets, word for word: `refused.stderr`.
 //!
-//! `ROOFLUT_ACCEPT=1 cargo test -p rooflut-macros --test refused` rewrites it; read it then as a user would.
+//! `ROOFLUT_ACCEPT=1 cargo test -p rooflut-macros --test refused` rewrites that file; review it afterwards.
 
 mod support;
 
@@ -23,7 +23,7 @@ t0_us = 3.7
 
 const GEMM: &str = "dtype,k,n,m,latency_us\nbf16,4096,4096,16,12.5\nbf16,4096,4096,32,12.75\n";
 
-/// What is wrong with a set: the text of one of its files and what stands there instead.
+/// Faults of a set: name, file, text of that file, and its replacement.
 const WRONG: [(&str, &str, &str, &str); 14] = [
     (
         "name-of-a-built-in-set",

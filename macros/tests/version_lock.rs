@@ -1,11 +1,11 @@
-//! The crates of rooflut fit each other in one version only: what a macro of another version emits would
-//! not compile, or mean something else.
+//! The crates of rooflut work together in one version only: code emitted by a macro of another version
+//! might not compile, or have another meaning.
 
 mod support;
 
 use support::fixture;
 
-/// The members of the workspace that a user's crate is built of.
+/// The members of the workspace that a user's crate depends on.
 const PUBLISHED: [&str; 4] = ["", "roofline/", "codegen/", "macros/"];
 
 #[test]
@@ -19,7 +19,7 @@ fn every_crate_wants_exactly_the_others_of_its_version() {
     for line in &locked {
         assert!(line.contains(&version), "expected {version} in {line}");
     }
-    // The members have no other way to them.
+    // Members inherit these entries and have none of their own.
     let mut inherited = 0;
     for member in PUBLISHED {
         let manifest = match member {

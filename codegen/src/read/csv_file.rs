@@ -51,8 +51,8 @@ impl Rows {
         })
     }
 
-    /// Checks that the CSV has the columns `required`, no others but `optional` ones, and rows that fill
-    /// them.
+    /// Checks that the CSV has the columns `required`, no others except `optional` ones, and rows with a
+    /// field for each.
     ///
     /// # Errors
     /// A column is missing, unknown or repeated; a row has another length; there are no rows.
@@ -150,7 +150,7 @@ impl Rows {
         Found::text(self.header.join(","))
     }
 
-    /// The hint for a header that another separator than the comma made one column, or `None`.
+    /// The hint for a header with another separator than the comma, or `None`.
     pub(crate) fn unseparated(&self) -> Option<&'static str> {
         match self.header.as_slice() {
             [one] if one.contains([';', '\t']) => Some("separate the columns by commas"),

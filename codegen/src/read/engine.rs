@@ -85,7 +85,7 @@ impl Engine {
     }
 }
 
-/// The name of an engine: simple but for dots, as versions have them, and that of its file.
+/// The name of an engine: that of its file, and simple except for the dots of versions.
 fn engine_name(value: &Value<'_>, stem: &str) -> Result<String, Error> {
     let name = value.string()?;
     if !is_simple(&name.replace('.', "-")) {
@@ -134,7 +134,7 @@ impl Unit {
         }
     }
 
-    /// Units of this kind in the SI unit.
+    /// The number of these units in one SI unit; 1 where there is none.
     const fn per_si(self) -> f64 {
         match self {
             Unit::Nanoseconds => 1e9,

@@ -121,7 +121,7 @@ impl Error {
         &self.0.expected
     }
 
-    /// What was found: text of the file as it stands there, or a description.
+    /// What was found: text of the file, unquoted, or a description.
     pub fn found(&self) -> &str {
         match &self.0.found {
             Found::Text(text) => text,

@@ -146,7 +146,7 @@ fn no_set_toml(path: &Path) -> Error {
 }
 
 fn of_folder(dir: &Path, name: &str) -> Result<Vec<(&'static str, Part)>, Error> {
-    // First of all, because a folder without it is hardly meant to be a set.
+    // Checked first: a folder without this file is probably not a set at all.
     if matches!(dir.join(SET_TOML).try_exists(), Ok(false)) {
         return Err(no_set_toml(dir));
     }

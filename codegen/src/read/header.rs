@@ -1,4 +1,4 @@
-//! `set.toml`: what the rows of a set were measured on, how, and by whom.
+//! `set.toml`: the hardware and software that a set was measured on, the method, and the source.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind};
 use super::csv_file::Row;
 use super::error::Error;
 
-/// A measurement that can be true.
+/// A measured kernel, and the line that it was read from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredRow {
     /// Its line in the file, from 1 (the header).
@@ -24,7 +24,7 @@ impl MeasuredRow {
     /// Reads a row of a table of `operation`.
     ///
     /// # Errors
-    /// A cell that cannot be read, or a shape that contradicts itself.
+    /// A cell cannot be read, or the shape contradicts itself.
     pub(crate) fn parse(row: &Row<'_>, operation: OperationKind) -> Result<MeasuredRow, Error> {
         let declared = operation.declared();
         let shape = shape(row, declared)?;

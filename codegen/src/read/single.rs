@@ -10,20 +10,20 @@ use super::files::Part;
 use super::measurement::MeasuredRow;
 use super::physics;
 
-/// The rows of a CSV: those that can be true of a GPU, and the others.
+/// The rows of a CSV, separated into plausible and refused ones.
 #[derive(Debug)]
 pub struct MeasuredRows {
     /// The measured operation.
     pub operation: OperationKind,
     /// The columns that were ignored.
     pub ignored: Vec<String>,
-    /// The rows that can be true, in the order of the file. A kernel may occur several times.
+    /// The plausible rows, in the order of the file. A kernel may occur several times.
     pub rows: Vec<MeasuredRow>,
-    /// The others, in the order of the file, without empty ones.
+    /// The refused rows, in the order of the file. Empty rows are skipped.
     pub refused: Vec<RefusedRow>,
 }
 
-/// A row that says nothing about a GPU.
+/// A row that was refused.
 #[derive(Debug)]
 pub struct RefusedRow {
     /// Its line in the file, from 1 (the header).
@@ -36,14 +36,13 @@ pub struct RefusedRow {
 
 /// Reads a CSV of measured kernels and checks each row against the data sheet of `gpu`.
 ///
-/// Without `operation`, the columns decide what was measured. Values are checked as those of a set, but a
-/// row that is malformed or breaks the physics of `gpu` does not end the reading: it goes to
-/// [`MeasuredRows::refused`], as does a row whose column `warmup` is 1. Columns that no set has are
-/// ignored.
+/// Without `operation`, it is recognised by the columns. Values are checked as in a set, but a row that is
+/// malformed or faster than `gpu` can be does not end the reading: it goes to [`MeasuredRows::refused`],
+/// as does a row with 1 in its column `warmup`. Columns that no set has are ignored.
 ///
 /// # Errors
-/// The file cannot be read, is not UTF-8 or has no rows; its columns are those of no operation or of
-/// another one than `operation`, or occur twice. See [`ErrorKind`].
+/// The file cannot be read, is not UTF-8 or has no rows; its columns are those of no operation or of one
+/// other than `operation`, or a column occurs twice. See [`ErrorKind`].
 pub fn read_rows(
     path: &Path,
     operation: Option<OperationKind>,
@@ -112,8 +111,8 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
     }
 }
 
-/// The operation of whose columns `header` lacks at most `lacking`; of several, the one that has the
-/// columns of all others.
+/// The operation whose columns are all in `header` but for `lacking` ones. Where several qualify, the one
+/// that has the columns of all others.
 fn with_columns(header: &[String], lacking: usize) -> Option<OperationKind> {
     let missing = |column: &&str| !header.iter().any(|name| name == column);
     let columns = |kind: OperationKind| kind.declared().columns();
@@ -134,7 +133,7 @@ fn columns(operation: OperationKind) -> String {
 /// The column that marks rows measured while the GPU warmed up.
 const WARMUP: &str = "warmup";
 
-/// Reads a row and checks that it can be true of `gpu`.
+/// Reads a row and checks that `gpu` can be that fast.
 fn checked(operation: OperationKind, row: &Row<'_>, gpu: &Gpu) -> Result<MeasuredRow, Error> {
     row.check_length()?;
     let warms = |text: &str| matches!(text, "1" | "1.0") || text.eq_ignore_ascii_case("true");

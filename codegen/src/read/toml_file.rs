@@ -19,7 +19,7 @@ pub(crate) struct TomlFile<'a> {
 /// A table of a TOML file: the whole file, or a section.
 pub(crate) struct Table<'a> {
     file: &'a TomlFile<'a>,
-    /// Its key with a dot behind it; empty for the whole file.
+    /// Its key followed by a dot; empty for the whole file.
     prefix: String,
     /// Its first byte in the text.
     start: usize,
@@ -161,10 +161,10 @@ impl<'a> Table<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// A section that has no keys but `known`.
+    /// The section with this key; it may have the keys `known`.
     ///
     /// # Errors
-    /// [`ErrorKind::Toml`] for a value that is no table, or another key.
+    /// [`ErrorKind::Toml`] for a value that is not a table, or a key that is not `known`.
     pub(crate) fn table(&self, known: &[&str]) -> Result<Table<'a>, Error> {
         let DeValue::Table(entries) = self.value else {
             return Err(self.refuse("a section", "write it as one"));
@@ -178,10 +178,10 @@ impl<'a> Value<'a> {
         table.only(known)
     }
 
-    /// Text as it stands in the file.
+    /// Text, unchanged.
     ///
     /// # Errors
-    /// [`ErrorKind::Toml`] for a value that is no string.
+    /// [`ErrorKind::Toml`] for a value that is not a string.
     pub(crate) fn string(&self) -> Result<&'a str, Error> {
         match self.value {
             DeValue::String(text) => Ok(text),
@@ -192,7 +192,7 @@ impl<'a> Value<'a> {
     /// Text that is not empty, without space around it.
     ///
     /// # Errors
-    /// [`ErrorKind::Toml`] for empty text, or a value that is no string.
+    /// [`ErrorKind::Toml`] for empty text, or a value that is not a string.
     pub(crate) fn text(&self) -> Result<&'a str, Error> {
         match self.string()?.trim() {
             "" => Err(self.refuse("some text", "fill it in")),
@@ -203,7 +203,7 @@ impl<'a> Value<'a> {
     /// A number, whole or not.
     ///
     /// # Errors
-    /// [`ErrorKind::Toml`] for a value that is no number.
+    /// [`ErrorKind::Toml`] for a value that is not a number.
     pub(crate) fn number(&self) -> Result<f64, Error> {
         let number = match self.value {
             DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
@@ -240,7 +240,7 @@ impl<'a> Value<'a> {
             .ok_or_else(|| self.refuse("a positive whole number", "correct it"))
     }
 
-    /// The value itself, where its type decides what it means.
+    /// The value as parsed, for keys that accept several types.
     pub(crate) fn value(&self) -> &'a DeValue<'a> {
         self.value
     }

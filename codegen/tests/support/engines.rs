@@ -4,7 +4,7 @@ use std::fs;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name, each constant has five lines from line 4 on.
+/// Line 1 is the name; from line 4 on each constant has five lines.
 pub(crate) const ENGINE: &str = r#"name = "toy-1.0"
 description = "An engine that does not exist"
 scheduling = "synchronous"
@@ -65,7 +65,7 @@ meaning = "cold"
 source = "made up"
 "#;
 
-/// What a file with this text becomes, or the message of its refusal.
+/// The source emitted for a file with this text, or the message of its refusal.
 pub(crate) fn generate(text: &str) -> Result<String, String> {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("toy-1.0.toml");

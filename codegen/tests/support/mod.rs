@@ -84,7 +84,7 @@ impl Fixture {
         self.file("set.toml", SET_TOML.replace(from, to))
     }
 
-    /// The folder, its `set.toml` with the sections that its tables need.
+    /// The folder, with the sections of its tables alone in `set.toml`.
     pub(crate) fn dir(&self) -> PathBuf {
         self.leave_out_empty_sections();
         self.folder()
@@ -98,7 +98,7 @@ impl Fixture {
         read_set(&self.dir(), GPUS)
     }
 
-    /// The message of the refusal, the temporary folder's path cut off.
+    /// The message of the refusal, without the path of the temporary folder.
     pub(crate) fn refusal(&self) -> String {
         let Err(error) = self.read() else {
             panic!("the set was accepted");
@@ -108,7 +108,7 @@ impl Fixture {
         message.replace(&format!("{}/", self.temp.path().display()), "")
     }
 
-    /// What the set becomes.
+    /// The source emitted for the set.
     pub(crate) fn expression(&self) -> String {
         generate_expression(&self.dir(), GPUS).unwrap()
     }
@@ -128,7 +128,7 @@ impl Fixture {
         ] {
             let whole = format!("[{section}]\nt0_us = 5.0\n");
             let (before, after) = match text.split_once(&whole) {
-                // One with more keys is to be refused for these.
+                // A section with more keys stays: a test expects it to be refused.
                 Some((before, after)) if after.is_empty() || after.starts_with(['[', '\n']) => {
                     (before, after)
                 }
@@ -142,7 +142,7 @@ impl Fixture {
     }
 }
 
-/// The repository's data.
+/// The data of the repository.
 pub(crate) fn bench_data() -> PathBuf {
     Path::new("..").join("bench_data")
 }

@@ -1,6 +1,6 @@
-//! A crate with `rooflut::tables!` as a user has it, built by cargo.
+//! A user's crate with `rooflut::tables!`, built by cargo.
 //!
-//! trybuild would build it elsewhere, where no path leads to the measurements.
+//! trybuild would build it in another folder, from which the paths of the measurements do not resolve.
 #![allow(dead_code, reason = "each test crate uses a part")]
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
@@ -62,7 +62,7 @@ impl UserCrate {
             .unwrap()
     }
 
-    /// What the program prints.
+    /// Runs the program and returns its output.
     pub(crate) fn run(&self) -> String {
         let output = self.cargo();
         let error = String::from_utf8_lossy(&output.stderr);
