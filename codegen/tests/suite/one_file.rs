@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
-mod support;
-
 use std::path::PathBuf;
 
+use crate::support::{Fixture, GEMM, GPUS, SET_TOML};
 use rooflut_codegen::read_set;
-use support::{Fixture, GEMM, GPUS, SET_TOML};
 use tempfile::TempDir;
 
 const ROWS: &str = "bf16,512,512,16,10\nbf16,512,512,32,11\n";

@@ -1,9 +1,7 @@
 //! Files and folders that codegen refuses, each with its message.
 
-mod support;
-
+use crate::support::{Fixture, GEMM, GPUS, SET_TOML};
 use rooflut_codegen::{generate_builtin, read_set};
-use support::{Fixture, GEMM, GPUS, SET_TOML};
 
 const ROW: &str = "bf16,512,512,16,10\n";
 

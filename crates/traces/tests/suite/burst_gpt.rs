@@ -1,9 +1,7 @@
 //! BurstGPT traces.
 
-mod support;
-
+use crate::support::{disguises, message, requests, shapes, trace};
 use rooflut_traces::{Format, LeftOut};
-use support::{disguises, message, requests, shapes, trace};
 
 const SAMPLE: &str = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n\
                       5,ChatGPT,472,18,490,Conversation log\n\

@@ -1,9 +1,7 @@
 //! Per-request reports of inference-perf.
 
-mod support;
-
+use crate::support::{disguises, message, shapes, trace, trace_as};
 use rooflut_traces::{Format, LeftOut};
-use support::{disguises, message, shapes, trace, trace_as};
 
 /// As version 0.2 writes it.
 const OLD: &str = r#"[

@@ -1,7 +1,5 @@
 //! Properties of any bytes.
 
-mod support;
-
 use proptest::prelude::*;
 use rooflut::sim::{Content, SimConfig};
 use rooflut_traces::{Format, Options, Trace, read};
@@ -65,8 +63,8 @@ proptest! {
         }
         let earliest = rows.iter().map(|row| row.0).min().unwrap_or_default();
         let shifted: Vec<(u64, u32, u32)> = rows.iter().map(|row| (row.0 - earliest, row.1, row.2)).collect();
-        prop_assert_eq!(support::shapes(&support::trace(&own).unwrap()), rows);
-        prop_assert_eq!(support::shapes(&support::trace(&lines).unwrap()), shifted);
+        prop_assert_eq!(crate::support::shapes(&crate::support::trace(&own).unwrap()), rows);
+        prop_assert_eq!(crate::support::shapes(&crate::support::trace(&lines).unwrap()), shifted);
     }
 }
 

@@ -5,10 +5,8 @@
     reason = "helpers of tests fail as tests do"
 )]
 
-mod support;
-
+use crate::support::{HEADER, ROW, file, report, tallies};
 use rooflut_validation::{Metric, Stage};
-use support::{HEADER, ROW, file, report, tallies};
 
 #[test]
 fn measurements_that_are_not_positive_are_named_and_the_rest_of_the_row_is_used() {

@@ -7,14 +7,12 @@
     reason = "test code outside of test functions"
 )]
 
-mod support;
-
 use std::fmt::Write;
 
+use crate::support::{H100, answers, data, imported, written};
 use rooflut_codegen::read_set;
 use rooflut_import::{Answers, Error, FloorRows, Import, Layout};
 use rooflut_roofline::Dtype;
-use support::{H100, answers, data, imported, written};
 
 const GEMM: &str = "bench_data/gemm/h100/data.csv";
 const DECODE: &str = "bench_data/mha/decode/h100/32-8-128.csv";

@@ -7,20 +7,18 @@
     reason = "test code outside of test functions"
 )]
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::generate::{
+    ALL_REDUCE, MLP, dtype, latencies, other_shape, points, rows, shape, vidur_row,
+};
+use crate::support::{
+    FASTEST, H100, Rows, answers, bench_data, imported, in_ms, perf, rows_of, set, written,
+};
 use proptest::prelude::*;
 use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_import::{Answers, Layout};
 use rooflut_roofline::{AllReduceShape, Dtype, GemmShape};
-use support::generate::{
-    ALL_REDUCE, MLP, dtype, latencies, other_shape, points, rows, shape, vidur_row,
-};
-use support::{
-    FASTEST, H100, Rows, answers, bench_data, imported, in_ms, perf, rows_of, set, written,
-};
 
 #[test]
 fn the_projects_sets_survive_aiconfigurators_layout() {
@@ -162,7 +160,7 @@ proptest! {
 #[test]
 fn the_rows_of_one_operation_are_those_of_its_file() {
     // The helper above reads what the sets have: all of it.
-    let counted = std::fs::read_to_string(support::data("h100/gemm.csv"))
+    let counted = std::fs::read_to_string(crate::support::data("h100/gemm.csv"))
         .unwrap()
         .lines()
         .count()

@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
-mod support;
-
 use std::path::PathBuf;
 
+use crate::support::{ALLREDUCE, DECODE, GEMM, MOE, PREFILL};
 use rooflut_codegen::{Error, ErrorKind, MeasuredKernel, MeasuredRows, OperationKind, read_rows};
 use rooflut_roofline::{AllReduceShape, Dtype, GemmShape, Gpu};
-use support::{ALLREDUCE, DECODE, GEMM, MOE, PREFILL};
 use tempfile::TempDir;
 
-/// The GPU of [`support::GPUS`] without an 8-bit peak.
+/// The GPU of [`crate::support::GPUS`] without an 8-bit peak.
 static TOY: Gpu = Gpu::from_generated(
     ["toy", "A GPU that does not exist"],
     (1e14, None, None),

@@ -1,9 +1,7 @@
 //! Rows faster than the GPU can be, and `mfu` columns that do not follow from the latency.
 
-mod support;
-
+use crate::support::{ALLREDUCE, DECODE, Fixture, GEMM, MOE, bench_data};
 use rooflut_codegen::read_set;
-use support::{ALLREDUCE, DECODE, Fixture, GEMM, MOE, bench_data};
 
 const HINT: &str =
     "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit";

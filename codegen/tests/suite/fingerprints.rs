@@ -1,10 +1,8 @@
 //! `bench_data/fingerprints.csv` is up to date.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)] // A helper that fails is a test that fails.
 
-mod support;
-
+use crate::support::{Fixture, GPUS, bench_data};
 use rooflut_codegen::{fingerprints, fingerprints_csv};
-use support::{Fixture, GPUS, bench_data};
 
 const COMMAND: &str =
     "cargo run -q -p rooflut-codegen --example fingerprints > bench_data/fingerprints.csv";

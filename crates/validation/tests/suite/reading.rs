@@ -6,12 +6,10 @@
     reason = "helpers of tests fail as tests do"
 )]
 
-mod support;
-
+use crate::support::{HEADER, ROW, file, report, tallies};
 use rooflut_validation::{
     Error, FileReport, Kind, Metric, Predictor, Stage, embedded, read, validate,
 };
-use support::{HEADER, ROW, file, report, tallies};
 
 fn refused(text: &str) -> String {
     let error: Error = read("dir/f.csv", text).unwrap_err();

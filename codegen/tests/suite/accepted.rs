@@ -1,10 +1,8 @@
 //! Sets that codegen accepts; the emitted source depends on the data only.
 #![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
 
-mod support;
-
+use crate::support::{DECODE, Fixture, GEMM, GPUS, SET_TOML, bench_data};
 use rooflut_codegen::{fingerprints, generate_builtin};
-use support::{DECODE, Fixture, GEMM, GPUS, SET_TOML, bench_data};
 
 const ROWS: [&str; 4] = [
     "bf16,512,512,16,10",

@@ -1,10 +1,8 @@
 //! Mooncake traces.
 
-mod support;
-
+use crate::support::{disguises, message, requests, shapes, trace, trace_as};
 use rooflut::sim::Content;
 use rooflut_traces::{BLOCK_TOKENS, Format};
-use support::{disguises, message, requests, shapes, trace, trace_as};
 
 const SAMPLE: &str = r#"{"timestamp": 27000, "input_length": 1500, "output_length": 52, "hash_ids": [46, 47, 18446744073709551615]}
 {"timestamp": 30000, "input_length": 600, "output_length": 26, "hash_ids": [46, 2353]}

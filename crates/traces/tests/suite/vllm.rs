@@ -1,9 +1,7 @@
 //! Results of vLLM's serving benchmark.
 
-mod support;
-
+use crate::support::{disguises, message, shapes, trace, trace_as};
 use rooflut_traces::{ArrivalSource, Format, LeftOut};
-use support::{disguises, message, shapes, trace, trace_as};
 
 const SAMPLE: &str = r#"{
   "date": "20251101-120000", "backend": "vllm", "num_prompts": 4,
@@ -51,11 +49,11 @@ fn without_start_times_they_follow_the_rate() {
     assert!(arrivals.is_sorted() && arrivals[0] > 0, "{arrivals:?}");
     // vLLM stretches them to 4 requests / 10 per second.
     assert!(arrivals[3].abs_diff(400_000_000) <= 1, "{arrivals:?}");
-    assert_eq!(support::trace(&text), Ok(trace));
+    assert_eq!(crate::support::trace(&text), Ok(trace));
     for same in ["\"burstiness\": 1,", ""] {
         let text = text.replace("\"burstiness\": 1.0,", same);
         assert_eq!(
-            support::trace(&text).unwrap().arrivals,
+            crate::support::trace(&text).unwrap().arrivals,
             ArrivalSource::Poisson { requests_per_s }
         );
     }

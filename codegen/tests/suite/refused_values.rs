@@ -1,8 +1,6 @@
 //! Values, rows and columns that codegen refuses, each with its message.
 
-mod support;
-
-use support::{ALLREDUCE, DECODE, Fixture, GEMM, MOE, PREFILL};
+use crate::support::{ALLREDUCE, DECODE, Fixture, GEMM, MOE, PREFILL};
 
 const ROW: &str = "bf16,512,512,16,10\n";
 

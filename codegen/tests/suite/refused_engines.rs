@@ -1,12 +1,10 @@
 //! Files of engine stacks that codegen refuses, each with its message.
 #![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::engines::{ENGINE, generate};
 use rooflut_codegen::generate_engines;
-use support::engines::{ENGINE, generate};
 
 /// The refusal of [`ENGINE`] with the first occurrence of a text replaced.
 fn refusal(from: &str, to: &str) -> String {

@@ -1,11 +1,9 @@
 //! rooflut's own CSV.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
 
-mod support;
-
+use crate::support::{disguises, message, requests, trace};
 use rooflut::sim::{Content, Request};
 use rooflut_traces::{Format, Options, read};
-use support::{disguises, message, requests, trace};
 
 #[test]
 fn columns_are_found_by_name_and_others_ignored() {

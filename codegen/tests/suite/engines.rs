@@ -1,14 +1,12 @@
 //! Files of engine stacks that codegen accepts, and the emitted source.
 #![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::bench_data;
+use crate::support::engines::{ENGINE, generate};
 use rooflut_codegen::generate_engines;
-use support::bench_data;
-use support::engines::{ENGINE, generate};
 
 /// The same source on one line.
 fn on_one_line(source: &str) -> String {

@@ -1,9 +1,7 @@
 //! Azure LLM inference traces.
 
-mod support;
-
+use crate::support::{disguises, message, requests, shapes, trace, trace_as};
 use rooflut_traces::{ArrivalSource, Format};
-use support::{disguises, message, requests, shapes, trace, trace_as};
 
 const OF_2023: &str = "TIMESTAMP,ContextTokens,GeneratedTokens\n\
                        2023-11-16 18:15:46.6800000,374,44\n\
@@ -26,7 +24,7 @@ fn times_of_both_years_count_from_the_earliest() {
         [(0, 374, 44), (4315, 396, 109), (4315, 0, 0)]
     );
     assert!(trace.left_out.is_empty() && trace.block_ids.is_empty());
-    let trace = support::trace(OF_2024).unwrap();
+    let trace = crate::support::trace(OF_2024).unwrap();
     assert_eq!(shapes(&trace), [(0, 2162, 5), (991, 2399, 6), (1, 1, 1)]);
 }
 

@@ -1,9 +1,7 @@
 //! Formats are recognised by their content.
 
-mod support;
-
+use crate::support::{message, named};
 use rooflut_traces::Format;
-use support::{message, named};
 
 fn detect(text: &str) -> Result<Format, String> {
     named(Format::detect(text.as_bytes()))

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
-mod support;
-
 use std::fs;
 
+use crate::support::{Fixture, GPUS, bench_data};
 use rooflut_codegen::{BUILT_IN, Gpus, generate_expression, read_own_set, read_set};
-use support::{Fixture, GPUS, bench_data};
 
 const ROW: &str = "bf16,512,512,16,10\n";
 

@@ -1,0 +1,5 @@
+//! Importing and its defects.
+
+mod defects;
+mod round_trip;
+mod support;

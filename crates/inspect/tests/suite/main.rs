@@ -1,0 +1,4 @@
+//! Outliers, dips and coverage of table sets.
+
+mod built_in;
+mod outliers;
