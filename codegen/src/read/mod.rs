@@ -1,6 +1,6 @@
 //! Files in, checked numbers out.
 //!
-//! Modules import in one direction; `tests/layering.rs` has their order.
+//! Modules import in one direction; `tests/suite/layering.rs` has their order.
 
 mod constants;
 mod csv_file;
