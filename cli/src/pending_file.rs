@@ -1,26 +1,28 @@
 //! A file that appears whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
+use tempfile::NamedTempFile;
+
 use crate::error::Error;
 
-/// A file to be written beside its destination and moved there when it is whole. Dropped before
+/// A file that is written beside its destination and moved there by [`finish`](PendingFile::finish). Dropped before
 /// that, it leaves nothing behind.
 pub(crate) struct PendingFile {
-    file: BufWriter<File>,
-    temporary: PathBuf,
+    file: BufWriter<NamedTempFile>,
     destination: PathBuf,
+    /// The destination as messages name it.
     named: PathBuf,
-    failure: Option<io::Error>,
 }
 
 impl PendingFile {
-    /// Opens a file beside `path`, so that what cannot be written is refused before any work.
+    /// Opens a file beside `path`, so that a destination that cannot be written is rejected before any work.
     ///
-    /// `inputs` are files that must not be replaced, with what is said of a `path` that is one of them.
+    /// `inputs` are files that must not be replaced, each with what the message says of it.
     pub(crate) fn create(
         path: &Path,
         inputs: &[(&Path, &'static str)],
@@ -42,51 +44,48 @@ impl PendingFile {
         if let Some((_, why)) = inputs.iter().find(|(input, _)| is_destination(input)) {
             return Err(refuse(why));
         }
-        let mut hidden = std::ffi::OsString::from(".");
+        let mut hidden = OsString::from(".");
         hidden.push(name);
-        hidden.push(format!(".{}.tmp", process::id()));
-        let temporary = destination.with_file_name(hidden);
-        let opened = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary);
-        // The name has the process: two outputs of one run are to be the same file.
-        let file = opened.map_err(|error| match error.kind() {
+        hidden.push(format!(".{}", process::id()));
+        let folder = match destination.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // Not a random name: two outputs of one process to the same file are an error. Not the private mode of
+        // temporary files: the umask decides.
+        let file = tempfile::Builder::new()
+            .prefix(&hidden)
+            .suffix(".tmp")
+            .rand_bytes(0)
+            .make_in(folder, |path| File::create_new(path));
+        let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => refuse("is being written already"),
             _ => Error::writing(path)(error),
         })?;
         Ok(PendingFile {
             file: BufWriter::new(file),
-            temporary,
             destination,
             named: path.to_owned(),
-            failure: None,
         })
     }
 
-    /// Writes more. After a failure nothing more is written, and [`finish`](PendingFile::finish) tells it.
-    pub(crate) fn write(&mut self, more: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
-        if self.failure.is_none() {
-            self.failure = more(&mut self.file).err();
-        }
-    }
-
-    /// Puts the file in its place, if all was written.
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
-        let written = match self.failure.take() {
-            Some(error) => Err(error),
-            None => self.file.flush(),
-        };
-        written
-            .and_then(|()| fs::rename(&self.temporary, &self.destination))
-            .map_err(Error::writing(&self.named))
+    /// Moves the file to its destination.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let written = self.file.into_inner();
+        let moved = written
+            .map_err(io::IntoInnerError::into_error)
+            .and_then(|file| Ok(file.persist(&self.destination)?));
+        moved.map(|_| ()).map_err(Error::writing(&self.named))
     }
 }
 
-impl Drop for PendingFile {
-    fn drop(&mut self) {
-        // After a rename there is nothing of that name; a failure to clean up has no reader.
-        let _ = fs::remove_file(&self.temporary);
+impl Write for PendingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
@@ -95,21 +94,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_written_whole_leaves_the_old_file_as_it_was() {
+    fn an_unfinished_file_leaves_the_old_one_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.csv");
         fs::write(&path, "old").unwrap();
         let mut file = PendingFile::create(&path, &[]).unwrap();
-        file.write(|file| file.write_all(b"new"));
-        file.write(|_| Err(io::ErrorKind::StorageFull.into()));
-        file.write(|_| unreachable!("it has failed"));
-        let error = file.finish().unwrap_err().to_string();
-        assert!(error.contains("out.csv"), "{error}");
+        file.write_all(b"new").unwrap();
+        let error = PendingFile::create(&path, &[]).err().unwrap().to_string();
+        assert!(
+            error.contains("out.csv is being written already"),
+            "{error}"
+        );
+        drop(file);
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);
 
         let mut file = PendingFile::create(&path, &[]).unwrap();
-        file.write(|file| file.write_all(b"new"));
+        file.write_all(b"new").unwrap();
         file.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(folder.path().read_dir().unwrap().count(), 1);

@@ -48,7 +48,8 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
         let checked = Checked::new(&inspection, family);
         let text = picture(&inspection, family, &checked.outliers, &checked.dips)?;
         let mut file = PendingFile::create(path, &[])?;
-        file.write(|file| file.write_all(text.as_bytes()));
+        file.write_all(text.as_bytes())
+            .map_err(Error::writing(path))?;
         pending.push(file);
         written.push(PlotJson {
             file: path.display().to_string(),

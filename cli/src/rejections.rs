@@ -1,32 +1,12 @@
 //! Why requests were rejected, and what would help.
 
-use rooflut::sim::{Observer, Outcome, Rejection, RequestRecord, SimConfig};
+use rooflut::sim::SimConfig;
 use rooflut_hf_config::Window;
-use serde::Serialize;
+use rooflut_report::Rejections;
 
 use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::error::Error;
 use crate::output::count;
-
-/// Rejected requests by reason.
-#[derive(Clone, Copy, Default, Serialize)]
-pub(crate) struct Rejections {
-    empty_prompt: u64,
-    empty_output: u64,
-    too_late: u64,
-    too_long: u64,
-    too_many_kv_blocks: u64,
-    queue_full: u64,
-    other: u64,
-}
-
-impl Observer for Rejections {
-    fn finished(&mut self, _: usize, record: &RequestRecord) {
-        if let Outcome::Rejected(reason) = &record.outcome {
-            self.count(reason);
-        }
-    }
-}
 
 /// Requests that were rejected for one reason.
 #[derive(Debug)]
@@ -123,71 +103,65 @@ impl LengthLimit {
     }
 }
 
-impl Rejections {
-    fn count(&mut self, reason: &Rejection) {
-        *match reason {
-            Rejection::EmptyPrompt => &mut self.empty_prompt,
-            Rejection::EmptyOutput => &mut self.empty_output,
-            Rejection::TooLate { .. } => &mut self.too_late,
-            Rejection::TooLong { .. } => &mut self.too_long,
-            Rejection::TooManyBlocks { .. } => &mut self.too_many_kv_blocks,
-            Rejection::QueueFull { .. } => &mut self.queue_full,
-            _ => &mut self.other,
-        } += 1;
-    }
-
-    /// The reasons that occurred.
-    pub(crate) fn explain(&self, config: &SimConfig, limit: LengthLimit) -> Vec<Rejected> {
-        const CORRECT: &str = "correct the trace";
-        let rejected = |requests, cause: String, next_step: &str| Rejected {
-            requests,
-            cause,
-            next_step: next_step.to_owned(),
-        };
-        let all = [
-            rejected(self.empty_prompt, "the prompt is empty".to_owned(), CORRECT),
-            rejected(
-                self.empty_output,
-                "no output token is asked for".to_owned(),
-                CORRECT,
+/// The reasons that occurred.
+pub(crate) fn explain(
+    rejections: &Rejections,
+    config: &SimConfig,
+    limit: LengthLimit,
+) -> Vec<Rejected> {
+    const CORRECT: &str = "correct the trace";
+    let rejected = |requests, cause: String, next_step: &str| Rejected {
+        requests,
+        cause,
+        next_step: next_step.to_owned(),
+    };
+    let all = [
+        rejected(
+            rejections.empty_prompt,
+            "the prompt is empty".to_owned(),
+            CORRECT,
+        ),
+        rejected(
+            rejections.empty_output,
+            "no output token is asked for".to_owned(),
+            CORRECT,
+        ),
+        rejected(
+            rejections.too_late,
+            format!(
+                "they arrive after {} years",
+                LATEST_ARRIVAL_NS / NANOS_PER_YEAR
             ),
-            rejected(
-                self.too_late,
-                format!(
-                    "they arrive after {} years",
-                    LATEST_ARRIVAL_NS / NANOS_PER_YEAR
+            "use shorter pauses",
+        ),
+        rejected(
+            rejections.too_long,
+            limit.cause(config.max_model_len),
+            limit.next_step(),
+        ),
+        rejected(
+            rejections.too_many_kv_blocks,
+            match config.kv_blocks {
+                1 => "one request needs more than the one KV block".to_owned(),
+                blocks => format!(
+                    "one request needs more than the {} KV blocks",
+                    count(blocks.into())
                 ),
-                "use shorter pauses",
-            ),
-            rejected(
-                self.too_long,
-                limit.cause(config.max_model_len),
-                limit.next_step(),
-            ),
-            rejected(
-                self.too_many_kv_blocks,
-                match config.kv_blocks {
-                    1 => "one request needs more than the one KV block".to_owned(),
-                    blocks => format!(
-                        "one request needs more than the {} KV blocks",
-                        count(blocks.into())
-                    ),
-                },
-                "use shorter requests, or more KV blocks (--kv-blocks, --tp, \
+            },
+            "use shorter requests, or more KV blocks (--kv-blocks, --tp, \
                  --gpu-memory-utilization)",
-            ),
-            rejected(
-                self.queue_full,
-                "as many requests waited as --max-waiting lets".to_owned(),
-                "use a lower rate, or a larger --max-waiting",
-            ),
-            rejected(
-                self.other,
-                "the server cannot serve them".to_owned(),
-                "use other requests",
-            ),
-        ];
-        let occurred = all.into_iter().filter(|rejected| rejected.requests > 0);
-        occurred.collect()
-    }
+        ),
+        rejected(
+            rejections.queue_full,
+            "as many requests waited as --max-waiting lets".to_owned(),
+            "use a lower rate, or a larger --max-waiting",
+        ),
+        rejected(
+            rejections.other,
+            "the server cannot serve them".to_owned(),
+            "use other requests",
+        ),
+    ];
+    let occurred = all.into_iter().filter(|rejected| rejected.requests > 0);
+    occurred.collect()
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let mut files = RunFiles::create(args, &placement.to_string())?;
     let limits = goodput_limits(&args.goodput);
     let keep = load.requests() <= MOST_KEPT;
-    let mut onlookers = (&mut tally, (Bar::new(args.progress), files.onlookers()));
+    let mut onlookers = (&mut tally, (Bar::new(args.progress), files.observer()));
     let served = load.serve(&fleet, config.max_model_len, keep, limits, &mut onlookers)?;
     drop(onlookers);
     let sources = tally.sources();
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     } else {
         outcome.text()
     };
-    files.finish()?;
+    files.finish(args)?;
     Ok(Answered {
         text,
         failure: outcome.failure(),

@@ -1,24 +1,27 @@
 //! The files that `rooflut run` writes beside its answer.
 
+use std::io;
 use std::path::{Path, PathBuf};
+
+use rooflut_report::{RequestsCsv, StepsCsv, Timeline};
 
 use crate::args::RunArgs;
 use crate::error::Error;
 use crate::pending_file::PendingFile;
-use crate::perfetto::Perfetto;
-use crate::requests_out::RequestsOut;
-use crate::steps_out::StepsOut;
 use crate::workload::LengthsArg;
 
-/// Files that want to see each step.
-type StepFiles = (Option<StepsOut>, Option<Perfetto>);
+/// Writers of files that have something for each step.
+type StepFiles = (Option<StepsCsv<PendingFile>>, Option<Timeline<PendingFile>>);
 
-/// An observer that writes the files which are asked for while the simulation goes on.
-pub(crate) type Files<'f> = (Option<&'f mut RequestsOut>, Option<&'f mut StepFiles>);
+/// An observer that writes the files which are asked for while the simulation runs.
+pub(crate) type Files<'f> = (
+    Option<&'f mut RequestsCsv<PendingFile>>,
+    Option<&'f mut StepFiles>,
+);
 
 /// The files that are asked for.
 pub(crate) struct RunFiles {
-    requests: Option<RequestsOut>,
+    requests: Option<RequestsCsv<PendingFile>>,
     of_steps: StepFiles,
 }
 
@@ -30,30 +33,43 @@ impl RunFiles {
             Some(path) => PendingFile::create(path, &inputs).map(Some),
             None => Ok(None),
         };
+        let timeline = |file| Timeline::new(file, &server_names(args, title));
         Ok(RunFiles {
-            requests: pending(&args.requests_out)?.map(RequestsOut::new),
+            requests: pending(&args.requests_out)?.map(RequestsCsv::new),
             of_steps: (
-                pending(&args.steps_out)?.map(StepsOut::new),
-                pending(&args.perfetto)?
-                    .map(|file| Perfetto::new(file, &server_names(args, title))),
+                pending(&args.steps_out)?.map(StepsCsv::new),
+                pending(&args.perfetto)?.map(timeline),
             ),
         })
     }
 
-    /// To look on; at each step only where somebody wants to.
-    pub(crate) fn onlookers(&mut self) -> Files<'_> {
-        let (steps, perfetto) = &self.of_steps;
-        let looks = steps.is_some() || perfetto.is_some();
-        (self.requests.as_mut(), looks.then_some(&mut self.of_steps))
+    /// The observer of the run; it wants steps only where a file has them.
+    pub(crate) fn observer(&mut self) -> Files<'_> {
+        let (steps, timeline) = &self.of_steps;
+        let wants_steps = steps.is_some() || timeline.is_some();
+        let of_steps = wants_steps.then_some(&mut self.of_steps);
+        (self.requests.as_mut(), of_steps)
     }
 
-    /// The simulation has ended: each file appears in its place.
-    pub(crate) fn finish(self) -> Result<(), Error> {
-        let (steps, perfetto) = self.of_steps;
-        self.requests.map_or(Ok(()), RequestsOut::finish)?;
-        steps.map_or(Ok(()), StepsOut::finish)?;
-        perfetto.map_or(Ok(()), Perfetto::finish)
+    /// Moves the files to their destinations after the simulation.
+    pub(crate) fn finish(self, args: &RunArgs) -> Result<(), Error> {
+        let (steps, timeline) = self.of_steps;
+        let files = [
+            (&args.requests_out, self.requests.map(RequestsCsv::finish)),
+            (&args.steps_out, steps.map(StepsCsv::finish)),
+            (&args.perfetto, timeline.map(Timeline::finish)),
+        ];
+        let written = files
+            .into_iter()
+            .filter_map(|(path, file)| path.as_ref().zip(file));
+        written
+            .into_iter()
+            .try_for_each(|(path, file)| finish(path, file))
     }
+}
+
+fn finish(path: &Path, written: io::Result<PendingFile>) -> Result<(), Error> {
+    written.map_err(Error::writing(path))?.finish()
 }
 
 /// What the servers are called, in the order of their replicas.

@@ -1,6 +1,7 @@
 //! The JSON of `rooflut run`.
 
 use rooflut::sim::figures::{BatchStats, QueueGrowth};
+use rooflut_report::Rejections;
 use serde::Serialize;
 
 use crate::args::RunArgs;
@@ -8,7 +9,6 @@ use crate::disaggregation::DisaggregationJson;
 use crate::goodput::GoodputJson;
 use crate::model_source::WeightsJson;
 use crate::output::StatsMs;
-use crate::rejections::Rejections;
 use crate::shares::Shares;
 use crate::sources::{ProvenanceJson, SourcesJson};
 use crate::speculation::SpeculationJson;

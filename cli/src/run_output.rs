@@ -6,13 +6,14 @@ use rooflut::sim::figures::{Summary, TokenGaps};
 use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 use rooflut::step::TimeSources;
 use rooflut::table::Origin;
+use rooflut_report::Rejections;
 
 use crate::args::RunArgs;
 use crate::disaggregation::Pools;
 use crate::error::Error;
 use crate::load::Load;
 use crate::output::{count, json, number, plural, wrapped};
-use crate::rejections::{LengthLimit, Rejected, Rejections, all_rejected};
+use crate::rejections::{self, LengthLimit, Rejected};
 use crate::run_json::{RunJson, ScenarioJson, ThroughputJson};
 use crate::server::Placement;
 use crate::shares::Shares;
@@ -151,12 +152,12 @@ impl Outcome<'_> {
 
     /// Requests that were rejected, by reason.
     pub(crate) fn rejected(&self) -> Vec<Rejected> {
-        self.rejections.explain(self.config, self.length_limit())
+        rejections::explain(self.rejections, self.config, self.length_limit())
     }
 
     /// The error of a run that has served nothing.
     pub(crate) fn failure(&self) -> Option<Error> {
-        (self.summary.completed == 0).then(|| all_rejected(&self.rejected()))
+        (self.summary.completed == 0).then(|| rejections::all_rejected(&self.rejected()))
     }
 
     /// For programs.

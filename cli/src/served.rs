@@ -3,9 +3,9 @@
 use rooflut::sim::Observer;
 use rooflut::sim::figures::{BatchSizes, Digest, Goodput, LatencyLimits, Summary, TokenGaps};
 use rooflut::sim::load::Source;
+use rooflut_report::Rejections;
 
 use crate::fleet::Fleet;
-use crate::rejections::Rejections;
 
 /// Made-up requests up to which each has a record, so that percentiles are exact.
 pub(crate) const MOST_KEPT: u64 = 100_000;

@@ -3,13 +3,13 @@
 use rooflut::sim::{Outcome, RequestRecord, StepRecord};
 use serde::{Serialize, Serializer};
 
-use crate::requests_out::reason_name;
+use crate::rejections;
 
 /// An event. The process is the replica, counted from 1; each has one thread.
 #[derive(Serialize)]
 pub(crate) struct Event<'e> {
     name: &'e str,
-    /// The kind of event.
+    /// Phase: the kind of event.
     ph: &'static str,
     pid: u32,
     tid: u8,
@@ -25,17 +25,16 @@ pub(crate) struct Event<'e> {
     args: Option<Args<'e>>,
 }
 
-/// Whose event it is.
+/// The request that an event belongs to. Readers join the events of the same category and request.
 #[derive(Clone, Copy)]
-pub(crate) struct Of {
-    /// With the place what tells a request from others: events of the same two belong together.
+pub(crate) struct EventId {
     pub(crate) category: &'static str,
     pub(crate) replica: u32,
-    /// Of the request.
-    pub(crate) place: usize,
+    /// Index of the request in the load.
+    pub(crate) request: usize,
 }
 
-/// What is known of an event.
+/// Details shown with an event.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Args<'e> {
@@ -49,7 +48,7 @@ pub(crate) enum Args<'e> {
         blocks: u32,
     },
     Step {
-        /// Computed ones, of prompts and of outputs.
+        /// Prompt and output tokens computed.
         tokens: u64,
         requests: u64,
         kv_tokens: u64,
@@ -114,7 +113,7 @@ impl<'e> Event<'e> {
             kv_tokens: step.kv_tokens,
             preempted: step.preempted,
         };
-        // From one time as it is read to the other, so that no step begins before the last one has ended.
+        // The difference of both times as they are read, so that no step begins before the last one has ended.
         let end = Micros(step.start_ns.saturating_add(step.duration_ns));
         let dur = end
             .read_ns()
@@ -128,21 +127,26 @@ impl<'e> Event<'e> {
     }
 
     /// A request, or a phase of it, begins.
-    pub(crate) fn begin(of: Of, name: &'static str, at_ns: u64) -> Event<'e> {
-        Event::of(of, "b", name).at(at_ns)
+    pub(crate) fn begin(id: EventId, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::of_request(id, "b", name).at(at_ns)
     }
 
     /// A request, or a phase of it, ends.
-    pub(crate) fn end(of: Of, name: &'static str, at_ns: u64) -> Event<'e> {
-        Event::of(of, "e", name).at(at_ns)
+    pub(crate) fn end(id: EventId, name: &'static str, at_ns: u64) -> Event<'e> {
+        Event::of_request(id, "e", name).at(at_ns)
     }
 
     /// Something happens to a request.
-    pub(crate) fn instant(of: Of, name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
-        Event::of(of, "n", name).at(at_ns).with(args)
+    pub(crate) fn instant(
+        id: EventId,
+        name: &'static str,
+        at_ns: u64,
+        args: Args<'e>,
+    ) -> Event<'e> {
+        Event::of_request(id, "n", name).at(at_ns).with(args)
     }
 
-    /// The same with these arguments.
+    /// Sets the arguments.
     pub(crate) fn with(self, args: Args<'e>) -> Event<'e> {
         let args = Some(args);
         Event { args, ..self }
@@ -153,27 +157,27 @@ impl<'e> Event<'e> {
         Event { ts, ..self }
     }
 
-    fn of(of: Of, ph: &'static str, name: &'e str) -> Event<'e> {
+    fn of_request(id: EventId, ph: &'static str, name: &'e str) -> Event<'e> {
         Event {
-            cat: Some(of.category),
-            id: Some(Id(of.place)),
-            ..Event::new(of.replica, ph, name)
+            cat: Some(id.category),
+            id: Some(Id(id.request)),
+            ..Event::new(id.replica, ph, name)
         }
     }
 }
 
 impl Args<'static> {
-    /// Of a request.
-    pub(crate) fn request(place: usize, record: &RequestRecord) -> Args<'static> {
-        let request = &record.request;
+    /// Those of a request.
+    pub(crate) fn request(request: usize, record: &RequestRecord) -> Args<'static> {
+        let RequestRecord { request: given, .. } = record;
         Args::Request {
-            request: place,
-            prompt_tokens: request.prompt_tokens,
-            cached_prompt_tokens: request.cached_prompt_tokens,
-            output_tokens: request.output_tokens,
+            request,
+            prompt_tokens: given.prompt_tokens,
+            cached_prompt_tokens: given.cached_prompt_tokens,
+            output_tokens: given.output_tokens,
             preemptions: record.timing().map_or(0, |timing| timing.preemptions),
             reason: match &record.outcome {
-                Outcome::Rejected(reason) => Some(reason_name(reason)),
+                Outcome::Rejected(reason) => Some(rejections::name(reason)),
                 _ => None,
             },
         }
@@ -184,10 +188,10 @@ impl Args<'static> {
 struct Micros(u64);
 
 impl Micros {
-    /// As it is written.
+    /// The number written.
     fn micros(&self) -> f64 {
         let micros = self.0 as f64 / 1e3;
-        // A reader that takes times 1,000 and cuts off gets the same nanoseconds: one less, and a step
+        // A reader that multiplies by 1,000 and truncates gets the same nanoseconds: one less, and a step
         // would overlap the next.
         match ((micros * 1e3) as u64) < self.0 {
             true => micros.next_up(),
@@ -207,7 +211,7 @@ impl Serialize for Micros {
     }
 }
 
-/// The place of a request, written as the string that the format asks for.
+/// The index of a request, written as the string that the format asks for.
 struct Id(usize);
 
 impl Serialize for Id {

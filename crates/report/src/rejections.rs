@@ -1,0 +1,54 @@
+//! Rejected requests by reason.
+
+use rooflut::sim::{Observer, Outcome, Rejection, RequestRecord};
+use serde::Serialize;
+
+/// Counts the rejected requests of a run by reason, as an observer of its servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Rejections {
+    /// Requests with an empty prompt.
+    pub empty_prompt: u64,
+    /// Requests for no output token.
+    pub empty_output: u64,
+    /// Requests that arrive later than the clock of the simulation can represent.
+    pub too_late: u64,
+    /// Requests longer than `max_model_len`.
+    pub too_long: u64,
+    /// Requests that need more KV blocks than the server has.
+    pub too_many_kv_blocks: u64,
+    /// Requests that arrived at a full queue.
+    pub queue_full: u64,
+    /// Requests rejected for a reason that has no name here.
+    pub other: u64,
+}
+
+impl Observer for Rejections {
+    fn finished(&mut self, _: usize, record: &RequestRecord) {
+        let Outcome::Rejected(reason) = &record.outcome else {
+            return;
+        };
+        *match reason {
+            Rejection::EmptyPrompt => &mut self.empty_prompt,
+            Rejection::EmptyOutput => &mut self.empty_output,
+            Rejection::TooLate { .. } => &mut self.too_late,
+            Rejection::TooLong { .. } => &mut self.too_long,
+            Rejection::TooManyBlocks { .. } => &mut self.too_many_kv_blocks,
+            Rejection::QueueFull { .. } => &mut self.queue_full,
+            _ => &mut self.other,
+        } += 1;
+    }
+}
+
+/// The name of a reason in CSVs and timelines: that of its field of [`Rejections`].
+pub(crate) fn name(reason: &Rejection) -> &'static str {
+    match reason {
+        Rejection::EmptyPrompt => "empty_prompt",
+        Rejection::EmptyOutput => "empty_output",
+        Rejection::TooLate { .. } => "too_late",
+        Rejection::TooLong { .. } => "too_long",
+        Rejection::TooManyBlocks { .. } => "too_many_kv_blocks",
+        Rejection::QueueFull { .. } => "queue_full",
+        _ => "other",
+    }
+}
