@@ -1,13 +1,20 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
+mod figures;
+pub mod load;
 mod rejections;
+mod report;
 mod requests_csv;
 mod sink;
+mod sources;
 mod steps_csv;
 mod timeline;
 
+pub use figures::{Goodput, LatencyMs, QueueGrowth};
 pub use rejections::Rejections;
+pub use report::{Disaggregation, Report, ScenarioFile, Speculation, Weights};
 pub use requests_csv::RequestsCsv;
+pub use sources::{Provenance, Shares, SourceShares};
 pub use steps_csv::StepsCsv;
 pub use timeline::Timeline;

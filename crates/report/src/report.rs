@@ -1,0 +1,218 @@
+//! The report of a run.
+
+use rooflut::engine::Scheduling;
+use rooflut::hardware::Dtype;
+use rooflut::model::{Ffn, ModelSpec};
+use rooflut::sim::SchedulingPolicy;
+use rooflut::sim::cluster::Router;
+use rooflut::sim::figures::{BatchStats, Throughput};
+use serde::Serialize;
+
+use crate::figures::{Goodput, LatencyMs, QueueGrowth};
+use crate::load::Load;
+use crate::rejections::Rejections;
+use crate::sources::{Provenance, Shares, SourceShares};
+
+/// The report of a run: what `rooflut run --json` prints.
+///
+/// Its JSON ([`to_json`](Report::to_json)) has the fields in this order. Times are milliseconds or seconds as their
+/// names say; what a run does not have is null.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the model.
+    pub model: String,
+    /// Name of the table set.
+    pub gpu: String,
+    /// Tensor parallelism.
+    pub tp: u32,
+    /// The scenario file, if there is one.
+    pub scenario: Option<ScenarioFile>,
+    /// The load.
+    pub load: Load,
+    /// Seed of the load; null for traces.
+    pub seed: Option<u64>,
+    /// Time to first token.
+    pub ttft_ms: LatencyMs,
+    /// Time per output token after the first, a mean per request.
+    pub tpot_ms: LatencyMs,
+    /// Inter-token latency: every gap between consecutive tokens.
+    pub itl_ms: LatencyMs,
+    /// Time from the arrival to the last token.
+    pub e2e_ms: LatencyMs,
+    /// Time from the arrival at the engine to the first scheduling.
+    pub queue_ms: LatencyMs,
+    /// Largest relative error of the percentiles except those of `itl_ms`; 0 where they are exact.
+    pub percentile_error: f64,
+    /// Largest relative error of the percentiles of `itl_ms`.
+    pub itl_percentile_error: f64,
+    /// Queue times at the beginning and at the end; null where fewer than four requests were served.
+    pub queue_growth: Option<QueueGrowth>,
+    /// Served work per second of the makespan.
+    pub throughput: Throughput,
+    /// Requests served within limits; null without limits.
+    pub goodput: Option<Goodput>,
+    /// Requests, completed and rejected.
+    pub requests: u64,
+    /// Requests that were served in full.
+    pub completed: u64,
+    /// Requests that were rejected.
+    pub rejected: u64,
+    /// These by reason.
+    pub rejected_by_reason: Rejections,
+    /// How often a running request lost its KV blocks.
+    pub preemptions: u64,
+    /// Engine steps.
+    pub steps: u64,
+    /// Seconds from the first arrival of a served request to the last token.
+    pub makespan_s: f64,
+    /// Share of the makespan in which a step ran, averaged over the replicas.
+    pub busy_share: f64,
+    /// Running requests, averaged over the makespan, of all replicas.
+    pub running_mean: f64,
+    /// Requests that a step computes, weighted by the time of the steps.
+    pub batch_size: Option<BatchStats>,
+    /// KV blocks of all replicas.
+    pub kv_blocks: u32,
+    /// Largest number of KV blocks held at any time.
+    pub kv_blocks_peak: u32,
+    /// KV blocks held, averaged over the makespan.
+    pub kv_blocks_mean: f64,
+    /// Tokens of a KV block.
+    pub block_size: u32,
+    /// Maximum number of running requests of a server.
+    pub max_num_seqs: u32,
+    /// Maximum number of tokens of a step.
+    pub max_num_batched_tokens: u32,
+    /// Longest request, prompt and output together, tokens.
+    pub max_model_len: u32,
+    /// Name of the engine stack.
+    pub engine: String,
+    /// When the batch of a step is fixed.
+    pub scheduling: Scheduling,
+    /// Order in which waiting requests are admitted.
+    pub policy: SchedulingPolicy,
+    /// Maximum queue length of a server; null without a limit.
+    pub max_waiting: Option<u32>,
+    /// Whether freed KV blocks keep their contents.
+    pub prefix_caching: bool,
+    /// Servers, prefill and decode servers together.
+    pub replicas: u32,
+    /// Prefill and decode on servers of their own; null where they share servers.
+    pub disaggregation: Option<Disaggregation>,
+    /// Speculative decoding; null without.
+    pub speculation: Option<Speculation>,
+    /// How requests are routed; null for a single server.
+    pub router: Option<Router>,
+    /// Formats of the weights.
+    #[serde(flatten)]
+    pub weights: Weights,
+    /// Format of the KV cache.
+    pub kv_dtype: Dtype,
+    /// The least certain answer that was looked up.
+    #[serde(flatten)]
+    pub provenance: Provenance,
+    /// Share of the time of all steps by source.
+    pub time_share_by_source: SourceShares,
+    /// Share of the time that was looked up outside of the measured ranges.
+    pub time_share_outside: f64,
+    /// Share of the time by part of a step.
+    pub time_share_by_part: Shares,
+    /// Share of the time by what bounds it.
+    pub time_share_by_binding: Shares,
+    /// What was measured for the table set: engine and kernels.
+    pub table_engine: String,
+    /// Who published the measurements.
+    pub table_source: String,
+}
+
+impl Report {
+    /// Returns the report as indented JSON with a final line break, the bytes of `rooflut run --json`.
+    ///
+    /// # Errors
+    /// None is known; serde_json's signature has one.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
+
+/// A scenario file of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScenarioFile {
+    /// Path as given.
+    pub path: String,
+    /// Keys that the command line replaced, in the order of the file.
+    pub replaced: Vec<String>,
+}
+
+/// Formats of a model's weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Weights {
+    /// Format of the weights other than experts.
+    pub weight_dtype: Dtype,
+    /// Format of the experts; null without.
+    pub expert_dtype: Option<Dtype>,
+}
+
+impl From<&ModelSpec> for Weights {
+    fn from(spec: &ModelSpec) -> Weights {
+        Weights {
+            weight_dtype: spec.weight_dtype,
+            expert_dtype: match spec.ffn {
+                Ffn::Moe { expert_dtype, .. } => Some(expert_dtype),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Prefill and decode on servers of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Disaggregation {
+    /// Servers that compute prompts.
+    pub prefill_replicas: u32,
+    /// Servers that decode.
+    pub decode_replicas: u32,
+    /// Bandwidth of the link of each prefill server, GB/s.
+    pub link_bandwidth_gb_per_s: f64,
+    /// Latency of a link, microseconds.
+    pub link_latency_us: f64,
+    /// Bytes of the KV entries of one token.
+    pub kv_bytes_per_token: f64,
+    /// Requests whose KV entries were sent.
+    pub transfers: u64,
+    /// Mean time from the end of a prefill to the arrival of its KV entries.
+    pub transfer_mean_ms: f64,
+    /// Mean time from there to the first scheduling by the decode server.
+    pub decode_queue_mean_ms: f64,
+    /// Share of the makespan in which a link is busy, averaged over the links.
+    pub link_busy_share: f64,
+    /// Share of the makespan in which a prefill server is busy.
+    pub prefill_busy_share: f64,
+    /// Share of the makespan in which a decode server is busy.
+    pub decode_busy_share: f64,
+    /// Largest number of KV blocks held at any time, summed over the prefill servers.
+    pub prefill_kv_blocks_peak: u32,
+    /// The same of the decode servers.
+    pub decode_kv_blocks_peak: u32,
+}
+
+/// Speculative decoding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Speculation {
+    /// Tokens drafted for each step.
+    pub draft_tokens: u32,
+    /// Share of the drafted tokens that are accepted, of those whose predecessors are.
+    pub acceptance: f64,
+    /// Name of the draft model, `ngram` for a lookup in the prompt.
+    pub draft_model: String,
+    /// Seed of the acceptances.
+    pub seed: u64,
+    /// Expected tokens of a request and step.
+    pub tokens_per_step_expected: f64,
+    /// Tokens of a request and step; null where no request decoded.
+    pub tokens_per_step: Option<f64>,
+    /// Share of the drafted tokens that were accepted; null where no request decoded.
+    pub accepted_share: Option<f64>,
+    /// Share of the draft model in the time of all steps; null without a draft model.
+    pub draft_time_share: Option<f64>,
+}
