@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use rooflut::engine::{Constant, EngineStack, Scheduling, stacks};
+use rooflut_scenario::Target;
 use serde::Serialize;
 
-use crate::args::{ENGINE, ListArgs};
+use crate::args::ListArgs;
 use crate::error::Error;
 use crate::output::{Align, Grid, fold, json, scientific, wrapped};
 
@@ -30,7 +31,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         let _ = write_stack(&mut text, stack);
     }
     text.push_str(&format!(
-        "`--engine` takes one of these names; without it, it is {ENGINE}.\n"
+        "`--engine` takes one of these names; without it, it is {}.\n",
+        Target::default().engine()
     ));
     Ok(text)
 }

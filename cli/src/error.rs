@@ -4,29 +4,41 @@ use std::fmt::{self, Display};
 use std::io;
 use std::path::Path;
 
+use rooflut::step::UncertainPart;
+use rooflut::table::TooUncertain;
+use rooflut_scenario::{RunError, strict_flag};
+
 /// Why a command failed: one line that says what was found, what was expected and what to do.
 ///
-/// The message is written where the failure is found; nothing but `main` and scenarios reads it.
+/// The message is written where the failure is found; nothing but `main` reads it.
 #[derive(Debug)]
 pub(crate) struct Error {
     cause: Box<dyn std::error::Error>,
-    /// The flags of `rooflut run` to correct, the first that is given.
-    flags: &'static [&'static str],
+    /// The key of a scenario to correct.
+    key: Option<&'static str>,
 }
 
 impl Error {
     /// An error with this message or cause.
     pub(crate) fn new(cause: impl Into<Box<dyn std::error::Error>>) -> Error {
-        Error::about(&[], cause)
+        let cause = cause.into();
+        Error { cause, key: None }
     }
 
-    /// An error of the values of `flags`.
-    pub(crate) fn about(
-        flags: &'static [&'static str],
-        cause: impl Into<Box<dyn std::error::Error>>,
-    ) -> Error {
-        let cause = cause.into();
-        Error { cause, flags }
+    /// The same error, of the value of a key.
+    pub(crate) fn about(self, key: &'static str) -> Error {
+        let key = Some(key);
+        Error { key, ..self }
+    }
+
+    /// An answer of a table that is less certain than `--strict` accepts.
+    pub(crate) fn uncertain(error: TooUncertain) -> Error {
+        Error::new(format!("{error} ({})", strict_flag(&error)))
+    }
+
+    /// A part of a step that is less certain than `--strict` accepts.
+    pub(crate) fn uncertain_part(error: UncertainPart) -> Error {
+        RunError::UncertainPart(error).into()
     }
 
     /// Converts an error of reading `path`.
@@ -56,9 +68,12 @@ impl Error {
         })
     }
 
-    /// The flags of `rooflut run` that the error is about.
-    pub(crate) fn flags(&self) -> &'static [&'static str] {
-        self.flags
+    /// The keys of a scenario that the error is about; the first one that is given is the one to correct.
+    pub(crate) fn keys(&self) -> Vec<&'static str> {
+        match self.cause.downcast_ref::<RunError>() {
+            Some(error) => error.keys(),
+            None => self.key.into_iter().collect(),
+        }
     }
 }
 

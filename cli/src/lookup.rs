@@ -11,7 +11,6 @@ use crate::args::{AttentionArgs, Kernel, LookupArgs};
 use crate::error::Error;
 use crate::fields::{Fields, allreduce_key, attention_key, gemm_key, moe_key};
 use crate::lookup_output::{Answer, Matched, Neighbour};
-use crate::refusal::uncertain;
 use crate::table_set;
 
 /// Looks the kernel up and answers with the text to print.
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let answer = ask(&args.kernel, &set)?;
     args.strict
         .check(answer.estimate.provenance)
-        .map_err(uncertain)?;
+        .map_err(Error::uncertain)?;
     if args.json {
         answer.json()
     } else {

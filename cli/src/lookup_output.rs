@@ -4,12 +4,12 @@ use std::fmt::{self, Write};
 
 use rooflut::op::Estimate;
 use rooflut::table::TableSet;
+use rooflut_report::Provenance;
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::fields::{Fields, Value};
 use crate::output::{Align, Grid, json, number, percent, wrapped};
-use crate::sources::ProvenanceJson;
 
 /// A measured shape that answers.
 #[derive(Serialize)]
@@ -121,7 +121,7 @@ struct AnswerJson<'a> {
     latency_us: f64,
     mfu: Option<f64>,
     #[serde(flatten)]
-    provenance: ProvenanceJson,
+    provenance: Provenance,
     matched: &'a [Matched],
     neighbours: &'a [Neighbour],
 }

@@ -5,15 +5,10 @@
 
 mod args;
 mod check;
-mod clock;
-mod disaggregation;
 mod engines;
 mod error;
 mod fields;
-mod fleet;
-mod goodput;
 mod import;
-mod load;
 mod lookup;
 mod lookup_output;
 mod model_source;
@@ -22,29 +17,17 @@ mod output;
 mod pending_file;
 mod plot;
 mod progress;
-mod refusal;
-mod rejections;
 mod run;
-mod run_figures;
-mod run_files;
-mod run_json;
-mod run_output;
 mod score;
 mod score_json;
 mod score_output;
-mod served;
 mod server;
-mod shares;
-mod sources;
-mod speculation;
 mod step;
 mod table_set;
 mod tables;
 mod tallied;
-mod trace;
 mod validate;
 mod value;
-mod workload;
 
 use std::process::ExitCode;
 

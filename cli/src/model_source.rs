@@ -4,11 +4,10 @@ use std::path::Path;
 use std::{fmt, fs};
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, CATALOG, Ffn, ModelSpec};
+use rooflut::model::{self, CATALOG, ModelSpec};
 use rooflut::step::compat::CompatSpec;
 use rooflut_hf_config::{Keys, Window};
 use rooflut_nearest::{hint, nearest};
-use serde::Serialize;
 
 use crate::error::Error;
 
@@ -28,14 +27,6 @@ pub(crate) struct NamedModel {
     pub(crate) keys: Option<Keys>,
 }
 
-/// Formats of a model's weights, for the JSON output.
-#[derive(Serialize)]
-pub(crate) struct WeightsJson {
-    weight_dtype: &'static str,
-    /// None without experts.
-    expert_dtype: Option<&'static str>,
-}
-
 impl NamedModel {
     /// Returns the model with weights of `dtype`, if one is given.
     pub(crate) fn with_weights(self, dtype: Option<Dtype>) -> NamedModel {
@@ -47,17 +38,6 @@ impl NamedModel {
             spec,
             dtype,
             ..self
-        }
-    }
-
-    /// Returns the formats of its weights.
-    pub(crate) fn weights(&self) -> WeightsJson {
-        WeightsJson {
-            weight_dtype: self.spec.weight_dtype.name(),
-            expert_dtype: match self.spec.ffn {
-                Ffn::Moe { expert_dtype, .. } => Some(expert_dtype.name()),
-                _ => None,
-            },
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use rooflut::sim::figures::Stats;
 use rooflut::units::Seconds;
 use serde::Serialize;
 
@@ -209,28 +208,6 @@ fn group(digits: &str) -> String {
         text.push_str(fraction);
     }
     text
-}
-
-/// Mean and percentiles in milliseconds, for the JSON output.
-#[derive(Serialize)]
-pub(crate) struct StatsMs {
-    mean: Option<f64>,
-    p50: Option<f64>,
-    p90: Option<f64>,
-    p95: Option<f64>,
-    p99: Option<f64>,
-}
-
-impl From<Option<Stats>> for StatsMs {
-    fn from(stats: Option<Stats>) -> StatsMs {
-        StatsMs {
-            mean: stats.map(|s| s.mean.ms()),
-            p50: stats.map(|s| s.p50.ms()),
-            p90: stats.map(|s| s.p90.ms()),
-            p95: stats.map(|s| s.p95.ms()),
-            p99: stats.map(|s| s.p99.ms()),
-        }
-    }
 }
 
 #[cfg(test)]

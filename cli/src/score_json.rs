@@ -1,5 +1,6 @@
 //! The JSON output of `rooflut tables score`.
 
+use rooflut_report::Provenance;
 use rooflut_validation::Summary;
 use serde::Serialize;
 
@@ -7,7 +8,6 @@ use crate::error::Error;
 use crate::fields::Fields;
 use crate::output::json;
 use crate::score::{Group, Score, Scored, Split};
-use crate::sources::ProvenanceJson;
 use crate::tallied::{NoteJson, SkippedJson};
 use crate::validate::base_name;
 
@@ -37,7 +37,7 @@ struct PartJson<'s> {
     #[serde(flatten)]
     summary: SummaryJson<'s>,
     #[serde(flatten)]
-    provenance: ProvenanceJson,
+    provenance: Provenance,
 }
 
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ struct RowJson<'s> {
     ape: f64,
     signed: f64,
     #[serde(flatten)]
-    provenance: ProvenanceJson,
+    provenance: Provenance,
 }
 
 impl Score<'_> {

@@ -6,18 +6,17 @@ use rooflut::step::compat::{Blis, Calibrated, CompatError, CompatPart, CompatTim
 use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
 use rooflut::table::{Provenance, Strictness};
 use rooflut::units::Seconds;
+use rooflut_scenario::RunError;
 use serde::{Serialize, Serializer};
 
 use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
-use crate::model_source::WeightsJson;
 use crate::output::{Align, Grid, count, json, number, plural, wrapped};
-use crate::refusal::{uncertain, uncertain_part};
 use crate::server::Placement;
-use crate::sources::ProvenanceJson;
 
 /// Times the step and answers with the text to print.
 pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
+    args.target.check().map_err(RunError::from)?;
     if args.prefill.is_empty() && args.decode.is_empty() {
         let message =
             "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
@@ -49,20 +48,21 @@ fn ask(
     strictness: Strictness,
     batch: &StepBatch<'_>,
 ) -> Result<Answer, Error> {
-    let Placement { ref set, tp, .. } = *placement;
+    let Placement { set, .. } = placement;
+    let rooflut_scenario::Placement { tp, kv_dtype, .. } = placement.inner;
     let spec = placement.model.compat;
     let name = model.name();
     let compat = match model {
         LatencyModelName::Roofline => {
-            let deployment = placement.deploy(strictness)?;
+            let deployment = placement.inner.deploy(strictness)?;
             let time = deployment.step_model().step_time(batch);
-            time.check(strictness).map_err(uncertain_part)?;
+            time.check(strictness).map_err(Error::uncertain_part)?;
             return Ok(time.into());
         }
-        _ if placement.kv_dtype.name() != "bf16" => {
+        _ if kv_dtype.name() != "bf16" => {
             return Err(Error::new(format!(
                 "--kv-dtype: the {name} model knows only bf16, found {}; use --latency-model roofline",
-                placement.kv_dtype
+                kv_dtype
             )));
         }
         _ if placement.model.dtype.is_some() => {
@@ -86,7 +86,9 @@ fn ask(
         Error::new(format!("{served}, {name} model: {error}"))
     };
     let time = compat.map_err(refused)?;
-    strictness.check(time.provenance()).map_err(uncertain)?;
+    strictness
+        .check(time.provenance())
+        .map_err(Error::uncertain)?;
     Ok(time.into())
 }
 
@@ -290,11 +292,11 @@ impl Step<'_> {
         json(&StepJson {
             model: &self.placement.model.name,
             gpu: self.placement.set.name(),
-            tp: self.placement.tp,
+            tp: self.placement.inner.tp,
             // The predecessors' models know no engine.
             engine: matches!(self.model, LatencyModelName::Roofline)
-                .then_some(self.placement.engine.name),
-            weights: self.placement.model.weights(),
+                .then_some(self.placement.inner.engine.name),
+            weights: rooflut_report::Weights::from(&self.placement.inner.model.spec),
             latency_model: self.model.name(),
             prefill_tokens: self.batch.prefill_tokens(),
             decode_requests: self.batch.decode_requests(),
@@ -316,7 +318,7 @@ struct StepJson<'s> {
     tp: u32,
     engine: Option<&'static str>,
     #[serde(flatten)]
-    weights: WeightsJson,
+    weights: rooflut_report::Weights,
     latency_model: &'static str,
     prefill_tokens: u64,
     decode_requests: u64,
@@ -330,7 +332,7 @@ struct StepJson<'s> {
     binding: Option<&'static str>,
     /// The worst of what was looked up.
     #[serde(flatten)]
-    provenance: ProvenanceJson,
+    provenance: rooflut_report::Provenance,
     /// None where the model does not say.
     fitted_share: Option<f64>,
 }
@@ -350,7 +352,7 @@ struct PartJson {
     /// None where the model does not say.
     fitted_share: Option<f64>,
     #[serde(flatten)]
-    provenance: ProvenanceJson,
+    provenance: rooflut_report::Provenance,
 }
 
 fn as_detailed_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
 use rooflut_nearest::{hint, nearest};
+use rooflut_scenario::Target;
 
 use crate::error::Error;
 use crate::output::either;
@@ -33,6 +34,14 @@ impl<'a> WhichSet<'a> {
     }
 }
 
+/// Returns the set that a target names.
+pub(crate) fn of(target: &Target) -> WhichSet<'_> {
+    match &target.tables {
+        Some(path) => WhichSet::At(path),
+        None => WhichSet::Named(target.gpu()),
+    }
+}
+
 /// Finds a built-in set, or reads one.
 pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     match which {
@@ -55,7 +64,7 @@ fn named(name: &str) -> Result<&'static TableSet, Error> {
             hint(&nearest(name, names())),
             either(&names().collect::<Vec<_>>())
         );
-        Error::about(&["gpu"], message)
+        Error::new(message).about("gpu")
     })
 }
 

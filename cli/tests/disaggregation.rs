@@ -105,7 +105,7 @@ fn what_cannot_be_is_refused_with_a_way_out() {
         ),
         (
             &[&pools("1", "1")[..], &drafts].concat(),
-            "--draft-tokens cannot be with --prefill-replicas",
+            "--draft-tokens cannot be used with --prefill-replicas",
         ),
     ] {
         let message = failure(&[&["run"][..], flags].concat());

@@ -132,31 +132,31 @@ fn mistakes_in_the_keys_of_drafts_and_pools_come_with_their_line() {
         ),
         (
             "draft_tokens = '4'",
-            "FILE:2: draft_tokens: expected a whole number, found",
+            "FILE:2: draft_tokens: invalid type: string \"4\", expected u32",
         ),
         (
             "acceptance = true",
-            "FILE:2: acceptance: expected a number, found",
+            "FILE:2: acceptance: invalid type: boolean `true`, expected f64",
         ),
         (
             "draft_model = 3",
-            "FILE:2: draft_model: expected text in quotes, found",
+            "FILE:2: draft_model: invalid type: integer `3`, expected a string",
         ),
         (
             "prefill_replicas = 1.5",
-            "FILE:2: prefill_replicas: expected a whole number, found",
+            "FILE:2: prefill_replicas: invalid type: floating point `1.5`, expected u32",
         ),
         (
             "decode_replicas = [1]",
-            "FILE:2: decode_replicas: expected a whole number, found",
+            "FILE:2: decode_replicas: invalid type: sequence, expected u32",
         ),
         (
             "link_bandwidth = '9'",
-            "FILE:2: link_bandwidth: expected a number, found",
+            "FILE:2: link_bandwidth: invalid type: string \"9\", expected f64",
         ),
         (
             "link_latency = false",
-            "FILE:2: link_latency: expected a number, found",
+            "FILE:2: link_latency: invalid type: boolean `false`, expected f64",
         ),
         (
             "draft_tokens = 4\nacceptance = 0.5",
@@ -196,23 +196,23 @@ fn mistakes_in_the_keys_of_drafts_and_pools_come_with_their_line() {
         ),
         (
             "draft_tokens = 17",
-            "FILE:2: invalid value '17' for '--draft-tokens",
+            "FILE:2: --draft-tokens: expected a whole number from 1 to 16, found 17",
         ),
         (
             "acceptance = 1.5",
-            "FILE:2: invalid value '1.5' for '--acceptance",
+            "FILE:2: --acceptance: expected a number from 0 to 1, found 1.5",
         ),
         (
             "decode_replicas = 0",
-            "FILE:2: invalid value '0' for '--decode-replicas",
+            "FILE:2: --decode-replicas: expected a whole number from 1 to 4096, found 0",
         ),
         (
             "link_bandwidth = 0",
-            "FILE:2: invalid value '0' for '--link-bandwidth",
+            "FILE:2: --link-bandwidth: expected a positive number of GB/s, found 0",
         ),
         (
             "link_latency = -1",
-            "FILE:2: invalid value '-1' for '--link-latency",
+            "FILE:2: --link-latency: expected microseconds, at least 0",
         ),
         (
             "pp = 1",
@@ -225,10 +225,13 @@ fn mistakes_in_the_keys_of_drafts_and_pools_come_with_their_line() {
     for (text, expected) in [
         (
             "pp = 2",
-            "FILE:1: invalid value '2' for '--pp <PP>': pipeline parallelism is not",
+            "FILE:1: --pp: expected 1 (pipeline parallelism is not modelled",
         ),
-        ("\ndp = 2", "FILE:2: invalid value '2' for '--dp <DP>'"),
-        ("pp = '1'", "FILE:1: pp: expected a whole number, found"),
+        ("\ndp = 2", "FILE:2: --dp: expected 1 ("),
+        (
+            "pp = '1'",
+            "FILE:1: pp: invalid type: string \"1\", expected u32",
+        ),
         ("draft_tokens = 4", "FILE:1: draft_tokens"),
     ] {
         let message = refusal(text, &[]);
@@ -243,11 +246,11 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
     for (text, expected) in [
         (
             format!("{DRAFTS}scheduling = 'async'"),
-            "FILE:5: --scheduling async cannot be with --draft-tokens: how many tokens",
+            "FILE:5: --scheduling async cannot be used with --draft-tokens: the tokens",
         ),
         (
             format!("{DRAFTS}{pools}"),
-            "FILE:2: --draft-tokens cannot be with --prefill-replicas: speculative decoding",
+            "FILE:2: --draft-tokens cannot be used with --prefill-replicas: speculative decoding",
         ),
         (
             drafts("qwen3-0.6b"),
@@ -258,7 +261,7 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
                 "model = 'codellama-34b'\ntp = 2\n{}max_model_len = 8000",
                 drafts("llama-2-7b")
             ),
-            "FILE:7: --max-model-len: expected at most 4,096, where the draft model",
+            "FILE:7: --max-model-len: expected at most 4096, the longest request of the draft model",
         ),
         (
             format!("{DRAFTS}max_num_batched_tokens = 600"),
@@ -304,7 +307,7 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
         ],
     );
     assert!(
-        message.starts_with("--scheduling async cannot be with"),
+        message.starts_with("--scheduling async cannot be used with"),
         "{message}"
     );
 }

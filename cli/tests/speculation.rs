@@ -118,13 +118,13 @@ fn what_cannot_be_is_refused_with_a_way_out() {
         ),
         (
             &drafts("qwen3-0.6b", "0.5"),
-            "expected the vocabulary of llama-3.1-8b, 128,256 tokens",
+            "expected the vocabulary of llama-3.1-8b, 128256 tokens",
         ),
         (&drafts("lama-3.2-1b", "0.5"), "llama-3.2-1b"),
         (&drafts("ngram", "1.5"), "expected a number from 0 to 1"),
         (
             &[&drafts("ngram", "0.5")[..], &["--scheduling", "async"]].concat(),
-            "--scheduling async cannot be with --draft-tokens",
+            "--scheduling async cannot be used with --draft-tokens",
         ),
         (
             &[
@@ -141,14 +141,14 @@ fn what_cannot_be_is_refused_with_a_way_out() {
                 &["--max-model-len", "8000"],
             ]
             .concat(),
-            "--max-model-len: expected at most 4,096, where the draft model llama-2-7b ends",
+            "--max-model-len: expected at most 4096, the longest request of the draft model llama-2-7b",
         ),
         (&["--pp", "2"], "pipeline parallelism is not modelled; --tp"),
         (
             &["--dp", "8"],
             "replicas of a whole model are `rooflut run --replicas`",
         ),
-        (&["--pp", "x"], "expected 1"),
+        (&["--pp", "x"], "invalid value 'x' for '--pp <PP>'"),
     ] {
         let message = refused(flags);
         assert!(message.contains(part), "{flags:?}: {message}");

@@ -87,7 +87,7 @@ fn values_that_mean_nothing_are_refused() {
             "0,0",
             "shares of priorities: expected a positive, finite number",
         ),
-        ("--users", "0", "0 is not in 1..=1000000"),
+        ("--users", "0", "expected a whole number from 1 to 1000000"),
         ("--burstiness", "0", "expected a positive, finite number"),
     ] {
         let message = failure(&["run", flag, value]);

@@ -6,7 +6,6 @@ use clap::{Args, Subcommand};
 use rooflut::hardware::Dtype;
 use rooflut::table::Strictness;
 
-use super::GPU;
 use crate::error::Error;
 use crate::table_set::WhichSet;
 use crate::value;
@@ -36,7 +35,7 @@ impl LookupArgs {
     /// The table set that is asked for.
     pub(crate) fn set(&self) -> Result<WhichSet<'_>, Error> {
         let chosen = WhichSet::chosen(self.gpu.as_deref(), self.tables.as_deref())?;
-        Ok(chosen.unwrap_or(WhichSet::Named(GPU)))
+        Ok(chosen.unwrap_or(WhichSet::Named("h100")))
     }
 }
 

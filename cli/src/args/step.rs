@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Strictness;
+use rooflut_scenario::Target;
 
-use super::Target;
 use crate::value;
 
 /// Arguments of `rooflut step`.

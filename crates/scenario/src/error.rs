@@ -1,87 +1,118 @@
-//! Why a scenario cannot be read.
+//! Why a scenario cannot be run as it is written.
 
 use std::fmt;
 
 use rooflut_nearest::hint;
 
-use crate::key::{Kind, Section};
-
-/// Why a scenario cannot be read: one line that says what was found, what was expected and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a scenario is wrong: one line that says what was found, what was expected and what to do.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ScenarioError {
-    /// The line, from 1.
-    pub line: u64,
+    /// The line of the file, from 1; `None` where the problem has none or the value is not from a file.
+    pub line: Option<u64>,
     /// What is wrong.
     pub problem: Problem,
 }
 
 /// What is wrong with a scenario.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Messages on values and their combinations name keys as the flags of `rooflut run`.
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It is no UTF-8 text.
+    /// The file is not UTF-8 text.
     NotText,
-    /// It is no TOML.
+    /// The file is not TOML.
     Toml(String),
     /// No key has this name.
     UnknownKey {
-        /// As it is written.
+        /// The name as written.
         found: String,
-        /// Where it is.
-        section: Section,
-        /// The keys of this section with a name like it.
+        /// The table that it is in, empty above the first one.
+        section: &'static str,
+        /// Similar names.
         nearest: Vec<&'static str>,
     },
     /// No table has this name.
     UnknownTable {
-        /// As it is written.
+        /// The name as written.
         found: String,
-        /// The tables and keys with a name like it.
+        /// Similar names.
         nearest: Vec<&'static str>,
     },
-    /// A key belongs elsewhere.
-    Elsewhere {
+    /// A key belongs in another table.
+    Misplaced {
         /// The key.
         key: &'static str,
-        /// Where it belongs.
-        section: Section,
+        /// The table that it belongs in, empty above the first one.
+        section: &'static str,
     },
-    /// A key is there with dashes and with underscores.
+    /// A key is given with dashes and with underscores.
     Twice {
         /// The key.
         key: &'static str,
-        /// The line where it is, too.
+        /// The line of the other.
         first: u64,
     },
-    /// A value is not what it should be.
+    /// A value of a file has the wrong type or form.
+    Type {
+        /// The key.
+        key: &'static str,
+        /// What was expected and found.
+        message: String,
+    },
+    /// A value is out of range.
     Value {
         /// The key.
         key: &'static str,
-        /// What it should be.
-        expected: Kind,
-        /// What it is.
+        /// What is accepted.
+        expected: String,
+        /// The value.
         found: String,
     },
-    /// A key has the name of a table.
-    NotATable {
-        /// The table.
-        section: Section,
-        /// What it is.
-        found: String,
+    /// Two keys contradict each other.
+    Conflict {
+        /// The key to leave out, with the value that conflicts, if only one does.
+        key: (&'static str, Option<&'static str>),
+        /// The other key.
+        with: &'static str,
+        /// Why.
+        why: Option<&'static str>,
+    },
+    /// A key has no meaning without another.
+    Missing {
+        /// The key, with the value that needs others, if only one does.
+        key: (&'static str, Option<&'static str>),
+        /// The keys of which one is needed, with their values.
+        one_of: &'static [(&'static str, Option<&'static str>)],
     },
 }
 
 impl Problem {
-    /// The same, with the line on which it is.
-    pub(crate) fn on_line(self, line: u64) -> ScenarioError {
+    pub(crate) fn at_line(self, line: u64) -> ScenarioError {
         ScenarioError {
-            line,
+            line: Some(line),
             problem: self,
+        }
+    }
+
+    /// The key that a problem of values is about.
+    pub(crate) fn key(&self) -> Option<&'static str> {
+        match self {
+            Problem::Value { key, .. } => Some(key),
+            Problem::Conflict { key, .. } | Problem::Missing { key, .. } => Some(key.0),
+            _ => None,
         }
     }
 }
 
-const ALL: &str = "`rooflut run --help` lists all, with dashes for underscores";
+impl From<Problem> for ScenarioError {
+    fn from(problem: Problem) -> ScenarioError {
+        ScenarioError {
+            line: None,
+            problem,
+        }
+    }
+}
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,38 +124,53 @@ impl fmt::Display for Problem {
                 section,
                 nearest,
             } => {
-                let (inside, hint) = (inside(*section), hint(nearest));
-                write!(f, "unknown key {found:?}{inside}{hint}; {ALL}")
+                let section = match *section {
+                    "" => String::new(),
+                    section => format!(" in [{section}]"),
+                };
+                let hint = hint(nearest);
+                write!(
+                    f,
+                    "unknown key {found:?}{section}{hint}; `rooflut run --help` lists all, with dashes for \
+                     underscores"
+                )
             }
-            Problem::UnknownTable { found, nearest } => {
-                let tables = Section::NAMED.map(|section| format!("[{}]", section.name()));
-                let (hint, tables) = (hint(nearest), tables.join(", "));
-                write!(f, "unknown table {found:?}{hint}; use {tables}")
+            Problem::UnknownTable { found, nearest } => write!(
+                f,
+                "unknown table {found:?}{}; use [server], [workload], [output]",
+                hint(nearest)
+            ),
+            Problem::Misplaced { key, section: "" } => {
+                write!(f, "{key}: expected above the first table; move it there")
             }
-            Problem::Elsewhere { key, section } => match section {
-                Section::Top => write!(f, "{key}: expected above the first table; move it there"),
-                named => write!(f, "{key}: expected in [{}]; move it there", named.name()),
-            },
+            Problem::Misplaced { key, section } => {
+                write!(f, "{key}: expected in [{section}]; move it there")
+            }
             Problem::Twice { key, first } => {
                 write!(
                     f,
                     "{key}: expected once, found on line {first}, too; remove one"
                 )
             }
+            Problem::Type { key, message } => write!(f, "{key}: {message}; correct it"),
             Problem::Value {
                 key,
                 expected,
                 found,
             } => {
-                let expected = expected.expected();
-                write!(f, "{key}: expected {expected}, found {found}; correct it")
+                let flag = flag((key, None));
+                write!(f, "{flag}: expected {expected}, found {found}; correct it")
             }
-            Problem::NotATable { section, found } => {
-                let name = section.name();
-                write!(
-                    f,
-                    "{name}: expected the table [{name}], found {found}; correct it"
-                )
+            Problem::Conflict { key, with, why } => {
+                let (key, with) = (flag(*key), flag((with, None)));
+                write!(f, "{key} cannot be used with {with}")?;
+                why.map_or(Ok(()), |why| write!(f, ": {why}"))?;
+                f.write_str("; leave one of them out")
+            }
+            Problem::Missing { key, one_of } => {
+                let one_of: Vec<String> = one_of.iter().map(|other| flag(*other)).collect();
+                let key = flag(*key);
+                write!(f, "{key} needs {}; add it", one_of.join(" or "))
             }
         }
     }
@@ -132,15 +178,17 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.problem)
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        self.problem.fmt(f)
     }
 }
 
 impl std::error::Error for ScenarioError {}
 
-fn inside(section: Section) -> String {
-    match section {
-        Section::Top => String::new(),
-        named => format!(" in [{}]", named.name()),
-    }
+/// A key as a flag of `rooflut run`: `--arrival gamma`.
+fn flag((key, value): (&str, Option<&str>)) -> String {
+    let flag = format!("--{}", key.replace('_', "-"));
+    value.map_or(flag.clone(), |value| format!("{flag} {value}"))
 }

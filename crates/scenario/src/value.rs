@@ -1,101 +1,278 @@
-//! Values of TOML, as flags take them.
+//! Values of keys that have a text form of their own.
 
-use toml::de::{DeInteger, DeValue};
+use std::fmt;
+use std::str::FromStr;
 
-use crate::key::Kind;
+use rooflut::sim::SimError;
+use rooflut::sim::figures::LatencyLimits;
+use rooflut::sim::load::{self, Priorities, SharedPrefixes};
+use rooflut::units::Seconds;
+use serde::{Deserialize, Serialize};
 
-/// The values of a flag for a `value` of this kind; none where it is of another.
-pub(crate) fn values(kind: Kind, value: &DeValue<'_>) -> Option<Vec<String>> {
-    let one = |value: Option<String>| value.map(|value| vec![value]);
-    match kind {
-        Kind::Text => one(text(value)),
-        Kind::Whole => one(whole(value)),
-        Kind::Number => one(number(value)),
-        Kind::NumberOrText => one(number(value).or_else(|| text(value))),
-        Kind::Numbers => {
-            let numbers: Option<Vec<String>> = list(value)?.map(number).collect();
-            one(numbers.map(|numbers| numbers.join(",")))
-        }
-        Kind::Texts => match list(value) {
-            Some(texts) => texts.map(text).collect(),
-            None => one(text(value)),
-        },
-        Kind::Switch => matches!(value, DeValue::Boolean(_)).then(Vec::new),
+/// Why a text is not the value of a key: what was expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueError(String);
+
+impl ValueError {
+    pub(crate) fn new(expected: impl fmt::Display) -> ValueError {
+        ValueError(expected.to_string())
     }
 }
 
-fn text(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::String(text) => Some(text.to_string()),
-        _ => None,
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
-fn whole(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::Integer(integer) => decimal(integer),
-        _ => None,
-    }
+impl std::error::Error for ValueError {}
+
+/// A pause of users: `20` or `exponential:20`, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ThinkTime {
+    /// Always the same.
+    Fixed(f64),
+    /// Exponentially distributed with this mean.
+    Exponential(f64),
 }
 
-/// An integer in decimal digits, whichever it is written in. (The parser leaves it to others to see
-/// that it is one.)
-fn decimal(integer: &DeInteger<'_>) -> Option<String> {
-    match integer.radix() {
-        10 => {
-            let text = integer.as_str();
-            let digits = text.trim_start_matches(['+', '-']);
-            let is_decimal = digits.bytes().all(|digit| digit.is_ascii_digit());
-            is_decimal.then(|| text.to_owned())
-        }
-        radix => {
-            let integer = u128::from_str_radix(integer.as_str(), radix).ok()?;
-            Some(integer.to_string())
+impl ThinkTime {
+    /// No pause.
+    pub const NONE: ThinkTime = ThinkTime::Fixed(0.0);
+
+    pub(crate) fn distribution(self) -> Result<load::ThinkTime, SimError> {
+        match self {
+            ThinkTime::Fixed(seconds) => load::ThinkTime::try_fixed(Seconds(seconds)),
+            ThinkTime::Exponential(mean) => load::ThinkTime::try_exponential(Seconds(mean)),
         }
     }
 }
 
-fn number(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::Float(float) => {
-            let text = float.as_str();
-            text.parse::<f64>().is_ok().then(|| text.to_owned())
+impl FromStr for ThinkTime {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<ThinkTime, ValueError> {
+        let pause = match text.split_once(':') {
+            None => text.parse().ok().map(ThinkTime::Fixed),
+            Some(("exponential", mean)) => mean.parse().ok().map(ThinkTime::Exponential),
+            Some(_) => None,
+        };
+        let pause = pause.ok_or(ValueError::new(
+            "expected SECONDS or exponential:MEAN_SECONDS, as in 2.5",
+        ))?;
+        pause.distribution().map_err(ValueError::new)?;
+        Ok(pause)
+    }
+}
+
+impl fmt::Display for ThinkTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ThinkTime::Fixed(seconds) => seconds.fmt(f),
+            ThinkTime::Exponential(mean) => write!(f, "exponential:{mean}"),
         }
-        other => whole(other),
     }
 }
 
-fn list<'v>(value: &'v DeValue<'v>) -> Option<impl Iterator<Item = &'v DeValue<'v>>> {
-    match value {
-        DeValue::Array(values) => Some(values.iter().map(|value| value.get_ref())),
-        _ => None,
+/// Texts that prompts begin with: `GROUPSxTOKENS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefixes {
+    /// Number of different texts.
+    pub groups: u32,
+    /// Tokens of each.
+    pub tokens: u32,
+}
+
+impl Prefixes {
+    pub(crate) fn shared(self) -> Result<SharedPrefixes, SimError> {
+        SharedPrefixes::try_new(self.groups, self.tokens)
     }
 }
 
-fn numeral(text: &str) -> String {
-    format!("the number {}", shortened(text).escape_debug())
+impl FromStr for Prefixes {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Prefixes, ValueError> {
+        let split = text.split_once(['x', 'X']);
+        let read = split.and_then(|(groups, tokens)| {
+            let (groups, tokens) = (groups.parse().ok()?, tokens.parse().ok()?);
+            (groups > 0 && tokens > 0).then_some(Prefixes { groups, tokens })
+        });
+        read.ok_or(ValueError::new(
+            "expected GROUPSxTOKENS, both at least 1: different prefixes and the tokens of each, as in 10x1000",
+        ))
+    }
 }
 
-/// The most characters of a text that a message shows.
+impl fmt::Display for Prefixes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.groups, self.tokens)
+    }
+}
+
+/// Shares of the priorities 0 (most urgent), 1 and so on: `0.8,0.2`, in a file a list of numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
+pub struct PriorityShares(Vec<f64>);
+
+impl PriorityShares {
+    /// The shares, the most urgent first.
+    pub fn shares(&self) -> &[f64] {
+        &self.0
+    }
+
+    pub(crate) fn priorities(&self) -> Result<Priorities, SimError> {
+        Priorities::try_new(self.0.iter().copied())
+    }
+}
+
+impl TryFrom<Vec<f64>> for PriorityShares {
+    type Error = ValueError;
+
+    fn try_from(shares: Vec<f64>) -> Result<PriorityShares, ValueError> {
+        let shares = PriorityShares(shares);
+        shares.priorities().map_err(ValueError::new)?;
+        Ok(shares)
+    }
+}
+
+impl From<PriorityShares> for Vec<f64> {
+    fn from(shares: PriorityShares) -> Vec<f64> {
+        shares.0
+    }
+}
+
+impl FromStr for PriorityShares {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<PriorityShares, ValueError> {
+        let shares: Result<Vec<f64>, _> = text.split(',').map(|s| s.trim().parse()).collect();
+        shares
+            .map_err(|_| {
+                ValueError::new("expected shares with commas between them, as in 0.8,0.2")
+            })?
+            .try_into()
+    }
+}
+
+/// A limit on one latency, as vLLM's benchmark writes it: `ttft:200`, `tpot:20` or `e2e:30000`, milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LatencyLimit {
+    latency: Latency,
+    ms: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Latency {
+    Ttft,
+    Tpot,
+    E2e,
+}
+
+impl LatencyLimit {
+    /// Combines limits; `None` without any. Of two on the same latency the smaller one applies.
+    pub fn combined(limits: &[LatencyLimit]) -> Option<LatencyLimits> {
+        let mut all = LatencyLimits::default();
+        for LatencyLimit { latency, ms } in limits {
+            let slot = match latency {
+                Latency::Ttft => &mut all.ttft,
+                Latency::Tpot => &mut all.tpot,
+                Latency::E2e => &mut all.e2e,
+            };
+            let limit = Seconds(ms / 1e3);
+            *slot = Some(slot.map_or(limit, |other| if limit < other { limit } else { other }));
+        }
+        (!limits.is_empty()).then_some(all)
+    }
+}
+
+impl FromStr for LatencyLimit {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<LatencyLimit, ValueError> {
+        let limit = text.split_once(':').and_then(|(name, ms)| {
+            let latency = match name {
+                "ttft" => Latency::Ttft,
+                "tpot" => Latency::Tpot,
+                "e2e" | "e2el" => Latency::E2e,
+                _ => return None,
+            };
+            let ms = ms.parse().ok();
+            let ms = ms.filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
+            Some(LatencyLimit { latency, ms })
+        });
+        limit.ok_or(ValueError::new(
+            "expected ttft:MS, tpot:MS or e2e:MS, with milliseconds, as in ttft:200",
+        ))
+    }
+}
+
+impl fmt::Display for LatencyLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.latency {
+            Latency::Ttft => "ttft",
+            Latency::Tpot => "tpot",
+            Latency::E2e => "e2e",
+        };
+        write!(f, "{name}:{}", self.ms)
+    }
+}
+
+/// Maximum number of characters of a text that a message shows.
 const SHOWN: usize = 40;
 
-/// A value, as messages call it.
-pub(crate) fn described(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("the text {:?}", shortened(text)),
-        DeValue::Integer(integer) => numeral(integer.as_str()),
-        DeValue::Float(float) => numeral(float.as_str()),
-        DeValue::Boolean(switch) => switch.to_string(),
-        DeValue::Datetime(time) => format!("the time {time}"),
-        DeValue::Array(_) => "a list".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
-    }
-}
-
-/// `text` without its end, if it is long.
+/// Returns `text` without its end, if it is long.
 pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(texts: &[&str]) -> Option<LatencyLimits> {
+        let limits: Vec<LatencyLimit> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        LatencyLimit::combined(&limits)
+    }
+
+    #[test]
+    fn values_are_read_as_documented() {
+        assert_eq!("2.5".parse(), Ok(ThinkTime::Fixed(2.5)));
+        assert_eq!("exponential:20".parse(), Ok(ThinkTime::Exponential(20.0)));
+        let (groups, tokens) = (10, 1_000);
+        assert_eq!("10x1000".parse(), Ok(Prefixes { groups, tokens }));
+        assert_eq!("0.8, 0.2".parse(), Ok(PriorityShares(vec![0.8, 0.2])));
+    }
+
+    #[test]
+    fn limits_are_read_as_vllm_writes_them_and_all_of_them_apply() {
+        assert_eq!(limits(&[]), None);
+        let all = limits(&["ttft:200", "tpot:20.5", "e2el:30000"]).unwrap();
+        assert_eq!(all.ttft, Some(Seconds(0.2)));
+        assert_eq!(all.tpot, Some(Seconds(0.0205)));
+        assert_eq!(all.e2e, Some(Seconds(30.0)));
+        assert_eq!(limits(&["ttft:200"]).unwrap().e2e, None);
+        assert_eq!(
+            limits(&["ttft:200", "e2e:5", "ttft:100"]),
+            limits(&["ttft:100", "ttft:300", "e2e:5"])
+        );
+    }
+
+    #[test]
+    fn other_text_is_rejected() {
+        fn rejects<T: FromStr>(texts: &[&str]) {
+            for wrong in texts {
+                assert!(wrong.parse::<T>().is_err(), "{wrong}");
+            }
+        }
+        rejects::<ThinkTime>(&["", "-1", "NaN", "inf", "exponential:0", "exponential:"]);
+        rejects::<ThinkTime>(&["gamma:1", "2s"]);
+        rejects::<Prefixes>(&["", "10", "0x5", "5x0", "x", "5x5x5", "-1x5"]);
+        rejects::<PriorityShares>(&["", "0", "0,0", "1,-1", "1,,1", "NaN", "inf", "high"]);
+        rejects::<LatencyLimit>(&["ttft", "ttft:", "ttft:fast", "ttft:-1", "itl:5"]);
+        rejects::<LatencyLimit>(&["ttft:NaN", "ttft:inf", ""]);
     }
 }

@@ -1,4 +1,4 @@
-//! What scenarios say, and what is refused in them.
+//! What scenario files say, and what is rejected in them.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -7,63 +7,76 @@
 
 use std::collections::HashSet;
 
-use rooflut_scenario::{KEYS, Kind, Section, read};
+use rooflut_scenario::{LengthDistribution, Scenario, ScenarioFile};
 
-fn arguments(text: &str) -> Vec<String> {
-    let entries = read(text.as_bytes()).unwrap();
-    entries.iter().flat_map(|entry| entry.arguments()).collect()
+fn read(text: &str) -> Scenario {
+    let file = ScenarioFile::read(text.as_bytes()).unwrap();
+    file.scenario().clone()
 }
 
-fn refusal(text: &str) -> String {
-    read(text.as_bytes()).unwrap_err().to_string()
+fn rejection(text: &str) -> String {
+    let error = ScenarioFile::read(text.as_bytes()).unwrap_err();
+    error.to_string()
 }
 
 #[test]
-fn values_of_every_kind_become_arguments_in_the_order_of_the_file() {
+fn values_of_every_kind_are_read_with_their_lines() {
     let text = "\u{feff}# A comment.
 model = 'llama'
 tp = 0x10
 [output]
 json = true
+goodput = 'ttft:200'
 [workload]
 priorities = [0.8, 1, 2e-1]
 where = ['a=b', 'c=d']
 prompt = 1_000
 output = \"uniform:1..2\"
 rate = 5
-think_time = -1.5
+think_time = 1.5
 [server]
-kv-blocks = 99999999999999999999
+kv-blocks = 99
 ";
-    let expected = [
-        "--model=llama",
-        "--tp=16",
-        "--json",
-        "--priorities=0.8,1,2e-1",
-        "--where=a=b",
-        "--where=c=d",
-        "--prompt=1000",
-        "--output=uniform:1..2",
-        "--rate=5",
-        "--think-time=-1.5",
-        "--kv-blocks=99999999999999999999",
-    ];
-    assert_eq!(arguments(text), expected);
-    let lines: Vec<u64> = read(text.as_bytes())
-        .unwrap()
-        .iter()
-        .map(|e| e.line)
-        .collect();
-    assert_eq!(lines, [2, 3, 5, 7, 8, 9, 10, 11, 12, 14]);
+    let scenario = read(text);
+    assert_eq!(scenario.target.model(), "llama");
+    assert_eq!(scenario.target.tp(), 16);
+    assert_eq!(scenario.output.json, Some(true));
+    assert_eq!(scenario.output.goodput.unwrap().len(), 1);
+    let workload = scenario.workload;
+    assert_eq!(workload.priorities.unwrap().shares(), [0.8, 1.0, 0.2]);
+    let conditions = workload.conditions.unwrap();
+    let conditions: Vec<String> = conditions.iter().map(ToString::to_string).collect();
+    assert_eq!(conditions, ["a=b", "c=d"]);
+    assert_eq!(workload.prompt, Some(LengthDistribution::fixed(1_000)));
+    assert_eq!(workload.output.unwrap().to_string(), "uniform:1..2");
+    assert_eq!(workload.rate, Some(5.0));
+    assert_eq!(workload.think_time.unwrap().to_string(), "1.5");
+    assert_eq!(scenario.server.kv_blocks, Some(99));
+    let file = ScenarioFile::read(text.as_bytes()).unwrap();
+    let lines: Vec<u64> = file.keys().map(|(_, line)| line).collect();
+    assert_eq!(lines, [2, 3, 5, 6, 8, 9, 10, 11, 12, 13, 15]);
 }
 
 #[test]
-fn switches_that_are_off_and_empty_files_say_nothing() {
-    assert!(arguments("").is_empty());
-    assert!(arguments("[workload]\n[output]\njson = false").is_empty());
+fn a_scenario_comes_back_from_json() {
+    let text = "tables = 'a b'\n[workload]\nprompt = 'lognormal:512,0.6@16..4096'\n\
+                think_time = 'exponential:20'\nprefixes = '4x1000'\nseed = 7\n\
+                trace_format = 'azure'\nwhere = 'a=b'\n[server]\nrouter = 'least-tokens'\n\
+                [output]\nstrict = 'smoothed,inside'\ngoodput = ['ttft:0.1', 'e2e:3']\n";
+    let scenario = read(text);
+    let json = serde_json::to_string(&scenario).unwrap();
+    assert_eq!(serde_json::from_str::<Scenario>(&json).unwrap(), scenario);
+    assert!(serde_json::from_str::<Scenario>("{\"target\": {\"modle\": \"a\"}}").is_err());
+}
+
+#[test]
+fn empty_files_and_tables_say_nothing() {
+    assert_eq!(read(""), Scenario::default());
+    assert_eq!(read("[workload]\n[output]"), Scenario::default());
+    let inline = read("workload.seed = 3\noutput = { json = true }");
     assert_eq!(
-        arguments("workload.seed = 3\noutput = { json = true }").len(),
-        2
+        (inline.workload.seed, inline.output.json),
+        (Some(3), Some(true))
     );
 }
 
@@ -71,7 +84,7 @@ fn switches_that_are_off_and_empty_files_say_nothing() {
 fn dashes_are_as_good_as_underscores_but_not_beside_them() {
     let both = "[server]\nmax-num-seqs = 1\n\nmax_num_seqs = 2";
     assert_eq!(
-        refusal(both),
+        rejection(both),
         "line 4: max_num_seqs: expected once, found on line 2, too; remove one"
     );
 }
@@ -81,7 +94,7 @@ fn unknown_names_come_with_the_nearest() {
     for (text, expected) in [
         (
             "modle = 'a'",
-            "line 1: unknown key \"modle\" (nearest: model, max_model_len); `rooflut run --help`",
+            "line 1: unknown key \"modle\" (nearest: model, max_model_len",
         ),
         (
             "[server]\nmax-num-seq = 5",
@@ -105,66 +118,70 @@ fn unknown_names_come_with_the_nearest() {
             "line 1: unknown key \"scenario\"",
         ),
     ] {
-        let message = refusal(text);
+        let message = rejection(text);
         assert!(message.starts_with(expected), "{message}");
     }
 }
 
 #[test]
-fn values_of_another_kind_are_refused_with_both() {
+fn values_of_another_type_are_rejected_with_their_line() {
     for (text, expected) in [
         (
             "tp = '2'",
-            "line 1: tp: expected a whole number, found the text \"2\"; correct it",
+            "line 1: tp: invalid type: string \"2\", expected u32; correct it",
         ),
-        (
-            "tp = 2.0",
-            "tp: expected a whole number, found the number 2.0",
-        ),
+        ("tp = 2.0", "tp: invalid type: floating point `2.0`"),
+        ("tp = 99999999999999999999", "line 1: tp: "),
         (
             "gpu = 5",
-            "gpu: expected text in quotes, found the number 5",
+            "gpu: invalid type: integer `5`, expected a string",
         ),
         (
             "[workload]\nrate = 'x'",
-            "line 2: rate: expected a number, found the text \"x\"",
+            "line 2: rate: invalid type: string \"x\", expected f64",
         ),
         (
             "[workload]\nprompt = true",
-            "a number, or text in quotes, found true",
+            "expected a number, or text in quotes",
         ),
-        ("[workload]\nprompt = [1]", "found a list"),
-        ("[workload]\nprompt = {a = 1}", "found a table"),
+        ("[workload]\nprompt = [1]", "a number, or text in quotes"),
+        ("[workload]\nprompt = {a = 1}", "line 2: prompt: "),
         (
             "[workload]\npriorities = 1",
-            "a list of numbers, as in [0.8, 0.2], found the number 1",
+            "priorities: invalid type: integer `1`, expected a sequence",
         ),
-        ("[workload]\npriorities = ['a']", "a list of numbers"),
+        (
+            "[workload]\nseed = 1\npriorities = [\n0.5,\n'a']",
+            "line 3: priorities: invalid type: string \"a\"",
+        ),
         (
             "[workload]\nwhere = [1]",
-            "text in quotes, or a list of such, found a list",
+            "text in quotes, or a list of such",
         ),
         (
             "[output]\njson = 'yes'",
-            "true or false, found the text \"yes\"",
+            "json: invalid type: string \"yes\", expected a boolean",
         ),
-        ("gpu = 2020-01-01", "found the time 2020-01-01"),
+        (
+            "[workload]\nrate = inf",
+            "line 2: --rate: expected a positive, finite number",
+        ),
         (
             "workload = 3",
-            "workload: expected the table [workload], found the number 3",
+            "workload: expected the table [workload], found integer",
         ),
         (
             "[[server]]\n",
-            "server: expected the table [server], found a list",
+            "server: expected the table [server], found array",
         ),
     ] {
-        let message = refusal(text);
+        let message = rejection(text);
         assert!(message.contains(expected), "{message}");
     }
 }
 
 #[test]
-fn what_is_no_toml_is_refused_on_its_line() {
+fn what_is_not_toml_is_rejected_on_its_line() {
     for text in [
         "a = ",
         "gpu = 'a'\ngpu",
@@ -172,19 +189,16 @@ fn what_is_no_toml_is_refused_on_its_line() {
         "[server\n",
         "x = 'a\u{0}'",
     ] {
-        let message = refusal(text);
+        let message = rejection(text);
         assert!(message.contains(": expected TOML: "), "{message}");
         assert!(!message.contains(char::is_control), "{message:?}");
     }
-    assert!(refusal("\n\ngpu = ").starts_with("line 3: "));
+    assert!(rejection("\n\ngpu = ").starts_with("line 3: "));
     // The parser lets these pass; a fuzzer found them.
-    let message = refusal("tp = 1_0\u{0}\u{0}");
-    assert!(
-        message.contains("tp: expected a whole number, found"),
-        "{message:?}"
-    );
+    let message = rejection("tp = 1_0\u{0}\u{0}");
+    assert!(message.contains("line 1: tp: "), "{message:?}");
     assert!(!message.contains(char::is_control), "{message:?}");
-    let error = read(b"gpu = 'a'\ntp = \xff").unwrap_err();
+    let error = ScenarioFile::read(b"gpu = 'a'\ntp = \xff").unwrap_err();
     assert_eq!(
         error.to_string(),
         "line 2: expected UTF-8 text; save the file as such"
@@ -192,15 +206,18 @@ fn what_is_no_toml_is_refused_on_its_line() {
 }
 
 #[test]
-fn names_of_keys_are_unique() {
-    let names: HashSet<&str> = KEYS.iter().map(|key| key.name).collect();
-    assert_eq!(names.len(), KEYS.len());
-    assert!(Section::NAMED.iter().all(|table| *table != Section::Top));
+fn keys_are_unique_over_the_sections() {
+    let sections = serde_json::to_value(Scenario::default()).unwrap();
+    let sections = sections.as_object().unwrap();
+    let keys = sections
+        .values()
+        .flat_map(|keys| keys.as_object().unwrap().keys());
+    let names: HashSet<&String> = keys.clone().collect();
+    assert_eq!(names.len(), keys.count());
     // A table and a key above the tables cannot share a name.
-    let top = KEYS.iter().filter(|key| key.section == Section::Top);
     assert!(
-        top.clone()
-            .all(|key| Section::NAMED.iter().all(|table| table.name() != key.name))
+        sections
+            .keys()
+            .all(|section| sections["target"].get(section).is_none())
     );
-    assert!(KEYS.iter().any(|key| key.kind == Kind::Switch));
 }

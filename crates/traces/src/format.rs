@@ -1,5 +1,8 @@
 //! The formats of traces.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// A format that traces are published in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -49,7 +52,7 @@ impl Format {
         Format::InferencePerf,
     ];
 
-    /// Returns the name that [`from_name`](Format::from_name) reads.
+    /// Returns the name that `FromStr` reads.
     pub fn name(self) -> &'static str {
         match self {
             Format::Own => "rooflut",
@@ -59,11 +62,6 @@ impl Format {
             Format::Vllm => "vllm",
             Format::InferencePerf => "inference-perf",
         }
-    }
-
-    /// Returns the format of this name.
-    pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
     /// Returns a title for people.
@@ -128,3 +126,31 @@ impl Format {
         }
     }
 }
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Format, UnknownFormat> {
+        let found = Format::ALL.into_iter().find(|format| format.name() == name);
+        found.ok_or(UnknownFormat)
+    }
+}
+
+/// No format has this name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownFormat;
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Format::ALL.map(Format::name).join(", ");
+        write!(f, "expected one of {names}")
+    }
+}
+
+impl std::error::Error for UnknownFormat {}

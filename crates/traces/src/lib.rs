@@ -58,7 +58,7 @@ mod trace;
 mod vllm;
 
 pub use error::{Key, Problem, TraceError};
-pub use format::Format;
+pub use format::{Format, UnknownFormat};
 pub use left_out::LeftOut;
 pub use read::read;
-pub use trace::{ArrivalSource, BLOCK_TOKENS, Condition, Options, Trace};
+pub use trace::{ArrivalSource, BLOCK_TOKENS, Condition, NotACondition, Options, Trace};

@@ -3,6 +3,7 @@
 pub mod corpus;
 
 use rooflut::sim::{Content, SimConfig};
+use rooflut_scenario::{Scenario, ScenarioFile};
 use rooflut_traces::{Condition, Format, Options, Trace, read};
 
 /// What the fuzz target `name` does with its input.
@@ -41,24 +42,21 @@ fn trace(bytes: &[u8], format: Option<Format>) {
 
 /// Reads `bytes` as a scenario and checks what comes of it.
 fn scenario(bytes: &[u8]) {
-    match rooflut_scenario::read(bytes) {
-        Ok(entries) => {
-            assert!(entries.is_sorted_by_key(|entry| entry.line));
-            for entry in &entries {
-                assert!(is_line(bytes, entry.line));
-                let flag = format!("--{}", entry.key.flag());
-                let mut arguments = entry.arguments().into_iter();
-                assert!(arguments.all(|argument| argument.starts_with(&flag)));
-            }
-            let mut keys: Vec<&str> = entries.iter().map(|entry| entry.key.name).collect();
-            keys.sort_unstable();
-            keys.dedup();
-            assert_eq!(keys.len(), entries.len());
+    match ScenarioFile::read(bytes) {
+        Ok(mut file) => {
+            let keys: Vec<(&str, u64)> = file.keys().collect();
+            assert!(keys.is_sorted_by_key(|(_, line)| *line));
+            assert!(keys.iter().all(|(_, line)| is_line(bytes, *line)));
+            // What replaces all of it leaves nothing.
+            let all = file.scenario().clone();
+            let replaced = file.remove_replaced(&all).expect("a scenario");
+            assert!(replaced.iter().eq(keys.iter().map(|(key, _)| key)));
+            assert_eq!(file.scenario(), &Scenario::default());
         }
         Err(error) => {
             let message = error.to_string();
             assert!(!message.contains(char::is_control), "{message:?}");
-            assert!(is_line(bytes, error.line));
+            assert!(error.line.is_some_and(|line| is_line(bytes, line)));
         }
     }
 }

@@ -1,41 +1,49 @@
 //! Files of lengths.
 
 use std::fmt;
-use std::path::Path;
 
 use rooflut::sim::SimError;
 use rooflut::sim::load::Lengths;
 
-use super::range::Range;
-use crate::error::Error;
+use crate::LengthRange;
+use crate::value::shortened;
 
 /// The lengths of a file, and figures of them.
-#[derive(Debug)]
-pub(crate) struct FileLengths {
-    pub(super) lengths: Lengths,
-    pub(super) values: usize,
-    /// By weight.
-    pub(super) mean: f64,
-    pub(super) shortest: u32,
-    pub(super) longest: u32,
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileLengths {
+    /// The distribution of the lengths.
+    pub lengths: Lengths,
+    /// Number of lengths.
+    pub values: usize,
+    /// Their mean by weight.
+    pub mean: f64,
+    /// The shortest.
+    pub shortest: u32,
+    /// The longest.
+    pub longest: u32,
 }
 
-/// A file of lengths that cannot be drawn from.
+/// Why the lengths of a file cannot be drawn from.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LengthsError {
-    /// From 1, if it is one line.
-    pub(crate) line: Option<u64>,
-    pub(crate) problem: LengthsProblem,
+pub struct LengthsError {
+    /// The line, from 1, if it is one.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub problem: LengthsProblem,
 }
 
 /// What is wrong with a file of lengths.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum LengthsProblem {
+#[non_exhaustive]
+pub enum LengthsProblem {
+    /// The file is not UTF-8 text.
     NotText,
-    /// A line, as it is.
+    /// A line has no length; shortened.
     Line(String),
+    /// The file has no length.
     Empty,
-    Sim(SimError),
+    /// The weights cannot be drawn by.
+    Weights(SimError),
 }
 
 impl fmt::Display for LengthsProblem {
@@ -50,46 +58,52 @@ impl fmt::Display for LengthsProblem {
             LengthsProblem::Empty => {
                 f.write_str("expected a length on each line, found none; write some")
             }
-            LengthsProblem::Sim(error) => write!(f, "{error}; correct the weights"),
+            LengthsProblem::Weights(error) => write!(f, "{error}; correct the weights"),
         }
     }
 }
 
-/// The lengths of the file at `path`, set into `within`.
-pub(super) fn read(path: &Path, within: Range) -> Result<FileLengths, Error> {
-    let bytes = std::fs::read(path).map_err(Error::reading(path))?;
-    parse(&bytes, within).map_err(|error| Error::in_file(path, error.line, error.problem))
-}
-
-fn parse(bytes: &[u8], within: Range) -> Result<FileLengths, LengthsError> {
-    let whole = |problem| LengthsError {
-        line: None,
-        problem,
-    };
-    let text = str::from_utf8(bytes).map_err(|_| whole(LengthsProblem::NotText))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut rows = Vec::new();
-    for (line, text) in (1..)
-        .zip(text.lines())
-        .filter(|(_, l)| !l.trim().is_empty())
-    {
-        let (length, weight) = row(text).ok_or_else(|| LengthsError {
-            line: Some(line),
-            problem: LengthsProblem::Line(shortened(text)),
-        })?;
-        rows.push((within.nearest(length), weight));
+impl FileLengths {
+    /// Reads `LENGTH` or `LENGTH,WEIGHT` of each line and clamps the lengths to `within`. Empty lines are skipped.
+    ///
+    /// # Errors
+    /// [`LengthsError`], with its line where it is one.
+    ///
+    /// ```
+    /// use rooflut_scenario::{FileLengths, LengthRange};
+    /// let file = FileLengths::read(b"100,3\n2000,1\n", LengthRange::ANY).expect("lengths");
+    /// assert_eq!((file.values, file.shortest, file.longest), (2, 100, 2_000));
+    /// ```
+    pub fn read(bytes: &[u8], within: LengthRange) -> Result<FileLengths, LengthsError> {
+        let whole = |problem| LengthsError {
+            line: None,
+            problem,
+        };
+        let text = str::from_utf8(bytes).map_err(|_| whole(LengthsProblem::NotText))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut rows = Vec::new();
+        for (line, text) in (1..)
+            .zip(text.lines())
+            .filter(|(_, l)| !l.trim().is_empty())
+        {
+            let (length, weight) = row(text).ok_or_else(|| LengthsError {
+                line: Some(line),
+                problem: LengthsProblem::Line(shortened(text)),
+            })?;
+            rows.push((within.nearest(length), weight));
+        }
+        let lengths = || rows.iter().map(|(length, _)| *length);
+        let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max()) else {
+            return Err(whole(LengthsProblem::Empty));
+        };
+        Ok(FileLengths {
+            lengths: drawn(&rows).map_err(|error| whole(LengthsProblem::Weights(error)))?,
+            values: rows.len(),
+            mean: mean(&rows),
+            shortest,
+            longest,
+        })
     }
-    let lengths = || rows.iter().map(|(length, _)| *length);
-    let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max()) else {
-        return Err(whole(LengthsProblem::Empty));
-    };
-    Ok(FileLengths {
-        lengths: drawn(&rows).map_err(|error| whole(LengthsProblem::Sim(error)))?,
-        values: rows.len(),
-        mean: mean(&rows),
-        shortest,
-        longest,
-    })
 }
 
 /// `LENGTH` or `LENGTH,WEIGHT`; the weight is 1 where there is none.
@@ -119,25 +133,17 @@ fn mean(rows: &[(u32, f64)]) -> f64 {
     sum / weights
 }
 
-/// The most characters of a line that a message shows.
-const SHOWN: usize = 40;
-
-fn shortened(line: &str) -> String {
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<FileLengths, String> {
-        parse(text.as_bytes(), Range::ANY).map_err(|LengthsError { line, problem }| {
-            let line = line.map_or(String::new(), |line| format!("{line}: "));
-            format!("{line}{problem}")
-        })
+        FileLengths::read(text.as_bytes(), LengthRange::ANY).map_err(
+            |LengthsError { line, problem }| {
+                let line = line.map_or(String::new(), |line| format!("{line}: "));
+                format!("{line}{problem}")
+            },
+        )
     }
 
     #[test]
@@ -150,7 +156,7 @@ mod tests {
         let expected = Lengths::try_weighted([(10, 3.0), (50, 1.0)]).unwrap();
         assert_eq!(weighted.lengths, expected);
         assert!((weighted.mean - 20.0).abs() < 1e-9);
-        let within = parse(b"10\n50", Range { min: 20, max: 40 }).unwrap();
+        let within = FileLengths::read(b"10\n50", LengthRange { min: 20, max: 40 }).unwrap();
         assert_eq!((within.shortest, within.longest), (20, 40));
     }
 
@@ -170,7 +176,7 @@ mod tests {
         assert!(read(&"x".repeat(99)).unwrap_err().contains("xxx...\""));
         assert!(read(" \n").unwrap_err().contains("found none"));
         assert!(read("5,0").unwrap_err().contains("weights of lengths"));
-        let error = parse(b"\xff", Range::ANY).unwrap_err();
+        let error = FileLengths::read(b"\xff", LengthRange::ANY).unwrap_err();
         assert_eq!((error.line, error.problem), (None, LengthsProblem::NotText));
     }
 }

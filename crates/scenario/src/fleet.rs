@@ -1,50 +1,46 @@
-//! One server, or several behind a router.
+//! The servers of a run.
 
 use rooflut::deployment::ServedModel;
 use rooflut::sim::cluster::{Cluster, Disaggregated, ServerPool};
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::Source;
-use rooflut::sim::{Observer, SimConfig, SimReport, Simulator};
+use rooflut::sim::{Observer, SimConfig, SimError, SimReport, Simulator};
 
-use crate::args::PolicyArgs;
-use crate::disaggregation::Pools;
-use crate::error::Error;
+use crate::{Pools, Server};
 
-/// What serves a load.
+/// The servers of a run.
 pub(crate) enum Fleet<'m> {
-    /// One server.
+    /// A single server.
     One(Simulator<&'m ServedModel>),
-    /// Several behind a router.
+    /// Replicas behind a router.
     Several(Cluster<&'m ServedModel>),
     /// Prefill and decode on servers of their own.
     Disaggregated(Box<Disaggregated<&'m ServedModel>>),
 }
 
 impl<'m> Fleet<'m> {
-    /// As many servers as `args` ask for.
     pub(crate) fn try_new(
         model: &'m ServedModel,
         config: SimConfig,
-        args: &PolicyArgs,
+        server: &Server,
         pools: Option<&Pools>,
-    ) -> Result<Fleet<'m>, Error> {
-        let router = args.router;
+    ) -> Result<Fleet<'m>, SimError> {
+        let router = server.router();
         let pool = |replicas| ServerPool::new(model, config, replicas);
-        let fleet = match (pools, args.replicas) {
-            (Some(pools), _) => pools.link().and_then(|link| {
+        match (pools, server.replicas()) {
+            (Some(pools), _) => {
                 let (prefill, decode) = (pool(pools.prefill), pool(pools.decode));
-                Disaggregated::try_new(prefill, decode, router, link)
-                    .map(|servers| Fleet::Disaggregated(Box::new(servers)))
-            }),
+                let servers = Disaggregated::try_new(prefill, decode, router, pools.link()?)?;
+                Ok(Fleet::Disaggregated(Box::new(servers)))
+            }
             (None, 1) => Simulator::try_new(model, config).map(Fleet::One),
             (None, replicas) => {
                 Cluster::try_new(model, config, replicas, router).map(Fleet::Several)
             }
-        };
-        Ok(fleet?)
+        }
     }
 
-    /// Serves what comes from `source`, while `observer` looks on, and keeps no record.
+    /// Serves the requests of `source` without a record of each.
     pub(crate) fn totals(&self, source: &mut impl Source, observer: &mut impl Observer) -> Totals {
         match self {
             Fleet::One(server) => server.serve(source, observer),
@@ -53,7 +49,7 @@ impl<'m> Fleet<'m> {
         }
     }
 
-    /// Serves what comes from `source`, while `observer` looks on, and keeps a record of each request.
+    /// Serves the requests of `source` and keeps a record of each.
     pub(crate) fn report(
         &self,
         source: &mut impl Source,

@@ -4,11 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rooflut_report::{RequestsCsv, StepsCsv, Timeline};
+use rooflut_scenario::{LengthDistribution, Output, Run, Scenario};
 
-use crate::args::RunArgs;
 use crate::error::Error;
 use crate::pending_file::PendingFile;
-use crate::workload::LengthsArg;
 
 /// Writers of files that have something for each step.
 type StepFiles = (Option<StepsCsv<PendingFile>>, Option<Timeline<PendingFile>>);
@@ -26,19 +25,21 @@ pub(crate) struct RunFiles {
 }
 
 impl RunFiles {
-    /// Opens them, so that what cannot be written is refused before any work. `title` says what is run.
-    pub(crate) fn create(args: &RunArgs, title: &str) -> Result<RunFiles, Error> {
-        let inputs = inputs(args);
+    /// Opens them, so that what cannot be written is rejected before the simulation. `scenario_path` is a file, too,
+    /// that must not be replaced.
+    pub(crate) fn create(run: &Run, scenario_path: Option<&Path>) -> Result<RunFiles, Error> {
+        let inputs = inputs(&run.scenario, scenario_path);
+        let output = &run.scenario.output;
         let pending = |path: &Option<PathBuf>| match path {
             Some(path) => PendingFile::create(path, &inputs).map(Some),
             None => Ok(None),
         };
-        let timeline = |file| Timeline::new(file, &server_names(args, title));
+        let timeline = |file| Timeline::new(file, &server_names(run));
         Ok(RunFiles {
-            requests: pending(&args.requests_out)?.map(RequestsCsv::new),
+            requests: pending(&output.requests_out)?.map(RequestsCsv::new),
             of_steps: (
-                pending(&args.steps_out)?.map(StepsCsv::new),
-                pending(&args.perfetto)?.map(timeline),
+                pending(&output.steps_out)?.map(StepsCsv::new),
+                pending(&output.perfetto)?.map(timeline),
             ),
         })
     }
@@ -52,12 +53,12 @@ impl RunFiles {
     }
 
     /// Moves the files to their destinations after the simulation.
-    pub(crate) fn finish(self, args: &RunArgs) -> Result<(), Error> {
+    pub(crate) fn finish(self, output: &Output) -> Result<(), Error> {
         let (steps, timeline) = self.of_steps;
         let files = [
-            (&args.requests_out, self.requests.map(RequestsCsv::finish)),
-            (&args.steps_out, steps.map(StepsCsv::finish)),
-            (&args.perfetto, timeline.map(Timeline::finish)),
+            (&output.requests_out, self.requests.map(RequestsCsv::finish)),
+            (&output.steps_out, steps.map(StepsCsv::finish)),
+            (&output.perfetto, timeline.map(Timeline::finish)),
         ];
         let written = files
             .into_iter()
@@ -72,34 +73,35 @@ fn finish(path: &Path, written: io::Result<PendingFile>) -> Result<(), Error> {
     written.map_err(Error::writing(path))?.finish()
 }
 
-/// What the servers are called, in the order of their replicas.
-fn server_names(args: &RunArgs, title: &str) -> Vec<String> {
+/// Names of the servers, in the order of their replicas.
+fn server_names(run: &Run) -> Vec<String> {
+    let title = &run.placement;
     let named = |kind| move |replica: u32| format!("{title}, {kind} {replica}");
-    let pools = &args.disaggregation;
-    match (pools.prefill_replicas, pools.decode_replicas) {
-        (Some(prefill), Some(decode)) => (0..prefill)
+    match (run.pools, run.replicas()) {
+        (Some(pools), all) => (0..pools.prefill)
             .map(named("prefill server"))
-            .chain((prefill..prefill + decode).map(named("decode server")))
+            .chain((pools.prefill..all).map(named("decode server")))
             .collect(),
-        _ if args.policy.replicas == 1 => vec![title.to_owned()],
-        _ => (0..args.policy.replicas).map(named("replica")).collect(),
+        (None, 1) => vec![title.to_string()],
+        (None, replicas) => (0..replicas).map(named("replica")).collect(),
     }
 }
 
 /// Files that a run reads, and what is said of a destination that is one of them.
-fn inputs(args: &RunArgs) -> Vec<(&Path, &'static str)> {
-    let workload = &args.workload;
-    let lengths = [
-        Some(&workload.prompt),
-        Some(&workload.output),
-        workload.turns.as_ref(),
-    ];
-    let lengths = lengths.into_iter().flatten().filter_map(LengthsArg::path);
-    let trace = args.trace.trace.as_deref();
-    let scenario = args.scenario.as_deref();
+fn inputs<'s>(
+    scenario: &'s Scenario,
+    scenario_path: Option<&'s Path>,
+) -> Vec<(&'s Path, &'static str)> {
+    let workload = &scenario.workload;
+    let lengths = [&workload.prompt, &workload.output, &workload.turns];
+    let lengths = lengths
+        .into_iter()
+        .flatten()
+        .filter_map(LengthDistribution::path);
+    let trace = workload.trace.as_deref();
     let named = lengths.map(|path| (path, "is a file of lengths of this run"));
     named
         .chain(trace.map(|path| (path, "is the trace itself")))
-        .chain(scenario.map(|path| (path, "is the scenario itself")))
+        .chain(scenario_path.map(|path| (path, "is the scenario itself")))
         .collect()
 }

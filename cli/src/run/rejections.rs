@@ -4,9 +4,11 @@ use rooflut::sim::SimConfig;
 use rooflut_hf_config::Window;
 use rooflut_report::Rejections;
 
-use crate::clock::{LATEST_ARRIVAL_NS, NANOS_PER_YEAR};
 use crate::error::Error;
 use crate::output::count;
+
+/// Nanoseconds of 365 days.
+const NANOS_PER_YEAR: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
 /// Requests that were rejected for one reason.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct Rejected {
 }
 
 /// The error of a run that has served no request.
-pub(crate) fn all_rejected(rejected: &[Rejected]) -> Error {
+pub(super) fn all_rejected(rejected: &[Rejected]) -> Error {
     let causes = rejected.iter().map(|rejected| {
         let requests = count(rejected.requests);
         format!("{requests} because {}", rejected.cause)
@@ -130,7 +132,7 @@ pub(crate) fn explain(
             rejections.too_late,
             format!(
                 "they arrive after {} years",
-                LATEST_ARRIVAL_NS / NANOS_PER_YEAR
+                SimConfig::LAST_ARRIVAL_NS / NANOS_PER_YEAR
             ),
             "use shorter pauses",
         ),

@@ -1,0 +1,268 @@
+//! The figures of a run as text.
+
+use std::fmt::Write;
+
+use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Stats, Summary};
+use rooflut_report::Shares;
+use rooflut_scenario::{MAX_RECORDS, Speculation};
+
+use super::text::RunText;
+use crate::output::{Align, Grid, count, ms, number, percent, plural, wrapped_at};
+
+/// Column of the text after its label.
+const INDENT: usize = 15;
+/// Maximum number of parts of a step that are named.
+const MAX_PARTS: usize = 4;
+
+impl RunText<'_> {
+    /// Latencies, what was served, and where the time went.
+    pub(crate) fn write_figures(&self, text: &mut String) -> std::fmt::Result {
+        self.write_latencies(text)?;
+        self.write_totals(text)?;
+        self.write_use(text);
+        self.write_overload(text)
+    }
+
+    fn write_latencies(&self, text: &mut String) -> std::fmt::Result {
+        let mut grid = Grid::new(&[
+            ("latency", Align::Left),
+            ("mean ms", Align::Right),
+            ("p50 ms", Align::Right),
+            ("p90 ms", Align::Right),
+            ("p95 ms", Align::Right),
+            ("p99 ms", Align::Right),
+        ]);
+        let summary = &self.outcome.summary;
+        let itl = match summary.drafts {
+            Some(_) => "ITL    between steps, +-0.05 %",
+            None => "ITL    between tokens, +-0.05 %",
+        };
+        for (name, stats) in [
+            ("TTFT   time to first token", summary.ttft),
+            ("TPOT   time per output token", summary.tpot),
+            (itl, summary.itl),
+            ("E2E    arrival to last token", summary.e2e),
+            ("queue  arrival to scheduling", summary.queue),
+        ] {
+            let cell = |of: fn(&Stats) -> _| stats.as_ref().map_or("-".to_owned(), |s| ms(of(s)));
+            grid.row(vec![
+                name.to_owned(),
+                cell(|s| s.mean),
+                cell(|s| s.p50),
+                cell(|s| s.p90),
+                cell(|s| s.p95),
+                cell(|s| s.p99),
+            ]);
+        }
+        text.write_str(&grid.render(2))?;
+        if summary.percentile_error > 0.0 {
+            writeln!(
+                text,
+                "  percentiles from histograms, within {} %; exact up to {} requests",
+                number(100.0 * summary.percentile_error, 2),
+                count(MAX_RECORDS),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_totals(&self, text: &mut String) -> std::fmt::Result {
+        let summary = &self.outcome.summary;
+        let throughput = &summary.throughput;
+        let rates = format!(
+            "{} requests/s, {} output tokens/s, {} tokens/s with prompts",
+            number(throughput.requests_per_s, 2),
+            number(throughput.output_tokens_per_s, 0),
+            number(throughput.total_tokens_per_s, 0),
+        );
+        text.push('\n');
+        text.push_str(&wrapped_at(INDENT, "throughput", &rates));
+        if let Some(goodput) = &summary.goodput {
+            let goodput = describe_goodput(goodput, self.outcome.requests());
+            text.push_str(&wrapped_at(INDENT, "goodput", &goodput));
+        }
+        let speculation = self.outcome.run.speculation.as_ref();
+        if let Some((speculation, drafts)) = speculation.zip(summary.drafts.as_ref()) {
+            let drafts = describe_drafts(speculation, drafts, self.outcome.draft_share());
+            text.push_str(&wrapped_at(INDENT, "drafts", &drafts));
+        }
+        if let Some(stages) = &summary.stages {
+            for (label, figures) in describe_stages(stages, summary) {
+                text.push_str(&wrapped_at(INDENT, label, &figures));
+            }
+        }
+        let completed = format!(
+            "{} of {} in {} simulated s, {}, {}",
+            count(summary.completed),
+            plural(self.outcome.requests(), "request"),
+            number(summary.makespan.0, 2),
+            plural(summary.steps, "step"),
+            plural(summary.preemptions, "preemption"),
+        );
+        text.push_str(&wrapped_at(INDENT, "completed", &completed));
+        for rejected in self.rejected() {
+            let requests = count(rejected.requests);
+            writeln!(text, "  rejected     {requests}: {}", rejected.cause)?;
+        }
+        Ok(())
+    }
+
+    fn write_use(&self, text: &mut String) {
+        let server = &self.outcome.summary.server;
+        let busy = format!(
+            "{} of the time, {} requests at once on average",
+            percent(100.0 * server.busy_share),
+            number(server.mean_running, 1),
+        );
+        text.push_str(&wrapped_at(INDENT, "busy", &busy));
+        if let Some(batch) = &self.outcome.summary.batch {
+            let sizes = format!(
+                "{} requests a step on average, p50 {}, p90 {}, p95 {}, p99 {} (over the time)",
+                number(batch.mean, 1),
+                count(batch.p50.into()),
+                count(batch.p90.into()),
+                count(batch.p95.into()),
+                count(batch.p99.into()),
+            );
+            text.push_str(&wrapped_at(INDENT, "batch", &sizes));
+        }
+        for (label, shares) in [
+            ("time", Shares::by_part(&self.outcome.sources)),
+            ("bound by", Shares::by_binding(&self.outcome.sources)),
+        ] {
+            let shares = describe_shares(&shares, MAX_PARTS);
+            if !shares.is_empty() {
+                text.push_str(&wrapped_at(INDENT, label, &shares));
+            }
+        }
+        text.push_str(&wrapped_at(INDENT, "KV cache", &self.kv_cache()));
+    }
+
+    fn kv_cache(&self) -> String {
+        let kv = &self.outcome.summary.kv;
+        let share = |blocks: f64| percent(100.0 * blocks / f64::from(kv.blocks));
+        format!(
+            "{} of {} blocks of {} tokens at the peak ({}), {} on average",
+            count(kv.peak_blocks.into()),
+            count(kv.blocks.into()),
+            self.outcome.run.config.block_size,
+            share(f64::from(kv.peak_blocks)),
+            share(kv.mean_blocks),
+        )
+    }
+
+    /// Warns where the queue grows during the whole run.
+    fn write_overload(&self, text: &mut String) -> std::fmt::Result {
+        // Users who wait for answers limit the queue.
+        if self.outcome.run.scenario.workload.users.is_some() {
+            return Ok(());
+        }
+        let summary = &self.outcome.summary;
+        let mean_step = self.outcome.sources.total() * (1.0 / summary.steps.max(1) as f64);
+        let growth = summary.queue_growth;
+        let Some(growth) = growth.filter(|growth| growth.is_overload(mean_step)) else {
+            return Ok(());
+        };
+        let times = match summary.stages {
+            Some(_) => "time in queues and on links",
+            None => "queue time",
+        };
+        writeln!(
+            text,
+            "\n  the server does not keep up with this rate: the mean {times} grows from {} ms in the\n  \
+             first quarter of the requests to {} ms in the last",
+            ms(growth.first_quarter),
+            ms(growth.last_quarter),
+        )
+    }
+}
+
+/// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1,234 of 2,000 requests)`.
+fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
+    let goodput = rooflut_report::Goodput::from(*goodput);
+    let limits = [
+        ("TTFT", goodput.ttft_ms),
+        ("TPOT", goodput.tpot_ms),
+        ("E2E", goodput.e2e_ms),
+    ];
+    let limits = limits
+        .into_iter()
+        .filter_map(|(name, limit)| Some(format!("{name} <= {} ms", limit?)));
+    format!(
+        "{} requests/s with {} ({} of {})",
+        number(goodput.requests_per_s, 2),
+        limits.collect::<Vec<_>>().join(", "),
+        count(goodput.met),
+        plural(requests, "request"),
+    )
+}
+
+fn describe_drafts(speculation: &Speculation, drafts: &Drafts, share: Option<f64>) -> String {
+    let share = share.map_or(String::new(), |share| {
+        let share = percent(100.0 * share);
+        format!(", the draft model takes {share} of the time")
+    });
+    format!(
+        "{} tokens a request and step ({} expected), {} of the drafted tokens accepted{share}",
+        number(drafts.tokens_per_step(), 2),
+        number(speculation.drafts.tokens_per_step(), 2),
+        percent(100.0 * drafts.accepted_share()),
+    )
+}
+
+fn describe_stages(stages: &Stages, summary: &Summary) -> [(&'static str, String); 2] {
+    let makespan = summary.makespan;
+    let transfer = format!(
+        "{} ms from the end of the prefill to the arrival of its KV entries, {} ms from there to the \
+         decode server's schedule (means); links busy {} of the time",
+        ms(stages.mean_transfer()),
+        ms(stages.mean_decode_queue()),
+        percent(100.0 * stages.link_share(makespan)),
+    );
+    let pool = |pool: &PoolUse| {
+        format!(
+            "busy {} of the time, {} of their KV blocks at the peak",
+            percent(100.0 * pool.busy_share(makespan)),
+            percent(100.0 * pool.peak_kv_share()),
+        )
+    };
+    let (prefill, decode) = (pool(&stages.prefill), pool(&stages.decode));
+    let pools = format!("prefill servers {prefill}; decode servers {decode}");
+    [("KV transfer", transfer), ("pools", pools)]
+}
+
+/// The `max` largest shares, the largest first, and the sum of the others.
+fn describe_shares(shares: &Shares, max: usize) -> String {
+    let mut shares: Vec<_> = shares.0.iter().filter(|(_, share)| *share > 0.0).collect();
+    shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let others: f64 = shares.iter().skip(max).map(|(_, share)| share).sum();
+    let largest = shares.iter().take(max).map(|&&(name, share)| (name, share));
+    let named: Vec<String> = largest
+        .chain((others > 0.0).then_some(("others", others)))
+        .map(|(name, share)| format!("{} {name}", percent(100.0 * share)))
+        .collect();
+    named.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_shares_come_first_and_the_others_together() {
+        let shares = [
+            ("a", 0.125),
+            ("b", 0.0),
+            ("c", 0.5),
+            ("d", 0.25),
+            ("e", 0.125),
+        ];
+        let shares = Shares(shares.to_vec());
+        assert_eq!(describe_shares(&shares, 2), "50 % c, 25 % d, 25 % others");
+        assert_eq!(
+            describe_shares(&shares, 4),
+            "50 % c, 25 % d, 12 % a, 12 % e"
+        );
+        assert_eq!(describe_shares(&Shares(vec![("a", 0.0)]), 3), "");
+    }
+}

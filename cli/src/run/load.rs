@@ -1,0 +1,170 @@
+//! The load of a run as text.
+
+use std::path::Path;
+
+use rooflut_scenario::{
+    Arrival, Formula, GeneratedLoad, LengthRange, Load, Sizes, ThinkTime, Workload,
+};
+use rooflut_traces::{ArrivalSource, Condition, Trace};
+
+use crate::output::{count, number, plural, scientific};
+
+/// Describes a load in one line.
+pub(super) fn describe(load: &Load) -> String {
+    let requests = plural(load.requests(), "request");
+    match load {
+        Load::Trace {
+            path,
+            conditions,
+            trace,
+        } => format!("{requests} of {}", describe_trace(path, conditions, trace)),
+        Load::Generated(load) => format!("{requests}, {}", describe_generated(load)),
+    }
+}
+
+/// The file, how it was read and what was left out.
+fn describe_trace(path: &Path, conditions: &[Condition], trace: &Trace) -> String {
+    let arrivals = match trace.arrivals {
+        ArrivalSource::Poisson { requests_per_s } => {
+            let rate = scientific(requests_per_s);
+            format!(", Poisson arrivals at its {rate} per second")
+        }
+        ArrivalSource::AtOnce => ", all at the start".to_owned(),
+        _ => String::new(),
+    };
+    let mut text = format!("{} ({}{arrivals})", path.display(), trace.format.title());
+    for condition in conditions {
+        text += &format!(", {condition}");
+    }
+    for (reason, requests) in &trace.left_out {
+        text += &format!("; left out: {} {reason}", count(*requests));
+    }
+    text
+}
+
+fn describe_generated(load: &GeneratedLoad) -> String {
+    let workload = &load.workload;
+    let (users, seed) = (describe_arrivals(load), describe_seed(load));
+    let (prompt, output) = (sizes(&load.prompt), sizes(&load.output));
+    let cached = match workload.cached_prompt() {
+        0 => String::new(),
+        cached => format!(" ({} cached)", count(cached.into())),
+    };
+    let mut text = format!("{users}{seed}; {prompt} prompt{cached} + {output} output tokens");
+    if let Some(prefixes) = workload.prefixes {
+        let tokens = plural(prefixes.tokens.into(), "token");
+        text += &match prefixes.groups {
+            1 => format!("; before each prompt a text of {tokens}"),
+            groups => {
+                let groups = count(groups.into());
+                format!("; before each prompt one of {groups} texts of {tokens}")
+            }
+        };
+    }
+    if let Some(turns) = &load.turns {
+        // Users pause between all requests alike.
+        let apart = match workload.users {
+            None => format!(", {} apart", seconds(workload.think_time())),
+            Some(_) => String::new(),
+        };
+        text += &format!("; sessions of {} turns{apart}", sizes(turns));
+    }
+    if let Some(shares) = &workload.priorities {
+        let shares = shares.shares().iter();
+        let shares: Vec<String> = shares.map(|share| scientific(*share)).collect();
+        text += &format!("; priorities in shares {}", shares.join(", "));
+    }
+    text
+}
+
+fn describe_arrivals(load: &GeneratedLoad) -> String {
+    let workload = &load.workload;
+    if let Some(users) = workload.users {
+        let pause = match workload.think_time() {
+            ThinkTime::NONE => "without a pause".to_owned(),
+            pause => format!("pausing {}", seconds(pause)),
+        };
+        return format!("{} {pause}", plural(users.into(), "user"));
+    }
+    let sessions = load.turns.as_ref().map_or("", |_| " sessions");
+    let arrivals = match workload.arrival() {
+        Arrival::Poisson => "Poisson".to_owned(),
+        Arrival::Constant => "equal gaps".to_owned(),
+        Arrival::Gamma => {
+            let shape = workload.burstiness.map_or_else(String::new, scientific);
+            format!("gamma with burstiness {shape}")
+        }
+    };
+    let rate = scientific(workload.rate());
+    format!("{rate}{sessions} per second, {arrivals}")
+}
+
+/// The seed, if anything is drawn.
+fn describe_seed(load: &GeneratedLoad) -> String {
+    let Workload {
+        users,
+        prefixes,
+        priorities,
+        ..
+    } = &load.workload;
+    let arrivals = users.is_none() && load.workload.arrival() != Arrival::Constant;
+    let sizes = [Some(&load.prompt), Some(&load.output), load.turns.as_ref()];
+    let is_drawn = |sizes: &Sizes| !matches!(sizes, Sizes::Formula(Formula::Fixed(_), _));
+    let lengths = sizes.into_iter().flatten().any(is_drawn);
+    let pauses = matches!(load.workload.think_time, Some(ThinkTime::Exponential(_)));
+    match arrivals || lengths || pauses || prefixes.is_some() || priorities.is_some() {
+        true => format!(" (seed {})", load.workload.seed()),
+        false => String::new(),
+    }
+}
+
+fn seconds(pause: ThinkTime) -> String {
+    match pause {
+        ThinkTime::Fixed(seconds) => format!("{} s", scientific(seconds)),
+        ThinkTime::Exponential(mean) => format!("{} s (exponential)", scientific(mean)),
+    }
+}
+
+fn sizes(sizes: &Sizes) -> String {
+    match sizes {
+        Sizes::Formula(formula, _) => described(*formula),
+        Sizes::File(path, file) => {
+            let (values, mean) = (count(file.values as u64), number(file.mean, 0));
+            let range = range(file.shortest, file.longest);
+            format!("{mean} (mean of {values} in {}, {range})", path.display())
+        }
+    }
+}
+
+/// The typical length and the distribution around it.
+fn described(formula: Formula) -> String {
+    match formula {
+        Formula::Fixed(length) => count(length.into()),
+        Formula::Uniform(LengthRange { min, max }) => format!("{} (uniform)", range(min, max)),
+        Formula::Normal { mean, sd, within } => {
+            let (mean, sd) = (scientific(mean), scientific(sd));
+            format!("{mean} (mean, normal, sd {sd}{})", inside(within))
+        }
+        Formula::Lognormal {
+            median,
+            sigma,
+            within,
+        } => {
+            let (median, sigma) = (scientific(median), scientific(sigma));
+            format!(
+                "{median} (median, lognormal, sigma {sigma}{})",
+                inside(within)
+            )
+        }
+    }
+}
+
+fn inside(within: Option<LengthRange>) -> String {
+    within.map_or_else(String::new, |within| {
+        format!(", {}", range(within.min, within.max))
+    })
+}
+
+fn range(min: u32, max: u32) -> String {
+    format!("{} to {}", count(min.into()), count(max.into()))
+}

@@ -1,0 +1,183 @@
+//! The answer of `rooflut run` as text.
+
+use std::fmt::Write;
+
+use rooflut::sim::{PrefixCaching, SchedulingPolicy};
+use rooflut::step::TimeSources;
+use rooflut::table::{Class, Origin};
+use rooflut_hf_config::Window;
+use rooflut_scenario::{Outcome, Pools, Speculation};
+
+use super::load;
+use super::rejections::{self, LengthLimit, Rejected};
+use crate::args::RunArgs;
+use crate::error::Error;
+use crate::output::{count, number, percent, plural, wrapped};
+
+/// A run with its outcome, to be described.
+pub(crate) struct RunText<'r> {
+    pub(crate) args: &'r RunArgs,
+    pub(crate) outcome: &'r Outcome<'r>,
+    /// The window of the model's attention, which is not modelled.
+    pub(crate) window: Option<Window>,
+}
+
+impl RunText<'_> {
+    /// The whole answer.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String does not fail.
+        let _ = self.write_text(&mut text);
+        text
+    }
+
+    fn write_text(&self, text: &mut String) -> std::fmt::Result {
+        self.write_setup(text)?;
+        self.write_figures(text)?;
+        if self.args.is_default {
+            writeln!(
+                text,
+                "\nTry next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_setup(&self, text: &mut String) -> std::fmt::Result {
+        let (placement, config) = (&self.outcome.run.placement, &self.outcome.run.config);
+        writeln!(
+            text,
+            "{placement}, simulated as {} serves it\n",
+            placement.engine.name
+        )?;
+        let server = format!(
+            "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
+            plural(config.max_num_seqs.into(), "sequence"),
+            plural(config.max_num_batched_tokens.into(), "token"),
+            count(config.max_model_len.into()),
+            self.length_limit().remark(),
+            config.scheduling,
+            number(config.api_server_ns as f64 / 1e6, 1),
+        );
+        let server = server + &self.policies();
+        let Origin {
+            engine,
+            source,
+            license,
+            ..
+        } = placement.tables.origin();
+        if let Some(file) = &self.args.file {
+            let scenario = file.path.display();
+            let replaced = match file.replaced.join(", ") {
+                none if none.is_empty() => none,
+                keys => format!("; the command line replaces {keys}"),
+            };
+            text.push_str(&wrapped("scenario", &format!("{scenario}{replaced}")));
+        }
+        text.push_str(&wrapped("load", &load::describe(&self.outcome.run.load)));
+        text.push_str(&wrapped("server", &server));
+        text.push_str(&wrapped(
+            "tables",
+            &format!("{}: {engine}", placement.tables.name()),
+        ));
+        text.push_str(&wrapped("source", &format!("{source} ({license})")));
+        text.push_str(&wrapped("origin", &describe_sources(&self.outcome.sources)));
+        text.push('\n');
+        Ok(())
+    }
+
+    /// Policies other than the defaults.
+    fn policies(&self) -> String {
+        let run = self.outcome.run;
+        let server = &run.scenario.server;
+        let mut text = String::new();
+        if server.replicas() > 1 {
+            let servers = plural(server.replicas().into(), "replica");
+            text += &format!("; {servers}, {}", server.router());
+        }
+        if let Some(pools) = &run.pools {
+            text += &format!("; {}, {}", describe_pools(pools), server.router());
+        }
+        if let Some(speculation) = &run.speculation {
+            text += &format!("; {}", describe_speculation(speculation));
+        }
+        if server.policy() != SchedulingPolicy::Fcfs {
+            text += &format!("; {} first", server.policy());
+        }
+        if let Some(max) = server.max_waiting {
+            text += &format!("; at most {} waiting", count(max.into()));
+        }
+        if server.prefix_caching() == PrefixCaching::Disabled {
+            text += "; no prefix caching";
+        }
+        text
+    }
+
+    /// What limits the longest request.
+    fn length_limit(&self) -> LengthLimit {
+        let run = self.outcome.run;
+        let flag = run.scenario.server.max_model_len;
+        let draft = run.speculation.as_ref().and_then(|s| s.draft.as_ref());
+        let model = run.placement.model.spec.max_model_len;
+        match draft {
+            Some(draft) if flag.is_none() && draft.spec.max_model_len < model => LengthLimit::Draft,
+            _ => LengthLimit::of(flag, self.window),
+        }
+    }
+
+    /// Rejected requests by reason.
+    pub(super) fn rejected(&self) -> Vec<Rejected> {
+        let Outcome {
+            run, rejections, ..
+        } = self.outcome;
+        rejections::explain(rejections, &run.config, self.length_limit())
+    }
+
+    /// The error of a run that has served nothing.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        let completed = self.outcome.summary.completed;
+        (completed == 0).then(|| rejections::all_rejected(&self.rejected()))
+    }
+}
+
+fn describe_pools(pools: &Pools) -> String {
+    format!(
+        "{} and {}, KV entries over links of {} GB/s and {} us",
+        plural(pools.prefill.into(), "prefill server"),
+        plural(pools.decode.into(), "decode server"),
+        number(pools.bandwidth_gb_per_s, 1),
+        number(pools.latency_us, 1),
+    )
+}
+
+fn describe_speculation(speculation: &Speculation) -> String {
+    format!(
+        "{} drafted by {}, {} of them accepted after an accepted one",
+        plural(speculation.drafts.draft_tokens().into(), "token"),
+        speculation.draft_name(),
+        percent(100.0 * speculation.acceptance),
+    )
+}
+
+/// The sources that occur, with their shares of the time.
+fn describe_sources(sources: &TimeSources) -> String {
+    let names = Class::ALL.map(Class::name).into_iter();
+    let named = names
+        .zip(sources.class_shares())
+        .chain([("fitted", sources.fitted_share())]);
+    let shares: Vec<String> = named
+        .filter(|(_, share)| *share > 0.0)
+        .map(|(name, share)| format!("{} {name}", percent(100.0 * share)))
+        .collect();
+    if shares.is_empty() {
+        return "no step was run".to_owned();
+    }
+    let outside = match sources.outside_share() {
+        share if share > 0.0 => format!(
+            "; {} outside of the measured ranges",
+            percent(100.0 * share)
+        ),
+        _ => String::new(),
+    };
+    format!("{}{outside}", shares.join(", "))
+}

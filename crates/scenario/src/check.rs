@@ -1,0 +1,164 @@
+//! Values that are out of range.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use rooflut::hardware::Dtype;
+
+use crate::rules::Given;
+use crate::{Problem, Scenario, ScenarioError, Target};
+
+const HOUR_US: f64 = 3.6e9;
+
+impl Scenario {
+    /// Rejects values that are out of range, and keys that contradict or lack each other.
+    ///
+    /// # Errors
+    /// The first such key.
+    ///
+    /// ```
+    /// use rooflut_scenario::Scenario;
+    /// let mut scenario = Scenario::default();
+    /// scenario.workload.rate = Some(5.0);
+    /// scenario.workload.users = Some(8);
+    /// let message = scenario.check().expect_err("either").to_string();
+    /// assert_eq!(message, "--users cannot be used with --rate; leave one of them out");
+    /// ```
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        self.check_values()?;
+        Ok(Given::of(self).check()?)
+    }
+
+    /// Rejects values that are out of range, whatever the other keys are.
+    pub(crate) fn check_values(&self) -> Result<(), Problem> {
+        self.target.check_values()?;
+        let (workload, server) = (&self.workload, &self.server);
+        for (key, value, range) in [
+            ("users", workload.users, 1..=1_000_000),
+            ("requests", workload.requests, 1..=10_000_000),
+            ("max_num_seqs", server.max_num_seqs, ANY),
+            ("max_num_batched_tokens", server.max_num_batched_tokens, ANY),
+            ("max_model_len", server.max_model_len, ANY),
+            ("kv_blocks", server.kv_blocks, ANY),
+            ("max_waiting", server.max_waiting, ANY),
+            ("replicas", server.replicas, 1..=4096),
+            ("draft_tokens", server.draft_tokens, 1..=16),
+            ("prefill_replicas", server.prefill_replicas, 1..=4096),
+            ("decode_replicas", server.decode_replicas, 1..=4096),
+        ] {
+            check_count(key, value, range)?;
+        }
+        type Accepts = fn(f64) -> bool;
+        let positive: Accepts = |value| value > 0.0 && value.is_finite();
+        let share: Accepts = |value| (0.0..=1.0).contains(&value);
+        for (key, value, accepts, expected) in [
+            (
+                "rate",
+                workload.rate,
+                positive,
+                "a positive, finite number of requests per second",
+            ),
+            (
+                "burstiness",
+                workload.burstiness,
+                positive,
+                "a positive, finite number; below 1 is more bursty than Poisson",
+            ),
+            (
+                "gpu_memory_utilization",
+                server.gpu_memory_utilization,
+                |value| value > 0.0 && value <= 1.0,
+                "a number above 0 and at most 1",
+            ),
+            (
+                "acceptance",
+                server.acceptance,
+                share,
+                "a number from 0 to 1",
+            ),
+            (
+                "link_bandwidth",
+                server.link_bandwidth,
+                positive,
+                "a positive number of GB/s",
+            ),
+            (
+                "link_latency",
+                server.link_latency,
+                |value| (0.0..=HOUR_US).contains(&value),
+                "microseconds, at least 0 and at most an hour",
+            ),
+        ] {
+            if let Some(found) = value.filter(|value| !accepts(*value)) {
+                return Err(rejected(key, expected, found));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    /// Rejects values that are out of range, and a table set that is given twice.
+    ///
+    /// # Errors
+    /// The first such key.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let target = self.clone();
+        Scenario {
+            target,
+            ..Scenario::default()
+        }
+        .check()
+    }
+
+    fn check_values(&self) -> Result<(), Problem> {
+        check_count("tp", self.tp, ANY)?;
+        for (key, value, why_not_more) in [
+            (
+                "pp",
+                self.pp,
+                "1 (pipeline parallelism is not modelled; --tp divides a model over the GPUs of one node)",
+            ),
+            (
+                "dp",
+                self.dp,
+                "1 (attention on each rank with experts shared by all ranks is not modelled; replicas of a whole \
+                 model are `rooflut run --replicas`)",
+            ),
+        ] {
+            if let Some(found) = value.filter(|value| *value != 1) {
+                return Err(rejected(key, why_not_more, found));
+            }
+        }
+        match self.kv_dtype {
+            None | Some(Dtype::Bf16 | Dtype::Fp8) => Ok(()),
+            Some(found) => Err(rejected("kv_dtype", "one of bf16, fp8", found)),
+        }
+    }
+}
+
+/// Any positive count.
+const ANY: RangeInclusive<u32> = 1..=u32::MAX;
+
+fn check_count(
+    key: &'static str,
+    value: Option<u32>,
+    range: RangeInclusive<u32>,
+) -> Result<(), Problem> {
+    let Some(found) = value.filter(|value| !range.contains(value)) else {
+        return Ok(());
+    };
+    let expected = match *range.end() {
+        u32::MAX => "a whole number of at least 1".to_owned(),
+        max => format!("a whole number from 1 to {max}"),
+    };
+    Err(rejected(key, &expected, found))
+}
+
+fn rejected(key: &'static str, expected: &str, found: impl Display) -> Problem {
+    Problem::Value {
+        key,
+        expected: expected.to_owned(),
+        found: found.to_string(),
+    }
+}

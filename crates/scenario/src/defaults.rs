@@ -1,0 +1,136 @@
+//! Values of keys, or their defaults.
+
+use rooflut::deployment::DeploymentBuilder;
+use rooflut::hardware::Dtype;
+use rooflut::sim::cluster::Router;
+use rooflut::sim::{PrefixCaching, SchedulingPolicy};
+use rooflut::table::Strictness;
+
+use crate::{Arrival, LengthDistribution, Output, Server, Target, ThinkTime, Workload};
+
+impl Target {
+    /// The model; by default `llama-3.1-8b`.
+    pub fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or("llama-3.1-8b")
+    }
+
+    /// The table set; by default `h100`. `tables` replaces it.
+    pub fn gpu(&self) -> &str {
+        self.gpu.as_deref().unwrap_or("h100")
+    }
+
+    /// Tensor parallelism; by default 1.
+    pub fn tp(&self) -> u32 {
+        self.tp.unwrap_or(1)
+    }
+
+    /// Format of the KV cache; by default bf16.
+    pub fn kv_dtype(&self) -> Dtype {
+        self.kv_dtype.unwrap_or(Dtype::Bf16)
+    }
+
+    /// The engine stack; by default `vllm-0.15.1`.
+    pub fn engine(&self) -> &str {
+        self.engine.as_deref().unwrap_or("vllm-0.15.1")
+    }
+}
+
+impl Workload {
+    /// Requests, or sessions, per second; by default 18.
+    pub fn rate(&self) -> f64 {
+        self.rate.unwrap_or(18.0)
+    }
+
+    /// Distribution of the arrivals; by default Poisson.
+    pub fn arrival(&self) -> Arrival {
+        self.arrival.unwrap_or_default()
+    }
+
+    /// Number of requests; by default 1,000.
+    pub fn requests(&self) -> u32 {
+        self.requests.unwrap_or(1000)
+    }
+
+    /// Prompt tokens; by default 512.
+    pub fn prompt(&self) -> LengthDistribution {
+        let prompt = self.prompt.clone();
+        prompt.unwrap_or(LengthDistribution::fixed(512))
+    }
+
+    /// Output tokens; by default 256.
+    pub fn output(&self) -> LengthDistribution {
+        let output = self.output.clone();
+        output.unwrap_or(LengthDistribution::fixed(256))
+    }
+
+    /// Leading prompt tokens in the prefix cache; by default 0.
+    pub fn cached_prompt(&self) -> u32 {
+        self.cached_prompt.unwrap_or(0)
+    }
+
+    /// Pause of users; by default none.
+    pub fn think_time(&self) -> ThinkTime {
+        self.think_time.unwrap_or(ThinkTime::NONE)
+    }
+
+    /// Seed of all random draws; by default 0.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(0)
+    }
+}
+
+impl Server {
+    /// Order of admission; by default first come, first served.
+    pub fn policy(&self) -> SchedulingPolicy {
+        self.policy.unwrap_or_default()
+    }
+
+    /// Whether freed KV blocks keep their contents; by default they do.
+    pub fn prefix_caching(&self) -> PrefixCaching {
+        self.prefix_caching.unwrap_or_default()
+    }
+
+    /// Equal servers; by default 1.
+    pub fn replicas(&self) -> u32 {
+        self.replicas.unwrap_or(1)
+    }
+
+    /// Routing to replicas; by default round robin.
+    pub fn router(&self) -> Router {
+        self.router.unwrap_or_default()
+    }
+
+    /// The draft model, if one is given that is not a lookup in the prompt.
+    pub fn draft_model(&self) -> Option<&str> {
+        // vLLM writes it in brackets.
+        let is_ngram = |name: &str| name.trim_matches(['[', ']']).eq_ignore_ascii_case("ngram");
+        self.draft_model.as_deref().filter(|name| !is_ngram(name))
+    }
+
+    /// Sets the limits and policies of a deployment's server.
+    pub(crate) fn apply(&self, mut deployment: DeploymentBuilder) -> DeploymentBuilder {
+        if let Some(requests) = self.max_num_seqs {
+            deployment = deployment.max_num_seqs(requests);
+        }
+        if let Some(tokens) = self.max_num_batched_tokens {
+            deployment = deployment.max_num_batched_tokens(tokens);
+        }
+        if let Some(share) = self.gpu_memory_utilization {
+            deployment = deployment.gpu_memory_utilization(share);
+        }
+        deployment
+            .max_model_len(self.max_model_len)
+            .kv_blocks(self.kv_blocks)
+            .scheduling(self.scheduling)
+            .policy(self.policy())
+            .max_waiting(self.max_waiting)
+            .prefix_caching(self.prefix_caching())
+    }
+}
+
+impl Output {
+    /// The answers of the tables that are accepted; by default any.
+    pub fn strict(&self) -> Strictness {
+        self.strict.unwrap_or(Strictness::ANY)
+    }
+}

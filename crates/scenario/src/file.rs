@@ -1,0 +1,244 @@
+//! Scenario files.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::fields::fields;
+use crate::rules::Given;
+use crate::value::shortened;
+use crate::{Output, Problem, Scenario, ScenarioError, Server, Target, Workload};
+use rooflut_nearest::nearest;
+
+/// A scenario file: TOML with a key for every field of [`Scenario`].
+///
+/// Those of [`Target`] stand above the first table, the others in `[workload]`, `[server]` and `[output]`. Names may
+/// be written with dashes for underscores.
+///
+/// ```
+/// use rooflut_scenario::ScenarioFile;
+/// let file = ScenarioFile::read(b"gpu = 'h200'\n[workload]\nprompt = 'uniform:100..900'\nrate = 2.5\n")?;
+/// assert_eq!(file.scenario().target.gpu.as_deref(), Some("h200"));
+/// assert_eq!(file.line("rate"), Some(4));
+///
+/// let error = ScenarioFile::read(b"[workload]\nprompts = 512").unwrap_err();
+/// assert_eq!(error.line, Some(2));
+/// assert!(error.to_string().contains("unknown key \"prompts\" in [workload] (nearest: prompt"));
+/// # Ok::<(), rooflut_scenario::ScenarioError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScenarioFile {
+    scenario: Scenario,
+    /// The keys in the order of the file.
+    keys: Vec<FileKey>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct FileKey {
+    name: &'static str,
+    line: u64,
+    /// Bytes of name and value.
+    span: Range<usize>,
+}
+
+impl ScenarioFile {
+    /// Reads a file and checks each of its values.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] with its line for text that is not TOML, and for unknown keys and wrong values. Whether keys
+    /// contradict or lack each other is left to [`Scenario::check`], so that others can replace keys first.
+    pub fn read(bytes: &[u8]) -> Result<ScenarioFile, ScenarioError> {
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            Problem::NotText.at_line(line_after(before))
+        })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let table = DeTable::parse(text).map_err(|error| toml_error(text, &error))?;
+        let mut reader = Reader {
+            text,
+            sections: DeTable::new(),
+            keys: Vec::new(),
+        };
+        reader.section("", table.into_inner())?;
+        reader.keys.sort_by_key(|key| key.span.start);
+        let scenario = reader.scenario()?;
+        let keys = reader.keys;
+        let file = ScenarioFile { scenario, keys };
+        match file.scenario.check_values() {
+            Ok(()) => Ok(file),
+            Err(problem) => Err(file.locate(problem)),
+        }
+    }
+
+    /// The scenario of the file.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The keys of the file with their lines, in the order of the file.
+    pub fn keys(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.keys.iter().map(|key| (key.name, key.line))
+    }
+
+    /// The line of a key, from 1; `None` for keys that are not in the file.
+    pub fn line(&self, key: &str) -> Option<u64> {
+        let found = self.keys.iter().find(|found| found.name == key);
+        found.map(|found| found.line)
+    }
+
+    /// Removes the keys that `given` replaces, and returns them in the order of the file: the keys of `given`, those
+    /// that exclude one of them, and those that mean nothing without one of these.
+    ///
+    /// # Errors
+    /// None is known: a scenario with fewer keys is a scenario.
+    pub fn remove_replaced(
+        &mut self,
+        given: &Scenario,
+    ) -> Result<Vec<&'static str>, ScenarioError> {
+        let replaced = Given::of(&self.scenario).replaced_by(&Given::of(given));
+        let is_replaced = |name: &str| replaced.iter().any(|key| key == name);
+        self.scenario = without(&self.scenario, is_replaced)
+            .map_err(|error| Problem::Toml(error.to_string()))?;
+        let (removed, kept) = std::mem::take(&mut self.keys)
+            .into_iter()
+            .partition::<Vec<_>, _>(|key| is_replaced(key.name));
+        self.keys = kept;
+        Ok(removed.iter().map(|key| key.name).collect())
+    }
+
+    fn locate(&self, problem: Problem) -> ScenarioError {
+        let line = problem.key().and_then(|key| self.line(key));
+        ScenarioError { line, problem }
+    }
+}
+
+/// Returns a scenario without some of its keys.
+fn without(scenario: &Scenario, is_removed: impl Fn(&str) -> bool) -> serde_json::Result<Scenario> {
+    let mut value = serde_json::to_value(scenario)?;
+    let sections = value.as_object_mut().into_iter().flatten();
+    for keys in sections.filter_map(|(_, keys)| keys.as_object_mut()) {
+        keys.retain(|key, _| !is_removed(key));
+    }
+    serde_json::from_value(value)
+}
+
+/// A file that is being read.
+struct Reader<'t> {
+    text: &'t str,
+    /// The sections of a [`Scenario`].
+    sections: DeTable<'t>,
+    keys: Vec<FileKey>,
+}
+
+impl<'t> Reader<'t> {
+    /// Adds the keys of a table under their names in [`Scenario`], in the order of the file.
+    fn section(&mut self, section: &'static str, table: DeTable<'t>) -> Result<(), ScenarioError> {
+        let mut items: Vec<_> = table.into_iter().collect();
+        items.sort_by_key(|(name, _)| name.span().start);
+        let mut keys = DeTable::new();
+        for (name, value) in items {
+            let line = line_at(self.text, name.span().start);
+            let mut named = NAMED.into_iter().filter(|_| section.is_empty());
+            let table = named.find(|table| *table == name.get_ref());
+            let span = name.span().start..value.span().end;
+            match (table, value.get_ref()) {
+                (Some(table), DeValue::Table(keys)) => self.section(table, keys.clone())?,
+                (Some(key), other) => {
+                    let found = other.type_str();
+                    let message = format!("expected the table [{key}], found {found}");
+                    return Err(Problem::Type { key, message }.at_line(line));
+                }
+                (None, other) => {
+                    let key = find(section, name.get_ref(), other.is_table())
+                        .map_err(|problem| problem.at_line(line))?;
+                    let name = Spanned::new(name.span(), Cow::Borrowed(key));
+                    if let Some((first, _)) = keys.get_key_value(&name) {
+                        let first = line_at(self.text, first.span().start);
+                        return Err(Problem::Twice { key, first }.at_line(line));
+                    }
+                    keys.insert(name, value);
+                    let name = key;
+                    self.keys.push(FileKey { name, line, span });
+                }
+            }
+        }
+        let field = if section.is_empty() {
+            "target"
+        } else {
+            section
+        };
+        let whole = 0..self.text.len();
+        let keys = Spanned::new(whole.clone(), DeValue::Table(keys));
+        let field = Spanned::new(whole, Cow::Borrowed(field));
+        self.sections.insert(field, keys);
+        Ok(())
+    }
+
+    fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        let table = Spanned::new(0..self.text.len(), self.sections.clone());
+        let read = Scenario::deserialize(toml::de::Deserializer::from(table));
+        read.map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let key = self.keys.iter().find(|key| key.span.contains(&start));
+            let Some(&FileKey { name, line, .. }) = key else {
+                return toml_error(self.text, &error);
+            };
+            let (key, message) = (name, one_line(error.message()));
+            Problem::Type { key, message }.at_line(line)
+        })
+    }
+}
+
+fn toml_error(text: &str, error: &toml::de::Error) -> ScenarioError {
+    let start = error.span().map_or(0, |span| span.start);
+    Problem::Toml(one_line(error.message())).at_line(line_at(text, start))
+}
+
+/// Tables of a file.
+const NAMED: [&str; 3] = ["workload", "server", "output"];
+
+/// Finds the key of this name in this section.
+fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static str, Problem> {
+    let name = found.replace('-', "_");
+    let sections = [
+        ("", fields::<Target>()),
+        ("workload", fields::<Workload>()),
+        ("server", fields::<Server>()),
+        ("output", fields::<Output>()),
+    ];
+    let all = || {
+        sections
+            .iter()
+            .flat_map(|(section, keys)| keys.iter().map(|key| (*section, *key)))
+    };
+    match all().find(|(_, key)| *key == name) {
+        Some((of, key)) if of == section => Ok(key),
+        Some((section, key)) => Err(Problem::Misplaced { key, section }),
+        None if is_table && section.is_empty() => Err(Problem::UnknownTable {
+            found: shortened(found),
+            nearest: nearest(found, NAMED),
+        }),
+        None => Err(Problem::UnknownKey {
+            found: shortened(found),
+            section,
+            nearest: nearest(found, all().map(|(_, key)| key)),
+        }),
+    }
+}
+
+/// Joins the lines of a message.
+fn one_line(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).collect();
+    lines.join(", ").replace(char::is_control, " ")
+}
+
+fn line_at(text: &str, start: usize) -> u64 {
+    line_after(text.as_bytes().get(..start).unwrap_or(text.as_bytes()))
+}
+
+fn line_after(before: &[u8]) -> u64 {
+    before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+}

@@ -1,0 +1,236 @@
+//! Loads that are generated.
+
+use std::iter::Take;
+use std::path::PathBuf;
+
+use rooflut::sim::load::{
+    Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad,
+};
+use rooflut::sim::{Request, SimConfig, SimError};
+use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
+
+use crate::load::{Read, read_file};
+use crate::{
+    Arrival, FileLengths, Formula, LengthDistribution, LengthRange, RunError, ThinkTime, Workload,
+};
+
+/// A generated load, with the lengths of its files.
+#[derive(Debug, Clone)]
+pub struct GeneratedLoad {
+    /// The keys that describe it.
+    pub workload: Workload,
+    /// Prompt tokens.
+    pub prompt: Sizes,
+    /// Output tokens.
+    pub output: Sizes,
+    /// Turns of a session.
+    pub turns: Option<Sizes>,
+}
+
+/// The requests of a generated load.
+pub(crate) enum Requests {
+    /// Of users who do not wait for answers.
+    Open(Take<SyntheticLoad>),
+    /// Of users who do.
+    Closed(LimitedLoop),
+}
+
+impl GeneratedLoad {
+    /// Reads the files of lengths and checks what depends on them.
+    pub(crate) fn try_new(workload: &Workload, read: Read<'_>) -> Result<GeneratedLoad, RunError> {
+        let load = GeneratedLoad {
+            prompt: Sizes::try_new(workload.prompt(), read)?,
+            output: Sizes::try_new(workload.output(), read)?,
+            turns: match &workload.turns {
+                Some(turns) => Some(Sizes::try_new(turns.clone(), read)?),
+                None => None,
+            },
+            workload: workload.clone(),
+        };
+        let (cached, prompt) = (workload.cached_prompt(), load.prompt.shortest());
+        match cached > prompt {
+            true => Err(RunError::CachedPrompt { cached, prompt }),
+            false => Ok(load),
+        }
+    }
+
+    /// The requests for a server that takes up to `max_model_len` tokens of each.
+    pub(crate) fn requests(&self, max_model_len: u32) -> Result<Requests, RunError> {
+        let mix = self.mix(max_model_len)?;
+        let Workload { users, .. } = self.workload;
+        let (seed, count) = (self.workload.seed(), self.workload.requests());
+        if let Some(users) = users {
+            let pause = self.workload.think_time().distribution()?;
+            let users = ClosedLoop::try_new(users, pause, mix, seed)?;
+            return Ok(Requests::Closed(users.limited(count.into())));
+        }
+        let requests = SyntheticLoad::new(self.arrivals()?, mix, seed).take(count as usize);
+        // They ascend. Drawing them twice takes less than holding them.
+        let is_late = |request: Request| request.arrival_ns > SimConfig::LAST_ARRIVAL_NS;
+        match requests.clone().position(is_late) {
+            None => Ok(Requests::Open(requests)),
+            Some(in_time) => Err(RunError::LateArrival {
+                rate: self.workload.rate(),
+                request: in_time + 1,
+            }),
+        }
+    }
+
+    fn arrivals(&self) -> Result<Arrivals, SimError> {
+        let (rate, seed) = (self.workload.rate(), self.workload.seed());
+        match self.workload.arrival() {
+            Arrival::Poisson => Arrivals::try_poisson(rate, seed),
+            Arrival::Constant => Arrivals::try_constant(rate),
+            Arrival::Gamma => {
+                let shape = self.workload.burstiness.unwrap_or(1.0);
+                Arrivals::try_gamma(rate, shape, seed)
+            }
+        }
+    }
+
+    fn mix(&self, max_model_len: u32) -> Result<RequestMix, SimError> {
+        let workload = &self.workload;
+        let (prompt, output) = (self.prompt.lengths(), self.output.lengths());
+        let mut mix = RequestMix::new(prompt, output).with_cached_prompt(workload.cached_prompt());
+        if let Some(prefixes) = workload.prefixes {
+            mix = mix.with_prefixes(prefixes.shared()?);
+        }
+        if let Some(turns) = &self.turns {
+            let pause = workload.think_time().distribution()?;
+            let sessions = Sessions::new(turns.lengths(), pause);
+            mix = mix.with_sessions(sessions.with_max_tokens(max_model_len));
+        }
+        if let Some(shares) = &workload.priorities {
+            mix = mix.with_priorities(shares.priorities()?);
+        }
+        Ok(mix)
+    }
+
+    pub(crate) fn report(&self) -> load::Load {
+        let workload = &self.workload;
+        let think_time_s = match workload.think_time() {
+            ThinkTime::Fixed(seconds) => load::ThinkTime::Fixed(seconds),
+            ThinkTime::Exponential(mean) => load::ThinkTime::Drawn {
+                distribution: "exponential",
+                mean,
+            },
+        };
+        let prefixes = workload.prefixes.map(|prefixes| load::Prefixes {
+            groups: prefixes.groups,
+            tokens: prefixes.tokens,
+        });
+        let sessions = self.turns.as_ref().map(|turns| load::Sessions {
+            turns: turns.report(),
+            think_time_s,
+        });
+        let shares = workload.priorities.as_ref();
+        let mix = Mix {
+            prompt_tokens: self.prompt.report(),
+            cached_prompt_tokens: workload.cached_prompt(),
+            output_tokens: self.output.report(),
+            prefixes,
+            sessions,
+            priority_shares: shares.map(|shares| shares.shares().to_vec()),
+        };
+        if let Some(users) = workload.users {
+            return load::Load::ClosedLoop(ClosedLoad {
+                users,
+                think_time_s,
+                mix,
+            });
+        }
+        let rate = Some(workload.rate());
+        let open = OpenLoad {
+            requests_per_s: rate.filter(|_| self.turns.is_none()),
+            sessions_per_s: rate.filter(|_| self.turns.is_some()),
+            burstiness: workload.burstiness,
+            mix,
+        };
+        match workload.arrival() {
+            Arrival::Poisson => load::Load::Poisson(open),
+            Arrival::Constant => load::Load::Constant(open),
+            Arrival::Gamma => load::Load::Gamma(open),
+        }
+    }
+}
+
+/// A distribution of lengths, ready to be drawn from.
+#[derive(Debug, Clone)]
+pub enum Sizes {
+    /// One with parameters.
+    Formula(Formula, Lengths),
+    /// That of a file.
+    File(PathBuf, FileLengths),
+}
+
+impl Sizes {
+    fn try_new(given: LengthDistribution, read: Read<'_>) -> Result<Sizes, RunError> {
+        match given {
+            LengthDistribution::Formula(formula) => Ok(Sizes::Formula(formula, formula.lengths()?)),
+            LengthDistribution::File { path, within } => {
+                let within = within.unwrap_or(LengthRange::ANY);
+                match FileLengths::read(&read_file(&path, read)?, within) {
+                    Ok(file) => Ok(Sizes::File(path, file)),
+                    Err(error) => Err(RunError::Lengths { path, error }),
+                }
+            }
+        }
+    }
+
+    fn lengths(&self) -> Lengths {
+        match self {
+            Sizes::Formula(_, lengths) => lengths.clone(),
+            Sizes::File(_, file) => file.lengths.clone(),
+        }
+    }
+
+    /// The shortest length that may be drawn.
+    fn shortest(&self) -> u32 {
+        match self {
+            Sizes::Formula(formula, _) => formula.shortest(),
+            Sizes::File(_, file) => file.shortest,
+        }
+    }
+
+    fn report(&self) -> load::Lengths {
+        load::Lengths::Drawn(match self {
+            Sizes::Formula(Formula::Fixed(length), _) => return load::Lengths::Fixed(*length),
+            Sizes::Formula(Formula::Uniform(range), _) => Distribution::Uniform {
+                range: reported(Some(*range)),
+            },
+            &Sizes::Formula(Formula::Normal { mean, sd, within }, _) => Distribution::Normal {
+                mean,
+                sd,
+                within: reported(within),
+            },
+            &Sizes::Formula(
+                Formula::Lognormal {
+                    median,
+                    sigma,
+                    within,
+                },
+                _,
+            ) => Distribution::Lognormal {
+                median,
+                sigma,
+                within: reported(within),
+            },
+            Sizes::File(path, file) => Distribution::File {
+                path: path.display().to_string(),
+                values: file.values,
+                mean: file.mean,
+                range: Range {
+                    min: Some(file.shortest),
+                    max: Some(file.longest),
+                },
+            },
+        })
+    }
+}
+
+fn reported(range: Option<LengthRange>) -> Range {
+    Range {
+        min: range.map(|range| range.min),
+        max: range.map(|range| range.max),
+    }
+}

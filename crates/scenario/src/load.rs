@@ -1,0 +1,100 @@
+//! The load of a run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rooflut_report::load::{self, LeftOut, TraceLoad};
+use rooflut_traces::{ArrivalSource, Condition, Options, Trace};
+
+use crate::{GeneratedLoad, RunError, Workload};
+
+/// Reads the file at a path.
+pub(crate) type Read<'r> = &'r dyn Fn(&Path) -> io::Result<Vec<u8>>;
+
+/// The load of a run.
+#[derive(Debug, Clone)]
+pub enum Load {
+    /// The requests of a file.
+    Trace {
+        /// Its path as given.
+        path: PathBuf,
+        /// Conditions on its rows.
+        conditions: Vec<Condition>,
+        /// Its requests.
+        trace: Trace,
+    },
+    /// Requests that are generated.
+    Generated(Box<GeneratedLoad>),
+}
+
+impl Load {
+    pub(crate) fn try_new(workload: &Workload, read: Read<'_>) -> Result<Load, RunError> {
+        let Some(path) = workload.trace.clone() else {
+            let load = GeneratedLoad::try_new(workload, read)?;
+            return Ok(Load::Generated(Box::new(load)));
+        };
+        let conditions = workload.conditions.clone().unwrap_or_default();
+        let options = Options {
+            format: workload.trace_format,
+            conditions: &conditions,
+        };
+        match rooflut_traces::read(&read_file(&path, read)?, &options) {
+            Ok(trace) => Ok(Load::Trace {
+                path,
+                conditions,
+                trace,
+            }),
+            Err(error) => Err(RunError::Trace { path, error }),
+        }
+    }
+
+    /// Number of requests.
+    pub fn requests(&self) -> u64 {
+        match self {
+            Load::Trace { trace, .. } => trace.requests.len() as u64,
+            Load::Generated(load) => load.workload.requests().into(),
+        }
+    }
+
+    /// The seed of what is drawn; `None` for a trace.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        match self {
+            Load::Trace { .. } => None,
+            Load::Generated(load) => Some(load.workload.seed()),
+        }
+    }
+
+    pub(crate) fn report(&self) -> load::Load {
+        let (path, conditions, trace) = match self {
+            Load::Generated(load) => return load.report(),
+            Load::Trace {
+                path,
+                conditions,
+                trace,
+            } => (path, conditions, trace),
+        };
+        let left_out = trace.left_out.iter();
+        let left_out = left_out.map(|&(reason, requests)| LeftOut {
+            reason: reason.reason(),
+            requests,
+        });
+        load::Load::Trace(TraceLoad {
+            path: path.display().to_string(),
+            format: trace.format.name(),
+            arrivals: match trace.arrivals {
+                ArrivalSource::Poisson { .. } => "poisson",
+                ArrivalSource::AtOnce => "at_once",
+                _ => "recorded",
+            },
+            conditions: conditions.iter().map(Condition::to_string).collect(),
+            left_out: left_out.collect(),
+        })
+    }
+}
+
+pub(crate) fn read_file(path: &Path, read: Read<'_>) -> Result<Vec<u8>, RunError> {
+    read(path).map_err(|error| RunError::Read {
+        path: path.to_owned(),
+        error,
+    })
+}

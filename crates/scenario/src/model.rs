@@ -1,0 +1,47 @@
+//! Models by name.
+
+use std::fmt;
+
+use rooflut::hardware::Dtype;
+use rooflut::model::ModelSpec;
+
+/// A model and the name that reports and messages give it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// Its name, or the path of its file.
+    pub name: String,
+    /// Its dimensions, with the weights that it is served with.
+    pub spec: ModelSpec,
+    /// The format that replaces that of its weights.
+    dtype: Option<Dtype>,
+}
+
+impl Model {
+    /// A model with weights in its own format.
+    pub fn new(name: impl Into<String>, spec: ModelSpec) -> Model {
+        Model {
+            name: name.into(),
+            spec,
+            dtype: None,
+        }
+    }
+
+    /// Sets the format of its weights, if one is given.
+    #[must_use]
+    pub fn with_weights(self, dtype: Option<Dtype>) -> Model {
+        let spec = dtype.map_or(self.spec, |dtype| self.spec.with_weight_dtype(dtype));
+        Model {
+            spec,
+            dtype,
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.dtype
+            .map_or(Ok(()), |dtype| write!(f, " ({dtype} weights)"))
+    }
+}

@@ -1,0 +1,189 @@
+//! A model on the GPUs of a table set.
+
+use std::fmt;
+
+use rooflut::deployment::{Deployment, DeploymentBuilder, DeploymentError};
+use rooflut::engine::{self, EngineStack};
+use rooflut::hardware::Dtype;
+use rooflut::model::{MemoryError, ModelSpec};
+use rooflut::sim::SimConfig;
+use rooflut::table::{Strictness, TableSet, sets};
+
+use crate::refusal::Refusal;
+use crate::speculation::Speculation;
+use crate::{Model, RunError, Server, Target};
+use rooflut_nearest::nearest;
+
+/// Ranks that are tried where a set has no all-reduce.
+const MAX_RANKS: u32 = 8;
+
+/// A model on the GPUs of a table set, as an engine runs it.
+#[derive(Debug, Clone)]
+pub struct Placement {
+    /// The model.
+    pub model: Model,
+    /// The tables of its GPU.
+    pub tables: TableSet,
+    /// Tensor parallelism.
+    pub tp: u32,
+    /// Format of the KV cache.
+    pub kv_dtype: Dtype,
+    /// The engine stack.
+    pub engine: &'static EngineStack,
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gpus = if self.tp == 1 { "" } else { "s" };
+        let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());
+        write!(f, "{model} on {} {gpu} GPU{gpus}", self.tp)
+    }
+}
+
+impl Placement {
+    /// Places `model` on the GPUs of `tables` as `target` says.
+    ///
+    /// # Errors
+    /// A value that is out of range, an engine that is not known, ranks that cannot share the model.
+    pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, RunError> {
+        let name = target.engine();
+        let engine = engine::find(name).ok_or_else(|| RunError::UnknownEngine {
+            name: name.to_owned(),
+            nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
+        })?;
+        let placement = Placement {
+            model: model.with_weights(target.dtype),
+            tables,
+            tp: target.tp(),
+            kv_dtype: target.kv_dtype(),
+            engine,
+        };
+        placement.check_tp(&placement.model)?;
+        Ok(placement)
+    }
+
+    /// Builds the deployment of the model alone, for single steps.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`]: the tables lack a kernel or know it less well than `strictness` accepts.
+    pub fn deploy(&self, strictness: Strictness) -> Result<Deployment, RunError> {
+        self.build(self.on(&self.tables, &self.model.spec), strictness, None)
+    }
+
+    /// Checks that the ranks can share `model`, the one that is served or its draft model.
+    pub(crate) fn check_tp(&self, model: &Model) -> Result<(), RunError> {
+        model.spec.check_tp(self.tp).map_err(|error| RunError::Tp {
+            model: Box::new(model.clone()),
+            error,
+            possible: self.possible_tp(&model.spec).collect(),
+        })
+    }
+
+    /// Builds the server of the model, with its draft model if it has one.
+    pub(crate) fn serve(
+        &self,
+        server: &Server,
+        speculation: Option<&Speculation>,
+        strictness: Strictness,
+    ) -> Result<Deployment, RunError> {
+        let deployment = server.apply(self.on(&self.tables, &self.model.spec));
+        let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
+        let deployment = deployment
+            .speculation(speculation.map(|speculation| speculation.drafts))
+            .draft_model(draft.map(|draft| draft.spec));
+        self.build(deployment, strictness, draft)
+    }
+
+    /// The limits of the server, KV blocks included.
+    pub(crate) fn config(
+        &self,
+        deployment: &Deployment,
+        draft: Option<&Model>,
+    ) -> Result<SimConfig, RunError> {
+        deployment.server_config().map_err(|error| match error {
+            MemoryError::DoesNotFit {
+                needed_bytes,
+                usable_bytes,
+            } => RunError::DoesNotFit {
+                model: match draft {
+                    Some(draft) => format!("{} with {draft}", self.model),
+                    None => self.model.to_string(),
+                },
+                gpu: self.tables.gpu().name.as_str().to_owned(),
+                tp: self.tp,
+                utilization: deployment.memory_limits().gpu_memory_utilization,
+                needed_bytes,
+                usable_bytes,
+                fitting: self.fitting(deployment),
+            },
+            error => RunError::Memory(error),
+        })
+    }
+
+    /// The smallest tensor parallelism above this one at which the models of `deployment` fit, and its KV blocks.
+    fn fitting(&self, deployment: &Deployment) -> Option<(u32, u32)> {
+        let mut larger = self
+            .possible_tp(&self.model.spec)
+            .filter(|&tp| tp > self.tp);
+        larger.find_map(|tp| Some((tp, deployment.memory_plan_at(tp).ok()?.kv_blocks)))
+    }
+
+    fn on(&self, tables: &TableSet, spec: &ModelSpec) -> DeploymentBuilder {
+        let deployment = Deployment::builder(*spec, tables).tp(self.tp);
+        deployment.kv_dtype(self.kv_dtype).engine(self.engine)
+    }
+
+    fn build(
+        &self,
+        deployment: DeploymentBuilder,
+        strictness: Strictness,
+        draft: Option<&Model>,
+    ) -> Result<Deployment, RunError> {
+        let refused = |model: &Model, error| {
+            RunError::Refused(Refusal {
+                model: model.to_string(),
+                error,
+                other_sets: self.other_sets(&model.spec, strictness),
+            })
+        };
+        let draft = draft.unwrap_or(&self.model);
+        let built = deployment.strictness(strictness).build();
+        built.map_err(|error| match error {
+            DeploymentError::Model(error) => refused(&self.model, error),
+            DeploymentError::Draft(error) => refused(draft, error),
+            DeploymentError::DraftVocabulary { found, expected } => RunError::DraftVocabulary {
+                draft: draft.to_string(),
+                found,
+                model: self.model.to_string(),
+                expected,
+            },
+            DeploymentError::DraftContext { longest, found } => RunError::DraftContext {
+                draft: draft.to_string(),
+                longest,
+                found,
+            },
+            DeploymentError::Memory(error) => RunError::Memory(error),
+            DeploymentError::Limits(error) => RunError::Sim(error),
+            other => RunError::Deployment(other),
+        })
+    }
+
+    /// The built-in sets on which a model of these dimensions has a step model.
+    fn other_sets(&self, spec: &ModelSpec, strictness: Strictness) -> Vec<&'static str> {
+        let works = |set: &&'static TableSet| {
+            let deployment = self.on(set, spec).strictness(strictness);
+            deployment.build().is_ok()
+        };
+        let working = sets::ALL.into_iter().filter(works);
+        working.map(|set| set.name()).collect()
+    }
+
+    /// The tensor parallelisms that divide a model and that the set can reduce over, ascending.
+    fn possible_tp(&self, spec: &ModelSpec) -> impl Iterator<Item = u32> {
+        let spec = *spec;
+        let ranks = self.tables.all_reduce();
+        let ranks = ranks.into_iter().flat_map(|table| table.entries());
+        let max = ranks.map(|entry| entry.shape.ranks).max();
+        (1..=max.unwrap_or(MAX_RANKS)).filter(move |&tp| spec.check_tp(tp).is_ok())
+    }
+}

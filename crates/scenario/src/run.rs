@@ -1,0 +1,283 @@
+//! Runs of scenarios.
+
+use std::io;
+use std::path::Path;
+
+use rooflut::Deployment;
+use rooflut::deployment::ServedTally;
+use rooflut::sim::figures::{BatchSizes, Digest, Goodput, Summary, TokenGaps};
+use rooflut::sim::load::{RequestList, Source, Stream};
+use rooflut::sim::{Observer, PrefixCaching, SimConfig};
+use rooflut::step::TimeSources;
+use rooflut::table::TableSet;
+use rooflut_report::{Rejections, Report, Shares, Weights};
+use rooflut_traces::BLOCK_TOKENS;
+
+use crate::fleet::Fleet;
+use crate::generated::Requests;
+use crate::{LatencyLimit, Load, Model, Placement, Pools, RunError, Scenario, Speculation};
+
+/// Maximum number of generated requests with a record each. Percentiles of more requests are within 0.05 %.
+pub const MAX_RECORDS: u64 = 100_000;
+
+/// What a scenario names, found by the caller: a run opens no file itself.
+pub struct Resources<'r> {
+    /// The model that [`Target::model`](crate::Target::model) names.
+    pub model: Model,
+    /// The draft model that [`Server::draft_model`](crate::Server::draft_model) names.
+    pub draft_model: Option<Model>,
+    /// The table set that [`Target`](crate::Target) names by `gpu` or `tables`.
+    pub tables: TableSet,
+    /// Reads the trace, or files of lengths.
+    pub read: &'r dyn Fn(&Path) -> io::Result<Vec<u8>>,
+}
+
+/// A scenario that is ready to run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The scenario as given.
+    pub scenario: Scenario,
+    /// The model and its GPUs.
+    pub placement: Placement,
+    /// The server as a deployment.
+    pub deployment: Deployment,
+    /// The limits of each server.
+    pub config: SimConfig,
+    /// Speculative decoding, if it is asked for.
+    pub speculation: Option<Speculation>,
+    /// Prefill and decode servers, where they are apart.
+    pub pools: Option<Pools>,
+    /// The load.
+    pub load: Load,
+}
+
+impl Run {
+    /// Checks the scenario, looks every kernel up and reads the load.
+    ///
+    /// # Errors
+    /// [`RunError`]: whatever keeps the scenario from running, except the load's latest arrivals and
+    /// [`Output::strict`](crate::Output::strict), which [`run`](Run::run) judges.
+    pub fn try_new(scenario: Scenario, resources: Resources<'_>) -> Result<Run, RunError> {
+        scenario.check()?;
+        let Resources {
+            model,
+            draft_model,
+            tables,
+            read,
+        } = resources;
+        let placement = Placement::try_new(&scenario.target, model, tables)?;
+        let speculation = Speculation::find(&scenario, draft_model)?;
+        let draft = speculation.as_ref().and_then(|s| s.draft.as_ref());
+        draft.map_or(Ok(()), |draft| placement.check_tp(draft))?;
+        let strictness = scenario.output.strict();
+        let deployment = placement.serve(&scenario.server, speculation.as_ref(), strictness)?;
+        Ok(Run {
+            config: placement.config(&deployment, draft)?,
+            pools: Pools::find(&scenario.server, &deployment),
+            load: Load::try_new(&scenario.workload, read)?,
+            scenario,
+            placement,
+            deployment,
+            speculation,
+        })
+    }
+
+    /// Simulates the run; `observer` receives what happens.
+    ///
+    /// # Errors
+    /// Arrivals that the clock cannot represent, and answers of the tables that are less certain than
+    /// [`Output::strict`](crate::Output::strict) accepts.
+    pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
+        let model = self.deployment.served_model();
+        let fleet = Fleet::try_new(
+            &model,
+            self.config,
+            &self.scenario.server,
+            self.pools.as_ref(),
+        )?;
+        let mut tally = ServedTally::new(&model);
+        let mut rejections = Rejections::default();
+        let mut observers = (&mut tally, (&mut rejections, observer));
+        let summary = self.summary(&fleet, &mut observers)?;
+        let sources = tally.sources();
+        let checked = sources.check(self.scenario.output.strict());
+        checked.map_err(RunError::UncertainPart)?;
+        Ok(Outcome {
+            run: self,
+            summary,
+            rejections,
+            sources,
+            draft_sources: tally.draft_sources(),
+        })
+    }
+
+    /// Servers of the run.
+    pub fn replicas(&self) -> u32 {
+        let pools = self.pools.map(|pools| pools.prefill + pools.decode);
+        pools.unwrap_or(self.scenario.server.replicas())
+    }
+
+    fn summary(
+        &self,
+        fleet: &Fleet<'_>,
+        observer: &mut impl Observer,
+    ) -> Result<Summary, RunError> {
+        let load = match &self.load {
+            Load::Trace { trace, .. } => {
+                // They are in memory anyway.
+                let requests = RequestList::new(&trace.requests);
+                let mut source = requests.with_ids(&trace.block_ids, BLOCK_TOKENS);
+                return Ok(self.recorded(fleet, &mut source, observer));
+            }
+            Load::Generated(load) => load,
+        };
+        Ok(match load.requests(self.config.max_model_len)? {
+            Requests::Open(requests) => {
+                let mut source = Stream::new(requests).with_total(self.load.requests());
+                self.generated(fleet, &mut source, observer)
+            }
+            Requests::Closed(mut users) => self.generated(fleet, &mut users, observer),
+        })
+    }
+
+    fn generated(
+        &self,
+        fleet: &Fleet<'_>,
+        source: &mut impl Source,
+        observer: &mut impl Observer,
+    ) -> Summary {
+        match self.load.requests() <= MAX_RECORDS {
+            true => self.recorded(fleet, source, observer),
+            false => self.digested(fleet, source, observer),
+        }
+    }
+
+    /// Keeps a record of each request, so that percentiles are exact.
+    fn recorded(
+        &self,
+        fleet: &Fleet<'_>,
+        source: &mut impl Source,
+        observer: &mut impl Observer,
+    ) -> Summary {
+        let mut figures = (TokenGaps::new(), BatchSizes::new());
+        let mut report = fleet.report(source, &mut (&mut figures, observer));
+        let (gaps, sizes) = figures;
+        report.summary.itl = gaps.stats();
+        report.summary.batch = sizes.stats();
+        let limits = self.limits();
+        report.summary.goodput = limits.map(|limits| Goodput::of(limits, &report));
+        report.summary
+    }
+
+    /// Keeps no record, so that memory does not grow with the requests.
+    fn digested(
+        &self,
+        fleet: &Fleet<'_>,
+        source: &mut impl Source,
+        observer: &mut impl Observer,
+    ) -> Summary {
+        let mut digest = match self.limits() {
+            Some(limits) => Digest::new().with_limits(limits),
+            None => Digest::new(),
+        };
+        let totals = fleet.totals(source, &mut (&mut digest, observer));
+        digest.into_summary(&totals)
+    }
+
+    fn limits(&self) -> Option<rooflut::sim::figures::LatencyLimits> {
+        let limits = self.scenario.output.goodput.as_deref();
+        LatencyLimit::combined(limits.unwrap_or_default())
+    }
+}
+
+/// The outcome of a run.
+#[derive(Debug, Clone)]
+pub struct Outcome<'r> {
+    /// The run.
+    pub run: &'r Run,
+    /// Its figures.
+    pub summary: Summary,
+    /// Rejected requests by reason.
+    pub rejections: Rejections,
+    /// Sources of the time of all steps.
+    pub sources: TimeSources,
+    /// Sources of the time of the draft model's steps, if there is one.
+    pub draft_sources: Option<TimeSources>,
+}
+
+impl Outcome<'_> {
+    /// Share of the draft model in the time of all steps, if there is one.
+    pub fn draft_share(&self) -> Option<f64> {
+        let draft = self.draft_sources.as_ref();
+        draft.map(|draft| draft.total().0 / self.sources.total().0)
+    }
+
+    /// Requests, completed and rejected.
+    pub fn requests(&self) -> u64 {
+        self.summary.completed + self.summary.rejected
+    }
+
+    /// The report of the run. Its `scenario`, the path of a scenario file, is left to the caller.
+    pub fn report(&self) -> Report {
+        let (run, summary) = (self.run, &self.summary);
+        let (server, config) = (&run.scenario.server, &run.config);
+        let Placement { model, tables, .. } = &run.placement;
+        let replicas = run.replicas();
+        Report {
+            model: model.name.clone(),
+            gpu: tables.name().to_owned(),
+            tp: run.placement.tp,
+            scenario: None,
+            load: run.load.report(),
+            seed: run.load.seed(),
+            ttft_ms: summary.ttft.into(),
+            tpot_ms: summary.tpot.into(),
+            itl_ms: summary.itl.into(),
+            e2e_ms: summary.e2e.into(),
+            queue_ms: summary.queue.into(),
+            percentile_error: summary.percentile_error,
+            itl_percentile_error: TokenGaps::RELATIVE_ERROR,
+            queue_growth: summary.queue_growth.map(Into::into),
+            throughput: summary.throughput,
+            goodput: summary.goodput.map(Into::into),
+            requests: self.requests(),
+            completed: summary.completed,
+            rejected: summary.rejected,
+            rejected_by_reason: self.rejections,
+            preemptions: summary.preemptions,
+            steps: summary.steps,
+            makespan_s: summary.makespan.0,
+            busy_share: summary.server.busy_share,
+            running_mean: summary.server.mean_running,
+            batch_size: summary.batch,
+            kv_blocks: summary.kv.blocks,
+            kv_blocks_peak: summary.kv.peak_blocks,
+            kv_blocks_mean: summary.kv.mean_blocks,
+            block_size: config.block_size,
+            max_num_seqs: config.max_num_seqs,
+            max_num_batched_tokens: config.max_num_batched_tokens,
+            max_model_len: config.max_model_len,
+            engine: run.placement.engine.name.to_owned(),
+            scheduling: config.scheduling,
+            policy: server.policy(),
+            max_waiting: server.max_waiting,
+            prefix_caching: server.prefix_caching() == PrefixCaching::Enabled,
+            replicas,
+            disaggregation: run.pools.map(|pools| pools.report(summary)),
+            speculation: run
+                .speculation
+                .as_ref()
+                .map(|speculation| speculation.report(summary.drafts.as_ref(), self.draft_share())),
+            router: (replicas > 1).then_some(server.router()),
+            weights: Weights::from(&model.spec),
+            kv_dtype: run.placement.kv_dtype,
+            provenance: self.sources.provenance().into(),
+            time_share_by_source: (&self.sources).into(),
+            time_share_outside: self.sources.outside_share(),
+            time_share_by_part: Shares::by_part(&self.sources),
+            time_share_by_binding: Shares::by_binding(&self.sources),
+            table_engine: tables.origin().engine.as_str().to_owned(),
+            table_source: tables.origin().source.as_str().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Why a scenario cannot be run.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use rooflut::deployment::DeploymentError;
+use rooflut::model::{MemoryError, SpecError};
+use rooflut::sim::{SimConfig, SimError};
+use rooflut::step::UncertainPart;
+use rooflut_traces::TraceError;
+
+use crate::refusal::{Refusal, either, strict_flag};
+use crate::{LengthsError, Model, ScenarioError};
+use rooflut_nearest::hint;
+
+const GIB: f64 = (1_u64 << 30) as f64;
+/// Nanoseconds of 365 days.
+const NANOS_PER_YEAR: u64 = 365 * 24 * 3600 * 1_000_000_000;
+/// Years from the start in which requests can arrive.
+const YEARS: u64 = SimConfig::LAST_ARRIVAL_NS / NANOS_PER_YEAR;
+
+/// Why a scenario cannot be run.
+///
+/// Messages name keys as the flags of `rooflut run`; [`keys`](RunError::keys) says which.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A value is out of range, or keys contradict or lack each other.
+    Scenario(ScenarioError),
+    /// No engine stack has this name.
+    UnknownEngine {
+        /// The name as given.
+        name: String,
+        /// Similar names.
+        nearest: Vec<&'static str>,
+    },
+    /// The ranks cannot share the model.
+    Tp {
+        /// The model.
+        model: Box<Model>,
+        /// The dimension that cannot be divided.
+        error: SpecError,
+        /// The tensor parallelisms that can.
+        possible: Vec<u32>,
+    },
+    /// The tables cannot answer for the model.
+    Refused(Refusal),
+    /// The draft model has another vocabulary.
+    DraftVocabulary {
+        /// The draft model.
+        draft: String,
+        /// Its vocabulary, tokens.
+        found: u32,
+        /// The model.
+        model: String,
+        /// Its vocabulary, tokens.
+        expected: u32,
+    },
+    /// Requests may be longer than the draft model takes.
+    DraftContext {
+        /// The draft model.
+        draft: String,
+        /// Its longest request, tokens.
+        longest: u32,
+        /// The longest request asked for, tokens.
+        found: u32,
+    },
+    /// The deployment contradicts itself in another way.
+    Deployment(DeploymentError),
+    /// Weights and overheads need more memory than there is.
+    DoesNotFit {
+        /// The model, and its draft model.
+        model: String,
+        /// The GPU.
+        gpu: String,
+        /// Tensor parallelism.
+        tp: u32,
+        /// Share of the memory that the server uses.
+        utilization: f64,
+        /// Bytes that each GPU needs.
+        needed_bytes: f64,
+        /// Bytes that each GPU has at this share.
+        usable_bytes: f64,
+        /// The smallest tensor parallelism at which the model fits, and its KV blocks.
+        fitting: Option<(u32, u32)>,
+    },
+    /// A memory limit is out of range.
+    Memory(MemoryError),
+    /// A limit of the server or the load is out of range.
+    Sim(SimError),
+    /// More tokens of a prompt are cached than the shortest prompt has.
+    CachedPrompt {
+        /// Cached tokens.
+        cached: u32,
+        /// Tokens of the shortest prompt.
+        prompt: u32,
+    },
+    /// Requests arrive later than the clock of the simulation can represent.
+    LateArrival {
+        /// Requests per second.
+        rate: f64,
+        /// The first request that is too late, from 1.
+        request: usize,
+    },
+    /// A file cannot be read.
+    Read {
+        /// Its path as given.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file of lengths is wrong.
+    Lengths {
+        /// Its path as given.
+        path: PathBuf,
+        /// What is wrong.
+        error: LengthsError,
+    },
+    /// A trace is wrong.
+    Trace {
+        /// Its path as given.
+        path: PathBuf,
+        /// What is wrong.
+        error: TraceError,
+    },
+    /// A part of the steps is less certain than is accepted.
+    UncertainPart(UncertainPart),
+}
+
+impl RunError {
+    /// The keys that the error is about; the first one that is given is the one to correct.
+    pub fn keys(&self) -> Vec<&'static str> {
+        match self {
+            RunError::Scenario(error) => error.problem.key().into_iter().collect(),
+            RunError::UnknownEngine { .. } => vec!["engine"],
+            RunError::Tp { .. } | RunError::DoesNotFit { .. } => vec!["tp"],
+            RunError::CachedPrompt { .. } => vec!["cached_prompt", "prompt"],
+            RunError::LateArrival { .. } => vec!["rate"],
+            RunError::DraftVocabulary { .. } => vec!["draft_model"],
+            RunError::DraftContext { .. } => vec!["max_model_len"],
+            RunError::Sim(SimError::BudgetBelowSequences { .. }) => {
+                vec!["max_num_batched_tokens", "max_num_seqs", "draft_tokens"]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Scenario(error) => error.fmt(f),
+            RunError::UnknownEngine { name, nearest } => write!(
+                f,
+                "--engine: unknown engine {name:?}{}; `rooflut engines` lists all",
+                hint(nearest)
+            ),
+            RunError::Tp {
+                model,
+                error,
+                possible,
+            } => {
+                let possible: Vec<String> = possible.iter().map(u32::to_string).collect();
+                write!(f, "{model}: {error}; use --tp {}", either(&possible))
+            }
+            RunError::Refused(refusal) => refusal.fmt(f),
+            RunError::DraftVocabulary {
+                draft,
+                found,
+                model,
+                expected,
+            } => write!(
+                f,
+                "--draft-model {draft}: expected the vocabulary of {model}, {expected} tokens, found {found}; \
+                 use a smaller model of the same family"
+            ),
+            RunError::DraftContext {
+                draft,
+                longest,
+                found,
+            } => write!(
+                f,
+                "--max-model-len: expected at most {longest}, the longest request of the draft model {draft}, \
+                 found {found}; lower it, or use another draft model"
+            ),
+            RunError::Deployment(error) => error.fmt(f),
+            RunError::DoesNotFit {
+                model,
+                gpu,
+                tp,
+                utilization,
+                needed_bytes,
+                usable_bytes,
+                fitting,
+            } => {
+                write!(
+                    f,
+                    "{model} does not fit {gpu} with --tp {tp}: each GPU needs {:.1} GiB for weights, \
+                     activations and one KV block and has {:.1} GiB at \
+                     --gpu-memory-utilization {utilization}, {:.1} GiB too little; ",
+                    needed_bytes / GIB,
+                    usable_bytes / GIB,
+                    (needed_bytes - usable_bytes) / GIB
+                )?;
+                match fitting {
+                    Some((tp, kv_blocks)) => {
+                        write!(f, "use --tp {tp}, which leaves {kv_blocks} KV blocks")
+                    }
+                    None => f.write_str("no --tp would do: use a smaller model or a larger GPU"),
+                }
+            }
+            RunError::Memory(error) => error.fmt(f),
+            RunError::Sim(SimError::BudgetBelowSequences {
+                max_num_batched_tokens,
+                max_num_seqs,
+                tokens_per_request,
+            }) => {
+                let times = match tokens_per_request {
+                    1 => String::new(),
+                    tokens => format!(" x {tokens} tokens with drafts"),
+                };
+                write!(
+                    f,
+                    "--max-num-batched-tokens: expected at least --max-num-seqs {max_num_seqs}{times}, found \
+                     {max_num_batched_tokens}; raise it, or lower --max-num-seqs"
+                )
+            }
+            RunError::Sim(error) => error.fmt(f),
+            RunError::CachedPrompt { cached, prompt } => write!(
+                f,
+                "--cached-prompt: expected at most the shortest --prompt, {prompt}, found {cached}"
+            ),
+            RunError::LateArrival { rate, request } => write!(
+                f,
+                "--rate: expected arrivals within {YEARS} years, found {rate:?} requests per second, at which \
+                 request {request} comes later; use a higher --rate or fewer --requests"
+            ),
+            RunError::Read { path, error } => {
+                write!(f, "cannot read {}: {error}; check the path", path.display())
+            }
+            RunError::Lengths { path, error } => {
+                write!(f, "{}{}", path.display(), at(error.line))?;
+                write!(f, ": {}", error.problem)
+            }
+            RunError::Trace { path, error } => {
+                write!(f, "{}{}", path.display(), at(error.line))?;
+                write!(f, ": {}", error.problem)
+            }
+            RunError::UncertainPart(error) => {
+                write!(f, "{error} ({})", strict_flag(&error.error))
+            }
+        }
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RunError::Scenario(error) => Some(error),
+            RunError::Read { error, .. } => Some(error),
+            RunError::Trace { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ScenarioError> for RunError {
+    fn from(error: ScenarioError) -> RunError {
+        RunError::Scenario(error)
+    }
+}
+
+impl From<SimError> for RunError {
+    fn from(error: SimError) -> RunError {
+        RunError::Sim(error)
+    }
+}
+
+fn at(line: Option<u64>) -> String {
+    line.map_or(String::new(), |line| format!(":{line}"))
+}

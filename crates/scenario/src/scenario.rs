@@ -1,0 +1,305 @@
+//! The keys of a scenario.
+
+use std::path::PathBuf;
+
+use rooflut::engine::Scheduling;
+use rooflut::hardware::Dtype;
+use rooflut::sim::cluster::Router;
+use rooflut::sim::{PrefixCaching, SchedulingPolicy};
+use rooflut::table::Strictness;
+use rooflut_traces::{Condition, Format};
+use serde::{Deserialize, Serialize};
+
+use crate::as_text;
+use crate::{LatencyLimit, LengthDistribution, Prefixes, PriorityShares, ThinkTime};
+
+/// Everything that a run can be asked: which model on which GPUs, as which server, under which load.
+///
+/// Each field is a key of a scenario file and a flag of `rooflut run` of the same name; `None` stands for the
+/// default. With feature `clap` the structs are arguments of a command line.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct Scenario {
+    /// The model and its GPUs: in a file the keys above the first table.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub target: Target,
+    /// The load, `[workload]`.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub workload: Workload,
+    /// Limits and policies of the servers, `[server]`.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub server: Server,
+    /// What to write, `[output]`.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub output: Output,
+}
+
+/// The model and the GPUs that it runs on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct Target {
+    /// Built-in name, Hugging Face id, or path of a config.json [default: llama-3.1-8b].
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub model: Option<String>,
+    /// Table set (`rooflut tables` lists them) [default: h100].
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub gpu: Option<String>,
+    /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
+    #[serde(serialize_with = "as_text::path")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATH"))]
+    pub tables: Option<PathBuf>,
+    /// Tensor parallelism: GPUs that share each layer [default: 1].
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub tp: Option<u32>,
+    /// Pipeline parallelism; only 1 is modelled.
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub pp: Option<u32>,
+    /// Data parallelism; only 1 is modelled (see --replicas of `rooflut run`).
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub dp: Option<u32>,
+    /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DTYPE"))]
+    pub dtype: Option<Dtype>,
+    /// Format of the KV cache: bf16 or fp8 [default: bf16].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DTYPE"))]
+    pub kv_dtype: Option<Dtype>,
+    /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    pub engine: Option<String>,
+}
+
+/// The requests: generated, or read from a trace.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Workload"))]
+pub struct Workload {
+    /// Requests (with --turns: sessions) per second [default: 18].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "REQUESTS_PER_S"))]
+    pub rate: Option<f64>,
+    /// Distribution of the arrivals: poisson, constant or gamma [default: poisson].
+    #[cfg_attr(feature = "clap", arg(long, value_enum, hide_possible_values = true))]
+    pub arrival: Option<Arrival>,
+    /// Shape of gamma arrivals: 1 is Poisson, less comes in bursts (as vLLM's bench serve has it).
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHAPE"))]
+    pub burstiness: Option<f64>,
+    /// Instead of a rate: users, who wait for each answer before they ask again.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    pub users: Option<u32>,
+    /// Number of requests [default: 1000].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    pub requests: Option<u32>,
+    /// Prompt tokens, a number or a distribution [default: 512].
+    #[serde(with = "as_text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
+    pub prompt: Option<LengthDistribution>,
+    /// Output tokens [default: 256].
+    #[serde(with = "as_text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
+    pub output: Option<LengthDistribution>,
+    /// Leading prompt tokens that are in the prefix cache [default: 0].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS"))]
+    pub cached_prompt: Option<u32>,
+    /// Text before each prompt: one of GROUPS texts of TOKENS tokens, such as system prompts.
+    #[serde(with = "as_text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "GROUPSxTOKENS"))]
+    pub prefixes: Option<Prefixes>,
+    /// Turns of a session. Each prompt begins with all earlier turns; none exceeds the longest request.
+    #[serde(with = "as_text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
+    pub turns: Option<LengthDistribution>,
+    /// Pause after a turn's arrival, with --users after each answer: a number or exponential:MEAN.
+    #[serde(with = "as_text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
+    pub think_time: Option<ThinkTime>,
+    /// Shares of priority 0 (most urgent), 1 and so on; --policy fcfs ignores them.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARES"))]
+    pub priorities: Option<PriorityShares>,
+    /// Seed of all random draws [default: 0].
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub seed: Option<u64>,
+    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace.
+    #[serde(serialize_with = "as_text::path")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "FILE", help_heading = "Trace")
+    )]
+    pub trace: Option<PathBuf>,
+    /// Format of the trace: rooflut, azure, burstgpt, mooncake, vllm or inference-perf [default: by its
+    /// columns or keys].
+    #[serde(with = "as_text")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NAME", help_heading = "Trace")
+    )]
+    pub trace_format: Option<Format>,
+    /// Only the rows of a CSV with this value in this column (repeatable).
+    #[serde(rename = "where", with = "as_text::list")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            id = "where",
+            long = "where",
+            value_name = "COLUMN=VALUE",
+            help_heading = "Trace"
+        )
+    )]
+    pub conditions: Option<Vec<Condition>>,
+}
+
+/// Limits and policies of the servers, with the names and defaults of vLLM.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Server"))]
+pub struct Server {
+    /// Maximum number of requests that run at the same time [default: 128].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    pub max_num_seqs: Option<u32>,
+    /// Maximum number of tokens that a step computes [default: 2048].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS"))]
+    pub max_num_batched_tokens: Option<u32>,
+    /// Longest request, prompt and output together [default: the model's].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS"))]
+    pub max_model_len: Option<u32>,
+    /// Share of each GPU's memory that the server uses [default: 0.9].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    pub gpu_memory_utilization: Option<f64>,
+    /// KV blocks of 16 tokens [default: what the memory leaves].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    pub kv_blocks: Option<u32>,
+    /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
+    pub scheduling: Option<Scheduling>,
+    /// Order of admission: fcfs, shortest-prompt or priority [default: fcfs].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "POLICY", help_heading = "Policies")
+    )]
+    pub policy: Option<SchedulingPolicy>,
+    /// Maximum queue length of a server (with prefill servers: of these). Requests that arrive when the queue is full
+    /// are rejected [default: no limit].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "COUNT", help_heading = "Policies")
+    )]
+    pub max_waiting: Option<u32>,
+    /// Whether freed KV blocks keep their contents: on or off [default: on].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "PREFIX_CACHING", help_heading = "Policies")
+    )]
+    pub prefix_caching: Option<PrefixCaching>,
+    /// Equal servers behind a router [default: 1].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "COUNT", help_heading = "Policies")
+    )]
+    pub replicas: Option<u32>,
+    /// Routing to replicas: round-robin, least-tokens or prefix-affinity [default: round-robin].
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "ROUTER", help_heading = "Policies")
+    )]
+    pub router: Option<Router>,
+    /// Tokens that the draft model proposes at a time, and the next step verifies.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "COUNT", help_heading = "Speculative decoding")
+    )]
+    pub draft_tokens: Option<u32>,
+    /// Acceptance rate: share of the drafted tokens that are accepted, of those whose predecessors are.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SHARE", help_heading = "Speculative decoding")
+    )]
+    pub acceptance: Option<f64>,
+    /// Draft model, as for --model, with its own weights; ngram for lookup in the prompt, which takes no time.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "MODEL", help_heading = "Speculative decoding")
+    )]
+    pub draft_model: Option<String>,
+    /// Servers that compute prompts only.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "COUNT", help_heading = "Disaggregation")
+    )]
+    pub prefill_replicas: Option<u32>,
+    /// Servers that decode only; --router applies to both kinds.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "COUNT", help_heading = "Disaggregation")
+    )]
+    pub decode_replicas: Option<u32>,
+    /// Bandwidth of the link over which each prefill server sends KV entries, GB/s.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "GB/S", help_heading = "Disaggregation")
+    )]
+    pub link_bandwidth: Option<f64>,
+    /// Latency of that link, microseconds.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "US", help_heading = "Disaggregation")
+    )]
+    pub link_latency: Option<f64>,
+}
+
+/// What to write, and where.
+///
+/// [`Run`](crate::Run) applies `goodput` and `strict`; the others are for the program that reads the scenario.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Output"))]
+pub struct Output {
+    /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS.
+    #[serde(with = "as_text::list")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME:MS", num_args = 1..))]
+    pub goodput: Option<Vec<LatencyLimit>>,
+    /// Reject worse answers of the tables: a class (`rooflut step --help` lists them), inside, or both.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS"))]
+    pub strict: Option<Strictness>,
+    /// Write JSON.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+            hide_possible_values = true)
+    )]
+    pub json: Option<bool>,
+    /// Also write one line per request, in the order of the load, to this CSV file.
+    #[serde(serialize_with = "as_text::path")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub requests_out: Option<PathBuf>,
+    /// Also write one line per step to this CSV file (about 50 bytes each).
+    #[serde(serialize_with = "as_text::path")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub steps_out: Option<PathBuf>,
+    /// Also write a timeline for ui.perfetto.dev to this JSON file (about 200 bytes a step, 1 kB a request).
+    #[serde(serialize_with = "as_text::path")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub perfetto: Option<PathBuf>,
+    /// Write the progress in simulated time to standard error; a terminal shows a bar anyway.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+            hide_possible_values = true)
+    )]
+    pub progress: Option<bool>,
+}
+
+/// Distribution of the gaps between arrivals.
+// Comments, not documentation: clap would print it and make the help twice as long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[allow(missing_docs, reason = "clap prints the documentation of variants")]
+pub enum Arrival {
+    #[default]
+    Poisson,
+    Constant,
+    Gamma,
+}

@@ -1,0 +1,59 @@
+//! Speculative decoding of a run.
+
+use rooflut::sim;
+use rooflut::sim::figures::Drafts;
+
+use crate::{Model, RunError, Scenario};
+
+/// Speculative decoding of a run.
+#[derive(Debug, Clone)]
+pub struct Speculation {
+    /// The draft model, on the GPUs of the target; `None` for a lookup in the prompt.
+    pub draft: Option<Model>,
+    /// Drafted tokens and how many of them are accepted.
+    pub drafts: sim::Speculation,
+    /// Share of the drafted tokens that are accepted, of those whose predecessors are.
+    pub acceptance: f64,
+    seed: u64,
+}
+
+impl Speculation {
+    pub(crate) fn find(
+        scenario: &Scenario,
+        draft: Option<Model>,
+    ) -> Result<Option<Speculation>, RunError> {
+        let (server, seed) = (&scenario.server, scenario.workload.seed());
+        let (Some(tokens), Some(acceptance)) = (server.draft_tokens, server.acceptance) else {
+            return Ok(None);
+        };
+        Ok(Some(Speculation {
+            draft,
+            drafts: sim::Speculation::try_new(tokens, acceptance, seed)?,
+            acceptance,
+            seed,
+        }))
+    }
+
+    /// The name of the draft model, `ngram` without one.
+    pub fn draft_name(&self) -> String {
+        let draft = self.draft.as_ref();
+        draft.map_or("ngram".to_owned(), Model::to_string)
+    }
+
+    pub(crate) fn report(
+        &self,
+        drafts: Option<&Drafts>,
+        draft_time_share: Option<f64>,
+    ) -> rooflut_report::Speculation {
+        rooflut_report::Speculation {
+            draft_tokens: self.drafts.draft_tokens(),
+            acceptance: self.acceptance,
+            draft_model: self.draft_name(),
+            seed: self.seed,
+            tokens_per_step_expected: self.drafts.tokens_per_step(),
+            tokens_per_step: drafts.map(Drafts::tokens_per_step),
+            accepted_share: drafts.map(Drafts::accepted_share),
+            draft_time_share,
+        }
+    }
+}
