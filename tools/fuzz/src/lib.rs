@@ -49,7 +49,7 @@ fn scenario(bytes: &[u8]) {
             assert!(keys.iter().all(|(_, line)| is_line(bytes, *line)));
             // What replaces all of it leaves nothing.
             let all = file.scenario().clone();
-            let replaced = file.remove_replaced(&all).expect("a scenario");
+            let replaced = file.remove_replaced(&all).unwrap();
             assert!(replaced.iter().eq(keys.iter().map(|(key, _)| key)));
             assert_eq!(file.scenario(), &Scenario::default());
         }
