@@ -24,7 +24,6 @@ mod engine;
 mod error;
 mod kind;
 mod outcome;
-mod parallel;
 pub mod predict;
 mod read;
 mod report;

@@ -1,9 +1,10 @@
 //! What becomes of each row.
 
+use rayon::prelude::*;
+
 use crate::compare::{Metric, Pair};
 use crate::dataset::Rows;
 use crate::engine::{Choice, Predictor};
-use crate::parallel;
 use crate::predict::{self, Reason, Replay, ResolvedServer};
 use crate::report::{Case, Setting};
 use crate::rows::{
@@ -26,11 +27,23 @@ pub(crate) struct Outcome {
 /// What became of all rows, in their order.
 pub(crate) fn outcomes(rows: &Rows, predictor: &Predictor<'_>) -> Vec<Outcome> {
     match rows {
-        Rows::LoadStages(rows) => parallel::map(rows, |row| load_stage(row, predictor)),
+        Rows::LoadStages(rows) => rows
+            .par_iter()
+            .map(|row| load_stage(row, predictor))
+            .collect(),
         Rows::Requests(rows) => requests(rows, predictor),
-        Rows::SoloRequests(rows) => parallel::map(rows, |row| solo_request(row, predictor)),
-        Rows::DecodeSteps(rows) => parallel::map(rows, |row| decode_step(row, predictor)),
-        Rows::KvBlocks(rows) => parallel::map(rows, |row| kv_blocks(row, predictor)),
+        Rows::SoloRequests(rows) => rows
+            .par_iter()
+            .map(|row| solo_request(row, predictor))
+            .collect(),
+        Rows::DecodeSteps(rows) => rows
+            .par_iter()
+            .map(|row| decode_step(row, predictor))
+            .collect(),
+        Rows::KvBlocks(rows) => rows
+            .par_iter()
+            .map(|row| kv_blocks(row, predictor))
+            .collect(),
     }
 }
 
@@ -127,8 +140,8 @@ fn load_stage(row: &LoadStage, predictor: &Predictor<'_>) -> Outcome {
 
 fn requests(rows: &[ReplayedRequest], predictor: &Predictor<'_>) -> Vec<Outcome> {
     let runs = predict::replays(rows);
-    let outcomes = parallel::map(&runs, |run| replay(run, predictor));
-    let mut placed: Vec<(usize, Outcome)> = outcomes.into_iter().flatten().collect();
+    let outcomes = runs.par_iter().flat_map(|run| replay(run, predictor));
+    let mut placed: Vec<(usize, Outcome)> = outcomes.collect();
     placed.sort_unstable_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, outcome)| outcome).collect()
 }
