@@ -1,6 +1,7 @@
 //! The keys of a scenario.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use rooflut::engine::Scheduling;
 use rooflut::hardware::Dtype;
@@ -11,7 +12,7 @@ use rooflut_traces::{Condition, Format};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
-use crate::{LatencyLimit, LengthDistribution, Prefixes, PriorityShares, ThinkTime};
+use crate::{LatencyLimit, LengthDistribution, Prefixes, PriorityShares, ThinkTime, ValueError};
 
 /// Everything that a run can be asked: which model on which GPUs, as which server, under which load.
 ///
@@ -80,7 +81,7 @@ pub struct Workload {
     #[cfg_attr(feature = "clap", arg(long, value_name = "REQUESTS_PER_S"))]
     pub rate: Option<f64>,
     /// Distribution of the arrivals: poisson, constant or gamma [default: poisson].
-    #[cfg_attr(feature = "clap", arg(long, value_enum, hide_possible_values = true))]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub arrival: Option<Arrival>,
     /// Shape of gamma arrivals: 1 is Poisson, less comes in bursts (as vLLM's bench serve has it).
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHAPE"))]
@@ -122,30 +123,22 @@ pub struct Workload {
     pub seed: Option<u64>,
     /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace.
     #[serde(serialize_with = "as_text::path")]
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "FILE", help_heading = "Trace")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace: Option<PathBuf>,
     /// Format of the trace: rooflut, azure, burstgpt, mooncake, vllm or inference-perf [default: by its
     /// columns or keys].
     #[serde(with = "as_text")]
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "NAME", help_heading = "Trace")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace_format: Option<Format>,
     /// Only the rows of a CSV with this value in this column (repeatable).
     #[serde(rename = "where", with = "as_text::list")]
     #[cfg_attr(
         feature = "clap",
-        arg(
-            id = "where",
-            long = "where",
-            value_name = "COLUMN=VALUE",
-            help_heading = "Trace"
-        )
+        arg(id = "where", long = "where", value_name = "COLUMN=VALUE")
     )]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub conditions: Option<Vec<Condition>>,
 }
 
@@ -174,77 +167,53 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
     pub scheduling: Option<Scheduling>,
     /// Order of admission: fcfs, shortest-prompt or priority [default: fcfs].
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "POLICY", help_heading = "Policies")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "POLICY"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub policy: Option<SchedulingPolicy>,
     /// Maximum queue length of a server (with prefill servers: of these). Requests that arrive when the queue is full
     /// are rejected [default: no limit].
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "COUNT", help_heading = "Policies")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub max_waiting: Option<u32>,
     /// Whether freed KV blocks keep their contents: on or off [default: on].
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "PREFIX_CACHING", help_heading = "Policies")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PREFIX_CACHING"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub prefix_caching: Option<PrefixCaching>,
     /// Equal servers behind a router [default: 1].
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "COUNT", help_heading = "Policies")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub replicas: Option<u32>,
     /// Routing to replicas: round-robin, least-tokens or prefix-affinity [default: round-robin].
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "ROUTER", help_heading = "Policies")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "ROUTER"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub router: Option<Router>,
     /// Tokens that the draft model proposes at a time, and the next step verifies.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "COUNT", help_heading = "Speculative decoding")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_tokens: Option<u32>,
     /// Acceptance rate: share of the drafted tokens that are accepted, of those whose predecessors are.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "SHARE", help_heading = "Speculative decoding")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub acceptance: Option<f64>,
     /// Draft model, as for --model, with its own weights; ngram for lookup in the prompt, which takes no time.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "MODEL", help_heading = "Speculative decoding")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "MODEL"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_model: Option<String>,
     /// Servers that compute prompts only.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "COUNT", help_heading = "Disaggregation")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub prefill_replicas: Option<u32>,
     /// Servers that decode only; --router applies to both kinds.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "COUNT", help_heading = "Disaggregation")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub decode_replicas: Option<u32>,
     /// Bandwidth of the link over which each prefill server sends KV entries, GB/s.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "GB/S", help_heading = "Disaggregation")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "GB/S"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub link_bandwidth: Option<f64>,
     /// Latency of that link, microseconds.
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "US", help_heading = "Disaggregation")
-    )]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "US"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub link_latency: Option<f64>,
 }
 
@@ -292,14 +261,27 @@ pub struct Output {
 }
 
 /// Distribution of the gaps between arrivals.
-// Comments, not documentation: clap would print it and make the help twice as long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[allow(missing_docs, reason = "clap prints the documentation of variants")]
 pub enum Arrival {
+    /// Exponential.
     #[default]
     Poisson,
+    /// Equal gaps.
     Constant,
+    /// Gamma, with a shape.
     Gamma,
+}
+
+impl FromStr for Arrival {
+    type Err = ValueError;
+
+    fn from_str(name: &str) -> Result<Arrival, ValueError> {
+        match name {
+            "poisson" => Ok(Arrival::Poisson),
+            "constant" => Ok(Arrival::Constant),
+            "gamma" => Ok(Arrival::Gamma),
+            _ => Err(ValueError::new("expected one of poisson, constant, gamma")),
+        }
+    }
 }
