@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 
 use rooflut::hardware::Dtype;
 
+use crate::error::{Problem, ScenarioError};
 use crate::rules::Given;
-use crate::{Problem, Scenario, ScenarioError, Target};
+use crate::scenario::{Scenario, Target};
 
 const HOUR_US: f64 = 3.6e9;
 

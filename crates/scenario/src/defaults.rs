@@ -6,7 +6,9 @@ use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
 
-use crate::{Arrival, LengthDistribution, Output, Server, Target, ThinkTime, Workload};
+use crate::lengths::LengthDistribution;
+use crate::scenario::{Arrival, Output, Server, Target, Workload};
+use crate::value::ThinkTime;
 
 impl Target {
     /// The model; by default `llama-3.1-8b`.

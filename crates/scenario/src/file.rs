@@ -7,10 +7,11 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::error::{Problem, ScenarioError};
 use crate::fields::fields;
 use crate::rules::Given;
+use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::value::shortened;
-use crate::{Output, Problem, Scenario, ScenarioError, Server, Target, Workload};
 use rooflut_nearest::nearest;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].

@@ -6,7 +6,8 @@ use rooflut::sim::figures::Totals;
 use rooflut::sim::load::Source;
 use rooflut::sim::{Observer, SimConfig, SimError, SimReport, Simulator};
 
-use crate::{Pools, Server};
+use crate::pools::Pools;
+use crate::scenario::Server;
 
 /// The servers of a run.
 pub(crate) enum Fleet<'m> {

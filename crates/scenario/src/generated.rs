@@ -9,10 +9,13 @@ use rooflut::sim::load::{
 use rooflut::sim::{Request, SimConfig, SimError};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
 
-use crate::load::{Read, read_file};
-use crate::{
-    Arrival, FileLengths, Formula, LengthDistribution, LengthRange, RunError, ThinkTime, Workload,
-};
+use crate::lengths::{Formula, LengthDistribution};
+use crate::lengths_file::FileLengths;
+use crate::range::LengthRange;
+use crate::read::{Read, read_file};
+use crate::run_error::RunError;
+use crate::scenario::{Arrival, Workload};
+use crate::value::ThinkTime;
 
 /// A generated load, with the lengths of its files.
 #[derive(Debug, Clone)]

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use rooflut::sim::SimError;
 use rooflut::sim::load::Lengths;
 
-use crate::{LengthRange, ValueError};
+use crate::range::LengthRange;
+use crate::value::ValueError;
 
 /// A distribution of lengths: `512`, `uniform:100..900`, `normal:512,100`, `lognormal:512,0.6@16..4096` or
 /// `file:lengths.txt`.

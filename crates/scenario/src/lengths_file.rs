@@ -5,7 +5,7 @@ use std::fmt;
 use rooflut::sim::SimError;
 use rooflut::sim::load::Lengths;
 
-use crate::LengthRange;
+use crate::range::LengthRange;
 use crate::value::shortened;
 
 /// The lengths of a file, and figures of them.

@@ -15,6 +15,7 @@ mod model;
 mod placement;
 mod pools;
 mod range;
+mod read;
 mod refusal;
 mod rules;
 mod run;

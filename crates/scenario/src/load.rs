@@ -1,15 +1,14 @@
 //! The load of a run.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rooflut_report::load::{self, LeftOut, TraceLoad};
 use rooflut_traces::{ArrivalSource, Condition, Options, Trace};
 
-use crate::{GeneratedLoad, RunError, Workload};
-
-/// Reads the file at a path.
-pub(crate) type Read<'r> = &'r dyn Fn(&Path) -> io::Result<Vec<u8>>;
+use crate::generated::GeneratedLoad;
+use crate::read::{Read, read_file};
+use crate::run_error::RunError;
+use crate::scenario::Workload;
 
 /// The load of a run.
 #[derive(Debug, Clone)]
@@ -90,11 +89,4 @@ impl Load {
             left_out: left_out.collect(),
         })
     }
-}
-
-pub(crate) fn read_file(path: &Path, read: Read<'_>) -> Result<Vec<u8>, RunError> {
-    read(path).map_err(|error| RunError::Read {
-        path: path.to_owned(),
-        error,
-    })
 }

@@ -9,9 +9,11 @@ use rooflut::model::{MemoryError, ModelSpec};
 use rooflut::sim::SimConfig;
 use rooflut::table::{Strictness, TableSet, sets};
 
+use crate::model::Model;
 use crate::refusal::Refusal;
+use crate::run_error::RunError;
+use crate::scenario::{Server, Target};
 use crate::speculation::Speculation;
-use crate::{Model, RunError, Server, Target};
 use rooflut_nearest::nearest;
 
 /// Ranks that are tried where a set has no all-reduce.

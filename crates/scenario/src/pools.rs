@@ -7,7 +7,7 @@ use rooflut::sim::figures::Summary;
 use rooflut::units::Seconds;
 use rooflut_report::Disaggregation;
 
-use crate::Server;
+use crate::scenario::Server;
 
 /// The prefill and the decode servers of a run, and the links between them.
 #[derive(Debug, Clone, Copy)]

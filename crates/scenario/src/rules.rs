@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{Problem, Scenario};
+use crate::error::Problem;
+use crate::scenario::Scenario;
 
 /// A key, with this value where there is one.
 pub(crate) type Wanted = (&'static str, Option<&'static str>);

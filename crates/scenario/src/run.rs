@@ -15,7 +15,14 @@ use rooflut_traces::BLOCK_TOKENS;
 
 use crate::fleet::Fleet;
 use crate::generated::Requests;
-use crate::{LatencyLimit, Load, Model, Placement, Pools, RunError, Scenario, Speculation};
+use crate::load::Load;
+use crate::model::Model;
+use crate::placement::Placement;
+use crate::pools::Pools;
+use crate::run_error::RunError;
+use crate::scenario::Scenario;
+use crate::speculation::Speculation;
+use crate::value::LatencyLimit;
 
 /// Maximum number of generated requests with a record each. Percentiles of more requests are within 0.05 %.
 pub const MAX_RECORDS: u64 = 100_000;

@@ -9,8 +9,10 @@ use rooflut::sim::{SimConfig, SimError};
 use rooflut::step::UncertainPart;
 use rooflut_traces::TraceError;
 
+use crate::error::ScenarioError;
+use crate::lengths_file::LengthsError;
+use crate::model::Model;
 use crate::refusal::{Refusal, either, strict_flag};
-use crate::{LengthsError, Model, ScenarioError};
 use rooflut_nearest::hint;
 
 const GIB: f64 = (1_u64 << 30) as f64;

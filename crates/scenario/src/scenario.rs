@@ -12,7 +12,8 @@ use rooflut_traces::{Condition, Format};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
-use crate::{LatencyLimit, LengthDistribution, Prefixes, PriorityShares, ThinkTime, ValueError};
+use crate::lengths::LengthDistribution;
+use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime, ValueError};
 
 /// Everything that a run can be asked: which model on which GPUs, as which server, under which load.
 ///

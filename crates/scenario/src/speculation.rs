@@ -3,7 +3,9 @@
 use rooflut::sim;
 use rooflut::sim::figures::Drafts;
 
-use crate::{Model, RunError, Scenario};
+use crate::model::Model;
+use crate::run_error::RunError;
+use crate::scenario::Scenario;
 
 /// Speculative decoding of a run.
 #[derive(Debug, Clone)]
