@@ -1,0 +1,8 @@
+//! `rooflut import`.
+
+mod parquet;
+mod refusals;
+mod reports;
+mod rows;
+#[path = "../support/mod.rs"]
+mod support;

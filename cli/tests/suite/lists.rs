@@ -1,0 +1,86 @@
+//! `rooflut tables`, `rooflut models` and `rooflut engines`.
+
+use crate::support::{json, list, number, success, text};
+
+#[test]
+fn tables_lists_every_set_with_its_source_and_ranges() {
+    let sets = json(&["tables"]);
+    let names: Vec<&str> = list(&sets, "")
+        .iter()
+        .map(|set| text(set, "/name"))
+        .collect();
+    assert_eq!(
+        names,
+        ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"]
+    );
+    for set in list(&sets, "") {
+        assert!(!text(set, "/source").is_empty() && !text(set, "/license").is_empty());
+        for operation in list(set, "/operations") {
+            assert!(
+                number(operation, "/rows") >= number(operation, "/shapes"),
+                "{operation}"
+            );
+            for axis in list(operation, "/axes") {
+                assert!(number(axis, "/min") <= number(axis, "/max"));
+            }
+        }
+    }
+    let people = success(&["tables"]);
+    for word in [
+        "h100-infersim",
+        "gemm",
+        "seq_len",
+        "aiconfigurator",
+        "Apache-2.0",
+        "fp8_block",
+    ] {
+        assert!(people.contains(word), "no {word} in\n{people}");
+    }
+    assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+}
+
+#[test]
+fn models_lists_every_name_that_run_takes() {
+    let models = json(&["models"]);
+    assert!(list(&models, "").len() >= 14);
+    let people = success(&["models"]);
+    for model in list(&models, "") {
+        assert!(people.contains(text(model, "/name")));
+        assert!(!list(model, "/aliases").is_empty());
+    }
+    assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+}
+
+#[test]
+fn engines_lists_every_name_that_run_takes_with_its_constants() {
+    let engines = json(&["engines"]);
+    let people = success(&["engines"]);
+    for engine in list(&engines, "") {
+        let name = text(engine, "/name");
+        assert!(people.contains(&format!("{name}: {}", text(engine, "/description"))));
+        assert!(!list(engine, "/constants").is_empty());
+        for constant in list(engine, "/constants") {
+            assert!(number(constant, "/value") >= 0.0);
+            for pointer in ["/name", "/unit"] {
+                assert!(people.contains(text(constant, pointer)), "{constant}");
+            }
+            for pointer in ["/meaning", "/source"] {
+                assert!(!text(constant, pointer).is_empty(), "{constant}");
+            }
+        }
+        // A run is simulated as it is listed.
+        let run = json(&["run", "--requests", "3", "--engine", name]);
+        assert_eq!(text(&run, "/engine"), name);
+        assert_eq!(text(&run, "/scheduling"), text(engine, "/scheduling"));
+    }
+    let default = text(&json(&["run", "--requests", "3"]), "/engine").to_owned();
+    assert!(people.contains(&format!("it is {default}.")), "{people}");
+    assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    assert!(success(&["--help"]).contains("Usage: rooflut"));
+    assert!(success(&["--version"]).starts_with("rooflut "));
+    assert!(success(&["run", "--help"]).contains("--max-num-batched-tokens"));
+}

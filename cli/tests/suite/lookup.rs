@@ -1,0 +1,194 @@
+//! `rooflut lookup`.
+
+use crate::support::{failure, json, list, number, success, text};
+use serde_json::Value;
+
+const GEMM: [&str; 6] = ["lookup", "gemm", "--k", "4096", "--n", "4096"];
+
+#[test]
+fn a_measured_row_comes_back_as_it_is() {
+    let answer = json(&[&GEMM[..], &["--m", "64"]].concat());
+    assert_eq!(text(&answer, "/class"), "measured");
+    let row = list(&answer, "/neighbours")
+        .iter()
+        .find(|row| row["m"] == 64)
+        .expect("the row");
+    let apart = number(&answer, "/latency_us") - number(row, "/latency_us");
+    assert!(apart.abs() < 1e-3, "{answer}");
+    let mfu = number(&answer, "/mfu");
+    let flops_per_s = 2.0 * 64.0 * 4096.0 * 4096.0 / (number(&answer, "/latency_us") * 1e-6);
+    assert!((mfu - flops_per_s / 989.5e12).abs() < 1e-6);
+}
+
+#[test]
+fn an_answer_between_rows_names_its_neighbours_and_their_shares() {
+    let answer = json(&["lookup", "gemm", "--k", "4096", "--n", "6144", "--m", "100"]);
+    assert_eq!(text(&answer, "/class"), "interpolated");
+    let shares = list(&answer, "/matched")
+        .iter()
+        .map(|matched| number(matched, "/share"));
+    assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9);
+    for row in list(&answer, "/neighbours") {
+        assert!([4096, 8192].map(Value::from).contains(&row["n"]));
+        assert!([96, 128].map(Value::from).contains(&row["m"]));
+    }
+}
+
+#[test]
+fn every_kernel_answers_in_both_forms() {
+    for arguments in [
+        &[
+            "prefill",
+            "--q-heads",
+            "32",
+            "--kv-heads",
+            "8",
+            "--head-dim",
+            "128",
+            "--batch",
+            "2",
+            "--seq-len",
+            "700",
+        ][..],
+        &[
+            "decode",
+            "--q-heads",
+            "64",
+            "--kv-heads",
+            "8",
+            "--tp",
+            "4",
+            "--batch",
+            "100",
+            "--kv-len",
+            "100000",
+        ],
+        &[
+            "decode",
+            "--q-heads",
+            "32",
+            "--kv-heads",
+            "8",
+            "--kv-dtype",
+            "fp8",
+            "--kv-len",
+            "77",
+        ],
+        &["allreduce", "--ranks", "4", "--bytes", "1000000"],
+        &[
+            "moe",
+            "--experts",
+            "8",
+            "--top-k",
+            "2",
+            "--hidden",
+            "4096",
+            "--intermediate",
+            "14336",
+            "--tp",
+            "2",
+            "--tokens",
+            "70",
+        ],
+    ] {
+        let arguments = [&["lookup"][..], arguments].concat();
+        let answer = json(&arguments);
+        assert!(number(&answer, "/latency_us") > 1.0);
+        assert!(!list(&answer, "/neighbours").is_empty(), "{answer}");
+        let people = success(&arguments);
+        assert!(people.contains("latency us"), "{people}");
+        assert!(people.lines().all(|line| line.len() <= 100), "{people}");
+    }
+}
+
+#[test]
+fn other_sets_can_be_asked() {
+    let arguments = ["--gpu", "h100-infersim", "--dtype", "fp8_block", "--m", "8"];
+    let answer = json(
+        &[
+            &["lookup", "gemm", "--k", "2048", "--n", "6144"][..],
+            &arguments,
+        ]
+        .concat(),
+    );
+    assert!((number(&answer, "/latency_us") - 8.988).abs() < 1e-3);
+    let message = failure(&[
+        "lookup",
+        "allreduce",
+        "--ranks",
+        "2",
+        "--bytes",
+        "1",
+        "--gpu",
+        "h100-infersim",
+    ]);
+    assert!(
+        message.contains("h100-infersim") && message.contains("allreduce"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_too_uncertain_or_impossible_is_refused() {
+    let message = failure(
+        &[
+            &GEMM[..],
+            &["--m", "100000", "--strict", "interpolated,inside"],
+        ]
+        .concat(),
+    );
+    assert!(
+        message.contains("expected interpolated or better inside of the measured ranges"),
+        "{message}"
+    );
+    let advice = "found interpolated,outside; stay inside of these ranges, or accept answers outside of \
+                  them (--strict interpolated)";
+    assert!(message.ends_with(advice), "{message}");
+    success(&[&GEMM[..], &["--m", "100000", "--strict", "interpolated"]].concat());
+    let message = failure(&[&GEMM[..], &["--m", "100000", "--strict", "inside"]].concat());
+    assert!(
+        message.contains("any class inside of the measured ranges")
+            && message.ends_with("(without --strict)"),
+        "{message}"
+    );
+    for m in ["0", "-1"] {
+        let message = failure(&[&GEMM[..], &["--m", m]].concat());
+        assert!(
+            message.contains(&format!("invalid value '{m}' for '--m <M>'")),
+            "{message}"
+        );
+    }
+    let message = failure(&[&GEMM[..], &["--m", "100", "--strict", "measured"]].concat());
+    assert!(
+        message.ends_with("; accept interpolated answers (--strict interpolated)"),
+        "{message}"
+    );
+    assert!(failure(&[&GEMM[..], &["--m", "1", "--dtype", "nvfp4"]].concat()).contains("nvfp4"));
+    assert!(failure(&["lookup"]).contains("gemm, prefill, decode, allreduce, moe"));
+    let heads = [
+        "lookup",
+        "prefill",
+        "--q-heads",
+        "8",
+        "--kv-heads",
+        "3",
+        "--seq-len",
+        "5",
+    ];
+    assert!(failure(&heads).contains("--kv-heads 3, found 8"));
+    let experts = [
+        "lookup",
+        "moe",
+        "--experts",
+        "2",
+        "--top-k",
+        "3",
+        "--hidden",
+        "64",
+        "--intermediate",
+        "64",
+        "--tokens",
+        "5",
+    ];
+    assert!(failure(&experts).contains("at most --experts 2, found 3"));
+}

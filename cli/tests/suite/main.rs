@@ -1,0 +1,32 @@
+//! The commands, as users run them.
+
+mod bad_input;
+mod check;
+mod disaggregation;
+mod errors;
+mod fuzz_corpus;
+mod library;
+mod lists;
+mod lookup;
+mod own_tables;
+mod perfetto;
+mod perfetto_disaggregated;
+mod perfetto_format;
+mod plot;
+mod policies;
+mod progress;
+mod run;
+mod run_figures;
+mod scenario;
+mod scenario_servers;
+mod score;
+mod speculation;
+mod step;
+mod steps_out;
+#[path = "../support/mod.rs"]
+mod support;
+mod trace;
+mod validate;
+mod workload;
+mod workload_load;
+mod workload_refusals;

@@ -1,0 +1,208 @@
+//! `--tables PATH`: measurements of one's own in place of a built-in set.
+#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{failure, json, list, success, text, workspace};
+use tempfile::TempDir;
+
+/// A copy of the folder of the set `h100` that is called `h10x`.
+fn mine() -> (TempDir, String) {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = copy("h100", temp.path());
+    let header = fs::read_to_string(dir.join("set.toml")).unwrap();
+    let renamed = header.replacen("name = \"h100\"", "name = \"h10x\"", 1);
+    fs::write(dir.join("set.toml"), renamed).unwrap();
+    let path = dir.display().to_string();
+    (temp, path)
+}
+
+fn copy(set: &str, into: &Path) -> PathBuf {
+    let dir = into.join("measured");
+    fs::create_dir(&dir).unwrap();
+    for entry in fs::read_dir(workspace().join("bench_data").join(set)).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, dir.join(path.file_name().unwrap())).unwrap();
+    }
+    dir
+}
+
+const GEMM: [&str; 8] = ["lookup", "gemm", "--k", "4096", "--n", "5000", "--m", "100"];
+
+#[test]
+fn every_command_answers_as_with_the_same_set_compiled_in() {
+    let (_temp, path) = mine();
+    for command in [
+        &GEMM[..],
+        &["step", "--decode", "64x1000", "--prefill", "512@100"],
+        &["run", "--requests", "50", "--rate", "5"],
+    ] {
+        for more in [&["--json"][..], &[]] {
+            let built_in = success(&[command, &["--gpu", "h100"], more].concat());
+            let own = success(&[command, &["--tables", &path], more].concat());
+            assert_ne!(own, built_in, "{command:?} does not name the set");
+            assert_eq!(own.replace("h10x", "h100"), built_in, "{command:?}");
+        }
+    }
+}
+
+#[test]
+fn the_flag_may_stand_before_the_command() {
+    let (_temp, path) = mine();
+    let behind = success(&[&GEMM[..], &["--tables", &path]].concat());
+    assert_eq!(success(&[&["--tables", &path], &GEMM[..]].concat()), behind);
+    let alone = success(&["--tables", &path]);
+    assert_eq!(alone, success(&["run", "--tables", &path]));
+    assert!(alone.contains("h10x: vLLM 0.24.0"), "{alone}");
+    assert!(success(&["--help"]).contains("--tables PATH"));
+}
+
+#[test]
+fn tables_lists_the_set_and_scores_it() {
+    let (_temp, path) = mine();
+    let sets = json(&["tables", "--tables", &path]);
+    assert_eq!(list(&sets, "").len(), 1);
+    assert_eq!(text(&sets, "/0/name"), "h10x");
+    let rows = format!("{path}/gemm.csv");
+    let score = json(&["--tables", &path, "tables", "score", &rows]);
+    let compiled = json(&["tables", "score", &rows, "--gpu", "h100"]);
+    assert_eq!(text(&score, "/summary/0/gpu"), "h10x");
+    assert_eq!(text(&compiled, "/summary/0/gpu"), "h100");
+    assert_eq!(score["rows"], compiled["rows"]);
+    assert!(list(&score, "/rows").len() > 1000);
+    assert_eq!(
+        failure(&["tables", "score", &rows]),
+        "expected --gpu NAME or --tables PATH, found neither; see --help"
+    );
+}
+
+#[test]
+fn a_set_by_name_and_one_by_path_exclude_each_other() {
+    let (_temp, path) = mine();
+    let rows = format!("{path}/gemm.csv");
+    let both = ["--gpu", "h200", "--tables", &path];
+    for line in [
+        &["tables", "score", &rows][..],
+        &["--tables", &path, "tables", "score", &rows, "--gpu", "h200"],
+        &GEMM,
+        &[
+            "--tables", &path, "lookup", "--gpu", "h200", "gemm", "--k", "1", "--n", "1", "--m",
+            "1",
+        ],
+        &[
+            "lookup", "--gpu", "h200", "gemm", "--k", "1", "--n", "1", "--m", "1", "--tables",
+            &path,
+        ],
+    ] {
+        let line = match line.contains(&"h200") {
+            true => line.to_vec(),
+            false => [line, &both].concat(),
+        };
+        assert_eq!(
+            failure(&line),
+            "expected either --gpu NAME or --tables PATH, found both; see --help"
+        );
+    }
+    for command in ["run", "step"] {
+        let message = failure(&[&[command], &both[..]].concat());
+        assert!(message.contains("cannot be used with"), "{message}");
+    }
+}
+
+#[test]
+fn a_scenario_has_a_key_for_it_which_replaces_gpu_and_is_replaced_by_it() {
+    let (temp, path) = mine();
+    let scenario = temp.path().join("scenario.toml");
+    fs::write(
+        &scenario,
+        format!("tables = {path:?}\n[workload]\nrequests = 20\n"),
+    )
+    .unwrap();
+    let scenario = scenario.display().to_string();
+    let own = success(&["run", "--scenario", &scenario]);
+    assert!(own.contains("h10x: vLLM"), "{own}");
+    let replaced = success(&["run", "--scenario", &scenario, "--gpu", "h200"]);
+    assert!(
+        replaced.contains("h200: vLLM") && replaced.contains("tables"),
+        "{replaced}"
+    );
+    fs::write(&scenario, "gpu = \"h200\"\n[workload]\nrequests = 20\n").unwrap();
+    let replaced = success(&["run", "--scenario", &scenario, "--tables", &path]);
+    assert!(replaced.contains("h10x: vLLM"), "{replaced}");
+}
+
+#[test]
+fn the_name_of_a_built_in_set_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = copy("h200", temp.path()).display().to_string();
+    assert_eq!(
+        failure(&[&GEMM[..], &["--tables", &dir]].concat()),
+        "measured/set.toml:1: name: expected another name than those of the built-in sets (a100, \
+         b200, h100, h100-infersim, h200, l40s), found \"h200\"; rename the set"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_the_files_is_told_as_by_the_compiler() {
+    let (_temp, path) = mine();
+    let nothing = format!("{path}/nothing");
+    let ask = |path: &str| failure(&[&GEMM[..], &["--tables", path]].concat());
+    assert_eq!(
+        ask(&nothing),
+        format!(
+            "{nothing}: expected a table set (a folder with a set.toml, or one file made of it), found \
+             nothing there; check the path"
+        )
+    );
+    let gemm = format!("{path}/gemm.csv");
+    fs::write(&gemm, "dtype,k,n,m,latency_us\nbf16,4096,4096,16,0.01\n").unwrap();
+    assert_eq!(
+        ask(&path),
+        "measured/gemm.csv:2: latency_us: expected at most the bf16 peak of h100 (989.50 TFLOP/s), \
+         found 0.01, which is 53687.09 TFLOP/s; check the dtype (an 8-bit table read as 16-bit looks \
+         like this), the shape and the unit"
+    );
+    let mistaken = failure(&[&GEMM[..], &["--gpu", &path]].concat());
+    assert!(
+        mistaken.ends_with(&format!(
+            ", or --tables {path} for measurements of your own"
+        )),
+        "{mistaken}"
+    );
+}
+
+#[test]
+fn validate_predicts_the_rows_of_the_gpu_with_it() {
+    let (temp, path) = mine();
+    let runs = workspace()
+        .join("crates/validation/decode_steps.csv")
+        .display()
+        .to_string();
+    let built_in = json(&["validate", &runs]);
+    let own = json(&["validate", &runs, "--tables", &path]);
+    let rows = |report: &serde_json::Value, gpu| {
+        let rows = list(report, "/rows").iter();
+        rows.filter(|row| text(row, "/gpu") == gpu).count()
+    };
+    assert!(rows(&built_in, "h100") > 0);
+    assert_eq!(rows(&own, "h10x"), rows(&built_in, "h100"));
+    assert_eq!(rows(&own, "h100"), 0);
+    // The same measurements predict the same.
+    let predicted = |report: &serde_json::Value| report["rows"].to_string();
+    assert_eq!(
+        predicted(&own).replace("h10x", "h100"),
+        predicted(&built_in)
+    );
+    let notes = own["notes"].to_string();
+    assert!(notes.contains("predicted as h10x"), "{notes}");
+
+    let header = temp.path().join("measured/set.toml");
+    let other = fs::read_to_string(&header).unwrap();
+    fs::write(&header, other.replace("gpu = \"h100\"", "gpu = \"b200\"")).unwrap();
+    assert_eq!(
+        failure(&["validate", &runs, "--tables", &path]),
+        "--tables: expected rows that were measured on b200, the GPU of h10x, found none; leave \
+         --tables out or name other files"
+    );
+}

@@ -1,0 +1,97 @@
+//! `rooflut run` with policies, and with replicas behind a router.
+
+use crate::support::{failure, json, number, success};
+
+/// Mean TTFT of a run with these flags, in ms.
+fn ttft(flags: &[&str]) -> f64 {
+    number(&json(&[&["run"][..], flags].concat()), "/ttft_ms/mean")
+}
+
+#[test]
+fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
+    let load = ["--rate", "60", "--requests", "400"];
+    let one = ttft(&load);
+    for router in ["round-robin", "least-tokens", "prefix-affinity"] {
+        let several = [&load[..], &["--replicas", "4", "--router", router]].concat();
+        assert!(10.0 * ttft(&several) < one, "{router}");
+    }
+    let answer = json(&["run", "--replicas", "4"]);
+    let alone = json(&["run"]);
+    let blocks = number(&answer, "/kv_blocks") / number(&alone, "/kv_blocks");
+    assert!((blocks - 4.0).abs() < f64::EPSILON);
+    assert!(number(&answer, "/busy_share") <= 1.0);
+    assert_eq!(answer["router"], "round-robin");
+    assert_eq!(alone["router"], serde_json::Value::Null);
+    assert_eq!(
+        (&alone["policy"], &alone["prefix_caching"]),
+        (&"fcfs".into(), &true.into())
+    );
+}
+
+#[test]
+fn sessions_find_their_earlier_turns_unless_nothing_is_kept() {
+    let sessions = [
+        "--rate",
+        "2",
+        "--turns",
+        "5",
+        "--think-time",
+        "1",
+        "--requests",
+        "300",
+    ];
+    let off = [&sessions[..], &["--prefix-caching", "off"]].concat();
+    assert!(1.5 * ttft(&sessions) < ttft(&off));
+}
+
+#[test]
+fn short_prompts_go_first_where_the_policy_says_so() {
+    let load = [
+        "--rate",
+        "40",
+        "--requests",
+        "400",
+        "--prompt",
+        "uniform:10..4000",
+    ];
+    let shortest = [&load[..], &["--policy", "shortest-prompt"]].concat();
+    let (fcfs, shortest) = (
+        json(&[&["run"][..], &load].concat()),
+        json(&[&["run"][..], &shortest].concat()),
+    );
+    let p50 = |answer| number(answer, "/ttft_ms/p50");
+    let p99 = |answer| number(answer, "/ttft_ms/p99");
+    assert!(p50(&shortest) < p50(&fcfs) && p99(&shortest) > p99(&fcfs));
+}
+
+#[test]
+fn who_comes_when_the_queue_is_full_is_rejected_and_counted() {
+    let flags = ["--rate", "100", "--requests", "500", "--max-waiting", "20"];
+    let answer = json(&[&["run"][..], &flags].concat());
+    let rejected = number(&answer, "/rejected_by_reason/queue_full");
+    assert!(rejected > 0.0);
+    assert!((rejected + number(&answer, "/completed") - 500.0).abs() < f64::EPSILON);
+    let text = success(&[&["run"][..], &flags].concat());
+    assert!(text.contains("at most 20 waiting"), "{text}");
+    assert!(
+        text.contains("as many requests waited as --max-waiting lets"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_no_policy_is_refused() {
+    for (flag, value) in [
+        ("--policy", "lifo"),
+        ("--router", "random"),
+        ("--replicas", "0"),
+        ("--max-waiting", "0"),
+        ("--prefix-caching", "yes"),
+    ] {
+        let message = failure(&["run", flag, value]);
+        assert!(
+            message.contains(value) && message.contains(flag),
+            "{message}"
+        );
+    }
+}

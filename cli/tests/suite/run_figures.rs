@@ -1,0 +1,194 @@
+//! `rooflut run`: goodput, use of the server, percentiles without records.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "test code outside of test functions"
+)]
+
+use std::path::Path;
+
+use crate::support::run_files::{columns, run};
+use crate::support::{failure, failure_with_answer, json, number, success};
+use serde_json::Value;
+
+#[test]
+fn the_server_is_as_busy_as_its_load() {
+    let run = |rate| json(&["run", "--requests", "200", "--rate", rate]);
+    let (idle, busy) = (run("0.1"), run("18"));
+    // 256 tokens of 6 ms every 10 s.
+    assert!((0.1..0.3).contains(&number(&idle, "/busy_share")), "{idle}");
+    assert!(
+        (0.9..=1.0).contains(&number(&busy, "/busy_share")),
+        "{busy}"
+    );
+    for answer in [idle, busy] {
+        // Little's law; queue and API server hold no slot.
+        let rate = number(&answer, "/throughput/requests_per_s");
+        let time_s = (number(&answer, "/e2e_ms/mean") - number(&answer, "/queue_ms/mean")) / 1e3;
+        let running = number(&answer, "/running_mean");
+        assert!((running / (rate * time_s) - 1.0).abs() < 0.02, "{answer}");
+        assert!(number(&answer, "/kv_blocks_mean") < number(&answer, "/kv_blocks_peak"));
+    }
+}
+
+#[test]
+fn goodput_counts_requests_within_all_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("requests.csv");
+    let path = path.to_str().expect("UTF-8");
+    let base = ["run", "--requests", "300", "--requests-out", path];
+    let with = |limits: &[&str]| json(&[&base[..], limits].concat());
+    assert_eq!(with(&[])["goodput"], Value::Null);
+    // As vLLM's benchmark takes them, and one by one.
+    let answer = with(&["--goodput", "ttft:45", "tpot:10.5"]);
+    let again = with(&["--goodput", "ttft:45", "--goodput", "tpot:10.5"]);
+    assert_eq!(answer, again);
+    let mut reader = csv::Reader::from_path(path).expect("a file");
+    let header = reader.headers().expect("a header").clone();
+    let place = |name: &str| header.iter().position(|found| found == name).expect(name);
+    let (ttft, tpot) = (place("ttft_ms"), place("tpot_ms"));
+    let ms = |text: &str| text.parse::<f64>().expect("ms");
+    let met = reader
+        .records()
+        .map(|row| row.expect("a row"))
+        .filter(|row| ms(&row[ttft]) <= 45.0 && ms(&row[tpot]) <= 10.5)
+        .count();
+    assert!((50..250).contains(&met), "{met}");
+    assert_eq!(answer["goodput"]["met"], met);
+    assert_eq!(answer["goodput"]["ttft_ms"], 45.0);
+    assert_eq!(answer["goodput"]["e2e_ms"], Value::Null);
+    let per_s = number(&answer, "/goodput/requests_per_s") * number(&answer, "/makespan_s");
+    assert!((per_s - met as f64).abs() < 1e-6);
+    let people = success(&[
+        "run",
+        "--requests",
+        "300",
+        "--goodput",
+        "ttft:45",
+        "e2e:1e5",
+    ]);
+    let told = "requests/s with TTFT <= 45 ms, E2E <= 100000 ms (";
+    assert!(people.contains(told), "{people}");
+    let message = failure(&["run", "--goodput", "itl:5"]);
+    assert!(
+        message.contains("expected ttft:MS, tpot:MS or e2e:MS"),
+        "{message}"
+    );
+}
+
+/// A column of times of a file of requests, in ascending order.
+fn times(path: &str, name: &str) -> Vec<f64> {
+    let rows = columns(Path::new(path));
+    let mut times: Vec<f64> = rows[name].iter().flatten().copied().collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// As numpy has it.
+fn percentile(times: &[f64], percent: usize) -> f64 {
+    let rank = (times.len() - 1) * percent;
+    let (low, high) = (times[rank / 100], times[rank.div_ceil(100)]);
+    low + (high - low) * (rank % 100) as f64 / 100.0
+}
+
+#[test]
+fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
+    const SAID: &str = "percentiles from histograms, within 0.05 %; exact up to 100,000 requests";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("requests.csv");
+    let path = path.to_str().expect("UTF-8");
+    let base = ["run", "--output", "3", "--requests", "100001"];
+    let goodput = ["--goodput", "ttft:20"];
+    let streamed = json(&[&base[..], &["--requests-out", path], &goodput].concat());
+    assert_eq!(json(&[&base[..], &goodput].concat()), streamed);
+    let error = number(&streamed, "/percentile_error");
+    assert!(error > 0.0 && error < 0.001);
+    for name in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {
+        let times = times(path, name);
+        assert_eq!(times.len(), 100_001);
+        for (key, percent) in [("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99)] {
+            let pointer = format!("/{name}/{key}");
+            let (a, b) = (number(&streamed, &pointer), percentile(&times, percent));
+            assert!((a - b).abs() <= error * b + 2e-6, "{pointer} {a} {b}");
+        }
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        assert!((number(&streamed, &format!("/{name}/mean")) / mean - 1.0).abs() < 1e-6);
+    }
+    let met = times(path, "ttft_ms")
+        .iter()
+        .filter(|ms| **ms <= 20.0)
+        .count();
+    assert_eq!(streamed["goodput"]["met"], met);
+    // The same load is a trace, of which each request has a record.
+    let replayed = without_sketches(json(&["run", "--trace", path]));
+    let mut streamed = without_sketches(streamed);
+    for key in ["load", "seed", "goodput"] {
+        streamed[key] = replayed[key].clone();
+    }
+    assert_eq!(streamed, replayed);
+    assert!(success(&base).contains(SAID));
+    assert!(success(&base).lines().all(|line| line.len() <= 100));
+    let few = ["run", "--output", "3", "--requests", "100000"];
+    assert!(!success(&few).contains(SAID));
+    assert_eq!(number(&json(&few), "/percentile_error").to_bits(), 0);
+}
+
+#[test]
+fn batch_sizes_are_told_over_the_time_in_which_steps_ran() {
+    let (answer, folder) = run();
+    let steps = columns(&folder.path().join("steps.csv"));
+    let column = |name: &str| steps[name].iter().map(|value| value.expect("a number"));
+    let sizes = column("prefill_chunks").zip(column("decode_requests"));
+    let mut sizes: Vec<(f64, f64)> = (sizes.map(|(chunks, decodes)| chunks + decodes))
+        .zip(column("duration_ms"))
+        .collect();
+    sizes.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let busy_ms: f64 = sizes.iter().map(|(_, ms)| ms).sum();
+    let mean = sizes.iter().map(|(size, ms)| size * ms).sum::<f64>() / busy_ms;
+    assert!((number(&answer, "/batch_size/mean") / mean - 1.0).abs() < 1e-9);
+    for (key, share) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)] {
+        let mut passed_ms = 0.0;
+        let at = sizes.iter().find(|(_, ms)| {
+            passed_ms += ms;
+            passed_ms >= share * busy_ms * (1.0 - 1e-12)
+        });
+        let (size, _) = at.expect("a size");
+        let found = number(&answer, &format!("/batch_size/{key}"));
+        assert!((found - size).abs() < 0.5, "{key} {found} {size}");
+    }
+    // A step takes as many requests on two servers as on one with half the load.
+    let flags = [
+        "run",
+        "--arrival",
+        "constant",
+        "--rate",
+        "10",
+        "--requests",
+        "400",
+    ];
+    let two = ["--rate", "20", "--requests", "800", "--replicas", "2"];
+    let (one, two) = (json(&flags), json(&[&flags[..3], &two].concat()));
+    let ratio = number(&two, "/batch_size/mean") / number(&one, "/batch_size/mean");
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+    assert!(success(&["run"]).contains("  batch        "));
+    let (none, _) =
+        failure_with_answer(&["run", "--requests", "1", "--max-model-len", "9", "--json"]);
+    let none: Value = serde_json::from_str(&none).expect("JSON");
+    assert_eq!(none["batch_size"], Value::Null);
+}
+
+/// What of an answer does not depend on whether there are records.
+fn without_sketches(mut answer: Value) -> Value {
+    let keys = answer.as_object_mut().expect("an object");
+    for key in [
+        "ttft_ms",
+        "tpot_ms",
+        "e2e_ms",
+        "queue_ms",
+        "percentile_error",
+        "queue_growth",
+    ] {
+        keys.remove(key).expect(key);
+    }
+    answer
+}

@@ -1,0 +1,231 @@
+//! `rooflut run --scenario`.
+#![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
+
+use crate::support::scenarios::{answer, file, refusal};
+use crate::support::{failure, json, success};
+use serde_json::{Value, json};
+
+const EXAMPLE: &str = "examples/scenario.toml";
+
+#[test]
+fn the_example_runs_and_the_readme_names_it() {
+    let answer = json(&["run", "--scenario", EXAMPLE]);
+    assert_eq!(answer["completed"], 500);
+    assert_eq!(answer["gpu"], "h200");
+    assert_eq!(answer["load"]["kind"], "gamma");
+    assert_eq!(answer["scenario"], json!({"path": EXAMPLE, "replaced": []}));
+    let readme = include_str!("../../../README.md");
+    assert!(readme.contains("run --scenario examples/scenario.toml"));
+}
+
+#[test]
+fn keys_are_the_flags_of_their_names() {
+    let text = "tp = 2\n[server]\nmax-num-seqs = 64\n[workload]\nrate = 5\nrequests = 50\n\
+                prompt = 'uniform:100..900'\noutput = 100\npriorities = [1, 2.5]\nseed = 3\n\
+                [output]\njson = true\n";
+    let (_folder, path) = file(text);
+    let said: Value = serde_json::from_str(&success(&["run", "--scenario", &path])).expect("JSON");
+    let flags = [
+        "run",
+        "--tp",
+        "2",
+        "--max-num-seqs",
+        "64",
+        "--rate",
+        "5",
+        "--requests",
+        "50",
+        "--prompt",
+        "uniform:100..900",
+        "--output",
+        "100",
+        "--priorities",
+        "1,2.5",
+        "--seed",
+        "3",
+    ];
+    let mut flagged = json(&flags);
+    assert_eq!(flagged["scenario"], Value::Null);
+    flagged["scenario"] = json!({"path": path, "replaced": []});
+    assert_eq!(said, flagged);
+}
+
+#[test]
+fn the_command_line_replaces_keys_and_what_they_bring_along() {
+    let gamma = "[workload]\nrate = 5\narrival = 'gamma'\nburstiness = 0.5\nrequests = 9";
+    let users = "[workload]\nusers = 5\nthink_time = 1\nrequests = 9";
+    let chat = "[workload]\nusers = 5\nthink_time = 1\nturns = 2\nrequests = 9";
+    let trace = "[workload]\ntrace = 'examples/chat_trace.csv'\ntrace_format = 'rooflut'";
+    for (text, flags, replaced, kind) in [
+        (gamma, &["--rate", "7"][..], &["rate"][..], "gamma"),
+        (gamma, &["--rate=7"], &["rate"], "gamma"),
+        (gamma, &["--burstiness", "2"], &["burstiness"], "gamma"),
+        (gamma, &["--arrival", "gamma"], &["arrival"], "gamma"),
+        (
+            gamma,
+            &["--arrival", "poisson"],
+            &["arrival", "burstiness"],
+            "poisson",
+        ),
+        (
+            gamma,
+            &["--users", "2"],
+            &["rate", "arrival", "burstiness"],
+            "closed_loop",
+        ),
+        (
+            gamma,
+            &["--trace", "examples/chat_trace.csv"],
+            &["rate", "arrival", "burstiness", "requests"],
+            "trace",
+        ),
+        (users, &["--rate", "5"], &["users", "think_time"], "poisson"),
+        (chat, &["--rate", "5"], &["users"], "poisson"),
+        (chat, &["--think-time", "5"], &["think_time"], "closed_loop"),
+        (
+            trace,
+            &["--users", "5", "--requests", "9"],
+            &["trace", "trace_format"],
+            "closed_loop",
+        ),
+        (
+            "[output]\njson = true",
+            &["--requests", "9"],
+            &["json"],
+            "poisson",
+        ),
+    ] {
+        let answer = answer(text, flags);
+        assert_eq!(
+            answer["scenario"]["replaced"],
+            json!(replaced),
+            "{text}, {flags:?}"
+        );
+        assert_eq!(answer["load"]["kind"], kind, "{text}, {flags:?}");
+    }
+    let (_folder, path) = file("[workload]\nrequests = 9\nrate = 7");
+    let flags = ["run", "--rate", "3", "--requests", "8", "--scenario", &path];
+    let text = success(&flags);
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let expected = "scenario.toml; the command line replaces requests, rate load 8 requests, 3 per";
+    assert!(text.join(" ").contains(expected), "{text:?}");
+}
+
+#[test]
+fn what_is_missing_once_a_key_is_replaced_is_asked_for() {
+    let text = "[workload]\nusers = 5\nturns = 2";
+    let message = refusal(text, &["--rate", "5"]);
+    assert_eq!(
+        message,
+        "FILE:3: --turns needs --think-time or --users; add it"
+    );
+}
+
+#[test]
+fn mistakes_in_a_scenario_come_with_their_line() {
+    for (text, expected) in [
+        (
+            "modle = 'a'",
+            "FILE:1: unknown key \"modle\" (nearest: model",
+        ),
+        (
+            "[workload]\nprompt = true",
+            "FILE:2: prompt: expected a number, or text in quotes; correct it",
+        ),
+        (
+            "\ntp = '2'",
+            "FILE:2: tp: invalid type: string \"2\", expected u32; correct it",
+        ),
+        (
+            "[workload]\n\nrate = 0",
+            "FILE:3: --rate: expected a positive, finite number of requests per second, found 0;",
+        ),
+        (
+            "kv_dtype = 'int4'",
+            "FILE:1: kv_dtype: expected one of bf16, fp8",
+        ),
+        (
+            "[workload]\narrival = 'bursty'",
+            "FILE:2: arrival: unknown variant `bursty`, expected one of `poisson`",
+        ),
+        (
+            "[workload]\nrate = 1\nusers = 2",
+            "FILE:3: --users cannot be used with --rate; leave one of them out",
+        ),
+        (
+            "[workload]\nburstiness = 2",
+            "FILE:2: --burstiness needs --arrival gamma; add it",
+        ),
+        (
+            "[workload]\narrival = 'gamma'",
+            "FILE:2: --arrival gamma needs --burstiness; add it",
+        ),
+        (
+            "[workload]\nwhere = ['a=b']",
+            "FILE:2: --where needs --trace; add it",
+        ),
+        (
+            "[workload]\npriorities = []",
+            "FILE:2: priorities: shares of priorities: expected at least one",
+        ),
+        (
+            "[workload]\nseed = -1",
+            "FILE:2: seed: invalid value: integer `-1`, expected u64",
+        ),
+        ("scenario = 'x'", "FILE:1: unknown key \"scenario\""),
+        ("x = ", "FILE:1: expected TOML: "),
+    ] {
+        let message = refusal(text, &[]);
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn mistakes_on_the_command_line_have_no_line() {
+    let message = refusal("[workload]\nrate = 5", &["--rate", "0"]);
+    assert!(
+        message.starts_with("--rate: expected a positive"),
+        "{message}"
+    );
+    let message = refusal("[workload]\nrate = 5", &["--users", "5", "--rate", "1"]);
+    assert!(
+        message.starts_with("--users cannot be used with --rate"),
+        "{message}"
+    );
+    assert!(failure(&["run", "--scenario", "no/such"]).starts_with("cannot read no/such"));
+    assert!(failure(&["run", "--scenario"]).contains("a value is required for '--scenario"));
+    let none = failure(&["run", "--scenario", "--rate", "5"]);
+    assert!(
+        none.contains("a value is required for '--scenario"),
+        "{none}"
+    );
+    let twice = failure(&["run", "--scenario", EXAMPLE, "--scenario", EXAMPLE]);
+    assert!(twice.contains("cannot be used multiple times"), "{twice}");
+    assert!(failure(&["step", "--scenario", EXAMPLE]).contains("--scenario"));
+}
+
+#[test]
+fn help_is_given_whatever_the_scenario_is() {
+    let help = success(&["run", "--scenario", "no/such", "--help"]);
+    for word in [
+        "--scenario <FILE>",
+        "Workload:",
+        "Trace:",
+        "Server:",
+        "LENGTHS are",
+    ] {
+        assert!(help.contains(word), "{help}");
+    }
+    let (_folder, path) = file("");
+    assert_eq!(
+        json(&["run", "--scenario", &path])["ttft_ms"],
+        json(&["run"])["ttft_ms"]
+    );
+}
+
+#[test]
+fn the_scenario_itself_is_not_replaced() {
+    let (_folder, path) = file("[workload]\nrequests = 3\n");
+    let message = failure(&["run", "--scenario", &path, "--requests-out", &path]);
+    assert!(message.contains("is the scenario itself"), "{message}");
+}

@@ -1,0 +1,319 @@
+//! `rooflut step`.
+#![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
+
+use crate::support::{failure, json, number, success, text};
+use serde_json::Value;
+
+fn sum_of_parts(answer: &Value) -> f64 {
+    let parts = answer["parts"].as_object().expect("parts");
+    parts.values().filter_map(Value::as_f64).sum()
+}
+
+#[test]
+fn parts_add_up_to_the_total() {
+    for arguments in [
+        &["--decode", "64x1000"][..],
+        &["--prefill", "2048"],
+        &[
+            "--prefill",
+            "512@1000",
+            "--prefill",
+            "20",
+            "--decode",
+            "8x100",
+            "--decode",
+            "1x9000",
+        ],
+        &["--model", "mixtral-8x7b", "--tp", "2", "--decode", "32x500"],
+        &["--kv-dtype", "fp8", "--decode", "64x1000"],
+        &[
+            "--latency-model",
+            "infersim",
+            "--gpu",
+            "h100-infersim",
+            "--prefill",
+            "1024",
+        ],
+    ] {
+        let answer = json(&[&["step"][..], arguments].concat());
+        let total = number(&answer, "/total_ms");
+        assert!(total > 0.0);
+        assert!(
+            (sum_of_parts(&answer) / total - 1.0).abs() < 1e-9,
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn the_answer_names_what_binds_and_where_it_comes_from() {
+    let decode = json(&["step", "--decode", "8x1000"]);
+    assert_eq!(text(&decode, "/binding"), "memory");
+    let prefill = json(&["step", "--prefill", "8192"]);
+    assert_eq!(text(&prefill, "/binding"), "compute");
+    assert_eq!(text(&prefill, "/latency_model"), "roofline");
+    assert_eq!(text(&prefill, "/class"), "transferred");
+    assert_eq!(text(&prefill, "/extent"), "inside");
+    let long = json(&["step", "--decode", "1x200000"]);
+    assert_eq!(text(&long, "/extent"), "outside");
+    assert_eq!(
+        long["part_details"]["decode_attention"]["extent"],
+        "outside"
+    );
+    assert_eq!(long["part_details"]["qkv"]["extent"], "inside");
+    assert_eq!(prefill["prefill_tokens"], 8192);
+    assert_eq!(decode["decode_kv_tokens"], 8000);
+    let people = success(&["step", "--decode", "8x1000"]);
+    for word in [
+        "decode_attention",
+        "bound by",
+        "memory",
+        "fitted",
+        "total",
+        "8,000 KV tokens",
+    ] {
+        assert!(people.contains(word), "no {word} in\n{people}");
+    }
+}
+
+/// Values that the originals gave (milliseconds).
+#[test]
+fn the_predecessors_models_give_their_published_values() {
+    for (model, arguments, expected) in [
+        (
+            "infersim",
+            &["--model", "llama-2-7b", "--prefill", "1024"][..],
+            67.47,
+        ),
+        (
+            "infersim",
+            &["--model", "yi-34b", "--tp", "2", "--decode", "16x4096"],
+            21.55,
+        ),
+        (
+            "blis",
+            &["--model", "llama-2-7b", "--prefill", "1024"],
+            28.380,
+        ),
+        (
+            "calibrated",
+            &["--model", "llama-2-7b", "--prefill", "1024"],
+            13.170,
+        ),
+        (
+            "calibrated",
+            &[
+                "--model",
+                "qwen3-14b",
+                "--tp",
+                "2",
+                "--prefill",
+                "20",
+                "--decode",
+                "96x3000",
+            ],
+            15.170,
+        ),
+    ] {
+        let base = ["step", "--gpu", "h100-infersim", "--latency-model", model];
+        let answer = json(&[&base[..], arguments].concat());
+        let total = number(&answer, "/total_ms");
+        assert!(
+            (total / expected - 1.0).abs() < 1e-3,
+            "{model}: {total} for {expected}"
+        );
+        assert_eq!(answer["binding"], Value::Null);
+    }
+}
+
+#[test]
+fn parts_are_told_in_detail_beside_their_times() {
+    let answer = json(&["step", "--prefill", "512", "--decode", "8x1000"]);
+    let parts = answer["parts"].as_object().expect("parts");
+    let details = answer["part_details"].as_object().expect("details");
+    assert!(parts.keys().eq(details.keys()), "{answer}");
+    for (name, ms) in parts {
+        assert_eq!(&details[name]["ms"], ms);
+        assert!(
+            ["compute", "memory", "latency", "link"].contains(&text(&details[name], "/binding")),
+            "{answer}"
+        );
+    }
+    assert_eq!(details["sampling"]["source"], "fitted");
+    assert_eq!(details["sampling"]["class"], Value::Null);
+    assert_eq!(details["qkv"]["source"], "tables");
+    assert_eq!(details["qkv"]["class"], "interpolated");
+    assert_eq!(details["decode_attention"]["class"], "smoothed");
+    assert_eq!(details["qkv"]["extent"], "inside");
+    assert!(number(&answer, "/fitted_share") > 0.05);
+    let model = ["--latency-model", "calibrated", "--model", "llama-2-7b"];
+    let compat = json(&[&["step", "--decode", "8x1000"][..], &model].concat());
+    let overhead = &compat["part_details"]["overhead"];
+    assert!(number(overhead, "/ms") > 0.0);
+    assert_eq!(overhead["binding"], Value::Null);
+}
+
+/// The note under the table, worked out with the table's own numbers.
+#[test]
+fn a_total_that_is_no_sum_says_how_it_follows() {
+    let both = ["--prefill", "300", "--decode", "64x1000"];
+    for (model, batch, words) in [
+        (
+            "blis",
+            &both[..],
+            "the longest of prefill_compute, prefill_memory, decode_compute and",
+        ),
+        (
+            "blis",
+            &both[2..],
+            "the longer of decode_compute and decode_memory, plus overhead",
+        ),
+        (
+            "calibrated",
+            &both[..2],
+            "the longer of prefill_compute and prefill_memory, plus overhead",
+        ),
+        (
+            "calibrated",
+            &both[..],
+            "the mean of prefill (the longer of prefill_compute and",
+        ),
+    ] {
+        let arguments = ["step", "--model", "llama-2-7b", "--latency-model", model];
+        let arguments = [&arguments[..], batch].concat();
+        let people = success(&arguments);
+        assert!(people.contains(words), "{people}");
+        let answer = json(&arguments);
+        let part = |name: &str| answer["parts"][name].as_f64().unwrap_or(0.0);
+        let phase =
+            |name: &str| part(&format!("{name}_compute")).max(part(&format!("{name}_memory")));
+        let (prefill, decode) = (phase("prefill"), phase("decode"));
+        let phases = match (model, batch.len()) {
+            ("calibrated", 4) => {
+                // 300 of 364 tokens, and more than 100: the fixed shares.
+                0.75 * prefill + 0.25 * decode
+            }
+            _ => prefill.max(decode),
+        };
+        let apart = number(&answer, "/total_ms") - phases - part("overhead");
+        assert!(apart.abs() <= 0.00051, "{answer}");
+    }
+    let sum = success(&["step", "--decode", "8x1000"]);
+    assert!(!sum.contains("whole microseconds"), "{sum}");
+}
+
+#[test]
+fn strictness_refuses_what_is_worse() {
+    let step = ["step", "--decode", "8x1000", "--strict"];
+    let message = failure(&[&step[..], &["measured"]].concat());
+    let expected = "qkv: table set h100: expected measured, found smoothed; accept smoothed answers \
+                    (--strict smoothed)";
+    assert!(message.contains(expected), "{message}");
+    success(&[&step[..], &["bound"]].concat());
+    // The extent is known once the step is: its part is named.
+    let long = ["step", "--tp", "2", "--decode", "1x200000", "--strict"];
+    let inside = failure(&[&long[..], &["smoothed,inside"]].concat());
+    let expected = "decode_attention: expected smoothed or better inside of the measured ranges, found \
+                    smoothed,outside; stay inside of these ranges, or accept answers outside of \
+                    them (--strict smoothed)";
+    assert!(inside.contains(expected), "{inside}");
+    let any_class = failure(&[&long[..], &["inside"]].concat());
+    assert!(
+        any_class.contains("outside of them (without --strict)"),
+        "{any_class}"
+    );
+    success(&[&long[..], &["smoothed"]].concat());
+    assert!(failure(&[&step[..], &["perhaps"]].concat()).contains("expected one of measured"));
+}
+
+#[test]
+fn experts_are_fitted_at_few_tokens_and_looked_up_at_many() {
+    let step = |batch: &[&str]| {
+        json(&[&["step", "--model", "mixtral-8x7b", "--tp", "2"][..], batch].concat())
+    };
+    let few = step(&["--decode", "1x500"]);
+    assert_eq!(text(&few, "/part_details/moe/source"), "fitted");
+    assert!(number(&few, "/part_details/moe/fitted_share") >= 1.0);
+    let many = step(&["--prefill", "1024"]);
+    assert_eq!(text(&many, "/part_details/moe/source"), "both");
+    let share = number(&many, "/part_details/moe/fitted_share");
+    assert!(share > 0.0 && share < 1.0, "{share}");
+    assert_eq!(text(&many, "/part_details/moe/class"), "measured");
+}
+
+#[test]
+fn steps_that_mean_nothing_are_refused() {
+    assert!(failure(&["step"]).contains("--prefill NEW[@CONTEXT] or --decode REQUESTSxKV"));
+    for (flag, value) in [
+        ("--prefill", "0"),
+        ("--prefill", "5@"),
+        ("--decode", "64"),
+        ("--decode", "0x10"),
+        ("--decode", "10x0"),
+    ] {
+        let message = failure(&["step", flag, value]);
+        assert!(message.contains(flag), "{message}");
+    }
+    let zero_mfu = [
+        "step",
+        "--gpu",
+        "h100-infersim",
+        "--latency-model",
+        "infersim",
+        "--model",
+        "llama-2-7b",
+        "--decode",
+        "4x600",
+    ];
+    assert!(failure(&zero_mfu).contains("MFU"));
+    let fp8 = [
+        "step",
+        "--latency-model",
+        "blis",
+        "--kv-dtype",
+        "fp8",
+        "--decode",
+        "4x600",
+    ];
+    assert!(failure(&fp8).contains("--latency-model roofline"));
+    for model in ["infersim", "blis", "calibrated"] {
+        let step = [
+            "step",
+            "--decode",
+            "4x600",
+            "--dtype",
+            "bf16",
+            "--latency-model",
+        ];
+        let message = failure(&[&step[..], &[model]].concat());
+        assert_eq!(
+            message,
+            format!(
+                "--dtype: the {model} model does not know formats of weights; use --latency-model \
+                 roofline"
+            )
+        );
+    }
+}
+
+#[test]
+fn weights_of_another_format_change_the_step_and_its_heading() {
+    let step = |more: &[&str]| json(&[&["step", "--decode", "1x500"][..], more].concat());
+    let total = |more: &[&str]| number(&step(more), "/total_ms");
+    let own = total(&[]);
+    assert!(total(&["--dtype", "fp8"]) < 0.8 * own);
+    assert!((total(&["--dtype", "bf16"]) / own - 1.0).abs() < f64::EPSILON);
+    let people = success(&["step", "--decode", "1x500", "--dtype", "fp8"]);
+    let heading = "One step of llama-3.1-8b (fp8 weights) on 1 h100 GPU, roofline model\n";
+    assert!(people.starts_with(heading), "{people}");
+    // A model with 8-bit experts, its own and with 16-bit ones.
+    let scout = ["--model", "llama-4-scout"];
+    let own = step(&scout);
+    let bf16 = step(&[&scout[..], &["--dtype", "bf16"]].concat());
+    assert_eq!(
+        (text(&own, "/weight_dtype"), text(&own, "/expert_dtype")),
+        ("bf16", "fp8")
+    );
+    assert_eq!(text(&bf16, "/expert_dtype"), "bf16");
+    assert!(number(&bf16, "/parts/moe") > number(&own, "/parts/moe"));
+}

@@ -1,0 +1,346 @@
+//! `rooflut validate`.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests fail as tests do"
+)]
+
+use std::path::PathBuf;
+
+use crate::support::{failure, failure_with_answer, json, list, number, success, text, workspace};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Files in a folder that goes away.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// Writes a file and answers with its path.
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    }
+}
+
+const STEPS: &str = "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms\n";
+
+/// A row of [`STEPS`].
+fn step(model: &str, engine: &str, requests: u32, step_ms: &str) -> String {
+    format!("d,h100,{model},1,{engine},{requests},700,{step_ms}\n")
+}
+
+fn report(name: &str, text: &str) -> Value {
+    json(&["validate", &Folder::new().file(name, text)])
+}
+
+#[test]
+fn rows_and_summaries_have_their_keys_and_agree() {
+    let rows = [("7", 8), ("8.5", 16), ("10", 64), ("9", 100)];
+    let rows = rows.map(|(ms, requests)| step("llama-3.1-8b", "vllm-0.15.1", requests, ms));
+    let report = report("steps.csv", &format!("{STEPS}{}", rows.concat()));
+    let rows = list(&report, "/rows");
+    let mut signed = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        assert_eq!(text(row, "/file"), "steps.csv");
+        assert_eq!((text(row, "/id"), text(row, "/metric")), ("d", "step"));
+        assert_eq!(row["stage"], place);
+        let (predicted, actual) = (number(row, "/predicted"), number(row, "/actual"));
+        let error = 100.0 * (predicted - actual) / actual;
+        assert!((number(row, "/signed") - error).abs() < 1e-9);
+        assert!((number(row, "/ape") - error.abs()).abs() < 1e-9);
+        signed.push(error);
+    }
+    let [summary] = list(&report, "/summary") else {
+        panic!("{report}");
+    };
+    let words = ["/file", "/gpu", "/metric"].map(|key| text(summary, key));
+    assert_eq!(words, ["steps.csv", "h100", "step"]);
+    assert_eq!(summary["n"], 4);
+    let mut apes: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
+    apes.sort_by(f64::total_cmp);
+    for (key, expected) in [
+        ("/median_ape", f64::midpoint(apes[1], apes[2])),
+        ("/mean_ape", apes.iter().sum::<f64>() / 4.0),
+        ("/p90_ape", apes[2] + 0.7 * (apes[3] - apes[2])),
+        ("/max_ape", apes[3]),
+        ("/mean_signed", signed.iter().sum::<f64>() / 4.0),
+    ] {
+        assert!((number(summary, key) - expected).abs() < 1e-9, "{key}");
+    }
+    assert!(list(&report, "/skipped").is_empty() && list(&report, "/notes").is_empty());
+}
+
+#[test]
+fn what_is_not_known_is_in_the_answer_and_the_rest_is_predicted() {
+    let rows = step("gpt-9", "vllm-0.15.1", 8, "7")
+        + &step("gpt-9", "vllm-0.15.1", 9, "7")
+        + &step("llama-3.1-8b", "vllm-0.12.0", 8, "7");
+    let folder = Folder::new();
+    let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
+    let report = json(&["validate", &path]);
+    assert_eq!(list(&report, "/rows").len(), 1);
+    assert_eq!(report["rows"][0]["stage"], 2);
+    assert_eq!(report["rows"][0]["engine"], "vllm-0.11.0");
+    let skipped = &report["skipped"][0];
+    assert_eq!(
+        (text(skipped, "/file"), &skipped["rows"]),
+        ("steps.csv", &Value::from(2))
+    );
+    assert!(text(skipped, "/reason").starts_with("unknown model \"gpt-9\""));
+    let note = &report["notes"][0];
+    assert_eq!(
+        (text(note, "/file"), &note["rows"]),
+        ("steps.csv", &Value::from(1))
+    );
+    let words = "engine vllm-0.12.0 is not known: predicted as vllm-0.11.0";
+    assert!(text(note, "/note").starts_with(words), "{note}");
+    for format in [&["validate", &path][..], &["validate", "--markdown", &path]] {
+        let people = success(format);
+        assert!(
+            people.contains(words) && people.contains("gpt-9"),
+            "{people}"
+        );
+    }
+    let people = success(&["validate", &path]);
+    assert!(
+        people.starts_with("1 of 3 rows of 1 file predicted"),
+        "{people}"
+    );
+    assert!(
+        people.contains("\n  NOTE     1 row of steps.csv: engine"),
+        "{people}"
+    );
+}
+
+#[test]
+fn files_are_told_apart_by_as_much_of_their_path_as_it_takes() {
+    let folder = Folder::new();
+    let rows = format!("{STEPS}{}", step("llama-3.1-8b", "vllm-0.15.1", 8, "7"));
+    let blocks = "gpu,model,tp,engine,kv_blocks_16_tokens\nh100,llama-3.1-8b,1,vllm-0.15.1,29000\n";
+    let [a, b] = ["a/steps.csv", "b/steps.csv"].map(|name| folder.file(name, &rows));
+    let c = folder.file("c/blocks.csv", blocks);
+    let files = |paths: &[&str]| {
+        let report = json(&[&["validate"], paths].concat());
+        let rows = list(&report, "/rows").iter();
+        rows.map(|row| text(row, "/file").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(files(&[&c, &a]), ["blocks.csv", "steps.csv"]);
+    assert_eq!(files(&[&a, &b]), [a.as_str(), &b]);
+    let report = json(&["validate", &c]);
+    assert_eq!(text(&report, "/rows/0/id"), "llama-3.1-8b tp1 vllm-0.15.1");
+    assert_eq!(text(&report, "/rows/0/metric"), "kv_blocks");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_refused_in_one_line() {
+    let folder = Folder::new();
+    let good = folder.file(
+        "good.csv",
+        &format!("{STEPS}{}", step("llama-3.1-8b", "", 8, "7")),
+    );
+    assert!(failure(&["validate", &good, "no/such.csv"]).starts_with("cannot read no/such.csv"));
+    let bad = folder.file(
+        "bad.csv",
+        &format!("{STEPS}{}", step("llama-3.1-8b", "", 8, "fast")),
+    );
+    assert_eq!(
+        failure(&["validate", &good, &bad]),
+        format!("{bad}:2: step_ms: expected a finite number, found \"fast\"; correct this line")
+    );
+    let other = folder.file("other.csv", "a,b\n1,2\n");
+    let message = failure(&["validate", &other]);
+    assert!(
+        message.starts_with(&format!("{other}:1: expected the columns of")),
+        "{message}"
+    );
+    let unknown = folder.file(
+        "unknown.csv",
+        &format!("{STEPS}{}", step("gpt-9", "", 8, "7")),
+    );
+    for format in [
+        &["validate", &unknown][..],
+        &["validate", "--markdown", &unknown],
+    ] {
+        let message = failure(format);
+        assert!(
+            message.starts_with(
+                "no row can be predicted: 1 row (line 2) of unknown.csv: unknown model \"gpt-9\""
+            ),
+            "{message}"
+        );
+    }
+    // One file without a predictable row does not spoil the others.
+    success(&["validate", &good, &unknown]);
+}
+
+#[test]
+fn all_reasons_are_named_where_nothing_can_be_predicted() {
+    let unknown = ["foo", "bar", "baz", "bar", "baz", "baz"];
+    let rows: String = unknown.iter().map(|name| step(name, "", 8, "7")).collect();
+    let rows = rows
+        + &step("llama-3.1-8b", "", 0, "7")
+        + &step("llama-3.1-8b", "", 8, "-7")
+        + &step("llama-3.1-8b", "", 8, "")
+        + &step("llama-3.1-8b", "", 9000, "7");
+    let folder = Folder::new();
+    let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
+    let message = failure(&["validate", &path]);
+    for words in [
+        "6 rows (lines 2, 3, 4, 5, 6 and 1 more) of steps.csv: unknown models \"bar\", \"baz\", \
+         \"foo\" (",
+        "1 row (line 8) of steps.csv: no tokens to compute",
+        "1 row (line 9) of steps.csv: the measured step is 0 or less",
+        "1 row (line 10) of steps.csv: nothing was measured",
+        "1 row (line 11) of steps.csv: more than 8192 requests",
+    ] {
+        assert!(message.contains(words), "no {words} in {message}");
+    }
+    let (answer, same) = failure_with_answer(&["validate", "--json", &path]);
+    assert_eq!(same, message);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert!(list(&answer, "/rows").is_empty() && list(&answer, "/summary").is_empty());
+    let skipped = list(&answer, "/skipped");
+    let rows: f64 = skipped.iter().map(|skipped| number(skipped, "/rows")).sum();
+    assert!((rows - 10.0).abs() < 1e-9, "{answer}");
+    let models = skipped.iter().find(|s| text(s, "/reason").contains("bar"));
+    assert_eq!(
+        models.expect("the models")["lines"],
+        Value::from(vec![2, 3, 4, 5, 6, 7])
+    );
+}
+
+#[test]
+fn metrics_are_left_out_apart_from_rows() {
+    let folder = Folder::new();
+    let path = folder.file(
+        "solo.csv",
+        "experiment,gpu,model,tp,prompt_tokens,prefill_ms,tpot_ms,mean_context_tokens\n\
+         s,h100,llama-3.1-8b,1,64,5,0,70\n\
+         s,h100,llama-3.1-8b,1,64,5,6,70\n\
+         s,h100,llama-3.1-70b,16,64,5,6,70\n",
+    );
+    let people = success(&["validate", &path]);
+    for words in [
+        "2 of 3 rows of 1 file predicted",
+        "left out 1 row (line 4) of solo.csv: llama-3.1-70b on h100, tp 16: all_reduce: 16 GPUs are not",
+        "left out a metric of 1 row (line 2) of solo.csv: the measured tpot is 0 or less",
+    ] {
+        assert!(people.contains(words), "no {words} in {people}");
+    }
+    // Advice for a command line helps nobody who measured a server.
+    assert!(!people.contains("; use "), "{people}");
+    let report = json(&["validate", &path]);
+    let [skipped] = list(&report, "/skipped") else {
+        panic!("{report}");
+    };
+    assert_eq!(
+        (&skipped["rows"], &skipped["lines"][0]),
+        (&1.into(), &4.into())
+    );
+    let [partly] = list(&report, "/metrics_skipped") else {
+        panic!("{report}");
+    };
+    assert_eq!(
+        (&partly["rows"], &partly["lines"][0]),
+        (&1.into(), &2.into())
+    );
+    let document = success(&["validate", "--markdown", &path]);
+    assert!(document.contains("| a metric left out: the measured tpot is 0 or less | 1 |"));
+}
+
+#[test]
+fn a_file_is_named_once() {
+    let folder = Folder::new();
+    let rows = format!("{STEPS}{}", step("llama-3.1-8b", "vllm-0.15.1", 8, "7"));
+    let path = folder.file("steps.csv", &rows);
+    let other = folder.file("other.csv", &rows);
+    let again = path.replace("steps.csv", "./steps.csv");
+    assert_eq!(
+        failure(&["validate", &path, &other, &again]),
+        format!("expected each FILE once, found {again} again; name it once")
+    );
+    success(&["validate", &path, &other]);
+}
+
+#[test]
+fn one_format_at_a_time() {
+    let message = failure(&["validate", "--json", "--markdown"]);
+    assert!(
+        message.contains("--json") && message.contains("--markdown"),
+        "{message}"
+    );
+    for other in ["--json", "--markdown"] {
+        assert!(failure(&["validate", "--rows", other]).contains("--rows"));
+    }
+}
+
+#[test]
+fn many_rows_are_summed_up_unless_all_are_asked_for() {
+    let rows: String = (1..=40)
+        .map(|requests| step("llama-3.1-8b", "vllm-0.15.1", requests, "7"))
+        .collect();
+    let folder = Folder::new();
+    let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
+    let lines = |text: &str| text.lines().filter(|line| line.starts_with("  d ")).count();
+    // The run and its three worst rows.
+    assert_eq!(lines(&success(&["validate", &path])), 4);
+    assert_eq!(lines(&success(&["validate", "--rows", &path])), 40);
+}
+
+#[test]
+fn load_stages_are_printed_with_their_rate_and_all_their_metrics() {
+    let folder = Folder::new();
+    let path = folder.file(
+        "stages.csv",
+        "id,stage,gpu,model,tp,engine,arrival,rate_rps,duration_s,prompt_tokens,output_tokens,\
+         ttft_mean_ms,tpot_mean_ms,e2e_mean_ms\n\
+         run,warm,H100,llama-3.1-8b,1,vllm-0.15.1,constant,2.5,4,100,10,30,,3000\n\
+         run,2,H100,llama-3.1-8b,1,vllm-0.15.1,constant,2.5,4,100,10,30,7,\n",
+    );
+    let report = json(&["validate", &path]);
+    assert_eq!(text(&report, "/rows/0/stage"), "warm");
+    assert_eq!(text(&report, "/rows/0/gpu"), "h100");
+    let people = success(&["validate", &path]);
+    let line = people.lines().find(|line| line.starts_with("  run "));
+    let cells: Vec<&str> = line.expect("the stage").split_whitespace().collect();
+    assert_eq!(
+        cells[..6],
+        ["run", "warm", "llama-3.1-8b", "h100", "1", "2.5"]
+    );
+    assert_eq!((cells[7], cells[13]), ("30.00", "3,000.00"));
+    assert_eq!(cells[9..12], ["-", "-", "-"], "{people}");
+    // rate x E2E = 7.5 requests in the server
+    let document = success(&["validate", "--markdown", &path]);
+    assert!(document.contains("\n| h100 | below 8 | 1 |"), "{document}");
+    assert!(
+        !document.contains("Not covered"),
+        "that is about the project's runs"
+    );
+}
+
+/// The document and the command that writes it.
+const ACCURACY: &str = "docs/accuracy.md";
+
+#[test]
+fn the_document_on_accuracy_is_what_the_command_writes() {
+    let path: PathBuf = workspace().join(ACCURACY);
+    let found = std::fs::read_to_string(path).expect("the document");
+    let written = success(&["validate", "--markdown"]);
+    let differs = found
+        .lines()
+        .zip(written.lines())
+        .find(|(old, new)| old != new);
+    assert!(
+        found == written,
+        "{ACCURACY} is out of date ({differs:?}); write it again: cargo run --release -- validate \
+         --markdown > {ACCURACY}"
+    );
+    assert!(written.contains("\n## Not covered\n"));
+}
