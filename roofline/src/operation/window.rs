@@ -129,7 +129,7 @@ impl WindowShape {
         }
     }
 
-    /// Reference time of whole prompts: as [`PrefillPace::reference_s`], with the last query
+    /// Reference time of whole prompts: as [`PrefillPace::reference_s`](crate::PrefillPace::reference_s), with the last query
     /// block over the keys that it sees.
     #[inline]
     pub fn prefill_reference_s(&self, batch: f64, seq_len: f64, reference: &Reference) -> f64 {
