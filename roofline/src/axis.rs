@@ -2,14 +2,14 @@
 
 use crate::math::ln;
 
-/// A coordinate of an axis, with what interpolation in logarithms needs of it.
+/// A coordinate of an axis, with the values that interpolation in logarithms needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AxisPoint {
     /// The coordinate.
     pub value: f64,
     /// Its natural logarithm.
     pub ln: f64,
-    /// One over the distance to the next point's logarithm; 0 for the last point.
+    /// Reciprocal of the distance to the next point's logarithm; 0 for the last point.
     pub inverse_span: f64,
     /// Its index on the axis.
     pub place: u32,
@@ -17,7 +17,7 @@ pub struct AxisPoint {
     pub is_last: bool,
 }
 
-/// The points of an axis with these coordinates, which ascend.
+/// Returns the points of an axis with the given ascending coordinates.
 ///
 /// ```
 /// use rooflut_roofline::axis_points;

@@ -1,8 +1,8 @@
 //! Number formats of weights, activations and KV entries.
 
-/// A number format that the tables know.
+/// A number format of the tables.
 ///
-/// The order is that of the tables: it only serves to sort keys.
+/// The order is that of the tables and is only used to sort keys.
 ///
 /// ```
 /// use rooflut_roofline::Dtype;
@@ -30,7 +30,7 @@ crate::names!(Dtype {
 });
 
 impl Dtype {
-    /// Bytes of one stored weight (or KV entry), scales included.
+    /// Returns the bytes of one stored weight (or KV entry), scales included.
     #[inline]
     pub const fn weight_bytes(self) -> f64 {
         match self {
@@ -41,7 +41,7 @@ impl Dtype {
         }
     }
 
-    /// Bytes of one activation that enters a GEMM of this format, scales included.
+    /// Returns the bytes of one activation that enters a GEMM of this format, scales included.
     #[inline]
     pub const fn activation_bytes(self) -> f64 {
         match self {
@@ -52,13 +52,13 @@ impl Dtype {
         }
     }
 
-    /// The place of the format in [`ALL`](Self::ALL), as stored shapes hold it.
+    /// Returns the index of the format in [`ALL`](Self::ALL), which stored shapes contain.
     #[inline]
     pub const fn code(self) -> u32 {
         self as u32
     }
 
-    /// The format of that [`code`](Self::code); 16-bit for a number that is none.
+    /// Returns the format with the given [`code`](Self::code), or `Bf16` for an unknown code.
     #[inline]
     pub(crate) const fn from_code(code: u32) -> Dtype {
         match code {

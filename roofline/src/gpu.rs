@@ -1,4 +1,4 @@
-//! What a GPU can do: the data sheet.
+//! GPU data sheets.
 
 use core::fmt;
 
@@ -6,8 +6,8 @@ use crate::{Dtype, Text};
 
 /// One GPU's data sheet: dense peaks, memory, caches, link.
 ///
-/// All rates are peaks per GPU, without sparsity. The built-in ones come from
-/// `bench_data/gpus.toml`, where each has its source; [`Gpu::builder`] makes others.
+/// All rates are peaks per GPU, without sparsity. The built-in data sheets come from `bench_data/gpus.toml`, which
+/// gives the source of each; [`Gpu::builder`] makes others.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(
@@ -19,7 +19,7 @@ use crate::{Dtype, Text};
     serde(remote = "Self", deny_unknown_fields)
 )]
 pub struct Gpu {
-    /// Short name in lower case, `h100`.
+    /// Short name in lower case, such as `h100`.
     pub name: Text,
     /// The exact product: form factor, memory.
     pub description: Text,
@@ -42,8 +42,8 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Starts the data sheet of a GPU called `name`; every number but the peaks of [`fp8`] and [`fp4`] has
-    /// to be given.
+    /// Returns a builder for the data sheet of a GPU called `name`. Every number except the [`fp8`] and [`fp4`] peaks
+    /// is required.
     ///
     /// [`fp8`]: GpuBuilder::fp8_flops_per_s
     /// [`fp4`]: GpuBuilder::fp4_flops_per_s
@@ -83,8 +83,7 @@ impl Gpu {
         }
     }
 
-    /// A data sheet that the code generator has checked: the peaks of 16, 8 and 4 bits, the rates of
-    /// memory and link, the bytes of memory and second-level cache.
+    /// Returns a data sheet that the code generator has checked.
     #[doc(hidden)]
     pub const fn from_generated(
         [name, description]: [&'static str; 2],
@@ -107,7 +106,7 @@ impl Gpu {
         }
     }
 
-    /// Peak FLOP/s of matrix math on `dtype`, or `None` if this GPU cannot.
+    /// Returns the peak of matrix math on `dtype` in FLOP/s, or `None` if this GPU does not support it.
     pub const fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
         match dtype {
             Dtype::Bf16 => Some(self.bf16_flops_per_s),
@@ -116,7 +115,7 @@ impl Gpu {
         }
     }
 
-    /// The rates for a kernel of `dtype`, or `None` if this GPU cannot run it.
+    /// Returns the rates of kernels of `dtype`, or `None` if this GPU cannot run them.
     pub const fn rates(&self, dtype: Dtype) -> Option<Rates> {
         match self.peak_flops_per_s(dtype) {
             None => None,
@@ -144,7 +143,7 @@ impl<'de> serde::Deserialize<'de> for Gpu {
     }
 }
 
-/// A GPU's rates for one dtype, as reciprocals: a bound is then a multiplication.
+/// Rates of a GPU for one dtype, stored as reciprocals so that a bound is a multiplication.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// Seconds per floating-point operation at the peak.
@@ -155,72 +154,72 @@ pub struct Rates {
     pub s_per_link_byte: f64,
 }
 
-/// A [`Gpu`] in the making.
+/// A builder for [`Gpu`].
 #[derive(Debug, Clone)]
-#[must_use = "a data sheet is checked and made by `build`"]
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct GpuBuilder {
     gpu: Gpu,
 }
 
 impl GpuBuilder {
-    /// The exact product: form factor, memory. Empty by default.
+    /// Sets the exact product: form factor, memory. Empty by default.
     pub fn description(mut self, description: impl Into<Text>) -> Self {
         self.gpu.description = description.into();
         self
     }
 
-    /// Peak of 16-bit matrix math, FLOP/s.
+    /// Sets the peak of 16-bit matrix math, FLOP/s.
     pub fn bf16_flops_per_s(mut self, peak: f64) -> Self {
         self.gpu.bf16_flops_per_s = peak;
         self
     }
 
-    /// Peak of 8-bit floating-point matrix math, FLOP/s. `None` by default.
+    /// Sets the peak of 8-bit floating-point matrix math, FLOP/s. `None` by default.
     pub fn fp8_flops_per_s(mut self, peak: impl Into<Option<f64>>) -> Self {
         self.gpu.fp8_flops_per_s = peak.into();
         self
     }
 
-    /// Peak of 4-bit floating-point matrix math, FLOP/s. `None` by default.
+    /// Sets the peak of 4-bit floating-point matrix math, FLOP/s. `None` by default.
     pub fn fp4_flops_per_s(mut self, peak: impl Into<Option<f64>>) -> Self {
         self.gpu.fp4_flops_per_s = peak.into();
         self
     }
 
-    /// Device memory, bytes.
+    /// Sets the device memory, bytes.
     pub fn mem_bytes(mut self, bytes: u64) -> Self {
         self.gpu.mem_bytes = bytes;
         self
     }
 
-    /// Memory bandwidth, bytes/s.
+    /// Sets the memory bandwidth, bytes/s.
     pub fn mem_bw_bytes_per_s(mut self, rate: f64) -> Self {
         self.gpu.mem_bw_bytes_per_s = rate;
         self
     }
 
-    /// Second-level cache, bytes.
+    /// Sets the size of the second-level cache, bytes.
     pub fn l2_bytes(mut self, bytes: u64) -> Self {
         self.gpu.l2_bytes = bytes;
         self
     }
 
-    /// Streaming multiprocessors.
+    /// Sets the number of streaming multiprocessors.
     pub fn sms(mut self, count: u32) -> Self {
         self.gpu.sms = count;
         self
     }
 
-    /// Link to the other GPUs of the node, bytes/s in one direction.
+    /// Sets the bandwidth of the link to the other GPUs of the node, bytes/s in one direction.
     pub fn link_bytes_per_s(mut self, rate: f64) -> Self {
         self.gpu.link_bytes_per_s = rate;
         self
     }
 
-    /// The data sheet.
+    /// Returns the data sheet.
     ///
     /// # Errors
-    /// A number that was not given, or is not positive and finite.
+    /// A number is missing, or is not positive and finite.
     pub fn build(self) -> Result<Gpu, GpuError> {
         let gpu = &self.gpu;
         let numbers = [
@@ -246,7 +245,7 @@ impl GpuBuilder {
     }
 }
 
-/// A number that no data sheet can have.
+/// A missing or invalid number of a data sheet.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GpuError {
@@ -254,7 +253,7 @@ pub struct GpuError {
     pub gpu: Text,
     /// The field of [`Gpu`].
     pub field: &'static str,
-    /// Its number; 0 where none was given.
+    /// The number found; 0 if it is missing.
     pub found: f64,
 }
 
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_has_to_be_positive_and_finite() {
+    fn each_number_must_be_positive_and_finite() {
         assert!(toy().build().is_ok());
         let refused = [
             (Gpu::builder("toy"), "bf16_flops_per_s"),

@@ -1,8 +1,10 @@
-//! Which measurement answers where there is none.
+//! Measured cells that answer for holes of a ragged grid.
 
-/// The measured cell of a ragged grid of `rows` rows whose slowdown answers for the cell at (row, column):
-/// itself; for a hole that of the nearest measured row in the same column, smaller ones first; in a column
-/// without any, that of the next column before it in the row. `None` where all of these are holes.
+/// Returns the measured cell whose slowdown answers for the cell at (row, column) of a ragged grid of `rows` rows.
+///
+/// A measured cell answers for itself. A hole takes the nearest measured smaller row of its column, or else the
+/// nearest larger one; in a column without measurements it takes the nearest smaller measured column of its row.
+/// Returns `None` if all of these are holes.
 ///
 /// ```
 /// use rooflut_roofline::answering_cell;

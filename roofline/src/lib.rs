@@ -1,13 +1,11 @@
-//! The roofline itself: what a GPU can do and what a kernel must do.
+//! The roofline: GPU limits and the work of kernels.
 //!
-//! A [`Gpu`] has peaks by [`Dtype`], a memory bandwidth and a link; a kernel shape
-//! ([`GemmShape`], [`AttentionShape`], [`MoeShape`], [`AllReduceShape`]) knows its FLOPs and its
-//! compulsory bytes ([`Work`]). One over the other is the time below which no run of that kernel
-//! can be ([`Work::bound_s`]).
+//! A [`Gpu`] has peaks by [`Dtype`], a memory bandwidth and a link; a kernel shape ([`GemmShape`],
+//! [`AttentionShape`], [`MoeShape`], [`AllReduceShape`]) gives its FLOPs and compulsory bytes ([`Work`]). Dividing
+//! the work by the limits gives a lower bound on the kernel's time ([`Work::bound_s`]).
 //!
-//! Both sides of rooflut use this crate: the code generator, to check measured rows against the
-//! bound and to store them relative to it, and the library, to turn them back into seconds. So each
-//! formula is written once.
+//! Both sides of rooflut use this crate: the code generator checks measured rows against the bound and stores them
+//! relative to it, and the library turns them back into seconds. Each formula is therefore written once.
 #![no_std]
 
 #[cfg(feature = "alloc")]

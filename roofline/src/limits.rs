@@ -1,8 +1,8 @@
-//! What no measurement can claim: more than the GPU can do.
+//! Plausibility of measurements: no kernel exceeds the limits of the GPU.
 
 use crate::{Dtype, Gpu, Work};
 
-/// The error of f64 itself: a row may stand exactly on a limit.
+/// Rounding error of f64: a row may lie exactly on a limit.
 const ROUNDING: f64 = 1e-12;
 
 /// A limit of a GPU.
@@ -19,17 +19,17 @@ pub enum Limit {
 /// A rate above a limit, both per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Excess {
-    /// Which limit.
+    /// The limit that is exceeded.
     pub limit: Limit,
-    /// What was claimed.
+    /// The rate of the measurement.
     pub found: f64,
-    /// What the GPU can do.
+    /// The highest rate that the GPU allows.
     pub possible: f64,
 }
 
 impl Gpu {
-    /// The first limit that `work` in `latency_s` would exceed; the peak is none where the GPU has none for
-    /// `dtype`. Traffic that fits the L2 cache is not bound by the memory.
+    /// Returns the first limit that `work` in `latency_s` would exceed. A `dtype` without a peak has no limit on
+    /// FLOPs, and traffic that fits into the L2 cache is not limited by the memory bandwidth.
     ///
     /// ```
     /// # use rooflut_roofline::{Dtype, Gpu, Limit, Work};

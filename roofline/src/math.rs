@@ -1,29 +1,27 @@
-//! The only place of rooflut with transcendental functions.
+//! The transcendental functions of rooflut.
 //!
-//! `core` has none, and those of `std` differ in the last bits from platform to platform. These use
-//! nothing but IEEE additions, multiplications and bit operations in a fixed order, so the same input
-//! gives the same bytes everywhere; and they are faster than libm's, because they leave out what
-//! tables never ask for (the last bit, subnormal numbers). Arguments outside the fast range go to
-//! libm.
+//! `core` has none, and the results of `std` differ in the last bits between platforms. These functions use only IEEE
+//! additions, multiplications and bit operations in a fixed order, so the same input gives the same bits everywhere.
+//! They are faster than libm because they omit cases that table lookups do not need (the last bit, subnormal
+//! numbers). Arguments outside the fast range are passed to libm.
 //!
-//! Both reduce their argument to a small rest with a table of 64 entries, which the compiler
-//! computes from the plain series.
+//! `ln` and `exp` reduce their argument to a small remainder with a table of 64 entries, which the compiler computes
+//! from the series.
 
-/// Entries of the tables.
+/// Number of table entries.
 const STEPS: usize = 64;
 /// log2 of [`STEPS`].
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 /// Bits of the fraction of an f64.
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
-/// Adding 1.5 x 2^52 rounds to the nearest integer, which then stands in the low bits.
+/// Adding 1.5 x 2^52 rounds to the nearest integer and leaves it in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 /// [`STEPS`] as a factor.
 const PER_STEP: f64 = STEPS as f64;
-/// The bits of 1.0, which are also those of an exponent of 0.
+/// The bits of 1.0, which are also the bits of an exponent of 0.
 const ONE: u64 = 1.0_f64.to_bits();
 
-/// ln 2 in two parts: the first has trailing zeros, so that its products with small integers are
-/// exact.
+/// ln 2 in two parts. The first has trailing zeros, so its products with small integers are exact.
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
@@ -34,7 +32,7 @@ static RECIPROCALS: [(f64, f64); STEPS] = reciprocals();
 /// 2 to the power of i / [`STEPS`].
 static POWERS: [f64; STEPS] = powers();
 
-/// Natural logarithm, within 1e-15 of the exact one, relative or absolute.
+/// Returns the natural logarithm, within 1e-15 of the exact one, relative or absolute.
 ///
 /// With x = 2^e m, 1 <= m < 2, and c the tabled reciprocal: ln x = e ln 2 - ln c + ln(1 + r), where
 /// r = m c - 1 and |r| < 1/64. The series of ln(1 + r) ends after r^7/7; the rest is below
@@ -64,9 +62,8 @@ pub fn ln(x: f64) -> f64 {
     (e * LN_2_HIGH + minus_ln) + (r + (r2 * (low + r2 * high) + e * LN_2_LOW))
 }
 
-/// Natural logarithm of a normal positive number, within 5e-14 of the exact one, relative or absolute:
-/// [`ln`] without the check of its range, one term and the low part of ln 2. Any other number, whatever it
-/// is, gives one without meaning.
+/// Returns the natural logarithm of a normal positive number, within 5e-14 of the exact one, relative or absolute:
+/// [`ln`] without the range check, one term and the low part of ln 2. The result is meaningless for any other number.
 ///
 /// ```
 /// use rooflut_roofline::math::ln_of_normal;
@@ -76,7 +73,7 @@ pub fn ln(x: f64) -> f64 {
 #[inline]
 pub fn ln_of_normal(x: f64) -> f64 {
     let bits = x.to_bits();
-    // Twelve bits: they fit.
+    // Twelve bits fit into an i32.
     let exponent = (bits >> FRACTION_BITS) as i32 - (ONE >> FRACTION_BITS) as i32;
     let part = (bits >> (FRACTION_BITS - STEP_BITS)) as usize % STEPS;
     let m = f64::from_bits(bits & ((1 << FRACTION_BITS) - 1) | ONE);
@@ -88,7 +85,7 @@ pub fn ln_of_normal(x: f64) -> f64 {
     (f64::from(exponent) * core::f64::consts::LN_2 + minus_ln) + (r + r2 * (low + r2 * high))
 }
 
-/// Exponential, within 1e-15 of the exact one, relative.
+/// Returns the exponential, within 1e-15 of the exact one, relative.
 ///
 /// With x = n (ln 2)/64 + r, |r| <= (ln 2)/128: e^x = 2^(n/64) e^r, where 2 to the power of
 /// (n modulo 64)/64 is tabled, and the Taylor series of e^r ends after r^5/5!; the rest is below
@@ -113,7 +110,7 @@ pub fn exp(x: f64) -> f64 {
     scaled(shifted, series)
 }
 
-/// 2^(n/64) (1 + `series`), where n stands in the low bits of `shifted`.
+/// Returns 2^(n/64) (1 + `series`), where n is in the low bits of `shifted`.
 #[inline]
 fn scaled(shifted: f64, series: f64) -> f64 {
     let whole = shifted.to_bits();
@@ -122,8 +119,8 @@ fn scaled(shifted: f64, series: f64) -> f64 {
     (tabled + tabled * series) * power
 }
 
-/// Exponential of a number from -700 to 700, within 1e-13 of the exact one, relative: [`exp`] without the
-/// check of its range, one term and the low part of ln 2. Any other number gives one without meaning.
+/// Returns the exponential of a number from -700 to 700, within 1e-13 of the exact one, relative: [`exp`] without the
+/// range check, one term and the low part of ln 2. The result is meaningless for any other number.
 ///
 /// ```
 /// use rooflut_roofline::math::exp_short;
@@ -138,13 +135,13 @@ pub fn exp_short(x: f64) -> f64 {
     scaled(shifted, series)
 }
 
-/// The larger of two numbers, in one instruction: [`f64::max`] without its care for NaN.
+/// Returns the larger of two numbers in one instruction: [`f64::max`] without the handling of NaN.
 #[inline]
 pub fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Square root, exact to the last bit.
+/// Returns the square root, exact to the last bit.
 #[inline]
 pub fn sqrt(x: f64) -> f64 {
     libm::sqrt(x)
@@ -165,7 +162,7 @@ const fn reciprocals() -> [(f64, f64); STEPS] {
     table
 }
 
-/// ln x for x from 1/2 to 1: 2 (s + s^3/3 + s^5/5 + ...), s = (x - 1) / (x + 1).
+/// Returns ln x for x from 1/2 to 1: 2 (s + s^3/3 + s^5/5 + ...), s = (x - 1) / (x + 1).
 const fn ln_series(x: f64) -> f64 {
     let s = (x - 1.0) / (x + 1.0);
     let mut sum = 0.0;
@@ -183,7 +180,7 @@ const fn powers() -> [f64; STEPS] {
     let mut step = 0;
     while step < STEPS {
         let x = step as f64 * core::f64::consts::LN_2 / STEPS as f64;
-        // Taylor's series from its end: 1 + x (1 + x/2 (1 + x/3 (...))).
+        // Taylor series, innermost term first: 1 + x (1 + x/2 (1 + x/3 (...))).
         let mut sum = 1.0;
         let mut term = 24;
         while term > 0 {
@@ -200,14 +197,14 @@ const fn powers() -> [f64; STEPS] {
 mod tests {
     use super::*;
 
-    /// A million points, evenly spread over the range in which tables ask.
+    /// Returns a million points, evenly spread over the range that lookups use.
     fn points(from: f64, to: f64) -> impl Iterator<Item = f64> {
         const COUNT: u32 = 1_000_000;
         (0..=COUNT).map(move |i| from + (to - from) * f64::from(i) / f64::from(COUNT))
     }
 
     #[test]
-    fn ln_is_as_exact_as_stated() {
+    fn ln_is_within_the_documented_error() {
         for x in points(-40.0, 40.0).map(libm::exp).chain(points(0.5, 2.0)) {
             let exact = libm::log(x);
             let apart = |found: f64| (found - exact).abs() / exact.abs().max(1.0);
@@ -217,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn exp_is_as_exact_as_stated() {
+    fn exp_is_within_the_documented_error() {
         for x in points(-50.0, 50.0).chain(points(-1.0, 1.0)) {
             let exact = libm::exp(x);
             assert!((exp(x) - exact).abs() <= 1e-15 * exact, "{x}");
@@ -226,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_fast_range_fit_to_libm() {
+    fn fast_range_agrees_with_libm_at_its_ends() {
         for x in [-700.0, 700.0, 699.999] {
             assert!((exp(x) / libm::exp(x) - 1.0).abs() < 1e-15);
         }
@@ -236,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_arguments_behave() {
+    fn special_arguments() {
         assert!(ln(f64::NAN).is_nan() && ln(-1.0).is_nan() && exp(f64::NAN).is_nan());
         assert_eq!(
             (ln(0.0), ln(f64::INFINITY)),

@@ -1,4 +1,4 @@
-//! Enums whose values have names: what `Display` prints, `FromStr` reads.
+//! Enums with names: `FromStr` reads what `Display` prints.
 
 use core::fmt;
 
@@ -16,13 +16,13 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// A name that is none of `expected`.
+    /// Creates the error for a name that is not in `expected`.
     #[doc(hidden)]
     pub const fn new(expected: &'static [&'static str]) -> UnknownName {
         UnknownName { expected }
     }
 
-    /// The names that are read.
+    /// Returns the accepted names.
     pub const fn expected(&self) -> &'static [&'static str] {
         self.expected
     }
@@ -41,8 +41,8 @@ impl fmt::Display for UnknownName {
 
 impl core::error::Error for UnknownName {}
 
-/// Gives an enum without fields its list of values, their names, `Display` and `FromStr`, and with the
-/// feature `serde` of the crate that calls it `Serialize` and `Deserialize`.
+/// Implements the list of values, their names, `Display` and `FromStr` for an enum without fields, and `Serialize`
+/// and `Deserialize` with the feature `serde` of the calling crate.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! names {
@@ -51,7 +51,7 @@ macro_rules! names {
             /// All values, in order.
             pub const ALL: [$type; [$($name),+].len()] = [$($type::$variant),+];
 
-            /// The name that `Display` writes and `FromStr` reads.
+            /// Returns the name that `Display` writes and `FromStr` reads.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($type::$variant => $name,)+
@@ -97,7 +97,7 @@ macro_rules! names {
     };
 }
 
-/// Reads a value by its name.
+/// Deserializes a value from its name.
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub fn deserialize_name<'de, D, T>(deserializer: D) -> Result<T, D::Error>

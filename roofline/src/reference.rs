@@ -1,29 +1,29 @@
-//! What measured latencies are compared with.
+//! Reference times of measured kernels.
 
 use crate::{Dtype, Gpu, Rates};
 
-/// Everything that the reference time of an operation depends on, beside the kernel itself.
+/// The inputs of an operation's reference time, except for the kernel itself.
 ///
-/// A reference time is what the roofline expects of a kernel, ramp-up included. It is no bound: it
-/// only has to follow the shape of the measurements, because tables are interpolated as
-/// `latency / reference`. Each kernel shape has a `reference_s`.
+/// A reference time is the time that the roofline predicts for a kernel, ramp-up included. It is not a bound: it only
+/// has to follow the shape of the measurements, because tables interpolate `latency / reference`. Each kernel shape
+/// has a `reference_s`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reference {
     /// The GPU's rates for the kernel's dtype.
     pub rates: Rates,
-    /// Time that neither FLOPs nor bytes explain, seconds: data of a table set, per operation.
+    /// Time that neither FLOPs nor bytes explain, seconds; given by the table set, per operation.
     pub t0_s: f64,
-    /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it: 1
-    /// where the caches were cold or the timing does not show it.
+    /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark measured it; 1 if the
+    /// caches were cold or the timing does not show it.
     pub hot_read: f64,
-    /// One over the bytes of the second-level cache.
+    /// Reciprocal of the size of the second-level cache in bytes.
     pub per_l2_byte: f64,
     /// Streaming multiprocessors.
     pub sms: f64,
 }
 
 impl Reference {
-    /// The reference of an operation on `gpu` at the `rates` of its dtype.
+    /// Creates the reference of an operation on `gpu` at the `rates` of its dtype.
     pub const fn new(gpu: &Gpu, rates: Rates, t0_us: f64, hot_read: f64) -> Reference {
         Reference {
             rates,
@@ -34,8 +34,8 @@ impl Reference {
         }
     }
 
-    /// The references of an operation by dtype, in the order of [`Dtype::ALL`]; `None` where the GPU
-    /// has no peak.
+    /// Returns the references of an operation by dtype, in the order of [`Dtype::ALL`]; `None` if the GPU has no
+    /// peak.
     pub const fn by_dtype(
         gpu: &Gpu,
         t0_us: f64,

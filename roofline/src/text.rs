@@ -1,13 +1,13 @@
-//! A name or a sentence, compiled in or read at run time.
+//! Names and sentences, compiled in or read at run time.
 
 #[cfg(feature = "alloc")]
 use alloc::{string::String, sync::Arc};
 use core::fmt;
 use core::ops::Deref;
 
-/// Text that is compiled in or, with the feature `alloc`, shared by its owners.
+/// Text that is compiled in or, with the feature `alloc`, reference-counted.
 ///
-/// Cloning copies a pointer. Texts are equal where their characters are, wherever these stand.
+/// Cloning copies a pointer. Texts compare by their characters.
 ///
 /// ```
 /// use rooflut_roofline::Text;
@@ -26,12 +26,12 @@ enum Kept {
 }
 
 impl Text {
-    /// Text that is compiled in.
+    /// Creates a text that is compiled in.
     pub const fn from_static(text: &'static str) -> Text {
         Text(Kept::Static(text))
     }
 
-    /// The characters.
+    /// Returns the text as a string slice.
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {

@@ -1,13 +1,13 @@
-//! FLOPs and bytes, and the time below which they cannot be done.
+//! FLOPs and bytes of kernels, and the lower bound on their time.
 
 use core::ops::{Add, AddAssign};
 
 use crate::Rates;
 use crate::math::larger;
 
-/// What a kernel has to do at least: operations, memory traffic, link traffic.
+/// The compulsory work of a kernel: operations, memory traffic, link traffic.
 ///
-/// Bytes are compulsory: every operand once, whatever the caches do.
+/// Bytes count every operand once, regardless of caches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Work {
     /// Floating-point operations (a multiply-add is two).
@@ -19,8 +19,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// Seconds below which this work cannot be done: the largest of FLOPs/peak, bytes/bandwidth and
-    /// link bytes/link.
+    /// Returns the lower bound on the time of this work, seconds: the largest of FLOPs/peak, bytes/bandwidth and link
+    /// bytes/link bandwidth.
     ///
     /// ```
     /// use rooflut_roofline::{Rates, Work};

@@ -28,18 +28,18 @@ pub const ALL_REDUCE: Operation = Operation {
     debug: debug::<AllReduceShape>,
 };
 
-/// The static part of an all-reduce: how many ranks take part.
+/// The static part of an all-reduce: the number of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct AllReduceShape {
-    /// GPUs that reduce together (the tensor parallelism).
+    /// GPUs that take part (the tensor parallelism).
     pub ranks: u32,
 }
 
 impl AllReduceShape {
-    /// Link traffic of a message of `bytes`: each rank sends it once. A ring needs
-    /// `2 (ranks - 1) / ranks` of it, but switches that reduce in flight beat that.
+    /// Returns the link traffic of a message of `bytes`: each rank sends it once. A ring needs `2 (ranks - 1) /
+    /// ranks` times that, but switches that reduce in flight need less.
     #[inline]
     pub fn work(&self, bytes: f64) -> Work {
         Work {
@@ -49,7 +49,7 @@ impl AllReduceShape {
         }
     }
 
-    /// Reference time of a message of `bytes`: launch time plus the bound.
+    /// Returns the reference time of a message of `bytes`, seconds: launch time plus the bound.
     #[inline]
     pub fn reference_s(&self, bytes: f64, reference: &Reference) -> f64 {
         reference.t0_s + self.work(bytes).bound_s(&reference.rates)

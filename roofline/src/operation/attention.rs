@@ -60,7 +60,7 @@ pub const DECODE: Operation = Operation {
     debug: debug::<AttentionShape>,
 };
 
-/// The columns of an [`AttentionShape`], whose last is `last`.
+/// Returns the columns of an [`AttentionShape`], with `last` as the last one.
 const fn shape_columns(last: Column) -> [Column; 6] {
     [
         Column::dtype("dtype"),
@@ -72,27 +72,26 @@ const fn shape_columns(last: Column) -> [Column; 6] {
     ]
 }
 
-/// Bytes of one element of Q, of the output, and of K and V as just computed: 16-bit.
+/// Bytes of one 16-bit element of Q, of the output, and of newly computed K and V.
 const QO_BYTES: f64 = 2.0;
 
-/// Causal prefill attention does `2 heads head_dim S^2` FLOPs: QK and PV are `4 heads head_dim S^2`,
-/// the causal mask leaves half.
+/// FLOPs of causal prefill attention per head, head dimension and squared length: QK and PV take `4 heads head_dim
+/// S^2`, and the causal mask halves that.
 const FLOPS_PER_SQUARE: f64 = 2.0;
 
-/// Prompt chunks that one attention kernel works on together, as sums over the chunks: a chunk has
-/// `n` new tokens after `c` cached ones.
+/// Prompt chunks of one attention kernel, as sums over the chunks. A chunk has `n` new tokens after `c` cached ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prompts {
     /// Sum of n.
     pub new: f64,
     /// Sum of c.
     pub context: f64,
-    /// Sum of n (n + 2 c): twice the pairs of query and key.
+    /// Sum of n (n + 2 c): twice the number of query-key pairs.
     pub squares: f64,
 }
 
 impl Prompts {
-    /// `batch` whole prompts of `seq_len` tokens.
+    /// Returns the sums for `batch` whole prompts of `seq_len` tokens.
     #[inline]
     pub fn equal(batch: f64, seq_len: f64) -> Prompts {
         let tokens = batch * seq_len;
@@ -104,15 +103,15 @@ impl Prompts {
     }
 }
 
-/// The static part of an attention kernel: heads, formats and how they are sharded.
+/// The static part of an attention kernel: heads, formats and tensor parallelism.
 ///
-/// Heads are global, before tensor parallelism divides them by `tp`; a per-rank shape has `tp` 1.
-/// Where `tp` exceeds the KV heads, these are replicated: one per rank.
+/// Heads are global, before tensor parallelism divides them by `tp`; a per-rank shape has `tp` 1. If `tp` exceeds the
+/// number of KV heads, each rank has a copy of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct AttentionShape {
-    /// Format of the math (Q, K, V as multiplied).
+    /// Format in which Q, K and V are multiplied.
     pub dtype: Dtype,
     /// Format of the stored KV entries.
     pub kv_dtype: Dtype,
@@ -127,7 +126,7 @@ pub struct AttentionShape {
 }
 
 impl AttentionShape {
-    /// The shape that one rank computes: heads divided by `tp`, at least one KV head, `tp` 1.
+    /// Returns the shape that one rank computes: heads divided by `tp`, at least one KV head, `tp` 1.
     #[inline]
     pub fn local(&self) -> AttentionShape {
         if self.tp <= 1 {
@@ -142,7 +141,7 @@ impl AttentionShape {
         }
     }
 
-    /// What the kernel of one rank is made of.
+    /// Returns the sizes of the kernel of one rank.
     #[inline]
     pub fn on_rank(&self) -> RankAttention {
         let local = self.local();
@@ -157,25 +156,25 @@ impl AttentionShape {
     }
 }
 
-/// An attention kernel on one rank: what its FLOPs and bytes follow from.
+/// Sizes of an attention kernel on one rank, from which its FLOPs and bytes follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankAttention {
     /// Query heads times head dimension.
     pub q_width: f64,
-    /// Bytes of K and V of one token in one layer, as stored.
+    /// Bytes of K and V of one token in one layer, as stored in the cache.
     pub kv_bytes: f64,
-    /// Bytes of K and V of one token in one layer as just computed: 16-bit.
+    /// Bytes of K and V of one token in one layer as newly computed: 16-bit.
     pub new_kv_bytes: f64,
     /// Dimension of a head.
     pub head_dim: f64,
 }
 
 impl RankAttention {
-    /// FLOPs and bytes, on one rank, of causal attention over prompt chunks.
+    /// Returns FLOPs and bytes, on one rank, of causal attention over prompt chunks.
     ///
-    /// A chunk of `n` new tokens after `c` cached ones multiplies `n (c + n/2)` pairs: 4 heads
-    /// head_dim FLOPs each. Q, K and V of new tokens are read and their output written, 16-bit; K and V
-    /// of the context are read as stored.
+    /// A chunk of `n` new tokens after `c` cached ones has `n (c + n/2)` query-key pairs of 4 heads head_dim FLOPs
+    /// each. Q, K and V of new tokens are read and their output is written in 16 bits; K and V of the context are
+    /// read as stored.
     ///
     /// ```
     /// use rooflut_roofline::{AttentionShape, Dtype, Prompts};
@@ -196,7 +195,7 @@ impl RankAttention {
         }
     }
 
-    /// The times of prefill attention as functions of the prompts.
+    /// Returns the times of prefill attention as functions of the prompts.
     #[inline]
     pub fn prefill_pace(&self, reference: &Reference) -> PrefillPace {
         let rates = &reference.rates;
@@ -207,7 +206,7 @@ impl RankAttention {
                 squares,
             })
         });
-        // One block of queries runs on one SM, at its share of the peak.
+        // One block of queries runs on one SM, which has its share of the peak.
         let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * reference.sms;
         PrefillPace {
             t0_s: reference.t0_s,
@@ -217,8 +216,8 @@ impl RankAttention {
         }
     }
 
-    /// FLOPs and bytes, on one rank, of one new token for each of `requests` whose KV lengths (new
-    /// token included) add up to `kv_tokens`: 4 heads head_dim kv FLOPs, K and V read once.
+    /// Returns FLOPs and bytes, on one rank, of one new token for each of `requests`, whose KV lengths (new token
+    /// included) add up to `kv_tokens`: 4 heads head_dim kv FLOPs, K and V read once.
     ///
     /// ```
     /// use rooflut_roofline::{AttentionShape, Dtype};
@@ -238,9 +237,9 @@ impl RankAttention {
         }
     }
 
-    /// Reference time of decode attention: launch time plus traffic. `hot_read` is the time of a byte
-    /// found in the L2 cache relative to one from memory: that of the reference as the benchmark saw
-    /// it, 1 where the cache is cold.
+    /// Returns the reference time of decode attention, seconds: launch time plus traffic. `hot_read` is the time of a
+    /// byte found in the L2 cache relative to one from memory: the value of the reference for a benchmark, 1 for a
+    /// cold cache.
     #[inline]
     pub fn decode_reference_s(
         &self,
@@ -258,7 +257,7 @@ impl RankAttention {
     }
 }
 
-/// The times of prefill attention on a GPU as functions of `batch` whole prompts of `seq_len` tokens.
+/// Times of prefill attention on a GPU as functions of `batch` whole prompts of `seq_len` tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrefillPace {
     t0_s: f64,
@@ -268,14 +267,15 @@ pub struct PrefillPace {
 }
 
 impl PrefillPace {
-    /// Seconds that the FLOPs take at the peak.
+    /// Returns the time of the FLOPs at the peak, seconds.
     #[inline]
     pub fn at_peak_s(&self, batch: f64, seq_len: f64) -> f64 {
         batch * seq_len * seq_len * self.math_s_per_square
     }
 
-    /// Reference time: launch time plus math and traffic, which hardly overlap, and the critical path of
-    /// the last query block over its prompt, as the square root of the sum of squares.
+    /// Returns the reference time, seconds: launch time plus the square root of the sum of squares of two terms. The
+    /// first is math plus traffic, which hardly overlap; the second is the critical path of the last query block over
+    /// its prompt.
     ///
     /// Source: this form has the smallest leave-one-out error on the sets of `bench_data/`, see
     /// `bench_data/README.md`.
@@ -318,7 +318,7 @@ impl From<AttentionShape> for Codes {
     }
 }
 
-/// Refuses heads that do not divide among each other or among the ranks.
+/// Rejects heads that do not divide each other or cannot be divided among the ranks.
 pub(super) fn check_heads(shape: &AttentionShape) -> Result<(), Contradiction> {
     const GLOBAL: &str =
         "heads are counted over all ranks, before tp divides them: check both counts";
@@ -336,7 +336,7 @@ pub(super) fn check_heads(shape: &AttentionShape) -> Result<(), Contradiction> {
     if !q_heads.is_multiple_of(tp) {
         return Err(Contradiction::new("tp", of_q_heads, GLOBAL));
     }
-    // More ranks than KV heads: each rank has a copy of one.
+    // With more ranks than KV heads, each rank has a copy of one.
     if !kv_heads.is_multiple_of(tp) && !tp.is_multiple_of(kv_heads) {
         let expected = Expected::new("a divisor or a multiple of the ", kv_heads, " kv_heads");
         return Err(Contradiction::new("tp", expected, GLOBAL));

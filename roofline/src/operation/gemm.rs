@@ -26,7 +26,7 @@ pub const GEMM: Operation = Operation {
     debug: debug::<GemmShape>,
 };
 
-/// Bytes of one output element: kernels of every input dtype write 16 bits.
+/// Bytes of one output element: kernels of all input dtypes write 16 bits.
 const OUTPUT_BYTES: f64 = 2.0;
 
 /// The static part of a GEMM: its weights. The rows `m` (tokens) vary from step to step.
@@ -43,7 +43,7 @@ pub struct GemmShape {
 }
 
 impl GemmShape {
-    /// FLOPs (2 m k n) and compulsory bytes (both operands and the output) at `m` rows.
+    /// Returns FLOPs (2 m k n) and compulsory bytes (both operands and the output) at `m` rows.
     ///
     /// ```
     /// use rooflut_roofline::{Dtype, GemmShape};
@@ -63,13 +63,13 @@ impl GemmShape {
         }
     }
 
-    /// Reference time at `m` rows: launch time plus the bound.
+    /// Returns the reference time at `m` rows, seconds: launch time plus the bound.
     #[inline]
     pub fn reference_s(&self, m: f64, reference: &Reference) -> f64 {
         reference.t0_s + self.work(m).bound_s(&reference.rates)
     }
 
-    /// [`reference_s`](Self::reference_s) for many numbers of rows.
+    /// Returns [`reference_s`](Self::reference_s) as a function of the rows.
     pub fn pace(&self, reference: &Reference) -> GemmPace {
         let (none, one) = (self.work(0.0), self.work(1.0));
         let rates = &reference.rates;
@@ -81,14 +81,14 @@ impl GemmShape {
         }
     }
 
-    /// Bytes of the weights.
+    /// Returns the bytes of the weights.
     #[inline]
     pub fn weight_bytes(&self) -> f64 {
         f64::from(self.k) * f64::from(self.n) * self.dtype.weight_bytes()
     }
 }
 
-/// The times of a GEMM on a GPU as functions of its rows.
+/// Times of a GEMM on a GPU as functions of its rows.
 ///
 /// ```
 /// use rooflut_roofline::{Dtype, GemmShape, Rates, Reference};
@@ -109,13 +109,13 @@ pub struct GemmPace {
 }
 
 impl GemmPace {
-    /// Seconds that the FLOPs of `m` rows take at the peak.
+    /// Returns the time of the FLOPs of `m` rows at the peak, seconds.
     #[inline]
     pub fn at_peak_s(&self, m: f64) -> f64 {
         m * self.math_s_per_row
     }
 
-    /// Reference time at `m` rows.
+    /// Returns the reference time at `m` rows, seconds.
     #[inline]
     pub fn reference_s(&self, m: f64) -> f64 {
         let traffic_s = self.weights_s + m * self.traffic_s_per_row;

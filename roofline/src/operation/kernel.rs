@@ -1,4 +1,4 @@
-//! A measured kernel, whatever its operation.
+//! A measured kernel of any operation.
 
 use super::{Codes, Operation, OperationKind};
 use crate::{Dtype, Reference, Work};
@@ -20,8 +20,8 @@ pub struct MeasuredKernel {
 }
 
 impl MeasuredKernel {
-    /// A kernel of `operation`, whose shape `shape` is, at a point: the coordinates on the axes of the
-    /// operation, the second 1 where there is one axis.
+    /// Creates a kernel of `operation` with the given shape and point. The point has one coordinate per axis of the
+    /// operation; the second is 1 if there is only one axis.
     pub fn new(
         operation: OperationKind,
         shape: impl Into<Codes>,
@@ -34,42 +34,42 @@ impl MeasuredKernel {
         }
     }
 
-    /// Its operation.
+    /// Returns the operation.
     pub fn operation(&self) -> OperationKind {
         self.operation
     }
 
-    /// Its shape as a type of the operation's: [`GemmShape`](crate::GemmShape), …, or [`Codes`].
+    /// Returns the shape as the operation's type, such as [`GemmShape`](crate::GemmShape), or as [`Codes`].
     pub fn shape<S: From<Codes>>(&self) -> S {
         S::from(self.shape)
     }
 
-    /// Its coordinates; a curve's second is 1.
+    /// Returns the coordinates; the second is 1 for a curve.
     pub fn point(&self) -> [u32; 2] {
         self.point
     }
 
-    /// The same kernel at another point.
+    /// Returns this kernel at another point.
     pub fn at(self, point: [u32; 2]) -> MeasuredKernel {
         MeasuredKernel { point, ..self }
     }
 
-    /// The format that the peak belongs to.
+    /// Returns the format whose peak applies.
     pub fn dtype(&self) -> Dtype {
         (self.declared().dtype)(&self.shape)
     }
 
-    /// The number in `column` of the shape; `None` where the operation has no such column.
+    /// Returns the number in `column` of the shape, or `None` if the operation has no such column.
     pub fn code(&self, column: &str) -> Option<u32> {
         self.declared().code(&self.shape, column)
     }
 
-    /// The work that it cannot do without.
+    /// Returns the compulsory work.
     pub fn work(&self) -> Work {
         (self.declared().work)(&self.shape, self.point)
     }
 
-    /// The time that its latency is stored against, seconds.
+    /// Returns the reference time that its latency is divided by, seconds.
     pub fn reference_s(&self, reference: &Reference) -> f64 {
         (self.declared().reference_s)(&self.shape, self.point, reference)
     }

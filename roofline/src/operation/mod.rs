@@ -1,7 +1,7 @@
-//! The measured operations: what their tables hold and what their kernels do.
+//! The measured operations: the contents of their tables and the work of their kernels.
 //!
-//! An operation is declared once, as an [`Operation`] in a file of this module and a line in the list
-//! below. Whatever reads, checks, stores, emits or lists tables goes over that list.
+//! An operation is declared once, as an [`Operation`] in a file of this module and a line in the list below. All code
+//! that reads, checks, stores, emits or lists tables iterates over that list.
 
 mod allreduce;
 mod attention;
@@ -21,20 +21,20 @@ pub use kernel::MeasuredKernel;
 pub use moe::{MOE, MoeShape};
 pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
 
-/// Columns that a shape has at most.
+/// Maximum number of columns of a shape.
 pub const MAX_COLUMNS: usize = 8;
 
-/// A kernel shape as plain numbers, in the order of [`Operation::shape`], zeros behind them: a dtype is
-/// its [`code`](Dtype::code), everything else itself.
+/// A kernel shape as plain numbers in the order of [`Operation::shape`], padded with zeros. A dtype is stored as its
+/// [`code`](Dtype::code), every other column as its value.
 pub type Codes = [u32; MAX_COLUMNS];
 
-/// Points on an axis that a resolved lookup can hold.
+/// Maximum number of points on an axis of a resolved lookup.
 pub const MAX_POINTS: usize = 32;
 
 /// Declares the list of operations: the names of [`OperationKind`] and where each is declared.
 macro_rules! operations {
     ($($kind:ident = $operation:path,)*) => {
-        /// What a table measures.
+        /// An operation with measured tables.
         ///
         /// The order is that of listings and of the files of a set.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,23 +51,24 @@ macro_rules! operations {
             pub const ALL: [OperationKind; [$(OperationKind::$kind),*].len()] =
                 [$(OperationKind::$kind),*];
 
-            /// The declaration of the operation.
+            /// Returns the declaration of the operation.
             pub const fn declared(self) -> &'static Operation {
                 match self {
                     $(OperationKind::$kind => &$operation,)*
                 }
             }
 
-            /// The name of its section in `set.toml`.
+            /// Returns the name of its section in `set.toml`.
             ///
-            /// A string on its own: a program that names operations does not link what they compute.
+            /// The strings are separate from the declarations, so a program that only names operations does not link
+            /// their functions.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(OperationKind::$kind => const { $operation.name },)*
                 }
             }
 
-            /// Columns of its shape.
+            /// Returns the number of columns of its shape.
             #[inline]
             pub const fn shape_columns(self) -> usize {
                 match self {
@@ -88,36 +89,36 @@ operations! {
     WindowDecode = WINDOW_DECODE,
 }
 
-/// All there is to know of an operation: its file, what a row says, and what its kernels do.
+/// The declaration of an operation: its file, its columns and the work of its kernels.
 ///
-/// The functions take the [`Codes`] of a shape and a point: the coordinates on [`axes`](Self::axes), the
-/// second 1 where there is one axis.
+/// The functions take the [`Codes`] of a shape and a point. The point has one coordinate per column of
+/// [`axes`](Self::axes); the second is 1 if there is only one axis.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Operation {
     /// Name of the section in `set.toml`.
     pub name: &'static str,
-    /// Name of the CSV.
+    /// Name of the CSV file.
     pub file: &'static str,
-    /// What the operation is, in a few words.
+    /// Short description of the operation.
     pub description: &'static str,
-    /// Feature of rooflut that compiles its built-in tables in; `None` where they always are.
+    /// Feature of rooflut that compiles the built-in tables in; `None` if they are always compiled in.
     pub feature: Option<&'static str>,
-    /// The columns of the shape, which tables are keyed by.
+    /// Columns of the shape, which is the key of a table.
     pub shape: &'static [Column],
-    /// The columns of the measured axes: one (a curve) or two (a grid).
+    /// Columns of the measured axes: one (a curve) or two (a grid).
     pub axes: &'static [&'static str],
     /// Further columns that a file may have.
     pub optional: &'static [&'static str],
-    /// Refuses shapes that contradict themselves.
+    /// Rejects contradictory shapes.
     pub check: fn(&Codes) -> Result<(), Contradiction>,
-    /// The format that the peak belongs to.
+    /// Returns the format whose peak applies.
     pub dtype: fn(&Codes) -> Dtype,
-    /// Compulsory work.
+    /// Returns the compulsory work.
     pub work: fn(&Codes, [u32; 2]) -> Work,
-    /// The reference time that slowdowns are stored against, seconds.
+    /// Returns the reference time that latencies are divided by, seconds.
     pub reference_s: fn(&Codes, [u32; 2], &Reference) -> f64,
-    /// Writes the shape as its Rust type shows it.
+    /// Writes the shape as the `Debug` of its Rust type.
     pub debug: fn(&Codes, &mut fmt::Formatter<'_>) -> fmt::Result,
 }
 
@@ -127,11 +128,11 @@ pub struct Operation {
 pub struct Column {
     /// Its name in the CSV.
     pub name: &'static str,
-    /// What its cells hold.
+    /// The kind of its values.
     pub kind: ColumnKind,
 }
 
-/// What the cells of a column hold.
+/// The kind of values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnKind {
@@ -139,25 +140,25 @@ pub enum ColumnKind {
     Dtype,
     /// A positive whole number.
     Count,
-    /// A positive whole number; this one where a file lacks the column.
+    /// A positive whole number; the given one if a file lacks the column.
     CountOr(u32),
     /// A whole number that may be 0.
     Whole,
 }
 
-/// Why a shape cannot be.
+/// The reason why a shape is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Contradiction {
-    /// The column that is refused.
+    /// The column with the wrong value.
     pub column: &'static str,
-    /// What it should hold.
+    /// The expected value.
     pub expected: Expected,
-    /// What to do about it.
+    /// A suggestion how to correct it.
     pub hint: &'static str,
 }
 
-/// What a column should hold: a number in its words.
+/// The expected value of a column: a number within a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expected {
@@ -185,7 +186,7 @@ impl Column {
         Column::new(name, ColumnKind::Count)
     }
 
-    /// Whether a file must have the column.
+    /// Returns whether a file must have the column.
     pub const fn is_required(&self) -> bool {
         !matches!(self.kind, ColumnKind::CountOr(_))
     }
@@ -212,7 +213,7 @@ impl Expected {
 }
 
 impl Operation {
-    /// The columns that its CSV must have, in order.
+    /// Returns the columns that its CSV must have, in order.
     ///
     /// ```
     /// use rooflut_roofline::operation::GEMM;
@@ -224,14 +225,14 @@ impl Operation {
         named.chain(self.axes.iter().copied()).chain(["latency_us"])
     }
 
-    /// The columns that its CSV may have beside these.
+    /// Returns the optional columns of its CSV.
     pub fn optional_columns(&self) -> impl Iterator<Item = &'static str> + use<> {
         let optional = self.shape.iter().filter(|column| !column.is_required());
         let named = optional.map(|column| column.name);
         named.chain(self.optional.iter().copied())
     }
 
-    /// The number in `column` of a shape; `None` where the operation has no such column.
+    /// Returns the number in `column` of a shape, or `None` if the operation has no such column.
     ///
     /// ```
     /// use rooflut_roofline::{AllReduceShape, operation::ALL_REDUCE};
@@ -247,7 +248,7 @@ impl Operation {
 }
 
 impl OperationKind {
-    /// The operation of that [`name`](Self::name), or `None`.
+    /// Returns the operation with the given [`name`](Self::name).
     ///
     /// ```
     /// use rooflut_roofline::OperationKind;
@@ -265,8 +266,8 @@ impl fmt::Display for OperationKind {
     }
 }
 
-/// The first codes of a shape as one integer, for perfect hashing. Two shapes may share it (not in one
-/// table: the code generator checks), so a lookup compares the shape too.
+/// Returns the first codes of a shape as one integer, for perfect hashing. Keys are distinct within a table (the code
+/// generator checks it) but not among all shapes, so a lookup also compares the shape.
 #[inline]
 pub fn key(codes: &[u32]) -> u64 {
     codes.iter().fold(0, |seed: u64, code| {
@@ -274,7 +275,7 @@ pub fn key(codes: &[u32]) -> u64 {
     })
 }
 
-/// [`Operation::debug`] of a shape of type `S`.
+/// Implements [`Operation::debug`] for a shape of type `S`.
 fn debug<S: fmt::Debug + From<Codes>>(codes: &Codes, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     S::from(*codes).fmt(f)
 }

@@ -36,21 +36,21 @@ pub const MOE: Operation = Operation {
 pub struct MoeShape {
     /// Format of the experts' weights.
     pub dtype: Dtype,
-    /// Experts of the layer.
+    /// Number of experts of the layer.
     pub experts: u32,
-    /// Experts that each token visits.
+    /// Experts per token.
     pub top_k: u32,
     /// Hidden size of the model.
     pub hidden: u32,
     /// Intermediate size of one expert, before tensor parallelism.
     pub intermediate: u32,
-    /// Tensor parallelism: the intermediate size is divided by it.
+    /// Tensor parallelism, which divides the intermediate size.
     pub tp: u32,
 }
 
 impl MoeShape {
-    /// FLOPs (3 projections, 2 hidden intermediate/tp each, `top_k` experts per token) and bytes of
-    /// activations and of `experts_read` experts' weights, on one rank.
+    /// Returns FLOPs (3 projections, 2 hidden intermediate/tp each, `top_k` experts per token) and bytes of the
+    /// activations and of the weights of `experts_read` experts, on one rank.
     #[inline]
     fn work_reading(&self, tokens: f64, experts_read: f64) -> Work {
         let weights = 3.0 * f64::from(self.hidden) * self.local_intermediate();
@@ -62,13 +62,13 @@ impl MoeShape {
         }
     }
 
-    /// Work that cannot be avoided: all tokens may choose the same `top_k` experts.
+    /// Returns the compulsory work: all tokens may choose the same `top_k` experts.
     #[inline]
     pub fn work(&self, tokens: f64) -> Work {
         self.work_reading(tokens, f64::from(self.top_k))
     }
 
-    /// Work if routing is uniform: `experts (1 - (1 - top_k/experts)^tokens)` experts are reached on
+    /// Returns the work with uniform routing, which reaches `experts (1 - (1 - top_k/experts)^tokens)` experts on
     /// average. An estimate, not a bound.
     #[inline]
     pub fn expected_work(&self, tokens: f64) -> Work {
@@ -81,8 +81,8 @@ impl MoeShape {
         self.work_reading(tokens, (experts * (1.0 - missed)).max(top_k))
     }
 
-    /// Reference time of `tokens` tokens: launch time, matrix math and the reads of the experts reached
-    /// on average, one after the other (few tokens per expert leave little to overlap).
+    /// Returns the reference time of `tokens` tokens, seconds: the sum of launch time, matrix math and the reads of
+    /// the experts reached on average. Few tokens per expert leave little to overlap.
     #[inline]
     pub fn reference_s(&self, tokens: f64, reference: &Reference) -> f64 {
         let work = self.expected_work(tokens);
@@ -90,8 +90,8 @@ impl MoeShape {
         reference.t0_s + work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte
     }
 
-    /// The shape that one rank computes: the intermediate size divided by `tp`, `tp` 1. `None` where it
-    /// does not divide.
+    /// Returns the shape that one rank computes: the intermediate size divided by `tp`, `tp` 1. Returns `None` if it
+    /// is not divisible.
     pub fn local(&self) -> Option<MoeShape> {
         let intermediate = self.intermediate.checked_div(self.tp)?;
         let even = intermediate * self.tp == self.intermediate;
@@ -102,7 +102,7 @@ impl MoeShape {
         })
     }
 
-    /// Bytes of all experts' weights on one rank.
+    /// Returns the bytes of all experts' weights on one rank.
     pub fn weight_bytes(&self) -> f64 {
         3.0 * f64::from(self.hidden)
             * self.local_intermediate()
@@ -110,7 +110,7 @@ impl MoeShape {
             * self.dtype.weight_bytes()
     }
 
-    /// Intermediate size on one rank.
+    /// Returns the intermediate size on one rank.
     #[inline]
     pub fn local_intermediate(&self) -> f64 {
         f64::from(self.intermediate) / f64::from(self.tp.max(1))

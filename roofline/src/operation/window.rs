@@ -1,4 +1,4 @@
-//! Causal self-attention over the last keys only, prefill and decode.
+//! Causal self-attention within a window of keys, prefill and decode.
 
 use super::attention::check_heads;
 use super::{Codes, Column, ColumnKind, Contradiction, Operation, debug};
@@ -6,8 +6,7 @@ use crate::math::sqrt;
 use crate::tuned::QUERY_BLOCK;
 use crate::{AttentionShape, Dtype, Prompts, RankAttention, Reference, Work};
 
-/// Attention over whole prompts whose queries see a window of keys: formats, heads of one rank and window
-/// over (batch, seq_len).
+/// Attention over whole prompts within a window of keys: formats, heads of one rank and window over (batch, seq_len).
 pub const WINDOW_PREFILL: Operation = Operation {
     name: "prefill_window",
     file: "attention_prefill_window.csv",
@@ -28,8 +27,8 @@ pub const WINDOW_PREFILL: Operation = Operation {
     debug: debug::<WindowShape>,
 };
 
-/// Attention of one new token per request over the last entries of its KV cache: formats, heads of one
-/// rank and window over (batch, kv_len).
+/// Attention of one new token per request over the last entries of its KV cache: formats, heads of one rank and
+/// window over (batch, kv_len).
 pub const WINDOW_DECODE: Operation = Operation {
     name: "decode_window",
     file: "attention_decode_window.csv",
@@ -59,12 +58,12 @@ const SHAPE: [Column; 6] = [
     Column::new("window", ColumnKind::Whole),
 ];
 
-/// The static part of an attention kernel with a window: heads of one rank, formats, keys in sight.
+/// The static part of an attention kernel with a window: heads of one rank, formats, window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct WindowShape {
-    /// Format of the math (Q, K, V as multiplied).
+    /// Format in which Q, K and V are multiplied.
     pub dtype: Dtype,
     /// Format of the stored KV entries.
     pub kv_dtype: Dtype,
@@ -74,12 +73,12 @@ pub struct WindowShape {
     pub kv_heads: u32,
     /// Dimension of a head.
     pub head_dim: u32,
-    /// Keys that a query sees at most, its own included; 0: all of them.
+    /// Maximum number of keys that a query attends to, its own included; 0 means no limit.
     pub window: u32,
 }
 
 impl WindowShape {
-    /// The same heads without a window.
+    /// Returns the shape without the window.
     #[inline]
     fn heads(&self) -> AttentionShape {
         AttentionShape {
@@ -97,7 +96,7 @@ impl WindowShape {
         self.heads().on_rank()
     }
 
-    /// Keys that a query sees with `length` keys up to its own.
+    /// Returns the number of keys that a query attends to, given `length` keys up to its own.
     #[inline]
     pub fn keys(&self, length: f64) -> f64 {
         match self.window {
@@ -106,9 +105,9 @@ impl WindowShape {
         }
     }
 
-    /// FLOPs and bytes of `batch` whole prompts of `seq_len` tokens: the query at position p multiplies
-    /// `min(p + 1, window)` keys, 4 heads head_dim FLOPs each; Q, K and V are read and the output written,
-    /// as without a window.
+    /// Returns FLOPs and bytes of `batch` whole prompts of `seq_len` tokens. The query at position p multiplies
+    /// `min(p + 1, window)` keys at 4 heads head_dim FLOPs each; Q, K and V are read and the output is written as
+    /// without a window.
     ///
     /// ```
     /// use rooflut_roofline::{Dtype, WindowShape};
@@ -129,8 +128,9 @@ impl WindowShape {
         }
     }
 
-    /// Reference time of whole prompts: as [`PrefillPace::reference_s`](crate::PrefillPace::reference_s), with the last query
-    /// block over the keys that it sees.
+    /// Returns the reference time of whole prompts, seconds: as
+    /// [`PrefillPace::reference_s`](crate::PrefillPace::reference_s), with the last query block over the keys in its
+    /// window.
     #[inline]
     pub fn prefill_reference_s(&self, batch: f64, seq_len: f64, reference: &Reference) -> f64 {
         let work = self.prefill_work(batch, seq_len);
@@ -142,15 +142,15 @@ impl WindowShape {
         reference.t0_s + sqrt(busy * busy + critical * critical)
     }
 
-    /// FLOPs and bytes of one new token for each of `batch` requests of `kv_len` tokens, new token
-    /// included: `min(kv_len, window)` KV entries are multiplied and read once.
+    /// Returns FLOPs and bytes of one new token for each of `batch` requests of `kv_len` tokens, new token included:
+    /// `min(kv_len, window)` KV entries are multiplied and read once.
     #[inline]
     pub fn decode_work(&self, batch: f64, kv_len: f64) -> Work {
         self.kernel().decode_work(batch, batch * self.keys(kv_len))
     }
 
-    /// Reference time of decode attention: as [`RankAttention::decode_reference_s`] over the entries in
-    /// the window.
+    /// Returns the reference time of decode attention, seconds: as [`RankAttention::decode_reference_s`] over the
+    /// entries in the window.
     #[inline]
     pub fn decode_reference_s(&self, batch: f64, kv_len: f64, reference: &Reference) -> f64 {
         let kv_tokens = batch * self.keys(kv_len);
