@@ -1,4 +1,4 @@
-//! A sorted axis of measured coordinates and the search on it.
+//! A sorted axis of measured coordinates and its search.
 
 use core::hint::select_unpredictable;
 use core::ops::RangeInclusive;
@@ -12,11 +12,11 @@ use crate::math::{larger, ln, ln_of_normal};
 #[derive(Debug, Clone, Copy)]
 pub struct Axis<'a> {
     values: &'a [u32],
-    /// A point for each value.
+    /// One point per value.
     points: &'a [AxisPoint],
 }
 
-/// What a search finds on an empty axis.
+/// The search result on an empty axis.
 static NOWHERE: AxisPoint = AxisPoint {
     value: 0.0,
     ln: 0.0,
@@ -25,8 +25,8 @@ static NOWHERE: AxisPoint = AxisPoint {
     is_last: true,
 };
 
-/// Where a coordinate lies on an [`Axis`]: between the points `lo` and `hi`, `weight` of the way in
-/// logarithms. `lo` equals `hi` on a point and beyond the ends.
+/// Position of a coordinate on an [`Axis`]: between the points `lo` and `hi`, at the fraction `weight` of their
+/// distance in logarithms. `lo` equals `hi` on a point and beyond the ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bracket {
     /// Index of the point at or below (above the axis: the last one).
@@ -39,57 +39,56 @@ pub(crate) struct Bracket {
     pub(crate) place: Place,
 }
 
-/// Relation of a coordinate to the measured ones, from the most to the least certain answer.
+/// Relation of a coordinate to the measured ones, ordered from the most to the least certain answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// On a measured coordinate.
     On,
-    /// Between two.
+    /// Between two measured coordinates.
     Between,
-    /// Before the first.
+    /// Before the first coordinate.
     Below,
-    /// After the last.
+    /// After the last coordinate.
     Above,
 }
 
 impl<'a> Axis<'a> {
-    /// An axis of `values` in strictly ascending order, none zero, with a point for each.
+    /// Creates an axis of `values`, which are positive and strictly ascending, with one point each.
     pub(super) const fn new(values: &'a [u32], points: &'a [AxisPoint]) -> Axis<'a> {
         Axis { values, points }
     }
 
-    /// The coordinates.
+    /// Returns the coordinates.
     pub const fn values(&self) -> &'a [u32] {
         self.values
     }
 
-    /// The logarithms of the coordinates.
+    /// Returns the logarithms of the coordinates.
     pub(crate) fn ln_values(&self) -> impl Iterator<Item = f64> + use<'a> {
         self.points.iter().map(|point| point.ln)
     }
 
-    /// First and last coordinate; `None` on an empty axis.
+    /// Returns the first and last coordinate, or `None` on an empty axis.
     pub fn range(&self) -> Option<(u32, u32)> {
         Some((*self.values.first()?, *self.values.last()?))
     }
 
-    /// Returns the indices of the points between which `x` lies: two, or one where `x` is on a point or beyond an
-    /// end.
+    /// Returns the indices of the points around `x`: two, or one if `x` is on a point or beyond an end.
     pub fn around(&self, x: f64) -> RangeInclusive<usize> {
         let at = self.locate_ln(x, ln(x));
         at.lo..=at.hi
     }
 
-    /// Finds a finite `x` of at least 1.
+    /// Locates a finite `x` of at least 1.
     #[inline]
     pub(crate) fn locate_from_1(&self, x: f64) -> Bracket {
         self.locate_ln(x, ln_of_normal(x))
     }
 
-    /// Finds `x`, whose logarithm the caller knows.
+    /// Locates `x`, given its logarithm.
     ///
-    /// Branches on nothing that depends on the query: a mispredicted one costs more than the rest.
-    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    /// No branch depends on the query, because a mispredicted branch costs more than the rest.
+    #[inline(always)] // Passing the structs costs as much as the computation.
     #[allow(clippy::inline_always)]
     pub(crate) fn locate_ln(&self, x: f64, ln_x: f64) -> Bracket {
         let point = self.last_not_above(x);
@@ -108,10 +107,10 @@ impl<'a> Axis<'a> {
         }
     }
 
-    /// The last point that is not above `x`, the first if there is none.
+    /// Returns the last point that is not above `x`, or the first if there is none.
     #[inline]
     fn last_not_above(&self, x: f64) -> &'a AxisPoint {
-        // All queries of a table take the same way here.
+        // All queries of a table take the same branch.
         let found = match self.points.len() {
             16.. => last_of_16(self.points, x),
             8.. => last_of_8(self.points, x),
@@ -123,25 +122,25 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// Returns the last of 16 to 32 points that is not above `x`, the first if there is none.
+/// Returns the last of 16 to 32 points that is not above `x`, or the first if there is none.
 #[inline]
 fn last_of_16(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
     last_of_8(window::<16>(points, x)?, x)
 }
 
-/// [`last_of_16`] of 8 to 16 points.
+/// As [`last_of_16`], for 8 to 16 points.
 #[inline]
 fn last_of_8(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
     last_of_4(window::<8>(points, x)?, x)
 }
 
-/// [`last_of_16`] of 4 to 8 points.
+/// As [`last_of_16`], for 4 to 8 points.
 #[inline]
 fn last_of_4(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
     last_of_2(window::<4>(points, x)?, x)
 }
 
-/// [`last_of_16`] of 2 to 4 points.
+/// As [`last_of_16`], for 2 to 4 points.
 #[inline]
 fn last_of_2(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
     window::<1>(window::<2>(points, x)?, x)?.first()
@@ -149,8 +148,8 @@ fn last_of_2(points: &[AxisPoint], x: f64) -> Option<&AxisPoint> {
 
 /// Returns the last N of N to 2 N points, or the first N if the last ones begin above `x`.
 ///
-/// Three instructions where the compiler knows the number of points, as it does in the functions above. It
-/// does not unroll a loop of these steps: a lookup then takes 40 instructions more.
+/// Takes three instructions if the compiler knows the number of points, as in the functions above. The compiler does
+/// not unroll a loop over these steps: a lookup then takes 40 instructions more.
 #[inline]
 fn window<const N: usize>(points: &[AxisPoint], x: f64) -> Option<&[AxisPoint; N]> {
     let (first, last) = (points.first_chunk::<N>()?, points.last_chunk::<N>()?);

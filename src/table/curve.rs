@@ -4,8 +4,8 @@ use super::{Axis, Bracket, Class, Place, Points, Provenance};
 
 /// Latencies of one kernel shape along one axis (GEMM rows, tokens, bytes).
 ///
-/// Beside each latency stands the logarithm of the *slowdown*: latency over the reference time that
-/// the roofline gives for that point. It varies slowly, so it is what gets interpolated.
+/// Each latency comes with the logarithm of its *slowdown*: latency over the roofline's reference time for that
+/// point. The slowdown varies slowly, so it is the interpolated quantity.
 #[derive(Debug, Clone, Copy)]
 pub struct Curve<'a> {
     axis: Axis<'a>,
@@ -13,19 +13,19 @@ pub struct Curve<'a> {
     ln_slowdown: &'a [f32],
 }
 
-/// What a table knows about a point.
+/// The result of reading a table at a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reading {
-    /// The measured latency, microseconds, where the point is a row of the table.
+    /// The measured latency, microseconds, if the point is a row of the table.
     pub latency_us: Option<f32>,
     /// Logarithm of latency over reference time.
     pub ln_slowdown: f64,
-    /// Measured or interpolated; outside the axis the slowdown of its end is held.
+    /// Measured or interpolated. Outside the axis, the slowdown of the nearest end is held.
     pub provenance: Provenance,
 }
 
 impl Reading {
-    /// What is known where nothing was measured.
+    /// The result without any measurement.
     pub(super) const NONE: Reading = Reading {
         latency_us: None,
         ln_slowdown: 0.0,
@@ -34,7 +34,7 @@ impl Reading {
 }
 
 impl<'a> Curve<'a> {
-    /// A curve over `axis` without latencies: nothing was measured.
+    /// Creates a curve over `axis` without latencies, because none was measured.
     pub(crate) const fn blended(axis: Axis<'a>, ln_slowdown: &'a [f32]) -> Curve<'a> {
         Curve {
             axis,
@@ -43,28 +43,28 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// The measured coordinates.
+    /// Returns the measured coordinates.
     pub const fn axis(&self) -> Axis<'a> {
         self.axis
     }
 
-    /// The measured latencies, microseconds.
+    /// Returns the measured latencies, microseconds.
     pub const fn latency_us(&self) -> &'a [f32] {
         self.latency_us
     }
 
-    /// The logarithms of latency over reference time.
+    /// Returns the logarithms of latency over reference time.
     pub(crate) const fn ln_slowdown(&self) -> &'a [f32] {
         self.ln_slowdown
     }
 
-    /// The slowdown at `x`: linear in logarithms between rows, held beyond the ends.
+    /// Returns the slowdown at `x`: linear in logarithms between rows, held beyond the ends.
     pub(crate) fn read(&self, x: f64, ln_x: f64) -> Reading {
         self.read_at(self.axis.locate_ln(x, ln_x))
     }
 
-    /// The slowdown at a place on the axis.
-    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    /// Returns the slowdown at a place on the axis.
+    #[inline(always)] // Passing the structs costs as much as the computation.
     #[allow(clippy::inline_always)]
     pub(crate) fn read_at(&self, at: Bracket) -> Reading {
         let lo = self
@@ -104,7 +104,7 @@ impl<'a> From<Points<'a>> for Curve<'a> {
 }
 
 impl Place {
-    /// The provenance of an answer at this place.
+    /// Returns the provenance of an answer at this place.
     pub(crate) const fn provenance(self) -> Provenance {
         match self {
             Place::On => Class::Measured.inside(),

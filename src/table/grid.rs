@@ -8,9 +8,9 @@ use super::{Axis, Bracket, Place, Points, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
-/// Grids are ragged: large batches with long contexts do not fit a GPU. A hole's latency is NaN and
-/// never read as a number; its slowdown is that of the next smaller measured batch at the same length
-/// (bandwidth is saturated there, so the batch hardly matters any more).
+/// Grids are ragged, because large batches with long contexts do not fit into a GPU's memory. The latency of a hole
+/// is NaN and is never used as a number; its slowdown is that of the next smaller measured batch at the same length,
+/// where bandwidth is saturated, so the batch has little effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid<'a> {
     batch: Axis<'a>,
@@ -20,17 +20,17 @@ pub struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// The measured batches.
+    /// Returns the measured batches.
     pub const fn batch(&self) -> Axis<'a> {
         self.batch
     }
 
-    /// The measured lengths.
+    /// Returns the measured lengths.
     pub const fn length(&self) -> Axis<'a> {
         self.length
     }
 
-    /// The latency, microseconds, in row `batch` and column `length` (indices); `None` in a hole.
+    /// Returns the latency, microseconds, in row `batch` and column `length` (indices), or `None` for a hole.
     pub fn latency_us(&self, batch: usize, length: usize) -> Option<f32> {
         let columns = self.length.values().len();
         let inside = length < columns;
@@ -38,13 +38,13 @@ impl<'a> Grid<'a> {
         latency_us.copied().filter(|latency| !latency.is_nan())
     }
 
-    /// Latencies, NaN in holes, and slowdowns, row by row.
+    /// Returns the latencies, NaN in holes, and slowdowns, row by row.
     #[cfg(feature = "leave-one-out")]
     pub(crate) const fn arrays(&self) -> (&'a [f32], &'a [f32]) {
         (self.latency_us, self.ln_slowdown)
     }
 
-    /// How many points were measured.
+    /// Returns the number of measured points.
     pub fn measured_points(&self) -> usize {
         self.latency_us
             .iter()
@@ -52,18 +52,18 @@ impl<'a> Grid<'a> {
             .count()
     }
 
-    /// The slowdown at (batch, length): bilinear in logarithms, held beyond the ends and in holes, which
-    /// are outside of what was measured.
+    /// Returns the slowdown at (batch, length): bilinear in logarithms, held beyond the ends and in holes, which
+    /// count as outside the measured range.
     ///
-    /// All four corners are read whatever the place, which is cheaper than to branch on it.
-    #[inline(always)] // It takes and returns structs, which cost as much as what it does.
+    /// All four corners are read in any case, which is cheaper than a branch.
+    #[inline(always)] // Passing the structs costs as much as the computation.
     #[allow(clippy::inline_always)]
     pub(crate) fn read(&self, batch: Bracket, length: Bracket) -> Reading {
         let Some(latencies) = self.latency_us.get(..self.ln_slowdown.len()) else {
             return Reading::NONE;
         };
         let columns = self.length.values().len();
-        // Slices that the compiler knows to be of one length: one check of bounds for both.
+        // The compiler knows that both slices have the same length, so one bounds check serves both.
         let corner = |row: usize, column: usize| {
             let cell = row * columns + column;
             match (latencies.get(cell), self.ln_slowdown.get(cell)) {
@@ -87,9 +87,10 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The measured cell whose slowdown answers for the cell in row `batch` and column `length`
-    /// (indices): itself; for a hole that of the nearest measured batch at the same length, smaller
-    /// ones first; at a length without any, that of the next shorter length in the row.
+    /// Returns the measured cell whose slowdown answers for the cell in row `batch` and column `length` (indices).
+    ///
+    /// A measured cell answers for itself. A hole takes the nearest smaller measured batch at its length, or else the
+    /// nearest larger one; at a length without measurements it takes the next shorter measured length of its batch.
     pub fn answering_cell(&self, batch: usize, length: usize) -> Option<(usize, usize)> {
         let is_measured = |row, column| self.latency_us(row, column).is_some();
         let rows = self.batch.values().len();

@@ -1,19 +1,19 @@
-//! From the key of a shape to its place in a table.
+//! Index from the key of a shape to its place in a table.
 
 #[cfg(feature = "owned-tables")]
 use alloc::vec::Vec;
 
-/// Places of the shapes of a table by key.
+/// Places of the shapes of a table, by key.
 pub enum Index {
-    /// Perfect hashing, of compiled tables.
+    /// Perfect hashing, for compiled tables.
     Hashed(phf::Map<u64, u16>),
-    /// Keys in ascending order, of tables that are made at run time.
+    /// Keys in ascending order, for tables created at run time.
     #[cfg(feature = "owned-tables")]
     Sorted(Vec<(u64, u16)>),
 }
 
 impl Index {
-    /// The index of shapes with these keys, in the order of their places.
+    /// Creates the index of shapes with these keys, given in the order of their places.
     #[cfg(feature = "owned-tables")]
     pub(super) fn sorted(keys: impl Iterator<Item = u64>) -> Index {
         let mut keys: Vec<(u64, u16)> = keys.zip(0..=u16::MAX).collect();
@@ -21,7 +21,7 @@ impl Index {
         Index::Sorted(keys)
     }
 
-    /// The place of `key`, if the table has it.
+    /// Returns the place of `key`, if the table has it.
     pub(super) fn place(&self, key: u64) -> Option<usize> {
         match self {
             Index::Hashed(map) => map.get(&key).copied().map(usize::from),

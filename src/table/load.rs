@@ -1,4 +1,4 @@
-//! Sets that are read at run time.
+//! Table sets that are read at run time.
 
 use core::fmt;
 use std::path::Path;
@@ -13,11 +13,10 @@ use super::stored::{EntryPlace, TableHead};
 use super::{Index, Origin, TableSet};
 use crate::generated::{OPERATIONS, gpus};
 
-/// Why the files of a set cannot be read: the first thing in them that is missing, malformed or
-/// impossible.
+/// The error of reading a set: the first thing in its files that is missing, malformed or invalid.
 ///
-/// The message names the file and the line, what was found and expected, and what to do; the
-/// [`source`](core::error::Error::source) is the error of the system where a file could not be read.
+/// The message names the file and the line, the found and the expected value, and a correction. The
+/// [`source`](core::error::Error::source) is the system's error if a file could not be read.
 ///
 /// ```
 /// use rooflut::table::TableSet;
@@ -26,15 +25,15 @@ use crate::generated::{OPERATIONS, gpus};
 /// ```
 pub struct LoadError(rooflut_codegen::Error);
 
-/// The rows of one table of a set, as its file has them.
+/// The rows of one table of a set, as in its file.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LoadedTable {
-    /// The file as messages call it, `my-set/gemm.csv`.
+    /// The file name in messages, such as `my-set/gemm.csv`.
     pub file: String,
-    /// What was measured.
+    /// The measured operation.
     pub operation: OperationKind,
-    /// The rows, in the order of the file; each kernel once.
+    /// The rows in the order of the file; kernels are distinct.
     pub rows: Vec<LoadedRow>,
 }
 
@@ -42,28 +41,27 @@ pub struct LoadedTable {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LoadedRow {
-    /// Its line in the file, from 1 (the header).
+    /// Line number in the file, starting at 1 (the header).
     pub line: u64,
-    /// What was measured.
+    /// The measured kernel.
     pub kernel: MeasuredKernel,
-    /// How long it took, microseconds.
+    /// Its latency, microseconds.
     pub latency_us: f64,
 }
 
 impl TableSet {
-    /// Reads a set of measurements at run time: a folder as `tables!` compiles it, or a single file, which
-    /// `tail -n +1 set.toml *.csv > my-gpu.tables` makes of one. `bench_data/README.md` describes the files.
+    /// Reads a set of measurements at run time: a folder in the format of `tables!`, or a single file that `tail -n
+    /// +1 set.toml *.csv > my-gpu.tables` makes from one. `bench_data/README.md` describes the files.
     ///
-    /// The files are checked as at compile time, with the same messages, and every answer of the set is that
-    /// of the compiled one, bit for bit. It must not have the name of a built-in set.
+    /// The files are checked as at compile time, with the same messages, and every answer of the set equals that of
+    /// the compiled one, bit for bit. The set must not have the name of a built-in set.
     ///
-    /// The set lives as long as its handles and the kernels and models that were made of it; the last of
-    /// them frees its memory. Loading the 3,900 rows of `h100` takes 4 ms
-    /// (`cargo bench -p rooflut --features runtime-tables --bench load`). Finding a shape, which happens
-    /// once per kernel and model, is a binary search instead of perfect hashing.
+    /// The set lives as long as its handles and the kernels and models made from it; the last of them frees its
+    /// memory. Loading the 3,900 rows of `h100` takes 4 ms (`cargo bench -p rooflut --features runtime-tables --bench
+    /// load`). Finding a shape, once per kernel and model, is a binary search instead of a perfect-hash lookup.
     ///
     /// # Errors
-    /// The first thing in the files that is missing, malformed or impossible.
+    /// The first thing in the files that is missing, malformed or invalid.
     ///
     /// ```
     /// use rooflut::hardware::{Dtype, GemmShape};
@@ -75,7 +73,7 @@ impl TableSet {
     /// let gemm = Gemm::resolve(&set, GemmShape { dtype: Dtype::Bf16, k: 1024, n: 1024 })?;
     /// println!("{}: {}", set.name(), gemm.at(100).time);
     ///
-    /// let error = TableSet::try_load("measurements/of-nobody").unwrap_err();
+    /// let error = TableSet::try_load("measurements/missing").unwrap_err();
     /// assert!(error.to_string().ends_with("found nothing there; check the path"));
     /// # Ok(())
     /// # }
@@ -86,11 +84,11 @@ impl TableSet {
         Ok(owned(set.stored(is_wanted)))
     }
 
-    /// As [`try_load`](TableSet::try_load), whatever the name of the set, and beside it its rows with their
-    /// places in the files: to look at measurements, a built-in set's among them, row by row.
+    /// Reads a set as [`try_load`](TableSet::try_load) does, with any name, and returns it with its rows and their
+    /// lines in the files, for tools that inspect measurements row by row, those of built-in sets included.
     ///
     /// # Errors
-    /// As [`try_load`](TableSet::try_load), but for the name.
+    /// As [`try_load`](TableSet::try_load), except for the name.
     ///
     /// ```
     /// use rooflut::table::TableSet;
@@ -149,12 +147,12 @@ impl core::error::Error for LoadError {
     }
 }
 
-/// Whether the crate has what asks tables of the operation.
+/// Returns whether the crate can look up the operation.
 fn is_wanted(operation: OperationKind) -> bool {
     OPERATIONS.contains(&operation)
 }
 
-/// The set in memory that its handles share.
+/// Returns a set in memory, shared by its handles.
 fn owned(set: StoredSet) -> TableSet {
     let StoredSet { gpu, axes, .. } = set;
     let table = |table: StoredTable| OwnedTable {

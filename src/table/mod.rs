@@ -1,4 +1,4 @@
-//! Measured points: search, interpolation, provenance. No model knowledge.
+//! Measured points: search, interpolation, provenance. Independent of models.
 
 mod axis;
 mod curve;

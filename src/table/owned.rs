@@ -7,7 +7,7 @@ use rooflut_roofline::{AxisPoint, Gpu, Text};
 use super::Origin;
 use super::stored::{EntryPlace, Stored, TableHead};
 
-/// A set that was made at run time.
+/// A set that was created at run time.
 pub(super) struct OwnedSet {
     pub(super) name: Text,
     pub(super) gpu: Gpu,

@@ -1,25 +1,24 @@
-//! Where an answer comes from.
+//! Provenance of answers.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// What an answer was computed from, from the most to the least certain.
+/// The kind of data that an answer was computed from, from the most to the least certain.
 ///
-/// Says nothing of the place on the measured axes: see [`Extent`].
+/// Independent of the place on the measured axes: see [`Extent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Class {
     /// A row of the table.
     Measured,
-    /// Rows of the same shape: the mean of those around the query, or the efficiency of the nearest
-    /// one where the query lies outside of the measured axes. For a GEMM also the mean of the four
-    /// measured shapes around its own.
+    /// Rows of the same shape: the mean of those around the query, or the efficiency of the nearest one if the query
+    /// lies outside the measured axes. For a GEMM also the mean of the four measured shapes around its own.
     Interpolated,
     /// A summary of many rows: a curve without the scatter of single rows, a floor and a slope.
     Smoothed,
-    /// The efficiency of another shape, or of a context that was not measured.
+    /// The efficiency of another shape, or a context that was not measured.
     Transferred,
-    /// No measurement: physics, with an assumed share of the peak. Always outside.
+    /// No measurement: the roofline bound with an assumed share of the peak. Always outside.
     Bound,
 }
 
@@ -29,15 +28,15 @@ pub enum Class {
 pub enum Extent {
     /// On a measured point, or with measured points on all sides.
     Inside,
-    /// Before the first or after the last measured coordinate, or next to a hole of a ragged grid: the
-    /// efficiency of the nearest measured points is held.
+    /// Before the first or after the last measured coordinate, or next to a hole of a ragged grid. The efficiency of
+    /// the nearest measured points is held.
     Outside,
 }
 
-/// Where a number comes from: what it was computed from, and whether the query lies inside the measured axes.
+/// The certainty of a number: its class, and whether the query lies inside the measured axes.
 ///
-/// The two are independent. On measured attention that is in no table set, transferred answers are off
-/// by 1.7 % (decode) and 4.7 % (prefill) inside the axes, and by 5.8 % and 8.2 % outside (medians).
+/// The two are independent. On measured attention that is in no table set, transferred answers are off by 1.7 %
+/// (decode) and 4.7 % (prefill) inside the axes, and by 5.8 % and 8.2 % outside (medians).
 ///
 /// ```
 /// use rooflut::table::{Class, Provenance};
@@ -50,7 +49,7 @@ pub enum Extent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Provenance {
-    /// What it was computed from.
+    /// The kind of data that it was computed from.
     pub class: Class,
     /// Whether the query lies inside the measured axes.
     pub extent: Extent,
@@ -66,7 +65,7 @@ impl Class {
         Class::Bound,
     ];
 
-    /// The name used in outputs.
+    /// Returns the name used in outputs.
     pub const fn name(self) -> &'static str {
         match self {
             Class::Measured => "measured",
@@ -77,12 +76,12 @@ impl Class {
         }
     }
 
-    /// This class, inside the measured axes.
+    /// Returns this class inside the measured axes.
     pub const fn inside(self) -> Provenance {
         Provenance::new(self, Extent::Inside)
     }
 
-    /// This class, outside the measured axes.
+    /// Returns this class outside the measured axes.
     pub const fn outside(self) -> Provenance {
         Provenance::new(self, Extent::Outside)
     }
@@ -92,7 +91,7 @@ impl Extent {
     /// Both extents, the more certain first.
     pub const ALL: [Extent; 2] = [Extent::Inside, Extent::Outside];
 
-    /// The name used in outputs.
+    /// Returns the name used in outputs.
     pub const fn name(self) -> &'static str {
         match self {
             Extent::Inside => "inside",
@@ -102,15 +101,15 @@ impl Extent {
 }
 
 impl Provenance {
-    /// Distinct values.
+    /// Number of distinct values.
     pub(crate) const COUNT: usize = Class::ALL.len() * Extent::ALL.len();
 
-    /// A provenance of a class and an extent.
+    /// Creates a provenance of a class and an extent.
     pub const fn new(class: Class, extent: Extent) -> Provenance {
         Provenance { class, extent }
     }
 
-    /// The provenance of a sum of two answers: the worse class and the worse extent.
+    /// Returns the provenance of a sum of two answers: the worse class and the worse extent.
     #[must_use]
     #[inline]
     pub fn worst(self, other: Provenance) -> Provenance {
@@ -120,7 +119,7 @@ impl Provenance {
         }
     }
 
-    /// The same extent with a class no better than `best`.
+    /// Returns the provenance with a class no better than `best`.
     #[must_use]
     #[inline]
     pub(crate) fn at_best(self, best: Class) -> Provenance {
@@ -130,13 +129,13 @@ impl Provenance {
         }
     }
 
-    /// All values, by [`index`](Self::index).
+    /// Returns all values, in the order of [`index`](Self::index).
     pub(crate) fn all() -> impl Iterator<Item = Provenance> {
         let classes = Class::ALL.into_iter();
         classes.flat_map(|class| [class.inside(), class.outside()])
     }
 
-    /// Its place among [`all`](Self::all), below [`COUNT`](Self::COUNT).
+    /// Returns the index in [`all`](Self::all), below [`COUNT`](Self::COUNT).
     #[inline]
     pub(crate) fn index(self) -> usize {
         self.class as usize * Extent::ALL.len() + self.extent as usize
@@ -157,7 +156,7 @@ impl fmt::Display for Extent {
     }
 }
 
-/// The class, followed by ",outside" where it is.
+/// Writes the class, followed by ",outside" if it is.
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.extent {
@@ -217,15 +216,15 @@ impl FromStr for Provenance {
                 Ok(Provenance::new(class, extent.unwrap_or(Extent::Inside)))
             }
             _ => Err(ParseProvenanceError {
-                expected: "one of measured, interpolated, smoothed, transferred, bound; with ,outside \
-                           behind it, as in interpolated,outside, for an answer outside of the measured \
+                expected: "one of measured, interpolated, smoothed, transferred, bound; add \
+                           ,outside, as in interpolated,outside, for an answer outside the measured \
                            ranges",
             }),
         }
     }
 }
 
-/// Parses a class, an extent, or both with a comma between; `None` for anything else.
+/// Parses a class, an extent, or both with a comma between them; returns `None` for anything else.
 pub(super) fn class_and_extent(text: &str) -> Option<(Option<Class>, Option<Extent>)> {
     let Some((class, extent)) = text.split_once(',') else {
         let text = text.trim();
@@ -245,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_has_its_own_place_and_is_read_as_it_is_written() {
+    fn values_have_distinct_indices_and_parse_from_their_display() {
         for (place, provenance) in Provenance::all().enumerate() {
             assert_eq!(provenance.index(), place);
             assert_eq!(provenance.to_string().parse(), Ok(provenance));
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_none_are_refused_with_those_that_are() {
+    fn unknown_names_are_rejected_with_the_valid_ones() {
         let expected = "expected one of measured, interpolated, smoothed, transferred, bound";
         let error = "extrapolated".parse::<Class>().unwrap_err();
         assert_eq!(error.to_string(), expected);

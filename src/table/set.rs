@@ -1,4 +1,4 @@
-//! A set of tables: everything measured on one GPU with one engine stack.
+//! A set of tables, measured on one GPU with one engine stack.
 
 #[cfg(feature = "owned-tables")]
 use alloc::sync::Arc;
@@ -13,8 +13,8 @@ use super::table::Table;
 
 /// Measured tables of one GPU and engine stack.
 ///
-/// A handle that is cheap to clone: of a set that is compiled in, or of a shared one, which lives as long
-/// as any handle, kernel or model that was made of it.
+/// A handle that is cheap to clone. It refers to a compiled set, or to a shared one that lives as long as any handle,
+/// kernel or model made from it.
 ///
 /// Built-in sets are statics ([`crate::table::sets`]). From a user's own measurements
 #[cfg_attr(feature = "macros", doc = "[`tables!`](crate::tables)")]
@@ -36,24 +36,24 @@ enum Kept {
     Shared(Arc<OwnedSet>),
 }
 
-/// Who measured a set, how, and under which licence it may be used.
+/// The source of a set, its measurement method and its licence.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Origin {
     /// Engine stack and kernels.
     pub engine: Text,
-    /// How a kernel was timed.
+    /// Method of timing a kernel.
     pub timing: Text,
-    /// Where the figures were published.
+    /// The place of publication.
     pub source: Text,
     /// Licence of the figures.
     pub license: Text,
-    /// The day they were taken over or measured, ISO 8601.
+    /// Date of the measurement, or of copying the figures, ISO 8601.
     pub date: Text,
 }
 
 impl Origin {
-    /// The texts in the order of the fields.
+    /// Creates an origin from the texts in the order of the fields.
     #[doc(hidden)]
     pub const fn from_generated(
         [engine, timing, source, license, date]: [&'static str; 5],
@@ -69,19 +69,19 @@ impl Origin {
 }
 
 impl TableSet {
-    /// A set that is compiled in.
+    /// Creates a handle to a compiled set.
     #[doc(hidden)]
     pub const fn from_generated(set: &'static StaticSet) -> TableSet {
         TableSet(Kept::Static(set))
     }
 
-    /// A set whose memory the handles share.
+    /// Creates a handle to a set in shared memory.
     #[cfg(feature = "owned-tables")]
     pub(super) fn shared(set: OwnedSet) -> TableSet {
         TableSet(Kept::Shared(Arc::new(set)))
     }
 
-    /// Name of the set, `h100`.
+    /// Returns the name of the set, such as `h100`.
     pub fn name(&self) -> &str {
         match &self.0 {
             Kept::Static(set) => set.name,
@@ -90,7 +90,7 @@ impl TableSet {
         }
     }
 
-    /// [`name`](Self::name) for errors, which outlive the borrow of the set.
+    /// Returns [`name`](Self::name) for errors, which outlive the borrow of the set.
     pub(crate) fn name_text(&self) -> Text {
         match &self.0 {
             Kept::Static(set) => Text::from_static(set.name),
@@ -99,7 +99,7 @@ impl TableSet {
         }
     }
 
-    /// The GPU that was measured.
+    /// Returns the measured GPU.
     pub fn gpu(&self) -> &Gpu {
         match &self.0 {
             Kept::Static(set) => set.gpu,
@@ -108,7 +108,7 @@ impl TableSet {
         }
     }
 
-    /// Where the measurements come from.
+    /// Returns the source of the measurements.
     pub fn origin(&self) -> &Origin {
         match &self.0 {
             Kept::Static(set) => &set.origin,
@@ -117,7 +117,7 @@ impl TableSet {
         }
     }
 
-    /// The tables, in order of their operations.
+    /// Returns the tables, in the order of their operations.
     ///
     /// ```
     /// use rooflut::table::sets;
@@ -129,7 +129,7 @@ impl TableSet {
         (0..).map_while(|place| self.table_at(place))
     }
 
-    /// The table of an operation; `None` where the set lacks it.
+    /// Returns the table of an operation, or `None` if the set has none.
     pub fn table(&self, operation: OperationKind) -> Option<Table<'_>> {
         self.tables().find(|table| table.operation() == operation)
     }
@@ -144,7 +144,7 @@ impl TableSet {
         Some(Table::new(self, place, stored))
     }
 
-    /// The set, where it is compiled in.
+    /// Returns the set if it is compiled in.
     #[inline]
     pub(super) fn compiled(&self) -> Option<&'static StaticSet> {
         match &self.0 {
@@ -171,7 +171,7 @@ impl StaticSet {
     }
 }
 
-/// Handles are equal where they are of one set in memory.
+/// Handles are equal if they refer to the same set in memory.
 impl PartialEq for TableSet {
     fn eq(&self, other: &TableSet) -> bool {
         match (&self.0, &other.0) {

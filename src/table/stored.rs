@@ -1,4 +1,4 @@
-//! The numbers of a set, as generated code and sets in memory hold them.
+//! Storage of a set, used by generated code and by sets in memory.
 
 use rooflut_roofline::operation::Codes;
 use rooflut_roofline::{AxisPoint, Dtype, Gpu, OperationKind, Reference};
@@ -11,34 +11,34 @@ pub struct StaticSet {
     pub name: &'static str,
     /// The GPU that was measured.
     pub gpu: &'static Gpu,
-    /// Where the measurements come from.
+    /// Source of the measurements.
     pub origin: Origin,
-    /// The coordinates of all axes, one axis behind the other.
+    /// The coordinates of all axes, concatenated.
     pub axis_values: &'static [u32],
-    /// A point for each of them.
+    /// One point per coordinate.
     pub axis_points: &'static [AxisPoint],
-    /// In order of their operations.
+    /// The tables, in the order of their operations.
     pub tables: &'static [StaticTable],
 }
 
 /// A table that is compiled in.
 pub struct StaticTable {
-    /// What it says beside its points.
+    /// The data of the table apart from its points.
     pub head: TableHead,
-    /// The codes of the shapes, ascending, as many of each as the operation has columns.
+    /// The codes of the shapes in ascending order; each shape has one code per column of the operation.
     pub shapes: &'static [u32],
-    /// Where the points of each shape stand.
+    /// The place of each shape's points.
     pub entries: &'static [EntryPlace],
     /// Latencies, microseconds, the last axis fastest; NaN where nothing was measured.
     pub latency_us: &'static [f32],
-    /// Logarithms of latency over reference time, in the same order; holes have that of the cell that
-    /// answers for them.
+    /// Logarithms of latency over reference time, in the same order. A hole has the value of the cell that answers
+    /// for it.
     pub ln_slowdown: &'static [f32],
 }
 
-/// What a table says beside its points.
+/// The data of a table apart from its points.
 pub struct TableHead {
-    /// What was measured.
+    /// The measured operation.
     pub operation: OperationKind,
     /// Time that neither FLOPs nor bytes explain, microseconds.
     pub t0_us: f64,
@@ -48,27 +48,27 @@ pub struct TableHead {
     pub hot_read: f64,
     /// Reference of the operation by dtype.
     pub references: [Option<Reference>; Dtype::ALL.len()],
-    /// Key of a shape to its place.
+    /// Index from the key of a shape to its place.
     pub index: Index,
 }
 
-/// Where the points of a shape stand.
+/// The place of a shape's points.
 #[derive(Clone, Copy)]
 pub struct EntryPlace {
-    /// First value and number of values of each axis; a curve's second is empty.
+    /// First value and number of values of each axis; the second is empty for a curve.
     axes: [(u32, u32); 2],
     /// Place of the first point.
     start: u32,
 }
 
 impl EntryPlace {
-    /// First value and number of values of each axis, and the place of the first point.
+    /// Creates a place from the first value and number of values of each axis, and the place of the first point.
     pub const fn from_generated(axes: [(u32, u32); 2], start: u32) -> EntryPlace {
         EntryPlace { axes, start }
     }
 }
 
-/// A table, wherever its numbers are.
+/// A table with either kind of storage.
 #[derive(Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub(super) head: &'a TableHead,
@@ -80,8 +80,7 @@ pub(super) struct Stored<'a> {
     pub(super) axis_points: &'a [AxisPoint],
 }
 
-/// The measured points of a shape, whatever the operation: a [`Curve`](super::Curve) or a
-/// [`Grid`](super::Grid).
+/// The measured points of a shape of any operation: a [`Curve`](super::Curve) or a [`Grid`](super::Grid).
 #[derive(Debug, Clone, Copy)]
 pub struct Points<'a> {
     pub(super) axes: [Axis<'a>; 2],
@@ -90,7 +89,7 @@ pub struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// No points at all.
+    /// No points.
     pub(super) const NONE: Points<'static> = Points {
         axes: [Axis::new(&[], &[]); 2],
         latency_us: &[],
@@ -99,12 +98,12 @@ impl Points<'_> {
 }
 
 impl<'a> Points<'a> {
-    /// The axes of the operation: the second is empty where there is one.
+    /// Returns the axes of the operation; the second is empty for a curve.
     pub const fn axes(&self) -> [Axis<'a>; 2] {
         self.axes
     }
 
-    /// How many points were measured.
+    /// Returns the number of measured points.
     pub fn measured(&self) -> usize {
         let latencies = self.latency_us.iter();
         latencies.filter(|latency| !latency.is_nan()).count()
@@ -112,7 +111,7 @@ impl<'a> Points<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// The codes of the shape at `place`; empty where there is none.
+    /// Returns the codes of the shape at `place`; empty if there is none.
     #[inline]
     pub(super) fn codes(&self, place: usize) -> &'a [u32] {
         let width = self.head.operation.shape_columns();
@@ -120,7 +119,7 @@ impl<'a> Stored<'a> {
         self.shapes.get(start..start + width).unwrap_or_default()
     }
 
-    /// The shape at `place`; zeros where there is none.
+    /// Returns the shape at `place`; zeros if there is none.
     #[inline]
     pub(super) fn shape(&self, place: usize) -> Codes {
         let mut shape = Codes::default();
@@ -130,7 +129,7 @@ impl<'a> Stored<'a> {
         shape
     }
 
-    /// The points of the shape at `place`; none where there is no such shape.
+    /// Returns the points of the shape at `place`; none if there is no such shape.
     #[inline]
     pub(super) fn points(&self, place: usize) -> Points<'a> {
         let none = EntryPlace::from_generated([(0, 0); 2], 0);

@@ -38,7 +38,7 @@ impl Strictness {
         }
     }
 
-    /// Accepts the same classes, inside the measured axes only.
+    /// Restricts the accepted classes to answers inside the measured axes.
     #[must_use]
     pub const fn inside(self) -> Strictness {
         Strictness {
@@ -46,20 +46,21 @@ impl Strictness {
         }
     }
 
-    /// The worst provenance that is accepted.
+    /// Returns the worst accepted provenance.
     pub const fn worst(self) -> Provenance {
         self.worst
     }
 
-    /// Whether `provenance` is good enough, in class and in extent.
+    /// Returns whether `provenance` is accepted, in class and in extent.
     pub fn accepts(self, provenance: Provenance) -> bool {
         provenance.worst(self.worst) == self.worst
     }
 
-    /// Checks that an answer is good enough.
+    /// Checks that an answer is accepted.
     ///
     /// # Errors
-    /// It is not; the error says in what, and what would accept it.
+    /// The answer is not accepted. The error says whether class or extent is worse, and which strictness would accept
+    /// it.
     pub fn check(self, found: Provenance) -> Result<(), TooUncertain> {
         match self.accepts(found) {
             true => Ok(()),
@@ -70,7 +71,7 @@ impl Strictness {
         }
     }
 
-    /// The strictness that accepts `provenance` as well, and no more than that.
+    /// Returns the strictness that additionally accepts `provenance`, and nothing worse.
     #[must_use]
     pub fn or(self, provenance: Provenance) -> Strictness {
         Strictness {
@@ -87,7 +88,7 @@ impl Default for Strictness {
 
 crate::as_text!(Strictness);
 
-/// The worst class, followed by ",inside" where no answer outside the measured axes is accepted.
+/// Writes the worst class, followed by ",inside" if answers outside the measured axes are not accepted.
 impl fmt::Display for Strictness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.worst.extent {
@@ -97,8 +98,8 @@ impl fmt::Display for Strictness {
     }
 }
 
-/// Parses a class, `inside`, or both with a comma between; a class alone accepts answers inside and outside of
-/// the measured axes, as `,outside` behind it says in full.
+/// Parses a class, `inside`, or both with a comma between them. A class alone, or followed by `,outside`, accepts
+/// answers inside and outside the measured axes.
 impl FromStr for Strictness {
     type Err = ParseProvenanceError;
 
@@ -118,20 +119,20 @@ impl FromStr for Strictness {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TooUncertain {
-    /// Where the answer comes from.
+    /// The provenance of the answer.
     pub found: Provenance,
-    /// What is accepted.
+    /// The accepted answers.
     pub accepted: Strictness,
 }
 
 impl TooUncertain {
-    /// The strictness that accepts the answer, too.
+    /// Returns the strictness that also accepts the answer.
     pub fn wider(&self) -> Strictness {
         self.accepted.or(self.found)
     }
 }
 
-/// What is accepted, what was found, and what to do about the one that is worse: class, extent, or both.
+/// Writes the accepted and the found provenance, and a correction for the one that is worse: class, extent, or both.
 impl fmt::Display for TooUncertain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TooUncertain { found, accepted } = self;
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_strictness_is_read_as_it_is_written_and_speaks_the_language_of_provenances() {
+    fn a_strictness_parses_its_display_and_uses_the_names_of_provenances() {
         for provenance in Provenance::all() {
             let strict = Strictness::ANY.inside().or(provenance);
             assert_eq!(strict.to_string().parse(), Ok(strict));
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_is_accepted_up_to_the_worst_and_an_extent_by_itself() {
+    fn class_and_extent_are_checked_independently() {
         let strict = Strictness::at_worst(Class::Smoothed);
         for provenance in Provenance::all() {
             let good = provenance.class <= Class::Smoothed;
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_is_worse_and_what_accepts_it() {
+    fn the_error_names_the_worse_property_and_the_strictness_that_accepts_it() {
         let strict = Strictness::at_worst(Class::Interpolated).inside();
         for (found, advice, wider) in [
             (
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_none_are_refused_with_those_that_are() {
+    fn unknown_names_are_rejected_with_the_valid_ones() {
         for text in ["", "extrapolated", "inside,measured", "measured,,inside"] {
             let error = text.parse::<Strictness>().unwrap_err().to_string();
             assert!(error.contains("interpolated,inside"), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! A table with other points: what is left when rows are left out.
+//! A table with replaced points, for leaving rows out.
 
 use alloc::vec::Vec;
 
@@ -13,14 +13,14 @@ use super::{Index, TableSet};
 /// The points of a shape.
 pub(crate) struct OwnedPoints {
     pub(crate) shape: Codes,
-    /// The coordinates, ascending; a curve's second axis is empty.
+    /// The coordinates, ascending; the second axis of a curve is empty.
     pub(crate) axes: [Vec<u32>; 2],
     pub(crate) latency_us: Vec<f32>,
     pub(crate) ln_slowdown: Vec<f32>,
 }
 
 impl OwnedPoints {
-    /// The slowdowns, in holes those of the cells that answer for them.
+    /// Returns the slowdowns, with those of the answering cells in holes.
     fn filled(&self) -> impl Iterator<Item = f32> {
         let [rows, columns] = self.axes.each_ref().map(|axis| axis.len().max(1));
         let is_measured = move |row: usize, column: usize| {
@@ -48,7 +48,7 @@ impl OwnedSet {
 }
 
 impl Table<'_> {
-    /// Returns a set that has this table alone, with other `points`, of at most 65,536 shapes in ascending order.
+    /// Returns a set of this table alone with other `points`, at most 65,536 shapes in ascending order.
     pub(crate) fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
         let (set, head) = (self.set(), self.head());
         let mut owned = OwnedSet {

@@ -1,4 +1,4 @@
-//! One table of a set, and what keeps the points of a shape.
+//! One table of a set, and the storage of a shape's points.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -34,44 +34,44 @@ impl<'a> Table<'a> {
         self.stored.head
     }
 
-    /// What was measured.
+    /// Returns the measured operation.
     pub fn operation(&self) -> OperationKind {
         self.stored.head.operation
     }
 
-    /// Time of the operation that neither FLOPs nor bytes explain (launch, ramp-up), microseconds.
+    /// Returns the time of the operation that neither FLOPs nor bytes explain (launch, ramp-up), microseconds.
     pub fn t0_us(&self) -> f64 {
         self.stored.head.t0_us
     }
 
-    /// Time of the smallest call, microseconds.
+    /// Returns the time of the smallest call, microseconds.
     pub fn floor_us(&self) -> f64 {
         self.stored.head.floor_us
     }
 
-    /// Time of a byte found in the L2 cache relative to one from memory, as the benchmark saw it.
+    /// Returns the time of a byte found in the L2 cache relative to one from memory, as the benchmark measured it.
     pub fn hot_read(&self) -> f64 {
         self.stored.head.hot_read
     }
 
-    /// How many shapes were measured.
+    /// Returns the number of measured shapes.
     pub fn len(&self) -> usize {
         self.stored.entries.len()
     }
 
-    /// Whether there is no shape; tables of a checked set have at least one.
+    /// Returns whether there are no shapes. Tables of a checked set have at least one.
     pub fn is_empty(&self) -> bool {
         self.stored.entries.is_empty()
     }
 
-    /// The reference of a kernel of `dtype`; `None` where the GPU has no peak for it.
+    /// Returns the reference of a kernel of `dtype`, or `None` if the GPU has no peak for it.
     pub fn reference(&self, dtype: Dtype) -> Option<&'a Reference> {
         let references = &self.stored.head.references;
         references.get(dtype.code() as usize)?.as_ref()
     }
 
-    /// The same table with shapes and points of the operation's types: [`Curve`] where it has one axis,
-    /// [`Grid`] where it has two; [`Codes`] are the shapes of any.
+    /// Returns the table with shapes and points of the operation's types: [`Curve`] for one axis, [`Grid`] for two.
+    /// [`Codes`] are valid shapes for all operations.
     pub fn typed<S, P>(self) -> KernelTable<'a, S, P> {
         KernelTable {
             table: self,
@@ -80,7 +80,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The measured shapes and points of one operation in its types.
+/// The measured shapes and points of one operation, in its types.
 pub struct KernelTable<'a, S, P> {
     table: Table<'a>,
     typed: PhantomData<fn() -> (S, P)>,
@@ -89,7 +89,7 @@ pub struct KernelTable<'a, S, P> {
 /// The measured points of one shape.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<S, P> {
-    /// What was measured.
+    /// The measured shape.
     pub shape: S,
     /// Latencies over the axes of the operation.
     pub points: P,
@@ -117,13 +117,13 @@ where
     S: From<Codes> + Into<Codes> + Copy,
     P: From<Points<'a>>,
 {
-    /// The measured shapes with their points, in ascending order.
+    /// Returns the measured shapes with their points, in ascending order.
     pub fn entries(self) -> impl Iterator<Item = Entry<S, P>> + Clone + use<'a, S, P> {
         (0..self.len()).map(move |place| self.entry(place))
     }
 
-    /// The measured points of exactly this shape: one perfect-hash lookup; in tables that were made at
-    /// run time a binary search.
+    /// Returns the measured points of exactly this shape. Costs one perfect-hash lookup, or a binary search in a
+    /// table created at run time.
     pub fn find(self, shape: &S) -> Option<Entry<S, P>> {
         let stored = &self.table.stored;
         let codes: Codes = (*shape).into();
@@ -133,7 +133,7 @@ where
         (stored.codes(place) == codes).then(|| self.entry(place))
     }
 
-    /// What keeps the points of an entry of this table, beyond the borrow of the set.
+    /// Returns the points of an entry of this table in a form that outlives the borrow of the set.
     pub(crate) fn hold(self, entry: &Entry<S, P>) -> Held {
         let place = entry.place;
         match self.set.compiled().and_then(|set| set.table(self.place)) {
@@ -163,7 +163,7 @@ where
 pub(crate) enum Held {
     /// Points that are compiled in.
     Static(Points<'static>),
-    /// Those at `place` in a table of a shared set.
+    /// Points at `place` in a table of a shared set.
     #[cfg(feature = "owned-tables")]
     Shared {
         set: TableSet,
@@ -173,20 +173,20 @@ pub(crate) enum Held {
 }
 
 impl Held {
-    /// The points of an operation with one axis.
+    /// Returns the points of an operation with one axis.
     #[inline]
     pub(crate) fn curve(&self) -> Curve<'_> {
         self.read()
     }
 
-    /// The points of an operation with two axes.
+    /// Returns the points of an operation with two axes.
     #[inline]
     pub(crate) fn grid(&self) -> Grid<'_> {
         self.read()
     }
 
-    /// Each arm makes what is asked: where both made points for it, those that are compiled in would be
-    /// copied to the stack first, 30 instructions of a lookup.
+    /// Returns the points as a curve or grid. Each arm builds it separately: building a common [`Points`] first would
+    /// copy compiled points to the stack, 30 instructions of a lookup.
     #[inline]
     fn read<'a, P: From<Points<'a>>>(&'a self) -> P {
         match self {
@@ -198,7 +198,7 @@ impl Held {
 }
 
 #[cfg(feature = "owned-tables")]
-#[inline(never)] // Reading points that are compiled in is shorter without it.
+#[inline(never)] // Keeps the code that reads compiled points short.
 fn shared_points(set: &TableSet, table: u16, place: usize) -> Points<'_> {
     let table = set.table_at(table);
     table.map_or(Points::NONE, |table| table.stored.points(place))
