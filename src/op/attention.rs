@@ -1,4 +1,4 @@
-//! What prefill and decode attention share: finding the measured shape.
+//! Shape lookup shared by prefill and decode attention.
 
 use super::estimate::Estimate;
 use crate::error::ResolveError;
@@ -9,23 +9,23 @@ use crate::table::{Class, Entry, Grid, Held, KernelTable, TableSet};
 type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
 
-/// A measured attention shape that answers for another or for itself.
+/// A measured attention shape that answers for itself or for another shape.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) shape: AttentionShape,
     pub(super) points: Held,
     pub(super) kernel: RankAttention,
-    /// Whether the grid was measured on what one rank computes, by whatever tp.
+    /// Whether the grid was measured on the shape that one rank computes, at any tp.
     pub(super) exact: bool,
-    /// The best class that an answer can have.
+    /// Best class that an answer can have.
     pub(super) class: Class,
     pub(super) reference: Reference,
     pub(super) floor_s: f64,
 }
 
 impl Found {
-    /// Tries the shape as asked (global heads with tp), what one rank computes at tp 1, and the
-    /// nearest measured shape by head dimension, then KV heads, then query heads of one rank.
+    /// Returns the grid of the requested shape (global heads with tp), of the shape that one rank computes at tp 1,
+    /// or of the nearest measured shape by head dimension, then KV heads, then query heads of one rank.
     pub(super) fn resolve(
         set: &TableSet,
         operation: OperationKind,
@@ -51,13 +51,14 @@ impl Found {
         })
     }
 
-    /// The estimate with a class no better than that of the match.
+    /// Returns the estimate with a class no better than that of the match.
     pub(super) fn qualify(&self, estimate: Estimate) -> Estimate {
         estimate.at_best(self.class)
     }
 }
 
-/// What one rank computes, or the nearest measured shape; and whether it is the first.
+/// Returns the grid of the shape that one rank computes and `true`, or the grid of the nearest measured shape and
+/// `false`.
 #[cold]
 fn find_other<'t>(
     set: &TableSet,
@@ -77,7 +78,7 @@ fn find_other<'t>(
     Ok((entry, entry.shape.local() == local))
 }
 
-/// Refuses heads that cannot be, or cannot be divided so.
+/// Rejects heads that are zero, or that cannot be divided among each other or the ranks.
 fn check(operation: &'static str, shape: &AttentionShape) -> Result<(), ResolveError> {
     let AttentionShape {
         q_heads,
@@ -104,8 +105,8 @@ fn check(operation: &'static str, shape: &AttentionShape) -> Result<(), ResolveE
     })
 }
 
-/// The measured shape of the same formats that is nearest by head dimension, then by KV heads, then
-/// by query heads of one rank, in logarithms; the first of equals.
+/// Returns the measured shape of the same formats that is nearest by head dimension, then by KV heads, then by query
+/// heads of one rank, in logarithms; the first one on a tie.
 fn nearest(table: AttentionTable<'_>, local: AttentionShape) -> Option<AttentionEntry<'_>> {
     let apart = |a: u32, b: u32| (ln(f64::from(a)) - ln(f64::from(b))).abs();
     let distance = |shape: &AttentionShape| {

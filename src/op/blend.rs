@@ -1,5 +1,5 @@
-//! A curve that no table holds: for weights that were not measured, made from measured neighbours; or with
-//! summaries in place of single rows.
+//! Curves that are in no table: made from measured neighbours for weights that were not measured, or with summaries
+//! in place of single rows.
 
 use super::gemm::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
@@ -7,30 +7,30 @@ use crate::hardware::operation::MAX_POINTS;
 use crate::math::ln;
 use crate::table::{Class, Curve, Entry, Held, KernelTable};
 
-/// Measured curves that a blend is made of: the corners of a rectangle, or without one the fewest points
-/// that Shepard's method takes.
+/// Maximum number of measured curves in a blend: the corners of a rectangle, or the minimum number of points in
+/// Shepard's method.
 const MAX_NEIGHBOURS: usize = 4;
 
-/// A measured shape that takes part in an answer.
+/// A measured shape that contributes to an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Neighbour<S> {
-    /// What was measured.
+    /// The measured shape.
     pub shape: S,
     /// Its share of the answer; shares add up to 1.
     pub share: f64,
 }
 
-/// The weighted mean of measured curves, on the axis of the first.
+/// A weighted mean of measured curves, on the axis of the first.
 #[derive(Debug, Clone)]
 pub(crate) struct Blend {
-    /// What has the axis.
+    /// The points that provide the axis.
     first: Held,
     ln_slowdown: [f32; MAX_POINTS],
     neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
     class: Class,
-    /// The fewest and the most rows (tokens) at which every curve was measured, where their axes differ.
+    /// Minimum and maximum number of rows (tokens) at which every curve was measured, if the axes differ.
     rows: Option<[f64; 2]>,
-    /// Answers for fewer rows (tokens) take a summary.
+    /// Answers for fewer rows (tokens) use a summary.
     smoothed_below: f64,
 }
 
@@ -39,7 +39,7 @@ type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
 type Weighted<'t> = [Option<(GemmEntry<'t>, f64)>; MAX_NEIGHBOURS];
 
 impl Blend {
-    /// The blend for `shape` from the shapes of a table; `None` where none has its dtype.
+    /// Returns the blend for `shape` from the shapes of a table, or `None` if none has its dtype.
     pub(crate) fn of_gemms(table: GemmTable<'_>, shape: GemmShape) -> Option<Blend> {
         let (weighted, class) = match rectangle(table, shape) {
             Some((corners, true)) => (corners, Class::Interpolated),
@@ -82,7 +82,7 @@ impl Blend {
         })
     }
 
-    /// A measured curve as it is, to be changed.
+    /// Returns a blend that equals one measured curve.
     pub(crate) fn of_curve(points: Held, shape: GemmShape) -> Blend {
         let mut ln_slowdown = [0.0; MAX_POINTS];
         for (slot, value) in ln_slowdown.iter_mut().zip(points.curve().ln_slowdown()) {
@@ -98,8 +98,8 @@ impl Blend {
         }
     }
 
-    /// The same with other slowdowns (their logarithms) of the first measured rows, which answer for all
-    /// rows below the next one.
+    /// Replaces the slowdowns (as logarithms) of the first measured rows, which answer for all rows below the next
+    /// one.
     pub(crate) fn with_summaries(mut self, summaries: &[f32]) -> Blend {
         for (slot, value) in self.ln_slowdown.iter_mut().zip(summaries) {
             *slot = *value;
@@ -113,18 +113,18 @@ impl Blend {
         self
     }
 
-    /// The blended curve, without latencies: nothing was measured.
+    /// Returns the blended curve. It has no latencies, because none was measured.
     #[inline]
     pub(crate) fn curve(&self) -> Curve<'_> {
         Curve::blended(self.first.curve().axis(), &self.ln_slowdown)
     }
 
-    /// The best class of an answer for few rows (tokens), which is what most are asked for.
+    /// Returns the best class of an answer for few rows (tokens), which most queries ask for.
     pub(crate) fn class(&self) -> Class {
         self.class_at(0.0)
     }
 
-    /// The best class of an answer for `m` rows (tokens).
+    /// Returns the best class of an answer for `m` rows (tokens).
     pub(crate) fn class_at(&self, m: f64) -> Class {
         if m < self.smoothed_below {
             self.class.max(Class::Smoothed)
@@ -133,7 +133,7 @@ impl Blend {
         }
     }
 
-    /// Whether one of the curves was not measured at `m` rows (tokens) that the axis has.
+    /// Returns whether one of the curves was not measured at `m` rows (tokens) although the axis includes them.
     #[inline]
     pub(crate) fn is_outside(&self, m: f64) -> bool {
         self.rows
@@ -145,8 +145,8 @@ impl Blend {
     }
 }
 
-/// The fewest and the most rows at which all of the curves were measured, where that is less than the axis of the
-/// first.
+/// Returns the minimum and maximum number of rows at which all curves were measured, if that is less than the axis of
+/// the first.
 fn common_rows<'t>(first: Curve<'t>, curves: impl Iterator<Item = Curve<'t>>) -> Option<[f64; 2]> {
     let first = first.axis().range()?;
     let common = curves
@@ -157,8 +157,8 @@ fn common_rows<'t>(first: Curve<'t>, curves: impl Iterator<Item = Curve<'t>>) ->
     (common != first).then(|| [f64::from(common.0), f64::from(common.1)])
 }
 
-/// The corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and
-/// whether it lies inside; outside, each coordinate is clamped to the measured range. `None` where a
+/// Returns the corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and
+/// whether the shape lies inside. Outside, each coordinate is clamped to the measured range. Returns `None` if a
 /// corner was not measured.
 fn rectangle(table: GemmTable<'_>, shape: GemmShape) -> Option<(Weighted<'_>, bool)> {
     let same = || {
@@ -222,10 +222,10 @@ impl Span {
     }
 }
 
-/// The nearest measured (k, n) in logarithms, weighted by the inverse of the squared distance.
+/// Returns the nearest measured (k, n) in logarithms, weighted by the inverse of the squared distance.
 ///
-/// Source: D. Shepard, "A two-dimensional interpolation function for irregularly-spaced data" (1968): the
-/// exponent 2 and the nearest four to ten points. Nothing of it was tuned.
+/// Source: D. Shepard, "A two-dimensional interpolation function for irregularly-spaced data" (1968), for the
+/// exponent 2 and the nearest four to ten points. Neither was tuned.
 fn nearest(table: GemmTable<'_>, shape: GemmShape) -> Weighted<'_> {
     let mut best: Weighted<'_> = [None; MAX_NEIGHBOURS];
     for entry in table

@@ -6,7 +6,7 @@ use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, Held, KernelTable, Table, TableSet};
 
-/// An all-reduce whose number of ranks has been looked up.
+/// A resolved all-reduce.
 ///
 /// ```
 /// use rooflut::hardware::AllReduceShape;
@@ -26,18 +26,18 @@ pub struct AllReduce {
 }
 
 impl TableSet {
-    /// All-reduces by ranks over message bytes; `None` where the set lacks them.
+    /// Returns the all-reduces by ranks over message bytes, or `None` if the set has none.
     pub fn all_reduce(&self) -> Option<KernelTable<'_, AllReduceShape, Curve<'_>>> {
         self.table(OperationKind::AllReduce).map(Table::typed)
     }
 }
 
 impl AllReduce {
-    /// Looks the ranks up in `set`; a number between measured ones takes the efficiency of the next
-    /// larger (`Transferred`).
+    /// Looks up the number of ranks in `set`. A number between measured ones takes the efficiency of the next larger
+    /// one (`Transferred`).
     ///
     /// # Errors
-    /// The set has no all-reduce table, or none over so many ranks; fewer than two ranks.
+    /// The set has no all-reduce table, or none over this many ranks or more; fewer than two ranks.
     pub fn resolve(set: &TableSet, shape: AllReduceShape) -> Result<AllReduce, ResolveError> {
         let table = set.required(OperationKind::AllReduce)?;
         let table = table.typed::<AllReduceShape, Curve<'_>>();
@@ -68,12 +68,12 @@ impl AllReduce {
         })
     }
 
-    /// Time of a message of `bytes` (the whole message, as each rank holds it); 0 is read as 1.
+    /// Returns the time of a message of `bytes` (the whole message, as each rank holds it); 0 is treated as 1.
     pub fn at(&self, bytes: u64) -> Estimate {
         self.answer((bytes as f64).max(1.0))
     }
 
-    /// [`at`](Self::at) for messages of any size of at least a byte.
+    /// Returns [`at`](Self::at) for a message size of at least one byte.
     pub(crate) fn answer(&self, bytes: f64) -> Estimate {
         let mut reading = self.curve().read(bytes, ln_of_normal(bytes));
         let class = self.class();
@@ -87,27 +87,27 @@ impl AllReduce {
         Estimate::new(&reading, seconds, at_peak)
     }
 
-    /// What the ranks do for a message of `bytes`.
+    /// Returns the work of one rank for a message of `bytes`.
     pub(crate) fn work(&self, bytes: f64) -> Work {
         self.shape.work(bytes)
     }
 
-    /// The roofline of the kernel.
+    /// Returns the reference of the kernel.
     pub(crate) fn reference(&self) -> &Reference {
         &self.reference
     }
 
-    /// The measured ranks that answer.
+    /// Returns the matched measured number of ranks.
     pub fn matched(&self) -> AllReduceShape {
         self.matched
     }
 
-    /// The measured points that answer.
+    /// Returns the matched measured points.
     pub fn curve(&self) -> Curve<'_> {
         self.points.curve()
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         if self.matched == self.shape {
             Class::Measured

@@ -7,7 +7,7 @@ use crate::hardware::{AttentionShape, OperationKind, RankAttention, Rates};
 use crate::math::{exp_short, larger, sqrt};
 use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
 
-/// Decode attention whose shape has been looked up.
+/// Resolved decode attention.
 ///
 /// ```
 /// use rooflut::hardware::{AttentionShape, Dtype};
@@ -30,31 +30,31 @@ pub struct DecodeAttention {
 }
 
 impl TableSet {
-    /// Decode attention by shape over (requests, KV length); `None` where the set lacks them.
+    /// Returns decode attention by shape over (requests, KV length), or `None` if the set has none.
     pub fn decode(&self) -> Option<KernelTable<'_, AttentionShape, Grid<'_>>> {
         self.table(OperationKind::Decode).map(Table::typed)
     }
 }
 
 impl DecodeAttention {
-    /// Looks the shape up in `set`: as asked (global heads with tp), as one rank computes it, or else
-    /// the nearest measured one by head dimension, then KV heads, then query heads (`Transferred`).
+    /// Looks up the requested shape (global heads with tp) in `set`, or the shape that one rank computes, or else the
+    /// nearest measured one by head dimension, then KV heads, then query heads (`Transferred`).
     ///
     /// # Errors
-    /// The set has no decode table or none of these formats, a dimension is zero.
+    /// The set has no decode table or none with these formats, or a dimension is zero.
     pub fn resolve(set: &TableSet, shape: AttentionShape) -> Result<DecodeAttention, ResolveError> {
         Ok(DecodeAttention {
             found: Found::resolve(set, OperationKind::Decode, shape)?,
         })
     }
 
-    /// Time of one token for each of `requests` whose KV lengths, new tokens included, add up to
-    /// `kv_tokens`, as the benchmark measures it: KV entries that fit the L2 cache are found there.
-    /// 0 requests are read as 1, fewer KV tokens than requests as one each.
+    /// Returns the time of one token for each of `requests`, whose KV lengths, new tokens included, add up to
+    /// `kv_tokens`. The time is that of the benchmark, which finds KV entries that fit into the L2 cache there. 0
+    /// requests are treated as 1, and fewer KV tokens than requests as one each.
     ///
-    /// Cost follows the sum of the lengths, so their mean stands for all. Above the measured grid the
-    /// efficiency is held; below the shortest length the answer is the geometric mean of that and
-    /// of `floor + (edge - floor) x bytes / bytes at the edge`.
+    /// The cost depends on the sum of the lengths, so the mean length represents all requests. Above the measured
+    /// grid the efficiency is held; below the shortest length, the answer is the geometric mean of the time with held
+    /// efficiency and `floor + (edge - floor) x bytes / bytes at the edge`.
     #[inline] // 31 ns instead of 46 in benches/lookup.rs.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));
@@ -86,11 +86,11 @@ impl DecodeAttention {
             .qualify(Estimate::new(&reading, seconds, at_peak))
     }
 
-    /// Time at lengths shorter than any measured, given the time with the efficiency held as a
-    /// function of the KV tokens.
+    /// Returns the time at lengths shorter than any measured, where `held` gives the time with the efficiency held as
+    /// a function of the KV tokens.
     ///
-    /// Source: of holding the efficiency, scaling by bytes above the floor, and their geometric mean,
-    /// the last is never the worst on the sets of `bench_data/` when their first lengths are left out.
+    /// Source: holding the efficiency, scaling by bytes above the floor, and the geometric mean of both were compared
+    /// on the sets of `bench_data/` with the first lengths left out. The mean is never the worst of the three.
     #[cold]
     fn below(&self, requests: f64, kv_tokens: f64, held: impl Fn(f64) -> f64) -> f64 {
         let (shortest, _) = self.grid().length().range().unwrap_or((1, 1));
@@ -102,32 +102,32 @@ impl DecodeAttention {
         sqrt(held(kv_tokens) * (floor + (edge - floor) * share)).min(edge)
     }
 
-    /// What the kernel of one rank is made of.
+    /// Returns the kernel of one rank.
     pub(crate) fn kernel(&self) -> RankAttention {
         self.found.kernel
     }
 
-    /// Rates of the GPU.
+    /// Returns the rates of the GPU.
     pub(crate) fn rates(&self) -> Rates {
         self.found.reference.rates
     }
 
-    /// Time of the smallest call, seconds.
+    /// Returns the time of the smallest call, seconds.
     pub(crate) fn floor_s(&self) -> f64 {
         self.found.floor_s
     }
 
-    /// The measured shape that answers.
+    /// Returns the matched measured shape.
     pub fn matched(&self) -> AttentionShape {
         self.found.shape
     }
 
-    /// The measured points that answer.
+    /// Returns the matched measured points.
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         self.found.class
     }

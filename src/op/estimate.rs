@@ -1,24 +1,24 @@
-//! What an operation answers.
+//! The answer of an operation.
 
 use crate::math::larger;
 use crate::table::{Class, Provenance, Reading};
 use crate::units::{Mfu, Seconds};
 
-/// The time of a kernel as the tables know it.
+/// The time of a kernel and its provenance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
-    /// How long it takes.
+    /// Time of the kernel.
     pub time: Seconds,
-    /// Where the number comes from.
+    /// Where the time comes from.
     pub provenance: Provenance,
-    /// How long the FLOPs take at the peak, seconds.
+    /// Time of the FLOPs at the peak, seconds.
     at_peak: f64,
 }
 
 impl Estimate {
-    /// A table's answer: the measured latency or else `seconds`, never faster than the `at_peak` seconds
-    /// that its FLOPs take at the peak.
+    /// Creates the answer of a table: the measured latency, or else `seconds`, but not less than the `at_peak`
+    /// seconds that the FLOPs take at the peak.
     #[inline]
     pub(crate) fn new(reading: &Reading, seconds: f64, at_peak: f64) -> Estimate {
         let measured = reading.latency_us.unwrap_or_default();
@@ -34,7 +34,7 @@ impl Estimate {
         }
     }
 
-    /// FLOPs that take `at_peak` seconds at the peak, at a given MFU.
+    /// Creates an estimate for FLOPs that take `at_peak` seconds at the peak, at a given MFU.
     #[cfg(feature = "compat")]
     pub(crate) fn at_mfu(at_peak: f64, mfu: Mfu, provenance: Provenance) -> Estimate {
         let time = Seconds(at_peak / mfu.0);
@@ -45,19 +45,18 @@ impl Estimate {
         }
     }
 
-    /// Model FLOPs utilisation: FLOPs over time and peak, never above 1; 0 for a kernel without
-    /// matrix math.
+    /// Returns the model FLOPs utilization: FLOPs over time and peak, at most 1; 0 for a kernel without matrix math.
     pub fn mfu(&self) -> Mfu {
         Mfu(self.at_peak / self.time.0)
     }
 
-    /// The same with `seconds` more.
+    /// Returns the estimate with `seconds` added.
     pub(crate) fn longer_by(self, seconds: f64) -> Estimate {
         let time = Seconds(self.time.0 + seconds);
         Estimate { time, ..self }
     }
 
-    /// The same with a class no better than `best`.
+    /// Returns the estimate with a class no better than `best`.
     pub(crate) fn at_best(self, best: Class) -> Estimate {
         let provenance = self.provenance.at_best(best);
         Estimate { provenance, ..self }

@@ -12,7 +12,7 @@ use crate::table::{
     Bracket, Class, Curve, Extent, Held, KernelTable, Place, Reading, Table, TableSet,
 };
 
-/// A GEMM whose weights have been looked up: asks cost a binary search.
+/// A resolved GEMM. Each query costs a binary search.
 ///
 /// ```
 /// use rooflut::hardware::{Dtype, GemmShape};
@@ -22,7 +22,7 @@ use crate::table::{
 /// let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 })?;
 /// assert_eq!(gemm.at(64).provenance, Class::Measured.inside());
 /// assert_eq!(gemm.at(100).provenance, Class::Interpolated.inside());
-/// // The fused QKV projection of an 8B model was not measured: k is, n lies between two that are.
+/// // The fused QKV projection of an 8B model was not measured; its k was, and its n lies between two measured ones.
 /// let qkv = Gemm::resolve(&sets::H100, GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 })?;
 /// assert_eq!(qkv.at(64).provenance, Class::Interpolated.inside());
 /// # Ok::<(), rooflut::ResolveError>(())
@@ -32,7 +32,7 @@ pub struct Gemm {
     shape: GemmShape,
     reference: Reference,
     pace: GemmPace,
-    /// Whether the kernel is chosen by m, see [`within_tile_class`].
+    /// Whether the kernel depends on m, see [`within_tile_class`].
     tile_steps: bool,
     points: Points,
 }
@@ -45,23 +45,22 @@ enum Points {
 }
 
 impl TableSet {
-    /// GEMMs by (dtype, k, n) over m; `None` where the set lacks them.
+    /// Returns the GEMMs by (dtype, k, n) over m, or `None` if the set has none.
     pub fn gemm(&self) -> Option<KernelTable<'_, GemmShape, Curve<'_>>> {
         self.table(OperationKind::Gemm).map(Table::typed)
     }
 }
 
 impl Gemm {
-    /// Looks the weights up in `set`: one perfect-hash lookup where (k, n) was measured.
+    /// Looks up the weights in `set`: one perfect-hash lookup if (k, n) was measured.
     ///
-    /// An unseen (k, n) takes its efficiency from measured neighbours, once and here: bilinear in the
-    /// logarithms inside a full rectangle of measured pairs (`Interpolated`); with the nearest pair
-    /// of the rectangle outside of it, and the inverse-squared-distance mean of the four nearest
-    /// pairs where they form no rectangle (both `Transferred`). Only m is an axis: whether an answer is
-    /// inside or outside says nothing of k and n.
+    /// Otherwise the efficiency is computed here, once, from measured neighbours: bilinear in the logarithms inside a
+    /// full rectangle of measured pairs (`Interpolated`), the nearest pair of the rectangle outside it, and the
+    /// inverse-squared-distance mean of the four nearest pairs if they form no rectangle (both `Transferred`). Only m
+    /// is an axis: the extent of an answer does not depend on k and n.
     ///
     /// # Errors
-    /// The set has no GEMM table or none of this dtype, the GPU has no peak for it, k or n is zero.
+    /// The set has no GEMM table or none of this dtype, the GPU has no peak for it, or k or n is zero.
     pub fn resolve(set: &TableSet, shape: GemmShape) -> Result<Gemm, ResolveError> {
         let table = set.required(OperationKind::Gemm)?;
         let table = table.typed::<GemmShape, Curve<'_>>();
@@ -88,17 +87,17 @@ impl Gemm {
         })
     }
 
-    /// Time at `m` rows (tokens); 0 is read as 1.
+    /// Returns the time at `m` rows (tokens); 0 is treated as 1.
     ///
-    /// Between measured rows the efficiency against the roofline is interpolated in logarithms; 8-bit
-    /// and 4-bit kernels are chosen by m, so there it is held within m <= 64, m <= 128 and above,
-    /// with a step between. Below and above the measured rows the efficiency is held.
+    /// Between measured rows the efficiency against the roofline is interpolated in logarithms. Libraries choose
+    /// 8-bit and 4-bit kernels by m, so there it is held within m <= 64, m <= 128 and above, with a step between.
+    /// Below and above the measured rows the efficiency is held.
     pub fn at(&self, m: u32) -> Estimate {
         let m = f64::from(m.max(1));
         self.at_ln(m, ln_of_normal(m))
     }
 
-    /// [`at`](Self::at) for callers that know the logarithm of `m`.
+    /// Returns [`at`](Self::at) for a caller that has the logarithm of `m`.
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
         let (curve, best) = match &self.points {
             Points::Measured(held) => (held.curve(), Class::Measured),
@@ -115,8 +114,7 @@ impl Gemm {
         Estimate::new(&reading, seconds, self.pace.at_peak_s(m))
     }
 
-    /// The same with other slowdowns (their logarithms) of the first measured rows: summaries of several
-    /// points (`Smoothed`).
+    /// Replaces the slowdowns (as logarithms) of the first measured rows by summaries of several points (`Smoothed`).
     pub(crate) fn with_summaries(self, ln_slowdown: &[f32]) -> Gemm {
         let blend = match self.points {
             Points::Measured(held) => Blend::of_curve(held, self.shape),
@@ -128,7 +126,7 @@ impl Gemm {
         }
     }
 
-    /// The curve that answers: measured, or blended and without latencies.
+    /// Returns the curve that answers: a measured one, or a blended one without latencies.
     pub(crate) fn curve(&self) -> Curve<'_> {
         match &self.points {
             Points::Measured(held) => held.curve(),
@@ -136,22 +134,22 @@ impl Gemm {
         }
     }
 
-    /// Whether the kernel is chosen by m, so that its slowdown has steps.
+    /// Returns whether the kernel depends on m, so that its slowdown has steps.
     pub(crate) fn has_tile_steps(&self) -> bool {
         self.tile_steps
     }
 
-    /// What the kernel does at `m` rows.
+    /// Returns the work at `m` rows.
     pub(crate) fn work(&self, m: f64) -> Work {
         self.shape.work(m)
     }
 
-    /// The roofline of the kernel.
+    /// Returns the reference of the kernel.
     pub(crate) fn reference(&self) -> &Reference {
         &self.reference
     }
 
-    /// The measured (k, n) that answer, with their shares.
+    /// Returns the matched measured (k, n) with their shares.
     pub fn matched(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {
         let (exact, blend) = match &self.points {
             Points::Measured(_) => (
@@ -166,7 +164,7 @@ impl Gemm {
         exact.into_iter().chain(blend.into_iter().flatten())
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         match &self.points {
             Points::Measured(_) => Class::Measured,
@@ -175,7 +173,7 @@ impl Gemm {
     }
 }
 
-/// Reads a GEMM's curve at `m` rows, within a tile class where there are such.
+/// Reads a GEMM's curve at `m` rows, within a tile class if the dtype has them.
 #[inline(always)] // 40 instructions of a lookup's 270: it hands over structs.
 #[allow(clippy::inline_always)]
 pub(super) fn read_gemm(curve: &Curve<'_>, tile_steps: bool, m: f64, ln_m: f64) -> Reading {
@@ -186,8 +184,8 @@ pub(super) fn read_gemm(curve: &Curve<'_>, tile_steps: bool, m: f64, ln_m: f64) 
     curve.read_at(bracket)
 }
 
-/// Whether kernels of this dtype change their tile with m: latencies of per-tensor fp8 and nvfp4 are flat
-/// within a tile class, whose ends `bench_data/constants.toml` gives.
+/// Returns whether kernels of this dtype change their tile with m. Latencies of per-tensor fp8 and nvfp4 are flat
+/// within a tile class; `bench_data/constants.toml` gives the ends of the classes.
 pub(super) fn has_tile_steps(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::Fp8 | Dtype::Nvfp4)
 }

@@ -1,7 +1,7 @@
-//! One kernel each: FLOPs, bytes, time.
+//! Single kernels: FLOPs, bytes, time.
 //!
-//! Each operation is looked up in two parts: `resolve` finds the measured points of a shape, once;
-//! `at` searches and interpolates them, often.
+//! Each operation is looked up in two parts: `resolve` finds the measured points of a shape once, and `at` searches
+//! and interpolates them for each query.
 
 mod attention;
 mod blend;

@@ -6,7 +6,7 @@ use crate::hardware::{MoeShape, OperationKind, Reference};
 use crate::math::{exp_short, ln, ln_of_normal};
 use crate::table::{Class, Curve, Entry, Held, KernelTable, Table, TableSet};
 
-/// A fused MoE layer whose experts have been looked up.
+/// A resolved fused MoE layer.
 ///
 /// ```
 /// use rooflut::hardware::{Dtype, MoeShape};
@@ -30,18 +30,18 @@ pub struct Moe {
 }
 
 impl TableSet {
-    /// Fused MoE layers by shape over tokens; `None` where the set lacks them.
+    /// Returns the fused MoE layers by shape over tokens, or `None` if the set has none.
     pub fn moe(&self) -> Option<KernelTable<'_, MoeShape, Curve<'_>>> {
         self.table(OperationKind::Moe).map(Table::typed)
     }
 }
 
 impl Moe {
-    /// Looks the experts up in `set`, or takes the efficiency of the nearest measured layer
-    /// (`Transferred`), of the same dtype if there is one.
+    /// Looks up the experts in `set`, or takes the efficiency of the nearest measured layer (`Transferred`),
+    /// preferring the same dtype.
     ///
     /// # Errors
-    /// The set has no MoE table, the GPU no peak for the dtype, a dimension is zero.
+    /// The set has no MoE table, the GPU has no peak for the dtype, or a dimension is zero.
     pub fn resolve(set: &TableSet, shape: MoeShape) -> Result<Moe, ResolveError> {
         let table = set.required(OperationKind::Moe)?;
         let table = table.typed::<MoeShape, Curve<'_>>();
@@ -74,13 +74,13 @@ impl Moe {
         })
     }
 
-    /// Time at `tokens` tokens, the routing itself not included; 0 is read as 1.
+    /// Returns the time at `tokens` tokens, without routing; 0 is treated as 1.
     pub fn at(&self, tokens: u32) -> Estimate {
         let tokens = f64::from(tokens.max(1));
         self.at_ln(tokens, ln_of_normal(tokens))
     }
 
-    /// [`at`](Self::at) for callers that know the logarithm of `tokens`.
+    /// Returns [`at`](Self::at) for a caller that has the logarithm of `tokens`.
     pub(crate) fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
         let mut reading = self.curve().read(tokens, ln_tokens);
         let class = self.class();
@@ -94,27 +94,27 @@ impl Moe {
         Estimate::new(&reading, seconds, at_peak)
     }
 
-    /// The layer that was looked up.
+    /// Returns the requested layer.
     pub(crate) fn shape(&self) -> MoeShape {
         self.shape
     }
 
-    /// The roofline of the layer.
+    /// Returns the reference of the layer.
     pub(crate) fn reference(&self) -> &Reference {
         &self.reference
     }
 
-    /// The measured layer that answers.
+    /// Returns the matched measured layer.
     pub fn matched(&self) -> MoeShape {
         self.matched
     }
 
-    /// The measured points that answer.
+    /// Returns the matched measured points.
     pub fn curve(&self) -> Curve<'_> {
         self.points.curve()
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         if self.matched == self.shape || Some(self.matched) == self.shape.local() {
             Class::Measured
@@ -124,8 +124,8 @@ impl Moe {
     }
 }
 
-/// The measured layer nearest in logarithms of experts, experts per token, hidden size and width per
-/// rank; of the same dtype if there is one, the first of equals.
+/// Returns the measured layer nearest in logarithms of experts, experts per token, hidden size and width per rank,
+/// preferring the same dtype; the first one on a tie.
 fn nearest<'t>(
     table: KernelTable<'t, MoeShape, Curve<'t>>,
     shape: &MoeShape,

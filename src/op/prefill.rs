@@ -10,7 +10,7 @@ use crate::hardware::{AttentionShape, OperationKind, Prompts, Reference, Work};
 use crate::math::{exp_short, ln_of_normal, sqrt};
 use crate::table::{Bracket, Class, Grid, KernelTable, Place, Table, TableSet};
 
-/// Prefill attention whose shape has been looked up.
+/// Resolved prefill attention.
 ///
 /// ```
 /// use rooflut::hardware::{AttentionShape, Dtype};
@@ -22,7 +22,7 @@ use crate::table::{Bracket, Class, Grid, KernelTable, Place, Table, TableSet};
 /// };
 /// let attention = PrefillAttention::resolve(&sets::H100, shape)?;
 /// assert_eq!(attention.at(1, 2048).provenance, Class::Measured.inside());
-/// // The second half of a prompt, in the same kernel as a short one: not what was measured.
+/// // The second half of a prompt, in the same kernel as a short one: no measurement has this mixture.
 /// let mut chunks = ChunkSums::default();
 /// chunks.add(1024, 1024);
 /// chunks.add(100, 0);
@@ -35,14 +35,14 @@ pub struct PrefillAttention {
     pace: PrefillPace,
 }
 
-/// Prompt chunks that run in one kernel, as sums: their order does not matter, to the last bit.
+/// Prompt chunks that run in one kernel, as sums. The result does not depend on their order, to the last bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChunkSums {
     new: u64,
     context: u64,
-    /// Sum of n (n + 2 c): the square of the length that a chunk would have as a whole prompt.
+    /// Sum of n (n + 2 c): the square of the length of a whole prompt with the same FLOPs.
     squares: u128,
-    /// Sum of the cubes of these lengths, in units of `1 / CUBE_UNIT`: they are no whole numbers.
+    /// Sum of the cubes of these lengths, in units of `1 / CUBE_UNIT`, because they are not whole numbers.
     cubes: u128,
     /// Largest n (n + 2 c).
     largest_square: u128,
@@ -50,14 +50,14 @@ pub struct ChunkSums {
     shortest: u64,
 }
 
-/// Resolution of the cubes: a sum of integers has no order, one of `f64` has.
+/// Resolution of the cubes. A sum of integers does not depend on their order, a sum of `f64` does.
 const CUBE_UNIT: u128 = 1 << 20;
 
-/// Relative error of [`ChunkSums::batch`], which follows from that resolution.
+/// Relative error of [`ChunkSums::batch`] that results from this resolution.
 const BATCH_ROUNDING: f64 = 1e-6;
 
 impl ChunkSums {
-    /// Adds a chunk of `new` tokens after `context` cached ones; an empty one changes nothing.
+    /// Adds a chunk of `new` tokens after `context` cached ones; an empty chunk has no effect.
     pub fn add(&mut self, new: u32, context: u32) {
         if new == 0 {
             return;
@@ -81,25 +81,25 @@ impl ChunkSums {
         };
     }
 
-    /// Whether nothing was added.
+    /// Returns whether there are no chunks.
     pub fn is_empty(&self) -> bool {
         self.shortest == 0
     }
 
-    /// The length of the whole prompts that the chunks are like: the mean weighted by FLOPs.
+    /// Returns the length of the equivalent whole prompts: the mean weighted by FLOPs.
     fn length(&self) -> f64 {
         self.cubes as f64 / CUBE_UNIT as f64 / self.squares as f64
     }
 
-    /// How many prompts of that length do as many FLOPs.
+    /// Returns the number of prompts of that length with the same FLOPs.
     fn batch(&self) -> f64 {
         let length = self.length();
         (self.squares as f64 / (length * length)).max(1.0)
     }
 
-    /// Whether all chunks are whole prompts of one length, which is what benchmarks measure.
+    /// Returns whether all chunks are whole prompts of one length, as in benchmarks.
     fn is_uniform(&self) -> bool {
-        // Context makes the largest larger than any square of new tokens.
+        // Context makes the largest square exceed the square of the new tokens.
         self.largest_square == u128::from(self.shortest).pow(2)
     }
 
@@ -112,7 +112,7 @@ impl ChunkSums {
     }
 }
 
-/// The largest measured batch.
+/// Returns the largest measured batch.
 fn batch_end(grid: &Grid<'_>) -> f64 {
     grid.batch()
         .range()
@@ -120,22 +120,21 @@ fn batch_end(grid: &Grid<'_>) -> f64 {
 }
 
 impl TableSet {
-    /// Prefill attention by shape over (prompts, prompt length); `None` where the set lacks them.
+    /// Returns prefill attention by shape over (prompts, prompt length), or `None` if the set has none.
     pub fn prefill(&self) -> Option<KernelTable<'_, AttentionShape, Grid<'_>>> {
         self.table(OperationKind::Prefill).map(Table::typed)
     }
 }
 
 impl PrefillAttention {
-    /// Looks the shape up in `set`, as [`DecodeAttention::resolve`](super::DecodeAttention::resolve).
+    /// Looks up the shape in `set`, as [`DecodeAttention::resolve`](super::DecodeAttention::resolve).
     ///
-    /// Where a set has no rows of the KV format, those with KV entries in the format of the math
-    /// answer (`Transferred`): K and V of new tokens are that in any case, and only the context is read as
-    /// stored.
+    /// If a set has no rows of the KV format, those with KV entries in the format of the math answer (`Transferred`):
+    /// K and V of new tokens have that format in any case, and only the context is read as stored.
     ///
     /// # Errors
-    /// The set has no prefill table or none of the format of the math, a dimension is zero, heads do
-    /// not divide.
+    /// The set has no prefill table or none in the format of the math, a dimension is zero, or heads are not
+    /// divisible.
     pub fn resolve(
         set: &TableSet,
         shape: AttentionShape,
@@ -158,10 +157,10 @@ impl PrefillAttention {
         Ok(PrefillAttention { found, pace })
     }
 
-    /// Time of `batch` whole prompts of `seq_len` tokens; zeros are read as 1.
+    /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1.
     ///
-    /// Between measured points the efficiency is interpolated in logarithms; above, it is held; below
-    /// the shortest prompt, time above the floor falls with the length to the power of 1.3.
+    /// Between measured points the efficiency is interpolated in logarithms, and above them it is held. Below the
+    /// shortest prompt, the time above the floor scales with the length to the power of 1.3.
     #[inline] // 25 instructions of 443.
     pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
         let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
@@ -169,12 +168,12 @@ impl PrefillAttention {
         self.whole(&grid, grid.batch().locate_from_1(batch), batch, length)
     }
 
-    /// Time of chunks that run in one kernel.
+    /// Returns the time of chunks that run in one kernel.
     ///
-    /// A chunk of n tokens after c cached ones is like a whole prompt of `sqrt(n (n + 2 c))` tokens,
-    /// which does as many FLOPs; chunks together like equal prompts of their FLOP-weighted mean length.
-    /// Bytes that the chunks move beyond those of these prompts (context, above all) come on top.
-    /// Launch time counts once. No context was measured and no mixture, so both are `Transferred`.
+    /// A chunk of n tokens after c cached ones is equivalent to a whole prompt of `sqrt(n (n + 2 c))` tokens, which
+    /// has the same FLOPs; several chunks are equivalent to equal prompts of their FLOP-weighted mean length. Bytes
+    /// that the chunks move beyond those of the equivalent prompts (mainly context) are added. Launch time counts
+    /// once. Neither context nor mixtures were measured, so both are `Transferred`.
     pub fn at_chunks(&self, chunks: &ChunkSums) -> Estimate {
         if chunks.is_empty() {
             return self.at(1, 1);
@@ -198,17 +197,17 @@ impl PrefillAttention {
         whole.longer_by(reads).at_best(Class::Transferred)
     }
 
-    /// What one rank does for chunks that run in one kernel.
+    /// Returns the work of one rank for chunks that run in one kernel.
     pub(crate) fn work(&self, chunks: &ChunkSums) -> Work {
         self.found.kernel.prefill_work(&chunks.prompts())
     }
 
-    /// The roofline of the kernel.
+    /// Returns the reference of the kernel.
     pub(crate) fn reference(&self) -> &Reference {
         &self.found.reference
     }
 
-    /// Time of whole prompts, whose batch is at `row`.
+    /// Returns the time of whole prompts whose batch is at `row`.
     #[inline]
     fn whole(&self, grid: &Grid<'_>, row: Bracket, batch: f64, length: f64) -> Estimate {
         let column = grid.length().locate_from_1(length);
@@ -228,8 +227,8 @@ impl PrefillAttention {
             .qualify(Estimate::new(&reading, seconds, at_peak))
     }
 
-    /// Time of prompts shorter than any measured, given the time with the efficiency held as a function
-    /// of the length.
+    /// Returns the time of prompts shorter than any measured, where `held` gives the time with the efficiency held as
+    /// a function of the length.
     #[cold]
     fn below(&self, length: f64, held: impl Fn(f64) -> f64) -> f64 {
         let (shortest, _) = self.grid().length().range().unwrap_or((1, 1));
@@ -240,18 +239,18 @@ impl PrefillAttention {
         floor + (edge - floor) * shrinks
     }
 
-    /// The measured shape that answers.
+    /// Returns the matched measured shape.
     pub fn matched(&self) -> AttentionShape {
         self.found.shape
     }
 
-    /// The measured points that answer.
+    /// Returns the matched measured points.
     #[inline]
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         self.found.class
     }

@@ -1,4 +1,4 @@
-//! Attention over the last keys only.
+//! Attention within a window of keys.
 
 use super::estimate::Estimate;
 use crate::error::ResolveError;
@@ -6,7 +6,7 @@ use crate::hardware::{OperationKind, Reference, WindowShape, Work};
 use crate::math::{exp_short, ln};
 use crate::table::{Class, Grid, Held, KernelTable, Table, TableSet};
 
-/// Prefill attention within a window whose shape has been looked up.
+/// Resolved prefill attention within a window.
 ///
 /// ```
 /// use rooflut::hardware::{Dtype, WindowShape};
@@ -25,7 +25,7 @@ pub struct WindowPrefill {
     found: Found,
 }
 
-/// Decode attention within a window whose shape has been looked up.
+/// Resolved decode attention within a window.
 ///
 /// ```
 /// use rooflut::hardware::{Dtype, WindowShape};
@@ -37,7 +37,7 @@ pub struct WindowPrefill {
 /// };
 /// let attention = WindowDecode::resolve(&sets::H100, shape)?;
 /// assert_eq!(attention.at(1, 4096).provenance, Class::Measured.inside());
-/// // No table has this window: the nearest one of the same heads answers.
+/// // No table has this window, so the nearest one with the same heads answers.
 /// let wider = WindowDecode::resolve(&sets::H100, WindowShape { window: 2000, ..shape })?;
 /// assert_eq!(wider.class(), Class::Transferred);
 /// # Ok::<(), rooflut::ResolveError>(())
@@ -48,8 +48,8 @@ pub struct WindowDecode {
 }
 
 impl TableSet {
-    /// Prefill attention within a window by shape over (prompts, prompt length); `None` where the set
-    /// lacks them.
+    /// Returns prefill attention within a window by shape over (prompts, prompt length), or `None` if the set has
+    /// none.
     ///
     /// ```
     /// use rooflut::table::sets;
@@ -60,26 +60,25 @@ impl TableSet {
         self.table(OperationKind::WindowPrefill).map(Table::typed)
     }
 
-    /// Decode attention within a window by shape over (requests, KV length); `None` where the set lacks
-    /// them.
+    /// Returns decode attention within a window by shape over (requests, KV length), or `None` if the set has none.
     pub fn window_decode(&self) -> Option<KernelTable<'_, WindowShape, Grid<'_>>> {
         self.table(OperationKind::WindowDecode).map(Table::typed)
     }
 }
 
 impl WindowPrefill {
-    /// Looks the shape up in `set`, or the nearest window of the same formats and heads in logarithms, no
-    /// window being the widest (`Transferred`).
+    /// Looks up the shape in `set`, or else the nearest window, in logarithms, with the same formats and heads
+    /// (`Transferred`). No window counts as the widest.
     ///
     /// # Errors
-    /// The set has no such table or none of these formats and heads, the GPU no peak for the dtype.
+    /// The set has no such table or none with these formats and heads, or the GPU has no peak for the dtype.
     pub fn resolve(set: &TableSet, shape: WindowShape) -> Result<WindowPrefill, ResolveError> {
         let found = Found::resolve(set, OperationKind::WindowPrefill, shape)?;
         Ok(WindowPrefill { found })
     }
 
-    /// Time of `batch` whole prompts of `seq_len` tokens; zeros are read as 1. Beyond the measured grid
-    /// the efficiency is held.
+    /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1. Beyond the measured
+    /// grid the efficiency is held.
     pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
         let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
         let Found {
@@ -90,19 +89,19 @@ impl WindowPrefill {
         self.found.answer(batch, length, reference_s, &work)
     }
 
-    /// The measured shape that answers.
+    /// Returns the matched measured shape.
     pub fn matched(&self) -> WindowShape {
         self.found.matched
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         self.found.class()
     }
 }
 
 impl WindowDecode {
-    /// Looks the shape up in `set`, as [`WindowPrefill::resolve`].
+    /// Looks up the shape in `set`, as [`WindowPrefill::resolve`].
     ///
     /// # Errors
     /// As [`WindowPrefill::resolve`].
@@ -111,8 +110,8 @@ impl WindowDecode {
         Ok(WindowDecode { found })
     }
 
-    /// Time of one token for each of `batch` requests of `kv_len` tokens, the new one included, as the
-    /// benchmark measures it; zeros are read as 1. Beyond the measured grid the efficiency is held.
+    /// Returns the time of one token for each of `batch` requests of `kv_len` tokens, the new one included, as in the
+    /// benchmark; zeros are treated as 1. Beyond the measured grid the efficiency is held.
     pub fn at(&self, batch: u32, kv_len: u32) -> Estimate {
         let (batch, length) = (f64::from(batch.max(1)), f64::from(kv_len.max(1)));
         let Found {
@@ -123,18 +122,18 @@ impl WindowDecode {
         self.found.answer(batch, length, reference_s, &work)
     }
 
-    /// The measured shape that answers.
+    /// Returns the matched measured shape.
     pub fn matched(&self) -> WindowShape {
         self.found.matched
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         self.found.class()
     }
 }
 
-/// A measured shape that answers for another or for itself.
+/// A measured shape that answers for itself or for another shape.
 #[derive(Debug, Clone)]
 struct Found {
     shape: WindowShape,
@@ -200,7 +199,7 @@ impl Found {
     }
 }
 
-/// The logarithm of a window; none is the widest.
+/// Returns the logarithm of a window; no window counts as the widest.
 fn ln_window(shape: &WindowShape) -> f64 {
     match shape.window {
         0 => ln(f64::from(u32::MAX)),

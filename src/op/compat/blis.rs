@@ -1,6 +1,6 @@
 //! BLIS's lookups: MFU interpolated linearly.
 //!
-//! Source: BLIS, the Go port of InferSim's method; each rule stands with its function.
+//! Source: BLIS, the Go port of InferSim's method; each rule is documented at its function.
 
 use super::corners::{Corners, place_of};
 use super::gemm_entries::{covering, gemm_entries, no_table};
@@ -11,11 +11,11 @@ use crate::hardware::{AttentionShape, Dtype};
 use crate::table::{Class, Entry, Grid, Provenance, TableSet};
 use crate::units::Mfu;
 
-/// An interpolated decode MFU below this gives way to the nearest row that is not 0.000.
+/// A decode MFU interpolated to less than this is replaced by the nearest row above 0.000.
 const MIN_MFU: f64 = 0.0001;
 
-/// The warm-up cell of [`WARM_UP_SHAPES`] at tp 1. Of the 18 warm-up rows, which the original keeps
-/// and our tables do not, only these three are not 0.000 (a missing corner) once rounded.
+/// The warm-up cell of [`WARM_UP_SHAPES`] at tp 1. BLIS keeps the 18 warm-up rows that our tables omit; only these
+/// three are not 0.000 (a missing corner) once rounded.
 const WARM_UP_CELL: MfuCell = MfuCell {
     batch: 1,
     kv_len: 1024,
@@ -25,10 +25,10 @@ const WARM_UP_CELL: MfuCell = MfuCell {
 /// The shapes (q heads, KV heads, head dim) whose warm-up row rounds to 0.001.
 const WARM_UP_SHAPES: [(u32, u32, u32); 3] = [(40, 40, 128), (56, 8, 128), (64, 8, 128)];
 
-/// The MFU at `x`: linear between rows, held beyond the ends.
+/// Returns the MFU at `x`: linear between rows, held beyond the ends.
 ///
 /// # Errors
-/// The MFU is 0.000 there; the curve has no row.
+/// The MFU is 0.000 there, or the curve has no row.
 pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, LookupError> {
     let below = |point: &MfuPoint| f64::from(point.at) <= x;
     let lower = curve.points().take_while(below).last();
@@ -52,9 +52,9 @@ pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, LookupError> {
     })
 }
 
-/// The MFU at (batch, kv): bilinear, clamped to the axes of the whole grid, a missing corner counts
-/// 0; below 0.0001 that of the nearest row that is not 0.000 (Euclidean, from where it was asked; of
-/// several the one with the smallest batch, then the smallest kv).
+/// Returns the MFU at (batch, kv): bilinear, clamped to the axes of the whole grid, with 0 for a missing corner. An
+/// MFU below 0.0001 is replaced by the nearest row above 0.000 (Euclidean distance from the query; ties go to the
+/// smallest batch, then the smallest kv).
 ///
 /// # Errors
 /// Every MFU of the grid is 0.000.
@@ -77,7 +77,7 @@ pub fn bilinear_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
     })
 }
 
-/// The row nearest to (batch, kv) whose MFU is not 0.000.
+/// Returns the row nearest to (batch, kv) whose MFU is above 0.000.
 fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
     let distance = |cell: &MfuCell| {
         let (rows, columns) = (
@@ -86,7 +86,7 @@ fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
         );
         rows * rows + columns * columns
     };
-    // Cells come in ascending order, and `min_by` keeps the first of several.
+    // Cells are in ascending order, and `min_by` returns the first on a tie.
     let nearest = grid
         .cells()
         .filter(|cell| cell.mfu > 0.0)
@@ -103,7 +103,7 @@ fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
     MfuReading::of_row(cell.mfu, grid.row(cell), place)
 }
 
-/// The nearest measured (k', n') that covers (k, n), however far, else the last of the table.
+/// Returns the nearest measured (k', n') that covers (k, n), at any distance, or else the last of the table.
 ///
 /// # Errors
 /// The set has no GEMM table.
@@ -116,8 +116,7 @@ pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve, LookupErro
     Ok(curve.transferred(transferred))
 }
 
-/// Prefill attention of the measured shape nearest to the global heads of `shape` (its tp does not
-/// count).
+/// Returns prefill attention of the measured shape nearest to the global heads of `shape`, ignoring its tp.
 ///
 /// # Errors
 /// The set has no bf16 prefill attention table with a batch of 1.
@@ -125,11 +124,11 @@ pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<MfuCurve,
     nearest_prefill(set, shape).map(|(_, curve)| curve)
 }
 
-/// Decode attention of the shape that [`prefill_curve`] chooses: its rows with the tp of `shape` if
-/// present, else those with tp 1.
+/// Returns decode attention of the shape that [`prefill_curve`] chooses: its rows with the tp of `shape` if present,
+/// or else its rows with tp 1.
 ///
-/// The original does not say what happens to a shape with prefill but no such decode rows: the nearest shape that
-/// has, by the same rule.
+/// BLIS does not specify a shape with prefill but without such decode rows; here, the nearest shape that has them is
+/// used, by the same rule.
 ///
 /// # Errors
 /// The set has no bf16 prefill or decode attention table.
@@ -153,7 +152,7 @@ pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<MfuGrid, Lo
         .ok_or_else(no_table)
 }
 
-/// The prefill table of the shape nearest to `shape`.
+/// Returns the prefill table of the shape nearest to `shape`.
 fn nearest_prefill(
     set: &TableSet,
     shape: &AttentionShape,
@@ -174,12 +173,12 @@ fn nearest_prefill(
 
 type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 
-/// The predecessors know no other format.
+/// Returns whether both formats are bf16; the predecessors support no other.
 fn is_bf16(entry: &AttentionEntry<'_>) -> bool {
     entry.shape.dtype == Dtype::Bf16 && entry.shape.kv_dtype == Dtype::Bf16
 }
 
-/// Puts the cell of 0.001 back into the three published tables that had it.
+/// Restores the cell of 0.001 in the three published tables that contain it.
 fn with_warm_up_cell(grid: MfuGrid) -> MfuGrid {
     let [q_heads, kv_heads, head_dim] = heads(&grid.shape());
     let published = WARM_UP_SHAPES.contains(&(q_heads, kv_heads, head_dim))

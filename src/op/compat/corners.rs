@@ -2,7 +2,7 @@
 
 use crate::table::{Class, Extent, Provenance};
 
-/// The two coordinates of an axis around a value; the same one twice on it and beyond the ends.
+/// The two coordinates of an axis around a value. Both are the same on a coordinate and beyond the ends.
 pub(super) struct Corners {
     pub(super) lo: u32,
     pub(super) hi: u32,
@@ -12,7 +12,7 @@ pub(super) struct Corners {
 }
 
 impl Corners {
-    /// `None` on an empty axis, which need not be sorted.
+    /// Returns the coordinates of an axis, which need not be sorted, around `x`, or `None` if the axis is empty.
     pub(super) fn around(axis: impl Iterator<Item = u32> + Clone, x: f64) -> Option<Corners> {
         let below = axis.clone().filter(|&value| f64::from(value) <= x).max();
         let above = axis.filter(|&value| f64::from(value) >= x).min();
@@ -34,13 +34,13 @@ impl Corners {
         })
     }
 
-    /// The mean of the values at the two, by weight.
+    /// Returns the weighted mean of the values at the two coordinates.
     pub(super) fn blend(&self, value: impl Fn(u32) -> f64) -> f64 {
         value(self.lo) * (1.0 - self.weight) + value(self.hi) * self.weight
     }
 }
 
-/// The provenance of the value of the first or last row for a query at `x`.
+/// Returns the provenance of the value of the first or last row for a query at `x`.
 pub(super) fn place_of(row: f64, x: f64) -> Provenance {
     if (row - x).abs() > 0.0 {
         Class::Interpolated.outside()
@@ -49,7 +49,7 @@ pub(super) fn place_of(row: f64, x: f64) -> Provenance {
     }
 }
 
-/// Whether `x` lies between the smallest and the largest coordinate of an axis.
+/// Returns whether `x` lies between the smallest and the largest coordinate of an axis.
 pub(super) fn extent(axis: impl Iterator<Item = u32> + Clone, x: f64) -> Extent {
     let mut below = axis.clone();
     let mut above = axis;

@@ -1,12 +1,12 @@
-//! Points along one axis, as the published MFU column.
+//! Points along one axis, in the form of the published MFU column.
 
 use super::reading::published_mfu;
 use super::{Row, TableKey};
 use crate::hardware::{AttentionShape, GemmShape, Gpu, Prompts};
 use crate::table::{Axis, Class, Curve, Entry, Grid, Held, KernelTable, Provenance};
 
-/// Measured points of one GEMM over m, or of prefill attention over the prompt length, read as MFU
-/// rounded to three decimals.
+/// Measured points of one GEMM over m, or of prefill attention over the prompt length, as MFU rounded to three
+/// decimals.
 ///
 /// FLOPs are `2 m k n` and `2 heads head_dim S^2`; the peak is that of the rows' dtype.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ enum Points {
 }
 
 impl MfuCurve {
-    /// The points of a GEMM of `table`; `None` where `gpu` has no peak for its dtype.
+    /// Returns the points of a GEMM of `table`, or `None` if `gpu` has no peak for its dtype.
     pub fn gemm<'t>(
         table: KernelTable<'t, GemmShape, Curve<'t>>,
         entry: &Entry<GemmShape, Curve<'t>>,
@@ -46,8 +46,8 @@ impl MfuCurve {
         })
     }
 
-    /// The points of prefill attention of `table` with one prompt; `None` where there are none, or
-    /// `gpu` has no peak for the dtype.
+    /// Returns the points of prefill attention of `table` with one prompt, or `None` if there are none or `gpu` has
+    /// no peak for the dtype.
     pub fn prefill<'t>(
         table: KernelTable<'t, AttentionShape, Grid<'t>>,
         entry: &Entry<AttentionShape, Grid<'t>>,
@@ -62,7 +62,7 @@ impl MfuCurve {
         })
     }
 
-    /// The same curve as the answer for another shape than its own.
+    /// Sets whether the curve answers for another shape.
     pub(super) fn transferred(self, transferred: bool) -> MfuCurve {
         MfuCurve {
             transferred,
@@ -70,12 +70,12 @@ impl MfuCurve {
         }
     }
 
-    /// The peak that the MFU relates to, FLOP/s.
+    /// Returns the peak that the MFU is relative to, FLOP/s.
     pub(crate) fn peak_flops_per_s(&self) -> f64 {
         self.peak_flops_per_s
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> TableKey {
         match self.points {
             Points::Gemm(shape, _) => TableKey::Gemm(shape),
@@ -83,13 +83,13 @@ impl MfuCurve {
         }
     }
 
-    /// The points, in ascending order.
+    /// Returns the points, in ascending order.
     pub fn points(&self) -> impl Iterator<Item = MfuPoint> + Clone + '_ {
         let places = 0..self.axis().values().len();
         places.filter_map(|place| self.point(place))
     }
 
-    /// The row of a point.
+    /// Returns the row of a point.
     pub(super) fn row(&self, point: MfuPoint) -> Row {
         Row {
             table: self.table(),
@@ -98,7 +98,7 @@ impl MfuCurve {
         }
     }
 
-    /// The provenance of an answer, given that of its place on the curve.
+    /// Returns the provenance of an answer, given that of its place on the curve.
     pub(super) fn provenance(&self, place: Provenance) -> Provenance {
         if self.transferred {
             place.at_best(Class::Transferred)

@@ -1,4 +1,4 @@
-//! Why a lookup has no answer.
+//! Errors of the predecessors' lookups.
 
 use core::fmt;
 
@@ -6,15 +6,15 @@ use super::{Row, TableKey};
 use crate::hardware::Text;
 use crate::table::TableSet;
 
-/// Why a predecessor's lookup has no answer.
+/// The error of a predecessor's lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// The set has no table of an operation in a format that the original reads.
+    /// The set has no table of an operation in a format that the original supports.
     NoTable {
         /// Name of the set.
         set: Text,
-        /// The operation, with the formats that would do.
+        /// The operation, with the accepted formats.
         operation: &'static str,
     },
     /// The published MFU of a row is 0.000, and the original divides by it.

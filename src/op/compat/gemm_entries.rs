@@ -1,18 +1,17 @@
-//! The measured (k, n) pairs of a set, and the choice among them that both predecessors make.
+//! The measured (k, n) pairs of a set, and the choice among them that both predecessors share.
 
 use super::LookupError;
 use crate::hardware::{Dtype, GemmShape};
 use crate::table::{Curve, Entry, KernelTable, TableSet};
 
-/// The formats of GEMM tables. The first one that a set has is its table: the predecessors have one
-/// GEMM table per GPU, without a dtype.
+/// The formats of GEMM tables, by priority. The predecessors have one GEMM table per GPU, without a dtype; here it is
+/// the first of these that a set has.
 const DTYPES: [Dtype; 3] = [Dtype::Bf16, Dtype::Fp8Block, Dtype::Fp8];
 
 pub(super) type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
 pub(super) type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
 
-/// The GEMM table of a set, and its entries in ascending order of (k, n), which is that of the published
-/// files.
+/// Returns the GEMM table of a set and its entries in ascending order of (k, n), the order of the published files.
 pub(super) fn gemm_entries(
     set: &TableSet,
 ) -> Result<(GemmTable<'_>, impl Iterator<Item = GemmEntry<'_>> + Clone), LookupError> {
@@ -27,13 +26,13 @@ pub(super) fn gemm_entries(
     Ok((table, entries))
 }
 
-/// The error for a set without a GEMM table.
+/// Returns the error for a set without a GEMM table.
 pub(super) fn no_table(set: &TableSet) -> LookupError {
     LookupError::no_table(set, "GEMM (bf16, fp8_block or fp8)")
 }
 
-/// The pair with k' >= k and n' >= n that is nearest by squared distance, below `limit`; the first
-/// of several.
+/// Returns the pair with k' >= k and n' >= n that is nearest by squared distance, below `limit`; the first one on a
+/// tie.
 pub(super) fn covering<'t>(
     entries: impl Iterator<Item = GemmEntry<'t>>,
     k: u32,
@@ -52,7 +51,7 @@ pub(super) fn covering<'t>(
         .map(|(_, entry)| entry)
 }
 
-/// The square of a distance.
+/// Returns the square of a distance.
 pub(super) fn square(distance: u32) -> u64 {
     u64::from(distance).saturating_mul(u64::from(distance))
 }

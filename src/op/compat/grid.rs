@@ -1,4 +1,4 @@
-//! Points over batch and KV length, as the published MFU column.
+//! Points over batch and KV length, in the form of the published MFU column.
 
 use super::corners::extent;
 use super::reading::published_mfu;
@@ -6,7 +6,7 @@ use super::{Row, TableKey};
 use crate::hardware::{AttentionShape, Gpu};
 use crate::table::{Class, Entry, Extent, Grid, Held, KernelTable, Provenance};
 
-/// Measured points of decode attention of one shape, read as MFU rounded to three decimals.
+/// Measured points of decode attention of one shape, as MFU rounded to three decimals.
 ///
 /// FLOPs are `4 (heads/tp) head_dim batch kv_len`; the peak is that of the rows' dtype.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct MfuCell {
 }
 
 impl MfuGrid {
-    /// The points of decode attention of `table`; `None` where `gpu` has no peak for the dtype.
+    /// Returns the points of decode attention of `table`, or `None` if `gpu` has no peak for the dtype.
     pub fn decode<'t>(
         table: KernelTable<'t, AttentionShape, Grid<'t>>,
         entry: &Entry<AttentionShape, Grid<'t>>,
@@ -45,8 +45,8 @@ impl MfuGrid {
         })
     }
 
-    /// The same grid with the first row of its published file, which timed the warm-up and is not
-    /// in our tables. It has the smallest batch and length of the grid.
+    /// Adds the first row of the published file, which timed the warm-up and is not in our tables. It has the
+    /// smallest batch and length of the grid.
     pub(super) fn with_warm_up(self, cell: MfuCell) -> MfuGrid {
         MfuGrid {
             warm_up: Some(cell),
@@ -54,7 +54,7 @@ impl MfuGrid {
         }
     }
 
-    /// The same grid as the answer for another shape than its own.
+    /// Sets whether the grid answers for another shape.
     pub(super) fn transferred(self, transferred: bool) -> MfuGrid {
         MfuGrid {
             transferred,
@@ -62,22 +62,22 @@ impl MfuGrid {
         }
     }
 
-    /// The shape that was measured.
+    /// Returns the measured shape.
     pub fn shape(&self) -> AttentionShape {
         self.shape
     }
 
-    /// The peak that the MFU relates to, FLOP/s.
+    /// Returns the peak that the MFU is relative to, FLOP/s.
     pub(crate) fn peak_flops_per_s(&self) -> f64 {
         self.peak_flops_per_s
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> TableKey {
         TableKey::Decode(self.shape)
     }
 
-    /// The cells that were measured, smaller batches first, then shorter lengths.
+    /// Returns the measured cells, smaller batches first, then shorter lengths.
     pub fn cells(&self) -> impl Iterator<Item = MfuCell> + '_ {
         let measured = self.grid().batch().values().iter().flat_map(move |&batch| {
             let lengths = self.grid().length().values().iter();
@@ -86,7 +86,7 @@ impl MfuGrid {
         self.warm_up.into_iter().chain(measured)
     }
 
-    /// The cell at a batch and a length, `None` in a hole.
+    /// Returns the cell at a batch and a length, or `None` for a hole.
     pub fn cell(&self, batch: u32, kv_len: u32) -> Option<MfuCell> {
         let warm_up = self.warm_up;
         warm_up
@@ -94,7 +94,7 @@ impl MfuGrid {
             .or_else(|| self.measured(batch, kv_len))
     }
 
-    /// The batches that have cells, in no order.
+    /// Returns the batches that have cells, in no particular order.
     pub(super) fn batches(&self) -> impl Iterator<Item = u32> + Clone + '_ {
         let warm_up = self.warm_up.map(|cell| cell.batch);
         warm_up
@@ -102,7 +102,7 @@ impl MfuGrid {
             .chain(self.grid().batch().values().iter().copied())
     }
 
-    /// The KV lengths that have cells, in no order.
+    /// Returns the KV lengths that have cells, in no particular order.
     pub(super) fn kv_lens(&self) -> impl Iterator<Item = u32> + Clone + '_ {
         let warm_up = self.warm_up.map(|cell| cell.kv_len);
         warm_up
@@ -110,7 +110,7 @@ impl MfuGrid {
             .chain(self.grid().length().values().iter().copied())
     }
 
-    /// The row of a cell.
+    /// Returns the row of a cell.
     pub(super) fn row(&self, cell: MfuCell) -> Row {
         Row {
             table: self.table(),
@@ -119,12 +119,12 @@ impl MfuGrid {
         }
     }
 
-    /// Whether a query lies within both axes.
+    /// Returns whether a query lies within both axes.
     pub(super) fn extent(&self, batch: f64, kv_len: f64) -> Extent {
         extent(self.batches(), batch).max(extent(self.kv_lens(), kv_len))
     }
 
-    /// The provenance of an answer, given that of its place on the grid.
+    /// Returns the provenance of an answer, given that of its place on the grid.
     pub(super) fn provenance(&self, place: Provenance) -> Provenance {
         if self.transferred {
             place.at_best(Class::Transferred)

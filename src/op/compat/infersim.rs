@@ -1,6 +1,6 @@
 //! InferSim's lookups: the row at or below, the nearest cell.
 //!
-//! Source: InferSim's published code; each rule stands with its function.
+//! Source: InferSim's published code; each rule is documented at its function.
 
 use super::corners::extent;
 use super::gemm_entries::{covering, gemm_entries, no_table};
@@ -9,11 +9,11 @@ use crate::hardware::{AttentionShape, Dtype};
 use crate::table::{Class, Provenance, TableSet};
 use crate::units::Mfu;
 
-/// A (k', n') has to be nearer than this, squared.
+/// Upper limit on the squared distance of a (k', n').
 const MAX_SQUARED_DISTANCE: u64 = 1_000_000_000;
 
-/// The warm-up cell of [`ZERO_SHAPES`], MFU 0.000. Left out, it still draws the queries nearest to
-/// it, so that the original fails for every batch <= 8 with kv <= 768, not only near kv 512.
+/// The warm-up cell of [`ZERO_SHAPES`], MFU 0.000. Although our tables omit it, it still captures the queries nearest
+/// to it: the original fails for every batch <= 8 with kv <= 768, not only near kv 512.
 const ZERO_CELL: MfuCell = MfuCell {
     batch: 1,
     kv_len: 256,
@@ -23,7 +23,7 @@ const ZERO_CELL: MfuCell = MfuCell {
 /// The shapes (q heads, KV heads, head dim) whose next cell, batch 1 and kv 512, is 0.000 as well.
 const ZERO_SHAPES: [(u32, u32, u32); 2] = [(28, 4, 128), (32, 32, 128)];
 
-/// The MFU of the last row at or below `x`, `default` below the first.
+/// Returns the MFU of the last row at or below `x`, or `default` below the first.
 ///
 /// # Errors
 /// The row's MFU is 0.000.
@@ -41,16 +41,16 @@ pub fn floor_mfu(curve: &MfuCurve, x: f64, default: Mfu) -> Result<MfuReading, L
     MfuReading::of_row(point.mfu, curve.row(point), curve.provenance(place))
 }
 
-/// The MFU of the cell with the smallest |batch' - batch| + |kv' - kv|; of several the one with the
-/// smallest batch, then the smallest kv.
+/// Returns the MFU of the cell with the smallest |batch' - batch| + |kv' - kv|. Ties go to the smallest batch, then
+/// the smallest kv.
 ///
 /// # Errors
-/// The cell's MFU is 0.000; the grid has no cell.
+/// The cell's MFU is 0.000, or the grid has no cell.
 pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
     let distance = |cell: &MfuCell| {
         (f64::from(cell.batch) - batch).abs() + (f64::from(cell.kv_len) - kv_len).abs()
     };
-    // Cells come in ascending order, and `min_by` keeps the first of several.
+    // Cells are in ascending order, and `min_by` returns the first on a tie.
     let nearest = grid
         .cells()
         .min_by(|a, b| distance(a).total_cmp(&distance(b)));
@@ -67,7 +67,7 @@ pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading
     MfuReading::of_row(cell.mfu, grid.row(cell), grid.provenance(place))
 }
 
-/// The nearest measured (k', n') that covers (k, n); `None` if there is none within 31,622.
+/// Returns the nearest measured (k', n') that covers (k, n), or `None` if there is none within 31,622.
 ///
 /// # Errors
 /// The set has no GEMM table.
@@ -81,7 +81,7 @@ pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<Option<MfuCurve>, Lo
     Ok(Some(curve.transferred(transferred)))
 }
 
-/// Prefill attention of exactly the heads that one rank of `shape` has; `None` if not measured.
+/// Returns prefill attention of exactly the heads of one rank of `shape`, or `None` if not measured.
 ///
 /// # Errors
 /// The set has no prefill attention table.
@@ -95,8 +95,8 @@ pub fn prefill_curve(
     Ok(entry.and_then(|entry| MfuCurve::prefill(table, &entry, set.gpu())))
 }
 
-/// Decode attention of exactly the heads that one rank of `shape` has, among the rows with tp 1;
-/// `None` if not measured.
+/// Returns decode attention of exactly the heads of one rank of `shape`, among the rows with tp 1, or `None` if not
+/// measured.
 ///
 /// # Errors
 /// The set has no decode attention table.
@@ -108,7 +108,7 @@ pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuG
     Ok(grid.map(with_zero_cell))
 }
 
-/// The bf16 shape of one rank: the predecessors know no other format.
+/// Returns the bf16 shape of one rank; the predecessors support no other format.
 fn per_rank(shape: &AttentionShape) -> AttentionShape {
     AttentionShape {
         dtype: Dtype::Bf16,
@@ -117,7 +117,7 @@ fn per_rank(shape: &AttentionShape) -> AttentionShape {
     }
 }
 
-/// Puts the cell of 0.000 back into the two published tables that had it.
+/// Restores the cell of 0.000 in the two published tables that contain it.
 fn with_zero_cell(grid: MfuGrid) -> MfuGrid {
     let AttentionShape {
         q_heads,

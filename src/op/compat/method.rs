@@ -1,4 +1,4 @@
-//! How a lookup answers between measured rows: rooflut's way or a predecessor's.
+//! Lookup methods between measured rows: rooflut's own and those of the predecessors.
 
 use core::fmt;
 
@@ -19,14 +19,14 @@ use crate::units::Mfu;
 /// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
 /// let ours = Method::Efficiency.gemm(&sets::H100, shape, 100)?;
 /// let theirs = Method::InferSim.gemm(&sets::H100, shape, 100)?;
-/// // InferSim takes the MFU of 96 rows, which is that of more padding.
+/// // InferSim takes the MFU of 96 rows, which includes more padding.
 /// assert!(theirs.time > ours.time);
 /// # Ok::<(), rooflut::op::compat::MethodError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Method {
-    /// Efficiency against the roofline, interpolated in logarithms: rooflut's own.
+    /// Rooflut's own: efficiency against the roofline, interpolated in logarithms.
     #[default]
     Efficiency,
     /// InferSim: the MFU of the next smaller (GEMM, prefill) or the nearest (decode) row.
@@ -37,7 +37,7 @@ pub enum Method {
 
 /// Default MFU of InferSim's GEMMs and decode attention on H100.
 const INFERSIM_MFU: Mfu = Mfu(0.35);
-/// Its MFU of prefill attention where the shape has no table.
+/// Default MFU of InferSim's prefill attention.
 const INFERSIM_PREFILL_MFU: Mfu = Mfu(0.9);
 
 crate::names!(Method {
@@ -47,11 +47,11 @@ crate::names!(Method {
 });
 
 impl Method {
-    /// Time of a GEMM at `m` rows. The predecessors know no dtype: theirs is the bf16 table if the set
-    /// has one, else an 8-bit one, whatever `shape` says.
+    /// Returns the time of a GEMM at `m` rows. The predecessors ignore the dtype of `shape`: they use the bf16 table
+    /// if the set has one, or else an 8-bit one.
     ///
     /// # Errors
-    /// What the method's lookup refuses.
+    /// The errors of the method's lookup.
     pub fn gemm(self, set: &TableSet, shape: GemmShape, m: u32) -> Result<Estimate, MethodError> {
         let m = m.max(1);
         refuse_zero("gemm", [shape.k, shape.n])?;
@@ -70,10 +70,10 @@ impl Method {
         }
     }
 
-    /// Time of prefill attention of one prompt of `seq_len` tokens.
+    /// Returns the time of prefill attention of one prompt of `seq_len` tokens.
     ///
     /// # Errors
-    /// What the method's lookup refuses.
+    /// The errors of the method's lookup.
     pub fn prefill(
         self,
         set: &TableSet,
@@ -98,10 +98,10 @@ impl Method {
         }
     }
 
-    /// Time of decode attention of `batch` requests with `kv_len` tokens each.
+    /// Returns the time of decode attention of `batch` requests with `kv_len` tokens each.
     ///
     /// # Errors
-    /// What the method's lookup refuses.
+    /// The errors of the method's lookup.
     pub fn decode(
         self,
         set: &TableSet,
@@ -128,7 +128,7 @@ impl Method {
         }
     }
 
-    /// A predecessor's time of `work` at `x` on a curve.
+    /// Returns a predecessor's time of `work` at `x` on a curve.
     pub(in crate::op) fn on_curve(
         self,
         curve: &MfuCurve,
@@ -137,14 +137,14 @@ impl Method {
     ) -> Result<Estimate, MethodError> {
         let reading = match self {
             Method::InferSim => infersim::floor_mfu(curve, f64::from(x), INFERSIM_MFU)?,
-            // Rooflut's own method does not come here: it has no MFU to interpolate.
+            // Rooflut's own method is never passed here: it has no MFU to interpolate.
             Method::Blis | Method::Efficiency => blis::linear_mfu(curve, f64::from(x))?,
         };
         let at_peak = work.flops / curve.peak_flops_per_s();
         Ok(Estimate::at_mfu(at_peak, reading.mfu, reading.provenance))
     }
 
-    /// A predecessor's time of decode `work` on a grid.
+    /// Returns a predecessor's time of decode `work` on a grid.
     pub(in crate::op) fn on_grid(
         self,
         grid: &MfuGrid,
@@ -155,7 +155,7 @@ impl Method {
         let (batch, kv_len) = (f64::from(batch), f64::from(kv_len));
         let reading = match self {
             Method::InferSim => infersim::nearest_mfu(grid, batch, kv_len)?,
-            // Rooflut's own method does not come here: it has no MFU to interpolate.
+            // Rooflut's own method is never passed here: it has no MFU to interpolate.
             Method::Blis | Method::Efficiency => blis::bilinear_mfu(grid, batch, kv_len)?,
         };
         let at_peak = work.flops / grid.peak_flops_per_s();
@@ -177,7 +177,7 @@ fn refuse_zero<const N: usize>(
     Ok(())
 }
 
-/// InferSim's answer for a shape that has no table.
+/// Returns InferSim's answer for a shape without a table.
 fn without_table(gpu: &Gpu, work: &Work, mfu: Mfu) -> Estimate {
     Estimate::at_mfu(
         work.flops / gpu.bf16_flops_per_s,
@@ -186,7 +186,7 @@ fn without_table(gpu: &Gpu, work: &Work, mfu: Mfu) -> Estimate {
     )
 }
 
-/// Why a method has no answer.
+/// The error of a [`Method`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum MethodError {

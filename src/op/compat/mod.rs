@@ -1,11 +1,11 @@
 //! The lookups of the two predecessors, on the same tables, for cross-checks.
 //!
-//! Both read model FLOPs utilisation (MFU) where this library reads latencies: [`MfuCurve`] and
-//! [`MfuGrid`] show measured points as the `mfu` column that they published, rounded to three
-//! decimals. [`infersim`] takes the row below (or nearest), [`blis`] interpolates linearly; each
-//! also has its own rule for a shape that was not measured. Nothing here is used by the default model.
+//! Both read model FLOPs utilization (MFU) where this library reads latencies: [`MfuCurve`] and [`MfuGrid`] present
+//! measured points in the form of their published `mfu` column, rounded to three decimals. [`infersim`] takes the row
+//! below (or nearest), [`blis`] interpolates linearly; each also has its own rule for a shape that was not measured.
+//! The default model uses none of this.
 //!
-//! A lookup has two parts: choose a table of a set once, or make one of borrowed points; then ask.
+//! A lookup has two parts: first choose a table of a set or make one from borrowed points, then query it.
 //!
 //! ```
 //! use rooflut::op::compat::{Matched, blis, infersim};

@@ -1,4 +1,4 @@
-//! BLIS's order of attention shapes by their distance to the one asked for.
+//! BLIS's order of attention shapes by distance.
 
 use core::cmp::Ordering;
 
@@ -30,7 +30,7 @@ fn as_text(x: u32, y: u32) -> Ordering {
         .then(digits(x).cmp(&digits(y)))
 }
 
-/// The three numbers of an attention shape that the predecessors know.
+/// Returns the three numbers of an attention shape that the predecessors use.
 pub(super) fn heads(shape: &AttentionShape) -> [u32; 3] {
     [shape.q_heads, shape.kv_heads, shape.head_dim]
 }

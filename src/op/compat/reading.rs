@@ -1,4 +1,4 @@
-//! What a lookup answers: an MFU and what it was read from.
+//! Answers of the predecessors' lookups: an MFU and its source.
 
 use core::fmt;
 
@@ -7,26 +7,26 @@ use crate::hardware::{AttentionShape, GemmShape};
 use crate::table::{Class, Provenance};
 use crate::units::Mfu;
 
-/// An MFU and where it comes from.
+/// An MFU and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MfuReading {
     /// The MFU, positive.
     pub mfu: Mfu,
-    /// What it was read from.
+    /// The measured points that it was read from.
     pub matched: Matched,
-    /// How far that is from what was asked.
+    /// Distance of these points from the query.
     pub provenance: Provenance,
 }
 
-/// What an MFU was read from.
+/// The source of an MFU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Matched {
-    /// A row as published.
+    /// A published row.
     Row(Row),
-    /// Interpolated in that table.
+    /// Interpolated in a table.
     Between(TableKey),
-    /// Nothing: a default of the original.
+    /// A default of the original, without a measurement.
     Default,
 }
 
@@ -46,14 +46,14 @@ pub enum TableKey {
 pub struct Row {
     /// The table.
     pub table: TableKey,
-    /// Requests; 1 for tables that have no such column.
+    /// Number of requests; 1 for tables without such a column.
     pub batch: u32,
     /// Rows m of a GEMM, prompt length of prefill, KV length of decode attention.
     pub at: u32,
 }
 
 impl MfuReading {
-    /// A default of the original, used where it has no measurement.
+    /// Returns a default of the original, which it uses without a measurement.
     pub fn assumed(mfu: Mfu) -> MfuReading {
         MfuReading {
             mfu,
@@ -62,7 +62,7 @@ impl MfuReading {
         }
     }
 
-    /// The MFU of a row.
+    /// Returns the MFU of a row.
     pub(super) fn of_row(
         mfu: f64,
         row: Row,
@@ -77,7 +77,7 @@ impl MfuReading {
     }
 }
 
-/// Refuses an MFU that the original would divide by.
+/// Rejects an MFU that the original would divide by.
 pub(super) fn positive(mfu: f64, row: Row) -> Result<(), LookupError> {
     if mfu > 0.0 {
         Ok(())
@@ -86,10 +86,10 @@ pub(super) fn positive(mfu: f64, row: Row) -> Result<(), LookupError> {
     }
 }
 
-/// An MFU as published: rounded to three decimals, halves up.
+/// Returns an MFU as published: rounded to three decimals, halves up.
 pub(super) fn published_mfu(flops: f64, latency_us: f32, peak_flops_per_s: f64) -> f64 {
     let mfu = flops / (f64::from(latency_us) * 1e-6 * peak_flops_per_s);
-    // A cast from float truncates, which rounds after adding a half.
+    // A cast from float truncates, so adding a half rounds.
     (mfu * 1000.0 + 0.5) as u64 as f64 / 1000.0
 }
 

@@ -1,8 +1,7 @@
-//! How well lookups predict rows that they do not see.
+//! Accuracy of lookups on rows that are left out.
 //!
-//! Each interior point of a table (one with a neighbour on both sides of each axis) is predicted with
-//! its own row and column left out, by the very code that answers queries, and compared with what was
-//! measured.
+//! Each interior point of a table (one with a neighbour on both sides of each axis) is predicted with its own row and
+//! column left out, by the same code that answers queries, and compared with the measurement.
 
 mod subset;
 
@@ -19,7 +18,7 @@ use crate::table::{Curve, Entry, Grid, KernelTable, Table, TableSet};
 pub struct LeftOut {
     /// Points between measured neighbours on all sides (two on a curve, four corners in a grid).
     pub full: Vec<f64>,
-    /// Points of ragged grids, of whose corners one to three were measured.
+    /// Points of ragged grids with one to three measured corners.
     pub ragged: Vec<f64>,
     /// Points for which the method had no answer.
     pub unanswered: usize,
@@ -41,8 +40,7 @@ impl LeftOut {
         .push(error);
     }
 
-    /// The error that the share `q` of `errors` does not exceed (linear between ranks); `None` of an
-    /// empty list.
+    /// Returns the `q` quantile of `errors` (linear between ranks), or `None` for an empty list.
     pub fn quantile(errors: &[f64], q: f64) -> Option<f64> {
         let mut sorted = errors.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -56,7 +54,7 @@ impl LeftOut {
 type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
 type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 
-/// GEMMs of `dtype`, along m.
+/// Returns the errors for GEMMs of `dtype`, along m.
 pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.gemm() else {
@@ -75,16 +73,16 @@ pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
     result
 }
 
-/// A predecessor's answer from the curve of `shape`.
+/// Returns a predecessor's answer from the curve of `shape`.
 fn gemm_by(method: Method, set: &TableSet, shape: GemmShape, m: u32) -> Option<Estimate> {
     let table = set.gemm()?;
     let curve = MfuCurve::gemm(table, &table.find(&shape)?, set.gpu())?;
     method.on_curve(&curve, shape.work(f64::from(m)), m).ok()
 }
 
-/// GEMMs of `dtype` with a (k, n) that was not measured: all rows of its k and of its n are left out.
-/// `full` holds the pairs that lie between measured ones, `ragged` those outside of them. Only
-/// rooflut's own method has an answer that is worth a figure.
+/// Returns the errors for GEMMs of `dtype` with a (k, n) that was not measured: all rows of its k and of its n are
+/// left out. `full` holds the pairs between measured ones, `ragged` the pairs outside. Only rooflut's own method is
+/// evaluated.
 pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.gemm() else {
@@ -116,13 +114,13 @@ pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
     result
 }
 
-/// Prefill attention, along the prompt length; each batch by itself. The predecessors know one prompt
-/// only.
+/// Returns the errors for prefill attention, along the prompt length, each batch separately. The predecessors support
+/// a single prompt only.
 pub fn prefill(set: &TableSet, method: Method) -> LeftOut {
     prefill_of(set, method, |_| true)
 }
 
-/// [`prefill`] of the shapes that are `wanted`.
+/// Returns [`prefill`] of the shapes for which `wanted` returns `true`.
 pub fn prefill_of(
     set: &TableSet,
     method: Method,
@@ -152,7 +150,7 @@ pub fn prefill_of(
     result
 }
 
-/// The prediction of one prefill point from the other lengths of its batch.
+/// Returns the prediction of one prefill point from the other lengths of its batch.
 fn prefill_without(
     table: AttentionTable<'_>,
     entry: &AttentionEntry<'_>,
@@ -178,12 +176,12 @@ fn prefill_without(
     Some(estimate.time.0)
 }
 
-/// Decode attention, over batch and KV length.
+/// Returns the errors for decode attention, over batch and KV length.
 pub fn decode(set: &TableSet, method: Method) -> LeftOut {
     decode_of(set, method, |_| true)
 }
 
-/// [`decode`] of the shapes that are `wanted`.
+/// Returns [`decode`] of the shapes for which `wanted` returns `true`.
 pub fn decode_of(
     set: &TableSet,
     method: Method,
@@ -219,7 +217,7 @@ pub fn decode_of(
     result
 }
 
-/// The prediction of one decode point without its row and column.
+/// Returns the prediction of one decode point without its row and column.
 fn decode_without(
     table: AttentionTable<'_>,
     entry: &AttentionEntry<'_>,
@@ -247,7 +245,7 @@ fn decode_without(
     Some(estimate.time.0)
 }
 
-/// All-reduces, along the message size.
+/// Returns the errors for all-reduces, along the message size.
 pub fn allreduce(set: &TableSet) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.all_reduce() else {
@@ -263,12 +261,12 @@ pub fn allreduce(set: &TableSet) -> LeftOut {
     result
 }
 
-/// Fused MoE layers, along the tokens.
+/// Returns the errors for fused MoE layers, along the tokens.
 pub fn moe(set: &TableSet) -> LeftOut {
     moe_of(set, |_| true)
 }
 
-/// [`moe`] of the layers that are `wanted`.
+/// Returns [`moe`] of the layers for which `wanted` returns `true`.
 pub fn moe_of(set: &TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.moe() else {
@@ -286,8 +284,8 @@ pub fn moe_of(set: &TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
     result
 }
 
-/// Calls `ask` with a set that has the curve without each interior point, the coordinate and the latency
-/// of that.
+/// Calls `ask` for each interior point with a set whose curve lacks the point, the point's coordinate and its
+/// latency.
 fn for_each_left_out(
     table: Table<'_>,
     shape: impl Into<Codes> + Copy,

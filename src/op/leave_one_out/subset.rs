@@ -1,11 +1,11 @@
-//! Points of a table without some.
+//! Points of a table with some left out.
 
 use alloc::vec::Vec;
 
 use crate::hardware::operation::Codes;
 use crate::table::{Curve, Grid, OwnedPoints};
 
-/// The values at the places that are `wanted`.
+/// Returns the values at the places for which `wanted` returns `true`.
 fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
     let places = values.iter().enumerate();
     places
@@ -14,7 +14,7 @@ fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
         .collect()
 }
 
-/// The points of a curve at the places that are `wanted`.
+/// Returns the points of a curve at the wanted places.
 pub(super) fn of_curve(
     shape: impl Into<Codes>,
     curve: &Curve<'_>,
@@ -28,7 +28,7 @@ pub(super) fn of_curve(
     }
 }
 
-/// The points of a grid in the rows and columns that are wanted.
+/// Returns the points of a grid in the wanted rows and columns.
 pub(super) fn of_grid(
     shape: impl Into<Codes>,
     grid: &Grid<'_>,
