@@ -1,11 +1,11 @@
-//! What one engine step works on: lengths only.
+//! The work of one engine step, as lengths only.
 
 use core::fmt;
 
 /// The tokens of one engine step.
 ///
-/// Integers only, and no identity: an engine passes sums, a debugger single requests, and the answer
-/// is the same. A request's future output length cannot be expressed, so no latency model can use it.
+/// A batch holds only integers and no identities, so sums and single requests give the same answer. A request's
+/// future output length cannot be expressed, so no latency model can use it.
 ///
 /// ```
 /// use rooflut::step::{Chunk, DecodeGroup, StepBatch};
@@ -20,19 +20,19 @@ use core::fmt;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepBatch<'a> {
-    /// Prompt chunks computed in this step.
+    /// Prompt chunks of this step.
     pub prefill: &'a [Chunk],
-    /// Requests that decode.
+    /// Decoding requests.
     pub decode: &'a [DecodeGroup],
 }
 
-/// A run of prompt tokens of one request, at least one.
+/// Consecutive prompt tokens of one request, at least one.
 ///
-/// Its KV length includes the new tokens, as that of a [`DecodeGroup`] does.
+/// The KV length includes the new tokens, as in a [`DecodeGroup`].
 ///
 /// ```
 /// use rooflut::step::Chunk;
-/// // The last 512 tokens of a prompt of 1,536.
+/// // The last 512 tokens of a prompt of 1,536 tokens.
 /// let chunk = Chunk::last(512, 1_536)?;
 /// assert_eq!(chunk.context(), 1_024);
 /// let error = Chunk::last(1_536, 512).unwrap_err();
@@ -54,7 +54,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// A whole prompt, computed in one step; it yields a token.
+    /// Returns a chunk for a whole prompt, computed in one step; it yields a token.
     ///
     /// # Errors
     /// No tokens.
@@ -65,8 +65,7 @@ impl Chunk {
         Chunk::checked(tokens, tokens, true)
     }
 
-    /// The last `new` tokens of a prompt; the chunk yields a token. `kv_len` is the length of the
-    /// prompt.
+    /// Returns a chunk for the last `new` tokens of a prompt of `kv_len` tokens; it yields a token.
     ///
     /// # Errors
     /// No new tokens, or a `kv_len` below `new`.
@@ -74,8 +73,8 @@ impl Chunk {
         Chunk::checked(new, kv_len, true)
     }
 
-    /// `new` tokens of a prompt that has more; the chunk yields no token. `kv_len` is the length of
-    /// the prompt up to the end of the chunk.
+    /// Returns a chunk of `new` tokens after which the prompt continues; it yields no token. `kv_len` is the length
+    /// of the prompt up to the end of the chunk.
     ///
     /// # Errors
     /// No new tokens, or a `kv_len` below `new`.
@@ -97,39 +96,38 @@ impl Chunk {
         Ok(Chunk { new, kv_len, last })
     }
 
-    /// Tokens computed in this step.
+    /// Returns the number of tokens computed in this step.
     #[inline]
     pub const fn new_tokens(&self) -> u32 {
         self.new
     }
 
-    /// Tokens of the request in the KV cache after this step, the new ones included.
+    /// Returns the number of the request's tokens in the KV cache after this step, the new ones included.
     #[inline]
     pub const fn kv_len(&self) -> u32 {
         self.kv_len
     }
 
-    /// Tokens of the request in the KV cache before this step.
+    /// Returns the number of the request's tokens in the KV cache before this step.
     #[inline]
     pub const fn context(&self) -> u32 {
         self.kv_len - self.new
     }
 
-    /// Whether the prompt ends with it, so that it yields a token.
+    /// Returns whether the prompt ends with this chunk, so that it yields a token.
     #[inline]
     pub const fn is_last(&self) -> bool {
         self.last
     }
 }
 
-/// Requests that decode, at least one: one new token each, and with speculative decoding the drafted
-/// ones after it.
+/// Decoding requests, at least one. Each has one new token, followed by the drafted ones with speculative decoding.
 ///
-/// KV lengths include the new tokens, drafted ones too.
+/// KV lengths include all new tokens, drafted ones too.
 ///
 /// ```
 /// use rooflut::step::DecodeGroup;
-/// // 64 requests of 1,000 tokens each, passed in two ways.
+/// // 64 requests of 1,000 tokens each, given in two ways.
 /// let group = DecodeGroup::uniform(64, 1_000)?;
 /// assert_eq!(DecodeGroup::from_sum(64, 64_000)?, group);
 /// // Each of them verifies three drafted tokens.
@@ -147,13 +145,13 @@ impl Chunk {
 #[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct DecodeGroup {
     pub(crate) requests: u32,
-    /// At least the new tokens, but 0 in a sum that has no requests yet.
+    /// At least the new tokens; 0 in a sum that has no requests yet.
     pub(crate) kv_tokens: u64,
     pub(crate) drafted: u32,
 }
 
 impl DecodeGroup {
-    /// No requests: where a sum begins.
+    /// No requests: the initial value of a sum.
     #[cfg(feature = "sim")]
     pub(crate) const EMPTY: DecodeGroup = DecodeGroup {
         requests: 0,
@@ -161,7 +159,7 @@ impl DecodeGroup {
         drafted: 0,
     };
 
-    /// `requests` requests with a KV length of `kv_len` tokens each.
+    /// Returns a group of `requests` requests with a KV length of `kv_len` tokens each.
     ///
     /// # Errors
     /// No requests, or a `kv_len` of 0.
@@ -176,8 +174,8 @@ impl DecodeGroup {
         DecodeGroup::from_sum(requests, requests as u64 * kv_len as u64)
     }
 
-    /// `requests` requests whose KV lengths add up to `kv_tokens`: the sum over all of them, not the
-    /// length of each, which [`uniform`](Self::uniform) takes.
+    /// Returns a group of `requests` requests whose KV lengths add up to `kv_tokens`: the sum over all requests, not
+    /// the length of each as in [`uniform`](Self::uniform).
     ///
     /// # Errors
     /// No requests, or fewer `kv_tokens` than requests.
@@ -193,8 +191,8 @@ impl DecodeGroup {
         group.with_drafted(0)
     }
 
-    /// The same requests with `drafted` tokens drafted for each, which the step verifies. The KV
-    /// lengths already given include them.
+    /// Returns the group with `drafted` drafted tokens per request, which the step verifies. The KV lengths already
+    /// include them.
     ///
     /// # Errors
     /// Fewer KV tokens than new tokens: `requests x (1 + drafted)`.
@@ -210,25 +208,25 @@ impl DecodeGroup {
         Ok(group)
     }
 
-    /// Number of requests.
+    /// Returns the number of requests.
     #[inline]
     pub const fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// Sum of the KV lengths of the requests, the new tokens included.
+    /// Returns the sum of the KV lengths of the requests, the new tokens included.
     #[inline]
     pub const fn kv_tokens(&self) -> u64 {
         self.kv_tokens
     }
 
-    /// Tokens drafted for each request; 0 without speculative decoding.
+    /// Returns the number of drafted tokens per request; 0 without speculative decoding.
     #[inline]
     pub const fn drafted(&self) -> u32 {
         self.drafted
     }
 
-    /// New tokens, drafted ones included: those that pass through the layers.
+    /// Returns the number of new tokens, drafted ones included, that pass through the layers.
     #[inline]
     pub const fn tokens(&self) -> u64 {
         self.requests as u64 * (1 + self.drafted as u64)
@@ -247,7 +245,7 @@ crate::checked!(DecodeGroup, |group: &DecodeGroup| {
         .and_then(|checked| checked.with_drafted(group.drafted))
 });
 
-/// Why a [`Chunk`] or a [`DecodeGroup`] cannot be made.
+/// The error of an invalid [`Chunk`] or [`DecodeGroup`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BatchError {
@@ -256,13 +254,13 @@ pub enum BatchError {
         /// `tokens`, `new` or `requests`.
         field: &'static str,
     },
-    /// Fewer KV tokens than new tokens, which are stored in the KV cache themselves.
+    /// Fewer KV tokens than new tokens, although the new tokens are in the KV cache too.
     TooFewKvTokens {
         /// `kv_len` or `kv_tokens`.
         field: &'static str,
         /// KV tokens found.
         found: u64,
-        /// New tokens: the least that is allowed.
+        /// New tokens, the minimum number of KV tokens.
         new_tokens: u64,
     },
 }
@@ -292,17 +290,17 @@ impl fmt::Display for BatchError {
 impl core::error::Error for BatchError {}
 
 impl StepBatch<'_> {
-    /// Tokens that pass through the layers.
+    /// Returns the number of tokens that pass through the layers.
     pub fn tokens(&self) -> u64 {
         self.prefill_tokens().saturating_add(self.decode_tokens())
     }
 
-    /// New prompt tokens.
+    /// Returns the number of new prompt tokens.
     pub fn prefill_tokens(&self) -> u64 {
         self.prefill.iter().map(|chunk| u64::from(chunk.new)).sum()
     }
 
-    /// Requests that decode.
+    /// Returns the number of decoding requests.
     pub fn decode_requests(&self) -> u64 {
         self.decode
             .iter()
@@ -310,26 +308,26 @@ impl StepBatch<'_> {
             .sum()
     }
 
-    /// Tokens of these that pass through the layers, drafted ones included; at most `u64::MAX`.
+    /// Returns the number of decoding tokens that pass through the layers, drafted ones included; at most `u64::MAX`.
     pub fn decode_tokens(&self) -> u64 {
         let groups = self.decode.iter();
         groups.fold(0, |sum, group| sum.saturating_add(group.tokens()))
     }
 
-    /// Sum of the KV lengths of the requests that decode, at most `u64::MAX`.
+    /// Returns the sum of the KV lengths of the decoding requests; at most `u64::MAX`.
     pub fn decode_kv_tokens(&self) -> u64 {
         let groups = self.decode.iter();
         groups.fold(0, |sum, group| sum.saturating_add(group.kv_tokens))
     }
 
-    /// Rows of the step that pass through the lm_head and the sampler: one for each prompt that ends in it,
-    /// and one for each token that decodes.
+    /// Returns the number of rows that pass through the lm_head and the sampler: one for each prompt that ends in
+    /// this step, and one for each decoding token.
     pub fn sampled_tokens(&self) -> u64 {
         let prompts: u64 = self.prefill.iter().map(|chunk| u64::from(chunk.last)).sum();
         prompts.saturating_add(self.decode_tokens())
     }
 
-    /// Whether nothing is to be done.
+    /// Returns whether the batch has no tokens.
     pub fn is_empty(&self) -> bool {
         self.tokens() == 0
     }
@@ -340,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_that_cannot_be_are_refused_by_field() {
+    fn invalid_lengths_are_rejected_by_field() {
         let zero = |field| Some(BatchError::Zero { field });
         assert_eq!(Chunk::prompt(0).err(), zero("tokens"));
         assert_eq!(Chunk::last(0, 10).err(), zero("new"));

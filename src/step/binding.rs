@@ -1,8 +1,8 @@
-//! The resource that sets the pace of a step.
+//! The resource that limits the speed of a step.
 
 use crate::hardware::{Rates, Work};
 
-/// The resource that sets the pace.
+/// The resource that limits the speed of a kernel or step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Binding {
@@ -24,8 +24,8 @@ crate::names!(Binding {
 });
 
 impl Binding {
-    /// What sets the pace of `work` with `latency_s` of launches and waiting: the largest of the four
-    /// times.
+    /// Returns the resource that limits `work` with `latency_s` of launches and waiting: the one with the longest of
+    /// the four times.
     pub fn of(work: &Work, rates: &Rates, latency_s: f64) -> Binding {
         let times = [
             (Binding::Compute, work.flops * rates.s_per_flop),

@@ -1,4 +1,4 @@
-//! Decode attention inside a step, where the KV cache is cold.
+//! Decode attention inside a step, with a cold KV cache.
 
 use super::Binding;
 use super::kernel_time::KernelTime;
@@ -9,30 +9,29 @@ use crate::op::DecodeAttention;
 use crate::table::{Axis, Class, Extent, Grid, Provenance};
 use crate::units::Seconds;
 
-/// Decode attention whose KV entries come from memory: between two decode kernels of a layer all other
-/// layers ran.
+/// Decode attention whose KV entries come from memory, because all other layers run between two decode kernels of a
+/// layer.
 ///
-/// A benchmark finds a KV cache of the size of the L2 cache there, so its rows do not answer for a
-/// step. What they show is the time of the smallest call and the rate at which KV caches too large for
-/// L2 are read: a step takes the one plus its bytes at the other. Such a summary has no holes: all within
-/// the ends of both axes is inside.
+/// A benchmark finds a KV cache of the size of the L2 cache there, so its rows do not apply to a step. They do show
+/// the time of the smallest call and the rate at which KV caches too large for L2 are read; a step takes the former
+/// plus its bytes at the latter. Such a summary has no holes: every point within the ends of both axes is inside.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepDecode {
     kernel: RankAttention,
     rates: Rates,
     /// Time of the smallest call.
     floor_s: f64,
-    /// Time of a byte from memory, as the grid shows it; not below the data sheet's.
+    /// Time of a byte from memory, as measured in the grid; at least that of the data sheet.
     s_per_byte: f64,
-    /// The fewest and the most requests of the grid, its shortest and its longest KV length.
+    /// Minimum and maximum number of requests of the grid, and its shortest and longest KV length.
     batch: [f64; 2],
     length: [f64; 2],
     class: Class,
 }
 
 impl StepDecode {
-    /// `attention` inside the steps of `gpu`, whose benchmark reads KV caches from memory that are larger
-    /// than `cold_kv` L2 caches.
+    /// Creates the time of `attention` inside the steps of `gpu`, whose benchmark reads KV caches larger than
+    /// `cold_kv` L2 caches from memory.
     pub(super) fn new(attention: &DecodeAttention, gpu: &Gpu, cold_kv: f64) -> StepDecode {
         let grid = attention.grid();
         let rates = attention.rates();
@@ -51,7 +50,7 @@ impl StepDecode {
             s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
             batch: ends(grid.batch()),
             length: ends(grid.length()),
-            // Without a row that shows the rate it is an assumed share of the data sheet's.
+            // Without a row that shows the rate, it is an assumed share of the data sheet's.
             class: attention.class().max(match read {
                 Some(_) => Class::Smoothed,
                 None => Class::Bound,
@@ -59,13 +58,13 @@ impl StepDecode {
         }
     }
 
-    /// The best class that an answer can have.
+    /// Returns the best class that an answer can have.
     pub(super) fn class(&self) -> Class {
         self.class
     }
 
-    /// Time of `requests` with `kv_tokens` KV entries in all, and `queries` tokens that look at them: one
-    /// for each request, or with speculative decoding several. Entries are read once.
+    /// Returns the time of `requests` with `kv_tokens` KV entries in total and `queries` tokens that attend to them:
+    /// one per request, or several with speculative decoding. Entries are read once.
     #[inline]
     pub(super) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> KernelTime {
         let kv_tokens = kv_tokens.max(queries);
@@ -93,8 +92,8 @@ impl StepDecode {
     }
 }
 
-/// Seconds per byte, the smallest call taken off: the median of the cells of `grid` with KV caches of
-/// more than `cold_bytes`; `None` where there is none.
+/// Returns the time per byte, seconds, without that of the smallest call: the median of the cells of `grid` with KV
+/// caches of more than `cold_bytes`, or `None` if there are none.
 fn median_read(
     kernel: &RankAttention,
     grid: &Grid<'_>,

@@ -1,17 +1,17 @@
-//! Speculative decoding: what the draft model adds to a step.
+//! Speculative decoding: the time of the draft model in a step.
 
 use super::{DecodeGroup, LatencyModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
-/// A model whose decoding is speculative: after each of its steps a draft model, on the same GPUs, proposes
-/// tokens, which the next step verifies.
+/// A model with speculative decoding: after each of its steps a draft model, on the same GPUs, proposes tokens, which
+/// the next step verifies.
 ///
-/// The draft model first reads what the step read (the chunks of prompts, and of each decoding request the
-/// token that was sampled last), then it runs once for each further drafted token, over all requests that
-/// sampled: k runs for k drafted tokens, one for a step that only reads parts of prompts.
+/// The draft model first processes the tokens of the step (the chunks of prompts, and the last sampled token of each
+/// decoding request), then it runs once for each further drafted token, over all requests that sampled. This makes k
+/// runs for k drafted tokens, and one run for a step that only contains parts of prompts.
 ///
-/// Assumes: the draft model has the KV entries of its own drafts, so that it reads no token twice; its runs
-/// follow each other and the target's step without a gap; requests that have just ended are drafted for, too.
+/// Assumes: the draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow
+/// each other and the target's step without a gap; tokens are also drafted for requests that have just ended.
 ///
 /// ```
 /// use rooflut::model;
@@ -41,7 +41,7 @@ pub struct Drafting<T, D> {
 }
 
 impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
-    /// `draft` proposes `draft_tokens` tokens for `target`.
+    /// Creates a model in which `draft` proposes `draft_tokens` tokens for `target`.
     pub const fn new(target: T, draft: D, draft_tokens: u32) -> Drafting<T, D> {
         Drafting {
             target,
@@ -78,7 +78,7 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
     }
 }
 
-/// The requests that have a token from the step: those that decode, and those whose prompt is complete.
+/// Returns the requests that sample a token in the step: those that decode, and those whose prompt is complete.
 fn sampling(batch: &StepBatch<'_>, decode: DecodeGroup) -> DecodeGroup {
     let chunks = batch.prefill.iter().filter(|chunk| chunk.last);
     chunks.fold(decode, |group, chunk| DecodeGroup {
@@ -97,7 +97,7 @@ impl<T: LatencyModel, D: LatencyModel> LatencyModel for Drafting<T, D> {
 }
 
 impl<T: StepModel, D: StepModel> StepModel for Drafting<T, D> {
-    /// Parts of both models; those of the same name are added up.
+    /// Returns the parts of both models, added up by name.
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
         let mut step = self.target.step_time(batch);
         self.draft_runs(batch, |run| step.add_all(&self.draft.step_time(run)));

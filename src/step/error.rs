@@ -1,4 +1,4 @@
-//! Why there is no step model of a model on a table set.
+//! Errors of step models.
 
 use core::fmt;
 
@@ -9,13 +9,13 @@ use crate::hardware::{Dtype, Text};
 use crate::model::SpecError;
 use crate::table::{Provenance, Strictness, TooUncertain};
 
-/// Why a [`RooflineModel`](super::RooflineModel) cannot be made.
+/// The error of building a [`RooflineModel`](super::RooflineModel).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The dimensions cannot be, or cannot be divided so.
+    /// The dimensions are invalid or not divisible.
     Spec(SpecError),
-    /// The GPU cannot multiply a dtype that every model needs.
+    /// The GPU does not support a dtype that every model needs.
     NoPeak {
         /// The GPU.
         gpu: Text,
@@ -24,20 +24,20 @@ pub enum ModelError {
     },
     /// The table set cannot answer for a kernel.
     Kernel {
-        /// What the kernel is for.
+        /// The part of the step that the kernel belongs to.
         part: Part,
-        /// Why it cannot.
+        /// The reason.
         error: ResolveError,
     },
     /// A constant of the engine is out of range.
     Constant(ConstantError),
-    /// A kernel's answers are of a worse class than the caller accepts, even at best.
+    /// Even the best answers of a kernel are of a worse class than the caller accepts.
     TooUncertain {
-        /// What the kernel is for.
+        /// The part of the step that the kernel belongs to.
         part: Part,
         /// The set.
         set: Text,
-        /// The best of its answers, and what is accepted.
+        /// The best of its answers, and the accepted ones.
         error: TooUncertain,
     },
 }
@@ -79,7 +79,7 @@ impl core::error::Error for ModelError {
 pub struct UncertainPart {
     /// The part.
     pub part: Part,
-    /// Where its time comes from, and what is accepted.
+    /// The provenance of its time, and the accepted ones.
     pub error: TooUncertain,
 }
 

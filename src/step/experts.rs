@@ -6,11 +6,11 @@ use crate::engine::StepConstants;
 use crate::op::Moe;
 use crate::units::Seconds;
 
-/// The experts of a layer, whose weights come from memory.
+/// The experts of a layer, with weights that come from memory.
 ///
-/// The table was measured under skewed routing and with a later engine. At few tokens, where reads
-/// decide, servers agree better with the experts that uniform routing reaches. No server shows many
-/// tokens, where math decides.
+/// The table was measured under skewed routing and with a later engine. With few tokens, where reads dominate,
+/// measured servers agree better with the number of experts that uniform routing reaches. No measured server has many
+/// tokens, where math dominates.
 #[derive(Debug, Clone)]
 pub(super) struct StepExperts {
     moe: Moe,
@@ -21,7 +21,7 @@ pub(super) struct StepExperts {
 }
 
 impl StepExperts {
-    /// `moe` inside the steps of an engine.
+    /// Creates the time of `moe` inside the steps of an engine.
     pub(super) fn new(moe: Moe, engine: &StepConstants) -> StepExperts {
         StepExperts {
             moe,
@@ -30,8 +30,8 @@ impl StepExperts {
         }
     }
 
-    /// Launches and the reads of the experts reached on average, and the table's answer in proportion
-    /// as math takes over from reads.
+    /// Returns the launches and the reads of the experts reached on average, blended into the table's answer as math
+    /// takes over from reads.
     pub(super) fn at(&self, tokens: f64, ln_tokens: f64) -> KernelTime {
         let rates = &self.moe.reference().rates;
         let expected = self.moe.shape().expected_work(tokens);

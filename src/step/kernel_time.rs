@@ -8,14 +8,14 @@ use crate::units::Seconds;
 
 /// The time of a kernel inside a step, where its operands come from memory.
 ///
-/// 16 bytes: a step holds and passes on one for each of its parts.
+/// 16 bytes, because a step holds and passes on one for each part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct KernelTime {
-    /// How long it takes.
+    /// Duration.
     pub(super) time: Seconds,
     fitted_share: f32,
     provenance: Option<Provenance>,
-    /// What sets its pace.
+    /// The resource that limits its speed.
     pub(super) binding: Binding,
 }
 
@@ -36,7 +36,7 @@ impl KernelTime {
         }
     }
 
-    /// The answer of a table, not faster than FLOPs, memory and link allow.
+    /// Creates the time from a table's answer, at least the time that FLOPs, memory and link need.
     #[inline]
     pub(super) fn of(estimate: Estimate, work: &Work, reference: &Reference) -> KernelTime {
         let rates = &reference.rates;
@@ -47,13 +47,13 @@ impl KernelTime {
         )
     }
 
-    /// Time from constants of the engine and from traffic.
+    /// Creates a time from constants of the engine and from traffic.
     #[inline]
     pub(super) fn fitted(time: Seconds, binding: Binding) -> KernelTime {
         KernelTime::new(time, binding, TimeSource::FITTED)
     }
 
-    /// Where the time comes from.
+    /// Returns the source of the time.
     #[inline]
     pub(super) fn source(&self) -> TimeSource {
         TimeSource {
@@ -62,7 +62,7 @@ impl KernelTime {
         }
     }
 
-    /// The same kernel `times` times.
+    /// Returns the time of `times` such kernels.
     #[inline]
     pub(super) fn times(self, times: f64) -> KernelTime {
         KernelTime {
@@ -71,8 +71,8 @@ impl KernelTime {
         }
     }
 
-    /// Both kernels one after the other, with the binding of the longer one.
-    #[cold] // Parts of a step have one kernel each, but where a draft model follows.
+    /// Returns the time of both kernels one after the other, with the binding of the longer one.
+    #[cold] // Parts of a step have one kernel each, except with a draft model.
     pub(super) fn plus(self, other: KernelTime) -> KernelTime {
         let longer = if self.time >= other.time { self } else { other };
         let source = self.source().plus(self.time, other.source(), other.time);

@@ -44,11 +44,10 @@ pub(super) struct GatedOps {
 }
 
 impl Kernels {
-    /// Looks every kernel of `model` up in `set`; the model divides over `tp` ranks.
+    /// Looks up every kernel of `model` in `set`. The model must be divisible by `tp` ranks.
     ///
     /// # Errors
-    /// An operation, dtype or number of ranks that the set lacks, a kernel that is worse than
-    /// `options` accept.
+    /// An operation, dtype or number of ranks that the set lacks, or a kernel that is worse than `options` accept.
     pub(super) fn resolve(
         model: &ModelSpec,
         set: &TableSet,
@@ -79,7 +78,7 @@ impl Kernels {
     }
 }
 
-/// Looks kernels of one model up in one set.
+/// Looks up the kernels of one model in one set.
 struct Finder<'m> {
     set: &'m TableSet,
     model: &'m ModelSpec,
@@ -96,7 +95,7 @@ impl Finder<'_> {
             head_dim,
             ..
         } = *self.model;
-        // Attention math stays 16-bit whatever the weights are.
+        // Attention math stays 16-bit with any weights.
         AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype,
@@ -172,7 +171,7 @@ impl Finder<'_> {
                     0 => None,
                     width => Some(self.gated(dtype, width)?),
                 };
-                // Of few tokens its time is fitted, which strictness does not judge.
+                // With few tokens its time is fitted, and strictness does not apply to fitted time.
                 let layer = Moe::resolve(self.set, layer);
                 let part = Part::Moe;
                 let layer = layer.map_err(|error| ModelError::Kernel { part, error })?;

@@ -1,4 +1,4 @@
-//! How long an engine step takes.
+//! Time of an engine step.
 
 mod batch;
 mod binding;

@@ -1,10 +1,10 @@
-//! Options of a step model, and how the model is divided.
+//! Options of a step model, and the division of the model over GPUs.
 
 use crate::engine::{EngineStack, StepConstants, stacks};
 use crate::hardware::Dtype;
 use crate::table::Strictness;
 
-/// How a model is divided over GPUs.
+/// The division of a model over GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -18,13 +18,13 @@ impl Parallelism {
     /// One GPU.
     pub const SINGLE: Parallelism = Parallelism { tp: 1 };
 
-    /// `tp` GPUs that share each layer.
+    /// Returns tensor parallelism over `tp` GPUs.
     pub const fn tensor(tp: u32) -> Parallelism {
         Parallelism { tp }
     }
 }
 
-/// Options of a step model, beside model, tables and parallelism.
+/// Options of a step model, in addition to model, tables and parallelism.
 ///
 /// ```
 /// use rooflut::hardware::Dtype;
@@ -42,17 +42,16 @@ impl Parallelism {
 pub struct StepOptions {
     /// Format of the KV entries.
     pub kv_dtype: Dtype,
-    /// The worst class that a kernel may resolve to: the best class of its answers.
+    /// The worst class that a kernel may resolve to, where each kernel counts by its best answers.
     ///
-    /// A step can still be worse, and outside of the measured axes: see
-    /// [`StepTime::check`](super::StepTime::check).
+    /// A step can still be worse, or outside the measured axes: see [`StepTime::check`](super::StepTime::check).
     pub strictness: Strictness,
-    /// What the engine adds to the measured kernels.
+    /// Time that the engine adds to the measured kernels.
     pub constants: StepConstants,
 }
 
 impl StepOptions {
-    /// 16-bit KV entries, any provenance, the constants of `engine`.
+    /// Returns 16-bit KV entries, any provenance and the constants of `engine`.
     pub const fn for_engine(engine: &EngineStack) -> StepOptions {
         StepOptions {
             kv_dtype: Dtype::Bf16,
@@ -62,17 +61,17 @@ impl StepOptions {
     }
 
     crate::setters! {
-        /// The same options with another format of the KV entries.
+        /// Sets the format of the KV entries.
         with_kv_dtype(kv_dtype: Dtype);
-        /// The same options with another limit on what kernels may resolve to.
+        /// Sets the worst class that a kernel may resolve to.
         with_strictness(strictness: Strictness);
-        /// The same options with other constants of the engine.
+        /// Sets the constants of the engine.
         with_constants(constants: StepConstants);
     }
 }
 
 impl Default for StepOptions {
-    /// 16-bit KV entries, any provenance, the constants of vLLM 0.15.1.
+    /// Returns 16-bit KV entries, any provenance and the constants of vLLM 0.15.1.
     fn default() -> StepOptions {
         StepOptions::for_engine(&stacks::VLLM_0_15_1)
     }

@@ -14,19 +14,18 @@ use crate::op::{ChunkSums, Gemm};
 use crate::table::TableSet;
 use crate::units::Seconds;
 
-/// A model on a GPU, with every kernel looked up: a step costs a few hundred nanoseconds, cannot fail
-/// and does not allocate.
+/// A model on a GPU with all kernels resolved. A step costs a few hundred nanoseconds, cannot fail and does not
+/// allocate.
 ///
-/// A step is the sum of, per layer: fused QKV, attention, output projection, the FFN or the experts,
-/// two all-reduces and the small kernels; and once: lm_head and sampling of the sampled rows. GEMMs
-/// run over all tokens of the step, prefill attention over all chunks in one kernel, decode attention
-/// over all decoding requests by the sum of their KV lengths, which are read once, however many drafted
-/// tokens look at them.
+/// A step is the sum of, per layer: fused QKV, attention, output projection, the FFN or the experts, two all-reduces
+/// and the small kernels; and once: lm_head and sampling of the sampled rows. GEMMs run over all tokens of the step
+/// and prefill attention over all chunks in one kernel. Decode attention runs over all decoding requests by the sum
+/// of their KV lengths, which are read once regardless of the number of drafted tokens that attend to them.
 ///
-/// No part is faster than its FLOPs at the peak, its compulsory bytes at the memory bandwidth, or its
-/// message over the link.
+/// No part is faster than its FLOPs at the peak, its compulsory bytes at the memory bandwidth, or its message over
+/// the link.
 ///
-/// Assumes: all ranks alike; kernels of a step one after the other; the memory cold at each kernel.
+/// Assumes: identical ranks; kernels of a step run one after the other; operands come from memory in each kernel.
 /// Does not model: pipeline, expert and data parallelism, overlap of communication and math.
 ///
 /// ```
@@ -60,12 +59,12 @@ pub struct RooflineModel {
 }
 
 impl RooflineModel {
-    /// Looks every kernel of `model` up in `set`, on one of the ranks of `parallelism`.
+    /// Looks up every kernel of `model` in `set`, for one of the ranks of `parallelism`.
     ///
     /// # Errors
-    /// Dimensions that cannot be or do not divide; an operation, dtype or number of ranks that the set
-    /// lacks; a kernel whose answers are worse than `options.strictness` accepts; a constant of the
-    /// engine that cannot be.
+    /// Dimensions that are invalid or not divisible; an operation, dtype or number of ranks that the set lacks; a
+    /// kernel whose answers are worse than `options.strictness` accepts; a constant of the engine that is out of
+    /// range.
     pub fn try_new(
         model: &ModelSpec,
         set: &TableSet,
@@ -93,7 +92,7 @@ impl RooflineModel {
         })
     }
 
-    /// Adds what depends on the number of tokens alone.
+    /// Adds the parts that depend on the number of tokens alone.
     pub(super) fn add_tokens(&self, step: &mut StepTime, tokens: u64) {
         let m = self.engine.padded_tokens(tokens) as f64;
         let ln_m = ln(m);
@@ -110,7 +109,7 @@ impl RooflineModel {
         self.add(step, Part::SmallKernels, self.small_kernels(m));
     }
 
-    /// Attention of prompt chunks, over all layers; `None` without one.
+    /// Returns attention of prompt chunks, over all layers, or `None` without chunks.
     fn prefill_attention(&self, prefill: &[Chunk]) -> Option<KernelTime> {
         let mut chunks = ChunkSums::default();
         for chunk in prefill {
@@ -124,7 +123,8 @@ impl RooflineModel {
         (!chunks.is_empty()).then(|| once().times(self.layers))
     }
 
-    /// Attention of decoding requests, over all layers; `None` without one. `queries` are their new tokens.
+    /// Returns attention of decoding requests, over all layers, or `None` without requests. `queries` is the number
+    /// of their new tokens.
     #[inline]
     fn decode_attention(&self, requests: f64, queries: f64, kv_tokens: u64) -> Option<KernelTime> {
         let kernel = &self.kernels.decode;
@@ -132,7 +132,7 @@ impl RooflineModel {
         (requests > 0.0).then(|| once().times(self.layers))
     }
 
-    /// Attention of a step in which requests decode and nothing else, over all layers.
+    /// Returns attention of a decode-only step, over all layers.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn group_attention(&self, decode: super::DecodeGroup) -> Option<KernelTime> {
@@ -141,7 +141,7 @@ impl RooflineModel {
         self.decode_attention(requests, queries, decode.kv_tokens)
     }
 
-    /// Attention of prompt chunks, and of decoding requests.
+    /// Returns attention of prompt chunks and of decoding requests.
     pub(super) fn attention(&self, batch: &StepBatch<'_>) -> [Option<KernelTime>; 2] {
         let requests = batch.decode_requests() as f64;
         let queries = batch.decode_tokens() as f64;
@@ -151,7 +151,7 @@ impl RooflineModel {
         ]
     }
 
-    /// The projection of the sampled rows to the vocabulary, and their sampling; `None` without one.
+    /// Returns the projection of the sampled rows to the vocabulary and their sampling, or `None` without rows.
     pub(super) fn sampling(&self, rows: u64) -> Option<[(Part, KernelTime); 2]> {
         if rows == 0 {
             return None;
@@ -169,14 +169,14 @@ impl RooflineModel {
         ])
     }
 
-    /// Waiting for the host, if the engine does.
+    /// Returns the time of waiting for the host, if the engine does.
     #[inline]
     pub(super) fn host(&self) -> Option<KernelTime> {
         let host = self.engine.host;
         (host > Seconds::ZERO).then(|| KernelTime::fitted(host, Binding::Latency))
     }
 
-    /// `m` is the padded number of tokens; experts see the `tokens` themselves.
+    /// Adds the FFN. `m` is the padded number of tokens; experts process only the `tokens` themselves.
     fn add_ffn(&self, step: &mut StepTime, tokens: f64, m: f64, ln_m: f64) {
         let mut gated = |ops: &GatedOps| {
             self.add(step, Part::GateUp, gemm(&ops.gate_up, m, ln_m));
@@ -203,7 +203,7 @@ impl RooflineModel {
         step.add_kernel(part, once.times(self.layers));
     }
 
-    /// The small kernels of a layer: their launches, or their traffic where it takes longer.
+    /// Returns the small kernels of a layer: their launches, or their traffic if it takes longer.
     fn small_kernels(&self, m: f64) -> KernelTime {
         let bytes = m * self.small_bytes_per_token;
         let traffic = bytes * self.rates.s_per_byte / self.engine.small_kernel_bandwidth;
@@ -217,7 +217,7 @@ impl RooflineModel {
     }
 }
 
-/// A GEMM of `m` rows, whose weights come from memory.
+/// Returns a GEMM of `m` rows with weights that come from memory.
 fn gemm(gemm: &Gemm, m: f64, ln_m: f64) -> KernelTime {
     KernelTime::of(gemm.at_ln(m, ln_m), &gemm.work(m), gemm.reference())
 }
@@ -253,16 +253,16 @@ impl StepModel for RooflineModel {
 
 /// Bytes of a 16-bit activation.
 const ACTIVATION_BYTES: f64 = 2.0;
-/// Bytes of a logit, which samplers keep in 32 bits.
+/// Bytes of a logit, which samplers store in 32 bits.
 const LOGIT_BYTES: f64 = 4.0;
 
-/// Bytes that the small kernels of a layer move per token on one rank: two norms with residual (read
-/// two, write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and
-/// V, write them as stored), activation (read gate and up, write their product).
+/// Returns the bytes that the small kernels of a layer move per token on one rank: two norms with residual (read two,
+/// write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and V, write them as
+/// stored), activation (read gate and up, write their product).
 fn small_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     let activated = match model.ffn {
         Ffn::Dense { intermediate } => f64::from(intermediate),
-        // The fused kernel activates its experts itself.
+        // The fused kernel includes the activation of its experts.
         Ffn::Moe {
             shared_intermediate,
             ..

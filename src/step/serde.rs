@@ -1,4 +1,4 @@
-//! Times of steps as text: the total and a list of parts.
+//! Serialization of step times: the total and a list of parts.
 
 use alloc::format;
 use alloc::string::String;
@@ -17,7 +17,7 @@ struct Written {
     parts: Vec<PartTime>,
 }
 
-/// The total is a sum of the same times in another order.
+/// The total sums the same times in another order.
 const ROUNDING: f64 = 1e-9;
 
 impl Serialize for StepTime {

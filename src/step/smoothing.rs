@@ -1,16 +1,16 @@
-//! GEMMs of few rows, smoothed.
+//! Smoothing of GEMMs with few rows.
 
 use crate::engine::StepConstants;
 use crate::hardware::operation::MAX_POINTS;
 use crate::math::exp;
 use crate::op::Gemm;
 
-/// `gemm` with smoothed slowdowns of few rows (tokens): each the mean of the logarithms, weighted by a Gaussian
-/// in ln(rows). Kernels chosen by their rows are left as they are.
+/// Returns `gemm` with smoothed slowdowns at few rows (tokens): means of the logarithms, weighted by a Gaussian in
+/// ln(rows). GEMMs whose kernel depends on the rows are not changed.
 ///
-/// A GEMM of few rows reads its weights and does little else, so its slowdown varies slowly with
-/// them; what single rows show beside that differs from one collection of measurements to the next
-/// (3 % median, 13 % p95). A step is the sum of hundreds of GEMMs with the same noise.
+/// A GEMM of few rows is dominated by reading its weights, so its slowdown varies slowly with the rows; the remaining
+/// scatter of single rows differs between collections of measurements (3 % median, 13 % p95). A step is the sum of
+/// hundreds of GEMMs with the same scatter.
 pub(super) fn smoothed(gemm: Gemm, engine: &StepConstants) -> Gemm {
     if gemm.has_tile_steps() || engine.smoothed_rows == 0 {
         return gemm;

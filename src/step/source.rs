@@ -5,10 +5,10 @@ use core::fmt;
 use crate::table::Provenance;
 use crate::units::Seconds;
 
-/// Where the time of a part of a step comes from: kernel tables, constants that were fitted to servers, or both.
+/// The source of the time of a part of a step: kernel tables, constants that were fitted to servers, or both.
 ///
-/// What is fitted stands outside of the order of the classes: no kernel was measured that would make it better
-/// or worse. It comes from the [constants of the engine](crate::engine::StepConstants) and from traffic.
+/// Fitted time is not part of the order of the classes, because no kernel measurement could make it better or worse.
+/// It comes from the [constants of the engine](crate::engine::StepConstants) and from traffic.
 ///
 /// ```
 /// use rooflut::step::TimeSource;
@@ -23,7 +23,7 @@ use crate::units::Seconds;
 #[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
 pub struct TimeSource {
     pub(super) provenance: Option<Provenance>,
-    /// 0 to 1; in 32 bits, which keeps a step small.
+    /// 0 to 1, stored in 32 bits to keep a step small.
     pub(super) fitted_share: f32,
 }
 
@@ -34,7 +34,7 @@ impl TimeSource {
         fitted_share: 1.0,
     };
 
-    /// Kernel tables.
+    /// Creates the source of a time from kernel tables.
     pub const fn looked_up(provenance: Provenance) -> TimeSource {
         TimeSource {
             provenance: Some(provenance),
@@ -42,17 +42,17 @@ impl TimeSource {
         }
     }
 
-    /// The provenance of the time that was looked up; `None` where none was.
+    /// Returns the provenance of the looked-up time, or `None` if there is none.
     pub const fn provenance(self) -> Option<Provenance> {
         self.provenance
     }
 
-    /// Share of the time that comes from constants fitted to servers, 0 to 1.
+    /// Returns the share of the time that comes from constants fitted to servers, 0 to 1.
     pub fn fitted_share(self) -> f64 {
         f64::from(self.fitted_share)
     }
 
-    /// The source of a sum of two times: the worst provenance, and the fitted share of both together.
+    /// Returns the source of a sum of two times: the worst provenance, and the fitted share of both together.
     #[must_use]
     pub(super) fn plus(self, own: Seconds, other: TimeSource, others: Seconds) -> TimeSource {
         let fitted = own * self.fitted_share() + others * other.fitted_share();

@@ -4,7 +4,7 @@ use super::{Binding, Part, StepTime, UncertainPart};
 use crate::table::{Class, Extent, Provenance, Strictness};
 use crate::units::Seconds;
 
-/// Time of many steps by source, by part, and by what set the pace.
+/// Time of many steps by source, by part, and by binding.
 ///
 /// Time is either looked up, with a [`Provenance`], or fitted: the shares of all classes and the fitted
 /// share add up to 1.
@@ -49,7 +49,7 @@ impl TimeSources {
         self.total += step.total() * times;
     }
 
-    /// The sum over the steps of both.
+    /// Returns the sum over the steps of both.
     #[must_use]
     pub fn plus(mut self, other: &TimeSources) -> TimeSources {
         fn add<const N: usize>(times: &mut [Seconds; N], more: &[Seconds; N]) {
@@ -68,18 +68,18 @@ impl TimeSources {
         self
     }
 
-    /// The worst provenance of what was looked up; `None` if nothing was.
+    /// Returns the worst provenance of the looked-up time, or `None` if there is none.
     pub fn provenance(&self) -> Option<Provenance> {
         self.provenances.into_iter().fold(None, worst)
     }
 
-    /// The worst provenance of a part; `None` if it was never looked up.
+    /// Returns the worst provenance of a part, or `None` if it was never looked up.
     pub fn part_provenance(&self, part: Part) -> Option<Provenance> {
         self.provenances.get(part as usize).copied().flatten()
     }
 
-    /// Checks that every part that was looked up is as certain as `strictness` asks for, in all steps. What is
-    /// fitted is not judged.
+    /// Checks that every looked-up part is as certain as `strictness` requires, in all steps. Fitted time is not
+    /// checked.
     ///
     /// # Errors
     /// The first part that is less certain.
@@ -87,25 +87,25 @@ impl TimeSources {
         UncertainPart::check(strictness, Part::ALL.into_iter().zip(self.provenances))
     }
 
-    /// The time of all steps.
+    /// Returns the time of all steps.
     pub fn total(&self) -> Seconds {
         self.total
     }
 
-    /// Share of the time that was looked up with `provenance`.
+    /// Returns the share of the time that was looked up with `provenance`.
     pub fn looked_up_share(&self, provenance: Provenance) -> f64 {
         let time = self.looked_up.get(provenance.index());
         self.share(time.copied().unwrap_or_default())
     }
 
-    /// Share of the time that was looked up, by class in the order of [`Class::ALL`].
+    /// Returns the share of the time that was looked up, by class in the order of [`Class::ALL`].
     pub fn class_shares(&self) -> [f64; Class::ALL.len()] {
         Class::ALL.map(|class| {
             self.looked_up_share(class.inside()) + self.looked_up_share(class.outside())
         })
     }
 
-    /// Share of the time that was looked up outside of the measured axes.
+    /// Returns the share of the time that was looked up outside the measured axes.
     pub fn outside_share(&self) -> f64 {
         let outside = |provenance: &Provenance| provenance.extent == Extent::Outside;
         let provenances = Provenance::all().filter(outside);
@@ -114,17 +114,17 @@ impl TimeSources {
             .sum()
     }
 
-    /// Share of the time that comes from constants fitted to servers.
+    /// Returns the share of the time that comes from constants fitted to servers.
     pub fn fitted_share(&self) -> f64 {
         self.share(self.fitted)
     }
 
-    /// Share of the time by part, in the order of [`Part::ALL`].
+    /// Returns the share of the time by part, in the order of [`Part::ALL`].
     pub fn part_shares(&self) -> [f64; Part::ALL.len()] {
         self.by_part.map(|time| self.share(time))
     }
 
-    /// Share of the time by what set the pace, in the order of [`Binding::ALL`].
+    /// Returns the share of the time by binding, in the order of [`Binding::ALL`].
     pub fn binding_shares(&self) -> [f64; Binding::ALL.len()] {
         self.by_binding.map(|time| self.share(time))
     }
@@ -138,7 +138,7 @@ impl TimeSources {
     }
 }
 
-/// The worst of two, if there is one.
+/// Returns the worse of two provenances, if there is one.
 fn worst(one: Option<Provenance>, other: Option<Provenance>) -> Option<Provenance> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.worst(other)),

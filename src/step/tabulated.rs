@@ -1,4 +1,4 @@
-//! The step model with the times that depend on counts alone tabulated.
+//! The step model with tabulated times.
 
 use alloc::vec::Vec;
 
@@ -6,8 +6,9 @@ use super::kernel_time::KernelTime;
 use super::{DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
-/// A [`RooflineModel`] with the times that depend on the number of tokens and of sampled rows tabulated up to a
-/// limit, so that only attention is looked up per step. The simulator needs many totals and runs on it.
+/// A [`RooflineModel`] with tabulated times. The times that depend only on the number of tokens and of sampled rows
+/// are tabulated up to a limit, so a step looks up attention alone. The simulator uses it because it needs many
+/// totals.
 ///
 /// Answers equal those of the underlying model to the bit, also beyond the limit.
 ///
@@ -33,9 +34,9 @@ use crate::units::Seconds;
 #[derive(Debug, Clone)]
 pub struct TabulatedModel {
     model: RooflineModel,
-    /// By tokens: all that depends on them alone.
+    /// Parts that depend on the number of tokens alone, by tokens.
     tokens: Vec<Seconds>,
-    /// By sampled rows: lm_head and sampling.
+    /// Time of lm_head and sampling, by sampled rows.
     rows: Vec<[Seconds; 2]>,
     host: Option<Seconds>,
 }
@@ -55,17 +56,17 @@ impl TabulatedModel {
         }
     }
 
-    /// Largest number of tokens that is tabulated.
+    /// Returns the maximum number of tokens that is tabulated.
     pub fn max_tokens(&self) -> u32 {
         self.tokens.len().saturating_sub(1) as u32
     }
 
-    /// The underlying model.
+    /// Returns the underlying model.
     pub fn model(&self) -> &RooflineModel {
         &self.model
     }
 
-    /// The total of a step, given the attention over all layers.
+    /// Returns the total of a step, given the attention over all layers.
     #[inline]
     pub(super) fn total(
         &self,
@@ -78,7 +79,7 @@ impl TabulatedModel {
         }
         let known = self.tokens.get(tokens as usize).copied();
         let mut total = known.unwrap_or_else(|| of_tokens(&self.model, tokens));
-        // In the order in which the model adds its parts up.
+        // In the order in which the model adds up its parts.
         for once in attention.into_iter().flatten() {
             total += once.time;
         }

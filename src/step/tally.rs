@@ -8,12 +8,12 @@ use super::{Binding, Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeS
 use crate::table::Provenance;
 use crate::units::Seconds;
 
-/// Adds up where the time of the steps of a [`TabulatedModel`] goes.
+/// Adds up the sources of the step times of a [`TabulatedModel`].
 ///
-/// Counts steps by tokens and by sampled rows and sums the time of attention, so that
-/// [`sources`](Tally::sources) works the other parts out once for each count. [`add`](Tally::add) costs an
-/// attention lookup and does not allocate. A tally is an [`Observer`](crate::sim::Observer) of simulated servers
-/// (feature `sim`).
+/// A tally counts steps by tokens and by sampled rows and sums the time of attention, so that
+/// [`sources`](Tally::sources) computes the other parts once for each count. [`add`](Tally::add) costs an attention
+/// lookup and does not allocate. A tally is an [`Observer`](crate::sim::Observer) of simulated servers (feature
+/// `sim`).
 ///
 /// ```
 /// use rooflut::model;
@@ -45,7 +45,7 @@ pub struct Tally<'m> {
     steps: u64,
     prefill: AttentionTally,
     decode: AttentionTally,
-    /// Steps with more tokens than are tabulated.
+    /// Steps above the tabulated number of tokens.
     others: TimeSources,
 }
 
@@ -56,7 +56,7 @@ struct AttentionTally {
 }
 
 impl<'m> Tally<'m> {
-    /// A tally without steps.
+    /// Creates an empty tally.
     pub fn new(model: &'m TabulatedModel) -> Tally<'m> {
         let counts = model.max_tokens() as usize + 1;
         Tally {
@@ -94,12 +94,12 @@ impl<'m> Tally<'m> {
         self.others.add(&self.model.step_time(batch));
     }
 
-    /// Steps so far.
+    /// Returns the number of steps so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Sources of the time of all steps.
+    /// Returns the sources of the time of all steps.
     pub fn sources(&self) -> TimeSources {
         let mut sources = self.others;
         for (tokens, &count) in (0_u64..).zip(&self.steps_of_tokens) {

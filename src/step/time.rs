@@ -1,20 +1,20 @@
-//! Latency models, and the time of a step part by part.
+//! Latency models, and the time of a step by part.
 
 use super::kernel_time::KernelTime;
 use super::{Binding, DecodeGroup, StepBatch, TimeSource, UncertainPart};
 use crate::table::{Provenance, Strictness};
 use crate::units::Seconds;
 
-/// Predicts how long an engine step takes.
+/// Predicts the time of engine steps.
 ///
-/// [`total_time`](LatencyModel::total_time) is all that a model has to write. References, `Box` and `Arc` of a
-/// model are models, also of a `dyn LatencyModel`.
+/// [`total_time`](LatencyModel::total_time) is the only required method. References, `Box` and `Arc` of a model are
+/// models, including those of a `dyn LatencyModel`.
 ///
 /// ```
 /// use rooflut::step::{DecodeGroup, LatencyModel, StepBatch};
 /// use rooflut::units::Seconds;
 ///
-/// /// 5 ms a step and 40 us a token.
+/// /// 5 ms per step plus 40 us per token.
 /// struct Linear;
 ///
 /// impl LatencyModel for Linear {
@@ -28,11 +28,11 @@ use crate::units::Seconds;
 /// # Ok::<(), rooflut::step::BatchError>(())
 /// ```
 pub trait LatencyModel {
-    /// Time of one step: positive and finite, or zero for an empty batch.
+    /// Returns the time of one step: positive and finite, or zero for an empty batch.
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds;
 
-    /// The [`total_time`](LatencyModel::total_time) of a step that only decodes, for models with a faster way to
-    /// the same bits.
+    /// Returns the [`total_time`](LatencyModel::total_time) of a decode-only step. Override it in models with a
+    /// faster way to compute the same bits.
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         self.total_time(&StepBatch {
             prefill: &[],
@@ -43,7 +43,7 @@ pub trait LatencyModel {
 
 /// A [`LatencyModel`] that breaks a step down into its parts.
 pub trait StepModel: LatencyModel {
-    /// Time of one step, part by part; the total is [`total_time`](LatencyModel::total_time) to the bit.
+    /// Returns the time of one step by part; the total is [`total_time`](LatencyModel::total_time) to the bit.
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime;
 }
 
@@ -104,7 +104,7 @@ pub enum Part {
     LmHead,
     /// Sampling over the vocabulary.
     Sampling,
-    /// The GPU waits for the host.
+    /// Waiting of the GPU for the host.
     Host,
 }
 
@@ -130,15 +130,15 @@ crate::names!(Part {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct PartTime {
-    /// Which part.
+    /// The part.
     pub part: Part,
     /// Its time.
     pub time: Seconds,
-    /// What sets its pace.
+    /// The resource that limits its speed.
     pub binding: Binding,
-    /// Where its time comes from: the worst of its kernels.
+    /// The source of its time: the worst of its kernels.
     ///
-    /// Small kernels, sampling and the host are [fitted](TimeSource::FITTED). Experts are in part: the share of
+    /// Small kernels, sampling and the host are [fitted](TimeSource::FITTED). Experts are partly fitted: the share of
     /// the table grows with the tokens.
     pub source: TimeSource,
 }
@@ -151,13 +151,13 @@ pub struct StepTime {
 }
 
 impl StepTime {
-    /// No parts, no time.
+    /// No parts and no time.
     pub const ZERO: StepTime = StepTime {
         parts: [None; Part::ALL.len()],
         total: Seconds::ZERO,
     };
 
-    /// Adds a part, or adds to it; the binding of the longer share stays.
+    /// Adds time to a part. The binding of the longest addition is kept.
     pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, source: TimeSource) {
         self.add_kernel(part, KernelTime::new(time, binding, source));
     }
@@ -187,12 +187,12 @@ impl StepTime {
         self.total += other.total;
     }
 
-    /// The whole step.
+    /// Returns the time of the whole step.
     pub fn total(&self) -> Seconds {
         self.total
     }
 
-    /// The parts that the step has, in the order of [`Part::ALL`].
+    /// Returns the nonzero parts, in the order of [`Part::ALL`].
     pub fn parts(&self) -> impl Iterator<Item = PartTime> + '_ {
         let parts = Part::ALL.into_iter().zip(self.parts);
         parts.filter_map(|(part, kernel)| {
@@ -205,14 +205,14 @@ impl StepTime {
         })
     }
 
-    /// Time spent in `part`, zero if the step has none.
+    /// Returns the time spent in `part`, zero if the step has none.
     pub fn part(&self, part: Part) -> Seconds {
         self.parts()
             .find(|p| p.part == part)
             .map_or(Seconds::ZERO, |p| p.time)
     }
 
-    /// Time of the parts that `binding` sets the pace of.
+    /// Returns the time of the parts with the given binding.
     pub fn bound_by(&self, binding: Binding) -> Seconds {
         self.parts()
             .filter(|p| p.binding == binding)
@@ -220,7 +220,7 @@ impl StepTime {
             .sum()
     }
 
-    /// The resource that sets the pace of the larger share of the step.
+    /// Returns the resource that limits the larger share of the step.
     pub fn binding(&self) -> Binding {
         Binding::ALL
             .into_iter()
@@ -233,15 +233,14 @@ impl StepTime {
             })
     }
 
-    /// The worst provenance of the parts that were looked up; `None` where none was.
+    /// Returns the worst provenance of the looked-up parts, or `None` if there are none.
     pub fn provenance(&self) -> Option<Provenance> {
         self.parts()
             .filter_map(|part| part.source.provenance())
             .reduce(Provenance::worst)
     }
 
-    /// Checks that every part that was looked up is as certain as `strictness` asks for. What is fitted is
-    /// not judged.
+    /// Checks that every looked-up part is as certain as `strictness` requires. Fitted time is not checked.
     ///
     /// # Errors
     /// The first part that is less certain.
@@ -268,7 +267,7 @@ impl StepTime {
         UncertainPart::check(strictness, parts)
     }
 
-    /// Share of the time that comes from constants fitted to servers, 0 to 1; 0 of a step without time.
+    /// Returns the share of the time that comes from constants fitted to servers, 0 to 1; 0 for a step without time.
     ///
     /// ```
     /// use rooflut::model;
@@ -304,7 +303,7 @@ mod tests {
     use crate::table::Class;
 
     #[test]
-    fn a_part_has_the_binding_of_its_longest_share_and_the_worst_source() {
+    fn a_part_has_the_binding_of_its_longest_addition_and_the_worst_source() {
         let mut time = StepTime::ZERO;
         assert_eq!(time.provenance(), None);
         for (us, binding, provenance) in [
@@ -330,7 +329,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::float_cmp)] // Powers of two: exact.
-    fn what_is_fitted_has_no_provenance_and_a_share() {
+    fn fitted_time_has_no_provenance_and_a_share() {
         let mut time = StepTime::ZERO;
         assert_eq!(time.fitted_share(), 0.0);
         time.add(
@@ -346,7 +345,7 @@ mod tests {
             (time.provenance(), time.fitted_share()),
             (Some(smoothed), 0.25)
         );
-        // A part may have both; what was looked up of it keeps its provenance.
+        // A part may have both; its looked-up share keeps its provenance.
         time.add(Part::Qkv, Seconds(1.0), Binding::Memory, TimeSource::FITTED);
         let source = time.parts().next().map(|part| part.source);
         assert_eq!(source.map(TimeSource::fitted_share), Some(0.25));

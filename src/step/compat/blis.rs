@@ -1,6 +1,6 @@
 //! The MFU roofline of BLIS.
 //!
-//! Source: BLIS's MFU roofline; each formula stands with its function.
+//! Source: BLIS's MFU roofline; each formula is documented at its function.
 
 use super::dense::{DenseModel, Phase};
 use super::{BlisConstants, CompatError, CompatPart, CompatSpec, CompatTime};
@@ -10,13 +10,13 @@ use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::step::StepBatch;
 use crate::table::{Class, Provenance, TableSet};
 
-/// Prefill requests are grouped by the first of these that covers context + new tokens.
+/// Buckets of prefill requests: the first of these that covers context + new tokens.
 const BUCKETS: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
 
 /// BLIS's roofline over MFU tables.
 ///
-/// Assumes: 16-bit weights, one dense FFN, a head dimension of hidden / heads, times that divide by
-/// tp. Does not model: experts, lm_head, all-reduce.
+/// Assumes: 16-bit weights, one dense FFN, a head dimension of hidden / heads, times inversely proportional to tp.
+/// Does not model: experts, lm_head, all-reduce.
 ///
 /// ```
 /// use rooflut::model;
@@ -49,7 +49,7 @@ struct Gemm {
     curve: MfuCurve,
 }
 
-/// The different GEMMs of a layer, unsharded.
+/// The distinct GEMMs of a layer, unsharded.
 #[derive(Debug, Clone)]
 struct LayerGemms {
     /// Query and output projection.
@@ -61,16 +61,15 @@ struct LayerGemms {
     down: Gemm,
 }
 
-/// Seconds and the worst provenance behind them.
+/// Seconds, and the worst provenance involved.
 type Timed = (f64, Provenance);
 
 impl Blis {
-    /// BLIS's roofline with its published constants, the peaks of the set's GPU and its tables; any
-    /// positive `tp` divides.
+    /// Creates BLIS's roofline with its published constants, the peaks of the set's GPU and its tables; `tp` may be
+    /// any positive number.
     ///
     /// # Errors
-    /// Dimensions that cannot be; a `tp` of 0; a set without a GEMM, prefill or decode attention
-    /// table.
+    /// Invalid dimensions; a `tp` of 0; a set without a GEMM, prefill or decode attention table.
     pub fn try_new(
         model: impl Into<CompatSpec>,
         set: &TableSet,
@@ -96,7 +95,7 @@ impl Blis {
         })
     }
 
-    /// The same model with other constants.
+    /// Returns the model with other constants.
     ///
     /// # Errors
     /// A constant that is not a positive number (a time may be 0).
@@ -105,8 +104,8 @@ impl Blis {
         Ok(Blis { constants, ..self })
     }
 
-    /// Time of one step, in whole microseconds: the longer phase plus the CPU overhead; an empty
-    /// step takes none.
+    /// Returns the time of one step, in whole microseconds: the longer phase plus the CPU overhead; 0 for an empty
+    /// step.
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
@@ -147,7 +146,7 @@ impl Blis {
         Ok(compute_s.max(memory_s))
     }
 
-    /// One layer of prefill: per bucket the GEMMs over its tokens and its attention; they add up.
+    /// Returns one layer of prefill: the sum, over the buckets, of the GEMMs over their tokens and their attention.
     fn prefill_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
         let mut sum = (0.0, Class::Measured.inside());
         for bucket in BUCKETS {
@@ -159,7 +158,7 @@ impl Blis {
             if tokens <= 0.0 {
                 continue;
             }
-            // No causal half: the divisor stands for it.
+            // The causal mask is accounted for by the divisor.
             let pairs: f64 = requests().map(|r| r.new * (r.context + r.new)).sum();
             let flops = 4.0 * self.model.q_width() * pairs;
             let mfu = linear_mfu(&self.prefill, f64::from(bucket))?;
@@ -170,8 +169,8 @@ impl Blis {
         Ok(sum)
     }
 
-    /// One layer of decode: GEMMs over the requests, and attention at the FLOP-weighted mean of the
-    /// requests' MFU.
+    /// Returns one layer of decode: GEMMs over the requests, and attention at the FLOP-weighted mean of the requests'
+    /// MFU.
     fn decode_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
         let count = Phase::Decode.count(batch);
         let (mut flops, mut weighted) = (0.0, 0.0);
@@ -191,7 +190,7 @@ impl Blis {
         Ok(add(self.layer_gemms(count)?, (attention_s, provenance)))
     }
 
-    /// q, k, v, o, gate, up and down over `m` tokens.
+    /// Returns the GEMMs q, k, v, o, gate, up and down over `m` tokens.
     fn layer_gemms(&self, m: f64) -> Result<Timed, LookupError> {
         let LayerGemms {
             square,
@@ -206,7 +205,7 @@ impl Blis {
         Ok(sum)
     }
 
-    /// max(2mkn / (P x MFU), k n b / (W e)).
+    /// Returns max(2mkn / (P x MFU), k n b / (W e)).
     fn gemm(&self, gemm: &Gemm, m: f64) -> Result<Timed, LookupError> {
         let mfu = linear_mfu(&gemm.curve, m)?;
         let compute_s = 2.0 * m * gemm.k * gemm.n / self.flops_per_s(mfu.mfu.0);
@@ -214,12 +213,12 @@ impl Blis {
         Ok((compute_s.max(load_s), mfu.provenance))
     }
 
-    /// P x MFU; the bf16 peak, whatever the dtype of the table.
+    /// Returns P x MFU, with the bf16 peak for tables of any dtype.
     fn flops_per_s(&self, mfu: f64) -> f64 {
         self.gpu.bf16_flops_per_s * mfu
     }
 
-    /// W e.
+    /// Returns W e.
     fn bytes_per_s(&self) -> f64 {
         self.gpu.mem_bw_bytes_per_s * self.constants.bandwidth_efficiency
     }
@@ -241,7 +240,7 @@ impl LayerGemms {
     }
 }
 
-/// The power of two, 512 to 65,536, that covers `tokens`; the last beyond it.
+/// Returns the power of two from 512 to 65,536 that covers `tokens`, or the last one.
 fn bucket_of(tokens: f64) -> u32 {
     let covering = BUCKETS.into_iter().find(|&b| f64::from(b) >= tokens);
     covering.unwrap_or(65_536)

@@ -1,6 +1,6 @@
 //! The calibrated roofline: fitted constants, no tables.
 //!
-//! Source: the calibrated roofline that came before BLIS's MFU tables; each formula stands with its function.
+//! Source: the calibrated roofline that preceded BLIS's MFU tables; each formula is documented at its function.
 
 use super::dense::{DenseModel, Phase};
 use super::{CalibratedConstants, CompatError, CompatPart, CompatSpec, CompatTime};
@@ -9,7 +9,7 @@ use crate::math::{exp, ln};
 use crate::step::StepBatch;
 use crate::table::Class;
 
-/// The older roofline of BLIS, calibrated on A100 and H100.
+/// BLIS's older roofline, calibrated on A100 and H100.
 ///
 /// Assumes: 16-bit weights, one dense FFN, a head dimension of hidden / heads.
 ///
@@ -34,10 +34,10 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    /// The calibrated roofline with its published constants; any positive `tp` divides.
+    /// Creates the calibrated roofline with its published constants; `tp` may be any positive number.
     ///
     /// # Errors
-    /// Dimensions that cannot be; a `tp` of 0.
+    /// Invalid dimensions; a `tp` of 0.
     pub fn try_new(
         model: impl Into<CompatSpec>,
         gpu: &Gpu,
@@ -51,7 +51,7 @@ impl Calibrated {
         })
     }
 
-    /// The same model with other constants.
+    /// Returns the model with other constants.
     ///
     /// # Errors
     /// A constant that is not a positive number (a time may be 0).
@@ -63,10 +63,10 @@ impl Calibrated {
         Ok(Calibrated { constants, ..self })
     }
 
-    /// Time of one step, in whole microseconds; an empty one takes none.
+    /// Returns the time of one step, in whole microseconds; 0 for an empty step.
     ///
     /// # Errors
-    /// None: without tables nothing can be missing. The signature is that of the other two models.
+    /// Never fails, because it uses no tables. The signature matches the other two models.
     pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
         if batch.is_empty() {
             return Ok(CompatTime::ZERO);
@@ -100,8 +100,8 @@ impl Calibrated {
 
     /// Adds the parts of a phase and returns the larger: compute or memory.
     ///
-    /// Compute: GEMM FLOPs at the phase's MFU plus vector FLOPs at the vector peak, divided by tp (to
-    /// a small power in prefill). Memory: bytes at the phase's bandwidth.
+    /// Compute is GEMM FLOPs at the phase's MFU plus vector FLOPs at the vector peak, divided by tp (to a small power
+    /// in prefill). Memory is bytes at the phase's bandwidth.
     fn add_phase(&self, time: &mut CompatTime, phase: Phase, batch: &StepBatch<'_>) -> f64 {
         if phase.count(batch) <= 0.0 {
             return 0.0;
@@ -132,8 +132,8 @@ impl Calibrated {
         compute_s.max(memory_s)
     }
 
-    /// FLOPs per layer: GEMMs 2n x weights, vector 4 a n c' (d + 1), where c' is the mean context of
-    /// the new tokens.
+    /// Returns the FLOPs per layer: GEMMs 2n x weights, vector 4 a n c' (d + 1), where c' is the mean context of the
+    /// new tokens.
     fn layer_flops(&self, phase: Phase, batch: &StepBatch<'_>) -> (f64, f64) {
         let (q_width, q_heads) = (self.model.q_width(), f64::from(self.model.q_heads));
         let all = phase.requests(batch);
@@ -147,7 +147,7 @@ impl Calibrated {
         })
     }
 
-    /// T, more of it for more than two requests, and CPU time per prefill request.
+    /// Returns T, increased for more than two requests, plus CPU time per prefill request.
     fn overhead_us(&self, batch: &StepBatch<'_>) -> f64 {
         let c = &self.constants;
         let prefill = Phase::Prefill.count(batch);
@@ -167,11 +167,11 @@ impl Calibrated {
     }
 }
 
-/// The phases of a step together: weighted by fixed shares if one has far more tokens, else by
-/// tokens. Each is (seconds, tokens).
+/// Combines the phases of a step, weighted by fixed shares if one has far more tokens, or else by tokens. Each is
+/// (seconds, tokens).
 fn mix((prefill_s, prefill): (f64, f64), (decode_s, decode): (f64, f64)) -> f64 {
     if prefill <= 0.0 || decode <= 0.0 {
-        // The other one is zero.
+        // One of the two is zero.
         prefill_s + decode_s
     } else if prefill > 4.0 * decode && prefill > 100.0 {
         0.75 * prefill_s + 0.25 * decode_s

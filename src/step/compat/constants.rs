@@ -3,16 +3,16 @@
 use super::CompatError;
 use crate::units::Mfu;
 
-/// Constants of InferSim; the default is what reproduces it on H100.
+/// Constants of InferSim. The default reproduces it on H100.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InferSimConstants {
-    /// GFLOP/s in a TFLOP/s: the original takes 1024.
+    /// GFLOP/s in a TFLOP/s; the original uses 1024.
     pub gflops_per_tflops: f64,
-    /// Share of the memory bandwidth that is reached.
+    /// Achieved share of the memory bandwidth.
     pub memory_share: f64,
-    /// Share of the link bandwidth that is reached.
+    /// Achieved share of the link bandwidth.
     pub link_share: f64,
-    /// MFU of a GEMM without a row that fits. The original has no H100: this is its H800.
+    /// MFU of a GEMM without a matching row. The original has no H100, so this is its value for H800.
     pub gemm_mfu: Mfu,
     /// MFU of decode attention without a table for the shape.
     pub decode_mfu: Mfu,
@@ -20,7 +20,7 @@ pub struct InferSimConstants {
     pub prefill_mfu: Mfu,
     /// MFU of a prompt shorter than the first row of its table.
     pub short_prefill_mfu: Mfu,
-    /// MFU of grouped GEMMs, for which it has no table.
+    /// MFU of grouped GEMMs, which have no table.
     pub moe_mfu: Mfu,
     /// Prefill attention FLOPs of the full square are divided by this.
     pub causal_divisor: f64,
@@ -33,7 +33,7 @@ pub struct InferSimConstants {
 }
 
 impl InferSimConstants {
-    /// The constants for H100.
+    /// Constants for H100.
     pub const H100: InferSimConstants = InferSimConstants {
         gflops_per_tflops: 1024.0,
         memory_share: 0.8,
@@ -75,12 +75,12 @@ impl Default for InferSimConstants {
     }
 }
 
-/// Constants of BLIS's roofline; the default is what was published for H100.
+/// Constants of BLIS's roofline. The default has the published values for H100.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlisConstants {
     /// Bytes of a weight and of a KV entry, b.
     pub bytes_per_param: f64,
-    /// Share of the memory bandwidth that is reached, e.
+    /// Achieved share of the memory bandwidth, e.
     pub bandwidth_efficiency: f64,
     /// CPU time per layer, divided by tp, microseconds.
     pub layer_overhead_us: f64,
@@ -89,7 +89,7 @@ pub struct BlisConstants {
 }
 
 impl BlisConstants {
-    /// The published constants for H100.
+    /// Published constants for H100.
     pub const H100: BlisConstants = BlisConstants {
         bytes_per_param: 2.0,
         bandwidth_efficiency: 0.82,
@@ -113,12 +113,12 @@ impl Default for BlisConstants {
     }
 }
 
-/// Constants of the calibrated roofline; the default is what was published for H100 and A100.
+/// Constants of the calibrated roofline. The default has the published values for H100 and A100.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CalibratedConstants {
     /// Bytes of a weight and of a KV entry, b.
     pub bytes_per_param: f64,
-    /// Share of the memory bandwidth that is reached, e.
+    /// Achieved share of the memory bandwidth, e.
     pub bandwidth_efficiency: f64,
     /// CPU time of a step, T, microseconds.
     pub overhead_us: f64,
@@ -130,7 +130,7 @@ pub struct CalibratedConstants {
     pub decode_mfu: f64,
     /// Multiplier of that MFU, M_d.
     pub decode_multiplier: f64,
-    /// Prefill FLOPs are divided by tp to this power, x.
+    /// Power of tp that divides prefill FLOPs, x.
     pub prefill_tp_exponent: f64,
     /// Factor of the bandwidth in prefill, B_p.
     pub prefill_bandwidth: f64,
@@ -147,7 +147,7 @@ pub struct CalibratedConstants {
 }
 
 impl CalibratedConstants {
-    /// The published constants for H100; those for A100 are the same.
+    /// Published constants for H100, identical to those for A100.
     pub const H100: CalibratedConstants = CalibratedConstants {
         bytes_per_param: 2.0,
         bandwidth_efficiency: 0.72,
@@ -193,9 +193,9 @@ impl Default for CalibratedConstants {
     }
 }
 
-/// Accepted factors: wide enough for any use, narrow enough that no product overflows.
+/// Valid factors: wide enough for any use, narrow enough that no product overflows.
 const FACTORS: core::ops::RangeInclusive<f64> = 1e-9..=1e9;
-/// Accepted times, microseconds.
+/// Valid times, microseconds.
 const TIMES_US: core::ops::RangeInclusive<f64> = 0.0..=1e12;
 
 fn check_factors(constants: &[(&'static str, f64)]) -> Result<(), CompatError> {

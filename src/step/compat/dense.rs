@@ -1,7 +1,7 @@
-//! The model and the step as BLIS and the calibrated roofline see them: one dense FFN, a head
-//! dimension of hidden / heads, lists of requests.
+//! The model and the step in the form that BLIS and the calibrated roofline use: one dense FFN, a head dimension of
+//! hidden / heads, lists of requests.
 //!
-//! Source: BLIS and the calibrated model before it, which share them.
+//! Source: BLIS and the calibrated model before it.
 
 use super::{CompatError, CompatPart, CompatSpec};
 use crate::step::StepBatch;
@@ -17,19 +17,19 @@ pub(super) enum Phase {
     Decode,
 }
 
-/// Requests that are alike.
+/// Identical requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Requests {
-    /// How many.
+    /// Number of requests.
     pub(super) count: f64,
     /// New tokens of each.
     pub(super) new: f64,
-    /// Tokens of each in the KV cache: for decode the whole KV length, as in the originals.
+    /// Tokens of each in the KV cache. For decode this is the whole KV length, as in the originals.
     pub(super) context: f64,
 }
 
 impl Phase {
-    /// The requests of this phase.
+    /// Returns the requests of this phase.
     pub(super) fn requests<'a>(
         self,
         batch: &'a StepBatch<'_>,
@@ -51,7 +51,7 @@ impl Phase {
         chunks.chain(groups)
     }
 
-    /// Compute and memory of this phase.
+    /// Returns the compute and the memory part of this phase.
     pub(super) fn parts(self) -> (CompatPart, CompatPart) {
         match self {
             Phase::Prefill => (CompatPart::PrefillCompute, CompatPart::PrefillMemory),
@@ -59,12 +59,12 @@ impl Phase {
         }
     }
 
-    /// How many requests this phase has.
+    /// Returns the number of requests of this phase.
     pub(super) fn count(self, batch: &StepBatch<'_>) -> f64 {
         self.requests(batch).map(|requests| requests.count).sum()
     }
 
-    /// New tokens of this phase.
+    /// Returns the number of new tokens of this phase.
     pub(super) fn tokens(self, batch: &StepBatch<'_>) -> f64 {
         self.requests(batch)
             .map(|requests| requests.count * requests.new)
@@ -72,7 +72,7 @@ impl Phase {
     }
 }
 
-/// Dimensions of a model, all experts replaced by one FFN.
+/// Dimensions of a model, with one FFN in place of all experts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DenseModel {
     pub(super) layers: f64,
@@ -85,7 +85,7 @@ pub(super) struct DenseModel {
 }
 
 impl DenseModel {
-    /// The dense view of `model`; these two divide times by any tp, so only 0 is refused.
+    /// Returns the dense form of `model`. Both models divide times by tp, so only a tp of 0 is rejected.
     pub(super) fn try_new(spec: CompatSpec, tp: u32) -> Result<DenseModel, CompatError> {
         let model = &spec.model;
         model.check()?;
@@ -106,29 +106,29 @@ impl DenseModel {
         })
     }
 
-    /// H as a float.
+    /// Returns H as a float.
     pub(super) fn h(&self) -> f64 {
         f64::from(self.hidden)
     }
 
-    /// Width of the keys, v d.
+    /// Returns the width of the keys, v d.
     pub(super) fn kv_width(&self) -> f64 {
         f64::from(self.kv_heads) * f64::from(self.head_dim)
     }
 
-    /// Width of the queries, a d (less than H where the division leaves a remainder).
+    /// Returns the width of the queries, a d (less than H if the division has a remainder).
     pub(super) fn q_width(&self) -> f64 {
         f64::from(self.q_heads) * f64::from(self.head_dim)
     }
 
-    /// Weights of one layer: H (H + 2 v d) + H^2 + 3 H I.
+    /// Returns the weights of one layer: H (H + 2 v d) + H^2 + 3 H I.
     pub(super) fn layer_params(&self) -> f64 {
         let h = self.h();
         h * (h + 2.0 * self.kv_width()) + h * h + 3.0 * h * f64::from(self.intermediate)
     }
 
-    /// Bytes of one phase in one layer, before any division by tp: weights once, KV written, KV read
-    /// of the context, activations. A prefill chunk of one token takes the decode shares.
+    /// Returns the bytes of one phase in one layer, before any division by tp: weights once, KV written, KV of the
+    /// context read, activations. A prefill chunk of one token has the decode shares.
     pub(super) fn phase_bytes(
         &self,
         phase: Phase,

@@ -1,25 +1,25 @@
-//! Why a predecessor's model has no answer.
+//! Errors of the predecessors' models.
 
 use core::fmt;
 
 use crate::model::SpecError;
 use crate::op::compat::LookupError;
 
-/// Why a predecessor's model cannot be built, or has no answer for a step.
+/// The error of building a predecessor's model, or of its answer for a step.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CompatError {
-    /// The model's dimensions cannot be.
+    /// The model's dimensions are invalid.
     Spec(SpecError),
     /// A table is missing, or its MFU is 0.000.
     Lookup(LookupError),
-    /// The model cannot be divided so.
+    /// The model cannot be divided among the ranks.
     Ranks {
         /// Ranks of tensor parallelism.
         tp: u32,
         /// All ranks.
         world: u32,
-        /// The largest tp of this model.
+        /// Maximum tp of this model.
         max_tp: u32,
     },
     /// A constant is out of range or not a number.
@@ -28,9 +28,9 @@ pub enum CompatError {
         name: &'static str,
         /// Its value.
         found: f64,
-        /// The least accepted.
+        /// Minimum.
         least: f64,
-        /// The most accepted.
+        /// Maximum.
         most: f64,
     },
 }

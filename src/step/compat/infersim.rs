@@ -1,6 +1,6 @@
 //! The step model of InferSim.
 //!
-//! Source: InferSim's published code; each formula stands with its function.
+//! Source: InferSim's published code; each formula is documented at its function.
 
 use super::infersim_tables::Tables;
 use super::{CompatError, CompatPart, CompatSpec, CompatTime, InferSimConstants};
@@ -12,14 +12,13 @@ use crate::step::StepBatch;
 use crate::table::{Class, Provenance, TableSet};
 use crate::units::Mfu;
 
-/// Bytes of the GB that the original divides traffic by.
+/// Bytes of the GB in which the original measures traffic.
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// InferSim: point estimates for one prefill or one decode step.
+/// InferSim: point estimates for one prefill step or one decode step.
 ///
-/// Assumes: 16-bit weights. Experts without a
-/// [`dense_intermediate`](super::CompatSpec::with_dense_intermediate), as Mixtral's, are read as one
-/// dense FFN. Does not model: lm_head, small kernels, mixed steps.
+/// Assumes: 16-bit weights. Experts without a [`dense_intermediate`](super::CompatSpec::with_dense_intermediate),
+/// such as Mixtral's, are treated as one dense FFN. Does not model: lm_head, small kernels, mixed steps.
 ///
 /// ```
 /// use rooflut::model;
@@ -27,7 +26,7 @@ const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 /// use rooflut::table::sets;
 /// let llama = model::find("llama-3.1-8b").unwrap().spec;
 /// let infersim = InferSim::try_new(&llama, &sets::H100, 1, 1)?;
-/// // Never below what it takes for scheduling.
+/// // At least the scheduling time.
 /// assert!(infersim.try_prefill(1024)?.total().ms() > 30.0);
 /// assert!(infersim.try_decode(64, 1024)?.total().ms() > 5.0);
 /// # Ok::<(), rooflut::step::compat::CompatError>(())
@@ -45,13 +44,12 @@ pub struct InferSim {
 }
 
 impl InferSim {
-    /// InferSim with its published constants, the peaks of the set's GPU and its tables, for `tp`
-    /// ranks of tensor parallelism among `world` ranks. As in the original, a `tp` or `world` that
-    /// does not divide truncates.
+    /// Creates InferSim with its published constants, the peaks of the set's GPU and its tables, for `tp` ranks of
+    /// tensor parallelism among `world` ranks. As in the original, divisions by `tp` and `world` truncate.
     ///
     /// # Errors
-    /// Dimensions that cannot be; a `tp` of 0 or beyond the KV heads; a `world` below `tp`; a set
-    /// without a GEMM, prefill or decode attention table.
+    /// Invalid dimensions; a `tp` of 0 or above the number of KV heads; a `world` below `tp`; a set without a GEMM,
+    /// prefill or decode attention table.
     pub fn try_new(
         model: impl Into<CompatSpec>,
         set: &TableSet,
@@ -79,7 +77,7 @@ impl InferSim {
         })
     }
 
-    /// The same model with other constants.
+    /// Returns the model with other constants.
     ///
     /// # Errors
     /// A constant that is not a positive number (a time may be 0).
@@ -88,7 +86,7 @@ impl InferSim {
         Ok(InferSim { constants, ..self })
     }
 
-    /// Time to prefill one whole prompt; none for an empty one.
+    /// Returns the time to prefill one whole prompt; 0 for an empty one.
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
@@ -98,8 +96,7 @@ impl InferSim {
         Ok(time.summed())
     }
 
-    /// Time of one decode step of `batch` requests with a KV length of `kv_len` each; none without
-    /// requests.
+    /// Returns the time of one decode step of `batch` requests with a KV length of `kv_len` each; 0 without requests.
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
@@ -109,12 +106,11 @@ impl InferSim {
         Ok(time.summed())
     }
 
-    /// Time of one step, as far as the original has a word for it.
+    /// Returns the time of one step, as far as the original supports it.
     ///
-    /// Prefill is one prefill of all new tokens with the longest context + new as prompt length, so
-    /// that equal whole prompts are what the original computes. Decode is one decode step of all
-    /// requests at their mean KV length. The original never mixes: a step with both is the sum of
-    /// the two, both scheduling times included.
+    /// Prefill is one prefill of all new tokens with the longest context + new as prompt length, which equals the
+    /// original for equal whole prompts. Decode is one decode step of all requests at their mean KV length. The
+    /// original does not mix both: a mixed step is the sum of the two, both scheduling times included.
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
@@ -132,7 +128,7 @@ impl InferSim {
         Ok(time.summed())
     }
 
-    /// A prefill of `tokens` tokens in prompts of `prompt_len`.
+    /// Adds a prefill of `tokens` tokens in prompts of `prompt_len`.
     fn add_prefill(
         &self,
         time: &mut CompatTime,
@@ -155,7 +151,7 @@ impl InferSim {
         Ok(())
     }
 
-    /// A decode step.
+    /// Adds a decode step.
     fn add_decode(
         &self,
         time: &mut CompatTime,
@@ -173,7 +169,7 @@ impl InferSim {
         Ok(())
     }
 
-    /// What prefill and decode share: everything that only sees `m` tokens.
+    /// Adds the parts common to prefill and decode, which depend on `m` tokens only.
     fn add_tokens(&self, time: &mut CompatTime, m: f64) -> Result<(), LookupError> {
         self.add_layers(time, CompatPart::Projections, self.projections(m)?);
         self.add_layers(time, CompatPart::Ffn, self.ffn(m)?);
@@ -184,12 +180,12 @@ impl InferSim {
         Ok(())
     }
 
-    /// All layers of a part, from the time of one.
+    /// Adds a part over all layers, given the time of one layer.
     fn add_layers(&self, time: &mut CompatTime, part: CompatPart, layer: (f64, Provenance)) {
         time.add(part, layer.0 * f64::from(self.model.layers), layer.1);
     }
 
-    /// Decode core of a layer: batch x 4 (a/tp) d kv FLOPs, or the load of batch x kv tokens.
+    /// Returns the decode core of a layer: batch x 4 (a/tp) d kv FLOPs, or the load of batch x kv tokens.
     fn decode_core(&self, batch: f64, kv_len: f64) -> Result<(f64, Provenance), LookupError> {
         let mfu = match &self.tables.decode {
             Some(grid) => nearest_mfu(grid, batch, kv_len)?,
@@ -200,7 +196,7 @@ impl InferSim {
         Ok((compute_s.max(load_s), mfu.provenance))
     }
 
-    /// Prefill core of a layer, one prompt: S x 4 (a/tp) d S / 1.8 FLOPs, or the load of S tokens.
+    /// Returns the prefill core of a layer, one prompt: S x 4 (a/tp) d S / 1.8 FLOPs, or the load of S tokens.
     fn prefill_core(&self, s: f64) -> Result<(f64, Provenance), LookupError> {
         let mfu = match &self.tables.prefill {
             Some(curve) => floor_mfu(curve, s, self.constants.short_prefill_mfu)?,
@@ -212,7 +208,7 @@ impl InferSim {
         Ok((compute_s.max(load_s), mfu.provenance))
     }
 
-    /// Projections of a layer: GEMM(m, H, (a + 2v)/tp d) + GEMM(m, (a/tp) d, H).
+    /// Returns the projections of a layer: GEMM(m, H, (a + 2v)/tp d) + GEMM(m, (a/tp) d, H).
     fn projections(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
         let (mut sum_s, mut worst) = (0.0, Class::Measured.inside());
         for gemm in [&self.tables.qkv, &self.tables.output] {
@@ -223,9 +219,8 @@ impl InferSim {
         Ok((sum_s, worst))
     }
 
-    /// FFN of a layer: m x 3 x 2 H (I/tp) FLOPs at the MFU of GEMM(m, H, 2I/world), or the weight
-    /// load 3 H (I/tp) bytes / (world/tp); experts multiply FLOPs by top_k and the load by their
-    /// number.
+    /// Returns the FFN of a layer: m x 3 x 2 H (I/tp) FLOPs at the MFU of GEMM(m, H, 2I/world), or the weight load 3
+    /// H (I/tp) bytes / (world/tp). Experts multiply the FLOPs by top_k and the load by their number.
     fn ffn(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
         let c = &self.constants;
         let hidden = f64::from(self.model.hidden);
@@ -248,8 +243,8 @@ impl InferSim {
         Ok((self.math_s(flops, mfu.mfu).max(load_s), mfu.provenance))
     }
 
-    /// Communication of a layer: the ring all-reduce of tensor parallelism, and two exchanges of
-    /// m x world x H elements (the original counts both).
+    /// Returns the communication of a layer: the ring all-reduce of tensor parallelism, and two exchanges of m x
+    /// world x H elements (the original counts both).
     fn communication(&self, m: f64) -> f64 {
         let (tp, world) = (f64::from(self.tp), f64::from(self.world));
         let bytes = m * f64::from(self.model.hidden) * self.constants.bytes_per_element;
@@ -266,25 +261,25 @@ impl InferSim {
         })
     }
 
-    /// FLOPs / 1e9 / (TFLOPs x 1024 x MFU), with the bf16 TFLOPs even where the MFU is an FP8 one.
+    /// Returns FLOPs / 1e9 / (TFLOPs x 1024 x MFU), with the bf16 TFLOPs even for an FP8 MFU.
     fn math_s(&self, flops: f64, mfu: Mfu) -> f64 {
         let tflops = self.gpu.bf16_flops_per_s / 1e12;
         flops / 1e9 / (tflops * self.constants.gflops_per_tflops * mfu.0)
     }
 
-    /// Bytes / 1024^3 / the reached GB/s of the memory.
+    /// Returns bytes / 1024^3 / the achieved GB/s of the memory.
     fn load_s(&self, bytes: f64) -> f64 {
         let gb_per_s = self.gpu.mem_bw_bytes_per_s / 1e9 * self.constants.memory_share;
         bytes / GIB / gb_per_s
     }
 
-    /// K and V bytes of one token in one layer on one rank.
+    /// Returns the K and V bytes of one token in one layer on one rank.
     fn kv_token_bytes(&self) -> f64 {
         let kv_heads = f64::from(self.model.kv_heads / self.tp);
         2.0 * kv_heads * f64::from(self.model.head_dim) * self.constants.bytes_per_element
     }
 
-    /// (a/tp) d.
+    /// Returns (a/tp) d.
     fn rank_q_width(&self) -> f64 {
         f64::from(self.model.q_heads / self.tp) * f64::from(self.model.head_dim)
     }

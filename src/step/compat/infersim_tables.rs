@@ -6,7 +6,7 @@ use crate::op::compat::infersim::{decode_grid, gemm_curve, prefill_curve};
 use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::table::TableSet;
 
-/// Tables for the shapes of one rank; `None` where a default MFU stands in.
+/// Tables for the shapes of one rank; `None` if a default MFU is used.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     /// Prefill attention.
@@ -30,7 +30,7 @@ pub(super) struct Gemm {
 }
 
 impl Tables {
-    /// All divisions are integer ones.
+    /// Chooses the tables. All divisions are integer divisions.
     pub(super) fn try_new(
         spec: &CompatSpec,
         set: &TableSet,

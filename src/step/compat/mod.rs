@@ -1,13 +1,13 @@
-//! The step models of the predecessors, for cross-checks; never the default.
+//! Step models of the predecessors, for cross-checks; never the default.
 //!
-//! [`InferSim`] and [`Blis`] are rooflines over MFU tables, [`Calibrated`] is a roofline with fitted
-//! constants and no tables. They reproduce the numbers of their originals, flaws included: answers
-//! may lie below the bounds of physics. Each has its published constants in a struct of its own, and
-//! its figures for the GPU from the data sheet in [`Gpu`](crate::hardware::Gpu).
+//! [`InferSim`] and [`Blis`] are rooflines over MFU tables, [`Calibrated`] is a roofline with fitted constants and no
+//! tables. They reproduce the numbers of their originals, flaws included, so answers may violate physical bounds.
+//! Each has its published constants in its own struct, and reads the GPU's figures from the data sheet in
+//! [`Gpu`](crate::hardware::Gpu).
 //!
 //! All three treat a [`DecodeGroup`](super::DecodeGroup) as requests of equal KV length
 //! (`kv_tokens / requests`).
-//! None knows speculative decoding: the time of drafted tokens is not in their answers.
+//! None supports speculative decoding: their answers do not include the time of drafted tokens.
 
 mod blis;
 mod calibrated;

@@ -1,9 +1,9 @@
-//! A model as the predecessors read it.
+//! The model dimensions that the predecessors read.
 
 use crate::model::{CatalogEntry, Ffn, ModelSpec};
 
-/// A model as the predecessors read it from its `config.json`: its dimensions, and for a model with
-/// experts the `intermediate_size` that may stand beside the experts' own size.
+/// The model dimensions that the predecessors read from a `config.json`. For a model with experts, these may include
+/// an `intermediate_size` in addition to the experts' own size.
 ///
 /// A [`ModelSpec`] converts into one without that size, a [`CatalogEntry`] into one with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,23 +12,22 @@ pub struct CompatSpec {
     dense_intermediate: Option<u32>,
 }
 
-/// `intermediate_size` of the `config.json` of models that give the experts' size as
-/// `moe_intermediate_size` beside it.
+/// `intermediate_size` of models whose `config.json` gives the experts' size separately as `moe_intermediate_size`.
 const DENSE_INTERMEDIATE: [(&str, u32); 1] = [("qwen3-30b-a3b", 6144)];
 
 impl CompatSpec {
-    /// The same model with the `intermediate_size` of a `config.json` that gives the experts' size
-    /// beside it, as `moe_intermediate_size`.
+    /// Sets the `intermediate_size` of a `config.json` that gives the experts' size separately as
+    /// `moe_intermediate_size`.
     ///
-    /// No layer has this size, but [`Blis`](super::Blis) and [`Calibrated`](super::Calibrated), which
-    /// know no experts, take it for the FFN, and [`InferSim`](super::InferSim) knows experts by it.
+    /// No layer has this size, but [`Blis`](super::Blis) and [`Calibrated`](super::Calibrated), which do not support
+    /// experts, use it for the FFN, and [`InferSim`](super::InferSim) recognizes experts by it.
     #[must_use]
     pub const fn with_dense_intermediate(mut self, dense_intermediate: u32) -> CompatSpec {
         self.dense_intermediate = Some(dense_intermediate);
         self
     }
 
-    /// `intermediate_size` of the `config.json`.
+    /// Returns the `intermediate_size` of the `config.json`.
     pub(super) fn intermediate_size(&self) -> u32 {
         match self.model.ffn {
             Ffn::Dense { intermediate } => intermediate,
@@ -36,8 +35,8 @@ impl CompatSpec {
         }
     }
 
-    /// The intermediate size and (experts, top_k) as InferSim reads them: experts only from
-    /// `num_experts`, which comes with an `intermediate_size` beside that of the experts.
+    /// Returns the intermediate size and (experts, top_k) as InferSim reads them. It reads experts only from
+    /// `num_experts`, which comes with an `intermediate_size` separate from that of the experts.
     pub(super) fn known_experts(&self) -> (u32, Option<(u32, u32)>) {
         match self.model.ffn {
             Ffn::Dense { intermediate } => (intermediate, None),

@@ -1,9 +1,9 @@
-//! The answer of a predecessor's model.
+//! Answers of the predecessors' models.
 
 use crate::table::{Class, Provenance};
 use crate::units::Seconds;
 
-/// A part of a step, in the words of the originals.
+/// A part of a step, in the terms of the originals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum CompatPart {
@@ -45,11 +45,11 @@ crate::names!(CompatPart {
     Overhead => "overhead",
 });
 
-/// The time of one step as a predecessor sees it.
+/// The time of one step in a predecessor's model.
 ///
-/// How the parts make up the total is the model's own rule: [`InferSim`](super::InferSim) adds them,
-/// [`Blis`](super::Blis) and [`Calibrated`](super::Calibrated) take the larger of compute and memory
-/// of each phase, and combine the phases.
+/// Each model combines the parts into the total by its own rule: [`InferSim`](super::InferSim) adds them,
+/// [`Blis`](super::Blis) and [`Calibrated`](super::Calibrated) take the larger of compute and memory of each phase
+/// and then combine the phases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompatTime {
     parts: [Option<Seconds>; CompatPart::ALL.len()],
@@ -65,29 +65,29 @@ impl CompatTime {
         provenance: Class::Measured.inside(),
     };
 
-    /// The whole step.
+    /// Returns the time of the whole step.
     pub fn total(&self) -> Seconds {
         self.total
     }
 
-    /// The parts that the step has, in the order of [`CompatPart::ALL`].
+    /// Returns the nonzero parts, in the order of [`CompatPart::ALL`].
     pub fn parts(&self) -> impl Iterator<Item = (CompatPart, Seconds)> + '_ {
         let slots = CompatPart::ALL.into_iter().zip(self.parts);
         slots.filter_map(|(part, slot)| slot.map(|time| (part, time)))
     }
 
-    /// Time of `part`, zero if the step has none.
+    /// Returns the time of `part`, zero if the step has none.
     pub fn part(&self, part: CompatPart) -> Seconds {
         let slot = self.parts.get(part as usize).copied().flatten();
         slot.unwrap_or(Seconds::ZERO)
     }
 
-    /// The worst provenance of any MFU that was used, `Bound` where it is a default.
+    /// Returns the worst provenance of all MFUs used; `Bound` for a default.
     pub fn provenance(&self) -> Provenance {
         self.provenance
     }
 
-    /// Records a part, or adds to it; the total stays.
+    /// Adds time to a part; the total does not change.
     pub(super) fn add(&mut self, part: CompatPart, time_s: f64, provenance: Provenance) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
             *slot = Some(slot.unwrap_or(Seconds::ZERO) + Seconds(time_s));
@@ -95,15 +95,15 @@ impl CompatTime {
         self.provenance = self.provenance.worst(provenance);
     }
 
-    /// Finishes with the sum of the parts as total.
+    /// Sets the total to the sum of the parts.
     pub(super) fn summed(self) -> CompatTime {
         let total = self.parts().map(|(_, time)| time).sum();
         CompatTime { total, ..self }
     }
 
-    /// Finishes with a total of whole microseconds, halves up.
+    /// Sets the total, rounded to whole microseconds, halves up.
     pub(super) fn rounded(self, total_us: f64) -> CompatTime {
-        // A cast from float truncates, which rounds after adding a half.
+        // A cast from float truncates, so adding a half rounds.
         let total = Seconds::from_us((total_us + 0.5) as u64 as f64);
         CompatTime { total, ..self }
     }
