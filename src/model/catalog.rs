@@ -1,13 +1,13 @@
-//! Models known by name.
+//! Catalogue of known models.
 
 use super::{Ffn, ModelSpec};
 use crate::hardware::Dtype;
 
-/// A model known by name.
+/// A known model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CatalogEntry {
-    /// Short name: `llama-3.1-8b`.
+    /// Short name, such as `llama-3.1-8b`.
     pub name: &'static str,
     /// Hugging Face ids with these dimensions, and shorter names.
     pub aliases: &'static [&'static str],
@@ -15,7 +15,7 @@ pub struct CatalogEntry {
     pub spec: ModelSpec,
 }
 
-/// The model of that short name or Hugging Face id, in any case of letters.
+/// Returns the model with the given short name or Hugging Face id, ignoring case.
 ///
 /// ```
 /// use rooflut::model;
@@ -69,7 +69,7 @@ const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> Mo
     ModelSpec { ffn, ..base }
 }
 
-/// All models known by name. Source of the dimensions: each model's `config.json`.
+/// The known models. Source of the dimensions: each model's `config.json`.
 pub static CATALOG: [CatalogEntry; 16] = [
     CatalogEntry {
         name: "llama-2-7b",
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_model_has_possible_dimensions() {
+    fn every_model_has_valid_dimensions() {
         for entry in &CATALOG {
             assert_eq!(entry.spec.check(), Ok(()), "{}", entry.name);
         }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn published_parameter_counts_come_out() {
+    fn parameter_counts_match_published_ones() {
         let billions =
             |name: &str| find(name).map(|e| (e.spec.weight_params() as f64 * 1e-8).round() / 10.0);
         assert_eq!(billions("llama-2-7b"), Some(6.7));

@@ -1,4 +1,4 @@
-//! How much memory a model leaves for the KV cache.
+//! GPU memory available for the KV cache.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::{Ffn, ModelSpec, SpecError};
 use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
-/// Limits that decide how much memory is left for the KV cache.
+/// Limits that determine the memory left for the KV cache.
 ///
 /// ```
 /// use rooflut::model::MemoryLimits;
@@ -20,7 +20,7 @@ use crate::hardware::{Dtype, Gpu};
 pub struct MemoryLimits {
     /// Share of the GPU's memory that the engine may use, above 0, at most 1 (vLLM's default: 0.9).
     pub gpu_memory_utilization: f64,
-    /// Largest number of tokens in a step, which sizes the activations.
+    /// Maximum number of tokens in a step, which determines the size of the activations.
     pub max_num_batched_tokens: u32,
     /// Tokens in a KV block.
     pub block_size: u32,
@@ -30,19 +30,19 @@ pub struct MemoryLimits {
 
 impl MemoryLimits {
     crate::setters! {
-        /// The same limits with another share of the GPU's memory.
+        /// Sets the share of the GPU's memory that the engine may use.
         with_gpu_memory_utilization(gpu_memory_utilization: f64);
-        /// The same limits with another largest number of tokens in a step.
+        /// Sets the maximum number of tokens in a step.
         with_max_num_batched_tokens(max_num_batched_tokens: u32);
-        /// The same limits with KV blocks of another size.
+        /// Sets the number of tokens in a KV block.
         with_block_size(block_size: u32);
-        /// The same limits with another format of the KV entries.
+        /// Sets the format of the KV entries.
         with_kv_dtype(kv_dtype: Dtype);
     }
 }
 
 impl Default for MemoryLimits {
-    /// vLLM's defaults: 0.9 of the memory, 2,048 tokens in a step, 16-bit KV blocks of 16 tokens.
+    /// Returns vLLM's defaults: 0.9 of the memory, 2,048 tokens in a step, 16-bit KV blocks of 16 tokens.
     fn default() -> MemoryLimits {
         MemoryLimits {
             gpu_memory_utilization: 0.9,
@@ -54,7 +54,7 @@ impl Default for MemoryLimits {
 }
 
 impl MemoryLimits {
-    /// Checks the limits by themselves.
+    /// Checks each limit.
     ///
     /// # Errors
     /// [`MemoryError::Utilization`] and [`MemoryError::ZeroLimit`].
@@ -74,12 +74,12 @@ impl MemoryLimits {
     }
 }
 
-/// Where the memory of one rank goes, in bytes.
+/// Memory use of one rank, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MemoryPlan {
-    /// What the engine may use.
+    /// Memory that the engine may use.
     pub usable_bytes: f64,
     /// Weights on this rank.
     pub weight_bytes: f64,
@@ -91,31 +91,31 @@ pub struct MemoryPlan {
     pub bytes_per_block: f64,
     /// KV blocks that fit into the rest.
     pub kv_blocks: u32,
-    /// The ranks that share the model.
+    /// Number of ranks that share the model.
     pub tp: u32,
-    /// The limits that the plan follows from.
+    /// The limits that the plan is based on.
     pub limits: MemoryLimits,
 }
 
-/// Why there is no room for a KV cache.
+/// The error of a memory plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// Weights and overheads alone need more than there is.
+    /// Weights and overheads alone exceed the usable memory.
     DoesNotFit {
         /// Bytes that the model needs on one rank, one KV block included.
         needed_bytes: f64,
         /// Bytes that the engine may use.
         usable_bytes: f64,
     },
-    /// The model cannot be, or cannot be divided so.
+    /// The dimensions of the model are invalid or not divisible by the ranks.
     Spec(SpecError),
     /// The share of memory is not above 0 and at most 1.
     Utilization {
-        /// What was found.
+        /// The share found.
         found: f64,
     },
-    /// A limit that has to be positive is zero.
+    /// A limit that must be positive is zero.
     ZeroLimit {
         /// The field of [`MemoryLimits`].
         limit: &'static str,
@@ -153,11 +153,12 @@ impl core::error::Error for MemoryError {}
 const GIB: f64 = (1_u64 << 30) as f64;
 
 impl MemoryPlan {
-    /// Divides the memory of one of `tp` ranks, as vLLM does at start:
-    /// (memory x utilisation - weights - activation peak - overheads) / bytes per block.
+    /// Divides the memory of one of `tp` ranks as vLLM does at startup: (memory x utilization - weights - activation
+    /// peak - overheads) / bytes per block.
     ///
     /// Source of the overheads: `bench_data/constants.toml`, fitted to nine block counts that vLLM 0.11 and 0.15
-    /// reported on H100 (tp 1 to 4, models of 7 to 70 billion weights), which this reproduces within 0.5 %.
+    /// reported on H100 (tp 1 to 4, models of 7 to 70 billion weights). The plan reproduces these counts within 0.5
+    /// %.
     ///
     /// ```
     /// use rooflut::hardware::gpus;
@@ -170,7 +171,8 @@ impl MemoryPlan {
     /// ```
     ///
     /// # Errors
-    /// The model leaves no room for a block, cannot be or be divided so, or a limit makes no sense.
+    /// No block fits into memory, the dimensions of the model are invalid or not divisible by the ranks, or a limit
+    /// is out of range.
     pub fn try_new(
         model: &ModelSpec,
         gpu: &Gpu,
@@ -197,19 +199,19 @@ impl MemoryPlan {
         empty.with(model)
     }
 
-    /// The same rank with the weights and the KV entries of `draft`, the draft model of speculative decoding,
-    /// beside those of its target: a KV block holds both. The activations of the two do not live at once,
-    /// and the target's are taken to be the larger.
+    /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding,
+    /// added to those of the target. A KV block holds the entries of both. The activations of the two models are not
+    /// live at the same time, and the target's are assumed to be larger.
     ///
     /// # Errors
-    /// The two leave no room for a block, or `draft` cannot be or be divided so.
+    /// No block fits into memory, or the dimensions of `draft` are invalid or not divisible by the ranks.
     pub fn with_draft(self, draft: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
         draft.check().map_err(MemoryError::Spec)?;
         draft.check_tp(self.tp).map_err(MemoryError::Spec)?;
         self.with(draft)
     }
 
-    /// The same with one more model.
+    /// Returns the plan with one more model.
     fn with(mut self, model: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
         let MemoryPlan { tp, limits, .. } = self;
         self.weight_bytes += weight_bytes(model, tp);
@@ -227,15 +229,15 @@ impl MemoryPlan {
     }
 }
 
-/// Bytes of K and V of one token over all layers, on one rank.
+/// Returns the bytes of K and V of one token over all layers, on one rank.
 pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     let local_heads = (model.kv_heads / tp.max(1)).max(1);
     let values = 2.0 * f64::from(local_heads) * f64::from(model.head_dim);
     values * f64::from(model.layers) * kv_dtype.weight_bytes()
 }
 
-/// Bytes of the weights of one of `tp` ranks. Linear layers are divided, but for KV heads that are
-/// replicated; embedding and lm_head (16-bit) are divided too; norms and routers are too small to count.
+/// Returns the bytes of the weights of one of `tp` ranks. Linear layers are divided, except for replicated KV heads;
+/// embedding and lm_head (16-bit) are divided too; norms and routers are negligible.
 fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     let hidden = f64::from(model.hidden);
     let head_dim = f64::from(model.head_dim);
@@ -256,8 +258,8 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     f64::from(model.layers) * layer + vocabulary * Dtype::Bf16.weight_bytes()
 }
 
-/// Bytes that live at once for each token of a step, at the peak in the FFN: gate, up and their
-/// product (for MoE: of each expert visited), and four times the hidden state, all 16-bit.
+/// Returns the activation bytes per token of a step at the peak in the FFN: gate, up and their product (for MoE: of
+/// each expert visited), and four times the hidden state, all 16-bit.
 fn activation_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
     let width = match model.ffn {
         Ffn::Dense { intermediate } => f64::from(intermediate),
@@ -280,7 +282,7 @@ mod tests {
     use crate::model::find;
 
     #[test]
-    fn reported_block_counts_come_out() {
+    fn block_counts_match_reported_ones() {
         // Model, tp, max_num_batched_tokens, blocks that vLLM reported on H100.
         let reported = [
             ("llama-2-7b", 1, 2048, 7463),
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_of_another_format_leave_the_vocabulary_as_it_was() {
+    fn weight_dtype_does_not_change_the_vocabulary() {
         let plan = |model: &ModelSpec| {
             MemoryPlan::try_new(model, &gpus::H100, 4, MemoryLimits::default()).unwrap()
         };
@@ -335,7 +337,7 @@ mod tests {
         let plan = alone(&target.spec);
         let both = plan.with_draft(&draft.spec).unwrap();
         let small = alone(&draft.spec);
-        // The draft's embedding is its lm_head: 1.24 billion weights.
+        // The draft's embedding doubles as its lm_head: 1.24 billion weights.
         assert!((small.weight_bytes / 2.47e9 - 1.0).abs() < 0.01);
         let weights = plan.weight_bytes + small.weight_bytes;
         assert!((both.weight_bytes - weights).abs() < 1.0);
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_zero_are_refused_by_name() {
+    fn zero_limits_are_rejected_by_name() {
         let limits = MemoryLimits::default();
         for (zero, expected) in [
             (
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_does_not_fit_says_by_how_much() {
+    fn a_model_that_does_not_fit_reports_needed_and_usable_bytes() {
         let model = find("llama-3.1-70b").unwrap().spec;
         let error =
             MemoryPlan::try_new(&model, &gpus::H100, 1, MemoryLimits::default()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Models: dimensions, the list of known ones, memory.
+//! Models: dimensions, catalogue, memory.
 
 mod catalog;
 mod memory;

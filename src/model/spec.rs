@@ -1,4 +1,4 @@
-//! The dimensions of a transformer, checked.
+//! Checked dimensions of a transformer.
 
 use super::{ModelSpecBuilder, SpecError};
 use crate::hardware::Dtype;
@@ -32,7 +32,7 @@ pub struct ModelSpec {
     pub kv_heads: u32,
     /// Dimension of a head, which is not always hidden / q_heads.
     pub head_dim: u32,
-    /// Vocabulary, as padded in the weights.
+    /// Vocabulary size, as padded in the weights.
     pub vocab: u32,
     /// The feed-forward part of each layer.
     pub ffn: Ffn,
@@ -44,7 +44,7 @@ pub struct ModelSpec {
     pub max_model_len: u32,
 }
 
-/// The feed-forward part of a layer; all are gated (gate, up and down projection).
+/// The feed-forward part of a layer, always gated (gate, up and down projection).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -61,36 +61,35 @@ pub enum Ffn {
     Moe {
         /// Experts.
         experts: u32,
-        /// Experts that each token visits.
+        /// Experts per token.
         top_k: u32,
         /// Intermediate size of one expert.
         intermediate: u32,
-        /// Intermediate size of the expert that every token visits, 0 if there is none.
+        /// Intermediate size of the shared expert, which every token visits; 0 if there is none.
         shared_intermediate: u32,
         /// Format of the experts' weights (shared one included).
         expert_dtype: Dtype,
     },
 }
 
-/// Largest accepted hidden and intermediate size: with [`MAX_COUNT`], no number of weights reaches
-/// 2^64.
+/// Maximum hidden and intermediate size. With [`MAX_COUNT`], it keeps the number of weights below 2^64.
 const MAX_WIDTH: u32 = 1 << 18;
-/// Largest accepted number of layers, heads, experts, and dimension of a head.
+/// Maximum number of layers, heads, experts, and dimension of a head.
 const MAX_COUNT: u32 = 1 << 12;
-/// Largest accepted vocabulary.
+/// Maximum vocabulary size.
 const MAX_VOCAB: u32 = 1 << 24;
 
 impl ModelSpec {
-    /// Returns a builder with no dimensions yet, 16-bit weights and embeddings of its own.
+    /// Returns a builder with no dimensions yet, 16-bit weights and untied embeddings.
     pub const fn builder() -> ModelSpecBuilder {
         ModelSpecBuilder::NEW
     }
 
-    /// Checks the dimensions by themselves.
+    /// Checks that the dimensions are consistent.
     ///
     /// # Errors
-    /// A zero, a number beyond any model, query heads that are not a multiple of KV heads, more
-    /// experts per token than experts.
+    /// A zero, a number larger than in any model, query heads that are not a multiple of KV heads, more experts per
+    /// token than experts.
     pub fn check(&self) -> Result<(), SpecError> {
         within("hidden", self.hidden, MAX_WIDTH)?;
         within("layers", self.layers, MAX_COUNT)?;
@@ -121,11 +120,11 @@ impl ModelSpec {
         }
     }
 
-    /// Checks that `tp` ranks can share the model: query heads and FFN divide evenly; KV heads divide, or
-    /// each is replicated on `tp / kv_heads` ranks. (The vocabulary is padded.)
+    /// Checks that `tp` ranks can share the model: query heads and FFN are divisible by `tp`, and KV heads are
+    /// divisible or replicated on `tp / kv_heads` ranks each. (The vocabulary is padded.)
     ///
     /// # Errors
-    /// The first dimension that does not divide.
+    /// The first dimension that is not divisible.
     pub fn check_tp(&self, tp: u32) -> Result<(), SpecError> {
         within("tp", tp, MAX_COUNT)?;
         divides("q_heads", self.q_heads, "tp", tp)?;
@@ -147,10 +146,10 @@ impl ModelSpec {
         }
     }
 
-    /// The same model with weights of another format: attention projections, dense FFN and experts,
-    /// the shared one included. Embedding, router and lm_head stay 16-bit.
+    /// Returns the model with weights of another format: attention projections, dense FFN and experts, the shared one
+    /// included. Embedding, router and lm_head stay 16-bit.
     ///
-    /// Does not model: whether such weights exist, and how well they answer.
+    /// Does not model: whether such weights exist, and the quality of their answers.
     ///
     /// ```
     /// use rooflut::hardware::{Dtype, gpus};
@@ -171,13 +170,13 @@ impl ModelSpec {
         self
     }
 
-    /// Weights of one layer's attention: Q, K, V and output projections.
+    /// Returns the number of weights of one layer's attention: Q, K, V and output projections.
     pub fn attention_params(&self) -> u64 {
         let heads = 2 * u64::from(self.q_heads) + 2 * u64::from(self.kv_heads);
         product([u64::from(self.hidden), heads, u64::from(self.head_dim)])
     }
 
-    /// Weights of one layer's FFN, all experts and router included.
+    /// Returns the number of weights of one layer's FFN, all experts and router included.
     pub fn ffn_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
         match self.ffn {
@@ -189,7 +188,7 @@ impl ModelSpec {
         }
     }
 
-    /// Weights of one layer's experts, the shared one included; 0 for a dense model.
+    /// Returns the number of weights of one layer's experts, the shared one included; 0 for a dense model.
     pub fn expert_params(&self) -> u64 {
         match self.ffn {
             Ffn::Dense { .. } => 0,
@@ -206,12 +205,12 @@ impl ModelSpec {
         }
     }
 
-    /// Matrices of vocabulary x hidden: embedding and lm_head, or one that is both.
+    /// Returns the number of vocabulary x hidden matrices: embedding and lm_head, or one if they are tied.
     pub(super) fn vocabularies(&self) -> u32 {
         if self.tied_embeddings { 1 } else { 2 }
     }
 
-    /// All weights: layers, norms, embedding and lm_head; at most `u64::MAX`, which no
+    /// Returns the number of weights: layers, norms, embedding and lm_head. It saturates at `u64::MAX`, which no
     /// checked model reaches.
     pub fn weight_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);

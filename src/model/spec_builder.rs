@@ -1,12 +1,12 @@
-//! A model's dimensions, given one by one.
+//! A builder for the dimensions of a model.
 
 use super::{Ffn, ModelSpec, SpecError};
 use crate::hardware::Dtype;
 
-/// Builds a [`ModelSpec`].
+/// A builder for [`ModelSpec`].
 ///
-/// A dimension that is not given is 0, which [`build`](Self::build) refuses by name. A model has
-/// experts if [`experts`](Self::experts) are given, and is dense otherwise.
+/// A dimension that is not set is 0, which [`build`](Self::build) rejects by name. The model has experts if
+/// [`experts`](Self::experts) is set, and is dense otherwise.
 ///
 /// ```
 /// use rooflut::model::{ModelSpec, find};
@@ -67,15 +67,15 @@ impl ModelSpecBuilder {
         kv_heads(kv_heads: u32);
         /// Sets the dimension of a head, which is not always hidden / q_heads.
         head_dim(head_dim: u32);
-        /// Sets the vocabulary, as padded in the weights.
+        /// Sets the vocabulary size, as padded in the weights.
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
         intermediate(intermediate: u32);
         /// Sets the number of experts.
         experts(experts: u32);
-        /// Sets how many experts each token visits.
+        /// Sets the number of experts per token.
         top_k(top_k: u32);
-        /// Sets the intermediate size of the expert that every token visits (default: there is none).
+        /// Sets the intermediate size of the expert that every token visits (default: no such expert).
         shared_intermediate(shared_intermediate: u32);
         /// Sets the format of all layers' weights (default: bf16). Embedding, router and lm_head are
         /// 16-bit.
@@ -86,7 +86,7 @@ impl ModelSpecBuilder {
         max_model_len(max_model_len: u32);
     }
 
-    /// Sets the format of the experts' weights where it is not that of the others.
+    /// Sets the format of the experts' weights (default: that of the other weights).
     #[must_use]
     pub const fn expert_dtype(mut self, expert_dtype: Dtype) -> ModelSpecBuilder {
         self.expert_dtype = Some(expert_dtype);
@@ -96,7 +96,7 @@ impl ModelSpecBuilder {
     /// Returns the model.
     ///
     /// # Errors
-    /// As [`ModelSpec::check`]; `experts` is zero where another number of the experts is given.
+    /// As [`ModelSpec::check`]; `experts` is zero although another parameter of the experts is set.
     pub fn build(self) -> Result<ModelSpec, SpecError> {
         let dense = self.experts == 0
             && self.top_k == 0

@@ -1,8 +1,8 @@
-//! Why dimensions are refused.
+//! Errors of dimensions.
 
 use core::fmt;
 
-/// Why dimensions cannot be a model, or a model cannot be divided so.
+/// The error of invalid dimensions, or of a model that cannot be divided among the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -17,18 +17,18 @@ pub enum SpecError {
         field: &'static str,
         /// Its value.
         found: u32,
-        /// The largest accepted.
+        /// The maximum.
         limit: u32,
     },
-    /// One dimension has to divide another and does not.
+    /// A dimension is not divisible by another.
     NotDivisible {
-        /// The dimension that is divided.
+        /// The dividend.
         field: &'static str,
         /// Its value.
         found: u32,
-        /// What has to divide it.
+        /// The divisor.
         by: &'static str,
-        /// The value of that.
+        /// Its value.
         divisor: u32,
     },
     /// More experts per token than experts.
