@@ -1,4 +1,4 @@
-//! What a deployment is made of.
+//! The builder of a deployment.
 
 use super::{Deployment, DeploymentError};
 #[cfg(feature = "sim")]
@@ -11,7 +11,7 @@ use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{Strictness, TableSet};
 
-/// Describes a [`Deployment`]; what is not set has vLLM's default.
+/// A builder for [`Deployment`]. Anything not set has vLLM's default.
 ///
 /// Methods that take `impl Into<Option<…>>` take a value, or `None` for the default.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct DeploymentBuilder {
     pub(super) memory: MemoryLimits,
     pub(super) draft: Option<ModelSpec>,
     pub(super) max_model_len: Option<u32>,
-    /// What only a server has; its memory limits and `max_model_len` are those above.
+    /// Settings of the server only; its memory limits and `max_model_len` are the fields above.
     #[cfg(feature = "sim")]
     pub(super) config: SimConfig,
     #[cfg(feature = "sim")]
@@ -35,7 +35,7 @@ pub struct DeploymentBuilder {
 }
 
 impl DeploymentBuilder {
-    /// `spec` on one GPU of `tables`, served by vLLM 0.15.1.
+    /// Creates a builder for `spec` on one GPU of `tables`, served by vLLM 0.15.1.
     pub(super) fn new(spec: ModelSpec, tables: &TableSet) -> DeploymentBuilder {
         DeploymentBuilder {
             spec,
@@ -55,84 +55,84 @@ impl DeploymentBuilder {
         }
     }
 
-    /// Checks everything and looks every kernel up.
+    /// Checks the settings and looks up every kernel.
     ///
     /// # Errors
-    /// [`DeploymentError`]: dimensions that are wrong or do not divide, a kernel that the tables lack or know less
-    /// well than [`strictness`](Self::strictness) asks for, limits that are out of range or contradict each other.
-    /// Whether the weights fit the memory is no part of this: a model that does not fit has step times, but
-    /// [`Deployment::memory_plan`] refuses it.
+    /// [`DeploymentError`]: dimensions that are invalid or not divisible, a kernel that the tables lack or that is
+    /// worse than [`strictness`](Self::strictness) accepts, limits that are out of range or contradict each other. A
+    /// model that does not fit into memory is not an error here, because it still has step times;
+    /// [`Deployment::memory_plan`] rejects it.
     pub fn build(self) -> Result<Deployment, DeploymentError> {
         Deployment::try_new(self)
     }
 
-    /// How the model is divided over GPUs; default: one GPU.
+    /// Sets the division of the model over GPUs; default: one GPU.
     pub fn parallelism(mut self, parallelism: Parallelism) -> Self {
         self.parallelism = parallelism;
         self
     }
 
-    /// Tensor parallelism: `tp` GPUs that share each layer.
+    /// Sets the tensor parallelism: `tp` GPUs that share each layer.
     pub fn tp(self, tp: u32) -> Self {
         self.parallelism(Parallelism::tensor(tp))
     }
 
-    /// Runs the model with weights of another format ([`ModelSpec::with_weight_dtype`]); default: its own.
+    /// Sets the format of the weights ([`ModelSpec::with_weight_dtype`]); default: that of the model.
     pub fn weight_dtype(mut self, dtype: Dtype) -> Self {
         self.spec = self.spec.with_weight_dtype(dtype);
         self
     }
 
-    /// Format of the KV entries; default: bf16.
+    /// Sets the format of the KV entries; default: bf16.
     pub fn kv_dtype(mut self, dtype: Dtype) -> Self {
         self.memory.kv_dtype = dtype;
         self
     }
 
-    /// The engine stack: its scheduling, its API server and what it adds to the measured kernels; default: vLLM
-    /// 0.15.1.
+    /// Sets the engine stack: its scheduling, its API server and the time it adds to the measured kernels; default:
+    /// vLLM 0.15.1.
     pub fn engine(mut self, engine: &EngineStack) -> Self {
         self.engine = *engine;
         self
     }
 
-    /// The worst class that a kernel may have; default: any answer will do.
+    /// Sets the worst class that a kernel may have; default: any.
     ///
-    /// [`build`](Self::build) judges the class that each kernel has at best, experts excepted. Whether an answer
-    /// lies inside of the measured axes, and whether the experts' table has a share in it, is known of a step only:
+    /// [`build`](Self::build) checks the best class of each kernel except the experts. Only a step shows whether an
+    /// answer lies inside the measured axes and how much of the experts' time comes from a table: see
     /// [`StepTime::check`](crate::step::StepTime::check).
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
     }
 
-    /// Share of each GPU's memory that the engine uses, above 0, at most 1; default: 0.9.
+    /// Sets the share of each GPU's memory that the engine uses, above 0, at most 1; default: 0.9.
     pub fn gpu_memory_utilization(mut self, share: f64) -> Self {
         self.memory.gpu_memory_utilization = share;
         self
     }
 
-    /// Tokens that one step computes at most; default: 2,048.
+    /// Sets the maximum number of tokens in a step; default: 2,048.
     pub fn max_num_batched_tokens(mut self, tokens: u32) -> Self {
         self.memory.max_num_batched_tokens = tokens;
         self
     }
 
-    /// Tokens of a KV block; default: 16.
+    /// Sets the number of tokens in a KV block; default: 16.
     pub fn block_size(mut self, tokens: u32) -> Self {
         self.memory.block_size = tokens;
         self
     }
 
-    /// Longest request, prompt and output together; default: that of the model, and of the draft model if it is
-    /// shorter. More than the model's own is taken at its word, as vLLM does with `VLLM_ALLOW_LONG_MAX_MODEL_LEN`.
+    /// Sets the maximum length of a request, prompt plus output; default: that of the model, or of the draft model if
+    /// it is shorter. A value above the model's own is accepted, as with vLLM's `VLLM_ALLOW_LONG_MAX_MODEL_LEN`.
     pub fn max_model_len(mut self, tokens: impl Into<Option<u32>>) -> Self {
         self.max_model_len = tokens.into();
         self
     }
 
-    /// The draft model of speculative decoding, on the same GPUs, with its own weights and KV entries in the format
-    /// of the target's. Needs `speculation` (feature `sim`) for server and simulator.
+    /// Sets the draft model of speculative decoding. It runs on the same GPUs with its own weights, and its KV
+    /// entries have the format of the target's. Server and simulator also need `speculation` (feature `sim`).
     pub fn draft_model(mut self, draft: impl Into<Option<ModelSpec>>) -> Self {
         self.draft = draft.into();
         self
@@ -141,45 +141,45 @@ impl DeploymentBuilder {
 
 #[cfg(feature = "sim")]
 impl DeploymentBuilder {
-    /// Requests that run at the same time; default: 128.
+    /// Sets the maximum number of running requests; default: 128.
     pub fn max_num_seqs(mut self, requests: u32) -> Self {
         self.config.max_num_seqs = requests;
         self
     }
 
-    /// KV blocks that requests can take; default: what the memory leaves ([`Deployment::memory_plan`]). A number that
-    /// is given is taken at its word, also where the memory leaves less.
+    /// Sets the number of KV blocks; default: as many as fit into memory ([`Deployment::memory_plan`]). A given
+    /// number is not checked against the memory.
     pub fn kv_blocks(mut self, blocks: impl Into<Option<u32>>) -> Self {
         self.kv_blocks = blocks.into();
         self
     }
 
-    /// When the batch of a step is fixed; default: as the engine does, and synchronously with speculative decoding.
+    /// Sets when the batch of a step is fixed; default: as in the engine, or synchronously with speculative decoding.
     pub fn scheduling(mut self, scheduling: impl Into<Option<Scheduling>>) -> Self {
         self.scheduling = scheduling.into();
         self
     }
 
-    /// Whether freed KV blocks keep their contents until they are reused; default: they do.
+    /// Sets whether freed KV blocks keep their contents until they are reused; default: they do.
     pub fn prefix_caching(mut self, caching: PrefixCaching) -> Self {
         self.config.prefix_caching = caching;
         self
     }
 
-    /// The order in which waiting requests are admitted; default: first come, first served.
+    /// Sets the order in which waiting requests are admitted; default: first come, first served.
     pub fn policy(mut self, policy: SchedulingPolicy) -> Self {
         self.config.policy = policy;
         self
     }
 
-    /// Maximum queue length. Requests that arrive when the queue is full are rejected; default: no limit.
+    /// Sets the maximum queue length; default: no limit. Requests that arrive when the queue is full are rejected.
     pub fn max_waiting(mut self, requests: impl Into<Option<u32>>) -> Self {
         self.config.max_waiting = requests.into();
         self
     }
 
-    /// Speculative decoding: drafted tokens and how many are accepted. Without a
-    /// [`draft_model`](Self::draft_model) the drafts cost no time, as those of an n-gram lookup in the prompt.
+    /// Sets speculative decoding: the number of drafted tokens and how many are accepted. Without a
+    /// [`draft_model`](Self::draft_model), drafts cost no time, as with an n-gram lookup in the prompt.
     pub fn speculation(mut self, speculation: impl Into<Option<Speculation>>) -> Self {
         self.config.speculation = speculation.into();
         self

@@ -1,4 +1,4 @@
-//! A model on GPUs as an engine serves it.
+//! A model on GPUs, served by an engine.
 
 use super::{DeploymentBuilder, DeploymentError};
 use crate::engine::EngineStack;
@@ -7,8 +7,7 @@ use crate::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec, kv_bytes_pe
 use crate::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use crate::table::TableSet;
 
-/// A model on GPUs as an engine serves it: one description from which step model, memory plan and server limits
-/// follow.
+/// A model on GPUs, served by an engine: one description that yields step model, memory plan and server limits.
 ///
 /// ```
 /// use rooflut::hardware::Dtype;
@@ -26,7 +25,7 @@ use crate::table::TableSet;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Deployment {
-    /// What was described, with every default filled in.
+    /// The settings, defaults filled in.
     pub(super) given: DeploymentBuilder,
     step_model: RooflineModel,
     draft_step_model: Option<RooflineModel>,
@@ -34,7 +33,7 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// `spec` on the GPUs of `tables`, to be described further.
+    /// Returns a builder for `spec` on the GPUs of `tables`.
     pub fn builder(spec: ModelSpec, tables: &TableSet) -> DeploymentBuilder {
         DeploymentBuilder::new(spec, tables)
     }
@@ -58,57 +57,57 @@ impl Deployment {
         Ok(deployment)
     }
 
-    /// The model that is served, with the weights that it is served with.
+    /// Returns the served model, with the weight format it is served in.
     pub fn spec(&self) -> &ModelSpec {
         &self.given.spec
     }
 
-    /// The draft model of speculative decoding, if there is one.
+    /// Returns the draft model of speculative decoding, if any.
     pub fn draft(&self) -> Option<&ModelSpec> {
         self.given.draft.as_ref()
     }
 
-    /// The tables of its GPU.
+    /// Returns the tables of the GPU.
     pub fn tables(&self) -> &TableSet {
         &self.given.tables
     }
 
-    /// How the model is divided over GPUs.
+    /// Returns the division of the model over GPUs.
     pub fn parallelism(&self) -> Parallelism {
         self.given.parallelism
     }
 
-    /// Format of the KV entries.
+    /// Returns the format of the KV entries.
     pub fn kv_dtype(&self) -> Dtype {
         self.given.memory.kv_dtype
     }
 
-    /// The engine stack.
+    /// Returns the engine stack.
     pub fn engine(&self) -> &EngineStack {
         &self.given.engine
     }
 
-    /// The limits that the memory plan follows from.
+    /// Returns the limits from which the memory plan follows.
     pub fn memory_limits(&self) -> &MemoryLimits {
         &self.given.memory
     }
 
-    /// Longest request, prompt and output together.
+    /// Returns the maximum length of a request, prompt plus output.
     pub fn max_model_len(&self) -> u32 {
         self.max_model_len
     }
 
-    /// How long its steps take, without a draft model.
+    /// Returns the step model of the target, without the draft model.
     pub fn step_model(&self) -> &RooflineModel {
         &self.step_model
     }
 
-    /// How long the steps of the draft model take, if there is one.
+    /// Returns the step model of the draft model, if any.
     pub fn draft_step_model(&self) -> Option<&RooflineModel> {
         self.draft_step_model.as_ref()
     }
 
-    /// Where the memory of one GPU goes: weights, activations, and the KV blocks that the rest leaves.
+    /// Returns the memory use of one GPU: weights, activations, and the KV blocks that fit into the rest.
     ///
     /// # Errors
     /// [`MemoryError::DoesNotFit`]: weights and overheads leave no room for a block.
@@ -116,7 +115,8 @@ impl Deployment {
         self.memory_plan_at(self.given.parallelism.tp)
     }
 
-    /// The [`memory_plan`](Self::memory_plan) at another tensor parallelism: whether more GPUs would do.
+    /// Returns the [`memory_plan`](Self::memory_plan) at another tensor parallelism, to see whether more GPUs
+    /// suffice.
     ///
     /// # Errors
     /// As [`memory_plan`](Self::memory_plan); [`MemoryError::Spec`] if `tp` ranks cannot share the models.
@@ -134,14 +134,15 @@ impl Deployment {
         }
     }
 
-    /// Bytes of the KV entries of one token, over all layers and GPUs: what disaggregated servers send each other.
+    /// Returns the bytes of the KV entries of one token, over all layers and GPUs: the transfer size between
+    /// disaggregated servers.
     pub fn kv_bytes_per_token(&self) -> f64 {
         kv_bytes_per_token(&self.given.spec, 1, self.given.memory.kv_dtype)
     }
 }
 
 impl DeploymentBuilder {
-    /// The step model of the target or the draft model.
+    /// Returns the step model of the target or the draft model.
     fn step_model(&self, spec: &ModelSpec) -> Result<RooflineModel, ModelError> {
         let options = StepOptions::for_engine(&self.engine)
             .with_kv_dtype(self.memory.kv_dtype)
@@ -153,7 +154,8 @@ impl DeploymentBuilder {
         self.memory.check().map_err(DeploymentError::Memory)
     }
 
-    /// Longest request: as given, else as long as target and draft model take.
+    /// Returns the maximum length of a request: the given one, or else the longest that target and draft model
+    /// support.
     fn longest_request(&self) -> Result<u32, DeploymentError> {
         let Some(draft) = &self.draft else {
             return Ok(self.max_model_len.unwrap_or(self.spec.max_model_len));

@@ -1,4 +1,4 @@
-//! Why there is no such deployment.
+//! Errors of deployments.
 
 use core::fmt;
 
@@ -6,13 +6,13 @@ use crate::engine::ConstantError;
 use crate::model::MemoryError;
 use crate::step::ModelError;
 
-/// Why a [`Deployment`](super::Deployment) cannot be built.
+/// The error of building a [`Deployment`](super::Deployment).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum DeploymentError {
-    /// There is no step model: the dimensions are wrong or do not divide, or the tables lack a kernel.
+    /// The step model cannot be built: dimensions are invalid or not divisible, or the tables lack a kernel.
     Model(ModelError),
-    /// There is no step model of the draft model.
+    /// The step model of the draft model cannot be built.
     Draft(ModelError),
     /// A constant of the engine stack is out of range.
     Engine(ConstantError),
@@ -23,11 +23,11 @@ pub enum DeploymentError {
         /// Vocabulary of the target.
         expected: u32,
     },
-    /// Requests may be longer than the draft model takes.
+    /// Requests may be longer than the draft model supports.
     DraftContext {
-        /// The longest request of the draft model.
+        /// Maximum length of the draft model.
         longest: u32,
-        /// The `max_model_len` that was given.
+        /// The given `max_model_len`.
         found: u32,
     },
     /// A draft model without speculative decoding.

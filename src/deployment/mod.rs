@@ -1,8 +1,8 @@
-//! A model on GPUs as an engine serves it, described once.
+//! A model on GPUs, served by an engine, described once.
 //!
 //! Step model, memory plan and server limits depend on the same facts: the model, the tables of its GPU, tensor
-//! parallelism, formats, the engine. A [`Deployment`] takes each of them once and yields all three, so that they
-//! cannot contradict each other.
+//! parallelism, formats, the engine. A [`Deployment`] takes each of them once and yields all three, so they cannot
+//! contradict each other.
 
 mod builder;
 #[allow(clippy::module_inception)] // The noun of the module and its main type.

@@ -1,7 +1,7 @@
-//! Deployments as text.
+//! Serialization of deployments.
 //!
-//! A deployment is written as what was given: the model's dimensions, the name of a built-in table set, the name of a
-//! built-in engine stack, limits. What is read is built, and so checked.
+//! A deployment is serialized as its settings: the model's dimensions, the name of a built-in table set, the name of
+//! a built-in engine stack, limits. Deserializing builds the deployment and so checks it.
 
 use alloc::string::{String, ToString};
 
@@ -19,7 +19,7 @@ use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::Parallelism;
 use crate::table::{Strictness, TableSet, sets};
 
-/// The fields of a [`DeploymentBuilder`], each with the default that it has there.
+/// The fields of a [`DeploymentBuilder`], each with the builder's default.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename = "Deployment")]
 struct Description {
@@ -50,8 +50,8 @@ struct ServerDescription {
 
 impl Serialize for DeploymentBuilder {
     /// # Errors
-    /// Tables that are not built in, or constants that are not those of the engine stack of that name: text does not
-    /// hold them.
+    /// The tables are not built in, or the constants differ from the built-in engine stack of that name. Neither is
+    /// part of the serialized form.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let name = self.tables.name();
         if !sets::ALL.into_iter().any(|set| set.name() == name) {
@@ -157,7 +157,7 @@ impl DeploymentBuilder {
 
 impl Serialize for Deployment {
     /// # Errors
-    /// Those of [`DeploymentBuilder`].
+    /// The errors of serializing a [`DeploymentBuilder`].
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.given.serialize(serializer)
     }

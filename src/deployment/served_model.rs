@@ -1,4 +1,4 @@
-//! How long the steps of a deployment's server take.
+//! Step times of a deployment's server.
 
 use super::Deployment;
 use crate::sim::Observer;
@@ -8,13 +8,13 @@ use crate::step::{
 };
 use crate::units::Seconds;
 
-/// Largest number of tokens of a step that is tabulated; the times of larger steps are computed when asked for.
+/// Maximum number of tokens of a tabulated step; the times of larger steps are computed on demand.
 const MAX_TABULATED: u32 = 8_192;
 
-/// Predicts how long the steps of a [`Deployment`]'s server take: those of the model that is served, and after each
-/// of them those of its draft model, if it has one.
+/// Predicts the step times of a [`Deployment`]'s server: those of the served model plus those of its draft model, if
+/// any.
 ///
-/// The times of small steps are tabulated, so that a decode step costs a few nanoseconds.
+/// The times of small steps are tabulated, so a decode step costs a few nanoseconds.
 #[derive(Debug, Clone)]
 pub struct ServedModel {
     target: TabulatedModel,
@@ -67,7 +67,7 @@ impl StepModel for ServedModel {
     }
 }
 
-/// Adds up where the time of a run's steps goes, as an observer of its servers.
+/// An observer of servers that adds up the sources of their step times.
 ///
 /// ```
 /// use rooflut::deployment::ServedTally;
@@ -80,7 +80,7 @@ impl StepModel for ServedModel {
 /// let simulator = Deployment::builder(llama.spec, &sets::H100).build()?.simulator()?;
 /// let mut tally = ServedTally::new(simulator.model());
 /// simulator.serve(&mut RequestList::new(&[Request::new(512, 128)]), &mut tally);
-/// // Small kernels, sampling and the like: no table has them.
+/// // Small kernels, sampling and the like are in no table.
 /// assert!((0.05..0.3).contains(&tally.sources().fitted_share()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -92,7 +92,7 @@ pub struct ServedTally<'m> {
 }
 
 impl<'m> ServedTally<'m> {
-    /// A tally without steps.
+    /// Creates an empty tally.
     pub fn new(model: &'m ServedModel) -> ServedTally<'m> {
         ServedTally {
             model,
@@ -101,14 +101,14 @@ impl<'m> ServedTally<'m> {
         }
     }
 
-    /// Sources of the time of all steps, those of the draft model included.
+    /// Returns the sources of the time of all steps, including the draft model's.
     pub fn sources(&self) -> TimeSources {
         let target = self.target.sources();
         self.draft_sources()
             .map_or(target, |draft| target.plus(&draft))
     }
 
-    /// Sources of the time of the draft model's steps, if there is one.
+    /// Returns the sources of the time of the draft model's steps, if there is a draft model.
     pub fn draft_sources(&self) -> Option<TimeSources> {
         self.draft.as_ref().map(Tally::sources)
     }

@@ -6,16 +6,16 @@ use crate::model::MemoryError;
 use crate::sim::{Server, SimConfig, Simulator};
 
 impl Deployment {
-    /// How long the steps of its server take, draft model included, with the times of small steps tabulated. Building
-    /// it costs a step for each of `max_num_batched_tokens` tokens, about 0.4 ms.
+    /// Returns the latency model of the server, draft model included, with the times of small steps tabulated.
+    /// Building it computes one step for each token count up to `max_num_batched_tokens`, about 0.4 ms.
     pub fn served_model(&self) -> ServedModel {
         ServedModel::new(self)
     }
 
-    /// A server to be driven from outside.
+    /// Returns a server that the caller steps.
     ///
     /// # Errors
-    /// Those of [`server_config`](Self::server_config).
+    /// As [`server_config`](Self::server_config).
     ///
     /// ```
     /// use rooflut::sim::Request;
@@ -34,10 +34,10 @@ impl Deployment {
         Server::try_new(self.served_model(), config).map_err(DeploymentError::Limits)
     }
 
-    /// A simulator of its server: what `rooflut run` simulates for the same flags.
+    /// Returns a simulator of the server: the simulation of `rooflut run` with the same settings.
     ///
     /// # Errors
-    /// Those of [`server_config`](Self::server_config).
+    /// As [`server_config`](Self::server_config).
     ///
     /// ```
     /// use rooflut::sim::Request;
@@ -55,10 +55,10 @@ impl Deployment {
         Simulator::try_new(self.served_model(), config).map_err(DeploymentError::Limits)
     }
 
-    /// The limits of its server, KV blocks and API server included.
+    /// Returns the limits of the server, KV blocks and API server included.
     ///
     /// # Errors
-    /// [`MemoryError::DoesNotFit`]: `kv_blocks` were not given, and the memory leaves none.
+    /// [`MemoryError::DoesNotFit`]: `kv_blocks` is not set, and no block fits into memory.
     pub fn server_config(&self) -> Result<SimConfig, MemoryError> {
         let kv_blocks = match self.given.kv_blocks {
             Some(blocks) => blocks,
@@ -67,7 +67,7 @@ impl Deployment {
         Ok(self.given.server_config(self.max_model_len(), kv_blocks))
     }
 
-    /// Checks the limits of the server, whatever the memory leaves.
+    /// Checks the limits of the server independently of the memory plan.
     pub(super) fn check_server(&self) -> Result<(), DeploymentError> {
         let DeploymentBuilder {
             draft,
