@@ -1,7 +1,6 @@
-//! Values that are written as text.
+//! Values with a text form.
 
-/// Implements `Serialize` and `Deserialize` with the feature `serde` for a type that is written as `Display` writes
-/// it and read by `FromStr`.
+/// Implements `Serialize` and `Deserialize` with the feature `serde` through `Display` and `FromStr`.
 macro_rules! as_text {
     ($type:ident) => {
         #[cfg(feature = "serde")]

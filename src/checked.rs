@@ -1,7 +1,7 @@
-//! Values that are checked when they are read.
+//! Values that are checked when they are deserialized.
 
-/// Implements `Serialize` and `Deserialize` for a type that derives both with `remote = "Self"`; what is
-/// read has to pass the check.
+/// Implements `Serialize` and `Deserialize` for a type that derives both with `remote = "Self"`, and checks each
+/// deserialized value.
 macro_rules! checked {
     ($type:ident, $check:expr) => {
         impl serde::Serialize for $type {

@@ -1,4 +1,4 @@
-//! The engine around the kernels: what vLLM adds to them, by version.
+//! The engine around the kernels: the time that vLLM adds to them, by version.
 
 pub use crate::generated::stacks;
 
@@ -6,10 +6,9 @@ use core::fmt;
 
 use crate::units::Seconds;
 
-/// A serving engine: how it schedules, and what it adds to the measured kernels.
+/// A serving engine: its scheduling and the time it adds to the measured kernels.
 ///
-/// The built-in ones ([`stacks`]) come from `bench_data/engines/`, one set of constants for all models
-/// and GPUs.
+/// The built-in stacks ([`stacks`]) come from `bench_data/engines/`. One set of constants serves all models and GPUs.
 ///
 /// ```
 /// use rooflut::engine;
@@ -20,37 +19,37 @@ use crate::units::Seconds;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct EngineStack {
-    /// Name and version, `vllm-0.15.1`.
+    /// Name and version, such as `vllm-0.15.1`.
     pub name: &'static str,
-    /// What is meant exactly.
+    /// The exact configuration.
     pub description: &'static str,
-    /// When the batch of a step is fixed.
+    /// The point in time at which the batch of a step is fixed.
     pub scheduling: Scheduling,
-    /// What a step takes beside its kernels.
+    /// Time of a step outside the measured kernels.
     pub constants: StepConstants,
-    /// Time of a request outside of the engine's steps: HTTP, tokenizer, detokenizer.
+    /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
-    /// Each constant as its file gives it.
+    /// Each constant as given in the file of the stack.
     pub about: &'static [Constant],
 }
 
-/// A constant of an engine stack as its file gives it.
+/// A constant of an engine stack as given in its file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Constant {
-    /// Its name, `layer`.
+    /// Its name, such as `layer`.
     pub name: &'static str,
     /// Its value in `unit`.
     pub value: f64,
     /// `us`, `ns`, `ms`, `tokens`, `share` (of the memory bandwidth), `rows`, `ln(rows)` or `L2` (cache sizes).
     pub unit: &'static str,
-    /// What it stands for.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// Where it comes from.
+    /// The source of its value.
     pub source: &'static str,
 }
 
-/// What a step takes beside its kernels.
+/// Time of a step outside the measured kernels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -58,8 +57,8 @@ pub struct Constant {
 pub struct StepConstants {
     /// Launches of the small kernels of a layer and gaps between its kernels.
     pub layer: Seconds,
-    /// Share of the memory bandwidth at which the small kernels move the activations, where that
-    /// takes longer than [`layer`](Self::layer).
+    /// Share of the memory bandwidth at which the small kernels move the activations, used if that takes longer than
+    /// [`layer`](Self::layer).
     pub small_kernel_bandwidth: f64,
     /// Sampling, per sampled row and vocabulary entry.
     pub logit: Seconds,
@@ -67,29 +66,29 @@ pub struct StepConstants {
     pub moe_layer: Seconds,
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
     pub expert_bandwidth: f64,
-    /// Time between two steps in which the GPU waits for the host.
+    /// Time between two steps during which the GPU waits for the host.
     pub host: Seconds,
-    /// Steps of at most so many tokens run as CUDA graphs, which are captured for 1, 2, 4 and the
-    /// multiples of 8 and work on the next larger of these.
+    /// Maximum number of tokens of a step that runs as a CUDA graph. Graphs are captured for 1, 2, 4 and the
+    /// multiples of 8 tokens; a step is padded to the next larger size.
     pub cuda_graph_max_tokens: u32,
-    /// GEMMs of at most so many rows (tokens) take smoothed slowdowns; 0 smooths nothing.
+    /// Maximum number of rows (tokens) of a GEMM with smoothed slowdowns; 0 disables smoothing.
     pub smoothed_rows: u32,
-    /// Width of the Gaussian that smooths them, in ln(rows).
+    /// Width of the Gaussian for smoothing, in ln(rows).
     pub smoothing_width: f64,
-    /// KV bytes, as a multiple of the L2 cache, from which a benchmark that repeats one kernel reads them from
+    /// KV bytes, as a multiple of the L2 cache, above which a benchmark that repeats one kernel reads them from
     /// memory as a step does.
     pub cold_kv: f64,
 }
 
-/// A constant of an engine that is out of range.
+/// An engine constant that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ConstantError {
-    /// Its name, `layer`.
+    /// Its name, such as `layer`.
     pub name: &'static str,
-    /// What was found, in SI units.
+    /// The value found, in SI units.
     pub found: f64,
-    /// What was expected.
+    /// The expected range.
     pub expected: &'static str,
 }
 
@@ -110,7 +109,7 @@ impl fmt::Display for ConstantError {
 impl core::error::Error for ConstantError {}
 
 impl EngineStack {
-    /// Checks the constants of its steps and the time of its API server.
+    /// Checks the constants of the stack and the time of its API server.
     ///
     /// # Errors
     /// The first constant that is out of range.
@@ -120,7 +119,7 @@ impl EngineStack {
     }
 }
 
-/// Name and value of a constant, whether it is in range, and what is expected.
+/// Name and value of a constant, whether it is in range, and the expected range.
 type Checked = (&'static str, f64, bool, &'static str);
 
 fn time(name: &'static str, Seconds(found): Seconds) -> Checked {
@@ -150,9 +149,9 @@ fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), Con
 }
 
 impl StepConstants {
-    /// Nothing but the kernels: no launches, no host, no padding; memory at its full bandwidth.
+    /// Kernels only: no launches, no host, no padding; memory at its full bandwidth.
     ///
-    /// Kernels are taken from the tables as vLLM 0.15.1 does: smoothed, and with cold KV caches.
+    /// Kernels are looked up as for vLLM 0.15.1: smoothed, and with cold KV caches.
     pub const NONE: StepConstants = StepConstants {
         layer: Seconds::ZERO,
         small_kernel_bandwidth: 1.0,
@@ -165,25 +164,25 @@ impl StepConstants {
     };
 
     crate::setters! {
-        /// The same constants with another [`layer`](Self::layer).
+        /// Sets [`layer`](Self::layer).
         with_layer(layer: Seconds);
-        /// The same constants with another [`small_kernel_bandwidth`](Self::small_kernel_bandwidth).
+        /// Sets [`small_kernel_bandwidth`](Self::small_kernel_bandwidth).
         with_small_kernel_bandwidth(small_kernel_bandwidth: f64);
-        /// The same constants with another [`logit`](Self::logit).
+        /// Sets [`logit`](Self::logit).
         with_logit(logit: Seconds);
-        /// The same constants with another [`moe_layer`](Self::moe_layer).
+        /// Sets [`moe_layer`](Self::moe_layer).
         with_moe_layer(moe_layer: Seconds);
-        /// The same constants with another [`expert_bandwidth`](Self::expert_bandwidth).
+        /// Sets [`expert_bandwidth`](Self::expert_bandwidth).
         with_expert_bandwidth(expert_bandwidth: f64);
-        /// The same constants with another [`host`](Self::host).
+        /// Sets [`host`](Self::host).
         with_host(host: Seconds);
-        /// The same constants with another [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
+        /// Sets [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
         with_cuda_graph_max_tokens(cuda_graph_max_tokens: u32);
-        /// The same constants with another [`smoothed_rows`](Self::smoothed_rows).
+        /// Sets [`smoothed_rows`](Self::smoothed_rows).
         with_smoothed_rows(smoothed_rows: u32);
-        /// The same constants with another [`smoothing_width`](Self::smoothing_width).
+        /// Sets [`smoothing_width`](Self::smoothing_width).
         with_smoothing_width(smoothing_width: f64);
-        /// The same constants with another [`cold_kv`](Self::cold_kv).
+        /// Sets [`cold_kv`](Self::cold_kv).
         with_cold_kv(cold_kv: f64);
     }
 
@@ -215,7 +214,7 @@ impl StepConstants {
         ])
     }
 
-    /// The tokens that the kernels of a step of `tokens` work on.
+    /// Returns the number of tokens that the kernels of a step of `tokens` process, padding included.
     ///
     /// ```
     /// use rooflut::engine::stacks::VLLM_0_15_1;
@@ -236,22 +235,21 @@ impl StepConstants {
     }
 }
 
-/// When the batch of a step is fixed.
+/// The point in time at which the batch of a step is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Scheduling {
-    /// When the step before it has ended (vLLM 0.11).
+    /// When the previous step has ended (vLLM 0.11).
     ///
-    /// An arrival during step s joins step s+1: a short prompt sees about 1.5 steps until its first
-    /// token.
+    /// An arrival during step s joins step s+1: a short prompt gets its first token after about 1.5 steps.
     Synchronous,
-    /// When the step before it starts (vLLM 0.15).
+    /// When the previous step starts (vLLM 0.15).
     ///
-    /// An arrival during step s joins step s+2: a short prompt sees about 2.5 steps until its first
-    /// token. A request that finishes in step s is left out of step s+1, for its length is known,
-    /// but holds its slot and its blocks until step s has ended, so that step s+2 is the first that
-    /// can use them. If nothing could be fixed for step s+1, the engine is idle when step s ends and
-    /// starts at once with what has arrived.
+    /// An arrival during step s joins step s+2: a short prompt gets its first token after about 2.5 steps. A request
+    /// that finishes in step s is left out of step s+1, because its length is known, but it holds its slot and its
+    /// blocks until step s has ended, so that step s+2 is the first that can use them. If no batch could be fixed for
+    /// step s+1, the engine is idle when step s ends and immediately starts a step with the requests that have
+    /// arrived.
     #[default]
     OneStepAhead,
 }
@@ -261,7 +259,7 @@ crate::names!(Scheduling {
     OneStepAhead => "async",
 });
 
-/// The engine stack of that name.
+/// Returns the engine stack with the given name.
 pub fn find(name: &str) -> Option<&'static EngineStack> {
     stacks::ALL.into_iter().find(|stack| stack.name == name)
 }

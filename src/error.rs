@@ -1,11 +1,11 @@
-//! Why a kernel cannot be looked up.
+//! Errors of kernel lookups.
 
 use core::fmt;
 
 use crate::hardware::{Dtype, GemmShape, OperationKind, Reference};
 use crate::table::{Table, TableSet};
 
-/// Why a table set cannot answer for a kernel.
+/// The error of a table set that cannot answer for a kernel.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ResolveError {
@@ -20,21 +20,21 @@ pub enum ResolveError {
     NoGemmDtype {
         /// The set.
         set: TableSet,
-        /// What was asked for.
+        /// The requested shape.
         shape: GemmShape,
     },
-    /// The set has no attention of these formats.
+    /// The set has no attention with these formats.
     NoAttentionDtype {
         /// The set.
         set: TableSet,
         /// The operation: `prefill` or `decode`.
         operation: &'static str,
-        /// Format of the math that was asked for.
+        /// The requested format of the math.
         dtype: Dtype,
-        /// Format of the KV entries that was asked for.
+        /// The requested format of the KV entries.
         kv_dtype: Dtype,
     },
-    /// The set has no attention of these heads.
+    /// The set has no attention with these heads.
     NoHeads {
         /// The set.
         set: TableSet,
@@ -47,21 +47,21 @@ pub enum ResolveError {
         /// Dimension of a head.
         head_dim: u32,
     },
-    /// The set has no all-reduce over so many ranks, nor over more.
+    /// The set has no all-reduce over this many ranks or more.
     TooManyRanks {
         /// The set.
         set: TableSet,
-        /// What was asked for.
+        /// The requested number of ranks.
         ranks: u32,
-        /// The most that was measured.
+        /// Maximum measured number of ranks.
         most: u32,
     },
     /// An all-reduce needs at least two ranks.
     TooFewRanks {
-        /// What was asked for.
+        /// The requested number of ranks.
         ranks: u32,
     },
-    /// The GPU cannot multiply this dtype.
+    /// The GPU does not support this dtype.
     NoPeak {
         /// The set.
         set: TableSet,
@@ -73,7 +73,7 @@ pub enum ResolveError {
         /// The operation.
         operation: &'static str,
     },
-    /// Heads that do not divide among each other or among the ranks.
+    /// Heads that do not divide each other or cannot be divided among the ranks.
     UnevenHeads {
         /// The operation.
         operation: &'static str,
@@ -87,7 +87,7 @@ pub enum ResolveError {
 }
 
 impl TableSet {
-    /// The table of an operation.
+    /// Returns the table of an operation.
     ///
     /// # Errors
     /// The set lacks it.
@@ -99,7 +99,7 @@ impl TableSet {
         })
     }
 
-    /// The reference of kernels of `dtype` in one of the tables.
+    /// Returns the reference of kernels of `dtype` in one of the tables.
     ///
     /// # Errors
     /// The GPU has no peak for the dtype.
@@ -193,7 +193,7 @@ impl fmt::Display for ResolveError {
 
 impl core::error::Error for ResolveError {}
 
-/// Writes names that come in runs, each once.
+/// Writes the names, dropping consecutive duplicates.
 fn write_distinct<'n>(
     f: &mut fmt::Formatter<'_>,
     names: impl Iterator<Item = &'n str>,

@@ -1,6 +1,6 @@
-//! GPUs and the kernels that run on them: what can be done, and what must be.
+//! GPUs and the kernels that run on them: limits and compulsory work.
 
-#[doc(hidden)] // Named by generated code.
+#[doc(hidden)] // Used by generated code.
 pub use rooflut_roofline::Reference;
 #[cfg(feature = "window")]
 pub use rooflut_roofline::WindowShape;

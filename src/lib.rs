@@ -1,8 +1,8 @@
-//! How long LLM inference takes: measured GPU kernels, a roofline step model and a serving simulator.
+//! Predicts the time of LLM inference: measured GPU kernels, a roofline step model and a serving simulator.
 //!
-//! Kernel latencies that were measured on real GPUs are compiled into this crate. From them it computes the time of a
-//! kernel, of an inference step (a batch of prefill chunks and decoding requests), and of a served workload, whose
-//! scheduling is vLLM's. There is no I/O, lookups and steps do not allocate, and the core is `no_std`. Every time has a
+//! Kernel latencies measured on real GPUs are compiled into this crate. From them it computes the time of a kernel,
+//! of an inference step (a batch of prefill chunks and decoding requests), and of a served workload with vLLM's
+//! scheduling. There is no I/O, lookups and steps do not allocate, and the core is `no_std`. Every time has a
 //! [provenance](table::Provenance).
 //!
 //! ```
@@ -14,7 +14,7 @@
 //! let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
 //! let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
 //!
-//! // One step: a prompt of 512 tokens beside 64 decoding requests with 1,000 tokens each.
+//! // One step: a prompt of 512 tokens and 64 decoding requests of 1,000 tokens each.
 //! let step = deployment.step_model().step_time(&StepBatch {
 //!     prefill: &[Chunk::prompt(512)?],
 //!     decode: &[DecodeGroup::uniform(64, 1_000)?],
@@ -27,28 +27,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Which type for what
+//! # Which type to use
 //!
 //! | you want | use |
 //! |---|---|
-//! | a model on GPUs as an engine serves it | [`Deployment`]: step model, memory plan, server and simulator follow from it |
+//! | a model on GPUs, served by an engine | [`Deployment`]: yields step model, memory plan, server and simulator |
 //! | a model | [`model::find`] in the [`model::CATALOG`], or [`ModelSpec::builder`](model::ModelSpec::builder) |
 //! | the time of one kernel | [`op::Gemm`], [`op::PrefillAttention`], [`op::DecodeAttention`], [`op::Moe`], [`op::AllReduce`] |
 //! | the time of a step, part by part | [`step::RooflineModel`] and [`step::StepBatch`] |
 //! | how many KV blocks fit | [`model::MemoryPlan`] |
-//! | TTFT, TPOT and throughput of a workload | `sim::Simulator`, with requests of your own or of `sim::load` |
-//! | several replicas; prefill and decode apart | `sim::cluster` |
-//! | a server that your own clock or router drives | `sim::Server` |
-//! | a latency model of your own in these | [`step::LatencyModel`]: one method |
-//! | measurements of your own | the macro `tables!` (feature `macros`) or `TableSet::try_load` (feature `runtime-tables`) |
-//! | to know how far an answer can be trusted | [`table::Provenance`], and [`table::Strictness`] to refuse what is worse |
+//! | TTFT, TPOT and throughput of a workload | `sim::Simulator`, with your own requests or those of `sim::load` |
+//! | several replicas, or disaggregated prefill and decode | `sim::cluster` |
+//! | a server driven by your own clock or router | `sim::Server` |
+//! | your own latency model | [`step::LatencyModel`]: one method |
+//! | your own measurements | the macro `tables!` (feature `macros`) or `TableSet::try_load` (feature `runtime-tables`) |
+//! | the certainty of an answer | [`table::Provenance`], and [`table::Strictness`] to reject uncertain answers |
 //!
 //! # Features
 //!
 //! `std`, `sim` (the simulator), `digest` (figures of a run in constant memory) and `h100` (a table set) are on by
-//! default. `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `window` attention within a window of
-//! keys, `macros` and `runtime-tables` measurements of your own, `serde` serialisation. Features only add: none changes
-//! a number.
+//! default. `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `window` adds attention within a
+//! window of keys, `macros` and `runtime-tables` add your own measurements, and `serde` adds serialization. Features
+//! are additive and never change a number.
 #![no_std]
 
 #[cfg(feature = "alloc")]
@@ -105,7 +105,7 @@ pub mod __private {
     pub use rooflut_roofline::AxisPoint;
 }
 
-/// The README's examples are tests.
+/// The README's examples, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,6 +1,6 @@
-//! The `with_…` methods of structs of options.
+//! The `with_…` methods of option structs.
 
-/// Writes methods that take the struct by value and return it with one field changed.
+/// Implements methods that take the struct by value and return it with one field changed.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($field:ident: $type:ty);)*) => {
         $(

@@ -6,8 +6,8 @@ use core::ops::{Add, AddAssign, Mul};
 
 /// A duration in seconds.
 ///
-/// Latencies are `f64` seconds; the simulator's clock is integer nanoseconds, and
-/// [`Seconds::to_nanos`] is the one place where the first becomes the second.
+/// Latencies are `f64` seconds; the simulator's clock is integer nanoseconds. Only [`Seconds::to_nanos`] converts
+/// from the former to the latter.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -17,22 +17,23 @@ impl Seconds {
     /// No time.
     pub const ZERO: Seconds = Seconds(0.0);
 
-    /// A duration given in microseconds.
+    /// Creates a duration from microseconds.
     pub const fn from_us(us: f64) -> Seconds {
         Seconds(us * 1e-6)
     }
 
-    /// The duration in microseconds.
+    /// Returns the duration in microseconds.
     pub const fn us(self) -> f64 {
         self.0 * 1e6
     }
 
-    /// The duration in milliseconds.
+    /// Returns the duration in milliseconds.
     pub const fn ms(self) -> f64 {
         self.0 * 1e3
     }
 
-    /// Whole nanoseconds, halves rounded up; negative and NaN give 0, too long gives `u64::MAX`.
+    /// Returns whole nanoseconds, halves rounded up; 0 for negative durations and NaN, `u64::MAX` for durations that
+    /// are too long.
     ///
     /// ```
     /// use rooflut::units::Seconds;
@@ -43,7 +44,7 @@ impl Seconds {
         (self.0 * 1e9 + 0.5) as u64
     }
 
-    /// The longer of two.
+    /// Returns the longer of two durations.
     pub const fn max(self, other: Seconds) -> Seconds {
         Seconds(self.0.max(other.0))
     }
@@ -78,7 +79,7 @@ impl Sum for Seconds {
 }
 
 impl fmt::Display for Seconds {
-    /// Microseconds below 1 ms, milliseconds below 1 s, seconds above.
+    /// Writes microseconds below 1 ms, milliseconds below 1 s, seconds above.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 < 1e-3 {
             write!(f, "{:.2} us", self.us())
@@ -90,7 +91,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// Model FLOPs utilisation: FLOPs / (latency x peak), between 0 and 1.
+/// Model FLOPs utilization: FLOPs / (latency x peak), between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
