@@ -4,16 +4,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rooflut_codegen::FILES;
+use rooflut::hardware::gpus;
+use rooflut_codegen::{FILES, read_any_set};
 use rooflut_import::SetFile;
 
 use crate::error::Error;
 
 /// The report beside the files of a set.
 pub(crate) const REPORT: &str = "import-report.txt";
-
-/// The data sheets of GPUs that a set may name.
-const GPUS: &str = include_str!("../../../bench_data/gpus.toml");
 
 /// A folder that can be written.
 pub(crate) struct Destination {
@@ -73,7 +71,7 @@ impl Destination {
         for SetFile { name, text } in files {
             fs::write(set.join(name), text).map_err(&failed)?;
         }
-        rooflut_codegen::read_set(&set, GPUS)?;
+        read_any_set(&set, &gpus::ALL.into_iter().collect())?;
         fs::write(set.join(REPORT), report).map_err(&failed)?;
         if !self.folder.exists() {
             return fs::rename(&set, &self.folder).map_err(&failed);
