@@ -25,7 +25,7 @@ impl Error {
         Error { cause, key: None }
     }
 
-    /// The same error, of the value of a key.
+    /// Returns the error as one of the value of a key.
     pub(crate) fn about(self, key: &'static str) -> Error {
         let key = Some(key);
         Error { key, ..self }

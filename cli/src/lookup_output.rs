@@ -1,4 +1,4 @@
-//! What `rooflut lookup` prints.
+//! The output of `rooflut lookup`.
 
 use std::fmt::{self, Write};
 
@@ -28,7 +28,7 @@ pub(crate) struct Neighbour {
     pub(crate) latency_us: f32,
 }
 
-/// What the tables know about a kernel.
+/// The answer of the tables for a kernel.
 pub(crate) struct Answer {
     pub(crate) operation: &'static str,
     pub(crate) set: TableSet,
@@ -74,7 +74,7 @@ impl Answer {
     }
 
     fn grid(&self) -> Grid {
-        // What all points have in common stands above the table.
+        // Fields that all points share go above the table.
         let coordinates = |point: &Fields| -> Vec<(&'static str, Value)> {
             let fields = point.iter();
             match self.matched.as_slice() {

@@ -13,7 +13,7 @@ use crate::table_set;
 pub(crate) struct Placement {
     pub(crate) model: NamedModel,
     pub(crate) set: TableSet,
-    /// The same for the library.
+    /// Converts to the library's type.
     pub(crate) inner: rooflut_scenario::Placement,
 }
 

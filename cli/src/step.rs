@@ -96,7 +96,7 @@ fn ask(
 struct Answer {
     total: Seconds,
     parts: Vec<Part>,
-    /// What sets the pace of the step, where the model says so.
+    /// Returns the resource that binds the step, if the model reports it.
     binding: Option<Binding>,
     /// The worst of what was looked up, if anything was.
     provenance: Option<Provenance>,

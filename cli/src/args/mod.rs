@@ -23,7 +23,7 @@ use crate::error::Error;
 const TABLES: &str = "\
 Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup, tables, validate.";
 
-/// What latency and throughput a model on a GPU would serve, from measured kernel tables.
+/// Predicts latency and throughput of LLM servers from measured GPU kernels.
 ///
 /// Alone it simulates a default scenario: `rooflut run` with its defaults.
 #[derive(Parser)]
@@ -63,7 +63,7 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
-/// What a command line asks for.
+/// A parsed command line.
 pub(crate) enum Invocation {
     /// To run a command.
     Command(Command),
@@ -116,7 +116,7 @@ fn negative_values(command: clap::Command) -> clap::Command {
     })
 }
 
-/// What clap says over several lines, without its label and usage.
+/// Returns clap's message on one line, without its label and usage.
 fn one_line(message: &str) -> String {
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let cause: Vec<&str> = message

@@ -36,7 +36,7 @@ pub(crate) struct StepArgs {
 pub(crate) enum LatencyModelName {
     // Rooflut's own.
     Roofline,
-    // Those of the predecessors.
+    // The predecessors' models.
     Infersim,
     Blis,
     Calibrated,

@@ -42,7 +42,7 @@ struct WarningJson<'c> {
     kind: &'static str,
     kernels: &'c str,
     message: String,
-    /// Of an outlier: its latency over the one that its neighbours suggest.
+    /// Latency of an outlier over the one that its neighbours suggest.
     ratio: Option<f64>,
     /// For dips, each faster row before the slower one.
     rows: Vec<RowJson<'c>>,

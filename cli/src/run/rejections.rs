@@ -17,7 +17,7 @@ pub(crate) struct Rejected {
     pub(crate) requests: u64,
     /// Why.
     pub(crate) cause: String,
-    /// What to do.
+    /// The advice.
     pub(crate) next_step: String,
 }
 
@@ -60,7 +60,7 @@ impl LengthLimit {
         }
     }
 
-    /// What is to be said of it beside its number.
+    /// Returns the reason and the advice.
     pub(crate) fn remark(self) -> String {
         match self {
             LengthLimit::Flag(Some(Window { key, tokens })) => {

@@ -113,7 +113,7 @@ impl RunText<'_> {
         text
     }
 
-    /// What limits the longest request.
+    /// Returns the limit of the longest request.
     fn length_limit(&self) -> LengthLimit {
         let run = self.outcome.run;
         let flag = run.scenario.server.max_model_len;

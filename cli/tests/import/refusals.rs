@@ -1,4 +1,4 @@
-//! What `rooflut import` asks for and refuses.
+//! Answers that `rooflut import` needs, and input that it refuses.
 
 use std::fs;
 use std::path::Path;

@@ -58,7 +58,7 @@ fn a_tree_of_blis_becomes_a_set_and_its_defects_are_told() {
             .read("set.toml")
             .starts_with("name = \"mine\"\ngpu = \"h100\"\n")
     );
-    // What was written is what other commands read.
+    // Other commands read the written set.
     let gemm = place.dest().join("gemm.csv");
     let score = json(&[
         "tables",

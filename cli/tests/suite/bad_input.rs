@@ -1,4 +1,4 @@
-//! `rooflut run` with requests that nobody can serve, in no order, too many, or spread over a year.
+//! `rooflut run` with requests that no server can take, unsorted, too many, or spread over a year.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -118,7 +118,7 @@ fn the_order_of_a_trace_says_only_who_of_the_same_nanosecond_is_first() {
     assert_eq!(places(&listed), [1, 7, 8, 9, 0]);
     // Sorted by arrival.
     assert_eq!(finished(&[1, 4, 2, 3, 5, 6, 7, 8, 9, 0]), listed);
-    // Those that come together, the other way round.
+    // Simultaneous requests, in reverse order.
     let swapped = finished(&[9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
     assert_eq!(places(&swapped), [1, 9, 8, 7, 0]);
 }
@@ -141,7 +141,7 @@ fn an_hour_of_overload_ends_and_its_queue_grows() {
     let makespan_s = number(&answer, "/makespan_s");
     assert!(makespan_s > 4_000.0, "{makespan_s}");
     let quarter = |name| number(&answer, &format!("/queue_growth/{name}_quarter_ms"));
-    // Who came in the last quarter of the hour waited for most of what was over the hour.
+    // Requests of the last quarter of the hour waited for most of the backlog.
     assert!(quarter("last") > 5.0 * quarter("first"));
     assert!(quarter("last") > 800.0 * (makespan_s - 3_600.0));
 }
@@ -173,7 +173,7 @@ fn a_year_is_simulated_to_its_end() {
             (busy / 31_537.0 / mean_s - 1.0).abs() < 0.02,
             "{busy} {mean_s}"
         );
-        // All are alike, but for the float in which a mean is told.
+        // All are equal, except for the rounding of a mean.
         for key in ["p50", "p99"] {
             let of = number(&answer, &format!("/e2e_ms/{key}")) / 1e3;
             assert!((of / mean_s - 1.0).abs() < 1e-3, "{key} {of} {mean_s}");

@@ -1,4 +1,4 @@
-//! What is refused, in one line each.
+//! Errors: one line each.
 
 use crate::support::failure;
 
@@ -25,7 +25,7 @@ fn a_model_that_does_not_fit_says_by_how_much_and_what_would() {
     let message = failure(&["run", "--model", "llama-3.1-70b"]);
     assert!(message.contains("GiB too little"), "{message}");
     assert!(message.contains("use --tp 2, which leaves"), "{message}");
-    // What it names works.
+    // The suggested command works.
     crate::support::json(&[
         "run",
         "--model",

@@ -1,4 +1,4 @@
-//! What fuzzing has found worth keeping, tried again without a fuzzer.
+//! The fuzzing corpus, replayed without a fuzzer.
 #![allow(
     missing_docs,
     unreachable_pub,

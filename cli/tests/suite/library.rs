@@ -6,7 +6,7 @@ mod simulate;
 
 use crate::support::success;
 
-/// What `rooflut run` is asked to be the same as the example.
+/// The flags of `rooflut run` that match the example.
 const FLAGS: [&str; 10] = [
     "run",
     "--model",

@@ -188,7 +188,7 @@ fn validate_predicts_the_rows_of_the_gpu_with_it() {
     assert!(rows(&built_in, "h100") > 0);
     assert_eq!(rows(&own, "h10x"), rows(&built_in, "h100"));
     assert_eq!(rows(&own, "h100"), 0);
-    // The same measurements predict the same.
+    // Equal measurements predict equal times.
     let predicted = |report: &serde_json::Value| report["rows"].to_string();
     assert_eq!(
         predicted(&own).replace("h10x", "h100"),

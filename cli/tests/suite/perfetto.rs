@@ -84,7 +84,7 @@ fn the_phases_of_a_request_are_nested_in_it_and_add_up_to_its_e2e() {
 }
 
 #[test]
-fn counters_change_forward_in_time_and_are_zero_where_nobody_is_there() {
+fn counters_change_forward_in_time_and_are_zero_on_an_idle_server() {
     let (answer, folder) = run();
     let timeline = timeline(&folder);
     let steps = events(&timeline, "X");

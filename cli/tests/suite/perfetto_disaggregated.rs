@@ -16,7 +16,7 @@ use serde_json::Value;
 /// A CSV of requests, by column; empty where there is nothing.
 type Columns = BTreeMap<String, Vec<Option<f64>>>;
 
-/// What only a request that was handed over has.
+/// Columns that only a transferred request has.
 const TRANSFER_COLUMNS: [&str; 3] = ["prefill_replica", "transfer_ms", "decode_queue_ms"];
 
 /// Name, process, begin and end in nanoseconds of the phases of a request, in the order of their begin.

@@ -43,7 +43,7 @@ fn tracks<'t>(
     tracks
 }
 
-/// What each kind of event must have and may have.
+/// Required and optional fields of each kind of event.
 fn check_keys(timeline: &Value) {
     let object = timeline.as_object().expect("an object");
     assert!(
@@ -204,7 +204,7 @@ fn prefill_and_decode_servers_are_processes_of_their_kind() {
             "router"
         ]
     );
-    // Every server has steps, and the router sends away whom nobody serves.
+    // Every server has steps, and the router rejects requests that no server can take.
     let steps: BTreeSet<u64> = events(&timeline, "X").into_iter().map(pid).collect();
     assert_eq!(steps, (1..=4).collect());
     let rejected = events(&timeline, "n");
@@ -278,11 +278,11 @@ fn replicas_are_processes_with_their_own_steps_counters_and_requests() {
                 .any(|name| name.ends_with(&format!(", replica {replica}")))
         );
     }
-    // The one that nobody served.
+    // The rejected request.
     let rejected = events(&timeline, "n");
     assert_eq!((rejected.len(), pid(rejected[0])), (1, 4));
     assert_eq!(number(&answer, "/rejected").to_bits(), 1.0_f64.to_bits());
-    // Nobody is there at the end.
+    // All servers are idle at the end.
     for replica in 1..=3 {
         let counters = events(&timeline, "C")
             .into_iter()

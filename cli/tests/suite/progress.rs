@@ -33,11 +33,11 @@ fn it_tells_simulated_time_and_what_is_done_on_standard_error() {
         line.contains(" times as fast as the clock; 0 waiting"),
         "{line}"
     );
-    // The same on several replicas, and of users who wait for their answers.
+    // Also on several replicas, and for users who wait for their answers.
     let line = last_line(&["--progress", "--replicas", "3", "--requests", "50"]);
     assert!(line.starts_with("50 of 50 requests; simulated "), "{line}");
     let line = last_line(&["--progress", "--users", "4", "--requests", "30"]);
     assert!(line.starts_with("30 of 30 requests; simulated "), "{line}");
-    // Nobody asked, and there is no terminal.
+    // Without the flag and without a terminal.
     assert_eq!(last_line(&["--requests", "50"]), "");
 }

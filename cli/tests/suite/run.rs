@@ -30,7 +30,7 @@ fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
     ] {
         assert!(text.contains(word), "no {word} in\n{text}");
     }
-    // The same as `rooflut run`, but for the hint.
+    // Equal to `rooflut run`, except for the hint.
     assert!(text.starts_with(&success(&["run"])));
 }
 
@@ -248,7 +248,7 @@ fn a_window_that_limits_requests_is_named() {
          (windows are not modelled); use shorter requests, or give --max-model-len to have \
          full attention beyond the window"
     );
-    // What it names works.
+    // The suggested command works.
     let beyond = success(&[&base[..], &["--max-model-len", "1024"]].concat());
     assert!(
         beyond.contains("1,024 a request (beyond sliding_window"),

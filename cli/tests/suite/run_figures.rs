@@ -119,7 +119,7 @@ fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
         .filter(|ms| **ms <= 20.0)
         .count();
     assert_eq!(streamed["goodput"]["met"], met);
-    // The same load is a trace, of which each request has a record.
+    // As a trace, the load has a record for each request.
     let replayed = without_sketches(json(&["run", "--trace", path]));
     let mut streamed = without_sketches(streamed);
     for key in ["load", "seed", "goodput"] {
@@ -177,7 +177,7 @@ fn batch_sizes_are_told_over_the_time_in_which_steps_ran() {
     assert_eq!(none["batch_size"], Value::Null);
 }
 
-/// What of an answer does not depend on whether there are records.
+/// The figures that do not depend on whether there are records.
 fn without_sketches(mut answer: Value) -> Value {
     let keys = answer.as_object_mut().expect("an object");
     for key in [

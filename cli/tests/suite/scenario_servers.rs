@@ -226,7 +226,7 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
         let message = refusal(&text, &[]);
         assert!(message.starts_with(expected), "{text}: {message}");
     }
-    // What the command line asks for has no line.
+    // Values of the command line have no line.
     let message = refusal(
         DRAFTS,
         &["--max-num-batched-tokens", "600", "--draft-tokens", "4"],

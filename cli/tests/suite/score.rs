@@ -131,7 +131,7 @@ fn another_gpu_is_compared_row_by_row() {
         assert!((number(row, "/predicted") / predicted - 1.0).abs() < 1e-6);
         assert_close(number(row, "/signed"), 100.0 * (predicted / actual - 1.0));
     }
-    // What only an H200 can do is no measurement of an H100.
+    // A rate that only an H200 can reach is no measurement of an H100.
     let [faster] = list(&answer, "/skipped") else {
         panic!("{answer}");
     };

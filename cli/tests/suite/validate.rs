@@ -234,7 +234,7 @@ fn metrics_are_left_out_apart_from_rows() {
     ] {
         assert!(people.contains(words), "no {words} in {people}");
     }
-    // Advice for a command line helps nobody who measured a server.
+    // Advice on flags does not help with a measured server.
     assert!(!people.contains("; use "), "{people}");
     let report = json(&["validate", &path]);
     let [skipped] = list(&report, "/skipped") else {

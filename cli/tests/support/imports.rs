@@ -10,7 +10,7 @@ use super::{failure, json, list, text};
 
 const FIXTURES: &str = "cli/tests/fixtures/import";
 
-/// What no file of any layout says.
+/// Answers that no file of any layout has.
 pub(crate) const SAID: [&str; 10] = [
     "--gpu",
     "h100",
@@ -105,7 +105,7 @@ pub(crate) fn fixture(layout: &str) -> String {
     format!("{FIXTURES}/{layout}")
 }
 
-/// What was written of an operation, and how many were left out for reasons that have `reason` in them.
+/// The rows written for an operation, and how many were left out for reasons that contain `reason`.
 pub(crate) fn counts(answer: &Value, operation: &str, reason: &str) -> (u64, u64) {
     let mut tables = list(answer, "/tables").iter();
     let table = tables

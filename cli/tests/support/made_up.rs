@@ -71,7 +71,7 @@ impl MadeUp {
         row as u64 + 2
     }
 
-    /// The same set in one file, and the lines before the first of its gemm.csv.
+    /// The set in one file, and the number of lines before its gemm.csv.
     pub(crate) fn as_one_file(&self) -> (String, u64) {
         let header = SET_TOML.split("[prefill]").next().unwrap_or_default();
         let gemm = self.read("gemm.csv");

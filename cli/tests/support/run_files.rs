@@ -1,4 +1,4 @@
-//! What `rooflut run` writes beside its answer, read again.
+//! Readers of the files that `rooflut run` writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub(crate) fn columns(path: &Path) -> BTreeMap<String, Vec<Option<f64>>> {
     columns
 }
 
-/// Of a column.
+/// The values of a column.
 pub(crate) fn sum(column: &[Option<f64>]) -> f64 {
     column.iter().flatten().sum()
 }
@@ -95,7 +95,7 @@ pub(crate) fn run() -> (Value, tempfile::TempDir) {
     run_with(&[])
 }
 
-/// The same with more flags.
+/// Runs with more flags.
 pub(crate) fn run_with(flags: &[&str]) -> (Value, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();

@@ -31,7 +31,7 @@ pub struct OpenLoad {
     /// Shape of gamma-distributed gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burstiness: Option<f64>,
-    /// What the requests look like.
+    /// Shape of the requests.
     #[serde(flatten)]
     pub mix: Mix,
 }
@@ -43,7 +43,7 @@ pub struct ClosedLoad {
     pub users: u32,
     /// Pause between an answer and the next request, seconds.
     pub think_time_s: ThinkTime,
-    /// What the requests look like.
+    /// Shape of the requests.
     #[serde(flatten)]
     pub mix: Mix,
 }
@@ -73,7 +73,7 @@ pub struct LeftOut {
     pub requests: u64,
 }
 
-/// What generated requests look like.
+/// Shape of generated requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mix {
     /// Tokens of prompts, without prefixes and earlier turns.

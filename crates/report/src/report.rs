@@ -119,9 +119,9 @@ pub struct Report {
     pub time_share_by_part: Shares,
     /// Share of the time by what bounds it.
     pub time_share_by_binding: Shares,
-    /// What was measured for the table set: engine and kernels.
+    /// Engine and kernels that were measured for the table set.
     pub table_engine: String,
-    /// Who published the measurements.
+    /// Publisher of the measurements.
     pub table_source: String,
 }
 
@@ -192,7 +192,7 @@ pub struct Disaggregation {
     pub decode_busy_share: f64,
     /// Largest number of KV blocks held at any time, summed over the prefill servers.
     pub prefill_kv_blocks_peak: u32,
-    /// The same of the decode servers.
+    /// Largest number of KV blocks held at any time, summed over the decode servers.
     pub decode_kv_blocks_peak: u32,
 }
 

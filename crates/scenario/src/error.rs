@@ -9,11 +9,11 @@ use rooflut_nearest::hint;
 pub struct ScenarioError {
     /// The line of the file, from 1; `None` where the problem has none or the value is not from a file.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong with a scenario.
+/// A problem of a scenario file.
 ///
 /// Messages on values and their combinations name keys as the flags of `rooflut run`.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,14 +57,14 @@ pub enum Problem {
     Type {
         /// The key.
         key: &'static str,
-        /// What was expected and found.
+        /// The expected and the found value.
         message: String,
     },
     /// A value is out of range.
     Value {
         /// The key.
         key: &'static str,
-        /// What is accepted.
+        /// The accepted values.
         expected: String,
         /// The value.
         found: String,

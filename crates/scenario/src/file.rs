@@ -16,7 +16,7 @@ use rooflut_nearest::nearest;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
 ///
-/// Those of [`Target`] stand above the first table, the others in `[workload]`, `[server]` and `[output]`. Names may
+/// Keys of [`Target`] come before the first table, the others in `[workload]`, `[server]` and `[output]`. Names may
 /// be written with dashes for underscores.
 ///
 /// ```

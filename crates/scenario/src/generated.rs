@@ -32,9 +32,9 @@ pub struct GeneratedLoad {
 
 /// The requests of a generated load.
 pub(crate) enum Requests {
-    /// Of users who do not wait for answers.
+    /// Open loop: users do not wait for answers.
     Open(Take<SyntheticLoad>),
-    /// Of users who do.
+    /// Closed loop: users wait for answers.
     Closed(LimitedLoop),
 }
 
@@ -162,7 +162,7 @@ impl GeneratedLoad {
 pub enum Sizes {
     /// One with parameters.
     Formula(Formula, Lengths),
-    /// That of a file.
+    /// The distribution of a file.
     File(PathBuf, FileLengths),
 }
 

@@ -28,11 +28,11 @@ pub struct FileLengths {
 pub struct LengthsError {
     /// The line, from 1, if it is one.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub problem: LengthsProblem,
 }
 
-/// What is wrong with a file of lengths.
+/// A problem of a file of lengths.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LengthsProblem {

@@ -27,7 +27,7 @@ use crate::value::LatencyLimit;
 /// Maximum number of generated requests with a record each. Percentiles of more requests are within 0.05 %.
 pub const MAX_RECORDS: u64 = 100_000;
 
-/// What a scenario names, found by the caller: a run opens no file itself.
+/// The model, tables and readers that a scenario names, found by the caller: a run opens no files.
 pub struct Resources<'r> {
     /// The model that [`Target::model`](crate::Target::model) names.
     pub model: Model,

@@ -115,14 +115,14 @@ pub enum RunError {
     Lengths {
         /// Its path as given.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         error: LengthsError,
     },
     /// A trace is wrong.
     Trace {
         /// Its path as given.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         error: TraceError,
     },
     /// A part of the steps is less certain than is accepted.

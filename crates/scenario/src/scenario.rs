@@ -32,7 +32,7 @@ pub struct Scenario {
     /// Limits and policies of the servers, `[server]`.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub server: Server,
-    /// What to write, `[output]`.
+    /// Output, `[output]`.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub output: Output,
 }
@@ -218,7 +218,7 @@ pub struct Server {
     pub link_latency: Option<f64>,
 }
 
-/// What to write, and where.
+/// The files to write, and the form of the answer.
 ///
 /// [`Run`](crate::Run) applies `goodput` and `strict`; the others are for the program that reads the scenario.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! What scenario files say, and what is rejected in them.
+//! Scenario files: accepted and rejected.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -167,7 +167,7 @@ impl<'e> Event<'e> {
 }
 
 impl Args<'static> {
-    /// Those of a request.
+    /// Arguments of a request.
     pub(crate) fn request(request: usize, record: &RequestRecord) -> Args<'static> {
         let RequestRecord { request: given, .. } = record;
         Args::Request {
