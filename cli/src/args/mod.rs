@@ -33,7 +33,7 @@ struct Cli {
     command: Option<Command>,
 }
 
-/// What to do.
+/// A command.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Simulate a server: TTFT, TPOT, end-to-end latency, throughput.
