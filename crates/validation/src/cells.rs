@@ -1,4 +1,4 @@
-//! The cells of a CSV file by the names of their columns.
+//! The cells of a CSV file by column name.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub(crate) struct Sheet<'s> {
     bytes: &'s [u8],
     header: StringRecord,
     header_line: u64,
-    /// The rows that have a cell that is not empty, with their lines.
+    /// The rows with at least one cell that is not empty, and their lines.
     records: Vec<(u64, StringRecord)>,
 }
 
@@ -23,10 +23,10 @@ pub(crate) struct Cells<'s> {
     record: &'s StringRecord,
 }
 
-/// What programs write where there is no value, in any case of letters.
+/// Spellings of a missing value, in any case.
 const MISSING: [&str; 3] = ["nan", "na", "null"];
 
-/// Characters that separate columns in other files, and what they are called.
+/// Column separators of other formats, and their names.
 const SEPARATORS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
 
 impl<'s> Sheet<'s> {
@@ -75,7 +75,7 @@ impl<'s> Sheet<'s> {
         if let Some((_, found)) = SEPARATORS.into_iter().find(separates) {
             return Err(self.header_error(Problem::Separator { found }));
         }
-        // Several columns without a name, as trailing commas make them, do no harm.
+        // Trailing commas make several columns without a name, which are harmless.
         let mut names = BTreeSet::new();
         let mut named = self.header.iter().filter(|name| !name.is_empty());
         if let Some(column) = named.find(|name| !names.insert(*name)) {
@@ -99,7 +99,7 @@ impl<'s> Sheet<'s> {
         self.header.iter().collect()
     }
 
-    /// The rows, at least one.
+    /// The rows, of which there is at least one.
     pub(crate) fn rows(&'s self) -> Result<impl Iterator<Item = Cells<'s>>, Error> {
         if self.records.is_empty() {
             return Err(self.error(None, Problem::NoRows));
@@ -112,7 +112,7 @@ impl<'s> Sheet<'s> {
         Ok(self.records.iter().map(cells))
     }
 
-    /// That something is wrong with the header.
+    /// Returns `problem` as an error on the line of the header.
     pub(crate) fn header_error(&self, problem: Problem) -> Error {
         self.error(Some(self.header_line), problem)
     }
@@ -132,7 +132,7 @@ impl<'s> Cells<'s> {
         self.line
     }
 
-    /// A text; empty where the file has no such column, or the cell says that there is no value.
+    /// The text of a cell; empty if the file has no such column or the value is missing.
     pub(crate) fn text(&self, column: &str) -> &'s str {
         let text = self.raw(column);
         match MISSING.iter().any(|word| text.eq_ignore_ascii_case(word)) {
@@ -141,7 +141,7 @@ impl<'s> Cells<'s> {
         }
     }
 
-    /// A text as it stands.
+    /// The unchanged text of a cell.
     fn raw(&self, column: &str) -> &'s str {
         let mut names = self.sheet.header.iter();
         let place = names.position(|name| name == column);
@@ -187,7 +187,7 @@ impl<'s> Cells<'s> {
         self.unless_empty(column, Cells::number)
     }
 
-    /// That the cell does not hold what is expected of it.
+    /// Returns the error of a cell that does not hold what is expected.
     pub(crate) fn refuse(&self, column: &'static str, expected: &'static str) -> Error {
         let found = self.raw(column).to_owned();
         let problem = Problem::Value {
@@ -210,7 +210,7 @@ impl<'s> Cells<'s> {
     }
 }
 
-/// A whole number, also as spreadsheets write one in a column with empty cells: `7463.0`.
+/// Parses a whole number. Spreadsheets write `7463.0` in a column with empty cells.
 fn whole(text: &str) -> Option<u32> {
     let digits = match text.split_once('.') {
         Some((digits, zeros)) if zeros.bytes().all(|byte| byte == b'0') => digits,
@@ -226,13 +226,13 @@ fn problem(error: &csv::Error) -> Problem {
     }
 }
 
-/// The lines of ascending positions. (The csv crate's own are those of the blank lines before a
-/// record.)
+/// Line numbers of ascending byte positions. The csv crate reports the first of the blank lines before
+/// a record instead.
 struct Lines<'s> {
     rest: &'s [u8],
-    /// The place of the rest.
+    /// Position of `rest`.
     byte: u64,
-    /// Its line.
+    /// Line of `rest`.
     line: u64,
 }
 
@@ -245,7 +245,7 @@ impl<'s> Lines<'s> {
         }
     }
 
-    /// The line of the first byte at or after `position` that ends no line.
+    /// The line of the first byte at or after `position` that is not a line end.
     fn line_of(&mut self, position: &csv::Position) -> u64 {
         while let [byte, rest @ ..] = self.rest {
             if self.byte >= position.byte() && !matches!(byte, b'\r' | b'\n') {

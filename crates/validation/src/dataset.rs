@@ -1,4 +1,4 @@
-//! The rows of a file.
+//! A file of measurements as typed rows.
 
 use crate::kind::Kind;
 use rooflut::table::TableSet;
@@ -9,15 +9,15 @@ use crate::rows::{DecodeStep, KvBlockCount, LoadStage, ReplayedRequest, Server, 
 /// A file of measurements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
-    /// Its name, which stands in reports.
+    /// Name of the file, as reports show it.
     pub file: String,
-    /// Its rows.
+    /// Rows of the file.
     pub rows: Rows,
 }
 
 impl Dataset {
-    /// Has the rows that name `set` or the GPU that it was measured on predicted with it. Answers with
-    /// how many these are; the others are predicted with the built-in tables.
+    /// Selects `set` for the rows that name it or the GPU it was measured on, and returns the number of
+    /// these rows. The other rows are predicted with the built-in tables.
     pub fn predict_with(&mut self, set: &TableSet) -> usize {
         let mut found = 0;
         self.rows.for_each_server(|server| {
@@ -35,13 +35,13 @@ impl Dataset {
 pub enum Rows {
     /// Load stages of servers.
     LoadStages(Vec<LoadStage>),
-    /// Requests of runs that are replayed.
+    /// Requests of replayed runs.
     Requests(Vec<ReplayedRequest>),
     /// Requests that ran alone.
     SoloRequests(Vec<SoloRequest>),
     /// Engine steps in which every request decoded.
     DecodeSteps(Vec<DecodeStep>),
-    /// Sizes of KV caches.
+    /// KV cache sizes.
     KvBlocks(Vec<KvBlockCount>),
 }
 
@@ -56,7 +56,7 @@ impl Rows {
         }
     }
 
-    /// What the rows are.
+    /// The kind of the rows.
     pub fn kind(&self) -> Kind {
         match self {
             Rows::LoadStages(_) => Kind::LoadStages,

@@ -5,11 +5,11 @@ use crate::error::Error;
 use crate::kind::Kind;
 use crate::read::read;
 
-/// The measurements that come with the project, one dataset of each kind; `README.md` beside them
+/// Returns the measurements that come with the project, one dataset of each kind. The crate's README
 /// names their sources.
 ///
 /// # Errors
-/// None, as a test asserts.
+/// Never, as a test asserts.
 pub fn embedded() -> Result<Vec<Dataset>, Error> {
     let files = Kind::ALL.map(|kind| read(kind.file(), text(kind)));
     files.into_iter().collect()

@@ -1,23 +1,23 @@
-//! Which known engine stands for the one that a row names.
+//! Selects the known engine that a row is predicted with.
 
 use std::cmp::Reverse;
 
 use rooflut::engine::{EngineStack, stacks};
 
-/// With what rows are predicted.
+/// Options of predictions.
 ///
-/// To try other constants, copy an [`EngineStack`], change it, keep its name, and put it here.
+/// To try other constants, copy an [`EngineStack`], change it but keep its name, and pass it here.
 #[derive(Debug, Clone, Copy)]
 pub struct Predictor<'e> {
-    /// The known engines; where there are none, vLLM 0.15.1.
+    /// The known engines; vLLM 0.15.1 if empty.
     pub engines: &'e [&'e EngineStack],
-    /// Load stages that last longer are cut to this, which is faster and nearly the same where the
-    /// server keeps up.
+    /// Longer load stages are cut to this duration, in seconds. That is faster, and changes little as
+    /// long as the server keeps up with the load.
     pub longest_stage_s: f64,
 }
 
 impl Default for Predictor<'static> {
-    /// The engines of the library, stages in full.
+    /// The engines of the library, and load stages of any length.
     fn default() -> Predictor<'static> {
         Predictor {
             engines: &stacks::ALL,
@@ -26,17 +26,18 @@ impl Default for Predictor<'static> {
     }
 }
 
-/// A known engine that stands for what a row names.
+/// The engine that a row is predicted with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Choice<'e> {
     pub(crate) engine: &'e EngineStack,
-    /// Why this one, if it is not the one named.
+    /// Why it was chosen, if the row names another.
     pub(crate) because: Option<&'static str>,
 }
 
 impl<'e> Predictor<'e> {
-    /// The engine of that name; or of the same product the next older version, patches of one release
-    /// being alike; or its oldest; or for other products the newest there is.
+    /// Returns the engine called `name`. If it is unknown: the newest version of the same product that is
+    /// not newer, where patches of one release count as equal; else the oldest version of the product.
+    /// For other products: the newest engine.
     pub(crate) fn engine(&self, name: &str) -> Choice<'e> {
         let choice = |engine, because| Choice {
             engine,
@@ -75,7 +76,7 @@ impl<'e> Predictor<'e> {
 }
 
 impl Choice<'_> {
-    /// Says so where the engine is not the one named.
+    /// Returns a note if the engine is not the one called `name`.
     pub(crate) fn note(&self, name: &str) -> Option<String> {
         let because = self.because?;
         let engine = self.engine.name;
@@ -86,12 +87,12 @@ impl Choice<'_> {
     }
 }
 
-/// `vllm-0.15.1`, taken apart.
+/// A parsed name such as `vllm-0.15.1`.
 #[derive(Debug, PartialEq)]
 struct Version {
-    /// In lower case.
+    /// Product in lower case.
     product: String,
-    /// Major, minor, patch; `None` without any.
+    /// Major, minor, patch; `None` if the name has no version.
     numbers: Option<[u32; 3]>,
 }
 
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn known_engines_stand_for_themselves() {
+    fn known_engines_are_chosen_by_name() {
         assert_eq!(chosen("vllm-0.15.1"), ("vllm-0.15.1", None));
         assert_eq!(chosen("vLLM-0.11.0"), ("vllm-0.11.0", None));
     }
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn without_engines_there_is_the_default() {
+    fn without_engines_the_default_is_used() {
         let none = Predictor {
             engines: &[],
             ..Predictor::default()
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_name_both() {
+    fn notes_name_both_engines() {
         let note = |name| Predictor::default().engine(name).note(name);
         assert_eq!(note("vllm-0.15.1"), None);
         assert_eq!(

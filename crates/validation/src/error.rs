@@ -1,31 +1,31 @@
-//! Why a file is no file of measurements.
+//! Errors of reading a file of measurements.
 
 use std::fmt;
 
 use crate::kind::Kind;
 
-/// Why a file cannot be read: one line that says what was found, what was expected and what to do.
+/// A file that cannot be read. The message is one line: found, expected, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The file, as it was named.
+    /// Name of the file, as given.
     pub file: String,
-    /// The line, from 1, if it is one.
+    /// Line in the file, from 1; `None` if the whole file is wrong.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The defect.
     pub problem: Problem,
 }
 
-/// What is wrong with a file.
+/// A defect of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// There is a header and no row.
+    /// The file has a header and no rows.
     NoRows,
-    /// A line is no UTF-8 text.
+    /// A line is not UTF-8 text.
     NotText,
-    /// The reader of CSV refuses it.
+    /// The CSV reader rejects the file.
     Csv(String),
     /// A row has more or fewer fields than the header.
     Fields {
@@ -34,40 +34,40 @@ pub enum Problem {
         /// Fields of the row.
         found: u64,
     },
-    /// Something else than a comma separates the columns.
+    /// The columns are not separated by commas.
     Separator {
-        /// What it is called.
+        /// Name of the separator found.
         found: &'static str,
     },
     /// A column occurs more than once.
     ColumnTwice {
-        /// Its name.
+        /// Name of the column.
         column: String,
     },
-    /// The columns are those of no kind of file.
+    /// The columns match no kind of file.
     Columns {
-        /// The kind that lacks the fewest.
+        /// The kind with the fewest missing columns.
         nearest: Kind,
-        /// What it lacks.
+        /// Missing columns of that kind.
         missing: Vec<&'static str>,
-        /// The columns that there are.
+        /// Columns of the file.
         found: Vec<String>,
     },
-    /// The columns are those of two kinds of files.
+    /// The columns match two kinds of files.
     TwoKinds(Kind, Kind),
-    /// A cell is not what its column holds.
+    /// A cell is not a value of its column.
     Value {
-        /// The column.
+        /// Name of the column.
         column: &'static str,
-        /// What it holds.
+        /// Values that the column accepts.
         expected: &'static str,
-        /// What the cell says.
+        /// Text of the cell.
         found: String,
     },
 }
 
-/// The most columns that a message lists.
-const MOST_COLUMNS: usize = 8;
+/// Columns that a message lists at most.
+const MAX_COLUMNS: usize = 8;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,7 +144,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Error {}
 
-/// The files of all kinds, as one says it.
+/// Lists the files of all kinds, with `last` before the last one.
 fn files(last: &str) -> String {
     let [first, middle @ .., end] = Kind::ALL.map(Kind::file);
     let middle: String = middle.iter().map(|file| format!(", {file}")).collect();
@@ -152,14 +152,14 @@ fn files(last: &str) -> String {
 }
 
 fn list(columns: &[String]) -> String {
-    let more = if columns.len() > MOST_COLUMNS {
+    let more = if columns.len() > MAX_COLUMNS {
         ", ..."
     } else {
         ""
     };
     let first: Vec<&str> = columns
         .iter()
-        .take(MOST_COLUMNS)
+        .take(MAX_COLUMNS)
         .map(String::as_str)
         .collect();
     first.join(", ") + more

@@ -1,6 +1,6 @@
-//! The kinds of files, told apart by their columns.
+//! Kinds of files, which differ in their columns.
 
-/// What the rows of a file are.
+/// Kind of a file: the type of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// [`LoadStage`](crate::LoadStage)s.
@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// Every kind.
     pub const ALL: [Kind; 5] = [
         Kind::LoadStages,
         Kind::Requests,
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// The columns without which nothing can be predicted.
+    /// The required columns.
     pub const fn required(self) -> &'static [&'static str] {
         match self {
             Kind::LoadStages => &[

@@ -1,9 +1,9 @@
-//! Predictions of rooflut against what was measured on real servers.
+//! Compares the predictions of rooflut with measurements of real servers.
 //!
-//! [`read`] turns a file of measurements into a [`Dataset`] of typed rows, recognised by its columns;
-//! [`embedded`] are those that come with the project. [`validate`] predicts every row of a dataset and
-//! compares; the functions of [`predict`] predict a single row, with whatever engine constants the
-//! caller wants to try. No files, no clock: the same bytes in give the same numbers out.
+//! [`read`] turns a file of measurements into a [`Dataset`] of typed rows; the kind of file follows from
+//! its columns. [`embedded`] returns the datasets that come with the project. [`validate`] predicts
+//! every row of a dataset and compares; the functions of [`predict`] predict a single row with any engine
+//! constants. The crate opens no files and reads no clock: equal input gives equal numbers.
 //!
 //! ```
 //! use rooflut_validation::{Predictor, read, validate};
@@ -16,6 +16,7 @@
 //! # Ok::<(), rooflut_validation::Error>(())
 //! ```
 
+mod case;
 mod cells;
 mod compare;
 mod dataset;
@@ -24,6 +25,7 @@ mod engine;
 mod error;
 mod kind;
 mod outcome;
+mod pair;
 pub mod predict;
 mod read;
 mod report;
@@ -31,6 +33,7 @@ mod rows;
 mod summary;
 mod tally;
 
+pub use case::{Case, Setting};
 pub use compare::{Comparison, Metric};
 pub use dataset::{Dataset, Rows};
 pub use embedded::embedded;
@@ -38,7 +41,7 @@ pub use engine::Predictor;
 pub use error::{Error, Problem};
 pub use kind::Kind;
 pub use read::read;
-pub use report::{Case, FileReport, MetricSummary, Setting, validate};
+pub use report::{FileReport, MetricSummary, validate};
 pub use rows::{
     DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
     SoloRequest, Stage,

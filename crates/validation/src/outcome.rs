@@ -1,30 +1,31 @@
-//! What becomes of each row.
+//! Predicts and compares each row.
 
 use rayon::prelude::*;
 
-use crate::compare::{Metric, Pair};
+use crate::case::{Case, Setting};
+use crate::compare::Metric;
 use crate::dataset::Rows;
 use crate::engine::{Choice, Predictor};
+use crate::pair::Pair;
 use crate::predict::{self, Reason, Replay, ResolvedServer};
-use crate::report::{Case, Setting};
 use crate::rows::{
     DecodeStep, KvBlockCount, Label, Latencies, LoadStage, ReplayedRequest, Server, SoloRequest,
 };
 use crate::tally::Remark;
 
-/// What became of a row.
+/// The result of a row.
 pub(crate) struct Outcome {
-    /// The row, if anything of it could be predicted and compared.
+    /// The case, if any metric could be predicted and compared.
     pub(crate) case: Option<Case>,
-    /// Its line.
+    /// Line of the row.
     pub(crate) line: u64,
-    /// Why not, or not all of it.
+    /// Reasons that metrics are left out.
     pub(crate) skipped: Vec<Remark>,
-    /// What was read otherwise than it stands.
+    /// Notes on names that were not taken literally.
     pub(crate) notes: Vec<String>,
 }
 
-/// What became of all rows, in their order.
+/// Returns the outcome of each row, in the order of the rows.
 pub(crate) fn outcomes(rows: &Rows, predictor: &Predictor<'_>) -> Vec<Outcome> {
     match rows {
         Rows::LoadStages(rows) => rows
@@ -47,7 +48,7 @@ pub(crate) fn outcomes(rows: &Rows, predictor: &Predictor<'_>) -> Vec<Outcome> {
     }
 }
 
-/// What a row says beside its measurements.
+/// The fields of a row beside its measurements.
 struct Origin<'r> {
     label: &'r Label,
     server: &'r Server,
@@ -55,7 +56,7 @@ struct Origin<'r> {
 }
 
 impl Origin<'_> {
-    /// Compares what was predicted with `choice`.
+    /// Compares the pairs that were predicted with the engine of `choice`.
     fn outcome(&self, choice: &Choice<'_>, predicted: Result<Vec<Pair>, Reason>) -> Outcome {
         let deployed = predicted.and_then(|pairs| Ok((ResolvedServer::find(self.server)?, pairs)));
         match deployed {
@@ -69,7 +70,7 @@ impl Origin<'_> {
         }
     }
 
-    /// Names the server where the reason depends on it.
+    /// Returns the reason as a remark that names the server if the reason depends on it.
     fn remark(&self, reason: &Reason) -> Remark {
         match ResolvedServer::find(self.server) {
             Ok(server) if reason.depends_on_server() => Remark::new(format!("{server}: {reason}")),
@@ -146,7 +147,7 @@ fn requests(rows: &[ReplayedRequest], predictor: &Predictor<'_>) -> Vec<Outcome>
     placed.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// What became of the rows of a run, with their places in the file.
+/// Returns the outcomes of the rows of a run, with their indices in the file.
 fn replay(run: &Replay<'_>, predictor: &Predictor<'_>) -> Vec<(usize, Outcome)> {
     let engine = run.rows.first().map_or("", |(_, row)| &row.server.engine);
     let choice = predictor.engine(engine);

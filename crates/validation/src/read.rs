@@ -1,4 +1,4 @@
-//! A file of measurements, recognised by its columns.
+//! Reads a file of measurements, whose kind follows from its columns.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::rows::{
     SoloRequest, Stage,
 };
 
-/// Reads the contents of `file`, text or bytes: comma-separated, with a header.
+/// Reads the contents of `file`, text or bytes: comma-separated values with a header.
 ///
-/// Which kind it is follows from its columns, in any order; other columns are ignored, and optional
+/// The kind of the file follows from its columns, in any order. Other columns are ignored, and optional
 /// ones may be missing or have empty cells.
 ///
 /// # Errors
-/// Anything that is no table of a known kind; a cell that is no number where there must be one. The
-/// names in a row (model, GPU, ...) are not looked at.
+/// The contents are not a table of a known kind, or a cell that must be a number is not. Names in a row
+/// (model, GPU, ...) are not checked.
 pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
     let sheet = Sheet::read(file, contents.as_ref())?;
     let kind = kind_of(&sheet)?;
@@ -37,7 +37,7 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
     })
 }
 
-/// The column that tells the runs of a file apart.
+/// The column that identifies the run of a row.
 const EXPERIMENT: &str = "experiment";
 
 fn kind_of(sheet: &Sheet<'_>) -> Result<Kind, Error> {
@@ -69,7 +69,7 @@ fn unknown(header: &[&str]) -> Problem {
     }
 }
 
-/// Every row by `read`, with its label; the run is named in the column `id`, or by its server.
+/// Reads every row with `read`. The label names the run by the column `id`, or by the server if `id` is empty.
 fn collect<T>(
     sheet: &Sheet<'_>,
     id: &str,

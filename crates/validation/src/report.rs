@@ -1,96 +1,50 @@
-//! All rows of a file, predicted and compared.
+//! Predicts and compares all rows of a file.
 
 use std::collections::BTreeSet;
 
+use crate::case::Case;
 use crate::compare::{Comparison, Metric};
 use crate::dataset::Dataset;
 use crate::engine::Predictor;
 use crate::kind::Kind;
 use crate::outcome::{Outcome, outcomes};
-use crate::rows::Label;
 use crate::summary::{Summary, summarize};
 use crate::tally::{Remark, Tallies, Tally};
 
-/// A file, predicted and compared.
+/// The result of validating a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileReport {
-    /// Its name.
+    /// Name of the file.
     pub file: String,
-    /// What its rows are.
+    /// Kind of the file.
     pub kind: Kind,
-    /// How many rows it has.
+    /// Number of rows in the file.
     pub rows: usize,
-    /// The rows that could be predicted, in the order of the file.
+    /// Rows that could be predicted, in the order of the file.
     pub cases: Vec<Case>,
     /// Errors by GPU and metric.
     pub summaries: Vec<MetricSummary>,
-    /// Rows that are not among the cases, each once, by reason.
+    /// Rows that are no cases, each counted once, by reason.
     pub skipped: Vec<Tally>,
-    /// Rows that are among the cases without one of their metrics, by reason.
+    /// Cases that lack one of their metrics, by reason.
     pub partly: Vec<Tally>,
-    /// What was read otherwise than it stands, such as an engine that is not known.
+    /// Rows with a name that was not taken literally, such as an unknown engine, by note.
     pub notes: Vec<Tally>,
-}
-
-/// A row that could be predicted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Case {
-    /// Which row it is.
-    pub label: Label,
-    /// The model's name in the catalogue.
-    pub model: &'static str,
-    /// The name of the table set.
-    pub gpu: String,
-    /// Tensor parallelism.
-    pub tp: u32,
-    /// The engine that it was predicted with.
-    pub engine: &'static str,
-    /// What was asked of the server.
-    pub setting: Setting,
-    /// What was predicted and measured, at least one metric.
-    pub comparisons: Vec<Comparison>,
-}
-
-/// What was asked of the server.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Setting {
-    /// A rate of requests.
-    Load {
-        /// Requests per second.
-        rate_rps: f64,
-        /// Mean number of requests in the server, rate times measured E2E; `None` where that was not
-        /// measured.
-        mean_batch: Option<f64>,
-    },
-    /// One request.
-    Request {
-        /// Tokens of its prompt.
-        prompt_tokens: u32,
-        /// Tokens of its output, where they matter.
-        output_tokens: Option<u32>,
-    },
-    /// Requests that decode.
-    Batch {
-        /// How many.
-        requests: u32,
-    },
-    /// To start.
-    Start,
 }
 
 /// Errors of one metric on one GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricSummary {
-    /// The name of the table set.
+    /// Name of the table set.
     pub gpu: String,
-    /// What was predicted.
+    /// The predicted metric.
     pub metric: Metric,
-    /// The errors.
+    /// Statistics of the errors.
     pub errors: Summary,
 }
 
 impl FileReport {
-    /// The errors of `metric` over some of the cases; none where there is no comparison.
+    /// Summarises the errors of `metric` over `cases`; `None` if no case has that metric.
     pub fn errors<'c>(
         cases: impl IntoIterator<Item = &'c Case>,
         metric: Metric,
@@ -101,18 +55,11 @@ impl FileReport {
     }
 }
 
-impl Case {
-    /// The comparison of `metric`, if there is one.
-    pub fn comparison(&self, metric: Metric) -> Option<&Comparison> {
-        self.comparisons.iter().find(|c| c.metric == metric)
-    }
-}
-
-/// Predicts every row of `dataset` and compares with what was measured.
+/// Predicts every row of `dataset` and compares it with the measurement.
 ///
-/// Rows that cannot be predicted are counted by their reason, which names those that differ in the name
-/// of an unknown model or the like together. Simulations run in parallel; the
-/// answer does not depend on how.
+/// Rows that cannot be predicted are counted by reason. Reasons that differ only in a name, such as that
+/// of an unknown model, are counted together. Simulations run in parallel; the result does not depend on
+/// the number of threads.
 pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
     let outcomes = outcomes(&dataset.rows, predictor);
     let rows = outcomes.len();
@@ -128,7 +75,7 @@ pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
     } in outcomes
     {
         let Some(case) = case else {
-            // Once, whatever the number of reasons.
+            // A row is counted once, whatever the number of reasons.
             if let Some(reason) = Remark::joined(reasons) {
                 skipped.count(line, reason);
             }

@@ -1,59 +1,59 @@
-//! What a row of each kind of file says.
+//! Rows of each kind of file.
 
 use rooflut::sim::PrefixCaching;
 use rooflut::table::TableSet;
 
-/// Which row it is.
+/// Identifies a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// The run that it belongs to.
+    /// The run that the row belongs to.
     pub id: String,
-    /// Its place in the run.
+    /// Place of the row in the run.
     pub stage: Stage,
-    /// Its line in the file, from 1.
+    /// Line of the row in the file, from 1.
     pub line: u64,
 }
 
 /// The place of a row in its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// The number in the column `stage`, or the place among the rows of the same id, from 0.
+    /// Number in the column `stage`, or the place among the rows of the same id, from 0.
     Number(u64),
-    /// Something else in the column `stage`.
+    /// Any other text in the column `stage`.
     Name(String),
 }
 
-/// What was served where, as the row words it.
+/// Model, GPUs and engine as the row names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// The GPU.
+    /// Name of the GPU.
     pub gpu: String,
-    /// The model.
+    /// Name of the model.
     pub model: String,
-    /// The format of its weights; empty where it is the model's own.
+    /// Format of the weights; empty for the model's own.
     pub dtype: String,
-    /// The format of its KV entries; empty where it is the engine's default.
+    /// Format of the KV entries; empty for the engine's default.
     pub kv_dtype: String,
-    /// Tensor parallelism.
+    /// Tensor parallelism, in GPUs.
     pub tp: u32,
-    /// The engine and its version.
+    /// Name and version of the engine.
     pub engine: String,
-    /// Tables to predict with in place of the built-in ones of the GPU.
+    /// Tables that replace the built-in ones of the GPU.
     pub tables: Option<TableSet>,
 }
 
-/// What the server was told; `None` where the row does not say: vLLM's default.
+/// Limits of the server; `None` is vLLM's default, for a row that does not say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Longest request; by default the model's.
+    /// Maximum request length in tokens; by default the model's.
     pub max_model_len: Option<u32>,
-    /// Requests that run at the same time; by default 128.
+    /// Maximum number of running requests; by default 128.
     pub max_num_seqs: Option<u32>,
-    /// Tokens of a step; by default 2,048.
+    /// Maximum number of tokens in a step; by default 2,048.
     pub max_num_batched_tokens: Option<u32>,
     /// Share of the memory that the server uses; by default 0.9.
     pub gpu_memory_utilization: Option<f64>,
-    /// KV blocks; by default what the memory leaves.
+    /// Number of KV blocks; by default as many as fit the memory.
     pub kv_blocks: Option<u32>,
     /// Whether freed blocks keep their contents.
     pub prefix_caching: PrefixCaching,
@@ -73,7 +73,7 @@ impl Default for Limits {
     }
 }
 
-/// Latencies in milliseconds; `None` where one was not measured or does not exist.
+/// Latencies in milliseconds; `None` if not measured or not defined.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Latencies {
     /// Time to the first token.
@@ -84,99 +84,99 @@ pub struct Latencies {
     pub e2e_ms: Option<f64>,
 }
 
-/// A load stage of a server: requests that are all alike, timed at the client.
+/// A load stage of a server: identical requests, timed at the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadStage {
-    /// Which row it is.
+    /// Run, stage and line of the row.
     pub label: Label,
-    /// What was served where.
+    /// Model, GPUs and engine.
     pub server: Server,
-    /// What the server was told.
+    /// Limits of the server.
     pub limits: Limits,
     /// `constant` for equal gaps, `poisson` for exponential ones.
     pub arrival: String,
     /// Requests per second.
     pub rate_rps: f64,
-    /// How long requests kept coming.
+    /// Time during which requests arrive, in seconds.
     pub duration_s: f64,
     /// Tokens of each prompt.
     pub prompt_tokens: u32,
-    /// Those of them that were in the prefix cache.
+    /// Tokens of each prompt in the prefix cache.
     pub cached_prompt_tokens: u32,
     /// Tokens of each output.
     pub output_tokens: u32,
-    /// Means over the requests.
+    /// Measured means over the requests.
     pub measured: Latencies,
 }
 
-/// One request of a run that is replayed, timed inside the server.
+/// A request of a replayed run, timed inside the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayedRequest {
-    /// Which row it is.
+    /// Run, stage and line of the row.
     pub label: Label,
-    /// What was served where.
+    /// Model, GPUs and engine.
     pub server: Server,
-    /// What the server was told.
+    /// Limits of the server.
     pub limits: Limits,
-    /// Leading tokens that all prompts of the run have in common.
+    /// Leading tokens that all prompts of the run share.
     pub shared_prefix_tokens: u32,
-    /// When it arrived, from the start of the run.
+    /// Arrival time from the start of the run.
     pub arrival_ms: f64,
     /// Tokens of its prompt.
     pub prompt_tokens: u32,
     /// Tokens of its output.
     pub output_tokens: u32,
-    /// What was measured.
+    /// Measured latencies.
     pub measured: Latencies,
 }
 
 /// A request that ran alone, timed inside the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoloRequest {
-    /// Which row it is.
+    /// Run, stage and line of the row.
     pub label: Label,
-    /// What was served where.
+    /// Model, GPUs and engine.
     pub server: Server,
-    /// What the server was told.
+    /// Limits of the server.
     pub limits: Limits,
     /// Tokens of its prompt.
     pub prompt_tokens: u32,
-    /// Those of them that were in the prefix cache.
+    /// Tokens of its prompt in the prefix cache.
     pub cached_prompt_tokens: u32,
     /// Mean KV length of its decode steps.
     pub mean_context_tokens: Option<f64>,
-    /// Measured time of its prompt.
+    /// Measured total time of the steps of its prompt.
     pub prefill_ms: Option<f64>,
     /// Measured time per output token after the first.
     pub tpot_ms: Option<f64>,
 }
 
-/// One engine step in which every request decoded.
+/// An engine step in which every request decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodeStep {
-    /// Which row it is.
+    /// Run, stage and line of the row.
     pub label: Label,
-    /// What was served where.
+    /// Model, GPUs and engine.
     pub server: Server,
-    /// What the server was told.
+    /// Limits of the server.
     pub limits: Limits,
-    /// Requests.
+    /// Number of requests in the step.
     pub decode_requests: u32,
     /// Mean KV length of a request.
     pub mean_context_tokens: f64,
-    /// Its measured duration.
+    /// Measured duration.
     pub step_ms: Option<f64>,
 }
 
-/// The size of a KV cache as a server reported it.
+/// A KV cache size that a server reported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KvBlockCount {
-    /// Which row it is.
+    /// Run, stage and line of the row.
     pub label: Label,
-    /// What was served where.
+    /// Model, GPUs and engine.
     pub server: Server,
-    /// What the server was told.
+    /// Limits of the server.
     pub limits: Limits,
-    /// Reported blocks of 16 tokens.
+    /// Reported number of blocks of 16 tokens.
     pub kv_blocks: Option<f64>,
 }

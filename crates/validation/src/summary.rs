@@ -1,33 +1,33 @@
-//! Errors of predictions, summarised: one definition for all comparisons with measurements.
+//! Summary statistics of prediction errors, defined once for all comparisons with measurements.
 
 use rooflut::op::leave_one_out::LeftOut;
 use serde::Serialize;
 
-/// The error of a prediction in percent of what was measured, `100 (predicted / actual - 1)`: above 0
-/// where the prediction is too large.
+/// Returns the error of a prediction in percent of the measurement, `100 (predicted / actual - 1)`:
+/// positive if the prediction is too large.
 pub fn signed_percent(predicted: f64, actual: f64) -> f64 {
     100.0 * (predicted / actual - 1.0)
 }
 
-/// Errors of several predictions, all in percent; `ape` is the absolute error of one of them.
+/// Summary statistics of prediction errors, in percent; `ape` is the absolute percentage error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
-    /// Predictions.
+    /// Number of predictions.
     pub n: usize,
-    /// The absolute error in the middle; for an even number the mean of the two in the middle.
+    /// Median absolute error; for an even number the mean of the two in the middle.
     pub median_ape: f64,
     /// Mean of the absolute errors.
     pub mean_ape: f64,
-    /// The absolute error at rank 0.9 (n - 1) of the ascending ones, counted from 0: linear between
-    /// the two ranks beside it.
+    /// 90th percentile of the absolute errors: rank 0.9 (n - 1) in ascending order, counted from 0, linear
+    /// between neighbouring ranks.
     pub p90_ape: f64,
     /// The largest absolute error.
     pub max_ape: f64,
-    /// Mean of the signed errors: what is left of them in a sum over many predictions.
+    /// Mean of the signed errors: the error that remains in a sum over many predictions.
     pub mean_signed: f64,
 }
 
-/// Summarises [signed errors](signed_percent) in any order; `None` where there are none.
+/// Summarises [signed errors](signed_percent), in any order; `None` if there are none.
 ///
 /// ```
 /// use rooflut_validation::summarize;
@@ -36,7 +36,7 @@ pub struct Summary {
 /// assert_eq!(summary.mean_signed, 0.5);
 /// ```
 pub fn summarize(signed: &[f64]) -> Option<Summary> {
-    // Sums run in ascending order, so that the order of the rows does not show.
+    // Summed in ascending order, so that the result does not depend on the order of the rows.
     let mut signed = signed.to_vec();
     signed.sort_unstable_by(f64::total_cmp);
     let mut apes: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
@@ -56,7 +56,7 @@ pub fn summarize(signed: &[f64]) -> Option<Summary> {
 mod tests {
     use super::*;
 
-    /// n, then median, mean, p90 and largest absolute error, and the mean of the signed ones.
+    /// `figures`: median, mean, p90 and largest absolute error, and the mean signed error.
     fn assert_summary(signed: &[f64], n: usize, figures: [f64; 5]) {
         let summary = summarize(signed).unwrap();
         assert_eq!(summary.n, n);
@@ -72,26 +72,26 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_relative_to_what_was_measured() {
+    fn the_error_is_relative_to_the_measurement() {
         assert!((signed_percent(3.0, 2.0) - 50.0).abs() < 1e-12);
         assert!((signed_percent(1.0, 2.0) + 50.0).abs() < 1e-12);
     }
 
     #[test]
-    fn the_figures_are_those_of_the_definitions() {
+    fn statistics_follow_their_definitions() {
         // numpy.percentile([1, 2, 3, 4], 90) and ([1, 3, 5], 90)
         assert_summary(&[-4.0, 1.0, 2.0, -3.0], 4, [2.5, 2.5, 3.7, 4.0, -1.0]);
         assert_summary(&[5.0, -1.0, 3.0], 3, [3.0, 3.0, 4.6, 5.0, 7.0 / 3.0]);
     }
 
     #[test]
-    fn one_error_is_every_figure_and_none_has_none() {
+    fn a_single_error_is_every_statistic_and_no_errors_have_none() {
         assert_summary(&[-7.0], 1, [7.0, 7.0, 7.0, 7.0, -7.0]);
         assert_eq!(summarize(&[]), None);
     }
 
     #[test]
-    fn the_order_does_not_show() {
+    fn the_order_of_errors_does_not_matter() {
         let mut errors: Vec<f64> = (1..=40).map(|i| 10.0 / f64::from(i) - 0.7).collect();
         let ascending = summarize(&errors);
         errors.reverse();

@@ -1,9 +1,9 @@
-//! Rows counted by what is true of them.
+//! Counts of rows by remark.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What is true of a row. Rows of which the same is true but for one name are told together.
+/// A remark on a row. Remarks that differ in one name only are counted together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     words: Words,
@@ -13,17 +13,17 @@ pub struct Remark {
 /// The words around the names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Words {
-    /// Before one name, and before several.
+    /// The words before one name, and before several.
     before: [String; 2],
     after: String,
 }
 
-/// Rows of which the same is true.
+/// Rows with the same remark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
-    /// What is true of them.
+    /// The remark, with the names of all rows.
     pub text: String,
-    /// Their lines, in the order in which they were counted.
+    /// Lines of the rows, in the order in which they were counted.
     pub lines: Vec<u64>,
 }
 
@@ -37,13 +37,13 @@ struct Rows {
     lines: Vec<u64>,
 }
 
-/// The most names that a text lists.
-const MOST_NAMES: usize = 20;
-/// The most characters of a name that are told.
-const LONGEST_NAME: usize = 80;
+/// Names that a text lists at most.
+const MAX_NAMES: usize = 20;
+/// Characters of a name that a text shows at most.
+const MAX_NAME_CHARS: usize = 80;
 
 impl Remark {
-    /// A text that names nothing that differs from row to row.
+    /// Creates a remark without a name.
     pub fn new(text: impl Into<String>) -> Remark {
         Remark {
             words: Words {
@@ -54,7 +54,7 @@ impl Remark {
         }
     }
 
-    /// A text around a name: `before`, for one name and for several, then the name in quotes, then
+    /// Creates a remark around a name: `before` (for one name, and for several), the name in quotes, then
     /// `after`.
     ///
     /// ```
@@ -77,7 +77,7 @@ impl Remark {
         }
     }
 
-    /// All of several remarks on one row.
+    /// Joins the remarks on one row; `None` if there are none.
     pub(crate) fn joined(mut remarks: Vec<Remark>) -> Option<Remark> {
         match remarks.len() {
             0 | 1 => remarks.pop(),
@@ -100,9 +100,9 @@ impl Words {
         let [one, several] = &self.before;
         let count = names.len();
         let before = if count > 1 { several } else { one };
-        let names: Vec<String> = names.take(MOST_NAMES).map(|name| quoted(name)).collect();
+        let names: Vec<String> = names.take(MAX_NAMES).map(|name| quoted(name)).collect();
         let space = if names.is_empty() { "" } else { " " };
-        let more = match count.saturating_sub(MOST_NAMES) {
+        let more = match count.saturating_sub(MAX_NAMES) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -110,15 +110,15 @@ impl Words {
     }
 }
 
-/// In quotes, on one line and not too long.
+/// Returns `name` in quotes, on one line, cut if it is too long.
 fn quoted(name: &str) -> String {
-    let start: String = name.chars().take(LONGEST_NAME).collect();
+    let start: String = name.chars().take(MAX_NAME_CHARS).collect();
     let cut = if start.len() < name.len() { "..." } else { "" };
     format!("{:?}", start + cut)
 }
 
 impl Tally {
-    /// How many rows they are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.lines.len()
     }
@@ -132,7 +132,7 @@ impl Tallies {
         rows.lines.push(line);
     }
 
-    /// The counts in alphabetical order, so that the order of the rows does not show.
+    /// Returns the tallies in alphabetical order, which does not depend on the order of the rows.
     pub fn list(&self) -> Vec<Tally> {
         let tally = |(words, rows): (&Words, &Rows)| Tally {
             text: words.text(rows.names.iter()),
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_names_are_listed() {
+    fn at_most_20_names_are_listed() {
         let mut tallies = Tallies::default();
         for line in 0..30 {
             let remark = Remark::naming(["found", "found"], &format!("{line:02}"), "");
@@ -162,11 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_on_one_line_and_cut() {
-        let told = |name: &str| Remark::naming(["found", "found"], name, "").to_string();
-        assert_eq!(told("a\nb"), "found \"a\\nb\"");
-        assert_eq!(told(&"\u{e4}".repeat(80)).chars().count(), 88);
-        assert!(told(&"x".repeat(81)).ends_with("xx...\""));
+    fn names_are_shown_on_one_line_and_cut() {
+        let shown = |name: &str| Remark::naming(["found", "found"], name, "").to_string();
+        assert_eq!(shown("a\nb"), "found \"a\\nb\"");
+        assert_eq!(shown(&"\u{e4}".repeat(80)).chars().count(), 88);
+        assert!(shown(&"x".repeat(81)).ends_with("xx...\""));
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! How much of a prompt a prefix hit spares.
+//! Prompt tokens that a prefix hit saves.
 
 use super::Reason;
 
 /// Tokens of a KV block.
 const BLOCK_TOKENS: u32 = 16;
 
-/// Tokens of a prompt that are not computed where `cached` of them are in the prefix cache: whole
-/// blocks, and not the last token, which yields the first of the output.
+/// Returns the prompt tokens that are not computed if `cached` of them are in the prefix cache: whole
+/// blocks, but never the last token, which yields the first output token.
 ///
 /// # Errors
-/// More tokens are cached than there are.
+/// More tokens are cached than the prompt has.
 pub(super) fn reused(cached: u32, prompt_tokens: u32) -> Result<u32, Reason> {
     match cached > prompt_tokens {
         true => Err(Reason::CachedBeyondPrompt),
@@ -17,7 +17,7 @@ pub(super) fn reused(cached: u32, prompt_tokens: u32) -> Result<u32, Reason> {
     }
 }
 
-/// The same of any number of cached tokens.
+/// Returns the reused tokens like [`reused`], for any number of cached tokens.
 pub(super) fn at_most(cached: u32, prompt_tokens: u32) -> u32 {
     let reusable = cached.min(prompt_tokens.saturating_sub(1));
     reusable - reusable % BLOCK_TOKENS
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_blocks_are_reused_but_for_the_last_token() {
+    fn whole_blocks_are_reused_but_never_the_last_token() {
         for (cached, prompt, expected) in [
             (0, 0, 0),
             (64, 100, 64),

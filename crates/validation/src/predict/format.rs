@@ -1,18 +1,18 @@
-//! Number formats by the names that vLLM and model cards give them.
+//! Number formats by their names in vLLM and on model cards.
 
 use rooflut::hardware::Dtype;
 
 use super::{Named, Reason};
 
-/// A format of weights; `None` where the text leaves it to the model.
+/// Parses a format of weights; `None` if the text leaves it to the model.
 pub(super) fn weights(text: &str) -> Result<Option<Dtype>, Reason> {
     parse(text).ok_or_else(|| Reason::unknown(Named::Dtype, text))
 }
 
-/// A format of KV entries; 16-bit where the text leaves it to the engine.
+/// Parses a format of KV entries; 16-bit if the text leaves it to the engine.
 pub(super) fn kv_entries(text: &str) -> Result<Dtype, Reason> {
     let dtype = match text.to_ascii_lowercase().as_str() {
-        // No weights come in it.
+        // Not a format of weights, so `parse` does not know it.
         "fp8_e5m2" => Some(Dtype::Fp8),
         _ => parse(text).map(|dtype| dtype.unwrap_or(Dtype::Bf16)),
     };
@@ -21,7 +21,7 @@ pub(super) fn kv_entries(text: &str) -> Result<Dtype, Reason> {
         .ok_or_else(|| Reason::unknown(Named::KvDtype, text))
 }
 
-/// A format in any case of letters; within, `None` for `auto` and nothing.
+/// Parses a format in any case; the inner `None` is `auto` or an empty text.
 fn parse(text: &str) -> Option<Option<Dtype>> {
     let name = text.to_ascii_lowercase();
     let dtype = match name.strip_prefix("torch.").unwrap_or(&name) {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_have_the_names_of_the_tables_and_those_of_vllm() {
+    fn weights_have_the_names_of_the_tables_and_of_vllm() {
         for (text, dtype) in [
             ("", None),
             ("auto", None),

@@ -1,12 +1,12 @@
-//! GPUs by the names that people and drivers give them.
+//! GPUs by the spellings of people and drivers.
 
 use rooflut::table::{TableSet, sets};
 
 use super::{Named, Reason};
 
-/// The set that `gpu` spells: its name in any case of letters, words separated by `-`, `_` or spaces,
-/// `nvidia` before it, and after it what every GPU of the set has in its name, as in
-/// `NVIDIA H100 80GB HBM3`. Anything else may be other hardware: an `A100-40GB`, an `H100 PCIe`.
+/// Finds the set that `gpu` spells: its name in any case, with words separated by `-`, `_` or spaces,
+/// optionally after `nvidia` and before words that fit every GPU of the set, as in
+/// `NVIDIA H100 80GB HBM3`. Any other word may mean other hardware: an `A100-40GB`, an `H100 PCIe`.
 pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
     let name = gpu.to_ascii_lowercase();
     let all: Vec<&str> = name.split(SEPARATORS).collect();
@@ -20,7 +20,7 @@ pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
     found.ok_or_else(|| Reason::unknown(Named::Gpu, gpu))
 }
 
-/// Whether `gpu` spells the set or the GPU that it was measured on.
+/// Returns whether `gpu` spells the set or the GPU that it was measured on.
 pub(crate) fn is_of(gpu: &str, set: &TableSet) -> bool {
     let names = [set.name(), set.gpu().name.as_str()];
     names.iter().any(|name| name.eq_ignore_ascii_case(gpu))
@@ -29,7 +29,7 @@ pub(crate) fn is_of(gpu: &str, set: &TableSet) -> bool {
 
 const SEPARATORS: [char; 3] = ['-', '_', ' '];
 
-/// Words that name the hardware that the set is of, and no other.
+/// Words that fit the hardware of the set and no other.
 fn suffixes(set: &str) -> &'static [&'static str] {
     match set {
         "a100" => &["sxm", "sxm4", "80gb"],
@@ -75,7 +75,7 @@ mod tests {
         for gpu in ["h100", "h200 NVL", "", "h100-infersim"] {
             assert!(!is_of(gpu, &sets::H200), "{gpu}");
         }
-        // Who asks for InferSim's figures means them.
+        // A row that names InferSim's tables means no others.
         assert!(!is_of("h100-infersim", &sets::H100));
     }
 

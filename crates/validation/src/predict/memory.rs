@@ -1,17 +1,17 @@
-//! The size of a KV cache.
+//! KV cache size of a server.
 
 use rooflut::engine::stacks;
 
 use super::{Reason, ResolvedServer};
 use crate::rows::{KvBlockCount, Limits};
 
-/// The KV blocks of 16 tokens that the memory of the row's GPU leaves.
+/// Returns the number of KV blocks of 16 tokens that fit the memory of the row's GPU.
 ///
 /// # Errors
-/// Names that are not known, a model that does not fit or cannot be divided so.
+/// An unknown name; a model that does not fit, or that `tp` GPUs cannot share.
 pub fn kv_blocks(row: &KvBlockCount) -> Result<u32, Reason> {
     let deployment = ResolvedServer::find(&row.server)?;
-    // Sequences take no memory of their own, and the rows do not say how many there were.
+    // The memory plan does not depend on the number of sequences, and not every row gives it.
     let limits = Limits {
         max_num_seqs: Some(1),
         ..row.limits

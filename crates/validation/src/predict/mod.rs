@@ -1,7 +1,7 @@
 //! Predictions of single rows.
 //!
-//! Each takes the engine to predict with, whatever the row names; a row that cannot be predicted
-//! answers with the [`Reason`].
+//! Each function takes the engine to predict with, whatever engine the row names. A row that cannot be
+//! predicted is an error that gives the [`Reason`].
 
 mod cached;
 mod format;

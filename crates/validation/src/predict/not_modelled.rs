@@ -1,5 +1,6 @@
-//! What is not modelled, said of a server that ran: the library's own words advise on a command line.
-//! Without the numbers of single requests, so that alike rows are counted together.
+//! Messages on deployments that are not modelled, for servers that have run; the library's own messages
+//! advise on a command line. They leave out the numbers of single requests, so that similar rows are
+//! counted together.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};

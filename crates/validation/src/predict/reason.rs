@@ -1,4 +1,4 @@
-//! Why a row cannot be predicted.
+//! Reasons that a row cannot be predicted.
 
 use std::fmt;
 
@@ -12,75 +12,75 @@ use super::not_modelled;
 use crate::compare::Metric;
 use crate::tally::Remark;
 
-/// Why a row cannot be predicted, or not compared.
+/// The reason that a row cannot be predicted or compared.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Nothing has this name.
+    /// The name is unknown.
     Unknown {
-        /// What should have it.
+        /// Kind of thing that the name is for.
         what: Named,
         /// The name.
         name: String,
     },
-    /// There is no step model of the model on the GPU.
+    /// The step model cannot be built for this model and GPU.
     Step(ModelError),
-    /// There is no such deployment for another reason.
+    /// The deployment is invalid for another reason.
     Deployment(DeploymentError),
-    /// There is no room for a KV cache.
+    /// The memory has no room for a KV cache.
     Memory(MemoryError),
     /// The server cannot run.
     Sim(SimError),
-    /// The server never serves such a request.
+    /// The server rejects such a request.
     Rejected(Rejection),
-    /// Rate and duration make no request.
+    /// Rate and duration give no request.
     NoRequests,
-    /// Rate and duration make more requests than are simulated.
+    /// Rate and duration give more requests than are simulated.
     TooManyRequests,
     /// The requests have more output tokens than are simulated.
     TooManyTokens,
-    /// More of a prompt is cached than there is.
+    /// More tokens of a prompt are cached than it has.
     CachedBeyondPrompt,
-    /// A step or a prompt without tokens.
+    /// A step or a prompt has no tokens.
     NoTokens,
-    /// More requests in a step than a server takes.
+    /// A step has more requests than a server runs at once.
     TooManyInStep {
-        /// The most that it takes.
+        /// Maximum number of requests.
         most: u32,
     },
-    /// Requests decode at no KV length.
+    /// Requests decode at a KV length of 0 or less.
     ContextNotPositive,
-    /// Requests decode at a KV length that no request has.
+    /// Requests decode at a KV length beyond the longest request.
     ContextTooLong {
-        /// The longest request.
+        /// Maximum length of a request.
         max_model_len: u32,
     },
     /// The row has no measurement.
     NothingMeasured,
-    /// A measurement that no error can be taken of.
+    /// A measurement is 0 or less, or so small that its relative error overflows.
     NotPositive(Metric),
-    /// A measurement of something that does not exist by the row's lengths: a TPOT without a second
-    /// output token, or without a KV length to decode at.
+    /// The row has a measurement without the lengths that define it: a TPOT without a second output
+    /// token, or without a KV length to decode at.
     NoLengths(Metric),
 }
 
-/// What a row names.
+/// Kinds of names in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     /// A model of the catalogue.
     Model,
-    /// A GPU that there are tables of.
+    /// A GPU with tables.
     Gpu,
     /// A format of weights.
     Dtype,
     /// A format of KV entries.
     KvDtype,
-    /// Equal gaps or a Poisson process.
+    /// An arrival process: equal gaps or Poisson.
     Arrival,
 }
 
 impl Named {
-    /// What one is called, and several, after "unknown".
+    /// The words before one unknown name, and before several.
     fn words(self) -> [&'static str; 2] {
         match self {
             Named::Model => ["unknown model", "unknown models"],
@@ -91,7 +91,7 @@ impl Named {
         }
     }
 
-    /// What is known.
+    /// Describes the known names.
     fn known(self) -> String {
         match self {
             Named::Model => format!("{} are known, `rooflut models` lists them", CATALOG.len()),
@@ -118,7 +118,7 @@ impl Reason {
         }
     }
 
-    /// For counting alike rows together.
+    /// The reason as a remark, so that similar rows are counted together.
     pub(crate) fn remark(&self) -> Remark {
         match self {
             Reason::Unknown { what, name } => what.unknown(name),
@@ -126,7 +126,7 @@ impl Reason {
         }
     }
 
-    /// Whether another model, GPU or tensor parallelism would do.
+    /// Returns whether another model, GPU or tensor parallelism could remove the reason.
     pub(crate) fn depends_on_server(&self) -> bool {
         matches!(
             self,

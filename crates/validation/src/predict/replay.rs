@@ -1,4 +1,4 @@
-//! A run, request by request.
+//! Replays a run request by request.
 
 use rooflut::sim::{Outcome, Request, RequestRecord, Simulator};
 use rooflut::units::Seconds;
@@ -7,14 +7,14 @@ use super::{Reason, ResolvedServer, cached};
 use crate::rows::{Latencies, ReplayedRequest};
 use rooflut::engine::EngineStack;
 
-/// The requests of one run: same experiment, server and limits.
+/// The requests of one run: they share experiment, server and limits.
 #[derive(Debug, Clone)]
 pub struct Replay<'r> {
-    /// Its rows with their places in the file, ascending by arrival; at least one.
+    /// At least one row, with its index in the file, in order of arrival.
     pub rows: Vec<(usize, &'r ReplayedRequest)>,
 }
 
-/// The runs of a file, in the order in which they begin there.
+/// Groups the rows of a file by run, in the order of the first row of each run.
 pub fn replays(rows: &[ReplayedRequest]) -> Vec<Replay<'_>> {
     let mut runs: Vec<Replay<'_>> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
@@ -41,14 +41,14 @@ fn is_same_run(a: &ReplayedRequest, b: &ReplayedRequest) -> bool {
     a.label.id == b.label.id && a.server == b.server && a.limits == b.limits
 }
 
-/// Simulates a run and answers for each of its rows, in their order, as the server sees them: without
-/// the time of the API server.
+/// Simulates a run and returns the latencies of each of its rows, in their order, as timed inside the
+/// server: without the time of the API server.
 ///
 /// Every request but the first finds the shared prefix in the cache.
 ///
 /// # Errors
-/// Names that are not known, a server that cannot run; and by itself each request that it cannot
-/// serve, or that is shorter than the shared prefix.
+/// An unknown name, or a server that cannot run. The inner result is an error for a request that the
+/// server rejects or that is shorter than the shared prefix.
 pub fn replay(
     run: &Replay<'_>,
     engine: &EngineStack,
@@ -72,7 +72,7 @@ pub fn replay(
         .collect())
 }
 
-/// The request of a row that is the `place`-th of its run, from 0.
+/// Returns the request of a row; `place` is its index in the run, from 0.
 fn request(row: &ReplayedRequest, place: usize) -> Request {
     Request::new(row.prompt_tokens, row.output_tokens)
         .at_ns(Seconds(row.arrival_ms / 1e3).to_nanos())

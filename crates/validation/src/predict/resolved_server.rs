@@ -1,4 +1,4 @@
-//! What a row's names stand for.
+//! Resolves the names of a row.
 
 use std::fmt;
 
@@ -12,28 +12,28 @@ use super::{Named, Reason, format, gpu};
 use crate::rows::{Limits, Server};
 use rooflut::engine::EngineStack;
 
-/// A model on GPUs, as the names of a row spell it.
+/// The model, tables and formats that a row names.
 #[derive(Debug, Clone)]
 pub struct ResolvedServer {
-    /// The model's name in the catalogue.
+    /// Name of the model in the catalogue.
     pub model: &'static str,
-    /// Its dimensions, with the weights in the row's format.
+    /// Dimensions of the model, with weights in the row's format.
     pub spec: ModelSpec,
-    /// The tables of the GPU.
+    /// Tables of the GPU.
     pub set: TableSet,
     /// Tensor parallelism.
     pub tp: u32,
     /// Format of the KV entries.
     pub kv_dtype: Dtype,
-    /// Where a name was not taken as it stands.
+    /// Notes on names that were not taken literally.
     pub notes: Vec<String>,
 }
 
 impl ResolvedServer {
-    /// Looks the names of `server` up.
+    /// Resolves the names of `server`.
     ///
     /// # Errors
-    /// A model, GPU or format that is not known.
+    /// An unknown model, GPU or format.
     pub fn find(server: &Server) -> Result<ResolvedServer, Reason> {
         let entry = model::find(&server.model);
         let entry = entry.ok_or_else(|| Reason::unknown(Named::Model, &server.model))?;
@@ -69,25 +69,25 @@ impl ResolvedServer {
                 "dtype {text} of {}: predicted with its own weights, of which some are not 16-bit",
                 self.model
             )),
-            // A model that is quantised already keeps its own mixture.
+            // A quantised model keeps its own mix of formats.
             Some(Dtype::Fp8) if !is_16_bit => {}
             Some(dtype) => self.spec = self.spec.with_weight_dtype(dtype),
         }
         Ok(())
     }
 
-    /// The model on its GPUs with the constants of `engine`, for single steps.
+    /// Builds the deployment with the constants of `engine`, for single steps.
     ///
     /// # Errors
-    /// The ranks cannot share the model, or the tables lack a kernel.
+    /// The GPUs cannot share the model, or the tables lack a kernel.
     pub fn deploy(&self, engine: &EngineStack) -> Result<rooflut::Deployment, Reason> {
         Ok(self.builder().engine(engine).build()?)
     }
 
-    /// The server that the row describes, with the constants of `engine`.
+    /// Builds the deployment with the limits of the row and the constants of `engine`.
     ///
     /// # Errors
-    /// As [`deploy`](Self::deploy); limits under which no step could run.
+    /// The errors of [`deploy`](Self::deploy), and limits under which no step could run.
     pub fn serve(
         &self,
         limits: &Limits,
@@ -115,7 +115,7 @@ impl ResolvedServer {
         deployment.tp(self.tp).kv_dtype(self.kv_dtype)
     }
 
-    /// Refuses a prompt that is longer than a request may be.
+    /// Rejects a prompt that is longer than `max_model_len`.
     pub(super) fn check_length(&self, prompt_tokens: u32, limits: &Limits) -> Result<(), Reason> {
         let max_model_len = self.max_model_len(limits);
         match prompt_tokens > max_model_len {
@@ -127,7 +127,7 @@ impl ResolvedServer {
         }
     }
 
-    /// Refuses to decode at a mean KV length that no request has.
+    /// Rejects a mean KV length that is not positive or longer than `max_model_len`.
     pub(super) fn check_context(&self, mean_tokens: f64, limits: &Limits) -> Result<(), Reason> {
         let max_model_len = self.max_model_len(limits);
         if mean_tokens <= 0.0 {
@@ -150,7 +150,7 @@ impl fmt::Display for ResolvedServer {
     }
 }
 
-/// Formats of the weights that can be quantised.
+/// Formats of the quantisable weights: dense and expert.
 fn formats(spec: &ModelSpec) -> [Dtype; 2] {
     match spec.ffn {
         Ffn::Moe { expert_dtype, .. } => [spec.weight_dtype, expert_dtype],
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn gpus_that_are_spelled_otherwise_are_noted() {
+    fn other_spellings_of_a_gpu_are_noted() {
         let notes = |gpu| {
             let found = ResolvedServer::find(&server(gpu, "llama-3.1-8b", ""));
             found.unwrap().notes
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_given_to_16_bit_weights() {
+    fn weight_formats_apply_to_16_bit_weights() {
         let of = |model, dtype| {
             let found = ResolvedServer::find(&server("h100", model, dtype));
             found.map(|d| (formats(&d.spec), d.notes.len()))
@@ -204,7 +204,7 @@ mod tests {
                 assert_eq!(of(model, text).unwrap(), ([dtype; 2], 0));
             }
         }
-        // Its attention stays 16-bit.
+        // Its attention weights stay 16-bit.
         let scout = [Dtype::Bf16, Dtype::Fp8];
         assert_eq!(of("llama-4-scout", "fp8").unwrap(), (scout, 0));
         assert_eq!(of("llama-4-scout", "").unwrap(), (scout, 0));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_are_not_given_are_those_of_vllm_and_the_model() {
+    fn missing_limits_default_to_vllm_and_the_model() {
         let llama = ResolvedServer::find(&server("h100", "llama-2-7b", "")).unwrap();
         let engine = &rooflut::engine::stacks::VLLM_0_11_0;
         let config = |limits: &Limits| {

@@ -1,4 +1,4 @@
-//! A server under a constant or random load.
+//! Simulates a server under a constant or random load.
 
 use rooflut::sim::figures::Stats;
 use rooflut::sim::load::Arrivals;
@@ -8,19 +8,18 @@ use super::{Named, Reason, ResolvedServer, cached};
 use crate::rows::{Latencies, LoadStage};
 use rooflut::engine::EngineStack;
 
-/// The most requests that are simulated.
-const MOST_REQUESTS: f64 = 1e7;
-/// The most output tokens of all requests together.
-const MOST_TOKENS: f64 = 2e9;
+/// Limit on simulated requests.
+const MAX_REQUESTS: f64 = 1e7;
+/// Limit on the output tokens of all requests together.
+const MAX_TOKENS: f64 = 2e9;
 
-/// Simulates a load stage from an empty server and answers with the means over its requests, as a
-/// client sees them: the time of the API server is included.
+/// Simulates a load stage from an empty server and returns the means over its requests, as timed at the
+/// client: the time of the API server is included.
 ///
-/// The stage is cut where it lasts longer than `longest_s`.
+/// A stage longer than `longest_s` seconds is cut.
 ///
 /// # Errors
-/// Names that are not known, a server that cannot run or cannot serve such requests, no request, or
-/// too many.
+/// An unknown name, a server that cannot run or that rejects the requests, no request, or too many.
 pub fn load_stage(
     row: &LoadStage,
     engine: &EngineStack,
@@ -30,7 +29,7 @@ pub fn load_stage(
     let requests = requests(row, longest_s)?;
     let server = deployment.serve(&row.limits, engine)?;
     let report = Simulator::try_new(server.step_model(), server.server_config()?)?.run(&requests);
-    // The requests are alike but for their arrival.
+    // The requests differ only in their arrival.
     for record in &report.records {
         if let Outcome::Rejected(rejection) = record.outcome {
             return Err(Reason::Rejected(rejection));
@@ -52,10 +51,10 @@ fn requests(row: &LoadStage, longest_s: f64) -> Result<Vec<Request>, Reason> {
         _ => return Err(Reason::unknown(Named::Arrival, &row.arrival)),
     };
     let count = (row.rate_rps * row.duration_s.min(longest_s)).round();
-    if count > MOST_REQUESTS {
+    if count > MAX_REQUESTS {
         return Err(Reason::TooManyRequests);
     }
-    if count * f64::from(row.output_tokens) > MOST_TOKENS {
+    if count * f64::from(row.output_tokens) > MAX_TOKENS {
         return Err(Reason::TooManyTokens);
     }
     let cached_prompt_tokens = cached::reused(row.cached_prompt_tokens, row.prompt_tokens)?;

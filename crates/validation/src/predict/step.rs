@@ -1,4 +1,4 @@
-//! Single steps: nothing but the step model.
+//! Predicts single steps, with the step model alone.
 
 use rooflut::model::MemoryLimits;
 use rooflut::sim::SimError;
@@ -11,20 +11,20 @@ use rooflut::engine::EngineStack;
 /// Predictions for a request that runs alone.
 #[derive(Debug, Clone)]
 pub struct Solo {
-    /// Sum of the steps of its prompt.
+    /// Total time of the steps of its prompt.
     pub prefill_ms: f64,
-    /// One decode step at its mean KV length; `None` where the row does not give that.
+    /// Time of a decode step at its mean KV length; `None` if the row does not give that length.
     ///
     /// # Errors
-    /// It is no length of a request.
+    /// The length is not that of a request.
     pub tpot_ms: Result<Option<f64>, Reason>,
 }
 
 /// Predicts the steps of a request that runs alone.
 ///
 /// # Errors
-/// Names that are not known, tables that lack a kernel, a prompt without tokens, longer than a request
-/// may be or than what of it is cached.
+/// An unknown name, tables that lack a kernel, or a prompt that is empty, longer than `max_model_len` or
+/// shorter than its cached part.
 pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Reason> {
     let deployment = ResolvedServer::find(&row.server)?;
     let budget = budget(&row.limits)?;
@@ -41,17 +41,17 @@ pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Rea
     })
 }
 
-/// Predicts a step in which every request decodes, in milliseconds.
+/// Predicts the time of a step in which every request decodes, in milliseconds.
 ///
 /// # Errors
-/// Names that are not known, tables that lack a kernel, no request, more requests or longer ones than
-/// a server takes.
+/// An unknown name, tables that lack a kernel, no request, or more or longer requests than a server
+/// takes.
 pub fn decode_step(row: &DecodeStep, engine: &EngineStack) -> Result<f64, Reason> {
     let deployment = ResolvedServer::find(&row.server)?;
     if row.decode_requests == 0 {
         return Err(Reason::NoTokens);
     }
-    let most = row.limits.max_num_seqs.unwrap_or(MOST_REQUESTS);
+    let most = row.limits.max_num_seqs.unwrap_or(MAX_REQUESTS);
     if row.decode_requests > most {
         return Err(Reason::TooManyInStep { most });
     }
@@ -61,10 +61,10 @@ pub fn decode_step(row: &DecodeStep, engine: &EngineStack) -> Result<f64, Reason
     decode_ms(deployed.step_model(), requests, context)
 }
 
-/// Requests that no server decodes in one step: several times the `max_num_seqs` of any.
-const MOST_REQUESTS: u32 = 8192;
+/// Limit on the requests of a step: several times the `max_num_seqs` of any server.
+const MAX_REQUESTS: u32 = 8192;
 
-/// Tokens of a step.
+/// Token budget of a step.
 fn budget(limits: &Limits) -> Result<u32, Reason> {
     let default = MemoryLimits::default().max_num_batched_tokens;
     match limits.max_num_batched_tokens.unwrap_or(default) {
@@ -75,7 +75,7 @@ fn budget(limits: &Limits) -> Result<u32, Reason> {
     }
 }
 
-/// Time of a prompt in chunks of at most `budget` tokens, of which the last samples a token.
+/// Returns the time of a prompt in chunks of at most `budget` tokens; the last chunk samples a token.
 fn prefill_ms(model: &RooflineModel, row: &SoloRequest, budget: u32) -> Result<f64, Reason> {
     if row.prompt_tokens == 0 {
         return Err(Reason::NoTokens);
@@ -99,7 +99,7 @@ fn prefill_ms(model: &RooflineModel, row: &SoloRequest, budget: u32) -> Result<f
     Ok(total_ms)
 }
 
-/// Time of a step in which `requests` decode at a mean KV length of `mean_context`.
+/// Returns the time of a step in which `requests` decode at a mean KV length of `mean_context`.
 fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> Result<f64, Reason> {
     let kv_tokens = (f64::from(requests) * mean_context).round() as u64;
     let group = DecodeGroup::from_sum(requests, kv_tokens);

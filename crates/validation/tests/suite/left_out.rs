@@ -1,4 +1,4 @@
-//! Rows that cannot be predicted, or not as they stand: what is counted and named.
+//! Rows that are left out or not taken literally are counted and named.
 #![allow(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn measurements_that_are_not_positive_are_named_and_the_rest_of_the_row_is_used(
 }
 
 #[test]
-fn a_row_is_left_out_once_and_its_metrics_apart_from_it() {
+fn a_row_left_out_is_counted_once_and_left_out_metrics_apart() {
     let header = "experiment,gpu,model,tp,arrival_ms,prompt_tokens,output_tokens,ttft_ms,tpot_ms,\
                   e2e_ms";
     let row = |measured: &str| format!("r,h100,llama-3.1-8b,1,0,100,10,{measured}\n");
@@ -50,7 +50,7 @@ fn a_row_is_left_out_once_and_its_metrics_apart_from_it() {
 }
 
 #[test]
-fn what_is_not_known_is_counted_and_named_and_the_rest_predicted() {
+fn rows_with_unknown_names_are_counted_and_the_others_predicted() {
     let rows = [
         ROW,
         "d,h100,gpt-9,1,vllm-0.15.1,48,700,8",
@@ -247,7 +247,7 @@ fn more_cached_tokens_than_the_prompt_has_are_named_in_every_kind_of_file() {
 }
 
 #[test]
-fn engines_gpus_and_dtypes_that_are_read_otherwise_are_noted() {
+fn engines_and_gpus_that_are_not_taken_literally_are_noted() {
     let other = ROW.replace("vllm-0.15.1", "vllm-0.12.0");
     let unnamed = ROW.replace("vllm-0.15.1", "");
     let unknown = other.replace("llama-3.1-8b", "gpt-9");
@@ -270,7 +270,7 @@ fn engines_gpus_and_dtypes_that_are_read_otherwise_are_noted() {
     );
     let engines: Vec<&str> = report.cases.iter().map(|case| case.engine).collect();
     assert_eq!(engines[..3], ["vllm-0.15.1", "vllm-0.11.0", "vllm-0.11.0"]);
-    // The places count every row.
+    // The numbering counts every row.
     let places: Vec<&Stage> = report.cases.iter().map(|case| &case.label.stage).collect();
     assert_eq!(places[4], &Stage::Number(5));
 }

@@ -1,4 +1,4 @@
-//! Measurements, how they are read and predicted.
+//! Tests of reading and predicting measurements.
 
 mod left_out;
 mod predictions;

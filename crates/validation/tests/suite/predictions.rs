@@ -1,4 +1,4 @@
-//! Rows whose prediction can be worked out by hand from the step model.
+//! Rows whose prediction can be computed by hand from the step model.
 #![allow(
     clippy::float_cmp,
     clippy::indexing_slicing,
@@ -64,7 +64,7 @@ impl Steps {
     }
 }
 
-/// Within the nanosecond per step that the simulator's clock rounds to.
+/// Allows for the simulator's clock, which rounds each step to a nanosecond.
 fn assert_close(found: f64, expected_ms: f64) {
     assert!(
         (found - expected_ms).abs() < 1e-5,
@@ -76,7 +76,7 @@ const STAGE: &str = "id,gpu,model,tp,engine,arrival,rate_rps,duration_s,prompt_t
                      cached_prompt_tokens,output_tokens,ttft_mean_ms,tpot_mean_ms,e2e_mean_ms\n";
 
 #[test]
-fn a_stage_whose_requests_never_meet_is_its_steps_and_the_api_server() {
+fn a_stage_of_requests_that_never_overlap_is_their_steps_and_the_api_server() {
     // A request every 10 s: each is alone, with 100 - 64 tokens to compute and three to decode.
     let row = "a,h100,llama-3.1-8b,1,vllm-0.15.1,constant,0.1,40,100,70,4,30,7,50\n";
     let report = report(&format!("{STAGE}{row}"));
@@ -94,8 +94,8 @@ fn a_stage_whose_requests_never_meet_is_its_steps_and_the_api_server() {
 }
 
 #[test]
-fn a_stage_runs_for_rate_times_duration_and_can_be_cut() {
-    // Four times the requests in the same time: they meet, and the mean changes with each more.
+fn a_stage_has_rate_times_duration_requests_and_can_be_cut() {
+    // At 50 requests per second they overlap, so the mean depends on their number.
     let text = |duration: u32| {
         let row = "a,h100,llama-3.1-8b,1,vllm-0.15.1,constant,50,";
         format!("{STAGE}{row}{duration},600,0,100,30,7,50\n")
@@ -114,7 +114,7 @@ fn a_stage_runs_for_rate_times_duration_and_can_be_cut() {
 }
 
 #[test]
-fn poisson_arrivals_are_not_those_of_equal_gaps() {
+fn poisson_arrivals_differ_from_equal_gaps() {
     let stage = |arrival: &str| {
         let row = format!("a,h100,llama-3.1-8b,1,vllm-0.15.1,{arrival},20,10,500,0,50,30,7,50\n");
         predicted(&report(&format!("{STAGE}{row}")), Metric::Ttft)[0]
@@ -132,7 +132,7 @@ fn a_replay_is_its_steps_and_only_the_first_request_computes_the_shared_prefix()
             "r,h100,llama-3.1-8b,bf16,1,vllm-0.11.0,64,64,{arrival_ms},300,{output},{measured}\n"
         )
     };
-    // The first in the file is the second to arrive, a second later.
+    // The first row of the file arrives second, a second later.
     let rows = at("1500.5", 2, "20,5,30") + &at("500", 1, "20,,20");
     let report = report(&format!("{REQUESTS}{rows}"));
     let ttft = predicted(&report, Metric::Ttft);
@@ -151,9 +151,8 @@ fn a_replay_is_its_steps_and_only_the_first_request_computes_the_shared_prefix()
 }
 
 #[test]
-fn a_replay_waits_for_the_step_that_is_under_way_as_its_engine_does() {
-    // The second request comes while the first decodes for many steps. The engines differ in nothing
-    // but the schedule.
+fn a_replay_waits_for_the_running_step_as_its_engine_does() {
+    // The second request arrives while the first decodes. The engines differ in the schedule only.
     let ttft = |scheduling| {
         let mut engine = stacks::VLLM_0_15_1;
         engine.scheduling = scheduling;
@@ -175,7 +174,7 @@ fn a_replay_waits_for_the_step_that_is_under_way_as_its_engine_does() {
 }
 
 #[test]
-fn runs_of_other_servers_do_not_meet() {
+fn runs_on_different_servers_do_not_overlap() {
     let row = |seqs: u32, arrival: u32| {
         format!("r,h100,llama-3.1-8b,,1,vllm-0.11.0,{seqs},0,{arrival},30,500,20,5,30\n")
     };
@@ -221,7 +220,7 @@ fn a_decode_step_has_every_request_at_the_mean_context() {
 }
 
 #[test]
-fn kv_blocks_are_those_of_the_memory_plan() {
+fn kv_blocks_come_from_the_memory_plan() {
     let text = "gpu,model,tp,engine,max_num_batched_tokens,kv_blocks_16_tokens\n\
                 h100,llama-3.1-8b,2,vllm-0.15.1,4096,60000\n";
     let report = report(text);
@@ -283,7 +282,7 @@ fn an_8_bit_kv_cache_has_more_blocks_and_is_read_faster() {
 }
 
 #[test]
-fn other_constants_of_an_engine_are_taken() {
+fn changed_engine_constants_are_used() {
     let text = "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms\n\
                 d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,8\n";
     let dataset = read("steps.csv", text).unwrap();

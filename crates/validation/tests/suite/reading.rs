@@ -1,4 +1,4 @@
-//! Files: what is recognised, what is refused.
+//! Reading files: recognition of their kind, and errors.
 #![allow(
     clippy::float_cmp,
     clippy::indexing_slicing,
@@ -71,7 +71,7 @@ fn empty_lines_and_lines_of_commas_are_skipped() {
 }
 
 #[test]
-fn cells_that_say_that_there_is_no_value_are_empty() {
+fn cells_with_a_missing_value_are_empty() {
     let header = HEADER.replace("tp,", "tp,dtype,");
     let with = |engine: &str, dtype: &str, step: &str| {
         let row = format!("d,h100,llama-3.1-8b,1,{dtype},{engine},48,700,{step}");
@@ -147,7 +147,7 @@ fn the_order_of_the_rows_does_not_show_in_the_summaries() {
 }
 
 #[test]
-fn requests_of_a_run_may_stand_in_any_order() {
+fn requests_of_a_run_may_be_in_any_order() {
     let header = "experiment,gpu,model,tp,engine,shared_prefix_tokens,arrival_ms,prompt_tokens,\
                   output_tokens,ttft_ms,tpot_ms,e2e_ms";
     let mut rows: Vec<String> = (0..20)
@@ -175,7 +175,7 @@ fn requests_of_a_run_may_stand_in_any_order() {
 }
 
 #[test]
-fn cells_that_are_no_numbers_are_refused_with_their_line_and_column() {
+fn cells_that_are_not_numbers_are_rejected_with_line_and_column() {
     let line = |row: &str| refused(&file(&[ROW, "", row]));
     assert_eq!(
         line(&ROW.replace(",48,", ",many,")),
@@ -207,7 +207,7 @@ fn cells_that_are_no_numbers_are_refused_with_their_line_and_column() {
 }
 
 #[test]
-fn a_file_of_no_kind_says_what_the_nearest_lacks() {
+fn a_file_of_no_kind_lists_the_missing_columns_of_the_nearest() {
     let message = refused(&file(&[ROW]).replace("step_ms", "step_us"));
     assert_eq!(
         message,

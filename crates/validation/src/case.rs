@@ -1,0 +1,57 @@
+//! A row, predicted and compared.
+
+use crate::compare::{Comparison, Metric};
+use crate::rows::Label;
+
+/// A row that was predicted and compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Run, stage and line of the row.
+    pub label: Label,
+    /// Name of the model in the catalogue.
+    pub model: &'static str,
+    /// Name of the table set.
+    pub gpu: String,
+    /// Tensor parallelism, in GPUs.
+    pub tp: u32,
+    /// Name of the engine that the row was predicted with.
+    pub engine: &'static str,
+    /// Load of the server.
+    pub setting: Setting,
+    /// Predicted and measured metrics, at least one.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// Load of the server during a measurement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Setting {
+    /// Requests at a mean rate.
+    Load {
+        /// Requests per second.
+        rate_rps: f64,
+        /// Mean number of requests in the server: rate times measured E2E, `None` without that
+        /// measurement.
+        mean_batch: Option<f64>,
+    },
+    /// A single request.
+    Request {
+        /// Tokens of the prompt.
+        prompt_tokens: u32,
+        /// Tokens of the output; `None` if the measurement does not depend on them.
+        output_tokens: Option<u32>,
+    },
+    /// A decode batch.
+    Batch {
+        /// Number of requests.
+        requests: u32,
+    },
+    /// None: the server was just started.
+    Start,
+}
+
+impl Case {
+    /// Returns the comparison of `metric`, if there is one.
+    pub fn comparison(&self, metric: Metric) -> Option<&Comparison> {
+        self.comparisons.iter().find(|c| c.metric == metric)
+    }
+}
