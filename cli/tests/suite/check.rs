@@ -200,10 +200,7 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         };
         let row = format!("| `{set}` | {} | {} | ", found("/outliers"), found("/dips"));
         let told = include_str!("../../../bench_data/README.md").contains(&row);
-        assert!(
-            told,
-            "write into bench_data/README.md, What stands out: {row}"
-        );
+        assert!(told, "write into bench_data/README.md, Outliers: {row}");
         // Few enough to be read.
         assert!(list(&answer, "/warnings").len() < 80, "{set}");
         let compiled = check(set);
