@@ -56,7 +56,7 @@ impl Parse for CallWithGpus {
 /// Expands to the set as an expression.
 ///
 /// # Errors
-/// What codegen refuses, at the literal.
+/// The errors of codegen, at the span of the literal.
 pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<TokenStream> {
     let path = call.dir.value();
     let dir = manifest_dir.join(&path);

@@ -31,7 +31,7 @@ fn when_a_file_of_the_set_changes() {
     user.write("data/my-set/set.toml", &renamed);
     assert_eq!(user.run(), "renamed toy [13.5]\n");
 
-    // The same with a single file.
+    // A set in a single file.
     user.remove("data/my-set");
     let file = |gemm| format!("==> set.toml <==\n{set_toml}\n==> gemm.csv <==\n{gemm}");
     user.write("data/my-set", &file(gemm));

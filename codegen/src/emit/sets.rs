@@ -14,7 +14,7 @@ use crate::read::{Error, ErrorKind, Found, Gpus, Place, TableSet, read_any_set, 
 /// with a static per set in `dirs`, in order of their names, and a macro that hands the text of `gpus_toml`
 /// to the procedural macro behind `tables!`. Sets keep the tables of the operations that are `wanted`.
 ///
-/// The same files give the same bytes.
+/// The output is deterministic: equal files give equal bytes.
 ///
 /// # Errors
 /// As [`read_set`](crate::read_set); two sets have the same name.

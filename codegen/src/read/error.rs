@@ -1,4 +1,4 @@
-//! What can be wrong with the files of a set.
+//! Errors in the files of a set.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +21,7 @@ struct Parts {
     hint: Cow<'static, str>,
 }
 
-/// What is wrong.
+/// Kind of an error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -67,7 +67,7 @@ pub(crate) struct Place {
     field: Cow<'static, str>,
 }
 
-/// What was found.
+/// The text or thing found in place of the expected.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// Text of the file, shown in quotes.
@@ -101,27 +101,27 @@ impl Error {
         Error::new(ErrorKind::Io(source), place, "a readable file", found, hint)
     }
 
-    /// What is wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The line in the file, from 1 (the header of a CSV).
+    /// Returns the line in the file, from 1 (the header of a CSV).
     pub fn line(&self) -> Option<u64> {
         self.0.place.line
     }
 
-    /// The column of the CSV or the key of the TOML file; empty where it is not a single one.
+    /// Returns the column of the CSV or the key of the TOML file; empty if it is not a single one.
     pub fn field(&self) -> &str {
         &self.0.place.field
     }
 
-    /// What was expected.
+    /// Returns a description of the expected value.
     pub fn expected(&self) -> &str {
         &self.0.expected
     }
 
-    /// What was found: text of the file, unquoted, or a description.
+    /// Returns the found text of the file, unquoted, or a description.
     pub fn found(&self) -> &str {
         match &self.0.found {
             Found::Text(text) => text,
@@ -129,12 +129,12 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// Returns advice on how to correct the error.
     pub fn hint(&self) -> &str {
         &self.0.hint
     }
 
-    /// The error with another name for its file.
+    /// Sets the name of the file.
     #[must_use]
     pub fn in_file(mut self, name: impl Into<String>) -> Error {
         self.0.place.file = name.into();

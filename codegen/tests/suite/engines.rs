@@ -8,7 +8,7 @@ use crate::support::bench_data;
 use crate::support::engines::{ENGINE, generate};
 use rooflut_codegen::generate_engines;
 
-/// The same source on one line.
+/// Returns `source` on one line.
 fn on_one_line(source: &str) -> String {
     source.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -50,7 +50,7 @@ fn any_change_of_a_value_changes_the_line_and_order_does_not() {
     }
     let reversed: Vec<_> = rows.lines().rev().collect();
     assert_eq!(line(&reversed.join("\n")), original);
-    // The same latencies at other points.
+    // Equal latencies at other points.
     assert_ne!(
         line("bf16,512,512,16,10.5\nbf16,512,512,32,10\nbf16,512,512,64,11\n"),
         original

@@ -12,14 +12,14 @@ pub(crate) const QUANTIZATION: &str = "quantization_config";
 /// Number formats of a model's weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Formats {
-    /// Of attention projections and dense FFNs.
+    /// Format of attention projections and dense FFNs.
     pub(crate) attention: Dtype,
-    /// Of experts.
+    /// Format of experts.
     pub(crate) experts: Dtype,
 }
 
 impl Formats {
-    /// The same format for all weights.
+    /// Returns `dtype` for all weights.
     pub(crate) const fn all(dtype: Dtype) -> Formats {
         Formats {
             attention: dtype,

@@ -54,7 +54,7 @@ pub struct Finding {
     pub operation: &'static str,
     /// The kind of defect.
     pub defect: &'static str,
-    /// What was found, and what was done.
+    /// The finding and the action taken.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a trace is read into.
+//! Requests read from a trace.
 
 use std::fmt;
 use std::str::FromStr;

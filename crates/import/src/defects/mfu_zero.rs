@@ -2,7 +2,7 @@
 
 use crate::reading::Reading;
 
-/// Counts the readings with an `mfu`, and those of them where it is 0.
+/// Returns the number of readings with an `mfu`, and with an `mfu` of 0.
 pub(crate) fn zeros(readings: &[Reading]) -> (usize, usize) {
     let with_mfu = readings.iter().filter_map(|row| row.mfu);
     let zeros = with_mfu.clone().filter(|mfu| mfu.value == 0.0);

@@ -11,8 +11,8 @@ pub(crate) use rooflut_roofline::operation::MAX_POINTS;
 
 /// Returns the indices of readings at surplus coordinates.
 ///
-/// Of an axis with more than 32 values, the smallest, the largest and the powers of two are kept, and then
-/// values near the logarithmic middle of the widest gaps.
+/// An axis with more than 32 values keeps the smallest, the largest and the powers of two, then values
+/// near the logarithmic middle of the widest gaps.
 pub(crate) fn surplus(readings: &[Reading]) -> Vec<usize> {
     let mut axes = BTreeMap::<MeasuredKernel, [BTreeSet<u32>; 2]>::new();
     for row in readings {

@@ -120,7 +120,7 @@ mod tests {
             (decode(8, 1, 1024), 23.5),
         ]]);
         assert_eq!(warm_ups(&rows, &[2]), [0]);
-        // The same row, but not the first of its file: the one before it was malformed.
+        // Not the first row of its file, because a malformed row precedes it.
         assert_eq!(warm_ups(&rows, &[1]), [0; 0]);
     }
 

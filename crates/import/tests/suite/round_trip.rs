@@ -1,4 +1,4 @@
-//! What is written in a layout and imported is what it was.
+//! Kernels written in a layout and imported come back unchanged.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -132,12 +132,12 @@ proptest! {
             ("network/h100_dgx/all_reduce.csv".to_owned(), network),
         ];
         let import = imported(Layout::Vidur, &files, &answers(&FASTEST)).unwrap();
-        // A first layer of random times may look like a warm-up; then it is told, not lost.
-        let told = &import.report.left_out;
-        prop_assert!(told.iter().all(|rows| rows.reason.contains("warm-up")), "{:?}", told);
+        // A first layer of random times may look like a warm-up; then the report lists it.
+        let left_out = &import.report.left_out;
+        prop_assert!(left_out.iter().all(|rows| rows.reason.contains("warm-up")), "{:?}", left_out);
         let found = written(&import);
         prop_assert!(found.iter().all(|(kernel, us)| expected.get(kernel) == Some(us)));
-        prop_assert_eq!(found.len() + told.len(), expected.len());
+        prop_assert_eq!(found.len() + left_out.len(), expected.len());
     }
 
     #[test]

@@ -192,7 +192,7 @@ fn dips_of_most_shapes_are_common() {
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].from, found[0].to, found[0].dips.len()), (1, 2, 9));
     assert!(found[0].is_common());
-    // The work is what it is: a row that is told as an outlier is not told again.
+    // A row reported as an outlier is not reported as a dip.
     let mut family = gemms(9);
     family.rows[4].latency_us *= 3.0;
     assert_eq!(dips(&family, &outliers(&family), 0.10), []);
