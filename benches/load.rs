@@ -10,7 +10,7 @@ use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use rooflut::table::TableSet;
 
 fn load(c: &mut Criterion) {
-    // Under another name: its own is taken by the compiled set.
+    // Renamed, because the compiled set has the name already.
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench_data/h100");
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("h100-copy");
     fs::create_dir_all(&copy).unwrap();

@@ -1,4 +1,4 @@
-//! Lookups: `resolve` once, `at` often, beside the predecessors' way of doing it.
+//! Lookups: `resolve` once and `at` often, beside the predecessors' method.
 //!
 //! Queries are 1,024 fixed pseudo-random ones; times are per batch of 1,024, so microseconds per
 //! iteration are about nanoseconds per lookup.

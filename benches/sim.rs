@@ -14,7 +14,7 @@ use rooflut::sim::{PrefixCaching, Request, Simulator};
 use rooflut::step::{LatencyModel, TabulatedModel};
 use support::served::{alike, config, load, roofline, saturation, serve, tabulated};
 
-/// Requests per iteration: Poisson arrivals at 70 % of what the server can do, generated as they come.
+/// Requests per iteration: Poisson arrivals at 70 % of saturation, generated on the fly.
 const REQUESTS: usize = 100_000;
 
 fn under_load(c: &mut Criterion) {
@@ -31,7 +31,7 @@ fn under_load(c: &mut Criterion) {
     group.bench_function("requests", |b| {
         b.iter(|| serve(&simulator, load(rate), REQUESTS));
     });
-    // As `rooflut run` has them.
+    // As in `rooflut run`.
     group.bench_function("requests, with all figures", |b| {
         b.iter(|| {
             let mut source = Stream::new(load(rate).take(REQUESTS));
@@ -45,7 +45,7 @@ fn serve_all<M: LatencyModel>(simulator: &Simulator<M>, requests: &[Request]) ->
     simulator.serve(&mut RequestList::new(requests), &mut ())
 }
 
-/// A server with room for all, and requests that decode together.
+/// A server with room for `batch` requests that decode together.
 fn decoding(batch: u32) -> Simulator<TabulatedModel> {
     let mut config = config(batch);
     config.kv_blocks = u32::MAX;
@@ -54,7 +54,7 @@ fn decoding(batch: u32) -> Simulator<TabulatedModel> {
 
 fn steps(c: &mut Criterion) {
     let mut group = c.benchmark_group("steps");
-    // Long outputs for the cost of a step alone: a request costs as much as a few of them.
+    // Long outputs show the cost of a step alone: a request costs as much as a few steps.
     for (batch, prompt, output) in [
         (64, 512, 2_048),
         (8, 16, 50_000),
@@ -72,7 +72,7 @@ fn steps(c: &mut Criterion) {
     group.finish();
 }
 
-/// Steps of a decode set while somebody looks at each.
+/// Decode steps with an observer of each step.
 fn observed(c: &mut Criterion) {
     let mut group = c.benchmark_group("observed steps");
     for batch in [8, 64] {
@@ -101,7 +101,7 @@ fn observed(c: &mut Criterion) {
 
 fn engines(c: &mut Criterion) {
     let mut config = config(256);
-    // The plain engine follows every block's contents otherwise, as no engine in use does.
+    // Otherwise the plain engine tracks the contents of every block, which no engine in use does.
     config.prefix_caching = PrefixCaching::Disabled;
     let requests = alike(512, 128, 512);
     let simulator = Simulator::try_new(tabulated(), config).expect("sound limits");

@@ -1,5 +1,5 @@
-//! The step model: one step of a dense 8B model with a mixed batch, beside the same sum the
-//! predecessors' way.
+//! The step model: one step of a dense 8B model with a mixed batch, beside the same sum by the
+//! predecessors' method.
 #![allow(missing_docs, clippy::expect_used, clippy::indexing_slicing)] // criterion's macros; benches may panic
 
 mod support;
@@ -67,7 +67,7 @@ fn step(c: &mut Criterion) {
                 .into_iter()
                 .map(|(k, n)| csv.gemm_seconds(m, k, n))
                 .sum();
-            // Their MFU of a batch is the mean over its requests, each looked up.
+            // Their MFU of a batch is the mean over lookups of its requests.
             let attention: f64 = (0..m)
                 .map(|i| csv.decode_seconds(m, black_box(1093 + i)))
                 .sum();
@@ -77,7 +77,7 @@ fn step(c: &mut Criterion) {
     group.finish();
 }
 
-/// The most frequent question of a simulator: the total of a step in which requests only decode.
+/// The most frequent call of a simulator: the total of a step in which requests only decode.
 fn decode(c: &mut Criterion) {
     let groups: Vec<DecodeGroup> = queries(1, 256)
         .into_iter()

@@ -1,5 +1,5 @@
-//! An event loop with a clock of its own, as the author of another simulator would write it. The server is
-//! one part. Here clients read the answers over a network and ask their next question when they have read enough.
+//! An event loop with its own clock, as in another simulator, with the server as one component. Clients
+//! read the answers over a network and ask the next question after reading.
 //!
 //! `cargo run --release -p rooflut --example co_simulate`
 
@@ -13,19 +13,19 @@ use rooflut::{Deployment, model};
 
 /// Nanoseconds from client to server, and back.
 const NETWORK_NS: u64 = 15_000_000;
-/// Nanoseconds in which a client reads a token.
+/// Nanoseconds that a client takes to read a token.
 const READING_NS_PER_TOKEN: u64 = 20_000_000;
 /// Questions of each client.
 const TURNS: u32 = 4;
 
-/// An event outside of the server. Events of the same time happen in the order of the variants.
+/// An event outside the server. Events at the same time happen in the order of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A question reaches the server.
     Question { client: usize },
     /// The first token of an answer reaches its client.
     FirstToken { client: usize },
-    /// The whole answer does.
+    /// The whole answer reaches its client.
     Answer { client: usize },
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct Client {
     pub(crate) worst_wait_ns: u64,
 }
 
-/// Lets so many clients talk to one server; returns them, and the blocks that the prefix cache held for them.
+/// Runs `clients` against one server. Returns the clients and the number of blocks found in the prefix cache.
 pub(crate) fn talk(clients: usize) -> Result<(Vec<Client>, u64), Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
     let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
     let mut server = deployment.server()?;
     let mut clients = vec![Client::default(); clients];
-    // Whose question each request is.
+    // The client of each request.
     let mut client_of: Vec<usize> = Vec::new();
     let mut events = BinaryHeap::new();
     for client in 0..clients.len() {
@@ -57,7 +57,7 @@ pub(crate) fn talk(clients: usize) -> Result<(Vec<Client>, u64), Box<dyn Error>>
         let Some(now_ns) = outside_ns.into_iter().chain(server_ns).min() else {
             break;
         };
-        // Results of the server at this time come first; a step that begins now waits for what is pushed now.
+        // Results of the server at this time come first; a step that begins now includes requests pushed now.
         server.advance_to(now_ns)?;
         for event in server.drain_events() {
             let client = |id: RequestId| client_of.get(id.index()).copied().unwrap_or_default();
@@ -105,7 +105,7 @@ const QUESTION_TOKENS: u32 = 100;
 const ANSWER_TOKENS: u32 = 150;
 
 impl Client {
-    /// The next question, which the server sees now, after the conversation so far.
+    /// Returns the next question after the conversation so far; it reaches the server now.
     fn ask(&mut self, own: u64, now_ns: u64) -> Request {
         self.asked_ns = now_ns - NETWORK_NS;
         self.turns += 1;

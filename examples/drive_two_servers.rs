@@ -1,4 +1,4 @@
-//! Two servers behind a router of the user's own, which looks at the state of both.
+//! Two servers behind a custom router that reads the state of both.
 //!
 //! `cargo run --release -p rooflut --example drive_two_servers`
 
@@ -18,7 +18,7 @@ pub(crate) struct Served {
     pub(crate) worst_ttft_ms: f64,
 }
 
-/// Sends each request to the server with the most free KV blocks when it arrives, of equals to the one with the
+/// Sends each request to the server with the most free KV blocks on arrival; ties go to the server with the
 /// fewest requests. One server has a quarter of the other's blocks.
 pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
@@ -34,7 +34,7 @@ pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
     );
     let load = SyntheticLoad::new(Arrivals::try_poisson(20.0, 7)?, mix, 7);
     for request in load.take(requests) {
-        // The router sees both servers as they are when the request arrives.
+        // The router reads both servers at the arrival of the request.
         for server in &mut servers {
             server.advance_to(request.arrival_ns)?;
         }
@@ -60,7 +60,7 @@ pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
     }))
 }
 
-/// The larger, the better.
+/// Rank of a server: larger is better.
 fn preference(server: &Server<ServedModel>) -> (u32, std::cmp::Reverse<usize>) {
     let free = server.kv_blocks() - server.kv_blocks_used();
     let requests = server.running() + server.waiting() + server.arriving();

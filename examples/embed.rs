@@ -1,4 +1,4 @@
-//! Step times in nanoseconds, as the author of a simulator would ask for them: the model once, then many steps.
+//! Step times in nanoseconds for a simulator: builds the model once, then times many steps.
 //!
 //! `cargo run --release -p rooflut --example embed`
 
@@ -9,7 +9,7 @@ use rooflut::table::sets;
 use rooflut::{Deployment, model};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Once: looks every kernel up; all that can fail, fails here.
+    // Once: looks up every kernel. Only this can fail.
     let llama = model::find("llama-3.1-70b").ok_or("not in the catalogue")?;
     let deployment = Deployment::builder(llama.spec, &sets::H100).tp(4).build()?;
     let model = deployment.step_model();

@@ -1,4 +1,4 @@
-//! Prints how well lookups predict rows that they do not see, per table and method.
+//! Prints the errors of lookups on left-out rows, per table and method.
 //!
 //! `cargo run --release -p rooflut --features leave-one-out,h100-infersim --example leave_one_out`
 
@@ -11,7 +11,7 @@ use rooflut::table::sets;
 
 fn main() -> io::Result<()> {
     match print_all(&mut io::stdout().lock()) {
-        // The reader has seen enough (`| head`).
+        // The reader closed the pipe, as `| head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }

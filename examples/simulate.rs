@@ -1,4 +1,4 @@
-//! The README's example: a deployment, a load, and the latencies that users would see.
+//! The example of the README: a deployment, a load, and the latencies of its requests.
 //!
 //! `cargo run --release -p rooflut --example simulate`
 

@@ -1,4 +1,4 @@
-//! Instructions of the hot path, counted by callgrind: they do not depend on what else the machine does.
+//! Instructions of the hot path, counted by callgrind, which do not depend on the load of the machine.
 #![allow(missing_docs, clippy::expect_used)] // gungraun's macros; benches may panic
 
 #[allow(dead_code, reason = "the other benches use all of it")]
@@ -21,7 +21,7 @@ const DECODE: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
     Err(_) => panic!("a group of 64 requests"),
 };
 
-// The queries are leaked: copying and dropping them is not part of the lookup.
+// The queries are leaked, because copying and dropping them is not part of the lookup.
 fn gemm(k: u32, n: u32) -> &'static Gemm {
     let dtype = Dtype::Bf16;
     let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype, k, n });

@@ -1,4 +1,4 @@
-//! The predecessors' way, as a baseline: rows in a `Vec`, tables in a `HashMap` by a string key that is
+//! The predecessors' method as a baseline: rows in a `Vec`, tables in a `HashMap` by a string key that is
 //! built for every lookup, rows collected and sorted per call, linear scans.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ struct Row {
     mfu: f64,
 }
 
-/// Tables as the predecessors hold them in memory (their file reads are not counted).
+/// Tables as the predecessors hold them in memory; their file reads are not measured.
 pub struct CsvTables {
     gemm: Vec<(u32, u32, Row)>,
     decode: HashMap<String, Vec<Row>>,

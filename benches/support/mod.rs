@@ -1,5 +1,5 @@
 //! Fixed inputs and the baseline of the benches.
-#![allow(dead_code, unreachable_pub)] // each bench includes it and uses its part
+#![allow(dead_code, unreachable_pub)] // each bench includes it and uses a part
 
 pub mod csv_tables;
 pub mod served;

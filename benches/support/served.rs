@@ -1,4 +1,4 @@
-//! Servers of llama-3.1-8b on an H100, and what they serve.
+//! Servers of llama-3.1-8b on an H100, and their requests.
 
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::{Arrivals, Lengths, RequestMix, Stream, SyntheticLoad};
@@ -19,7 +19,7 @@ pub fn roofline() -> RooflineModel {
     deployment(128).step_model().clone()
 }
 
-/// The same, with what depends on counts alone worked out.
+/// The step model with tabulated times of everything that depends on counts alone.
 pub fn tabulated() -> TabulatedModel {
     TabulatedModel::new(roofline(), 2_048)
 }
@@ -31,7 +31,7 @@ pub fn config(max_num_seqs: u32) -> SimConfig {
     config
 }
 
-/// Lognormal prompts and outputs of 512 and 256 tokens on average, as spread as exponential ones.
+/// Lognormal prompts and outputs of 512 and 256 tokens on average, with the spread of exponential ones.
 pub fn load(requests_per_s: f64) -> SyntheticLoad {
     let prompt = Lengths::try_lognormal_of_mean(512.0, 1.0, 1..=16_384).expect("a mean");
     let output = Lengths::try_lognormal_of_mean(256.0, 1.0, 1..=16_384).expect("a mean");
@@ -39,7 +39,7 @@ pub fn load(requests_per_s: f64) -> SyntheticLoad {
     SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 42)
 }
 
-/// Requests per second of [`load`] that the server completes if there are always some in the queue.
+/// Requests per second of [`load`] that the server completes while its queue is never empty.
 pub fn saturation<M: LatencyModel>(simulator: &Simulator<M>) -> f64 {
     let totals = serve(simulator, load(1e6), 20_000);
     totals.completed as f64 / totals.makespan().0
@@ -54,7 +54,7 @@ pub fn serve<M: LatencyModel>(
     simulator.serve(&mut Stream::new(load.take(requests)), &mut ())
 }
 
-/// Requests that come all at once and are all alike.
+/// Identical requests that arrive at once.
 pub fn alike(requests: usize, prompt_tokens: u32, output_tokens: u32) -> Vec<Request> {
     let request = Request::new(prompt_tokens, output_tokens);
     vec![request; requests]

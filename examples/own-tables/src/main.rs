@@ -1,6 +1,6 @@
-//! Measurements of one's own, compiled in and read at run time.
+//! Custom measurements, compiled in and read at run time.
 //!
-//! A path as argument, of a folder or a single file, is read in place of the folder that was compiled in.
+//! An optional argument is the path of a folder or file to read instead of the folder that was compiled in.
 
 use std::error::Error;
 use std::{env, process::ExitCode};
@@ -9,7 +9,7 @@ use rooflut::step::{DecodeGroup, StepBatch, StepModel};
 use rooflut::table::TableSet;
 use rooflut::{Deployment, model};
 
-/// Checked and compiled with this crate, and again when one of the files changes.
+/// Checked and compiled with this crate; recompiled when a file changes.
 static COMPILED: &TableSet = rooflut::tables!("measurements/my-gpu");
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/measurements/my-gpu");
@@ -35,7 +35,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints and answers how long a step of 32 decoding requests takes, microseconds.
+/// Prints and returns the microseconds of a step of 32 decoding requests.
 fn decode_us(how: &str, set: &TableSet) -> Result<f64, Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
     let deployment = Deployment::builder(llama.spec, set).build()?;

@@ -1,8 +1,8 @@
 //! Fits the constants of `bench_data/engines/` to the measured runs of `crates/validation/`.
 //!
 //! Least squares over the H100 rows: time per output token and time to first token of load stages,
-//! single decode steps, prompts and outputs of requests that ran alone. Replays of whole runs and the
-//! other GPUs are not fitted: they show what the constants are worth.
+//! single decode steps, prompts and outputs of requests that ran alone. Replays of whole runs and other
+//! GPUs are not fitted, so they test the constants.
 //!
 //! ```no_run
 //! use rooflut_fit::{PARAMETERS, Problem, fit};

@@ -1,5 +1,5 @@
-//! Fits the constants of `bench_data/engines/` to `crates/validation/` and prints them beside the files', and
-//! what the errors are on models that were left out of the fit.
+//! Fits the constants of `bench_data/engines/` to `crates/validation/`. Prints them beside the values of
+//! the files, and the errors on models that were left out of the fit.
 
 use std::process::ExitCode;
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     print_errors("the constants of the files", &files);
     let fitted = problem.cases(&found.engines);
     print_errors("fitted to all models", &fitted);
-    // From the neutral guess each time: a search that begins at the full fit may stay there.
+    // Each fit starts from the neutral guess: a search that starts at the full fit may stay there.
     let mut left_out = Vec::new();
     for model in models(&fitted) {
         let rest = fit(&problem.without(model));
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// All constants in a line.
+/// Formats all constants on one line.
 fn constants(engines: &Engines) -> String {
     let parameters = PARAMETERS.iter().map(|parameter| parameter.name);
     let parameters = parameters.zip(engines.values());
@@ -70,7 +70,7 @@ fn print_constants(found: &Fit) {
         let deviation = estimate
             .deviation
             .map_or("-".to_owned(), |d| format!("{d:.4}"));
-        // As it goes into the file.
+        // Rounded as in the file.
         let rounded = (estimate.value / parameter.resolution).round() * parameter.resolution;
         println!(
             "  {:24} {:6} {file:>9.4} {:>9.4} {deviation:>9} {rounded:>9.4}",
@@ -87,7 +87,7 @@ fn print_constants(found: &Fit) {
     }
 }
 
-/// Errors by file and metric; load stages are cut short, so `rooflut validate` may differ a little.
+/// Prints errors by file and metric. Load stages are cut short, so `rooflut validate` may differ a little.
 fn print_errors(title: &str, cases: &[(Kind, Case)]) {
     println!("\n  {title}, absolute error in %");
     println!(

@@ -3,17 +3,17 @@
 use rooflut::engine::{EngineStack, stacks};
 use rooflut::units::Seconds;
 
-/// The engine stacks that the measured runs tell of.
+/// The engine stacks of the measured runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Engines {
-    /// vLLM 0.15.1: all load stages, the single steps.
+    /// vLLM 0.15.1: all load stages and the single decode steps.
     pub newer: EngineStack,
-    /// vLLM 0.11.0: the requests that ran alone. Its kernels take the constants of the newer one.
+    /// vLLM 0.11.0: the requests that ran alone. Its kernels share the constants of 0.15.1.
     pub older: EngineStack,
 }
 
 impl Engines {
-    /// As `bench_data/engines/` has them.
+    /// Returns the constants of `bench_data/engines/`.
     pub fn from_files() -> Engines {
         Engines {
             newer: stacks::VLLM_0_15_1,
@@ -21,7 +21,7 @@ impl Engines {
         }
     }
 
-    /// Round numbers to begin a search with.
+    /// Returns round numbers as the start of a search.
     pub fn guess() -> Engines {
         let files = Engines::from_files();
         let first = |engines, choice: &Choice| {
@@ -34,7 +34,7 @@ impl Engines {
             .with(&[10.0, 0.5, 0.1, 30.0, 0.8, 5.0, 200.0, 0.5])
     }
 
-    /// These with other values of the parameters, in the order of [`PARAMETERS`] and their units.
+    /// Sets the values of the parameters, in the order of [`PARAMETERS`] and their units.
     pub fn with(mut self, values: &[f64]) -> Engines {
         for (parameter, &value) in PARAMETERS.iter().zip(values) {
             let constants = &mut self;
@@ -43,29 +43,29 @@ impl Engines {
         self
     }
 
-    /// The values of the parameters, in the order of [`PARAMETERS`] and their units.
+    /// Returns the values of the parameters, in the order of [`PARAMETERS`] and their units.
     pub fn values(&self) -> Vec<f64> {
         let value = |parameter: &Parameter| (parameter.get)(self) * parameter.per_si;
         PARAMETERS.iter().map(value).collect()
     }
 }
 
-/// A constant that is fitted.
+/// A fitted constant.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name, with the engine where they differ.
+    /// Name, with the engine if the engines differ.
     pub name: &'static str,
-    /// Its unit in the files.
+    /// Unit in the files.
     pub unit: &'static str,
-    /// To what it is rounded in the files.
+    /// Rounding step in the files.
     pub resolution: f64,
-    /// Units in one of SI.
+    /// Units per SI unit.
     per_si: f64,
     get: fn(&Engines) -> f64,
     set: fn(&mut Engines, f64),
 }
 
-/// All that is fitted: seven constants that both engines share, and one of the older engine.
+/// The fitted constants: seven that both engines share, and one of the older engine.
 pub const PARAMETERS: [Parameter; 8] = [
     Parameter {
         name: "layer",
@@ -137,20 +137,20 @@ pub const PARAMETERS: [Parameter; 8] = [
     },
 ];
 
-/// A constant that is chosen among few values: errors change with it in jumps, or not at all.
+/// A constant chosen from a few values, because errors change with it in jumps or not at all.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
-    /// Its name.
+    /// Name of the constant.
     pub name: &'static str,
-    /// Its unit in the files.
+    /// Unit in the files.
     pub unit: &'static str,
-    /// The values that are tried; a search begins with the first.
+    /// Values to try; a search begins with the first.
     pub candidates: &'static [f64],
     get: fn(&Engines) -> f64,
     set: fn(&mut Engines, f64),
 }
 
-/// All that is chosen, for both engines.
+/// The chosen constants, which both engines share.
 pub const CHOICES: [Choice; 2] = [
     Choice {
         name: "smoothed_rows",
@@ -169,12 +169,12 @@ pub const CHOICES: [Choice; 2] = [
 ];
 
 impl Choice {
-    /// Its value in `engines`.
+    /// Returns the value in `engines`.
     pub fn value(&self, engines: &Engines) -> f64 {
         (self.get)(engines)
     }
 
-    /// `engines` with another value of it.
+    /// Sets the value in `engines`.
     pub(crate) fn with(&self, mut engines: Engines, value: f64) -> Engines {
         (self.set)(&mut engines, value);
         engines

@@ -1,4 +1,4 @@
-//! How far predictions are from the measurements.
+//! Errors of predictions against the measurements, as a least-squares problem.
 
 use rooflut::model::{self, ModelSpec};
 use rooflut_validation::{
@@ -9,26 +9,26 @@ use crate::parameters::Engines;
 
 /// The GPU whose rows are fitted.
 const GPU: &str = "h100";
-/// Load stages are cut to this: they are steady long before.
+/// Load stages are cut to this duration; they are steady long before.
 const LONGEST_STAGE_S: f64 = 200.0;
-/// Relative error from which a row counts less than its square: rows that no set of constants meets
-/// (a run that is slower than five equal ones) must not pull the others.
+/// Relative error above which a row counts less than its square. Rows that no set of constants fits (a
+/// run that is slower than five equal ones) must not distort the fit.
 const SOFT: f64 = 0.02;
 
-/// Measured rows to be met.
+/// Measured rows to fit.
 #[derive(Debug, Clone)]
 pub struct Problem {
     datasets: Vec<Dataset>,
-    /// Rows of each thing that is fitted.
+    /// Number of rows of each fitted metric.
     counts: Vec<(Kind, Metric, usize)>,
 }
 
-/// The fitted metrics and their weights: of all rows of a metric together, as a multiple of the weight of the
-/// load stages' TPOT.
+/// The fitted metrics and their weights. A weight is that of all rows of the metric together, as a multiple
+/// of the weight of the load stages' TPOT.
 ///
-/// TPOT is what servers are compared by, and the surest figure: a mean over hundreds of tokens of
-/// hundreds of requests. TTFT is two to three steps, of which one is waited for in part. Single steps
-/// and requests alone are exact, but of two models each.
+/// TPOT is the metric that servers are compared by, and the most reliable: a mean over hundreds of tokens
+/// of hundreds of requests. TTFT is two to three steps, one of them partly spent waiting. Single steps and
+/// requests that ran alone are exact, but cover two models each.
 const WEIGHTS: [(Kind, Metric, f64); 5] = [
     (Kind::LoadStages, Metric::Tpot, 1.0),
     (Kind::LoadStages, Metric::Ttft, 0.1),
@@ -38,10 +38,10 @@ const WEIGHTS: [(Kind, Metric, f64); 5] = [
 ];
 
 impl Problem {
-    /// The rows that come with the project.
+    /// Returns the rows that come with the project.
     ///
     /// # Errors
-    /// None, as a test of the crate that holds them asserts.
+    /// Never, as a test of `rooflut-validation` asserts.
     pub fn embedded() -> Result<Problem, Error> {
         let fitted = |dataset: &Dataset| {
             let kind = dataset.rows.kind();
@@ -63,7 +63,8 @@ impl Problem {
         Ok(problem)
     }
 
-    /// The problem without the rows of `model` and of models that differ from it in their vocabulary only.
+    /// Returns the problem without the rows of `model` and of models that differ from it only in their
+    /// vocabulary.
     pub fn without(&self, model: &str) -> Problem {
         let left_out = family(model);
         let mut rest = self.clone();
@@ -80,12 +81,12 @@ impl Problem {
         rest
     }
 
-    /// Rows of each thing that is fitted.
+    /// Returns the number of rows of each fitted metric.
     pub fn counts(&self) -> &[(Kind, Metric, usize)] {
         &self.counts
     }
 
-    /// Every row on the fitted GPU, predicted with `engines`.
+    /// Predicts every row on the fitted GPU with `engines`.
     pub fn cases(&self, engines: &Engines) -> Vec<(Kind, Case)> {
         let predictor = Predictor {
             engines: &[&engines.newer, &engines.older],
@@ -100,7 +101,7 @@ impl Problem {
         self.datasets.iter().flat_map(of_file).collect()
     }
 
-    /// The weighted errors of every row, those of outliers drawn in.
+    /// Returns the weighted error of every row; errors of outliers are reduced.
     pub fn residuals(&self, engines: &Engines) -> Vec<f64> {
         let mut all = Vec::new();
         for (kind, case) in self.cases(engines) {
@@ -110,7 +111,7 @@ impl Problem {
         all
     }
 
-    /// The weighted error of a row; none where it is not fitted.
+    /// Returns the weighted error of a row; `None` if it is not fitted.
     fn residual(&self, kind: Kind, comparison: &Comparison) -> Option<f64> {
         let mut weights = WEIGHTS.iter().zip(&self.counts);
         let (&(.., weight), &(.., rows)) =
@@ -120,15 +121,15 @@ impl Problem {
     }
 }
 
-/// `error` where it is small; grows with its square root where it is large. Its square is the soft-L1
-/// loss.
+/// Returns about `error` if it is small; grows with the square root of a large `error`. The square of the
+/// result is the soft-L1 loss.
 fn soft(error: f64) -> f64 {
     let squared = (error / SOFT) * (error / SOFT);
     let loss = 2.0 * ((1.0 + squared).sqrt() - 1.0);
     error.signum() * SOFT * loss.sqrt()
 }
 
-/// The dimensions that a model shares with others of its family.
+/// Returns the dimensions that the models of a family share.
 fn family(model: &str) -> Option<ModelSpec> {
     let mut spec = model::find(model)?.spec;
     spec.vocab = 0;

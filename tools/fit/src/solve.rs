@@ -1,4 +1,4 @@
-//! Least squares, by Levenberg and Marquardt.
+//! Least squares by the Levenberg-Marquardt method.
 
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
@@ -6,8 +6,8 @@ use nalgebra::{DMatrix, DVector, Dyn, Owned};
 use crate::parameters::{CHOICES, Engines, PARAMETERS};
 use crate::problem::Problem;
 
-/// Step of the numerical derivatives in ln(value). Simulations answer in jumps, as schedules do: much
-/// smaller steps would measure these.
+/// Step of the numerical derivatives in ln(value). Simulated times jump where the schedule changes; much
+/// smaller steps would measure these jumps.
 const DERIVATIVE_STEP: f64 = 0.03;
 /// Relative change of the loss and of the parameters at which the search ends.
 const TOLERANCE: f64 = 1e-4;
@@ -20,24 +20,24 @@ const MAX_ROUNDS: usize = 4;
 pub struct Fit {
     /// The engines with the fitted constants.
     pub engines: Engines,
-    /// The constants one by one, in the order and the units of [`PARAMETERS`].
+    /// The fitted constants, in the order and the units of [`PARAMETERS`].
     pub estimates: Vec<Estimate>,
 }
 
-/// A fitted constant, in the unit of its parameter.
+/// Estimate of a constant, in the unit of its parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Estimate {
-    /// Its value.
+    /// Estimated value.
     pub value: f64,
-    /// Its standard deviation, as the curvature of the loss tells it; `None` where the rows do not tell
-    /// it from the others.
+    /// Standard deviation from the curvature of the loss; `None` if the rows do not determine the
+    /// constant.
     pub deviation: Option<f64>,
 }
 
-/// Fits all constants to all rows, from a guess that knows none of them.
+/// Fits all constants to all rows, from a neutral guess.
 ///
-/// The parameters are searched for given the choices, then each choice given the parameters, until no
-/// choice changes any more.
+/// Alternates between fitting the parameters and picking the best value of each choice, until no choice
+/// changes.
 pub fn fit(problem: &Problem) -> Fit {
     let mut start = Engines::guess();
     let solver = LevenbergMarquardt::new()
@@ -64,7 +64,7 @@ fn same(a: f64, b: f64) -> bool {
     a.total_cmp(&b).is_eq()
 }
 
-/// `engines` with the best value of each choice, one after the other.
+/// Returns `engines` with the best value of each choice, one after the other.
 fn choose(problem: &Problem, engines: Engines) -> Engines {
     let loss = |engines: &Engines| -> f64 {
         let residuals = problem.residuals(engines);
@@ -85,8 +85,8 @@ fn choose(problem: &Problem, engines: Engines) -> Engines {
     })
 }
 
-/// The constants of the files after one step of Gauss and Newton: they hardly move where constants and
-/// data agree.
+/// Returns the constants of the files after one Gauss-Newton step; they hardly move if constants and data
+/// agree.
 pub fn one_step_from_files(problem: &Problem) -> Fit {
     let mut search = Search::new(problem, Engines::from_files());
     let step = search.jacobian().and_then(|jacobian| {
@@ -100,7 +100,7 @@ pub fn one_step_from_files(problem: &Problem) -> Fit {
     search.into_fit()
 }
 
-/// The state of a search: logarithms of the constants over those at the start.
+/// State of a search: logarithms of the constants relative to the start.
 struct Search<'p> {
     problem: &'p Problem,
     start: Engines,
@@ -159,7 +159,7 @@ impl<'p> Search<'p> {
     }
 }
 
-/// The inverse of the normal matrix, if it has one.
+/// Returns the inverse of the normal matrix, if it is regular.
 fn covariance(jacobian: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     (jacobian.transpose() * jacobian).try_inverse()
 }
@@ -182,7 +182,7 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
         Some(self.residuals.clone())
     }
 
-    /// Central differences: the loss is so flat that the bias of forward ones shows.
+    /// Central differences, because the loss is so flat that the bias of forward differences matters.
     fn jacobian(&self) -> Option<DMatrix<f64>> {
         let columns: Vec<DVector<f64>> = (0..PARAMETERS.len())
             .map(|place| {

@@ -1,4 +1,4 @@
-//! The constants of `bench_data/engines/` are those that the data ask for.
+//! The constants of `bench_data/engines/` fit the data.
 
 use rooflut_fit::{Engines, PARAMETERS, Problem, one_step_from_files};
 
@@ -9,7 +9,7 @@ fn a_step_towards_the_data_stays_within_a_deviation_of_the_constants() {
     let files = Engines::from_files().values();
     let mut wrong = Vec::new();
     for ((parameter, file), estimate) in PARAMETERS.iter().zip(files).zip(&found.estimates) {
-        // As far as the data tell it, or as it is rounded.
+        // Within the standard deviation of the fit, or the rounding.
         let tolerance = estimate.deviation.unwrap().max(parameter.resolution);
         let apart = (estimate.value - file).abs();
         if apart.is_nan() || apart > tolerance {
