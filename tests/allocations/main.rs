@@ -1,4 +1,4 @@
-//! Allocations: none in lookups, steps and running servers, and how much memory a waiting request takes.
+//! Tests of allocations: none in lookups, steps and running servers, and the memory of a waiting request.
 
 mod overload;
 mod sim;

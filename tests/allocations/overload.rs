@@ -1,4 +1,4 @@
-//! More requests than a server can do: the run ends, says so, and keeps little of those that wait.
+//! Overload: the run ends, reports it, and uses little memory for waiting requests.
 #![cfg(feature = "digest")]
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use rooflut::sim::{Observer, Progress, Request, SchedulingPolicy, SimConfig, Sim
 use rooflut::step::{LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 
-/// 20 ms a step, whatever is in it.
+/// A model whose steps all take 20 ms.
 #[derive(Clone, Copy)]
 struct Steady;
 
@@ -24,14 +24,14 @@ impl LatencyModel for Steady {
     }
 }
 
-/// Ten requests of 40 steps each at a time: 12.5 a second at best.
+/// Ten running requests of 40 steps each: at most 12.5 requests per second.
 fn config() -> SimConfig {
     let mut config = SimConfig::new(4_096, 10_000);
     config.max_num_seqs = 10;
     config
 }
 
-/// Requests of an hour.
+/// Returns the requests of an hour.
 fn hour(requests_per_s: f64) -> impl Iterator<Item = Request> + Clone {
     let mix = RequestMix::new(
         Lengths::try_fixed(100).unwrap(),
@@ -42,7 +42,7 @@ fn hour(requests_per_s: f64) -> impl Iterator<Item = Request> + Clone {
         .take_while(|request| request.arrival_ns < 3_600_000_000_000)
 }
 
-/// Looks at the queue now and then.
+/// Records the longest queue and the last progress.
 #[derive(Default)]
 struct Queue {
     longest: u64,
@@ -61,7 +61,7 @@ fn summary(totals: &Totals, digest: Digest) -> Summary {
 }
 
 #[test]
-fn an_hour_of_twice_the_rate_ends_and_is_told_from_one_of_half_the_rate() {
+fn an_hour_of_twice_the_rate_ends_and_is_reported_as_overload() {
     let mean_step = Seconds(0.02);
     for (replicas, policy) in [
         (1, SchedulingPolicy::Fcfs),
@@ -87,14 +87,14 @@ fn an_hour_of_twice_the_rate_ends_and_is_told_from_one_of_half_the_rate() {
         assert!(short < 100, "{short}");
         let (flooded, long) = served(25.0);
         assert!(flooded.queue_growth.unwrap().is_overload(mean_step));
-        // Half of 90,000 requests a server wait when the last comes, and it takes another hour.
+        // Half of the 90,000 requests of a server wait when the last arrives, which takes another hour.
         let waiting = 45_000 * u64::from(replicas);
         assert!(long > waiting * 9 / 10, "{long}");
         assert!(flooded.makespan.0 > 6_800.0, "{}", flooded.makespan);
     }
 }
 
-/// Requests that come faster than a server with one slot serves them: one each millisecond.
+/// Returns requests that arrive faster than a server with one slot serves them: one per millisecond.
 fn flood(requests: usize) -> impl Iterator<Item = Request> {
     (0..requests as u64).map(|index| Request::new(100, 2).at_ns(1_000_000 * index))
 }
@@ -106,7 +106,7 @@ fn one_slot() -> SimConfig {
     config
 }
 
-/// Bytes that `serve` holds at most while so many requests wait.
+/// Returns the peak bytes of `serve` while this many requests wait.
 fn peak_bytes(requests: usize, serve: impl FnOnce(&mut Digest) -> Totals) -> u64 {
     let mut digest = Digest::new();
     let used = allocation_counter::measure(|| {
@@ -115,7 +115,7 @@ fn peak_bytes(requests: usize, serve: impl FnOnce(&mut Digest) -> Totals) -> u64
     used.bytes_max
 }
 
-/// Bytes for each request that waits, of those that `peak` tells for a number of requests.
+/// Returns the bytes of each waiting request from `peak`, which gives the bytes for a number of requests.
 fn bytes_each(peak: impl Fn(usize) -> u64) -> u64 {
     (peak(60_000) - peak(10_000)) / 50_000
 }
@@ -158,7 +158,7 @@ fn a_request_that_waits_for_either_pool_takes_little_more() {
 }
 
 #[test]
-fn a_full_queue_sends_requests_away_and_holds_no_memory_for_them() {
+fn a_full_queue_rejects_requests_and_holds_no_memory_for_them() {
     let mut config = config();
     config.max_waiting = Some(100);
     let mut digest = Digest::new();
@@ -172,7 +172,7 @@ fn a_full_queue_sends_requests_away_and_holds_no_memory_for_them() {
     );
     assert!(totals.rejected > 40_000, "{}", totals.rejected);
     assert!(queue.longest <= 100);
-    // Each admitted request waits for 100 others, all the time.
+    // Each admitted request waits for 100 others.
     let growth = digest.into_summary(&totals).queue_growth.unwrap();
     assert!(!growth.is_overload(Seconds(0.02)), "{growth:?}");
 }
@@ -197,7 +197,7 @@ fn a_year_of_requests_is_served_to_the_nanosecond() {
 }
 
 #[test]
-fn the_last_arrival_that_the_clock_can_tell_is_served_and_one_later_is_refused() {
+fn the_last_arrival_of_the_clock_is_served_and_a_later_one_rejected() {
     let request = |arrival_ns| Request::new(10, 2).at_ns(arrival_ns);
     let requests = [
         request(SimConfig::LAST_ARRIVAL_NS + 1),

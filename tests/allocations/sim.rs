@@ -1,4 +1,4 @@
-//! A run allocates while its buffers grow and nothing after, proved by a counting allocator.
+//! A run allocates only while its buffers grow, proved by a counting allocator.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
 
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use rooflut::sim::{Observer, Request, SimConfig, Simulator, Speculation, StepRec
 use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel, Tally};
 use rooflut::table::sets;
 
-/// Looks at each step.
+/// Counts steps.
 struct Steps(u64);
 
 impl Observer for Steps {
@@ -41,14 +41,14 @@ fn config(scheduling: Scheduling) -> SimConfig {
     config
 }
 
-/// Seven of ten drafted tokens accepted, of those after accepted ones.
+/// Each drafted token after an accepted one is accepted with probability 0.7.
 fn speculative() -> SimConfig {
     let mut config = config(Scheduling::Synchronous);
     config.speculation = Speculation::try_new(3, 0.7, 0).ok();
     config
 }
 
-/// How often a run allocates, and what it counts.
+/// Returns the allocations of a run, and its totals.
 fn run(
     model: &TabulatedModel,
     config: SimConfig,
@@ -109,7 +109,7 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
 }
 
 #[test]
-fn requests_that_come_and_go_allocate_nothing_once_the_buffers_have_grown() {
+fn requests_allocate_nothing_once_the_buffers_have_grown() {
     let model = model();
     let served = |requests| {
         let prompt = Lengths::try_lognormal_of_mean(512.0, 1.0, 1..=4_096).unwrap();

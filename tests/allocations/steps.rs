@@ -1,4 +1,4 @@
-//! Neither looking a kernel up nor asking for a step allocates, proved by a counting allocator.
+//! Neither lookups nor steps allocate, proved by a counting allocator.
 
 use std::hint::black_box;
 
@@ -29,7 +29,7 @@ fn the_counter_counts() {
 }
 
 #[test]
-fn resolving_and_asking_a_kernel_allocate_nothing() {
+fn resolving_and_looking_up_a_kernel_allocate_nothing() {
     let set: &'static TableSet = &sets::H100;
     free("gemm", || {
         // Measured, inside the rectangle, outside, 8-bit, refused.
@@ -120,7 +120,7 @@ fn making_a_step_model_and_stepping_allocate_nothing() {
                     black_box((time.binding(), time.bound_by(Binding::Memory)));
                 }
             }
-            // A refusal does not either.
+            // An error does not allocate either.
             let options = options.with_strictness(Strictness::at_worst(Class::Measured));
             let refused = RooflineModel::try_new(&sharded.spec, &sets::H100, parallelism, options);
             assert!(model.is_ok() && refused.is_err());

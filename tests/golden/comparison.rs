@@ -1,38 +1,38 @@
-//! Two tables of predictions, line by line.
+//! Compares two tables of predictions line by line.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-/// How a change of predictions is accepted.
+/// The command that accepts changed predictions.
 pub(crate) const ACCEPT: &str =
     "ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden";
 
-/// Stands for a missing number.
+/// The text in place of a missing number.
 const REFUSED: &str = "refused";
-/// The largest relative change of a number that is none.
+/// Relative change up to which numbers count as equal.
 const LIMIT: f64 = 0.01;
-/// Differences of a kind that are listed; the others are counted.
+/// Number of listed differences of a kind; the others are counted.
 const LISTED: usize = 10;
 
-/// A file of `tests/golden/` and what its numbers are.
+/// A file of `tests/golden/` and the format of its numbers.
 pub(crate) struct Golden {
     pub(crate) file: &'static str,
     pub(crate) header: &'static str,
     pub(crate) unit: &'static str,
-    /// With which a number is written.
+    /// Decimals of a written number.
     pub(crate) decimals: usize,
 }
 
-/// One predicted number.
+/// A predicted number.
 pub(crate) struct Line {
-    /// All columns but the number.
+    /// All columns except the number.
     pub(crate) name: String,
-    /// `None` where the prediction is refused.
+    /// `None` if the prediction is an error.
     pub(crate) value: Option<f64>,
 }
 
 impl Golden {
-    /// The table of these lines.
+    /// Renders `lines` as a table.
     pub(crate) fn render(&self, lines: &[Line]) -> String {
         let mut table = format!("{}\n", self.header);
         for Line { name, value } in lines {
@@ -51,7 +51,7 @@ impl Golden {
     }
 }
 
-/// A table by the names of its lines, and the lines that cannot be read (of a merge, say).
+/// A table by the names of its lines, and its unreadable lines, such as those of a merge.
 #[derive(Default)]
 struct Table<'t> {
     values: BTreeMap<&'t str, Option<f64>>,
@@ -110,7 +110,7 @@ pub(crate) struct Differences<'t> {
     golden: &'t Golden,
     /// Numbers that changed, the largest change first.
     drifts: Vec<Drift<'t>>,
-    /// Lines that came, went, became a refusal or an answer, or cannot be read.
+    /// Lines that were added or removed, changed between number and error, or cannot be read.
     others: Vec<String>,
 }
 
@@ -168,13 +168,13 @@ impl<'t> Differences<'t> {
         self.others.push(difference);
     }
 
-    /// The drifts beyond the limit.
+    /// Returns the drifts beyond the limit.
     fn beyond(&self) -> &[Drift<'t>] {
         let is_beyond = |drift: &Drift| drift.change().abs() > LIMIT;
         &self.drifts[..self.drifts.partition_point(is_beyond)]
     }
 
-    /// Why the tables differ by more than is accepted, if they do.
+    /// Returns a failure message if the tables differ by more than the limit.
     pub(crate) fn failure(&self) -> Option<String> {
         let beyond = self.beyond();
         if beyond.is_empty() && self.others.is_empty() {
@@ -192,7 +192,7 @@ impl<'t> Differences<'t> {
         Some(text)
     }
 
-    /// The lines for CHANGELOG.md if the new numbers are accepted.
+    /// Returns the lines for CHANGELOG.md if the new numbers are accepted.
     pub(crate) fn summary(&self) -> String {
         let changed = self.drifts.len() + self.others.len();
         let mut text = format!("{}: lines that change: {changed}", self.golden.file);
@@ -203,7 +203,7 @@ impl<'t> Differences<'t> {
     }
 }
 
-/// Writes the first differences of a kind, and how many there are.
+/// Writes the first differences of a kind, and their number.
 fn list<D: fmt::Display>(text: &mut String, kind: &str, differences: &[D]) {
     if differences.is_empty() {
         return;

@@ -1,10 +1,10 @@
-//! How predictions are compared, and what a failure says.
+//! Comparison of predictions, and the messages of failures.
 
 use super::comparison::{ACCEPT, Differences, Golden, Line};
 use super::kv_blocks;
 use super::steps::GOLDEN;
 
-/// Steps `a`, `b` … of these times, as a table.
+/// Returns a table of steps `a`, `b` … with these times.
 fn table(times: &[Option<f64>]) -> String {
     let names = ('a'..='z').map(|name| format!("{name},h100,1,bf16,decode 1x500"));
     let lines: Vec<Line> = names
@@ -39,7 +39,7 @@ fn a_drift_above_one_percent_fails_with_its_size_and_the_command() {
 }
 
 #[test]
-fn lines_that_come_go_or_change_their_kind_fail() {
+fn added_removed_and_changed_kinds_of_lines_fail() {
     let (us, refused) = (Some(1000.0), None);
     for (old, new, words) in [
         (&[us, us][..], &[us][..], "no longer there: b,h100"),
@@ -89,7 +89,7 @@ fn a_file_that_cannot_be_read_fails_and_can_be_accepted() {
 }
 
 #[test]
-fn accepting_tells_how_many_lines_change_and_by_how_much() {
+fn accepting_reports_how_many_lines_change_and_by_how_much() {
     let (old, new) = (
         table(&[Some(1000.0), Some(10.0), Some(20.0), None]),
         table(&[Some(1001.0), Some(12.0), Some(20.0), Some(5.0)]),

@@ -1,4 +1,4 @@
-//! The KV blocks that memory leaves, for models on every GPU.
+//! The KV blocks that fit the memory, for models on every GPU.
 
 use rooflut::hardware::gpus;
 use rooflut::model::{MemoryLimits, MemoryPlan};
@@ -13,7 +13,7 @@ pub(crate) const GOLDEN: Golden = Golden {
     decimals: 0,
 };
 
-/// A line for each combination, with vLLM's default limits.
+/// Returns a line for each combination, with vLLM's default limits.
 pub(crate) fn predict() -> Vec<Line> {
     let mut lines = Vec::new();
     for placed in &MODELS {
@@ -47,7 +47,7 @@ fn entries_of_half_the_size_leave_twice_the_blocks_and_more_ranks_more() {
             let fewest = placed.tps[0];
             if let Some(bf16) = blocks(fewest, "bf16") {
                 let fp8 = blocks(fewest, "fp8").expect("smaller entries fit as well");
-                // One more where half a block is left over.
+                // One more if half a block is left over.
                 assert!(
                     (0.0..=1.0).contains(&(fp8 - 2.0 * bf16)),
                     "{name} {bf16} {fp8}"
@@ -65,6 +65,6 @@ fn entries_of_half_the_size_leave_twice_the_blocks_and_more_ranks_more() {
         }
     }
     assert!(halves > 0 && ranks > 0);
-    // The grid has refusals, too.
+    // The grid has errors, too.
     assert!(lines.iter().any(|line| line.value.is_none()));
 }

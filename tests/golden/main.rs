@@ -1,4 +1,4 @@
-//! Predictions are those of the files of this folder: an unintended change fails, an intended one is accepted
+//! Predictions equal the files of this folder. An unintended change fails; an intended one is accepted
 //! with `ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden`.
 #![cfg(all(
     feature = "a100",
@@ -43,7 +43,7 @@ fn kv_blocks_are_those_of_the_golden_file() {
     check(&kv_blocks::GOLDEN, &kv_blocks::predict());
 }
 
-/// Compares with the file, or writes it where that is asked for.
+/// Compares with the file, or writes it on request.
 fn check(golden: &Golden, lines: &[Line]) {
     let accept = env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1");
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -57,7 +57,7 @@ fn check(golden: &Golden, lines: &[Line]) {
     let differences = Differences::between(golden, &accepted, &predicted);
     if accept {
         fs::write(&path, &predicted).expect("the golden file can be written");
-        // `println!` of a test that passes is not shown.
+        // `println!` is not shown for a passing test.
         let summary = format!("\naccepted: {}\n", differences.summary());
         let _ = io::stderr().write_all(summary.as_bytes());
         return;

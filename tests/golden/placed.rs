@@ -3,7 +3,7 @@
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, ModelSpec};
 
-/// A model, the format of its weights where it is not its own, and the ranks that share it.
+/// A model, the format of its weights if not its own, and the ranks that share it.
 pub(crate) struct Placed {
     model: &'static str,
     weights: Option<Dtype>,
@@ -28,8 +28,8 @@ pub(crate) const fn llama_8b(weights: Dtype) -> Placed {
     }
 }
 
-/// A KV head for each query head and fewer, dense and with experts, 16-bit and narrower, KV heads
-/// that are replicated (qwen3-30b-a3b on 8).
+/// Models with as many KV heads as query heads and with fewer, dense and with experts, 16-bit and narrower,
+/// and with replicated KV heads (qwen3-30b-a3b on 8).
 pub(crate) const MODELS: [Placed; 10] = [
     own("llama-2-7b", &[1, 2]),
     own("llama-3.1-8b", &[1, 2]),
@@ -44,7 +44,7 @@ pub(crate) const MODELS: [Placed; 10] = [
 ];
 
 impl Placed {
-    /// Its name in a line, and its dimensions.
+    /// Returns its name in a line, and its dimensions.
     pub(crate) fn spec(&self) -> (String, ModelSpec) {
         let spec = model::find(self.model).expect("in the catalogue").spec;
         match self.weights {
@@ -56,7 +56,7 @@ impl Placed {
         }
     }
 
-    /// Each number of ranks with each format of the KV entries; 8-bit ones only on the fewest ranks.
+    /// Returns each number of ranks with each format of the KV entries; 8-bit only on the fewest ranks.
     pub(crate) fn with_kv_dtypes(&self) -> impl Iterator<Item = (u32, Dtype)> {
         let fewest = self.tps.first().copied();
         self.tps.iter().flat_map(move |&tp| {

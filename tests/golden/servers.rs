@@ -20,22 +20,22 @@ pub(crate) const GOLDEN: Golden = Golden {
     decimals: 3,
 };
 
-/// Requests of each run.
+/// Number of requests in each run.
 const REQUESTS: usize = 60;
 const PROMPT_TOKENS: u32 = 700;
 const OUTPUT_TOKENS: u32 = 100;
 
 /// A server and the rate of its requests.
 struct Server {
-    /// On as many ranks as it has.
+    /// The model and its ranks.
     placed: Placed,
     set: &'static TableSet,
     kv_dtype: Dtype,
     engine: &'static EngineStack,
     requests_per_s: u32,
-    /// Fewer KV blocks than the memory leaves.
+    /// Number of KV blocks, fewer than fit the memory.
     kv_blocks: Option<u32>,
-    /// Three tokens drafted by this model, of which 0.7 are accepted after an accepted one.
+    /// Draft model of three tokens, each accepted with probability 0.7 after an accepted one.
     draft: Option<&'static str>,
 }
 
@@ -88,7 +88,7 @@ const SERVERS: [Server; 9] = [
     qwen(&sets::L40S, 2),
 ];
 
-/// Three lines for each server.
+/// Returns three lines for each server.
 pub(crate) fn predict() -> Vec<Line> {
     SERVERS.iter().flat_map(Server::lines).collect()
 }
@@ -170,7 +170,7 @@ impl Server {
 }
 
 #[test]
-fn servers_complete_all_and_those_of_few_blocks_preempt() {
+fn servers_complete_all_requests_and_preempt_with_few_blocks() {
     for server in &SERVERS {
         let (name, summary) = (server.name(), server.run());
         assert_eq!(summary.completed, REQUESTS as u64, "{name}");
@@ -186,7 +186,7 @@ fn servers_complete_all_and_those_of_few_blocks_preempt() {
         // Requests in the server on average.
         let together = f64::from(server.requests_per_s) * e2e / 1e3;
         assert!(together > 2.0, "{name}: {together}");
-        // Outputs are of one length.
+        // All outputs have one length.
         let sum = ttft + f64::from(OUTPUT_TOKENS - 1) * tpot;
         assert!((sum / e2e - 1.0).abs() < 1e-6, "{name}: {sum} {e2e}");
     }

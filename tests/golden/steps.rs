@@ -1,4 +1,4 @@
-//! The steps that are predicted: models, with weights of some formats, on every set.
+//! Predicted steps of models, with several formats of weights, on every set.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) const GOLDEN: Golden = Golden {
     decimals: 1,
 };
 
-/// The models whose steps are predicted for the engines beside the default.
+/// Models whose steps are also predicted for engines other than the default.
 const ON_OTHER_ENGINES: [Placed; 3] = [
     own("llama-3.1-8b", &[1]),
     own("llama-3.1-70b", &[4]),
@@ -63,8 +63,8 @@ fn batches() -> [Batch; 9] {
     ]
 }
 
-/// A line for each batch of each combination: every set with the engine of
-/// [`StepOptions::default`], and H100 with the others.
+/// Returns a line for each batch of each combination: every set with the engine of
+/// [`StepOptions::default`], and H100 with the other engines.
 pub(crate) fn predict() -> Vec<Line> {
     let mut lines = Vec::new();
     for placed in &MODELS {
@@ -93,7 +93,7 @@ pub(crate) fn predict() -> Vec<Line> {
     lines
 }
 
-/// A line for each batch of a model on ranks of a set.
+/// Returns a line for each batch of a model on the ranks of a set.
 fn predict_one(
     name: &str,
     spec: &ModelSpec,
@@ -137,12 +137,12 @@ impl Batch {
 
 /// One row and sixteen.
 const ONE_ROW: (&str, &str) = ("decode 1x500", "decode 16x1000");
-/// Where [`ONE_ROW`] is the other way round, for so it was measured: an fp8 GEMM of one row on B200
+/// The combination where [`ONE_ROW`] is reversed, as measured: an fp8 GEMM of one row on B200
 /// takes 2.3 times as long as one of 16 rows (38 of 42 measured shapes are slower) and 2.5 times as
-/// long as in bf16 (37 of 42). No other combination of the grid shows it.
+/// long as in bf16 (37 of 42). No other combination of the grid has this.
 const SLOW_ROW: &str = "llama-3.1-8b (fp8 weights),b200,1,";
 
-/// Each of these steps does all that the one before it does, and more.
+/// Steps of which each does more work than the one before.
 const LONGER: [(&str, &str); 7] = [
     ("decode 1x500", "decode 1x16000"),
     ONE_ROW,
@@ -175,7 +175,7 @@ fn more_work_takes_longer_and_a_refusal_does_not_depend_on_the_batch() {
             assert!(holds, "{placement}: {less}, {more}: {pair:?}");
         }
     }
-    // The grid has both.
+    // The grid has numbers and errors.
     let refusals = placements
         .values()
         .filter(|batches| refused(batches))

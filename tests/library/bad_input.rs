@@ -1,4 +1,4 @@
-//! Errors of constructors name the field, the value that was found and the values that are allowed.
+//! Errors of constructors name the field, the value found and the allowed values.
 #![cfg(all(feature = "h100", feature = "sim"))]
 
 use std::ops::RangeInclusive;
@@ -21,7 +21,7 @@ impl step::LatencyModel for NoTime {
     }
 }
 
-/// The message of a refusal.
+/// Returns the message of an error.
 fn refusal<T, E: std::error::Error>(result: Result<T, E>) -> String {
     result
         .err()
@@ -43,7 +43,7 @@ fn roofline(spec: &ModelSpec, tp: u32, options: StepOptions) -> String {
 }
 
 #[test]
-fn a_refusal_names_the_field_what_was_found_and_what_is_allowed() {
+fn an_error_names_the_field_the_value_found_and_the_allowed_values() {
     let dense = || {
         let builder = ModelSpec::builder().hidden(64).layers(2).q_heads(4);
         builder.kv_heads(2).head_dim(16).vocab(100)

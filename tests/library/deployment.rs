@@ -1,4 +1,4 @@
-//! One description of a deployment: what it yields, and what it refuses.
+//! Results and errors of a deployment.
 #![allow(clippy::expect_used, reason = "test code outside of test functions")]
 
 use rooflut::deployment::{DeploymentBuilder, DeploymentError};
@@ -26,7 +26,7 @@ fn refused(deployment: DeploymentBuilder) -> String {
 }
 
 #[test]
-fn step_model_memory_and_limits_are_those_of_the_parts_put_together_by_hand() {
+fn step_model_memory_and_limits_equal_parts_assembled_by_hand() {
     let llama = spec("llama-3.1-70b").with_weight_dtype(Dtype::Fp8);
     let engine = &stacks::VLLM_0_11_0;
     let deployment = on_h100("llama-3.1-70b")
@@ -71,7 +71,7 @@ fn step_model_memory_and_limits_are_those_of_the_parts_put_together_by_hand() {
 }
 
 #[test]
-fn nothing_but_model_and_tables_gives_a_server_of_the_default_engine() {
+fn model_and_tables_alone_give_a_server_of_the_default_engine() {
     let config = on_h100("llama-3.1-8b")
         .build()
         .unwrap()
@@ -109,7 +109,7 @@ fn a_draft_model_takes_memory_limits_requests_and_makes_schedules_synchronous() 
 }
 
 #[test]
-fn contradictions_are_refused_with_what_was_found_and_what_is_allowed() {
+fn contradictions_are_rejected_with_found_and_allowed_values() {
     let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
     let drafted = |draft| {
         on_h100("llama-3.1-8b")
@@ -178,7 +178,7 @@ fn contradictions_are_refused_with_what_was_found_and_what_is_allowed() {
 }
 
 #[test]
-fn an_api_server_that_takes_no_time_that_can_be_is_refused() {
+fn an_impossible_api_server_time_is_rejected() {
     for seconds in [-1e-3, f64::NAN, f64::INFINITY] {
         let mut engine = stacks::VLLM_0_15_1;
         engine.api_server = Seconds(seconds);
@@ -226,7 +226,7 @@ fn a_model_that_does_not_fit_has_step_times_and_no_server() {
         "{refused}"
     );
     assert!(deployment.memory_plan_at(4).unwrap().kv_blocks > 10_000);
-    // Blocks that were given are taken at their word.
+    // A given number of blocks is not checked against the memory.
     let given = on_h100("llama-3.1-70b").kv_blocks(100).build().unwrap();
     assert_eq!(given.server_config().unwrap().kv_blocks, 100);
 }

@@ -1,4 +1,4 @@
-//! The examples that drive servers run, and do what they say.
+//! The examples that drive servers run and behave as documented.
 #![cfg(feature = "h100")]
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 

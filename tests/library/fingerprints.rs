@@ -1,5 +1,5 @@
-//! The compiled tables match `bench_data/fingerprints.csv`: nothing was lost on the way from
-//! the CSV files into the binary. (The code generator's tests compare that file with the data.)
+//! The compiled tables match `bench_data/fingerprints.csv`: nothing was lost between the CSV files and
+//! the binary. (The code generator's tests compare that file with the data.)
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::hardware::OperationKind;
@@ -9,7 +9,7 @@ use rooflut_roofline::operation::Operation;
 
 const COMMITTED: &str = include_str!("../../bench_data/fingerprints.csv");
 
-/// Collects a table's points in ascending order, as the fingerprint takes them.
+/// Collects the points of a table in the ascending order of the fingerprint.
 struct Points {
     hash: u64,
     latencies: Vec<f32>,
@@ -48,7 +48,7 @@ impl Points {
     }
 }
 
-/// A shape as its type shows it.
+/// Displays a shape by its type.
 struct Shown(&'static Operation, Codes);
 
 impl std::fmt::Display for Shown {

@@ -1,4 +1,4 @@
-//! The library as a whole: its layers, its data, what it refuses, what its users write.
+//! Tests of the library as a whole: layers, data, errors, serialization, examples.
 
 mod bad_input;
 mod deployment;

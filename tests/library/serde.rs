@@ -1,4 +1,4 @@
-//! Values survive a round trip; values that are read are checked as constructors check them.
+//! Values survive a round trip, and deserialization checks values like constructors do.
 #![cfg(all(feature = "serde", feature = "sim", feature = "h100"))]
 #![allow(
     clippy::expect_used,
@@ -32,7 +32,7 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn serialized_values_are_read_back() {
     for entry in &CATALOG {
         round_trip(&entry.spec);
         let limits = MemoryLimits::default().with_kv_dtype(Dtype::Fp8);
@@ -104,7 +104,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn names_are_those_of_the_command_line() {
+fn names_equal_those_of_the_command_line() {
     let written = (Dtype::Fp8Block, Router::LeastOutstandingTokens);
     let text = serde_json::to_string(&written).expect("it can be written");
     assert_eq!(text, r#"["fp8_block","least-tokens"]"#);
@@ -122,7 +122,7 @@ fn names_are_those_of_the_command_line() {
 }
 
 #[test]
-fn times_of_steps_are_read_again_to_the_bit() {
+fn step_times_are_read_back_to_the_bit() {
     let mixtral = rooflut::model::find("mixtral-8x7b").expect("in the catalogue");
     let deployment = Deployment::builder(mixtral.spec, &sets::H100).tp(2).build();
     let deployment = deployment.expect("it can be built");
@@ -178,7 +178,7 @@ fn a_time_that_is_not_the_sum_of_its_parts_is_refused() {
     );
 }
 
-/// A millisecond for a step.
+/// A model whose steps all take a millisecond.
 struct Millisecond;
 
 impl LatencyModel for Millisecond {
@@ -188,7 +188,7 @@ impl LatencyModel for Millisecond {
 }
 
 #[test]
-fn a_report_is_read_again_to_the_bit() {
+fn a_report_is_read_back_to_the_bit() {
     // The last request is rejected.
     let requests = [
         Request::new(100, 20),
@@ -202,7 +202,7 @@ fn a_report_is_read_again_to_the_bit() {
 }
 
 #[test]
-fn a_request_may_leave_out_what_has_a_default() {
+fn a_request_may_omit_fields_with_a_default() {
     let text = r#"{"prompt_tokens": 512, "output_tokens": 128}"#;
     assert_eq!(
         serde_json::from_str::<Request>(text).ok(),
@@ -218,7 +218,7 @@ fn refused<T: DeserializeOwned + Debug>(text: &str, expected: &str) {
 }
 
 #[test]
-fn what_a_constructor_refuses_is_refused_when_it_is_read() {
+fn deserialization_rejects_what_constructors_reject() {
     refused::<Chunk>(
         r#"{"new": 9, "kv_len": 8, "last": true}"#,
         "kv_len: expected at least 9",
@@ -253,7 +253,7 @@ fn what_a_constructor_refuses_is_refused_when_it_is_read() {
 }
 
 #[test]
-fn a_deployment_is_written_as_what_was_given_and_built_when_it_is_read() {
+fn a_deployment_is_serialized_as_given_and_built_when_read() {
     let llama = rooflut::model::find("llama-3.1-70b")
         .expect("in the catalogue")
         .spec;

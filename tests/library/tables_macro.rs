@@ -1,6 +1,6 @@
 //! `rooflut::tables!` compiles a folder of made-up measurements into this test.
 #![cfg(feature = "macros")]
-#![allow(clippy::float_cmp)] // What stands in set.toml is taken over as it is.
+#![allow(clippy::float_cmp)] // Values of set.toml are exact.
 
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape, gpus};
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
@@ -9,7 +9,7 @@ use rooflut::table::{Class, TableSet};
 static TINY: &TableSet = rooflut::tables!("tests/fixtures/tiny-set");
 static OWN_GPU: &TableSet = rooflut::tables!("tests/fixtures/own-gpu");
 
-/// An answer that has to be a row of the table.
+/// Asserts that an answer is a row of the table.
 fn assert_row(estimate: Estimate, latency_us: f64) {
     assert_eq!(estimate.provenance, Class::Measured.inside());
     let found = estimate.time.us();
@@ -38,7 +38,7 @@ fn a_set_has_the_name_the_gpu_and_the_origin_of_its_set_toml() {
 }
 
 #[test]
-fn a_set_may_bring_its_gpu() {
+fn a_set_may_have_its_own_gpu() {
     assert_eq!(OWN_GPU.gpu().name, "toy");
     assert_eq!(OWN_GPU.gpu().bf16_flops_per_s, 100e12);
     assert_eq!(OWN_GPU.gpu().fp8_flops_per_s, None);

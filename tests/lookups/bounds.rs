@@ -1,5 +1,4 @@
-//! What holds for every answer, however far from the tables: finite, positive, not faster than the
-//! peak.
+//! Every answer, however far from the tables, is finite, positive and not faster than the peak.
 
 use crate::support::oracle::{decode_work, prefill_work};
 use crate::support::random::Random;
@@ -136,7 +135,7 @@ fn any_decode_is_finite_and_below_the_peak() {
                 0 => u64::MAX,
                 _ => u64::from(requests).saturating_mul(u64::from(any_size(&mut random))),
             };
-            // Zero requests are one, and each has a token.
+            // Zero requests count as one, and each has at least one token.
             let whole = requests.max(1);
             let tokens = (kv_tokens as f64).max(f64::from(whole));
             let (flops, _) = decode_work(shape, f64::from(whole), tokens);

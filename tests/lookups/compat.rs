@@ -1,6 +1,6 @@
-//! The predecessors' models give the numbers of their originals.
+//! The predecessors' models reproduce the numbers of the original code.
 //!
-//! Reference values: made with the originals' own code on the h100-infersim tables.
+//! Reference values come from the original code on the h100-infersim tables.
 #![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
 // Helpers outside of test functions may fail a test, and some values are exact.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
@@ -158,7 +158,7 @@ fn infersim_refuses_an_mfu_of_zero_for_small_batches_at_short_contexts() {
 }
 
 #[test]
-fn infersim_says_where_a_default_stands_in() {
+fn infersim_reports_where_it_uses_a_default() {
     // 16-2-128 has no tables.
     let sharded = infersim("llama-2-70b", 4, 4).try_prefill(4096).unwrap();
     assert_eq!(sharded.provenance(), Class::Bound.outside());
@@ -221,7 +221,7 @@ fn experts_count_in_infersim_where_the_config_calls_them_num_experts() {
         mixtral.try_decode(64, 4096).unwrap(),
         22.428_139_148_175_802,
     );
-    // BLIS and calibrated take the dense size beside that of the experts.
+    // BLIS and calibrated use the dense size besides the experts' size.
     let decode = [group(64, 4096)];
     let batch = StepBatch {
         prefill: &[],
@@ -258,7 +258,7 @@ fn a_tp_that_does_not_divide_truncates() {
 }
 
 #[test]
-fn ranks_that_cannot_be_are_refused() {
+fn impossible_ranks_are_rejected() {
     let model = spec("llama-3.1-8b");
     for (tp, world) in [(0, 1), (16, 16), (2, 1)] {
         let error = InferSim::try_new(&model, &H100_INFERSIM, tp, world).unwrap_err();

@@ -1,6 +1,6 @@
-//! The predecessors' lookups choose the rows that their originals choose.
+//! The predecessors' lookups choose the rows that the original code chooses.
 //!
-//! Rules: those of the originals, as documented with each function.
+//! The rules of the originals are documented with each function.
 #![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
@@ -44,7 +44,7 @@ const fn head(operation: OperationKind) -> TableHead {
     }
 }
 
-/// The predecessors' lookups read the values alone.
+/// A set for the predecessors' lookups, which read only the values of an axis.
 const fn set(axis_values: &'static [u32], tables: &'static [StaticTable]) -> StaticSet {
     StaticSet {
         name: "made-up",
@@ -74,7 +74,7 @@ fn decode_grid(axes: [[u32; 2]; 2], latency_us: [f32; 4]) -> MfuGrid {
 }
 
 #[test]
-fn infersim_takes_its_defaults_where_it_has_no_measurement() {
+fn infersim_uses_its_defaults_without_a_measurement() {
     let set = &H100_INFERSIM;
     let default = Mfu(0.35);
     // No pair covers (8193, 1); no row at or below m 7.

@@ -1,4 +1,4 @@
-//! Prompt chunks after cached context, which no table holds: what physics asks of them.
+//! Prompt chunks after cached context, which no table holds, obey physical limits.
 #![cfg(feature = "h100")]
 #![allow(clippy::unwrap_used, clippy::float_cmp)] // Also in helpers; equal to the last bit is meant.
 

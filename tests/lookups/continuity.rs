@@ -1,10 +1,10 @@
-//! No answer jumps where a measured point is crossed.
+//! No answer jumps at a measured point.
 //!
 //! In log-log coordinates the slope of an answer is the slope of the reference time plus the slope of
-//! the slowdown, and the slowdown changes by no more than the answers at both ends of a bracket and
-//! the reference do. So one step off a measured point moves the answer by at most
+//! the slowdown, and the slowdown changes by no more than the reference and the answers at both ends of
+//! a bracket. So one step off a measured point moves the answer by at most
 //! `(2 x reference slope + |ln(end / point)| / ln(x end / x point)) x ln((x + 1) / x)`: 0.3 % at 1,024
-//! for a flat bracket. A jump does not fit in there.
+//! for a flat bracket. A jump exceeds this.
 #![allow(
     clippy::indexing_slicing,
     reason = "test code outside of test functions"
@@ -15,8 +15,8 @@ use crate::support::{attention, gemm, mixtral_layer, oracle, tables};
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Gemm, Moe, PrefillAttention};
 
-/// Checks both sides of every point of an axis, and the far ends of it. `steps(x)` says on which sides
-/// of `x` the answer is allowed to step.
+/// Checks both sides of every point of an axis, and its far ends. `steps(x)` returns on which sides of
+/// `x` the answer may step.
 fn continuous(
     axis: &[u32],
     reference_slope: f64,
@@ -59,11 +59,11 @@ fn no_steps(_: f64) -> (bool, bool) {
 }
 
 #[test]
-fn gemm_does_not_jump_in_m_but_at_tile_steps() {
+fn gemm_jumps_in_m_only_at_tile_steps() {
     for set in tables::all() {
         let table = set.compiled.gemm().unwrap();
         let mut shapes: Vec<GemmShape> = table.entries().map(|entry| entry.shape).collect();
-        // Unseen ones: between, on one measured coordinate, outside.
+        // Unseen shapes: between measured ones, on one measured coordinate, outside.
         let dtype = shapes[0].dtype;
         shapes.extend([
             gemm(dtype, 4096, 6144),
@@ -90,7 +90,7 @@ fn gemm_does_not_jump_in_m_but_at_tile_steps() {
 
 #[test]
 fn an_fp8_gemm_steps_up_after_64_rows_within_its_class() {
-    // The documented step is real: without it the test above would leave out points for nothing.
+    // The documented step exists: otherwise the test above would leave out points without a reason.
     let resolved = Gemm::resolve(tables::h100().compiled, gemm(Dtype::Fp8, 8192, 512)).unwrap();
     let at = |m| resolved.at(m).time.0;
     assert!(at(65) / at(64) > 1.3, "{} {}", at(64), at(65));
@@ -153,7 +153,7 @@ fn decode_does_not_jump_in_kv_len() {
                     let kv_tokens = (kv_len * f64::from(requests)).round() as u64;
                     decode.at(requests, kv_tokens).time.0
                 };
-                // One token of one request: the finest step there is.
+                // One token of one request is the finest step.
                 let nearby = 1.0 / f64::from(requests);
                 let what = format!("{shape:?} requests {requests}");
                 continuous(
@@ -234,8 +234,8 @@ fn the_first_cached_tokens_move_prefill_by_their_share() {
                     prefill.at_chunks(&chunks).time.0
                 };
                 let moved = (with_context(1) / with_context(0)).ln().abs();
-                // One cached token makes the prompt longer by one at most; brackets are steeper than
-                // the reference by less than 2 in every table.
+                // One cached token lengthens the prompt by at most one; brackets are steeper than the
+                // reference by less than 2 in every table.
                 let most = (2.0 * SQUARE_SLOPE + 2.0) / f64::from(new);
                 assert!(
                     moved < most,

@@ -14,8 +14,8 @@ fn check(answer: Estimate, us: f64, what: std::fmt::Arguments<'_>) {
     assert_eq!(answer.provenance, Class::Measured.inside(), "{what}");
 }
 
-/// The file of an operation has as many rows as the table compiled from it: no row is left out, and
-/// none is made up.
+/// Checks that the file of an operation has as many rows as the table compiled from it: no row is
+/// missing or invented.
 fn same_count(file: usize, compiled: Option<usize>, what: &str) {
     assert_eq!(file, compiled.unwrap_or(0), "{what}");
     assert_eq!(file > 0, compiled.is_some(), "{what}");

@@ -6,13 +6,13 @@ use rooflut::op::compat::Method;
 use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::{TableSet, sets};
 
-/// An error that the share `q` does not exceed, percent to one decimal.
+/// Returns the quantile `q` of errors, in percent to one decimal.
 fn percent(errors: &[f64], q: f64) -> f64 {
     let error = LeftOut::quantile(errors, q).unwrap_or(f64::NAN);
     (error * 1000.0).round() / 10.0
 }
 
-/// Asserts median and p95 of absolute errors, percent.
+/// Asserts limits on the median and p95 of absolute errors, in percent.
 fn at_most(name: &str, errors: &[f64], median: f64, p95: f64) {
     let found = (percent(errors, 0.5), percent(errors, 0.95));
     assert!(found.0 <= median && found.1 <= p95, "{name}: {found:?}");
@@ -50,7 +50,7 @@ fn h100_infersim_is_predicted_at_least_as_well_as_promised() {
 
 #[test]
 fn weights_that_were_not_measured_are_predicted_from_their_neighbours() {
-    // Limits: what the method reached when it was chosen, rounded up.
+    // Limits: the errors of the method when it was chosen, rounded up.
     for dtype in [Dtype::Bf16, Dtype::Fp8] {
         let pairs = leave_one_out::gemm_shapes(&sets::H100, dtype);
         at_most("inside", &pairs.full, 5.0, 17.0);

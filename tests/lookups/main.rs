@@ -1,4 +1,4 @@
-//! Lookups: against an oracle, at their bounds, between rows; and the predecessors' lookups.
+//! Tests of lookups: oracle, bounds, interpolation between rows, and the predecessors' lookups.
 
 mod bounds;
 mod compat;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 
-/// Whole numbers from 1 to `high`, every order of magnitude as likely.
+/// Whole numbers from 1 to `high`; all orders of magnitude are equally likely.
 fn log_uniform(high: f64) -> impl Strategy<Value = u32> {
     (0.0..1.0_f64).prop_map(move |share| (share * high.ln()).exp() as u32)
 }
@@ -41,7 +41,7 @@ const WIDTHS: &[u32] = &[
 ];
 const HEADS: &[u32] = &[1, 2, 4, 8, 16, 28, 32, 40, 48, 56, 64, 96];
 
-/// Shapes that were measured, their shards, and others.
+/// Measured shapes, their shards, and others.
 fn attention(kv_dtypes: &'static [Dtype]) -> impl Strategy<Value = AttentionShape> {
     (
         prop::sample::select(kv_dtypes),

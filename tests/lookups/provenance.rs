@@ -1,4 +1,4 @@
-//! Where answers say they come from, and how lookups refuse.
+//! Provenance of answers, and errors of lookups.
 #![allow(clippy::panic, reason = "test code outside of test functions")]
 
 use crate::support::made_up::{EMPTY, RAGGED, RAGGED_NO_FP8};
@@ -87,7 +87,7 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
         );
         assert_eq!(blend.at(m).provenance.class, Class::Transferred);
     }
-    // One of the four was measured at 64 and 256 rows, the others at 16 and 64.
+    // One of the four pairs was measured at 64 and 256 rows, the others at 16 and 64.
     for (m, inside) in [
         (16, false),
         (63, false),
@@ -164,9 +164,9 @@ fn holes_take_the_next_smaller_batch_then_the_next_larger() {
 }
 
 #[test]
-fn decode_says_where_on_the_grid_it_is() {
+fn decode_reports_its_place_on_the_grid() {
     let decode = DecodeAttention::resolve(h100(), attention(Dtype::Bf16, 64, 8, 2)).unwrap();
-    // 32 and 4 heads on each rank were measured: that is no transfer.
+    // 32 and 4 heads on each rank were measured, so the answer is not transferred.
     assert_eq!(decode.class(), Class::Measured);
     assert_eq!(decode.matched(), attention(Dtype::Bf16, 32, 4, 1));
     let at = |requests, kv_len: u64| decode.at(requests, u64::from(requests) * kv_len).provenance;
@@ -207,7 +207,7 @@ fn an_unseen_attention_shape_is_transferred_from_the_nearest_by_kv_heads() {
     let prefill = PrefillAttention::resolve(h100(), attention(Dtype::Bf16, 96, 8, 1)).unwrap();
     assert_eq!(prefill.matched(), attention(Dtype::Bf16, 64, 8, 1));
     assert_eq!(prefill.at(1, 1024).provenance, Class::Transferred.inside());
-    // Beyond the axes of a grid of other heads, the answer is both.
+    // Beyond the axes of a grid of other heads, the answer is transferred and outside.
     for answer in [
         decode.at(1024, 1024 * 1024),
         decode.at(16, 16 * 100),
@@ -267,12 +267,12 @@ fn context_and_mixtures_of_prompts_are_transferred() {
         Class::Transferred.inside()
     );
     assert_eq!(of(&[]), prefill.at(1, 1));
-    // A chunk without new tokens is none.
+    // A chunk without new tokens is ignored.
     assert_eq!(of(&[(0, 500), (1024, 0), (0, 0)]), of(&[(1024, 0)]));
 }
 
 #[test]
-fn sums_of_chunks_do_not_know_their_order() {
+fn sums_of_chunks_do_not_depend_on_their_order() {
     let mut chunks = [
         (1024, 0),
         (1024, 7),
@@ -315,7 +315,7 @@ fn ranks_between_measured_ones_take_the_next_larger() {
 }
 
 #[test]
-fn an_unseen_moe_layer_is_transferred_from_the_same_dtype_or_else_any() {
+fn an_unseen_moe_layer_is_transferred_from_its_dtype_or_else_any() {
     let of = |shape| Moe::resolve(h100(), shape).unwrap();
     assert_eq!(
         of(mixtral_layer(2)).at(64).provenance,
@@ -346,7 +346,7 @@ fn an_unseen_moe_layer_is_transferred_from_the_same_dtype_or_else_any() {
     assert_eq!(of(scout).at(0), of(scout).at(1));
 }
 
-/// The error of a lookup that has to fail.
+/// Returns the error of a lookup that has to fail.
 fn refusal<T>(result: Result<T, ResolveError>) -> ResolveError {
     match result {
         Ok(_) => panic!("expected a refusal"),

@@ -1,4 +1,4 @@
-//! Sets that are read at run time answer as the compiled ones do, bit for bit.
+//! Sets read at run time answer like the compiled ones, bit for bit.
 #![cfg(all(
     feature = "runtime-tables",
     feature = "a100",
@@ -44,7 +44,7 @@ fn every_cell_is_the_same() {
     }
 }
 
-/// The answers of `ask` to the handles that `resolve` finds in both sets, or the errors.
+/// Asserts that both sets give the same answer of `ask` to the handle of `resolve`, or the same error.
 fn assert_same_answer<H>(
     (set, read): &(&TableSet, TableSet),
     resolve: impl Fn(&TableSet) -> Result<H, ResolveError>,
@@ -76,7 +76,7 @@ fn any_lookup_is_answered_the_same() {
         let (tokens, length) = (random.log(100_000), random.log(200_000));
         answered += usize::from(match random.between(0, 4) {
             0 => {
-                // As measured now and then, else anything.
+                // Sometimes a measured point, else any.
                 let sizes = [1024, 4096, 14_336, random.log(100_000)];
                 let (k, n) = (*random.pick(&sizes), *random.pick(&sizes));
                 assert_same_answer(
@@ -170,7 +170,7 @@ fn the_name_of_a_built_in_set_is_refused() {
 }
 
 #[test]
-fn errors_are_those_of_the_compiler() {
+fn errors_equal_those_of_the_compiler() {
     let dir = copied("h100", &scratch("errors"));
     let gemm = dir.join("gemm.csv");
     let text = fs::read_to_string(&gemm).unwrap();
@@ -184,7 +184,7 @@ fn errors_are_those_of_the_compiler() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// The command that the documentation gives.
+/// The command of the documentation.
 #[cfg(unix)]
 #[test]
 fn a_single_file_made_by_tail_is_the_folder() {
@@ -205,7 +205,7 @@ fn a_single_file_made_by_tail_is_the_folder() {
     assert_eq!(one.tables().count(), 5 + windows);
     assert!(assert_same_tables(&one, &other) > 100);
 
-    // Lines are those of the single file.
+    // Line numbers refer to the single file.
     let text = fs::read_to_string(&file).unwrap();
     let at = text.find("\nfp8,").unwrap() + 1;
     fs::write(&file, format!("{}fp9{}", &text[..at], &text[at + 3..])).unwrap();
@@ -216,7 +216,7 @@ fn a_single_file_made_by_tail_is_the_folder() {
 }
 
 #[test]
-fn a_thousand_sets_that_come_and_go_leave_nothing_behind() {
+fn loading_and_dropping_a_thousand_sets_leaks_nothing() {
     let dir = scratch("memory").join("small");
     fs::create_dir_all(&dir).unwrap();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/own-gpu");
@@ -248,7 +248,7 @@ fn a_model_keeps_its_set_and_frees_it() {
         RooflineModel::try_new(&spec, &set, Parallelism::tensor(1), options).unwrap()
     };
     let held = allocation_counter::measure(|| std::mem::forget(make()));
-    // Some 3,900 rows, and 2,200 of attention within windows where these are compiled in.
+    // About 3,900 rows, and 2,200 of attention within windows if these are compiled in.
     assert!((40_000..120_000).contains(&held.bytes_current), "{held:?}");
     let freed = allocation_counter::measure(|| drop(make()));
     assert_eq!(freed.bytes_current, 0);

@@ -8,7 +8,7 @@ use rooflut::hardware::Dtype;
 use rooflut::table::{Curve, Grid, KernelTable, Points, TableSet, sets};
 use rooflut_roofline::operation::Codes;
 
-/// A folder for what one test writes.
+/// Creates a folder for the files of a test.
 pub(crate) fn scratch(test: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&dir);
@@ -16,7 +16,7 @@ pub(crate) fn scratch(test: &str) -> PathBuf {
     dir
 }
 
-/// A copy of a built-in set's folder, under the name that it must not have any more.
+/// Copies the folder of a built-in set and renames the set, because loading rejects built-in names.
 pub(crate) fn copied(name: &str, dir: &Path) -> PathBuf {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench_data");
     let copy = dir.join(name);
@@ -38,14 +38,15 @@ fn renamed_line(name: &str) -> String {
     format!("name = \"{}\"", renamed(name))
 }
 
-/// Every built-in set, compiled and read.
+/// Returns every built-in set, compiled and read.
 pub(crate) fn pairs(test: &str) -> Vec<(&'static TableSet, TableSet)> {
     let dir = scratch(test);
     let read = |set: &TableSet| TableSet::try_load(copied(set.name(), &dir)).unwrap();
     sets::ALL.into_iter().map(|set| (set, read(set))).collect()
 }
 
-/// Numbers are printed with as many digits as tell them apart, so equal text is equal bits.
+/// Asserts equality by text. Numbers are printed with enough digits to distinguish them, so equal text means
+/// equal bits.
 #[track_caller]
 pub(crate) fn assert_same(set: &TableSet, compiled: &impl Debug, read: &impl Debug) {
     let read = format!("{read:?}").replace(&renamed(set.name()), set.name());
@@ -53,7 +54,7 @@ pub(crate) fn assert_same(set: &TableSet, compiled: &impl Debug, read: &impl Deb
     assert!(compiled == read, "{}:\n{compiled}\n{read}", set.name());
 }
 
-/// The number of shapes of all tables, all of them the same.
+/// Asserts that all tables are equal, and returns the number of their shapes.
 #[track_caller]
 pub(crate) fn assert_same_tables(compiled: &TableSet, read: &TableSet) -> usize {
     let operations = |set: &TableSet| set.tables().map(|t| t.operation()).collect::<Vec<_>>();
@@ -80,7 +81,7 @@ fn assert_same_table<'t, P: Debug + From<Points<'t>>>(
     assert_eq!(compiled.len(), read.len());
     for (one, other) in compiled.entries().zip(read.entries()) {
         assert_same(set, &one, &other);
-        // Both indices lead to it.
+        // Both indices find it.
         assert_same(set, &read.find(&one.shape).unwrap(), &other);
         assert_same(set, &compiled.find(&other.shape).unwrap(), &one);
     }

@@ -1,4 +1,4 @@
-//! What holds for every step of every model: physics.
+//! Physical limits that hold for every step of every model.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -38,7 +38,7 @@ fn every_model_of_the_catalogue_can_be_stepped_at_some_tp() {
 fn no_step_of_100_000_is_faster_than_compute_memory_or_link() {
     let tables = tables::h100();
     let mut random = Random(0x0057_3950);
-    // What the engine adds takes time, so without it the bounds are tighter.
+    // Without the time that the engine adds, the bounds are tighter.
     let all = models::all(StepConstants::NONE);
     for turn in 0..100_000 {
         let (sharded, model) = &all[turn % all.len()];
@@ -73,7 +73,7 @@ fn no_step_of_100_000_is_faster_than_compute_memory_or_link() {
     }
 }
 
-/// Models that made-up kernels can run: experts and KV entries in 16 bits.
+/// Models that the made-up kernels can run: experts and KV entries in 16 bits.
 fn on_made_up_kernels() -> Vec<Sharded> {
     let mut all = steps::all();
     all.retain(|sharded| sharded.kv_dtype == Dtype::Bf16);
@@ -100,11 +100,11 @@ fn tables_that_beat_physics_are_held_to_the_bound_part_by_part() {
             let time = model.step_time(&batch.as_step());
             for (part, bound) in sharded.part_bounds(tables::h100(), &batch) {
                 let found = time.part(part).0;
-                // The bytes of context come on top of what the tables say.
+                // The bytes of context are added to the time of the tables.
                 let held = apart(found, bound) < ROUNDING
                     || part == Part::PrefillAttention && found > bound;
                 assert!(held, "{sharded:?} {batch:?}: {part}: {found} of {bound}");
-                // Where no row shows how fast memory is read: at 0.88 of the data sheet.
+                // No row gives the rate of memory reads: 0.88 of the data sheet.
                 let found = in_cache.step_time(&batch.as_step()).part(part).0;
                 let ratio = found / time.part(part).0;
                 let read = part == Part::DecodeAttention;
@@ -138,8 +138,8 @@ fn twice_the_bandwidth_peak_or_link_halves_what_it_binds_and_slows_nothing() {
                     let possible = 0.5 - ROUNDING..=1.0 + ROUNDING;
                     assert!(possible.contains(&share), "{sharded:?} {batch:?}: {part:?}");
                 }
-                // One of the three sets the pace, and no other matters then: the second longest may
-                // take over before it is halved.
+                // Only one of the three binds. The time may not halve, because the second longest may then
+                // bind.
                 let faster = shares.iter().filter(|&&share| share < 1.0 - ROUNDING);
                 let expected = if part.part == Part::PrefillAttention {
                     2
@@ -183,8 +183,8 @@ fn steps_at_the_end_of_the_integers_are_finite() {
 
 #[test]
 fn ranks_beyond_the_kv_heads_have_one_each() {
-    // 4 KV heads on 4 and on 8 ranks: one on each, so decode attention over long contexts, all KV
-    // traffic, does not get faster.
+    // 4 KV heads on 4 and on 8 ranks: one on each, so decode attention over long contexts, which is bound
+    // by KV traffic, does not get faster.
     let batch = Batch::decoding(64, 32_768);
     let time = |tp| {
         let model = without_engine(&sets::H100, &steps::named("qwen3-30b-a3b", tp));

@@ -1,7 +1,7 @@
-//! How steps change with their lengths: without jumps but those of CUDA graphs, and up.
+//! Steps grow with their lengths, without jumps except those of CUDA graphs.
 //!
 //! One more of `n` may change a step by a few times `ln((n + 1) / n)`, 0.1 % at 1,000: a kernel's time
-//! grows at most like its FLOPs, and its efficiency changes no faster. A jump does not fit in there.
+//! grows at most like its FLOPs, and its efficiency changes no faster. A jump exceeds this.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -19,7 +19,7 @@ use crate::support::tolerances::{
 use rooflut::engine::StepConstants;
 use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepModel, StepTime};
 
-/// A change of efficiency with length adds to the slope of the FLOPs, by as much at most.
+/// Limit on the slope that a change of efficiency with length adds to the slope of the FLOPs.
 const EFFICIENCY_SLOPE: f64 = LINEAR_SLOPE;
 
 /// Tokens of the largest step that runs as a CUDA graph.
@@ -29,7 +29,7 @@ fn seconds(model: &RooflineModel, batch: &Batch) -> f64 {
     model.step_time(&batch.as_step()).total().0
 }
 
-/// Logarithm of the ratio of two steps.
+/// Returns the logarithm of the ratio of two steps.
 fn moved(model: &RooflineModel, from: &Batch, to: &Batch) -> f64 {
     (seconds(model, to) / seconds(model, from)).ln()
 }
@@ -40,7 +40,7 @@ fn one_more(n: u64) -> f64 {
 }
 
 #[test]
-fn a_kv_token_more_takes_longer_in_proportion_at_most() {
+fn one_more_kv_token_takes_at_most_proportionally_longer() {
     let models = models::all(DEFAULT);
     let mut random = Random(11);
     let mut longer = 0;
@@ -65,8 +65,7 @@ fn a_kv_token_more_takes_longer_in_proportion_at_most() {
     assert!(longer > 1_000, "{longer}");
 }
 
-/// Checks one more new token and one more cached one in the first chunk of a step that no CUDA graph
-/// runs.
+/// Checks one more new and one more cached token in the first chunk of a step beyond the CUDA graphs.
 fn chunk_is_continuous(model: &RooflineModel, batch: &Batch, about: &str) {
     let chunk = batch.prefill[0];
     let (new, length) = (chunk.new_tokens(), chunk.kv_len());
@@ -116,7 +115,7 @@ fn a_whole_prompt_is_continuous_around_every_length_that_was_measured() {
     lengths.dedup();
     lengths.retain(|&length| u64::from(length) > GRAPHS + 1);
     assert!(lengths.len() > 3, "{lengths:?}");
-    // From before a row to it and from it on; to a context, which no row has.
+    // Before, at and after a row; and to a context, which no row has.
     for (sharded, model) in models::all(DEFAULT) {
         for length in &lengths {
             for new in [length - 1, *length] {
@@ -127,9 +126,9 @@ fn a_whole_prompt_is_continuous_around_every_length_that_was_measured() {
 }
 
 #[test]
-fn a_request_more_is_continuous_beyond_the_cuda_graphs() {
+fn one_more_request_is_continuous_beyond_the_cuda_graphs() {
     for (sharded, model) in models::all(DEFAULT) {
-        // The last step of a CUDA graph is not padded.
+        // The largest CUDA graph is not padded.
         for requests in GRAPHS as u32..1_100 {
             let of = |requests| Batch::decoding(requests, 1_000);
             let moved = moved(&model, &of(requests), &of(requests + 1)).abs();
@@ -143,11 +142,11 @@ fn a_request_more_is_continuous_beyond_the_cuda_graphs() {
 }
 
 #[test]
-fn more_requests_at_the_same_context_take_longer_but_for_the_noise_of_the_tables() {
-    // What follows a formula never falls.
+fn more_requests_at_one_context_take_longer_within_the_noise_of_the_tables() {
+    // Parts that follow a formula never fall.
     let formulas = [Part::DecodeAttention, Part::SmallKernels, Part::Sampling];
     let mut fell = 0.0_f64;
-    // What the engine adds would hide it.
+    // The time that the engine adds would hide the noise.
     for (sharded, model) in models::all(StepConstants::NONE) {
         for each in [100, 1_000, 10_000] {
             let mut longest = 0.0_f64;

@@ -1,5 +1,5 @@
 //! Speculative decoding in the step model: verified tokens cost GEMM rows and logits, and read the KV cache
-//! once; the draft model's runs come on top.
+//! once; the runs of the draft model are added.
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use proptest::prelude::*;
@@ -53,12 +53,12 @@ fn drafts_read_the_kv_cache_once() {
         attention(decode(64, 4_000, 0)),
         attention(decode(64, 4_000, 4)),
     );
-    // What is more is queries and outputs, 5 x 16 KiB for each request beside 16 MB of KV entries.
+    // Drafts add queries and outputs only: 5 x 16 KiB for each request beside 16 MB of KV entries.
     assert!(
         drafted > alone && drafted < alone * 1.01,
         "{alone:?} {drafted:?}"
     );
-    // Looked at by many, the cache is math: never faster than the peak.
+    // With many queries the cache is bound by math: never faster than the peak.
     let flops = 4.0 * 4_096.0 * 32.0 * (64.0 * 4_000.0) * 17.0;
     assert!(attention(decode(64, 4_000, 16)) > Seconds(flops / 989.5e12));
 }
@@ -79,7 +79,7 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
         });
     assert_eq!(time(&both, group).total(), expected);
 
-    // A chunk of a prompt that samples nothing is read, and nothing is drafted after it; a last one is.
+    // The draft model reads every chunk of a prompt; it drafts only after the last one.
     let after_reading = |chunk: Result<Chunk, _>| {
         let chunk = chunk.unwrap();
         let batch = StepBatch {
@@ -95,7 +95,7 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
     assert_eq!(both.step_time(&StepBatch::default()).total(), Seconds::ZERO);
 }
 
-/// A second for a step, whatever is in it.
+/// A model whose steps all take a second.
 struct Second;
 
 impl LatencyModel for Second {
@@ -105,7 +105,7 @@ impl LatencyModel for Second {
 }
 
 #[test]
-fn a_draft_model_runs_as_often_as_it_is_said_to() {
+fn a_draft_model_runs_as_often_as_specified() {
     let runs = |prefill: &[Chunk], decode: &[DecodeGroup]| {
         let both = Drafting::new(Second, Second, 4);
         both.total_time(&StepBatch { prefill, decode }).0 - 1.0

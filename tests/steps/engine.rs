@@ -1,4 +1,4 @@
-//! What an engine stack adds to the kernels of a step, and that it is what its file says.
+//! The constants of an engine stack equal its file, and each adds to its part of a step.
 #![allow(
     clippy::float_cmp,
     clippy::indexing_slicing,
@@ -51,7 +51,7 @@ fn an_engine_has_at_most_eleven_constants_each_with_its_meaning_and_source() {
         let mut sorted = names.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, expected);
-        // The largest CUDA graph is one, too.
+        // The largest CUDA graph counts as a constant, too.
         assert!(names.len() <= 11, "{names:?}");
         for constant in stack.about {
             let text = |key| file.quoted(constant.name, key);
@@ -67,7 +67,7 @@ fn an_engine_has_at_most_eleven_constants_each_with_its_meaning_and_source() {
 }
 
 #[test]
-fn a_constant_that_was_fitted_together_with_another_engines_is_the_same() {
+fn a_constant_fitted_for_two_engines_is_equal_in_both() {
     let mut together = 0;
     for stack in stacks::ALL {
         for constant in stack.about {
@@ -101,7 +101,7 @@ fn step(name: &str, tp: u32, constants: StepConstants, batch: &Batch) -> StepTim
 const DENSE: (&str, u32) = ("llama-3.1-8b", 2);
 const EXPERTS: (&str, u32) = ("mixtral-8x7b-v0.1", 2);
 
-/// Parts whose kernels work on the padded number of tokens.
+/// Parts whose kernels process the padded number of tokens.
 const PADDED: [Part; 7] = [
     Part::Qkv,
     Part::OProj,
@@ -113,7 +113,7 @@ const PADDED: [Part; 7] = [
 ];
 
 #[test]
-fn padded_tokens_are_worked_on_but_neither_attended_routed_nor_sampled() {
+fn padded_tokens_are_neither_attended_routed_nor_sampled() {
     // Launches would hide the traffic of the small kernels.
     let mut constants = DEFAULT;
     constants.layer = Seconds::ZERO;
@@ -130,7 +130,7 @@ fn padded_tokens_are_worked_on_but_neither_attended_routed_nor_sampled() {
                     assert_ne!(few, full, "{name} {size}: {}", part.part);
                 }
             }
-            // The graph before is another one.
+            // The step before runs as another graph.
             let before = at(fewest - 1).part(Part::SmallKernels);
             assert!(before < few.part(Part::SmallKernels), "{name} {fewest}");
         }
@@ -138,7 +138,7 @@ fn padded_tokens_are_worked_on_but_neither_attended_routed_nor_sampled() {
 }
 
 #[test]
-fn graphs_end_with_the_largest_size_that_is_captured() {
+fn graphs_end_with_the_largest_captured_size() {
     let mut constants = StepConstants::NONE;
     for (most, tokens, expected) in [
         (0, 1, 1),
@@ -178,7 +178,7 @@ fn steps_beyond_the_largest_cuda_graph_are_not_padded() {
 }
 
 #[test]
-fn the_host_is_a_part_only_where_it_takes_time() {
+fn the_host_is_a_part_only_if_it_takes_time() {
     let mut random = Random(21);
     let models = models::all(DEFAULT);
     for (sharded, _) in &models {
@@ -222,13 +222,13 @@ fn each_constant_reaches_its_part_and_no_other() {
     let batch = Batch::decoding(64, 1_000);
     let (name, tp) = EXPERTS;
     let sharded = steps::named(name, tp);
-    // Nothing but constants and physics: the kernels of the tables take no time.
+    // Only constants and physical limits matter: the kernels of the tables take no time.
     let step = |constants| models::on(&TOO_FAST, &sharded, constants).step_time(&batch.as_step());
     let before = step(StepConstants::NONE);
     let layers = f64::from(sharded.spec.layers);
     let logits = 64.0 * f64::from(sharded.spec.vocab);
     let long = Seconds(1.0);
-    // What a second of it, or half of the bandwidth, makes of the part.
+    // Time of the part after the constant becomes a second, or half of the bandwidth.
     type Change = fn(&mut StepConstants, Seconds);
     let cases: [(Part, Change, f64); 4] = [
         (Part::SmallKernels, |c, long| c.layer = long, layers),
@@ -305,7 +305,7 @@ fn smoothing_changes_gemms_of_few_rows_alone() {
         for part in before.parts() {
             let differs = changed && gemms.contains(&part.part);
             for other in [&plain, &wide] {
-                // Smoothed or not, slowdowns are kept in 32 bits.
+                // Slowdowns are stored in 32 bits.
                 let same = apart(other.part(part.part).0, part.time.0) < STORED_LN_F32;
                 assert_eq!(same, !differs, "{requests}: {}", part.part);
             }
@@ -329,7 +329,7 @@ fn cold_kv_changes_decode_attention_alone() {
 }
 
 #[test]
-fn summaries_that_cannot_be_are_refused() {
+fn impossible_summaries_are_rejected() {
     let sharded = steps::named(DENSE.0, DENSE.1);
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused = |constants: StepConstants| {

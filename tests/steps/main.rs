@@ -1,4 +1,4 @@
-//! Steps: against an oracle, at their bounds, their parts and what they refuse.
+//! Tests of steps: oracle, bounds, parts and errors.
 
 mod bounds;
 mod continuity;

@@ -1,4 +1,4 @@
-//! Kernels that a table set lacks for a step model, and how it says so.
+//! Errors of step models whose table set lacks a kernel.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -107,7 +107,7 @@ fn more_ranks_than_measured_are_refused() {
 
 #[cfg(feature = "h100-infersim")]
 #[test]
-fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
+fn h100_infersim_is_refused_with_the_name_of_the_missing_kernel() {
     let set = &sets::H100_INFERSIM;
     let (_, text) = refused(&llama(), set, 1, StepOptions::default());
     assert_eq!(
@@ -115,7 +115,7 @@ fn h100_infersim_is_refused_by_name_for_what_it_lacks() {
         "qkv: table set h100-infersim: gemm: expected one of fp8_block, found bf16; use one of these or \
          another set"
     );
-    // 8-bit layers are there, but not the 16-bit lm_head that all models have.
+    // It has 8-bit layers, but not the 16-bit lm_head that all models have.
     let eight_bit = with(llama(), |spec| spec.weight_dtype = Dtype::Fp8Block);
     let (error, _) = refused(&eight_bit, set, 1, StepOptions::default());
     assert!(matches!(

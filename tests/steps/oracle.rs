@@ -17,7 +17,7 @@ use rooflut::op::DecodeAttention;
 use rooflut::step::{ModelError, Part, RooflineModel, StepModel};
 use rooflut::table::Provenance;
 
-/// Compares `turns` random steps of `models`, which run on the kernels of `tables`.
+/// Compares `turns` random steps of `models` on the kernels of `tables`.
 fn compare(
     tables: &Tables,
     constants: &StepConstants,
@@ -65,7 +65,7 @@ fn every_part_of_a_step_is_its_kernel_times_the_layers() {
 }
 
 #[test]
-fn constants_of_any_size_do_what_is_documented() {
+fn constants_of_any_size_act_as_documented() {
     let all = steps::all();
     let mut random = Random(8);
     for _ in 0..20 {
@@ -97,7 +97,7 @@ fn constants_of_any_size_do_what_is_documented() {
 }
 
 #[test]
-fn every_set_is_stepped_alike() {
+fn every_set_agrees_with_the_oracle() {
     let mut stepped = Vec::new();
     for tables in tables::all() {
         let mut models = Vec::new();
@@ -125,7 +125,7 @@ fn every_set_is_stepped_alike() {
 
 #[test]
 fn the_kv_cache_of_a_step_is_cold() {
-    // A benchmark that repeats one kernel finds a KV cache of the size of the L2 cache there.
+    // A benchmark that repeats one kernel finds a KV cache of the size of the L2 cache in L2.
     let sharded = steps::named("llama-3.1-8b", 1);
     let set = tables::h100();
     let shape = sharded.attention_shape(sharded.kv_dtype);

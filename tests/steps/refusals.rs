@@ -1,4 +1,4 @@
-//! Models that a step model refuses, and how it says so.
+//! Errors of step models for invalid models.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ fn llama() -> ModelSpec {
     models::spec("llama-3.1-8b")
 }
 
-/// The message about a model that cannot be, on the h100 set.
+/// Returns the error message of an invalid model on the h100 set.
 fn message(spec: &ModelSpec, tp: u32) -> String {
     let (error, message) = refused(spec, &sets::H100, tp, StepOptions::default());
     let ModelError::Spec(inner) = error else {

@@ -19,8 +19,8 @@ fn strictly(worst: Class) -> StepOptions {
     StepOptions::default().with_strictness(Strictness::at_worst(worst))
 }
 
-/// Made up so that every kernel of one rank of six was measured or lies inside the rectangle, but an
-/// all-reduce of six was not.
+/// A made-up model: every kernel of one rank of six was measured or lies inside the rectangle, except the
+/// all-reduce of six.
 fn six_ranks() -> ModelSpec {
     ModelSpec::builder()
         .hidden(4096)
@@ -35,7 +35,7 @@ fn six_ranks() -> ModelSpec {
         .unwrap()
 }
 
-/// Made up so that every kernel on one GPU was measured or lies inside the rectangle.
+/// A made-up model: every kernel on one GPU was measured or lies inside the rectangle.
 fn all_known() -> ModelSpec {
     with(six_ranks(), |spec| {
         spec.q_heads = 32;
@@ -82,7 +82,7 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
 }
 
 #[test]
-fn experts_are_judged_where_their_table_has_a_share_in_their_time() {
+fn experts_are_checked_where_their_table_contributes_to_their_time() {
     let unseen_experts = with(all_known(), |spec| spec.ffn = moe(1024, 8, 768, 0));
     let model = try_new(&unseen_experts, &sets::H100, 1, strictly(Class::Smoothed)).unwrap();
     let experts = |batch: Batch| {
@@ -90,11 +90,11 @@ fn experts_are_judged_where_their_table_has_a_share_in_their_time() {
         let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();
         (time, experts.source)
     };
-    // Few tokens: launches and reads take longer than the table's kernel.
+    // With few tokens, launches and reads take longer than the table's kernel.
     let (few, source) = experts(Batch::decoding(64, 4096));
     assert_eq!(source, TimeSource::FITTED);
     assert_eq!(few.provenance(), Some(Class::Smoothed.inside()));
-    // Many tokens: math takes over, and the table's answer is that of other experts.
+    // With many tokens math takes over, and the table answers for other experts.
     let shares = [4_096, 16_384, 1 << 20].map(|tokens| {
         let (many, source) = experts(Batch::chunk(tokens, 0));
         assert_eq!(source.provenance().unwrap().class, Class::Transferred);
@@ -110,8 +110,8 @@ fn experts_are_judged_where_their_table_has_a_share_in_their_time() {
 }
 
 #[test]
-fn the_extent_of_a_step_is_told_by_its_answer() {
-    // At construction no batch is known: "inside" refuses nothing there.
+fn the_answer_of_a_step_has_its_extent() {
+    // No batch is known at construction, so "inside" rejects nothing there.
     let mut options = strictly(Class::Smoothed);
     options.strictness = options.strictness.inside();
     let model = try_new(&all_known(), &sets::H100, 1, options).unwrap();
@@ -131,7 +131,7 @@ fn the_extent_of_a_step_is_told_by_its_answer() {
     assert_eq!(all.check(options.strictness), Ok(()));
     all.add(&long);
     assert_eq!(all.check(options.strictness), Err(refused));
-    // Context was not measured, whatever the shape.
+    // Context was not measured for any shape.
     assert_eq!(
         provenance(Batch::chunk(512, 512)),
         Class::Transferred.inside()
@@ -139,7 +139,7 @@ fn the_extent_of_a_step_is_told_by_its_answer() {
 }
 
 #[test]
-fn a_step_tells_what_is_smoothed_and_what_is_fitted() {
+fn a_step_reports_smoothed_and_fitted_parts() {
     let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(64, 1024).as_step());
     let source = |part| {
         time.parts()

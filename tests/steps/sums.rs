@@ -1,4 +1,4 @@
-//! What a step does not depend on: the order of its parts and those that are empty.
+//! Steps do not depend on the order of their parts, nor on empty parts.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -52,7 +52,7 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
                 split.decode.push(*group);
                 continue;
             }
-            // Each request has a KV token at least.
+            // Each request has at least one KV token.
             let first = random.between(1, u64::from(requests) - 1) as u32;
             let others = requests - first;
             let first_tokens = random.between(first.into(), kv_tokens - u64::from(others));

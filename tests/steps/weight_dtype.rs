@@ -25,7 +25,7 @@ fn try_new(spec: &ModelSpec, set: &'static TableSet) -> Result<RooflineModel, Mo
     RooflineModel::try_new(spec, set, Parallelism::SINGLE, StepOptions::default())
 }
 
-/// A step of one decoding request, all weight traffic.
+/// A step of one decoding request, which is bound by weight traffic.
 fn decode(spec: &ModelSpec, set: &'static TableSet) -> StepTime {
     let one = DecodeGroup::uniform(1, 500).unwrap();
     try_new(spec, set).unwrap().step_time(&StepBatch {
@@ -38,7 +38,7 @@ fn decode(spec: &ModelSpec, set: &'static TableSet) -> StepTime {
 fn narrower_weights_of_a_dense_model_decode_faster() {
     let total = |dtype, set| decode(&with_weights("llama-3.1-70b", dtype), set).total();
     for set in [&sets::H100, &sets::H200, &sets::L40S] {
-        // Half of the traffic, but for lm_head.
+        // Half of the traffic, except for lm_head.
         let ratio = total(Dtype::Fp8, set).0 / total(Dtype::Bf16, set).0;
         assert!((0.45..0.75).contains(&ratio), "{}: {ratio}", set.name());
     }
@@ -69,7 +69,7 @@ fn only_projections_ffn_and_experts_change() {
 }
 
 #[test]
-fn sixteen_bit_weights_of_an_8_bit_model_are_honoured() {
+fn an_8_bit_model_can_have_16_bit_weights() {
     let own = model::find("llama-4-scout").unwrap().spec;
     let bf16 = with_weights("llama-4-scout", Dtype::Bf16);
     let experts = |spec| decode(spec, &sets::H100).part(Part::Moe);

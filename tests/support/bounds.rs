@@ -1,4 +1,4 @@
-//! What a step cannot do without.
+//! Lower bounds on the time of a step.
 
 use rooflut::hardware::{Dtype, GemmShape};
 use rooflut::step::Part;
@@ -8,9 +8,9 @@ use super::steps::{Batch, Sharded};
 use super::tables::Tables;
 
 impl Sharded {
-    /// Seconds below which one rank cannot do a step: FLOPs at the peaks, compulsory bytes at the
-    /// memory bandwidth (all weights once, of experts only as many as one token visits; all KV
-    /// entries once), messages over the link.
+    /// Returns lower bounds on the seconds of a step on one rank: FLOPs at the peaks, compulsory bytes at the
+    /// memory bandwidth (all weights once, but only the experts that one token visits; all KV entries
+    /// once), messages over the link.
     pub(crate) fn floors(&self, tables: &Tables, batch: &Batch) -> [f64; 3] {
         let step = batch.as_step();
         let (m, rows) = (step.tokens(), step.sampled_tokens());
@@ -52,9 +52,9 @@ impl Sharded {
         [compute, bytes / tables.gpu.bandwidth, link]
     }
 
-    /// Seconds below which one rank cannot do each part that is measured: the larger of its FLOPs at
-    /// the peak, its bytes (weights, activations, KV entries; of experts those reached on average) at
-    /// the memory bandwidth and its messages over the link.
+    /// Returns a lower bound on the seconds of each measured part on one rank: the largest of its FLOPs at
+    /// the peak, its bytes (weights, activations, KV entries; the experts reached on average) at the
+    /// memory bandwidth and its messages over the link.
     pub(crate) fn part_bounds(&self, tables: &Tables, batch: &Batch) -> Vec<(Part, f64)> {
         let step = batch.as_step();
         let (m, rows) = (step.tokens(), step.sampled_tokens());

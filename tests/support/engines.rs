@@ -10,12 +10,12 @@ use super::tables::{toml_number, toml_value};
 
 /// A file of an engine stack.
 pub(crate) struct EngineFile {
-    /// `vllm-0.15.1`, as the file is called.
+    /// Name of the file, such as `vllm-0.15.1`.
     pub(crate) name: String,
     text: String,
 }
 
-/// All `.toml` files, in order of their names.
+/// Reads all `.toml` files, in order of their names.
 pub(crate) fn all() -> Vec<EngineFile> {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bench_data/engines");
     let paths = fs::read_dir(dir)

@@ -1,4 +1,4 @@
-//! Small made-up table sets with what the built-in ones do not have: missing operations, (k, n) that
+//! Small made-up table sets with features that the built-in sets lack: missing operations, (k, n) that
 //! form no rectangle, axes that differ, holes in every place.
 //!
 //! Their perfect-hash index is empty, so every shape counts as unseen and its measured neighbours
@@ -42,7 +42,7 @@ const fn set(name: &'static str, gpu: &'static Gpu, tables: &'static [StaticTabl
     }
 }
 
-/// The point 2^`log2`; the next one is 2^`span` times as large, 0: there is none.
+/// The point 2^`log2`. The next point is 2^`span` times as large; a span of 0 marks the last point.
 const fn point(place: u32, log2: u32, span: u32) -> AxisPoint {
     let is_last = span == 0;
     AxisPoint {
@@ -73,7 +73,7 @@ const fn curve(axis: (u32, u32), start: u32) -> EntryPlace {
     EntryPlace::from_generated([axis, (0, 0)], start)
 }
 
-/// No launch time, no floor, caches that do not show, nothing in the index.
+/// A head without launch time, floor or cache effects, and with an empty index.
 const fn head(operation: OperationKind, gpu: &Gpu) -> TableHead {
     TableHead {
         operation,
@@ -149,7 +149,7 @@ static RAGGED_TABLES: [StaticTable; 4] = [
     },
 ];
 
-/// A set of kernels that take next to no time, faster than any GPU: no step may be.
+/// A set of kernels that take almost no time. Steps must not be faster than the GPU even so.
 macro_rules! too_fast {
     ($name:ident, $gpu:expr) => {
         pub(crate) static $name: TableSet = {
@@ -180,8 +180,8 @@ macro_rules! too_fast {
     };
 }
 
-/// An H100 without a cache, whose peaks, bandwidth and link are so many times the real ones. 8-bit math
-/// runs at twice the 16-bit peak, so that all peaks can be doubled.
+/// An H100 without a cache, with peaks, bandwidth and link multiplied by the arguments. 8-bit math runs at
+/// twice the 16-bit peak, so that all peaks can be doubled.
 const fn without_cache(peak: f64, bandwidth: f64, link: f64) -> Gpu {
     let bf16 = H100.bf16_flops_per_s;
     Gpu::from_generated(

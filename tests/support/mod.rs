@@ -1,8 +1,8 @@
 //! Shared by the tests of lookups and of the step model.
 //!
-//! But for `models`, which makes what is tested, nothing here asks `rooflut::op`, `rooflut::step` or the
-//! formulas of `rooflut_roofline`: the oracle reads the CSV files and writes every formula of the
-//! documentation out again.
+//! Except for `models`, which builds the models under test, nothing here uses `rooflut::op`,
+//! `rooflut::step` or the formulas of `rooflut_roofline`: the oracle reads the CSV files and implements
+//! every formula of the documentation again.
 #![allow(
     dead_code,
     unused_imports,
@@ -54,12 +54,12 @@ pub(crate) fn mixtral_layer(tp: u32) -> MoeShape {
     }
 }
 
-/// Distance of two positive numbers relative to the second.
+/// Returns the distance of two positive numbers relative to the second.
 pub(crate) fn apart(found: f64, expected: f64) -> f64 {
     (found / expected - 1.0).abs()
 }
 
-/// The shape with query heads rounded down to a multiple of its KV heads, and tp to what divides both.
+/// Rounds the query heads of `shape` down to a multiple of its KV heads, and tp to a divisor of both.
 #[allow(dead_code)]
 pub(crate) fn divisible(shape: AttentionShape) -> AttentionShape {
     let gcd = |mut a: u32, mut b: u32| {

@@ -11,7 +11,7 @@ use super::steps::{self, Sharded};
 /// The constants of the default engine.
 pub(crate) const DEFAULT: StepConstants = stacks::VLLM_0_15_1.constants;
 
-/// `sharded` on the kernels of `set`.
+/// Builds `sharded` on the kernels of `set`.
 pub(crate) fn try_on(
     set: &'static TableSet,
     sharded: &Sharded,
@@ -23,7 +23,7 @@ pub(crate) fn try_on(
     RooflineModel::try_new(&sharded.spec, set, Parallelism::tensor(sharded.tp), options)
 }
 
-/// `sharded` on the kernels of `set`, which has them all.
+/// `sharded` on the kernels of `set`, which has all of them.
 pub(crate) fn on(
     set: &'static TableSet,
     sharded: &Sharded,
@@ -62,7 +62,7 @@ pub(crate) fn try_new(
     RooflineModel::try_new(spec, set, Parallelism::tensor(tp), options)
 }
 
-/// The refusal of such a model and its message.
+/// Returns the error of a rejected model and its message.
 pub(crate) fn refused(
     spec: &ModelSpec,
     set: &'static TableSet,
@@ -110,7 +110,7 @@ pub(crate) fn dense(intermediate: u32) -> Ffn {
     ffn
 }
 
-/// A model with some dimensions changed.
+/// Applies `change` to `spec`.
 pub(crate) fn with(mut spec: ModelSpec, change: impl FnOnce(&mut ModelSpec)) -> ModelSpec {
     change(&mut spec);
     spec

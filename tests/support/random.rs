@@ -12,17 +12,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// 0 to 1.
+    /// Returns a number from 0 to 1.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A whole number from `low` to `high`, both included.
+    /// Returns a whole number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
-    /// A whole number from 1 to `high`, every order of magnitude as likely.
+    /// Returns a whole number from 1 to `high`; all orders of magnitude are equally likely.
     pub(crate) fn log(&mut self, high: u32) -> u32 {
         (self.unit() * f64::from(high).ln()).exp() as u32
     }

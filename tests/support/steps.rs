@@ -69,7 +69,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A prompt chunk of which nothing is sampled.
+    /// A prompt chunk that samples nothing.
     pub(crate) fn chunk(new: u32, context: u32) -> Batch {
         Batch {
             prefill: vec![Chunk::partial(new, context + new).unwrap()],
@@ -92,7 +92,7 @@ impl Batch {
         }
     }
 
-    /// Prefill only, decode only or both; from one token to far beyond the tables.
+    /// A random batch: prefill only, decode only or both, from one token to far beyond the tables.
     pub(crate) fn random(random: &mut Random) -> Batch {
         let mut batch = Batch::default();
         let kind = random.between(0, 2);
@@ -125,7 +125,7 @@ impl Batch {
     }
 }
 
-/// One GEMM of a step: its shape on one rank, its rows, and how often it runs.
+/// A GEMM of a step: its shape on one rank, its rows, and the number of runs.
 pub(crate) struct GemmCall {
     pub(crate) part: Part,
     pub(crate) shape: GemmShape,
@@ -134,7 +134,7 @@ pub(crate) struct GemmCall {
 }
 
 impl Sharded {
-    /// Query and KV heads of one rank; each rank has a KV head of its own at least.
+    /// Query and KV heads of one rank; each rank has at least one KV head.
     pub(crate) fn local_heads(&self) -> (u32, u32) {
         let kv_heads = (self.spec.kv_heads / self.tp).max(1);
         (self.spec.q_heads / self.tp, kv_heads)
@@ -230,8 +230,8 @@ impl Sharded {
         }
     }
 
-    /// Bytes that the small kernels of a layer move per token on one rank, 16 bits each but for K and V
-    /// as stored: two norms with residual (read two, write two hidden states each), rotary embedding
+    /// Bytes that the small kernels of a layer move per token on one rank, 16 bits per value except for
+    /// stored K and V: two norms with residual (read two, write two hidden states each), rotary embedding
     /// (Q and K), KV write (read K and V, write them), activation (read gate and up, write their product).
     pub(crate) fn small_kernel_bytes(&self) -> f64 {
         let (q_heads, kv_heads) = self.local_heads();
@@ -240,7 +240,7 @@ impl Sharded {
             f64::from(q_heads) * head_dim,
             f64::from(kv_heads) * head_dim,
         );
-        // Routed experts activate inside of their kernel.
+        // Routed experts activate inside their kernel.
         let activated = match self.spec.ffn {
             Ffn::Dense { intermediate, .. } => intermediate,
             Ffn::Moe {

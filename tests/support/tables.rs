@@ -143,7 +143,7 @@ impl Tables {
         toml_number(&self.set_toml, operation, "hot_read").unwrap_or(1.0)
     }
 
-    /// Time of the smallest call, seconds: as the set says, else the smallest latency.
+    /// Time of the smallest call, seconds: as given in the set, else the smallest latency.
     pub(crate) fn floor(&self, operation: &str, rows: &[AttentionRow]) -> f64 {
         let smallest = rows.iter().map(|row| row.us).fold(f64::INFINITY, f64::min);
         toml_number(&self.set_toml, operation, "floor_us").unwrap_or(smallest) * 1e-6
@@ -159,12 +159,12 @@ impl Tables {
     }
 }
 
-/// `key = number` in `[section]`; before the first section if that is empty.
+/// Returns the number of `key` in `[section]`; an empty section is the part before the first one.
 pub(crate) fn toml_number(text: &str, section: &str, key: &str) -> Option<f64> {
     toml_value(text, section, key).map(|value| value.parse().unwrap())
 }
 
-/// The value of `key` in `[section]`.
+/// Returns the value of `key` in `[section]`.
 pub(crate) fn toml_value<'t>(text: &'t str, section: &str, key: &str) -> Option<&'t str> {
     let mut inside = section.is_empty();
     for line in text.lines() {
@@ -225,7 +225,7 @@ impl Row<'_> {
     }
 }
 
-/// The rows of a file; none where the set lacks it.
+/// Returns the rows of a file; none if the set lacks it.
 fn rows<T>(path: &std::path::Path, row: impl Fn(Row<'_>) -> T) -> Vec<T> {
     if !path.exists() {
         return Vec::new();

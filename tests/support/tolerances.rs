@@ -1,4 +1,4 @@
-//! How far numbers may be apart in tests, and why.
+//! Tolerances of tests, with their reasons.
 
 /// A latency of a CSV against the answer for its row: tables store `f32`, which rounds by up to
 /// 2^-24 = 6e-8.
@@ -17,10 +17,10 @@ pub(crate) const ROUNDING: f64 = 1e-12;
 pub(crate) const LINEAR_SLOPE: f64 = 1.0;
 /// See [`LINEAR_SLOPE`]: FLOPs of prefill grow with the square of the length.
 pub(crate) const SQUARE_SLOPE: f64 = 2.0;
-/// See [`LINEAR_SLOPE`]: where KV entries stop to fit the L2 cache, time grows from 0.3 of the time
-/// from memory to all of it while bytes grow by a half: a slope of 1 + (0.7 / 0.35) x 0.7 / 0.3.
+/// See [`LINEAR_SLOPE`]: where KV entries outgrow the L2 cache, time grows from 0.3 of the time from
+/// memory to all of it while bytes grow by a half: a slope of 1 + (0.7 / 0.35) x 0.7 / 0.3.
 pub(crate) const DECODE_SLOPE: f64 = 5.7;
 
-/// A step of more requests against the longest of fewer, in logarithms: GEMMs and all-reduces of a
-/// few rows were measured a few percent faster than of one row or two.
+/// A step of more requests against the longest step of fewer, in logarithms: GEMMs and all-reduces of a
+/// few rows were measured a few percent faster than of one or two rows.
 pub(crate) const FEWER_REQUESTS: f64 = 0.03;

@@ -27,7 +27,7 @@ pub(super) fn key(row: &AttentionRow) -> Key {
     )
 }
 
-/// The measured shape that answers: as asked, as one rank computes it, the nearest.
+/// Finds the measured shape that answers: the shape itself, the shape of one rank, or the nearest.
 pub(super) fn matching(rows: &[AttentionRow], asked: AttentionShape) -> Key {
     let AttentionShape {
         dtype,
@@ -75,7 +75,7 @@ pub(super) fn matching(rows: &[AttentionRow], asked: AttentionShape) -> Key {
     best
 }
 
-/// Whether the match computes on one rank what was asked for.
+/// Returns whether both shapes are equal on one rank.
 pub(super) fn same_on_a_rank(matched: Key, asked: AttentionShape) -> bool {
     local(matched.2, matched.3, matched.5) == local(asked.q_heads, asked.kv_heads, asked.tp)
         && matched.4 == asked.head_dim
@@ -84,7 +84,7 @@ pub(super) fn same_on_a_rank(matched: Key, asked: AttentionShape) -> bool {
 struct GridAnswer {
     ln_slowdown: f64,
     provenance: Provenance,
-    /// The latency, where both coordinates are those of a row.
+    /// Latency, if both coordinates are those of a row.
     row_s: Option<f64>,
     below: bool,
     shortest: f64,
@@ -166,9 +166,9 @@ fn prefill_reference(tables: &Tables, shape: AttentionShape, batch: f64, length:
     tables.t0("prefill") + busy.hypot(critical)
 }
 
-/// Chunks that run in one kernel; none of them empty.
+/// Answers for non-empty chunks that run in one kernel.
 pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) -> Answer {
-    // Whole prompts that do as many FLOPs: their lengths, the mean of these weighted by FLOPs.
+    // Lengths of whole prompts with equal FLOPs, and their mean weighted by FLOPs.
     let lengths: Vec<f64> = chunks
         .iter()
         .map(|&(n, c)| (f64::from(n) * (f64::from(n) + 2.0 * f64::from(c))).sqrt())
@@ -181,12 +181,12 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
     } else {
         let length = cubes / squares;
         let batch = (squares / (length * length)).max(1.0);
-        // Equal chunks are a whole number of prompts; sums of integers tell no smaller difference.
+        // Equal chunks are a whole number of prompts; sums of integers show no smaller difference.
         let whole = batch.round();
         let equal = (batch - whole).abs() <= 1e-6 * whole;
         (if equal { whole } else { batch }, length)
     };
-    // Rows have K and V in 16 bits, as just computed; context is read as stored.
+    // Rows have the K and V just computed, in 16 bits; context is read as stored.
     let in_16_bits = AttentionShape {
         kv_dtype: Dtype::Bf16,
         ..shape
@@ -212,7 +212,7 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
         let floor = tables.floor("prefill", &tables.prefill).min(edge);
         seconds = floor + (edge - floor) * (length / found.shortest).powf(1.3);
     }
-    // What the chunks move beyond equal prompts of as many FLOPs, at 0.88 of the bandwidth.
+    // The bytes beyond those of equal prompts with as many FLOPs move at 0.88 of the bandwidth.
     let (q, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
     let whole = batch * length * f64::from(shape.head_dim) * (4.0 * q + 4.0 * kv);
     let more = prefill_work(shape, chunks).1 - whole;
@@ -250,7 +250,7 @@ fn decode_reference(
 ) -> f64 {
     let (_, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
     let kv_bytes = 2.0 * kv * f64::from(shape.head_dim) * weight_bytes(shape.kv_dtype) * kv_tokens;
-    // Up to 70 % of the L2 cache all KV entries are found there, above 105 % none.
+    // Up to 70 % of the L2 cache all KV entries are read from it, above 105 % none.
     let cold = ((kv_bytes / tables.gpu.l2 - 0.70) / 0.35).clamp(0.0, 1.0);
     let read = cold + (1.0 - cold) * hot_read;
     let (_, bytes) = decode_work(shape, requests, kv_tokens);

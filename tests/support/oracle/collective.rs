@@ -5,7 +5,7 @@ use rooflut::table::Class;
 use super::{Answer, at_best, axis, neighbours};
 use crate::support::tables::Tables;
 
-/// A number of ranks between measured ones has the slowdown of the next larger.
+/// Answers with the slowdown of the measured number of ranks, or the next larger.
 pub(crate) fn allreduce(tables: &Tables, ranks: u32, bytes: u64) -> Answer {
     let bytes = (bytes as f64).max(1.0);
     let measured = axis(tables.allreduce.iter().map(|row| row.ranks));

@@ -75,8 +75,8 @@ pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
     )
 }
 
-/// Logarithm of the slowdown of any (k, n) at any m: bilinear between the measured pairs around it, that
-/// of the nearest pair outside of their rectangle.
+/// Logarithm of the slowdown of any (k, n) at any m: bilinear between the surrounding measured pairs; outside
+/// their rectangle the slowdown of the nearest pair.
 fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenance) {
     let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
     let (k_lo, k_hi, k_share, k_place) =
@@ -96,7 +96,7 @@ fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Prove
         + (1.0 - k_share) * n_share * corner(k_lo, n_hi).0
         + k_share * (1.0 - n_share) * corner(k_hi, n_lo).0
         + k_share * n_share * corner(k_hi, n_hi).0;
-    // k and n are no axes of a curve.
+    // The extent is along m; k and n are not axes of a curve.
     let pair = match k_place.worst(n_place) {
         pair if pair.extent == Extent::Outside => Class::Transferred,
         pair => pair.class,
@@ -104,11 +104,11 @@ fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Prove
     (ln_slowdown, at_best(along_m, pair))
 }
 
-/// A GEMM inside a step: its slowdowns at few rows are smoothed.
+/// A GEMM inside a step, with smoothed slowdowns at few rows.
 pub(crate) struct StepGemm {
     shape: GemmShape,
-    /// Measured m, the smoothed logarithm of the slowdown there and its origin; none where the kernel is
-    /// chosen by m, and where nothing is smoothed.
+    /// Measured m, the smoothed logarithm of the slowdown there and its provenance; empty if the kernel is
+    /// chosen by m or nothing is smoothed.
     points: Vec<(f64, f64, Provenance)>,
 }
 
@@ -128,7 +128,7 @@ impl StepGemm {
         }
     }
 
-    /// Not faster than the bytes of both operands and the output allow.
+    /// Returns the answer at `m` rows, at least the time of both operands and the output at the bandwidth.
     pub(crate) fn at(&self, tables: &Tables, m: u64) -> Answer {
         let shape = self.shape;
         let (k, n) = (f64::from(shape.k), f64::from(shape.n));
@@ -160,7 +160,7 @@ impl StepGemm {
     }
 }
 
-/// Of few rows: the mean of the logarithms there, weighted by a Gaussian in ln(m).
+/// Replaces the logarithms at few rows by their mean, weighted by a Gaussian in ln(m).
 fn smoothed(
     points: &[(f64, f64, Provenance)],
     constants: &StepConstants,

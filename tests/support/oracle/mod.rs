@@ -1,5 +1,5 @@
-//! Every lookup, written out from the documentation in the most naive way: linear scans over the rows
-//! of the files, `f64`, the mathematics of `std`.
+//! Naive implementations of every lookup from the documentation: linear scans over the rows of the files,
+//! in `f64` with the mathematics of `std`.
 
 mod attention;
 mod collective;
@@ -18,12 +18,12 @@ pub(crate) use step_decode::step_decode;
 use rooflut::hardware::Dtype;
 use rooflut::table::{Class, Provenance};
 
-/// What a lookup should answer.
+/// The expected answer of a lookup.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer {
     pub(crate) seconds: f64,
     pub(crate) provenance: Provenance,
-    /// Seconds that the FLOPs take at the peak.
+    /// Seconds of the FLOPs at the peak.
     pub(crate) at_peak: f64,
 }
 
@@ -37,7 +37,7 @@ impl Answer {
     }
 }
 
-/// The same extent, of a class that is not better.
+/// Limits the class of `provenance` to `best`; the extent is unchanged.
 fn at_best(provenance: Provenance, best: Class) -> Provenance {
     Provenance::new(provenance.class.max(best), provenance.extent)
 }
@@ -61,7 +61,7 @@ pub(crate) fn activation_bytes(dtype: Dtype) -> f64 {
     }
 }
 
-/// Neighbours on a sorted axis: (lower, upper, share of upper, where `x` lies).
+/// Returns the neighbours on a sorted axis: (lower, upper, share of upper, place of `x`).
 fn neighbours(axis: &[f64], x: f64) -> (f64, f64, f64, Provenance) {
     let (first, last) = (axis[0], axis[axis.len() - 1]);
     if x < first {

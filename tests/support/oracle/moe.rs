@@ -89,9 +89,9 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
     Answer::new(seconds, provenance, at_peak)
 }
 
-/// Inside a step: launches and the reads of the experts reached on average at a share of the
-/// bandwidth; where the table takes longer, as much of that as math takes of the time of the reads. Beside it
-/// the seconds that no table gives.
+/// Returns the time of experts inside a step, and the seconds of it that no table gives. The time is
+/// launches plus the reads of the experts reached on average, at a share of the bandwidth. If the table
+/// takes longer, the difference is added in proportion to the time of math over the time of the reads.
 pub(crate) fn step_moe(
     tables: &Tables,
     shape: MoeShape,

@@ -11,26 +11,26 @@ use super::{StepGemm, allreduce, prefill, prefill_work, step_decode, step_moe};
 use crate::support::steps::{Batch, Sharded};
 use crate::support::tables::Tables;
 
-/// One kernel of a step, all its calls together.
+/// A kernel of a step, with all its calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExpectedPart {
     pub(crate) part: Part,
     pub(crate) seconds: f64,
-    /// What of them is no lookup.
+    /// Seconds that are fitted, not looked up.
     pub(crate) fitted_s: f64,
-    /// That of the rest; `None` where all is fitted.
+    /// Provenance of the looked-up seconds; `None` if all are fitted.
     pub(crate) provenance: Option<Provenance>,
 }
 
-/// Steps on the kernels of a set; GEMMs are smoothed once.
+/// Expected steps on the kernels of a set. Each GEMM is smoothed once.
 pub(crate) struct ExpectedSteps<'t> {
     tables: &'t Tables,
     constants: StepConstants,
     gemms: HashMap<GemmShape, StepGemm>,
 }
 
-/// CUDA graphs are captured for 1, 2, 4 and the multiples of 8 up to a largest: a step runs as the next
-/// larger one, if there is one.
+/// Returns the tokens of the CUDA graph that a step runs as. Graphs are captured for 1, 2, 4 and the
+/// multiples of 8 up to a maximum; larger steps are not padded.
 fn padded(tokens: u64, constants: &StepConstants) -> u64 {
     let largest = u64::from(constants.cuda_graph_max_tokens);
     let captured = [1, 2, 4].into_iter().chain((1..).map(|eights| 8 * eights));
@@ -47,7 +47,7 @@ impl<'t> ExpectedSteps<'t> {
         }
     }
 
-    /// The kernels of `batch`, the naive answer of each.
+    /// Returns the kernels of `batch` with their naive answers.
     pub(crate) fn parts(&mut self, sharded: &Sharded, batch: &Batch) -> Vec<ExpectedPart> {
         let (tables, constants) = (self.tables, &self.constants);
         let step = batch.as_step();

@@ -7,8 +7,8 @@ use super::attention::{key, matching, same_on_a_rank};
 use super::{Answer, axis, decode_work, weight_bytes};
 use crate::support::tables::{AttentionRow, Tables};
 
-/// The time of the smallest call and all bytes at the rate at which the matched grid reads KV caches
-/// that are much too large for the L2 cache.
+/// Returns the time of the smallest call plus that of all bytes, at the rate at which the matched grid
+/// reads KV caches much larger than the L2 cache.
 pub(crate) fn step_decode(
     tables: &Tables,
     cold_kv: f64,
@@ -51,8 +51,8 @@ pub(crate) fn step_decode(
     )
 }
 
-/// Seconds per byte of a row, the smallest call taken off, if its KV entries are more than `cold_kv`
-/// L2 caches.
+/// Returns the seconds per byte of a row, less the smallest call, if its KV entries fill more than
+/// `cold_kv` L2 caches.
 fn s_per_byte_if_cold(
     tables: &Tables,
     row: &AttentionRow,
