@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod deployment;
+mod english;
 mod examples;
 mod fingerprints;
 mod layering;

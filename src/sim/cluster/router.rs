@@ -16,7 +16,7 @@ pub enum Router {
     RoundRobin,
     /// The replica with the fewest tokens (prompt and output) of unfinished requests; ties go to the first.
     LeastOutstandingTokens,
-    /// The same replica for the same prefix (without a prefix: for the same session), for prefix cache hits.
+    /// One replica for all requests of a prefix (without a prefix: of a session), for prefix cache hits.
     /// Requests that share no tokens are routed as by [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
     PrefixAffinity,
 }
