@@ -1,4 +1,4 @@
-//! Reading a set at run time: the 4,000 rows of h100 from their folder. Each call leaks its set (57 kB).
+//! Reading a set at run time: the 4,000 rows of h100 from their folder.
 #![allow(missing_docs, clippy::unwrap_used)] // criterion's macros; benches may panic
 
 use std::fs;

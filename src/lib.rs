@@ -47,7 +47,8 @@
 //!
 //! `std`, `sim` (the simulator), `digest` (figures of a run in constant memory) and `h100` (a table set) are on by
 //! default. `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `window` adds attention within a
-//! window of keys, `macros` and `runtime-tables` add your own measurements, and `serde` adds serialization. Features
+//! window of keys, `macros` and `runtime-tables` add your own measurements, `serde` adds serialization,
+//! `compat` adds the models of InferSim and BLIS, and `leave-one-out` adds errors on rows that are left out. Features
 //! are additive and never change a number.
 #![no_std]
 

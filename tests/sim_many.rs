@@ -51,7 +51,7 @@ fn memory_does_not_grow_with_requests_that_have_left() {
     assert!(many < few + 20_000, "{few} -> {many} bytes");
 }
 
-/// `cargo test --release --test sim_many -- --ignored --nocapture`
+/// `cargo test --release -p rooflut --test sim_many -- --ignored --nocapture`
 #[test]
 #[ignore = "reads the wall clock"]
 fn ten_million_requests_take_ten_times_as_long_as_a_million() {

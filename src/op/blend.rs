@@ -1,7 +1,7 @@
 //! Curves that are in no table: made from measured neighbours for weights that were not measured, or with summaries
 //! in place of single rows.
 
-use super::gemm::{has_tile_steps, read_gemm};
+use super::tiles::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
 use crate::hardware::operation::MAX_POINTS;
 use crate::math::ln;

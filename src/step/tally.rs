@@ -70,9 +70,12 @@ impl<'m> Tally<'m> {
         }
     }
 
-    /// Adds one step.
+    /// Adds one step. An empty batch takes no time and adds none.
     pub fn add(&mut self, batch: &StepBatch<'_>) {
         self.steps += 1;
+        if batch.is_empty() {
+            return;
+        }
         let (tokens, rows) = (batch.tokens(), batch.sampled_tokens());
         let (Some(of_tokens), Some(of_rows)) = (
             self.steps_of_tokens.get_mut(tokens as usize),

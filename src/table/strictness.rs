@@ -71,7 +71,7 @@ impl Strictness {
         }
     }
 
-    /// Returns the strictness that additionally accepts `provenance`, and nothing worse.
+    /// Returns the least strictness that accepts both what this one does and `provenance`.
     #[must_use]
     pub fn or(self, provenance: Provenance) -> Strictness {
         Strictness {

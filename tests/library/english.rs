@@ -89,7 +89,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             collect(&path, files);
         } else if path
             .extension()
-            .is_some_and(|extension| extension == "rs" || extension == "md")
+            .is_some_and(|extension| ["rs", "md", "toml"].iter().any(|known| extension == *known))
         {
             files.push(path);
         }

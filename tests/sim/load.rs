@@ -241,7 +241,7 @@ fn the_memory_of_a_load_does_not_grow() {
     assert_eq!(used.count_total, 0);
 }
 
-/// `cargo test --release --test sim -- --ignored --nocapture`
+/// `cargo test --release -p rooflut --test sim -- --ignored --nocapture`
 #[test]
 #[ignore = "reads the wall clock"]
 fn a_million_requests_take_well_under_a_second() {

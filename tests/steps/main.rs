@@ -2,6 +2,7 @@
 
 mod bounds;
 mod continuity;
+mod decode;
 mod drafts;
 mod engine;
 mod missing_kernels;
@@ -11,4 +12,5 @@ mod strictness;
 mod sums;
 #[path = "../support/mod.rs"]
 mod support;
+mod tally;
 mod weight_dtype;

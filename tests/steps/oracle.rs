@@ -1,4 +1,4 @@
-//! Every part of a step against the naive oracle, which follows the documentation.
+//! Every part of a step but decode attention against the naive oracle, which follows the documentation.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -13,7 +13,6 @@ use crate::support::steps::{self, Batch, Sharded};
 use crate::support::tables::{self, Tables};
 use crate::support::tolerances::STORED_LN_F32;
 use rooflut::engine::{StepConstants, stacks};
-use rooflut::op::DecodeAttention;
 use rooflut::step::{ModelError, Part, RooflineModel, StepModel};
 use rooflut::table::Provenance;
 
@@ -32,7 +31,10 @@ fn compare(
         let time = model.step_time(&batch.as_step());
         let kernels = expected.parts(sharded, &batch);
         let about = format!("{} {sharded:?} {batch:?}", tables.compiled.name());
-        for part in Part::ALL {
+        for part in Part::ALL
+            .into_iter()
+            .filter(|part| *part != Part::DecodeAttention)
+        {
             let of_part = || kernels.iter().filter(|kernel| kernel.part == part);
             let seconds: f64 = of_part().map(|kernel| kernel.seconds).sum();
             let found = time.part(part).0;
@@ -50,8 +52,12 @@ fn compare(
             let close = (found - fitted_s).abs() <= STORED_LN_F32 * seconds;
             assert!(close, "{about}: {part}: {found} for {fitted_s} fitted");
         }
+        let decode = time
+            .parts()
+            .find(|found| found.part == Part::DecodeAttention);
+        let decode = decode.and_then(|found| found.source.provenance());
         let looked_up = kernels.iter().filter_map(|kernel| kernel.provenance);
-        let worst = looked_up.reduce(Provenance::worst);
+        let worst = looked_up.chain(decode).reduce(Provenance::worst);
         assert_eq!(time.provenance(), worst, "{about}");
     }
 }
@@ -121,21 +127,4 @@ fn every_set_agrees_with_the_oracle() {
     // It has no 16-bit GEMMs, and every model has a 16-bit lm_head.
     expected.retain(|name| *name != "h100-infersim");
     assert_eq!(stepped, expected);
-}
-
-#[test]
-fn the_kv_cache_of_a_step_is_cold() {
-    // A benchmark that repeats one kernel finds a KV cache of the size of the L2 cache in L2.
-    let sharded = steps::named("llama-3.1-8b", 1);
-    let set = tables::h100();
-    let shape = sharded.attention_shape(sharded.kv_dtype);
-    let hot = DecodeAttention::resolve(set.compiled, shape).unwrap();
-    let (requests, each) = (8, 1_024);
-    let hot = hot
-        .at(requests, u64::from(requests) * u64::from(each))
-        .time
-        .0;
-    let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(requests, each).as_step());
-    let cold = time.part(Part::DecodeAttention).0 / f64::from(sharded.spec.layers);
-    assert!(cold > 1.2 * hot, "{cold} {hot}");
 }

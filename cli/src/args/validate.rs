@@ -7,7 +7,7 @@ use clap::Args;
 /// Arguments of `rooflut validate`.
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
-    /// CSV files with columns as in validation/ [default: the measured runs of the project].
+    /// CSV files with columns as in crates/validation/ [default: the measured runs of the project].
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Measurements to predict the rows of their GPU with: a folder like those of bench_data/, or one file

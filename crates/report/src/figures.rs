@@ -77,7 +77,7 @@ impl From<figures::Goodput> for Goodput {
     }
 }
 
-/// A limit in milliseconds as it was given: to the picosecond, without the noise of a conversion.
+/// A limit in milliseconds as it was given: to the nanosecond, without the noise of a conversion.
 fn limit_ms(limit: Seconds) -> f64 {
     (limit.ms() * 1e6).round() / 1e6
 }

@@ -92,12 +92,18 @@ impl FileLengths {
             })?;
             rows.push((within.nearest(length), weight));
         }
-        let lengths = || rows.iter().map(|(length, _)| *length);
-        let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max()) else {
+        if rows.is_empty() {
+            return Err(whole(LengthsProblem::Empty));
+        }
+        let lengths = drawn(&rows).map_err(|error| whole(LengthsProblem::Weights(error)))?;
+        // Rows of weight 0 are never drawn.
+        let possible = rows.iter().filter(|(_, weight)| *weight > 0.0);
+        let possible = possible.map(|(length, _)| *length);
+        let (Some(shortest), Some(longest)) = (possible.clone().min(), possible.max()) else {
             return Err(whole(LengthsProblem::Empty));
         };
         Ok(FileLengths {
-            lengths: drawn(&rows).map_err(|error| whole(LengthsProblem::Weights(error)))?,
+            lengths,
             values: rows.len(),
             mean: mean(&rows),
             shortest,
@@ -158,6 +164,9 @@ mod tests {
         assert!((weighted.mean - 20.0).abs() < 1e-9);
         let within = FileLengths::read(b"10\n50", LengthRange { min: 20, max: 40 }).unwrap();
         assert_eq!((within.shortest, within.longest), (20, 40));
+        // A length of weight 0 is never drawn.
+        let weighted = read("5,0\n100,1\n300,2\n").unwrap();
+        assert_eq!((weighted.shortest, weighted.longest), (100, 300));
     }
 
     #[test]

@@ -213,10 +213,13 @@ pub struct Outcome<'r> {
 }
 
 impl Outcome<'_> {
-    /// Share of the draft model in the time of all steps, if there is one.
+    /// Share of the draft model in the time of all steps; `None` without a draft model or without a step.
     pub fn draft_share(&self) -> Option<f64> {
         let draft = self.draft_sources.as_ref();
-        draft.map(|draft| draft.total().0 / self.sources.total().0)
+        let total = self.sources.total().0;
+        draft
+            .filter(|_| total > 0.0)
+            .map(|draft| draft.total().0 / total)
     }
 
     /// Requests, completed and rejected.

@@ -6,14 +6,12 @@ mod collective;
 mod gemm;
 mod moe;
 mod step;
-mod step_decode;
 
 pub(crate) use attention::{decode, decode_work, prefill, prefill_work};
 pub(crate) use collective::allreduce;
 pub(crate) use gemm::{StepGemm, gemm, tile_class};
 pub(crate) use moe::{expected_bytes, moe, step_moe};
 pub(crate) use step::ExpectedSteps;
-pub(crate) use step_decode::step_decode;
 
 use rooflut::hardware::Dtype;
 use rooflut::table::{Class, Provenance};

@@ -7,7 +7,7 @@ use rooflut::hardware::GemmShape;
 use rooflut::step::Part;
 use rooflut::table::Provenance;
 
-use super::{StepGemm, allreduce, prefill, prefill_work, step_decode, step_moe};
+use super::{StepGemm, allreduce, prefill, prefill_work, step_moe};
 use crate::support::steps::{Batch, Sharded};
 use crate::support::tables::Tables;
 
@@ -47,7 +47,8 @@ impl<'t> ExpectedSteps<'t> {
         }
     }
 
-    /// Returns the kernels of `batch` with their naive answers.
+    /// Returns the kernels of `batch` with their naive answers, except for decode attention, which has properties of its
+    /// own.
     pub(crate) fn parts(&mut self, sharded: &Sharded, batch: &Batch) -> Vec<ExpectedPart> {
         let (tables, constants) = (self.tables, &self.constants);
         let step = batch.as_step();
@@ -87,12 +88,6 @@ impl<'t> ExpectedSteps<'t> {
                 seconds * layers,
                 Some(answer.provenance),
             );
-        }
-        if !batch.decode.is_empty() {
-            let (requests, kv_tokens) = (step.decode_requests(), step.decode_kv_tokens());
-            let answer = step_decode(tables, constants.cold_kv, attention, (requests, kv_tokens));
-            let seconds = answer.seconds * layers;
-            push(Part::DecodeAttention, seconds, Some(answer.provenance));
         }
         if sharded.tp > 1 {
             let bytes = m * hidden * 2;
