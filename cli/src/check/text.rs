@@ -117,7 +117,10 @@ impl Check<'_> {
         for (index, reason) in reasons.iter().enumerate() {
             text.push_str(&wrapped(&format!("({})", index + 1), reason));
         }
-        text.push_str(&wrapped("-", "this many GPUs cannot share the layers evenly"));
+        text.push_str(&wrapped(
+            "-",
+            "this many GPUs cannot share the layers evenly",
+        ));
         Ok(())
     }
 }
