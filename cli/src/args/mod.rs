@@ -45,7 +45,8 @@ pub(crate) enum Command {
     Lookup(LookupArgs),
     /// List the compiled-in tables: operations, shapes, ranges, sources; score, check and plot them.
     Tables(TablesArgs),
-    /// Make a table set of what others published: InferSim, BLIS, AIConfigurator, Vidur.
+    /// Make a table set from published kernel tables: InferSim, BLIS, AIConfigurator, Vidur.
+    #[command(arg_required_else_help = false)]
     Import(Box<ImportArgs>),
     /// List the models known by name.
     Models(ListArgs),

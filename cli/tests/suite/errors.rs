@@ -21,6 +21,15 @@ fn unknown_names_come_with_the_nearest_ones() {
 }
 
 #[test]
+fn a_missing_subcommand_lists_the_subcommands() {
+    for (command, subcommand) in [("lookup", "gemm"), ("import", "vidur")] {
+        let message = failure(&[command]);
+        assert!(message.contains("requires a subcommand"), "{message}");
+        assert!(message.contains(subcommand), "{message}");
+    }
+}
+
+#[test]
 fn a_model_that_does_not_fit_says_by_how_much_and_what_would() {
     let message = failure(&["run", "--model", "llama-3.1-70b"]);
     assert!(message.contains("GiB too little"), "{message}");
