@@ -84,16 +84,26 @@ pub struct UncertainPart {
 }
 
 impl UncertainPart {
-    /// Checks the looked-up times of parts.
+    /// Checks the looked-up times of parts. Reports the least certain part: accepting it accepts the class of all.
     pub(super) fn check(
         strictness: Strictness,
         parts: impl Iterator<Item = (Part, Option<Provenance>)>,
     ) -> Result<(), UncertainPart> {
-        let mut looked_up = parts.filter_map(|(part, provenance)| Some((part, provenance?)));
-        looked_up.try_for_each(|(part, provenance)| {
-            let checked = strictness.check(provenance);
-            checked.map_err(|error| UncertainPart { part, error })
-        })
+        let looked_up = parts.filter_map(|(part, provenance)| Some((part, provenance?)));
+        let refused = looked_up.filter_map(|(part, provenance)| {
+            let error = strictness.check(provenance).err()?;
+            Some(UncertainPart { part, error })
+        });
+        // The first of equals, as a reader would find it.
+        let worst = refused.reduce(|worst, other| {
+            let certainty =
+                |part: &UncertainPart| (part.error.found.class, part.error.found.extent);
+            match certainty(&other) > certainty(&worst) {
+                true => other,
+                false => worst,
+            }
+        });
+        worst.map_or(Ok(()), Err)
     }
 }
 

@@ -82,7 +82,7 @@ impl TimeSources {
     /// checked.
     ///
     /// # Errors
-    /// The first part that is less certain.
+    /// The least certain part, if it is less certain.
     pub fn check(&self, strictness: Strictness) -> Result<(), UncertainPart> {
         UncertainPart::check(strictness, Part::ALL.into_iter().zip(self.provenances))
     }

@@ -243,7 +243,7 @@ impl StepTime {
     /// Checks that every looked-up part is as certain as `strictness` requires. Fitted time is not checked.
     ///
     /// # Errors
-    /// The first part that is less certain.
+    /// The least certain part, if it is less certain.
     ///
     /// ```
     /// use rooflut::step::{Binding, Part, StepTime, TimeSource};

@@ -11,9 +11,11 @@ use crate::support::steps::Batch;
 use crate::support::tolerances::ROUNDING;
 use rooflut::model::ModelSpec;
 use rooflut::step::{
-    Chunk, ModelError, Part, StepBatch, StepModel, StepOptions, TimeSource, TimeSources,
+    Binding, Chunk, ModelError, Part, StepBatch, StepModel, StepOptions, StepTime, TimeSource,
+    TimeSources,
 };
 use rooflut::table::{Class, Strictness, sets};
+use rooflut::units::Seconds;
 
 fn strictly(worst: Class) -> StepOptions {
     StepOptions::default().with_strictness(Strictness::at_worst(worst))
@@ -183,4 +185,25 @@ fn gemms_of_more_rows_than_are_smoothed_keep_the_class_of_their_rows() {
     assert_eq!(source_at(300), Class::Smoothed.inside().into());
     assert_eq!(source_at(512), Class::Measured.inside().into());
     assert_eq!(source_at(2_000), Class::Interpolated.inside().into());
+}
+
+#[test]
+fn the_least_certain_part_is_reported_so_that_its_advice_suffices() {
+    let mut step = StepTime::ZERO;
+    let parts = [
+        (Part::Qkv, Class::Interpolated.inside()),
+        (Part::LmHead, Class::Transferred.inside()),
+        (Part::Down, Class::Smoothed.outside()),
+    ];
+    for (part, provenance) in parts {
+        step.add(part, Seconds(1e-3), Binding::Memory, provenance.into());
+    }
+    let strictness = Strictness::at_worst(Class::Measured);
+    let error = step.check(strictness).unwrap_err();
+    assert_eq!(error.part, Part::LmHead);
+    let advised = strictness.or(error.error.found);
+    assert!(
+        step.check(Strictness::at_worst(advised.worst().class))
+            .is_ok()
+    );
 }
