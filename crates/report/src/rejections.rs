@@ -52,3 +52,31 @@ pub(crate) fn name(reason: &Rejection) -> &'static str {
         _ => "other",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rooflut::sim::Request;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_has_the_name_of_the_field_that_counts_it() {
+        let config = rooflut::sim::SimConfig::new(64, 2);
+        let late = rooflut::sim::SimConfig::LAST_ARRIVAL_NS + 1;
+        let requests = [
+            Request::new(0, 1),
+            Request::new(1, 0),
+            Request::new(1, 1).at_ns(late),
+            Request::new(64, 1),
+            Request::new(40, 1),
+        ];
+        for request in requests {
+            let reason = config.check(&request).unwrap_err();
+            let mut rejections = Rejections::default();
+            let record = RequestRecord::new(request, Outcome::Rejected(reason));
+            rejections.finished(0, &record);
+            let counts = serde_json::to_value(rejections).unwrap();
+            assert_eq!(counts[name(&reason)], 1, "{reason}");
+        }
+    }
+}
