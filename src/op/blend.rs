@@ -5,7 +5,7 @@ use super::tiles::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
 use crate::hardware::operation::MAX_POINTS;
 use crate::math::ln;
-use crate::table::{Class, Curve, Entry, Held, KernelTable};
+use crate::table::{Axis, Class, Curve, Entry, KernelTable, MergedAxis};
 
 /// Maximum number of measured curves in a blend: the corners of a rectangle, or the minimum number of points in
 /// Shepard's method.
@@ -20,11 +20,11 @@ pub struct Neighbour<S> {
     pub share: f64,
 }
 
-/// A weighted mean of measured curves, on the axis of the first.
+/// A weighted mean of measured curves.
 #[derive(Debug, Clone)]
 pub(crate) struct Blend {
-    /// The points that provide the axis.
-    first: Held,
+    /// Every coordinate of the curves.
+    axis: MergedAxis,
     ln_slowdown: [f32; MAX_POINTS],
     neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
     class: Class,
@@ -46,8 +46,10 @@ impl Blend {
             Some((corners, false)) => (corners, Class::Transferred),
             None => (nearest(table, shape), Class::Transferred),
         };
-        let (first, _) = weighted.iter().flatten().next()?;
-        let axis = first.points.axis();
+        let curves = weighted.iter().flatten().map(|(entry, _)| entry.points);
+        curves.clone().next()?;
+        let merged = MergedAxis::of(curves.clone().map(|curve| curve.axis()));
+        let axis = merged.axis();
         let tile_steps = has_tile_steps(shape.dtype);
         let mut ln_slowdown = [0.0_f32; MAX_POINTS];
         for ((slot, &m), ln_m) in ln_slowdown
@@ -70,27 +72,24 @@ impl Blend {
             })
         });
         Some(Blend {
-            first: table.hold(first),
+            rows: common_rows(axis, curves),
+            axis: merged,
             ln_slowdown,
             neighbours,
             class,
-            rows: common_rows(
-                first.points,
-                weighted.iter().flatten().map(|(entry, _)| entry.points),
-            ),
             smoothed_below: 0.0,
         })
     }
 
     /// Returns a blend that equals one measured curve.
-    pub(crate) fn of_curve(points: Held, shape: GemmShape) -> Blend {
+    pub(crate) fn of_curve(curve: &Curve<'_>, shape: GemmShape) -> Blend {
         let mut ln_slowdown = [0.0; MAX_POINTS];
-        for (slot, value) in ln_slowdown.iter_mut().zip(points.curve().ln_slowdown()) {
+        for (slot, value) in ln_slowdown.iter_mut().zip(curve.ln_slowdown()) {
             *slot = *value;
         }
         Blend {
             rows: None,
-            first: points,
+            axis: MergedAxis::of(core::iter::once(curve.axis())),
             ln_slowdown,
             neighbours: [Some(Neighbour { shape, share: 1.0 }), None, None, None],
             class: Class::Measured,
@@ -104,7 +103,7 @@ impl Blend {
         for (slot, value) in self.ln_slowdown.iter_mut().zip(summaries) {
             *slot = *value;
         }
-        let rows = self.first.curve().axis().values();
+        let rows = self.axis.axis().values();
         self.smoothed_below = match (summaries.len(), rows.get(summaries.len())) {
             (0, _) => 0.0,
             (_, Some(&first_kept)) => f64::from(first_kept),
@@ -116,7 +115,7 @@ impl Blend {
     /// Returns the blended curve. It has no latencies, because none was measured.
     #[inline]
     pub(crate) fn curve(&self) -> Curve<'_> {
-        Curve::blended(self.first.curve().axis(), &self.ln_slowdown)
+        Curve::blended(self.axis.axis(), &self.ln_slowdown)
     }
 
     /// Returns the best class of an answer for few rows (tokens), which most queries ask for.
@@ -145,16 +144,15 @@ impl Blend {
     }
 }
 
-/// Returns the minimum and maximum number of rows at which all curves were measured, if that is less than the axis of
-/// the first.
-fn common_rows<'t>(first: Curve<'t>, curves: impl Iterator<Item = Curve<'t>>) -> Option<[f64; 2]> {
-    let first = first.axis().range()?;
+/// Returns the minimum and maximum number of rows at which all curves were measured, if that is less than `axis`.
+fn common_rows<'t>(axis: Axis<'_>, curves: impl Iterator<Item = Curve<'t>>) -> Option<[f64; 2]> {
+    let all = axis.range()?;
     let common = curves
         .filter_map(|curve| curve.axis().range())
-        .fold(first, |(fewest, most), (from, to)| {
+        .fold(all, |(fewest, most), (from, to)| {
             (fewest.max(from), most.min(to))
         });
-    (common != first).then(|| [f64::from(common.0), f64::from(common.1)])
+    (common != all).then(|| [f64::from(common.0), f64::from(common.1)])
 }
 
 /// Returns the corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and

@@ -115,7 +115,7 @@ impl Gemm {
     /// Replaces the slowdowns (as logarithms) of the first measured rows by summaries of several points (`Smoothed`).
     pub(crate) fn with_summaries(self, ln_slowdown: &[f32]) -> Gemm {
         let blend = match self.points {
-            Points::Measured(held) => Blend::of_curve(held, self.shape),
+            Points::Measured(held) => Blend::of_curve(&held.curve(), self.shape),
             Points::Blended(blend) => blend,
         };
         Gemm {

@@ -17,7 +17,7 @@ pub struct Axis<'a> {
 }
 
 /// The search result on an empty axis.
-static NOWHERE: AxisPoint = AxisPoint {
+pub(super) const NOWHERE: AxisPoint = AxisPoint {
     value: 0.0,
     ln: 0.0,
     inverse_span: 0.0,
@@ -61,6 +61,11 @@ impl<'a> Axis<'a> {
     /// Returns the coordinates.
     pub const fn values(&self) -> &'a [u32] {
         self.values
+    }
+
+    /// Returns the points, one per coordinate.
+    pub(super) const fn points(&self) -> &'a [AxisPoint] {
+        self.points
     }
 
     /// Returns the logarithms of the coordinates.

@@ -6,6 +6,7 @@ mod grid;
 mod index;
 #[cfg(feature = "runtime-tables")]
 mod load;
+mod merged_axis;
 #[cfg(feature = "owned-tables")]
 mod owned;
 mod provenance;
@@ -26,6 +27,7 @@ pub use grid::Grid;
 pub use index::Index;
 #[cfg(feature = "runtime-tables")]
 pub use load::{LoadError, LoadedRow, LoadedTable};
+pub(crate) use merged_axis::MergedAxis;
 pub use provenance::{Class, Extent, ParseProvenanceError, Provenance};
 pub use set::{Origin, TableSet};
 #[doc(hidden)]

@@ -91,11 +91,19 @@ fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Prove
         };
         gemm_ln_slowdown(tables, corner, m)
     };
-    let (_, along_m) = corner(k_lo, n_lo);
-    let ln_slowdown = (1.0 - k_share) * (1.0 - n_share) * corner(k_lo, n_lo).0
-        + (1.0 - k_share) * n_share * corner(k_lo, n_hi).0
-        + k_share * (1.0 - n_share) * corner(k_hi, n_lo).0
-        + k_share * n_share * corner(k_hi, n_hi).0;
+    let corners = [
+        (k_lo, n_lo, (1.0 - k_share) * (1.0 - n_share)),
+        (k_lo, n_hi, (1.0 - k_share) * n_share),
+        (k_hi, n_lo, k_share * (1.0 - n_share)),
+        (k_hi, n_hi, k_share * n_share),
+    ];
+    let mut ln_slowdown = 0.0;
+    let mut along_m = Class::Measured.inside();
+    for (k, n, share) in corners.into_iter().filter(|(.., share)| *share > 0.0) {
+        let (of_corner, place) = corner(k, n);
+        ln_slowdown += share * of_corner;
+        along_m = along_m.worst(place);
+    }
     // The extent is along m; k and n are not axes of a curve.
     let pair = match k_place.worst(n_place) {
         pair if pair.extent == Extent::Outside => Class::Transferred,
