@@ -88,6 +88,7 @@ impl Tables {
         let dir = data.join(compiled.name());
         let gpus = fs::read_to_string(data.join("gpus.toml")).unwrap();
         let sheet = |key: &str| toml_number(&gpus, &compiled.gpu().name, key);
+        let set_toml = fs::read_to_string(dir.join("set.toml")).unwrap();
         let tera = |key: &str| sheet(key).map(|number| number * 1e12);
         let giga = |key: &str| sheet(key).unwrap() * 1e9;
         Tables {
@@ -101,25 +102,25 @@ impl Tables {
                 sms: sheet("sms").unwrap(),
                 link: giga("link_gb_per_s"),
             },
-            gemm: rows(&dir.join("gemm.csv"), |row| GemmRow {
+            gemm: rows(&dir.join("gemm.csv"), &set_toml, |row| GemmRow {
                 dtype: row.dtype("dtype"),
                 k: row.count("k"),
                 n: row.count("n"),
                 m: row.count("m"),
                 us: row.us(),
             }),
-            prefill: rows(&dir.join("attention_prefill.csv"), |row| {
+            prefill: rows(&dir.join("attention_prefill.csv"), &set_toml, |row| {
                 row.attention(1, "seq_len")
             }),
-            decode: rows(&dir.join("attention_decode.csv"), |row| {
+            decode: rows(&dir.join("attention_decode.csv"), &set_toml, |row| {
                 row.attention(row.count("tp"), "kv_len")
             }),
-            allreduce: rows(&dir.join("allreduce.csv"), |row| AllReduceRow {
+            allreduce: rows(&dir.join("allreduce.csv"), &set_toml, |row| AllReduceRow {
                 ranks: row.count("ranks"),
                 bytes: row.count("bytes"),
                 us: row.us(),
             }),
-            moe: rows(&dir.join("moe.csv"), |row| MoeRow {
+            moe: rows(&dir.join("moe.csv"), &set_toml, |row| MoeRow {
                 dtype: row.dtype("dtype"),
                 experts: row.count("experts"),
                 top_k: row.count("top_k"),
@@ -129,7 +130,7 @@ impl Tables {
                 tokens: row.count("tokens"),
                 us: row.us(),
             }),
-            set_toml: fs::read_to_string(dir.join("set.toml")).unwrap(),
+            set_toml: set_toml.clone(),
         }
     }
 
@@ -225,14 +226,18 @@ impl Row<'_> {
     }
 }
 
-/// Returns the rows of a file; none if the set lacks it.
-fn rows<T>(path: &std::path::Path, row: impl Fn(Row<'_>) -> T) -> Vec<T> {
+/// Returns the rows of a file without those that `set_toml` excludes; none if the set lacks the file.
+fn rows<T>(path: &std::path::Path, set_toml: &str, row: impl Fn(Row<'_>) -> T) -> Vec<T> {
     if !path.exists() {
         return Vec::new();
     }
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header = reader.headers().unwrap().clone();
-    let records = reader.records().map(Result::unwrap);
+    let used = |record: &csv::StringRecord| {
+        let fields: Vec<&str> = record.iter().collect();
+        !set_toml.contains(&format!("\"{}\"", fields.join(",")))
+    };
+    let records = reader.records().map(Result::unwrap).filter(used);
     records
         .map(|record| {
             row(Row {

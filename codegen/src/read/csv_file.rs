@@ -43,7 +43,7 @@ impl Rows {
             records.push((part.lines_before + lines.line_of(byte), record));
         }
         let mut records = records.into_iter();
-        let (line, header) = records.next().ok_or_else(|| empty(part.line(1)))?;
+        let (line, header) = records.next().ok_or_else(|| no_rows(part.line(1)))?;
         Ok(Rows {
             place: Place::file(part.name.clone()).line(line),
             header: header.iter().map(str::to_owned).collect(),
@@ -66,7 +66,7 @@ impl Rows {
             return Err(self.unknown(unknown, required, optional));
         }
         if self.records.is_empty() {
-            return Err(empty(self.place.clone()));
+            return Err(self.empty());
         }
         self.iter().try_for_each(|row| row.check_length())
     }
@@ -83,7 +83,7 @@ impl Rows {
     ) -> Result<Vec<String>, Error> {
         let others = self.others(required, optional)?;
         match self.iter().all(|row| row.is_blank()) {
-            true => Err(empty(self.place.clone())),
+            true => Err(self.empty()),
             false => Ok(others.into_iter().cloned().collect()),
         }
     }
@@ -135,6 +135,11 @@ impl Rows {
         )
     }
 
+    /// The error for a file without rows.
+    pub(crate) fn empty(&self) -> Error {
+        no_rows(self.place.clone())
+    }
+
     /// The place of the header.
     pub(crate) fn place(&self) -> &Place {
         &self.place
@@ -168,7 +173,7 @@ impl Rows {
     }
 }
 
-fn empty(place: Place) -> Error {
+fn no_rows(place: Place) -> Error {
     Error::new(
         ErrorKind::Empty,
         place,
@@ -230,14 +235,18 @@ impl Row<'_> {
         if self.record.len() == header.len() {
             return Ok(());
         }
-        let found = self.record.iter().collect::<Vec<_>>().join(",");
         Err(Error::new(
             ErrorKind::Row,
             self.place("row"),
             format!("{} fields ({})", header.len(), header.join(",")),
-            Found::text(found),
+            Found::text(self.joined()),
             "correct or remove the row",
         ))
+    }
+
+    /// The row as a line of the file, without spaces around its fields.
+    pub(crate) fn joined(&self) -> String {
+        self.record.iter().collect::<Vec<_>>().join(",")
     }
 
     /// The text in `column`, or `None` where the table has no such column.

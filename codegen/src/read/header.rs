@@ -6,6 +6,7 @@ use rooflut_roofline::{Gpu, OperationKind};
 use toml::de::DeValue;
 
 use super::error::Error;
+use super::excluded::Excluded;
 use super::gpus::{self, Gpus};
 use super::toml_file::{Table, TomlFile, Value};
 
@@ -19,7 +20,14 @@ pub(crate) struct Header {
     pub(crate) license: String,
     /// The day of the measurements, ISO 8601.
     pub(crate) date: String,
-    pub(crate) timings: BTreeMap<OperationKind, Timing>,
+    pub(crate) sections: BTreeMap<OperationKind, Section>,
+}
+
+/// The section of an operation.
+pub(crate) struct Section {
+    pub(crate) timing: Timing,
+    /// Rows of its table that the set does not use.
+    pub(crate) excluded: Excluded,
 }
 
 /// Timing constants of an operation.
@@ -45,15 +53,15 @@ impl Header {
     /// [`ErrorKind::Toml`](super::error::ErrorKind::Toml) with line and key.
     pub(crate) fn parse(file: &TomlFile<'_>, gpus: &Gpus, taken: &[&str]) -> Result<Header, Error> {
         let entries = file.parse()?;
-        let sections = OperationKind::ALL.map(OperationKind::name);
+        let names = OperationKind::ALL.map(OperationKind::name);
         let table = file
             .table(&entries)
-            .only(&[KEYS.as_slice(), &sections].concat())?;
+            .only(&[KEYS.as_slice(), &names].concat())?;
         let text = |key| Ok::<_, Error>(table.required(key)?.text()?.to_owned());
-        let mut timings = BTreeMap::new();
+        let mut sections = BTreeMap::new();
         for operation in OperationKind::ALL {
-            if let Some(section) = table.optional(operation.name()) {
-                timings.insert(operation, timing(&section)?);
+            if let Some(value) = table.optional(operation.name()) {
+                sections.insert(operation, section(&value)?);
             }
         }
         Ok(Header {
@@ -64,7 +72,7 @@ impl Header {
             source: text("source")?,
             license: text("license")?,
             date: date(&table.required("date")?)?,
-            timings,
+            sections,
         })
     }
 }
@@ -119,10 +127,10 @@ fn is_day(text: &str) -> bool {
     }
 }
 
-fn timing(section: &Value<'_>) -> Result<Timing, Error> {
-    let table = section.table(&["t0_us", "floor_us", "hot_read"])?;
+fn section(value: &Value<'_>) -> Result<Section, Error> {
+    let table = value.table(&["t0_us", "floor_us", "hot_read", "excluded"])?;
     let optional = |key| table.optional(key);
-    Ok(Timing {
+    let timing = Timing {
         t0_us: table.required("t0_us")?.positive()?,
         floor_us: optional("floor_us")
             .map(|value| value.positive())
@@ -130,6 +138,10 @@ fn timing(section: &Value<'_>) -> Result<Timing, Error> {
         hot_read: optional("hot_read")
             .map(|value| hot_read(&value))
             .transpose()?,
+    };
+    Ok(Section {
+        timing,
+        excluded: Excluded::parse(&table)?,
     })
 }
 

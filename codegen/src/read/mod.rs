@@ -6,6 +6,7 @@ mod constants;
 mod csv_file;
 mod engine;
 mod error;
+mod excluded;
 mod files;
 mod fingerprint;
 mod gpus;

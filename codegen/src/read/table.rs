@@ -52,8 +52,8 @@ impl Table {
     ) -> Result<Option<Table>, Error> {
         let declared = operation.declared();
         let set_toml = || Place::file(files.header().name.clone());
-        let timing = header.timings.get(&operation).copied();
-        let (part, timing) = match (files.table(declared.file), timing) {
+        let section = header.sections.get(&operation);
+        let (part, section) = match (files.table(declared.file), section) {
             (None, None) => return Ok(None),
             (None, Some(_)) => {
                 let place = set_toml().field(declared.name);
@@ -81,7 +81,7 @@ impl Table {
                     "add it",
                 ));
             }
-            (Some(part), Some(timing)) => (part, timing),
+            (Some(part), Some(section)) => (part, section),
         };
         let rows = Rows::read(part)?;
         let required: Vec<_> = declared.columns().collect();
@@ -93,7 +93,11 @@ impl Table {
         let mut names = BTreeMap::new();
         let mut shapes = BTreeMap::<Codes, BTreeMap<[u32; 2], f32>>::new();
         let mut measured = Vec::new();
+        let mut excluded = section.excluded.pending();
         for row in rows.iter() {
+            if excluded.take(&row) {
+                continue;
+            }
             let found = MeasuredRow::parse(&row, operation)?;
             physics::check(&row, &found, &header.gpu)?;
             let MeasuredRow {
@@ -117,9 +121,13 @@ impl Table {
                 .insert(kernel.point(), latency_us as f32);
             measured.push(found);
         }
+        excluded.finish(&part.name)?;
+        if measured.is_empty() {
+            return Err(rows.empty());
+        }
         let table = Table {
             operation,
-            timing,
+            timing: section.timing,
             shapes,
             file: part.name.clone(),
             measured,

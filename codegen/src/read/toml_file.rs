@@ -178,6 +178,25 @@ impl<'a> Value<'a> {
         table.only(known)
     }
 
+    /// The elements of a list, or the sections of a `[[list]]`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Toml`] for a value that is not a list, and for an empty one.
+    pub(crate) fn list(&self) -> Result<Vec<Value<'a>>, Error> {
+        let element = |value: &'a Spanned<DeValue<'a>>| Value {
+            file: self.file,
+            key: self.key.clone(),
+            start: value.span().start,
+            value: value.get_ref(),
+        };
+        match self.value {
+            DeValue::Array(values) if !values.is_empty() => {
+                Ok(values.iter().map(element).collect())
+            }
+            _ => Err(self.refuse("a list with at least one element", "correct or remove it")),
+        }
+    }
+
     /// Text, unchanged.
     ///
     /// # Errors
@@ -282,8 +301,12 @@ impl<'a> Value<'a> {
         found: Found,
         hint: impl Into<Cow<'static, str>>,
     ) -> Error {
-        let place = self.file.place(self.start).field(self.key.clone());
-        Error::new(ErrorKind::Toml, place, expected, found, hint)
+        Error::new(ErrorKind::Toml, self.place(), expected, found, hint)
+    }
+
+    /// Its line and key.
+    pub(crate) fn place(&self) -> Place {
+        self.file.place(self.start).field(self.key.clone())
     }
 }
 

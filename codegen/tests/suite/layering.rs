@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The modules of `read`, from the bottom up.
-const READ: [&str; 15] = [
+const READ: [&str; 16] = [
     "error",
     "files",
     "toml_file",
@@ -13,6 +13,7 @@ const READ: [&str; 15] = [
     "measurement",
     "physics",
     "gpus",
+    "excluded",
     "header",
     "table",
     "set",

@@ -119,7 +119,7 @@ fn an_unknown_key_is_named() {
     );
     assert_eq!(
         toml_refusal("[gemm]\nt0_us = 5.0", "[gemm]\nt0_us = 5.0\nt1_us = 3.0"),
-        "set/set.toml:10: gemm: expected one of the keys t0_us, floor_us, hot_read, found \"t1_us\"; \
+        "set/set.toml:10: gemm: expected one of the keys t0_us, floor_us, hot_read, excluded, found \"t1_us\"; \
          rename or remove it"
     );
 }
@@ -358,5 +358,46 @@ fn two_sets_of_one_name_are_refused() {
             second.display(),
             first.display()
         )
+    );
+}
+
+#[test]
+fn exclusions_that_exclude_nothing_are_refused() {
+    let entry = |rest: &str| format!("[gemm]\nt0_us = 5.0\n[[gemm.excluded]]\n{rest}");
+    for (excluded, message) in [
+        (
+            entry("reason = \"noise\"\nrows = [\"bf16,512,512,16,11\"]\n"),
+            "12: gemm.excluded.rows: expected a row of set/gemm.csv, as the file has it, found \
+             \"bf16,512,512,16,11\"; correct or remove it",
+        ),
+        (
+            entry("reason = \"noise\"\nrows = [\"x\", \"x\"]\n"),
+            "12: gemm.excluded.rows: expected each row once, found \"x\"; list it under one reason",
+        ),
+        (
+            entry("rows = [\"x\"]\n"),
+            "10: gemm.excluded.reason: expected a value, found none; add it (rooflut's \
+             bench_data/README.md describes the keys)",
+        ),
+        (
+            entry("reason = \"noise\"\nrows = []\n"),
+            "12: gemm.excluded.rows: expected a list with at least one element, found a list; correct \
+             or remove it",
+        ),
+        (
+            "[gemm]\nt0_us = 5.0\nexcluded = true\n".to_owned(),
+            "10: gemm.excluded: expected a list with at least one element, found true; correct or \
+             remove it",
+        ),
+    ] {
+        let fixture = Fixture::gemm(ROW).set_toml("[gemm]\nt0_us = 5.0\n", &excluded);
+        assert_eq!(fixture.refusal(), format!("set/set.toml:{message}"));
+    }
+    let all = entry("reason = \"noise\"\nrows = [\"bf16,512,512,16,10\"]\n");
+    let fixture = Fixture::gemm(ROW).set_toml("[gemm]\nt0_us = 5.0\n", &all);
+    assert_eq!(
+        fixture.refusal(),
+        "set/gemm.csv:1: expected at least one row of measurements, found none; add some or leave the \
+         file out"
     );
 }

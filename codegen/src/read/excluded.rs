@@ -1,0 +1,77 @@
+//! Rows of a table that a set does not use, as `set.toml` lists them.
+
+use std::collections::BTreeMap;
+
+use super::csv_file::Row;
+use super::error::{Error, ErrorKind, Found, Place};
+use super::toml_file::Table;
+
+/// The rows of one table that are read but not used.
+#[derive(Default)]
+pub(crate) struct Excluded {
+    /// The text of each row and its place in `set.toml`.
+    rows: BTreeMap<String, Place>,
+}
+
+impl Excluded {
+    /// Reads the entries `[[gemm.excluded]]` of a section: a reason, and rows in the words of the CSV.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Toml`] for an entry without a reason or rows, and for a
+    /// row that is listed twice.
+    pub(crate) fn parse(section: &Table<'_>) -> Result<Excluded, Error> {
+        let mut rows = BTreeMap::new();
+        let entries = section.optional("excluded");
+        for entry in entries.map_or(Ok(Vec::new()), |entries| entries.list())? {
+            let table = entry.table(&["reason", "rows"])?;
+            table.required("reason")?.text()?;
+            for row in table.required("rows")?.list()? {
+                let text = row.text()?.to_owned();
+                if rows.insert(text, row.place()).is_some() {
+                    return Err(row.refuse("each row once", "list it under one reason"));
+                }
+            }
+        }
+        Ok(Excluded { rows })
+    }
+
+    /// The rows that are not found yet.
+    pub(crate) fn pending(&self) -> Pending<'_> {
+        Pending {
+            rows: self
+                .rows
+                .iter()
+                .map(|(row, place)| (row.as_str(), place))
+                .collect(),
+        }
+    }
+}
+
+/// Excluded rows that the table has yet to show.
+pub(crate) struct Pending<'a> {
+    rows: BTreeMap<&'a str, &'a Place>,
+}
+
+impl Pending<'_> {
+    /// Whether `row` is excluded; each row of the list is found once.
+    pub(crate) fn take(&mut self, row: &Row<'_>) -> bool {
+        !self.rows.is_empty() && self.rows.remove(row.joined().as_str()).is_some()
+    }
+
+    /// Checks that the table `file` has had all of them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Set`] for a row that the table does not have.
+    pub(crate) fn finish(self, file: &str) -> Result<(), Error> {
+        match self.rows.first_key_value() {
+            None => Ok(()),
+            Some((row, place)) => Err(Error::new(
+                ErrorKind::Set,
+                (*place).clone(),
+                format!("a row of {file}, as the file has it"),
+                Found::text(*row),
+                "correct or remove it",
+            )),
+        }
+    }
+}
