@@ -1,7 +1,7 @@
 //! A row, predicted and compared.
 
 use crate::compare::{Comparison, Metric};
-use crate::rows::Label;
+use crate::rows::{Label, Measurement};
 
 /// A row that was predicted and compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +47,29 @@ pub enum Setting {
     },
     /// None: the server was just started.
     Start,
+}
+
+impl Setting {
+    pub(crate) fn of(measurement: &Measurement) -> Setting {
+        match measurement {
+            Measurement::LoadStage(stage) => Setting::Load {
+                rate_rps: stage.rate_rps,
+                mean_batch: stage.measured.e2e_ms.map(|ms| stage.rate_rps * ms / 1e3),
+            },
+            Measurement::Request(request) => Setting::Request {
+                prompt_tokens: request.prompt_tokens,
+                output_tokens: Some(request.output_tokens),
+            },
+            Measurement::SoloRequest(solo) => Setting::Request {
+                prompt_tokens: solo.prompt_tokens,
+                output_tokens: None,
+            },
+            Measurement::DecodeStep(step) => Setting::Batch {
+                requests: step.decode_requests,
+            },
+            Measurement::KvBlocks(_) => Setting::Start,
+        }
+    }
 }
 
 impl Case {

@@ -3,15 +3,15 @@
 /// Kind of a file: the type of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// [`LoadStage`](crate::LoadStage)s.
+    /// Load stages of servers.
     LoadStages,
-    /// [`ReplayedRequest`](crate::ReplayedRequest)s.
+    /// Requests of replayed runs.
     Requests,
-    /// [`SoloRequest`](crate::SoloRequest)s.
+    /// Requests that ran alone.
     SoloRequests,
-    /// [`DecodeStep`](crate::DecodeStep)s.
+    /// Engine steps in which every request decoded.
     DecodeSteps,
-    /// [`KvBlockCount`](crate::KvBlockCount)s.
+    /// KV cache sizes.
     KvBlocks,
 }
 
@@ -36,54 +36,26 @@ impl Kind {
         }
     }
 
-    /// The required columns.
-    pub const fn required(self) -> &'static [&'static str] {
-        match self {
-            Kind::LoadStages => &[
-                "id",
-                "gpu",
-                "model",
-                "tp",
-                "arrival",
-                "rate_rps",
-                "duration_s",
-                "prompt_tokens",
-                "output_tokens",
-            ],
-            Kind::Requests => &[
-                "experiment",
-                "gpu",
-                "model",
-                "tp",
-                "arrival_ms",
-                "prompt_tokens",
-                "output_tokens",
-            ],
-            Kind::SoloRequests => &[
-                "experiment",
-                "gpu",
-                "model",
-                "tp",
-                "prompt_tokens",
-                "prefill_ms",
-                "mean_context_tokens",
-            ],
-            Kind::DecodeSteps => &[
-                "experiment",
-                "gpu",
-                "model",
-                "tp",
-                "decode_requests",
-                "mean_context_tokens",
-                "step_ms",
-            ],
-            Kind::KvBlocks => &["gpu", "model", "tp", "kv_blocks_16_tokens"],
-        }
-    }
-
     /// The required columns that `header` lacks.
     pub(crate) fn missing(self, header: &[&str]) -> Vec<&'static str> {
-        let required = self.required().iter().copied();
+        let required = self.required().split(',');
         required.filter(|name| !header.contains(name)).collect()
+    }
+
+    /// The required columns, as the header of a file.
+    const fn required(self) -> &'static str {
+        match self {
+            Kind::LoadStages => {
+                "id,gpu,model,tp,arrival,rate_rps,duration_s,prompt_tokens,output_tokens"
+            }
+            Kind::Requests => "experiment,gpu,model,tp,arrival_ms,prompt_tokens,output_tokens",
+            Kind::SoloRequests => {
+                "experiment,gpu,model,tp,prompt_tokens,prefill_ms,mean_context_tokens"
+            }
+            Kind::DecodeSteps => {
+                "experiment,gpu,model,tp,decode_requests,mean_context_tokens,step_ms"
+            }
+            Kind::KvBlocks => "gpu,model,tp,kv_blocks_16_tokens",
+        }
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! [`read`] turns a file of measurements into a [`Dataset`] of typed rows; the kind of file follows from
 //! its columns. [`embedded`] returns the datasets that come with the project. [`validate`] predicts
-//! every row of a dataset and compares; the functions of [`predict`] predict a single row with any engine
-//! constants. The crate opens no files and reads no clock: equal input gives equal numbers.
+//! every row of a dataset and compares. The crate opens no files and reads no clock: equal input gives equal numbers.
 //!
 //! ```
 //! use rooflut_validation::{Predictor, read, validate};
@@ -26,7 +25,7 @@ mod error;
 mod kind;
 mod outcome;
 mod pair;
-pub mod predict;
+mod predict;
 mod read;
 mod report;
 mod rows;
@@ -35,16 +34,13 @@ mod tally;
 
 pub use case::{Case, Setting};
 pub use compare::{Comparison, Metric};
-pub use dataset::{Dataset, Rows};
+pub use dataset::Dataset;
 pub use embedded::embedded;
 pub use engine::Predictor;
 pub use error::{Error, Problem};
 pub use kind::Kind;
 pub use read::read;
 pub use report::{FileReport, MetricSummary, validate};
-pub use rows::{
-    DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
-    SoloRequest, Stage,
-};
+pub use rows::{Label, Row, Server, Stage};
 pub use summary::{Summary, signed_percent, summarize};
 pub use tally::{Remark, Tallies, Tally};

@@ -2,6 +2,7 @@
 
 use crate::compare::{Comparison, Metric};
 use crate::predict::Reason;
+use crate::rows::Latencies;
 
 /// A metric of a row as predicted and as measured.
 pub(crate) struct Pair {
@@ -12,6 +13,27 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    pub(crate) fn new(
+        metric: Metric,
+        predicted: impl Into<Option<f64>>,
+        measured: Option<f64>,
+    ) -> Pair {
+        Pair {
+            metric,
+            predicted: Ok(predicted.into()),
+            measured,
+        }
+    }
+
+    /// Pairs each latency.
+    pub(crate) fn latencies(predicted: &Latencies, measured: &Latencies) -> Vec<Pair> {
+        vec![
+            Pair::new(Metric::Ttft, predicted.ttft_ms, measured.ttft_ms),
+            Pair::new(Metric::Tpot, predicted.tpot_ms, measured.tpot_ms),
+            Pair::new(Metric::E2e, predicted.e2e_ms, measured.e2e_ms),
+        ]
+    }
+
     /// Returns the comparison; `None` if the metric was not measured.
     ///
     /// # Errors
@@ -25,8 +47,13 @@ impl Pair {
             Some(predicted) => predicted,
             // Files may report an undefined metric as 0.
             None if actual == 0.0 => return Ok(None),
-            None if actual < 0.0 => return Err(Reason::NotPositive(metric)),
-            None => return Err(Reason::NoLengths(metric)),
+            None if actual < 0.0 => return Err(Reason::not_positive(metric)),
+            None => {
+                return Err(Reason::of_row(format!(
+                    "a {} was measured that the row gives no lengths for",
+                    metric.name()
+                )));
+            }
         };
         let comparison = Comparison {
             metric,
@@ -36,7 +63,7 @@ impl Pair {
         // Dividing by a tiny number overflows.
         match actual > 0.0 && comparison.signed().is_finite() {
             true => Ok(Some(comparison)),
-            false => Err(Reason::NotPositive(metric)),
+            false => Err(Reason::not_positive(metric)),
         }
     }
 }
@@ -47,12 +74,8 @@ mod tests {
 
     #[test]
     fn missing_measurements_are_not_compared_and_those_of_0_or_less_are_named() {
-        let compare = |predicted, measured| {
-            let pair = Pair {
-                metric: Metric::Tpot,
-                predicted: Ok(predicted),
-                measured,
-            };
+        let compare = |predicted: Option<f64>, measured| {
+            let pair = Pair::new(Metric::Tpot, predicted, measured);
             pair.compare()
                 .map(|c| c.is_some())
                 .map_err(|r| r.to_string())

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use rooflut::sim::PrefixCaching;
 
 use crate::cells::{Cells, Sheet};
-use crate::dataset::{Dataset, Rows};
+use crate::dataset::Dataset;
 use crate::error::{Error, Problem};
 use crate::kind::Kind;
 use crate::rows::{
-    DecodeStep, KvBlockCount, Label, Latencies, Limits, LoadStage, ReplayedRequest, Server,
+    DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, ReplayedRequest, Row, Server,
     SoloRequest, Stage,
 };
 
@@ -24,21 +24,32 @@ use crate::rows::{
 pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
     let sheet = Sheet::read(file, contents.as_ref())?;
     let kind = kind_of(&sheet)?;
-    let rows = match kind {
-        Kind::LoadStages => Rows::LoadStages(collect(&sheet, "id", load_stage)?),
-        Kind::Requests => Rows::Requests(collect(&sheet, EXPERIMENT, replayed_request)?),
-        Kind::SoloRequests => Rows::SoloRequests(collect(&sheet, EXPERIMENT, solo_request)?),
-        Kind::DecodeSteps => Rows::DecodeSteps(collect(&sheet, EXPERIMENT, decode_step)?),
-        Kind::KvBlocks => Rows::KvBlocks(collect(&sheet, "", kv_block_count)?),
-    };
+    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for cells in sheet.rows()? {
+        let server = server(&cells)?;
+        let id = match kind {
+            Kind::LoadStages => cells.text("id").to_owned(),
+            Kind::KvBlocks => format!("{} tp{} {}", server.model, server.tp, server.engine),
+            _ => cells.text("experiment").to_owned(),
+        };
+        let place = seen.entry(id.clone()).or_default();
+        let stage = stage(cells.text("stage"), *place);
+        *place += 1;
+        let line = cells.line();
+        rows.push(Row {
+            label: Label { id, stage, line },
+            server,
+            limits: limits(&cells)?,
+            measurement: measurement(kind, &cells)?,
+        });
+    }
     Ok(Dataset {
         file: file.to_owned(),
+        kind,
         rows,
     })
 }
-
-/// The column that identifies the run of a row.
-const EXPERIMENT: &str = "experiment";
 
 fn kind_of(sheet: &Sheet<'_>) -> Result<Kind, Error> {
     let header = sheet.header();
@@ -52,44 +63,15 @@ fn kind_of(sheet: &Sheet<'_>) -> Result<Kind, Error> {
 }
 
 fn unknown(header: &[&str]) -> Problem {
-    let [first, others @ ..] = Kind::ALL;
-    let lacks = |kind: Kind| kind.missing(header).len();
-    let nearer = |best, kind| {
-        if lacks(kind) < lacks(best) {
-            kind
-        } else {
-            best
-        }
-    };
-    let nearest = others.into_iter().fold(first, nearer);
+    let nearest = Kind::ALL
+        .into_iter()
+        .min_by_key(|kind| kind.missing(header).len())
+        .unwrap_or(Kind::LoadStages);
     Problem::Columns {
         nearest,
         missing: nearest.missing(header),
         found: header.iter().map(|&name| name.to_owned()).collect(),
     }
-}
-
-/// Reads every row with `read`. The label names the run by the column `id`, or by the server if `id` is empty.
-fn collect<T>(
-    sheet: &Sheet<'_>,
-    id: &str,
-    read: fn(&Cells<'_>, Label, Server) -> Result<T, Error>,
-) -> Result<Vec<T>, Error> {
-    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-    let mut rows = Vec::new();
-    for cells in sheet.rows()? {
-        let server = server(&cells)?;
-        let id = match id {
-            "" => format!("{} tp{} {}", server.model, server.tp, server.engine),
-            column => cells.text(column).to_owned(),
-        };
-        let place = seen.entry(id.clone()).or_default();
-        let stage = stage(cells.text("stage"), *place);
-        *place += 1;
-        let line = cells.line();
-        rows.push(read(&cells, Label { id, stage, line }, server)?);
-    }
-    Ok(rows)
 }
 
 fn stage(text: &str, place: u64) -> Stage {
@@ -130,94 +112,47 @@ fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
     })
 }
 
-/// The columns of measured latencies.
-struct LatencyColumns {
-    ttft: &'static str,
-    tpot: &'static str,
-    e2e: &'static str,
-}
-
-impl LatencyColumns {
-    fn read(&self, cells: &Cells<'_>) -> Result<Latencies, Error> {
-        Ok(Latencies {
-            ttft_ms: cells.optional_finite(self.ttft)?,
-            tpot_ms: cells.optional_finite(self.tpot)?,
-            e2e_ms: cells.optional_finite(self.e2e)?,
-        })
-    }
-}
-
-fn load_stage(cells: &Cells<'_>, label: Label, server: Server) -> Result<LoadStage, Error> {
-    let means = LatencyColumns {
-        ttft: "ttft_mean_ms",
-        tpot: "tpot_mean_ms",
-        e2e: "e2e_mean_ms",
-    };
-    Ok(LoadStage {
-        label,
-        server,
-        limits: limits(cells)?,
-        arrival: cells.text("arrival").to_owned(),
-        rate_rps: cells.number("rate_rps")?,
-        duration_s: cells.number("duration_s")?,
-        prompt_tokens: cells.whole("prompt_tokens")?,
-        cached_prompt_tokens: cells.optional_whole("cached_prompt_tokens")?.unwrap_or(0),
-        output_tokens: cells.whole("output_tokens")?,
-        measured: means.read(cells)?,
+fn measurement(kind: Kind, cells: &Cells<'_>) -> Result<Measurement, Error> {
+    let cached = || cells.optional_whole("cached_prompt_tokens");
+    Ok(match kind {
+        Kind::LoadStages => Measurement::LoadStage(LoadStage {
+            arrival: cells.text("arrival").to_owned(),
+            rate_rps: cells.number("rate_rps")?,
+            duration_s: cells.number("duration_s")?,
+            prompt_tokens: cells.whole("prompt_tokens")?,
+            cached_prompt_tokens: cached()?.unwrap_or(0),
+            output_tokens: cells.whole("output_tokens")?,
+            measured: latencies(cells, ["ttft_mean_ms", "tpot_mean_ms", "e2e_mean_ms"])?,
+        }),
+        Kind::Requests => Measurement::Request(ReplayedRequest {
+            shared_prefix_tokens: cells.optional_whole("shared_prefix_tokens")?.unwrap_or(0),
+            arrival_ms: cells.number("arrival_ms")?,
+            prompt_tokens: cells.whole("prompt_tokens")?,
+            output_tokens: cells.whole("output_tokens")?,
+            measured: latencies(cells, ["ttft_ms", "tpot_ms", "e2e_ms"])?,
+        }),
+        Kind::SoloRequests => Measurement::SoloRequest(SoloRequest {
+            prompt_tokens: cells.whole("prompt_tokens")?,
+            cached_prompt_tokens: cached()?.unwrap_or(0),
+            mean_context_tokens: cells.optional_finite("mean_context_tokens")?,
+            prefill_ms: cells.optional_finite("prefill_ms")?,
+            tpot_ms: cells.optional_finite("tpot_ms")?,
+        }),
+        Kind::DecodeSteps => Measurement::DecodeStep(DecodeStep {
+            decode_requests: cells.whole("decode_requests")?,
+            mean_context_tokens: cells.finite("mean_context_tokens")?,
+            step_ms: cells.optional_finite("step_ms")?,
+        }),
+        Kind::KvBlocks => Measurement::KvBlocks(cells.optional_finite("kv_blocks_16_tokens")?),
     })
 }
 
-fn replayed_request(
-    cells: &Cells<'_>,
-    label: Label,
-    server: Server,
-) -> Result<ReplayedRequest, Error> {
-    let single = LatencyColumns {
-        ttft: "ttft_ms",
-        tpot: "tpot_ms",
-        e2e: "e2e_ms",
-    };
-    Ok(ReplayedRequest {
-        label,
-        server,
-        limits: limits(cells)?,
-        shared_prefix_tokens: cells.optional_whole("shared_prefix_tokens")?.unwrap_or(0),
-        arrival_ms: cells.number("arrival_ms")?,
-        prompt_tokens: cells.whole("prompt_tokens")?,
-        output_tokens: cells.whole("output_tokens")?,
-        measured: single.read(cells)?,
-    })
-}
-
-fn solo_request(cells: &Cells<'_>, label: Label, server: Server) -> Result<SoloRequest, Error> {
-    Ok(SoloRequest {
-        label,
-        server,
-        limits: limits(cells)?,
-        prompt_tokens: cells.whole("prompt_tokens")?,
-        cached_prompt_tokens: cells.optional_whole("cached_prompt_tokens")?.unwrap_or(0),
-        mean_context_tokens: cells.optional_finite("mean_context_tokens")?,
-        prefill_ms: cells.optional_finite("prefill_ms")?,
-        tpot_ms: cells.optional_finite("tpot_ms")?,
-    })
-}
-
-fn decode_step(cells: &Cells<'_>, label: Label, server: Server) -> Result<DecodeStep, Error> {
-    Ok(DecodeStep {
-        label,
-        server,
-        limits: limits(cells)?,
-        decode_requests: cells.whole("decode_requests")?,
-        mean_context_tokens: cells.finite("mean_context_tokens")?,
-        step_ms: cells.optional_finite("step_ms")?,
-    })
-}
-
-fn kv_block_count(cells: &Cells<'_>, label: Label, server: Server) -> Result<KvBlockCount, Error> {
-    Ok(KvBlockCount {
-        label,
-        server,
-        limits: limits(cells)?,
-        kv_blocks: cells.optional_finite("kv_blocks_16_tokens")?,
+/// Reads the columns of TTFT, TPOT and E2E.
+fn latencies(cells: &Cells<'_>, columns: [&'static str; 3]) -> Result<Latencies, Error> {
+    let [ttft, tpot, e2e] = columns;
+    Ok(Latencies {
+        ttft_ms: cells.optional_finite(ttft)?,
+        tpot_ms: cells.optional_finite(tpot)?,
+        e2e_ms: cells.optional_finite(e2e)?,
     })
 }

@@ -91,7 +91,7 @@ pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
     }
     FileReport {
         file: dataset.file.clone(),
-        kind: dataset.rows.kind(),
+        kind: dataset.kind,
         rows,
         summaries: summaries(&cases),
         cases,

@@ -2,7 +2,7 @@
 
 use rooflut::model::{self, ModelSpec};
 use rooflut_validation::{
-    Case, Comparison, Dataset, Error, Kind, Metric, Predictor, Rows, Server, embedded, validate,
+    Case, Comparison, Dataset, Error, Kind, Metric, Predictor, Row, embedded, validate,
 };
 
 use crate::parameters::Engines;
@@ -43,10 +43,7 @@ impl Problem {
     /// # Errors
     /// Never, as a test of `rooflut-validation` asserts.
     pub fn embedded() -> Result<Problem, Error> {
-        let fitted = |dataset: &Dataset| {
-            let kind = dataset.rows.kind();
-            WEIGHTS.iter().any(|(of, ..)| *of == kind)
-        };
+        let fitted = |dataset: &Dataset| WEIGHTS.iter().any(|(of, ..)| *of == dataset.kind);
         let mut problem = Problem {
             datasets: embedded()?.into_iter().filter(fitted).collect(),
             counts: Vec::new(),
@@ -69,14 +66,8 @@ impl Problem {
         let left_out = family(model);
         let mut rest = self.clone();
         for dataset in &mut rest.datasets {
-            let keep = |server: &Server| family(&server.model) != left_out;
-            match &mut dataset.rows {
-                Rows::LoadStages(rows) => rows.retain(|row| keep(&row.server)),
-                Rows::SoloRequests(rows) => rows.retain(|row| keep(&row.server)),
-                Rows::DecodeSteps(rows) => rows.retain(|row| keep(&row.server)),
-                Rows::Requests(rows) => rows.retain(|row| keep(&row.server)),
-                Rows::KvBlocks(rows) => rows.retain(|row| keep(&row.server)),
-            }
+            let keep = |row: &Row| family(&row.server.model) != left_out;
+            dataset.rows.retain(keep);
         }
         rest
     }
@@ -93,7 +84,7 @@ impl Problem {
             longest_stage_s: LONGEST_STAGE_S,
         };
         let of_file = |dataset: &Dataset| {
-            let kind = dataset.rows.kind();
+            let kind = dataset.kind;
             let report = validate(dataset, &predictor);
             let cases = report.cases.into_iter().filter(|case| case.gpu == GPU);
             cases.map(move |case| (kind, case)).collect::<Vec<_>>()

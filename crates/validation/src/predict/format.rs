@@ -2,11 +2,12 @@
 
 use rooflut::hardware::Dtype;
 
-use super::{Named, Reason};
+use super::Reason;
 
 /// Parses a format of weights; `None` if the text leaves it to the model.
 pub(super) fn weights(text: &str) -> Result<Option<Dtype>, Reason> {
-    parse(text).ok_or_else(|| Reason::unknown(Named::Dtype, text))
+    let known = "expected bf16, fp16, fp8, fp8_block, nvfp4 or auto";
+    parse(text).ok_or_else(|| Reason::unknown("dtype", text, known))
 }
 
 /// Parses a format of KV entries; 16-bit if the text leaves it to the engine.
@@ -16,9 +17,10 @@ pub(super) fn kv_entries(text: &str) -> Result<Dtype, Reason> {
         "fp8_e5m2" => Some(Dtype::Fp8),
         _ => parse(text).map(|dtype| dtype.unwrap_or(Dtype::Bf16)),
     };
+    let known = "expected bf16, fp8, fp8_e4m3, fp8_e5m2 or auto";
     dtype
         .filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8))
-        .ok_or_else(|| Reason::unknown(Named::KvDtype, text))
+        .ok_or_else(|| Reason::unknown("KV dtype", text, known))
 }
 
 /// Parses a format in any case; the inner `None` is `auto` or an empty text.

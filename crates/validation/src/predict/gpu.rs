@@ -2,7 +2,7 @@
 
 use rooflut::table::{TableSet, sets};
 
-use super::{Named, Reason};
+use super::Reason;
 
 /// Finds the set that `gpu` spells: its name in any case, with words separated by `-`, `_` or spaces,
 /// optionally after `nvidia` and before words that fit every GPU of the set, as in
@@ -17,7 +17,14 @@ pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
         rest.is_some_and(|rest| rest.iter().all(|word| suffixes(set.name()).contains(word)))
     };
     let found = sets::ALL.into_iter().find(spelled);
-    found.ok_or_else(|| Reason::unknown(Named::Gpu, gpu))
+    found.ok_or_else(|| {
+        let known: Vec<&str> = sets::ALL.iter().map(|set| set.name()).collect();
+        Reason::unknown(
+            "GPU",
+            gpu,
+            &format!("there are tables of {}", known.join(", ")),
+        )
+    })
 }
 
 /// Returns whether `gpu` spells the set or the GPU that it was measured on.

@@ -3,13 +3,13 @@
 use rooflut::engine::stacks;
 
 use super::{Reason, ResolvedServer};
-use crate::rows::{KvBlockCount, Limits};
+use crate::rows::{Limits, Row};
 
 /// Returns the number of KV blocks of 16 tokens that fit the memory of the row's GPU.
 ///
 /// # Errors
 /// An unknown name; a model that does not fit, or that `tp` GPUs cannot share.
-pub fn kv_blocks(row: &KvBlockCount) -> Result<u32, Reason> {
+pub(super) fn kv_blocks(row: &Row) -> Result<u32, Reason> {
     let deployment = ResolvedServer::find(&row.server)?;
     // The memory plan does not depend on the number of sequences, and not every row gives it.
     let limits = Limits {

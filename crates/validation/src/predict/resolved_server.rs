@@ -2,31 +2,31 @@
 
 use std::fmt;
 
-use rooflut::deployment::DeploymentBuilder;
+use rooflut::deployment::{Deployment, DeploymentBuilder};
+use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, Ffn, MemoryLimits, ModelSpec};
+use rooflut::model::{self, CATALOG, Ffn, MemoryLimits, ModelSpec};
 use rooflut::sim::Rejection;
 use rooflut::table::TableSet;
 
-use super::{Named, Reason, format, gpu};
+use super::{Reason, format, gpu};
 use crate::rows::{Limits, Server};
-use rooflut::engine::EngineStack;
 
 /// The model, tables and formats that a row names.
 #[derive(Debug, Clone)]
-pub struct ResolvedServer {
+pub(crate) struct ResolvedServer {
     /// Name of the model in the catalogue.
-    pub model: &'static str,
+    pub(crate) model: &'static str,
     /// Dimensions of the model, with weights in the row's format.
-    pub spec: ModelSpec,
+    pub(crate) spec: ModelSpec,
     /// Tables of the GPU.
-    pub set: TableSet,
+    pub(crate) set: TableSet,
     /// Tensor parallelism.
-    pub tp: u32,
+    pub(crate) tp: u32,
     /// Format of the KV entries.
-    pub kv_dtype: Dtype,
+    pub(crate) kv_dtype: Dtype,
     /// Notes on names that were not taken literally.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl ResolvedServer {
@@ -34,9 +34,12 @@ impl ResolvedServer {
     ///
     /// # Errors
     /// An unknown model, GPU or format.
-    pub fn find(server: &Server) -> Result<ResolvedServer, Reason> {
+    pub(crate) fn find(server: &Server) -> Result<ResolvedServer, Reason> {
         let entry = model::find(&server.model);
-        let entry = entry.ok_or_else(|| Reason::unknown(Named::Model, &server.model))?;
+        let entry = entry.ok_or_else(|| {
+            let known = format!("{} are known, `rooflut models` lists them", CATALOG.len());
+            Reason::unknown("model", &server.model, &known)
+        })?;
         let set = match &server.tables {
             Some(set) => set,
             None => gpu::find(&server.gpu)?,
@@ -80,7 +83,7 @@ impl ResolvedServer {
     ///
     /// # Errors
     /// The GPUs cannot share the model, or the tables lack a kernel.
-    pub fn deploy(&self, engine: &EngineStack) -> Result<rooflut::Deployment, Reason> {
+    pub(crate) fn deploy(&self, engine: &EngineStack) -> Result<Deployment, Reason> {
         Ok(self.builder().engine(engine).build()?)
     }
 
@@ -88,11 +91,11 @@ impl ResolvedServer {
     ///
     /// # Errors
     /// The errors of [`deploy`](Self::deploy), and limits under which no step could run.
-    pub fn serve(
+    pub(crate) fn serve(
         &self,
         limits: &Limits,
         engine: &EngineStack,
-    ) -> Result<rooflut::Deployment, Reason> {
+    ) -> Result<Deployment, Reason> {
         let default = MemoryLimits::default();
         let tokens = limits.max_num_batched_tokens;
         let share = limits.gpu_memory_utilization;
@@ -111,7 +114,7 @@ impl ResolvedServer {
     }
 
     fn builder(&self) -> DeploymentBuilder {
-        let deployment = rooflut::Deployment::builder(self.spec, &self.set);
+        let deployment = Deployment::builder(self.spec, &self.set);
         deployment.tp(self.tp).kv_dtype(self.kv_dtype)
     }
 
@@ -119,7 +122,7 @@ impl ResolvedServer {
     pub(super) fn check_length(&self, prompt_tokens: u32, limits: &Limits) -> Result<(), Reason> {
         let max_model_len = self.max_model_len(limits);
         match prompt_tokens > max_model_len {
-            true => Err(Reason::Rejected(Rejection::TooLong {
+            true => Err(Reason::from(Rejection::TooLong {
                 tokens: prompt_tokens.into(),
                 max_model_len,
             })),
@@ -131,9 +134,11 @@ impl ResolvedServer {
     pub(super) fn check_context(&self, mean_tokens: f64, limits: &Limits) -> Result<(), Reason> {
         let max_model_len = self.max_model_len(limits);
         if mean_tokens <= 0.0 {
-            Err(Reason::ContextNotPositive)
+            Err(Reason::context_not_positive())
         } else if mean_tokens > f64::from(max_model_len) {
-            Err(Reason::ContextTooLong { max_model_len })
+            Err(Reason::of_server(format!(
+                "the mean context is longer than max_model_len ({max_model_len})"
+            )))
         } else {
             Ok(())
         }
@@ -160,7 +165,18 @@ fn formats(spec: &ModelSpec) -> [Dtype; 2] {
 
 #[cfg(test)]
 mod tests {
+    use rooflut::sim::PrefixCaching;
+
     use super::*;
+
+    const UNLIMITED: Limits = Limits {
+        max_model_len: None,
+        max_num_seqs: None,
+        max_num_batched_tokens: None,
+        gpu_memory_utilization: None,
+        kv_blocks: None,
+        prefix_caching: PrefixCaching::Enabled,
+    };
 
     fn server(gpu: &str, model: &str, dtype: &str) -> Server {
         Server {
@@ -217,33 +233,21 @@ mod tests {
     fn missing_limits_default_to_vllm_and_the_model() {
         let llama = ResolvedServer::find(&server("h100", "llama-2-7b", "")).unwrap();
         let engine = &rooflut::engine::stacks::VLLM_0_11_0;
-        let config = |limits: &Limits| {
-            llama
-                .serve(limits, engine)
-                .unwrap()
-                .server_config()
-                .unwrap()
-        };
-        let planned = |limits: &Limits| {
-            llama
-                .serve(limits, engine)
-                .unwrap()
-                .memory_plan()
-                .unwrap()
-                .kv_blocks
-        };
-        let default = config(&Limits::default());
+        let served = |limits: &Limits| llama.serve(limits, engine).unwrap();
+        let config = |limits: &Limits| served(limits).server_config().unwrap();
+        let planned = |limits: &Limits| served(limits).memory_plan().unwrap().kv_blocks;
+        let default = config(&UNLIMITED);
         assert_eq!(default.max_model_len, 4096);
         assert_eq!(
             (default.max_num_seqs, default.max_num_batched_tokens),
             (128, 2048)
         );
-        assert_eq!(default.kv_blocks, planned(&Limits::default()));
+        assert_eq!(default.kv_blocks, planned(&UNLIMITED));
         assert_eq!(default.scheduling, engine.scheduling);
         let limits = Limits {
             kv_blocks: Some(77),
             max_num_batched_tokens: Some(4096),
-            ..Limits::default()
+            ..UNLIMITED
         };
         let given = config(&limits);
         assert_eq!((given.kv_blocks, given.max_num_batched_tokens), (77, 4096));

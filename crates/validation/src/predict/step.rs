@@ -1,44 +1,40 @@
 //! Predicts single steps, with the step model alone.
 
+use rooflut::engine::EngineStack;
 use rooflut::model::MemoryLimits;
 use rooflut::sim::SimError;
 use rooflut::step::{Chunk, DecodeGroup, RooflineModel, StepBatch, StepModel};
 
-use super::{Reason, ResolvedServer, cached};
-use crate::rows::{DecodeStep, Limits, SoloRequest};
-use rooflut::engine::EngineStack;
+use super::{Predicted, Reason, ResolvedServer, cached};
+use crate::compare::Metric;
+use crate::pair::Pair;
+use crate::rows::{DecodeStep, Limits, Row, SoloRequest};
 
-/// Predictions for a request that runs alone.
-#[derive(Debug, Clone)]
-pub struct Solo {
-    /// Total time of the steps of its prompt.
-    pub prefill_ms: f64,
-    /// Time of a decode step at its mean KV length; `None` if the row does not give that length.
-    ///
-    /// # Errors
-    /// The length is not that of a request.
-    pub tpot_ms: Result<Option<f64>, Reason>,
-}
-
-/// Predicts the steps of a request that runs alone.
+/// Predicts the steps of a request that runs alone: those of its prompt together, and a decode step at its
+/// mean KV length.
 ///
 /// # Errors
 /// An unknown name, tables that lack a kernel, or a prompt that is empty, longer than `max_model_len` or
 /// shorter than its cached part.
-pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Reason> {
+pub(super) fn solo_request(row: &Row, solo: &SoloRequest, engine: &EngineStack) -> Predicted {
     let deployment = ResolvedServer::find(&row.server)?;
     let budget = budget(&row.limits)?;
-    deployment.check_length(row.prompt_tokens, &row.limits)?;
+    deployment.check_length(solo.prompt_tokens, &row.limits)?;
     let deployed = deployment.deploy(engine)?;
     let model = deployed.step_model();
     let tpot_ms = |context| {
         deployment.check_context(context, &row.limits)?;
         decode_ms(model, 1, context)
     };
-    Ok(Solo {
-        prefill_ms: prefill_ms(model, row, budget)?,
-        tpot_ms: row.mean_context_tokens.map(tpot_ms).transpose(),
-    })
+    let prefill_ms = prefill_ms(model, solo, budget)?;
+    Ok(vec![
+        Pair::new(Metric::Prefill, prefill_ms, solo.prefill_ms),
+        Pair {
+            metric: Metric::Tpot,
+            predicted: solo.mean_context_tokens.map(tpot_ms).transpose(),
+            measured: solo.tpot_ms,
+        },
+    ])
 }
 
 /// Predicts the time of a step in which every request decodes, in milliseconds.
@@ -46,18 +42,24 @@ pub fn solo_request(row: &SoloRequest, engine: &EngineStack) -> Result<Solo, Rea
 /// # Errors
 /// An unknown name, tables that lack a kernel, no request, or more or longer requests than a server
 /// takes.
-pub fn decode_step(row: &DecodeStep, engine: &EngineStack) -> Result<f64, Reason> {
+pub(super) fn decode_step(
+    row: &Row,
+    step: &DecodeStep,
+    engine: &EngineStack,
+) -> Result<f64, Reason> {
     let deployment = ResolvedServer::find(&row.server)?;
-    if row.decode_requests == 0 {
-        return Err(Reason::NoTokens);
+    if step.decode_requests == 0 {
+        return Err(Reason::no_tokens());
     }
     let most = row.limits.max_num_seqs.unwrap_or(MAX_REQUESTS);
-    if row.decode_requests > most {
-        return Err(Reason::TooManyInStep { most });
+    if step.decode_requests > most {
+        return Err(Reason::of_row(format!(
+            "more than {most} requests decode in one step"
+        )));
     }
-    deployment.check_context(row.mean_context_tokens, &row.limits)?;
+    deployment.check_context(step.mean_context_tokens, &row.limits)?;
     let deployed = deployment.deploy(engine)?;
-    let (requests, context) = (row.decode_requests, row.mean_context_tokens);
+    let (requests, context) = (step.decode_requests, step.mean_context_tokens);
     decode_ms(deployed.step_model(), requests, context)
 }
 
@@ -68,7 +70,7 @@ const MAX_REQUESTS: u32 = 8192;
 fn budget(limits: &Limits) -> Result<u32, Reason> {
     let default = MemoryLimits::default().max_num_batched_tokens;
     match limits.max_num_batched_tokens.unwrap_or(default) {
-        0 => Err(Reason::Sim(SimError::ZeroLimit {
+        0 => Err(Reason::from(SimError::ZeroLimit {
             limit: "max_num_batched_tokens",
         })),
         budget => Ok(budget),
@@ -76,22 +78,22 @@ fn budget(limits: &Limits) -> Result<u32, Reason> {
 }
 
 /// Returns the time of a prompt in chunks of at most `budget` tokens; the last chunk samples a token.
-fn prefill_ms(model: &RooflineModel, row: &SoloRequest, budget: u32) -> Result<f64, Reason> {
-    if row.prompt_tokens == 0 {
-        return Err(Reason::NoTokens);
+fn prefill_ms(model: &RooflineModel, solo: &SoloRequest, budget: u32) -> Result<f64, Reason> {
+    if solo.prompt_tokens == 0 {
+        return Err(Reason::no_tokens());
     }
-    let mut context = cached::reused(row.cached_prompt_tokens, row.prompt_tokens)?;
+    let mut context = cached::reused(solo.cached_prompt_tokens, solo.prompt_tokens)?;
     let mut total_ms = 0.0;
-    while context < row.prompt_tokens {
-        let new = (row.prompt_tokens - context).min(budget);
+    while context < solo.prompt_tokens {
+        let new = (solo.prompt_tokens - context).min(budget);
         context += new;
-        let chunk = if context == row.prompt_tokens {
+        let chunk = if context == solo.prompt_tokens {
             Chunk::last(new, context)
         } else {
             Chunk::partial(new, context)
         };
         let batch = StepBatch {
-            prefill: &[chunk.map_err(|_| Reason::NoTokens)?],
+            prefill: &[chunk.map_err(|_| Reason::no_tokens())?],
             decode: &[],
         };
         total_ms += model.step_time(&batch).total().ms();
@@ -105,7 +107,7 @@ fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> Result<
     let group = DecodeGroup::from_sum(requests, kv_tokens);
     let batch = StepBatch {
         prefill: &[],
-        decode: &[group.map_err(|_| Reason::ContextNotPositive)?],
+        decode: &[group.map_err(|_| Reason::context_not_positive())?],
     };
     Ok(model.step_time(&batch).total().ms())
 }

@@ -6,6 +6,7 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+use crate::support::report;
 use rooflut::engine::{EngineStack, Scheduling, stacks};
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::step::{
@@ -13,12 +14,7 @@ use rooflut::step::{
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;
-use rooflut_validation::{FileReport, Metric, Predictor, Rows, predict, read, validate};
-
-/// The report of a CSV file.
-fn report(text: &str) -> FileReport {
-    validate(&read("made_up.csv", text).unwrap(), &Predictor::default())
-}
+use rooflut_validation::{FileReport, Metric, Predictor, read, validate};
 
 /// Predictions of the rows of `metric`, in order.
 fn predicted(report: &FileReport, metric: Metric) -> Vec<f64> {
@@ -295,8 +291,4 @@ fn changed_engine_constants_are_used() {
     let usual = predicted(&report(text), Metric::Step)[0];
     let found = predicted(&validate(&dataset, &predictor), Metric::Step)[0];
     assert_close(found - usual, 32.0 * 0.01);
-    let Rows::DecodeSteps(rows) = &dataset.rows else {
-        panic!("{dataset:?}");
-    };
-    assert_close(predict::decode_step(&rows[0], &slower).unwrap(), found);
 }

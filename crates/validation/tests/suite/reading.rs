@@ -19,10 +19,10 @@ fn refused(text: &str) -> String {
 #[test]
 fn the_embedded_files_are_read_and_every_row_is_predicted() {
     let datasets = embedded().unwrap();
-    let kinds: Vec<Kind> = datasets.iter().map(|dataset| dataset.rows.kind()).collect();
+    let kinds: Vec<Kind> = datasets.iter().map(|dataset| dataset.kind).collect();
     assert_eq!(kinds, Kind::ALL);
     for dataset in datasets {
-        assert_eq!(dataset.file, dataset.rows.kind().file());
+        assert_eq!(dataset.file, dataset.kind.file());
         let predictor = Predictor {
             longest_stage_s: 2.0,
             ..Predictor::default()
