@@ -37,10 +37,7 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     text.push_str(&wrapped("files", &written(files).join(", ")));
     for (index, finding) in report.findings.iter().enumerate() {
         let label = if index == 0 { "found" } else { "" };
-        let about = match finding.operation {
-            "" => finding.defect.to_owned(),
-            operation => format!("{operation}, {}", finding.defect),
-        };
+        let about = format!("{}, {}", finding.operation, finding.defect);
         text.push_str(&wrapped(label, &format!("{about}: {}", finding.text)));
     }
     for (index, file) in report.not_imported.iter().enumerate() {

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::answers::MeasuredGpu;
 use crate::file::File;
 use crate::reading::Reading;
+use crate::text::{MAX_LISTED, condition, listed};
 
 /// Device names of drivers, with the GPUs of the library that they are. Only parts with the peaks and the
 /// bandwidth of the data sheet are listed: an H100 PCIe is not an H100 SXM.
@@ -23,7 +24,7 @@ const DEVICES: [(&str, &str); 6] = [
 /// Checks that the devices that rows name are the `measured` GPU.
 ///
 /// # Errors
-/// [`Error::Device`] if one is not.
+/// One is not.
 pub(crate) fn check_devices<'r>(
     files: &[File<'_>],
     rows: impl Iterator<Item = &'r Reading>,
@@ -41,23 +42,34 @@ pub(crate) fn check_devices<'r>(
     if devices.iter().all(is_measured) {
         return Ok(());
     }
-    let matching = devices.iter().find(|device| is_measured(device)).cloned();
-    let described = devices.into_iter().map(|device| {
-        let gpu = gpu_of(&device).filter(|name| known.iter().any(|gpu| gpu.name == *name));
-        let fix = match gpu {
-            Some(gpu) => format!("--gpu {gpu}"),
-            None => format!(
-                "--gpu-sheet with a data sheet called {}",
-                sheet_name(&device)
-            ),
-        };
-        (device, fix)
-    });
-    Err(Error::Device {
-        gpu: measured.gpu().name.to_string(),
-        devices: described.collect(),
-        matching,
-    })
+    let gpu = &measured.gpu().name;
+    let advice = match devices.iter().find(|device| is_measured(device)) {
+        Some(own) => format!("select those of {gpu} with {}", condition("device", own)),
+        None => {
+            let fixes = devices.iter().take(MAX_LISTED).map(|device| {
+                let only = match devices.len() {
+                    1 => String::new(),
+                    _ => format!(" and {}", condition("device", device)),
+                };
+                format!("rows of {device} need {}{only}", flag(device, known))
+            });
+            fixes.collect::<Vec<_>>().join("; ")
+        }
+    };
+    let found = listed(&devices);
+    let problem = format!("expected rows of {gpu}, found rows of {found}; {advice}");
+    Err(Error::rows("device", problem))
+}
+
+/// Returns the flag for a set of this device.
+fn flag(device: &str, known: &[Gpu]) -> String {
+    match gpu_of(device).filter(|name| known.iter().any(|gpu| gpu.name == *name)) {
+        Some(gpu) => format!("--gpu {gpu}"),
+        None => format!(
+            "--gpu-sheet with a data sheet called {}",
+            sheet_name(device)
+        ),
+    }
 }
 
 /// Returns the engine stacks that rows name: `VLLM 0.24.0`.
@@ -92,10 +104,9 @@ fn values<'r>(
     rows: impl Iterator<Item = &'r Reading>,
     columns: &[&str],
 ) -> Vec<String> {
-    let index = |file: &File<'_>, column: &str| file.header.iter().position(|name| name == column);
     let indices: Vec<Option<Vec<usize>>> = files
         .iter()
-        .map(|file| columns.iter().map(|column| index(file, column)).collect())
+        .map(|file| columns.iter().map(|column| file.index(column)).collect())
         .collect();
     let mut found = BTreeMap::new();
     let mut last = String::new();

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use rooflut_codegen::OperationKind;
 
 use crate::Error;
-use crate::answers::Answers;
+use crate::answers::{Answers, Condition};
 use crate::layout::{Heads, Layout};
 use crate::layouts::{Columns, Others};
 use crate::table::SourceTable;
+use crate::text::listed;
 
 /// Most values of a column that may distinguish ways of measuring; one with more is a measurement itself.
 const MAX_VALUES: usize = 16;
@@ -35,42 +36,47 @@ impl<'a> File<'a> {
         heads: Option<Heads>,
         answers: &'a Answers,
     ) -> Result<File<'a>, Error> {
+        let path = &table.path;
         let given = answers.header_of(operation).unwrap_or_default();
         let header = table.header.as_deref().unwrap_or(given);
-        let columns = layout.columns(operation, answers);
-        if table.header.is_none() {
-            let found = table.rows.first().map_or(0, |row| row.cells.len());
-            if found != given.len() {
-                return Err(Error::HeaderLength {
-                    file: table.path.clone(),
-                    found,
-                    given: given.to_vec(),
-                });
-            }
+        let found = table.rows.first().map_or(0, |row| row.cells.len());
+        if table.header.is_none() && found != given.len() {
+            let problem = format!(
+                "--header: expected a name for each of its {found} columns, found {} ({}); name them all",
+                given.len(),
+                given.join(",")
+            );
+            return Err(Error::file(path, problem));
         }
-        let is_there = |column: &str| header.iter().any(|name| name == column);
-        let missing: Vec<(String, Option<String>)> = columns
+        let columns = layout.columns(operation, answers);
+        let is_missing = |column: &&String| !header.contains(column);
+        let missing: Vec<String> = columns
             .required
             .iter()
-            .filter(|column| !is_there(column))
-            .map(|column| (column.clone(), nearest(column, header, &columns)))
+            .filter(is_missing)
+            .map(|column| match nearest(column, header, &columns) {
+                Some(nearest) => format!("{column} (is it {nearest}?)"),
+                None => column.clone(),
+            })
             .collect();
         if !missing.is_empty() {
-            return Err(Error::MissingColumns {
-                file: table.path.clone(),
-                missing,
-                found: header.to_vec(),
-                expected: columns.required,
-            });
+            let problem = format!(
+                "expected the columns {}, found {}; missing: {}; rename the columns that are meant, or \
+                 leave the file out with --skip",
+                columns.required.join(","),
+                header.join(","),
+                missing.join(", ")
+            );
+            return Err(Error::file(path, problem));
         }
         let twice = columns
             .read()
             .find(|column| header.iter().filter(|name| name == column).count() > 1);
         if let Some(column) = twice {
-            return Err(Error::ColumnTwice {
-                file: table.path.clone(),
-                column: column.to_owned(),
-            });
+            let problem = format!(
+                "{column}: expected a column of that name once, found it twice; rename one of the two"
+            );
+            return Err(Error::file(path, problem));
         }
         Ok(File {
             table,
@@ -82,14 +88,29 @@ impl<'a> File<'a> {
         })
     }
 
+    /// Returns the index of a column.
+    pub(crate) fn index(&self, column: &str) -> Option<usize> {
+        self.header.iter().position(|name| name == column)
+    }
+
+    fn is_read(&self, name: &str) -> bool {
+        self.columns.read().any(|column| column == name)
+    }
+
+    /// Returns the values of a column.
+    fn values(&self, index: usize) -> impl Iterator<Item = &'a str> {
+        let rows = self.table.rows.iter();
+        rows.filter_map(move |row| row.cells.get(index))
+    }
+
     /// Returns the columns that are not read.
     pub(crate) fn ignored(&self) -> Vec<String> {
-        let unread = |name: &&String| !self.columns.read().any(|column| column == *name);
-        let named = |name: &String| match name.is_empty() {
-            true => "(unnamed)".to_owned(),
-            false => name.clone(),
-        };
-        self.header.iter().filter(unread).map(named).collect()
+        let unread = self.header.iter().filter(|name| !self.is_read(name));
+        let named = unread.map(|name| match name.as_str() {
+            "" => "(unnamed)".to_owned(),
+            name => name.to_owned(),
+        });
+        named.collect()
     }
 
     /// Returns the columns that may distinguish ways of measuring: columns that are not read and have few
@@ -98,11 +119,9 @@ impl<'a> File<'a> {
         if self.columns.others == Others::Remarks {
             return Vec::new();
         }
-        let is_dtype = |name: &str| name.ends_with("dtype");
         let named = self.header.iter().map(String::as_str).enumerate();
-        let unread = |name: &str| !self.columns.read().any(|column| column == name);
         named
-            .filter(|(_, name)| unread(name) || is_dtype(name))
+            .filter(|(_, name)| !self.is_read(name) || name.ends_with("dtype"))
             .filter(|(index, _)| self.is_choice(*index))
             .collect()
     }
@@ -111,12 +130,7 @@ impl<'a> File<'a> {
     /// them different, is a measurement itself.
     fn is_choice(&self, index: usize) -> bool {
         let mut values = BTreeSet::new();
-        for value in self
-            .table
-            .rows
-            .iter()
-            .filter_map(|row| row.cells.get(index))
-        {
+        for value in self.values(index) {
             values.insert(value);
             if values.len() > MAX_VALUES {
                 return false;
@@ -128,52 +142,43 @@ impl<'a> File<'a> {
 }
 
 /// Returns a column with a name similar to a missing one, unless it is read itself.
-fn nearest(column: &str, header: &[String], columns: &Columns) -> Option<String> {
+fn nearest<'h>(column: &str, header: &'h [String], columns: &Columns) -> Option<&'h str> {
     let names = header.iter().map(String::as_str);
     let free = names.filter(|name| !columns.read().any(|read| read == *name));
-    let near = rooflut_nearest::nearest(column, free);
-    near.first().map(|name| (*name).to_owned())
+    rooflut_nearest::nearest(column, free).first().copied()
 }
 
 /// Checks that each condition names a column and a value of it.
 ///
 /// # Errors
-/// [`Error::Condition`].
+/// The first that does not.
 pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<(), Error> {
-    for condition in &answers.conditions {
-        let mut is_column = false;
-        let mut values = BTreeSet::new();
-        for file in files {
-            let index = file
-                .header
-                .iter()
-                .position(|name| *name == condition.column);
-            let Some(index) = index else {
-                continue;
-            };
-            is_column = true;
-            values.extend(
-                file.table
-                    .rows
-                    .iter()
-                    .filter_map(|row| row.cells.get(index)),
-            );
-        }
-        if values.contains(condition.value.as_str()) {
+    for Condition { column, value } in &answers.conditions {
+        let with_column = files
+            .iter()
+            .filter_map(|file| Some((file, file.index(column)?)));
+        let is_column = with_column.clone().next().is_some();
+        let values: BTreeSet<&str> = with_column
+            .flat_map(|(file, index)| file.values(index))
+            .collect();
+        if values.contains(value.as_str()) {
             continue;
         }
-        let columns: BTreeSet<&str> = files
-            .iter()
-            .flat_map(|file| file.header)
-            .map(String::as_str)
-            .collect();
-        let known = if is_column { values } else { columns };
-        return Err(Error::Condition {
-            column: condition.column.clone(),
-            value: condition.value.clone(),
-            known: known.into_iter().map(str::to_owned).collect(),
-            unknown_column: !is_column,
-        });
+        let problem = match is_column {
+            false => {
+                let columns: BTreeSet<&String> =
+                    files.iter().flat_map(|file| file.header).collect();
+                format!(
+                    "expected a column of the files, one of {}, found none called {column}",
+                    listed(columns)
+                )
+            }
+            true => format!(
+                "expected a value that the column has, one of {}, found no row with {value}",
+                listed(values)
+            ),
+        };
+        return Err(Error::rows(format!("--where {column}={value}"), problem));
     }
     Ok(())
 }
@@ -181,30 +186,28 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
 /// Checks that each defined name of a format occurs.
 ///
 /// # Errors
-/// [`Error::DtypeName`].
+/// The first that does not.
 pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result<(), Error> {
-    if answers.dtype_names.is_empty() {
+    let columns = files.iter().flat_map(|file| {
+        let header = file.header.iter().enumerate();
+        let columns = header.filter(|(_, name)| name.ends_with("dtype") && file.is_read(name));
+        columns.map(move |(index, _)| file.values(index))
+    });
+    let mut dtype_names = answers.dtype_names.iter().map(|(name, _)| name).peekable();
+    if dtype_names.peek().is_none() {
         return Ok(());
     }
-    let mut names = BTreeSet::new();
-    for file in files {
-        let is_read = |name: &String| file.columns.read().any(|column| column == name);
-        let header = file.header.iter().enumerate();
-        let columns = header.filter(|(_, name)| name.ends_with("dtype") && is_read(name));
-        for (index, _) in columns {
-            let rows = file.table.rows.iter();
-            names.extend(rows.filter_map(|row| row.cells.get(index)));
-        }
-    }
-    let unused = answers
-        .dtype_names
-        .iter()
-        .find(|(name, _)| !names.contains(name.as_str()));
-    match unused {
-        None => Ok(()),
-        Some((name, _)) => Err(Error::DtypeName {
-            name: name.clone(),
-            known: names.into_iter().map(str::to_owned).collect(),
-        }),
-    }
+    let names: BTreeSet<&str> = columns.flatten().collect();
+    let Some(unused) = dtype_names.find(|name| !names.contains(name.as_str())) else {
+        return Ok(());
+    };
+    let problem = match names.is_empty() {
+        true => "expected a name that a row has, found no row that names a format; use --dtype"
+            .to_owned(),
+        false => format!(
+            "expected a name that a row has, one of {}, found no row with it",
+            listed(names)
+        ),
+    };
+    Err(Error::rows(format!("--dtype-name {unused}"), problem))
 }

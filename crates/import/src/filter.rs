@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use rooflut_codegen::OperationKind;
-use rooflut_roofline::{Dtype, Gpu};
+use rooflut_roofline::Gpu;
 
 use crate::Error;
 use crate::answers::FloorRows;
-use crate::defects::repeated::Latency;
 use crate::defects::{eager_floor, physics, points, repeated, warm_up};
 use crate::file::File;
 use crate::findings::Findings;
 use crate::reading::{Cause, LeftOut, Reading, Reason};
 use crate::report::counted;
+use crate::text::listed;
 
 /// The readings of an operation and the lists of those that are left out.
 pub(crate) struct RowFilter<'a> {
@@ -36,17 +36,13 @@ impl RowFilter<'_> {
             files.len()
         );
         self.findings.add(self.operation, "warm-up", text);
-        self.leave_out(
-            found
-                .into_iter()
-                .map(|index| (index, Reason::WarmUp.into())),
-        );
+        self.leave_out(found.into_iter().map(|index| (index, Reason::WarmUp)));
     }
 
     /// Leaves out rows that are faster than the GPU can be.
     ///
     /// # Errors
-    /// [`Error::Implausible`] if they are many.
+    /// They are so many that the GPU or the format is wrong.
     pub(crate) fn impossible(&mut self, gpu: &Gpu, files: &[File<'_>]) -> Result<(), Error> {
         let beyond = |row: &Reading| physics::beyond(&row.kernel, row.latency_us, gpu);
         let rows = self.readings.iter().enumerate();
@@ -62,17 +58,24 @@ impl RowFilter<'_> {
                 let table = files.get(row.file)?.table;
                 Some(format!("{}:{}: {}", table.path, row.number, cause.detail))
             });
-            let fitting: Vec<Dtype> = match self.operation {
+            let fitting = match self.operation {
                 OperationKind::AllReduce => Vec::new(),
                 _ => physics::fitting(&self.readings, gpu),
             };
-            return Err(Error::Implausible {
-                operation: self.operation,
-                impossible,
-                rows: self.readings.len(),
-                first: first.unwrap_or_default(),
-                fitting,
-            });
+            let fitting = match fitting.is_empty() {
+                true => "no format fits".to_owned(),
+                false => format!(
+                    "fitting: {}",
+                    listed(fitting.iter().map(|dtype| dtype.name()))
+                ),
+            };
+            let problem = format!(
+                "{impossible} of {} rows are faster than the GPU can be ({}): an answer for all rows is \
+                 wrong, not these rows; check --gpu and the format of the numbers ({fitting})",
+                self.readings.len(),
+                first.unwrap_or_default()
+            );
+            return Err(Error::rows(self.operation.name(), problem));
         }
         self.leave_out(found.into_iter());
         Ok(())
@@ -85,10 +88,8 @@ impl RowFilter<'_> {
             return;
         }
         let dropped = found.iter().flat_map(|repeats| &repeats.dropped);
-        let same = dropped
-            .clone()
-            .filter(|(_, latency)| *latency == Latency::Same)
-            .count();
+        let is_same = |(_, reason): &&(usize, Reason)| *reason == Reason::RepeatedSame;
+        let same = dropped.clone().filter(is_same).count();
         let other = dropped.clone().count() - same;
         let spread = found
             .iter()
@@ -106,16 +107,7 @@ impl RowFilter<'_> {
             ));
         }
         self.findings.add(self.operation, "repeated", text);
-        let rows: Vec<(usize, Cause)> = dropped
-            .map(|(index, latency)| {
-                let reason = match latency {
-                    Latency::Same => Reason::RepeatedSame,
-                    Latency::Other => Reason::RepeatedOther,
-                };
-                (*index, reason.into())
-            })
-            .collect();
-        self.leave_out(rows.into_iter());
+        self.leave_out(dropped.copied());
     }
 
     /// Reports rows that timed an eager launch, and leaves them out if asked to.
@@ -136,12 +128,8 @@ impl RowFilter<'_> {
         );
         self.findings.add(self.operation, "eager floor", text);
         if rows == FloorRows::Drop {
-            self.leave_out(
-                floor
-                    .rows
-                    .into_iter()
-                    .map(|index| (index, Reason::EagerFloor.into())),
-            );
+            let rows = floor.rows.into_iter();
+            self.leave_out(rows.map(|index| (index, Reason::EagerFloor)));
         }
     }
 
@@ -159,19 +147,15 @@ impl RowFilter<'_> {
             points::MAX_POINTS
         );
         self.findings.add(self.operation, "too many points", text);
-        self.leave_out(
-            surplus
-                .into_iter()
-                .map(|index| (index, Reason::Thinned.into())),
-        );
+        self.leave_out(surplus.into_iter().map(|index| (index, Reason::Thinned)));
     }
 
     /// Leaves out these readings.
-    fn leave_out(&mut self, found: impl Iterator<Item = (usize, Cause)>) {
+    fn leave_out(&mut self, found: impl Iterator<Item = (usize, impl Into<Cause>)>) {
         let mut causes: Vec<Option<Cause>> = vec![None; self.readings.len()];
         for (index, cause) in found {
             if let Some(slot) = causes.get_mut(index) {
-                *slot = Some(cause);
+                *slot = Some(cause.into());
             }
         }
         let mut causes = causes.into_iter();

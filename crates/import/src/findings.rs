@@ -4,7 +4,7 @@ use rooflut_codegen::OperationKind;
 use rooflut_roofline::Gpu;
 
 use crate::answers::Answers;
-use crate::defects::{mfu_peak, mfu_zero, ragged};
+use crate::defects::{mfu_peak, ragged};
 use crate::file::File;
 use crate::kernel;
 use crate::read::Readings;
@@ -63,7 +63,9 @@ impl Findings {
         rows: &[Reading],
         facts: &Facts<'_>,
     ) {
-        let (with_mfu, zeros) = mfu_zero::zeros(rows);
+        let with_mfu = rows.iter().filter_map(|row| row.mfu);
+        let zeros = with_mfu.clone().filter(|mfu| mfu.value == 0.0).count();
+        let with_mfu = with_mfu.count();
         if zeros > 0 {
             let text = format!(
                 "{zeros} of {with_mfu} are rounded to it: the latencies are kept, mfu follows from them"
@@ -75,10 +77,8 @@ impl Findings {
             self.misfit(operation, &misfit, rows, facts);
         }
         if let Some(ragged) = ragged::ragged(rows) {
-            let axes = operation.declared().axes;
-            let coordinates: Vec<String> = axes
-                .iter()
-                .zip(ragged.smallest)
+            let cells = operation.declared().axes.iter().zip(ragged.smallest);
+            let coordinates: Vec<String> = cells
                 .map(|(axis, value)| format!("{axis} {value}"))
                 .collect();
             let text = format!(

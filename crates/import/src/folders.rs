@@ -50,13 +50,9 @@ pub(crate) fn foreign(
             None if gpu.is_none() || folders.is_empty() => {}
             None => {
                 let names: Vec<&str> = folders.into_iter().collect();
-                missing.push(MissingAnswer {
-                    flag: "--folder".to_owned(),
-                    meaning: format!(
-                        "which files are of this GPU: {group} has {}",
-                        names.join(", ")
-                    ),
-                });
+                let names = names.join(", ");
+                let meaning = format!("which files are of this GPU: {group} has {names}");
+                missing.push(MissingAnswer::new("--folder", meaning));
             }
         }
     }

@@ -16,7 +16,7 @@ impl GpuSheet {
     /// Reads a TOML file with one table `[gpu]`, as a `set.toml` has it.
     ///
     /// # Errors
-    /// [`Error::Sheet`] for a key that is missing, unknown or of another type.
+    /// A key is missing, unknown or of another type.
     pub fn parse(file: &str, text: &str) -> Result<GpuSheet, Error> {
         let gpu = rooflut_codegen::own_gpu(file, text).map_err(Error::Sheet)?;
         // `own_gpu` has parsed the same text.

@@ -20,6 +20,7 @@ use crate::reading::{LeftOut, Reason};
 use crate::report::{FileRead, LeftOutRows, NotImported, ReasonCount, Report, TableCount, ranges};
 use crate::set::{self, SetFile};
 use crate::table::SourceTable;
+use crate::text::{MAX_LISTED, listed};
 
 /// A table set in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,18 +55,13 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     let Sorted {
         tables,
         not_imported,
-        missing,
+        mut missing,
     } = sort(source, answers)?;
     let names: Vec<&str> = known.iter().map(|gpu| &*gpu.name).collect();
     let sources: Vec<&SourceTable> = tables.iter().map(|(table, ..)| *table).collect();
-    let complete = match missing::complete(layout, &sources, answers, &names) {
-        Ok(complete) if missing.is_empty() => complete,
-        Ok(_) => return Err(Error::MissingAnswers(missing)),
-        Err(others) => {
-            return Err(Error::MissingAnswers(
-                others.into_iter().chain(missing).collect(),
-            ));
-        }
+    let complete = missing::complete(layout, &sources, answers, &names, &mut missing);
+    let Some(complete) = complete.filter(|_| missing.is_empty()) else {
+        return Err(Error::MissingAnswers(missing));
     };
     let files = tables
         .iter()
@@ -75,6 +71,12 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     file::check_dtype_names(&files, answers)?;
     let mut read = read::read(layout, &files, answers);
     let gpu = complete.gpu.gpu();
+    let facts = Facts {
+        gpu,
+        answers,
+        known,
+        files: &files,
+    };
     let mut findings = Findings::default();
     findings.of_files(&files, &read);
     device::check_devices(
@@ -90,27 +92,14 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
             left_out: &mut read.left_out,
             findings: &mut findings,
         };
-        let ambiguous = variants::ambiguous(&filter.readings, &read.variants);
-        if !ambiguous.is_empty() {
-            let columns = ambiguous;
-            return Err(Error::Ambiguous { operation, columns });
-        }
+        variants::check(operation, &filter.readings, &read.variants)?;
         filter.warm_ups(&read.first_rows);
         filter.impossible(gpu, &files)?;
         filter.repeated();
         filter.floor(gpu, answers.floor);
         filter.points();
         let kept = filter.readings;
-        findings.of_rows(
-            operation,
-            &kept,
-            &Facts {
-                gpu,
-                answers,
-                known,
-                files: &files,
-            },
-        );
+        findings.of_rows(operation, &kept, &facts);
         read.readings.insert(operation, kept);
     }
     read.left_out
@@ -127,10 +116,16 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     };
     if report.written() == 0 {
         let reasons = report.tables.iter().flat_map(|table| &table.left_out);
-        let left_out = reasons.map(|left_out| (left_out.reason.clone(), left_out.rows));
-        return Err(Error::NothingLeft {
-            left_out: left_out.collect(),
-        });
+        let left_out: Vec<String> = reasons
+            .map(|ReasonCount { reason, rows }| format!("{rows} left out: {reason}"))
+            .collect();
+        return Err(Error::Nothing(match left_out.is_empty() {
+            true => "expected rows of measurements, found only headers; check SRC".to_owned(),
+            false => format!(
+                "expected rows that a table set can hold, found none: {}",
+                left_out.join("; ")
+            ),
+        }));
     }
     let engine = engine(&complete, &files, &read)?;
     Ok(Import {
@@ -144,13 +139,17 @@ fn engine(complete: &Complete<'_>, files: &[File<'_>], read: &Readings) -> Resul
     if let Some(given) = complete.engine {
         return Ok(given.to_owned());
     }
-    let mut engines = device::engines(files, read.readings.values().flatten());
-    match (engines.pop(), engines.is_empty()) {
-        (None, _) => Err(Error::MissingAnswers(vec![missing::engine()])),
-        (Some(only), true) => Ok(only),
-        (Some(last), false) => {
-            engines.push(last);
-            Err(Error::Engines(engines))
+    let engines = device::engines(files, read.readings.values().flatten());
+    match engines.as_slice() {
+        [] => Err(Error::MissingAnswers(vec![missing::engine()])),
+        [only] => Ok(only.clone()),
+        several => {
+            let problem = format!(
+                "expected rows of one engine stack, found {}; select one with --where version=..., or name \
+                 the stack of the set with --engine",
+                listed(several)
+            );
+            Err(Error::rows("engine", problem))
         }
     }
 }
@@ -198,17 +197,29 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
     });
     not_imported.sort_by(|a, b| a.path.cmp(&b.path));
     if tables.is_empty() {
-        let files = not_imported.into_iter().map(|file| (file.path, file.why));
-        return Err(Error::NoTable {
-            layout,
-            not_imported: files.collect(),
-        });
+        return Err(no_table(layout, &not_imported));
     }
     Ok(Sorted {
         tables,
         not_imported,
         missing,
     })
+}
+
+fn no_table(layout: Layout, not_imported: &[NotImported]) -> Error {
+    let mut text = format!(
+        "expected tables of {layout} ({}), found none",
+        layout.expected()
+    );
+    for NotImported { path, why, .. } in not_imported.iter().take(MAX_LISTED) {
+        text.push_str(&format!("; {path}: {why}"));
+    }
+    match not_imported.len() {
+        0 => text.push_str("; check the path"),
+        found if found > MAX_LISTED => text.push_str(&format!("; and {} more", found - MAX_LISTED)),
+        _ => {}
+    }
+    Error::Nothing(text)
 }
 
 fn counts(files: &[File<'_>], read: &Readings) -> Vec<TableCount> {
@@ -273,16 +284,16 @@ fn left_out(files: &[File<'_>], left_out: &[LeftOut]) -> Vec<LeftOutRows> {
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|((file, reason, _), numbers)| (*file, *reason, numbers.first().copied()));
     let rows = groups
-        .into_iter()
+        .iter()
         .filter_map(|((file, reason, detail), numbers)| {
-            let table = files.get(file)?.table;
+            let table = files.get(*file)?.table;
             Some(LeftOutRows {
                 file: table.path.clone(),
                 numbering: table.numbering.name(),
-                places: ranges(&numbers),
+                places: ranges(numbers),
                 rows: numbers.len(),
                 reason: reason.to_string(),
-                detail: detail.to_owned(),
+                detail: (*detail).to_owned(),
             })
         });
     rows.collect()

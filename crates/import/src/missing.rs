@@ -19,6 +19,15 @@ pub struct MissingAnswer {
     pub meaning: String,
 }
 
+impl MissingAnswer {
+    pub(crate) fn new(flag: &str, meaning: impl Into<String>) -> MissingAnswer {
+        MissingAnswer {
+            flag: flag.to_owned(),
+            meaning: meaning.into(),
+        }
+    }
+}
+
 impl fmt::Display for MissingAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.flag, self.meaning)
@@ -37,68 +46,61 @@ pub(crate) struct Complete<'a> {
     pub(crate) date: &'a str,
 }
 
-/// Returns the answers if they are complete, else all that are missing. `known` are the names of GPUs.
+/// Returns the answers if they are complete, else adds all that are not to `missing`. `known` are the names
+/// of GPUs.
 pub(crate) fn complete<'a>(
     layout: Layout,
     tables: &[&SourceTable],
     answers: &'a Answers,
     known: &[&str],
-) -> Result<Complete<'a>, Vec<MissingAnswer>> {
-    let mut missing = Vec::new();
-    let mut add = |flag: &str, meaning: &str| {
-        missing.push(MissingAnswer {
-            flag: flag.to_owned(),
-            meaning: meaning.to_owned(),
-        });
+    missing: &mut Vec<MissingAnswer>,
+) -> Option<Complete<'a>> {
+    let gpus = known.join(", ");
+    let gpu = format!("what was measured: {gpus}, or --gpu-sheet for another");
+    let mut found = Vec::new();
+    let mut ask = |given: bool, flag: &str, meaning: &str| {
+        if !given {
+            found.push(MissingAnswer::new(flag, meaning));
+        }
     };
-    if answers.gpu.is_none() {
-        add(
-            "--gpu",
-            &format!(
-                "what was measured: {}, or --gpu-sheet for another",
-                known.join(", ")
-            ),
-        );
-    }
-    let dtypes = Dtype::ALL.map(Dtype::name).join(", ");
+    ask(answers.gpu.is_some(), "--gpu", &gpu);
     for (flag, meaning) in formats(layout, tables, answers) {
-        add(&flag, &meaning.replace("DTYPES", &dtypes));
+        ask(false, &flag, &meaning);
     }
-    if answers.name.is_none() {
-        add(
+    for (given, flag, meaning) in [
+        (
+            &answers.name,
             "--name",
             "of the set: lower-case letters, digits and hyphens",
-        );
-    }
-    if answers.engine.is_none() && !names_engine(layout, tables, answers) {
-        let MissingAnswer { flag, meaning } = engine();
-        add(&flag, &meaning);
-    }
-    if answers.timing.is_none() {
-        add(
+        ),
+        (
+            &answers.timing,
             "--timing",
             "how, like \"CUDA graph replay\" or \"eager, launch included\"",
-        );
-    }
-    if answers.source.is_none() {
-        add("--source", "where the files are from, with the commit");
-    }
-    if answers.license.is_none() {
-        add("--license", "of the files, like Apache-2.0");
-    }
-    if answers.date.is_none() {
-        add(
+        ),
+        (
+            &answers.source,
+            "--source",
+            "where the files are from, with the commit",
+        ),
+        (
+            &answers.license,
+            "--license",
+            "of the files, like Apache-2.0",
+        ),
+        (
+            &answers.date,
             "--date",
             "of the measurement or of its publication, like 2026-01-31",
-        );
+        ),
+    ] {
+        ask(given.is_some(), flag, meaning);
     }
-    match complete_of(answers) {
-        Some(complete) if missing.is_empty() => Ok(complete),
-        _ => Err(missing),
+    if answers.engine.is_none() && !names_engine(layout, tables, answers) {
+        found.push(engine());
     }
-}
-
-fn complete_of(answers: &Answers) -> Option<Complete<'_>> {
+    // Questions about folders come last.
+    missing.splice(0..0, found);
     Some(Complete {
         name: answers.name.as_deref()?,
         gpu: answers.gpu.as_ref()?,
@@ -116,6 +118,7 @@ fn formats(
     tables: &[&SourceTable],
     answers: &Answers,
 ) -> BTreeSet<(String, String)> {
+    let dtypes = Dtype::ALL.map(Dtype::name).join(", ");
     let mut missing = BTreeSet::new();
     let mut add = |flag: String, meaning: String| missing.insert((flag, meaning));
     for table in tables {
@@ -142,7 +145,7 @@ fn formats(
             };
             add(
                 flag.to_owned(),
-                format!("format of the math of {operation}: DTYPES{hint}"),
+                format!("format of the math of {operation}: {dtypes}{hint}"),
             );
         }
         let attention = matches!(operation, OperationKind::Prefill | OperationKind::Decode);
@@ -176,11 +179,8 @@ fn names_engine(layout: Layout, tables: &[&SourceTable], answers: &Answers) -> b
 
 /// The missing answer for the engine stack.
 pub(crate) fn engine() -> MissingAnswer {
-    MissingAnswer {
-        flag: "--engine".to_owned(),
-        meaning: "the stack that ran the kernels, like \"vLLM 0.24.0: FlashAttention-3\""
-            .to_owned(),
-    }
+    let meaning = "the stack that ran the kernels, like \"vLLM 0.24.0: FlashAttention-3\"";
+    MissingAnswer::new("--engine", meaning)
 }
 
 #[cfg(test)]
@@ -193,9 +193,8 @@ mod tests {
 
     fn flags(layout: Layout, tables: &[SourceTable], answers: &Answers) -> Vec<String> {
         let tables: Vec<&SourceTable> = tables.iter().collect();
-        let missing = complete(layout, &tables, answers, &["h100"])
-            .err()
-            .unwrap_or_default();
+        let mut missing = Vec::new();
+        complete(layout, &tables, answers, &["h100"], &mut missing);
         missing.into_iter().map(|missing| missing.flag).collect()
     }
 
@@ -216,11 +215,11 @@ mod tests {
             "--header prefill=COLUMNS",
             "--kv-dtype",
             "--name",
-            "--engine",
             "--timing",
             "--source",
             "--license",
             "--date",
+            "--engine",
         ];
         assert_eq!(flags(Layout::Blis, &tables, &Answers::default()), expected);
     }

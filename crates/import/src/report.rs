@@ -50,7 +50,7 @@ pub struct ReasonCount {
 /// A defect of the files, or a fact that users of the set need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The operation; empty for all.
+    /// The operation.
     pub operation: &'static str,
     /// The kind of defect.
     pub defect: &'static str,
@@ -102,10 +102,14 @@ pub struct LeftOutRows {
 }
 
 impl TableCount {
+    /// Returns the number of measurements that were left out.
+    fn left_out(&self) -> usize {
+        self.left_out.iter().map(|left_out| left_out.rows).sum()
+    }
+
     /// Returns whether every measurement is accounted for.
     pub fn adds_up(&self) -> bool {
-        let left_out: usize = self.left_out.iter().map(|left_out| left_out.rows).sum();
-        self.read == self.written + left_out
+        self.read == self.written + self.left_out()
     }
 }
 
@@ -124,24 +128,21 @@ impl Report {
 /// Writes the whole report.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report {
-            layout, set, gpu, ..
-        } = self;
+        let (set, gpu, layout) = (&self.set, &self.gpu, self.layout);
         writeln!(
             f,
             "set {set} for {gpu}, imported by rooflut from files of {layout}"
         )?;
         writeln!(f, "\nMeasurements: read = written + left out")?;
-        for TableCount {
-            operation,
-            read,
-            written,
-            left_out,
-        } in &self.tables
-        {
-            let total: usize = left_out.iter().map(|left_out| left_out.rows).sum();
-            writeln!(f, "{operation}: {read} = {written} + {total}")?;
-            for ReasonCount { reason, rows } in left_out {
+        for table in &self.tables {
+            let (read, written) = (table.read, table.written);
+            writeln!(
+                f,
+                "{}: {read} = {written} + {}",
+                table.operation,
+                table.left_out()
+            )?;
+            for ReasonCount { reason, rows } in &table.left_out {
                 writeln!(f, "  {rows} left out: {reason}")?;
             }
         }
@@ -149,34 +150,23 @@ impl fmt::Display for Report {
         if self.findings.is_empty() {
             writeln!(f, "none")?;
         }
-        for Finding {
-            operation,
-            defect,
-            text,
-        } in &self.findings
-        {
-            let about = if operation.is_empty() {
-                "all"
-            } else {
-                operation
-            };
-            writeln!(f, "{about}: {defect}: {text}")?;
+        for found in &self.findings {
+            writeln!(f, "{}: {}: {}", found.operation, found.defect, found.text)?;
         }
         writeln!(f, "\nFiles")?;
-        for FileRead {
-            path,
-            operation,
-            rows,
-            measurements_per_row,
-            ignored,
-        } in &self.files
-        {
-            write!(f, "{path}: {operation}, {}", counted(*rows, "row"))?;
-            if *measurements_per_row > 1 {
-                write!(f, " of {measurements_per_row} measurements")?;
+        for file in &self.files {
+            write!(
+                f,
+                "{}: {}, {}",
+                file.path,
+                file.operation,
+                counted(file.rows, "row")
+            )?;
+            if file.measurements_per_row > 1 {
+                write!(f, " of {} measurements", file.measurements_per_row)?;
             }
-            if !ignored.is_empty() {
-                write!(f, "; columns not read: {}", ignored.join(", "))?;
+            if !file.ignored.is_empty() {
+                write!(f, "; columns not read: {}", file.ignored.join(", "))?;
             }
             writeln!(f)?;
         }
@@ -187,18 +177,11 @@ impl fmt::Display for Report {
         if !self.left_out.is_empty() {
             writeln!(f, "\nLeft out")?;
         }
-        for LeftOutRows {
-            file,
-            numbering,
-            places,
-            reason,
-            detail,
-            ..
-        } in &self.left_out
-        {
-            write!(f, "{file}: {numbering} {places}: {reason}")?;
-            if !detail.is_empty() {
-                write!(f, ": {detail}")?;
+        for rows in &self.left_out {
+            let (file, numbering, places) = (&rows.file, rows.numbering, &rows.places);
+            write!(f, "{file}: {numbering} {places}: {}", rows.reason)?;
+            if !rows.detail.is_empty() {
+                write!(f, ": {}", rows.detail)?;
             }
             writeln!(f)?;
         }

@@ -49,7 +49,7 @@ impl SourceTable {
     /// The first line is the header, unless it has a number: then the file has no header.
     ///
     /// # Errors
-    /// [`Error::NotText`].
+    /// The file is not UTF-8 text.
     ///
     /// ```
     /// use rooflut_import::SourceTable;
@@ -58,12 +58,14 @@ impl SourceTable {
     /// # Ok::<(), rooflut_import::Error>(())
     /// ```
     pub fn of_csv(path: &str, bytes: &[u8]) -> Result<SourceTable, Error> {
+        let not_text = |line: u64| Error::File {
+            file: path.to_owned(),
+            line: Some(line),
+            problem: "expected UTF-8 text, found other bytes; save the file as UTF-8".to_owned(),
+        };
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let valid = bytes.iter().take(error.valid_up_to());
-            Error::NotText {
-                file: path.to_owned(),
-                line: valid.filter(|byte| **byte == b'\n').count() as u64 + 1,
-            }
+            not_text(valid.filter(|byte| **byte == b'\n').count() as u64 + 1)
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()
@@ -79,10 +81,7 @@ impl SourceTable {
         let mut rows = Vec::new();
         for record in reader.records() {
             // A `&[u8]` of UTF-8 with rows of any length cannot fail; the type of the reader allows it.
-            let cells = record.map_err(|_| Error::NotText {
-                file: path.to_owned(),
-                line: lines.line,
-            })?;
+            let cells = record.map_err(|_| not_text(lines.line))?;
             let byte = cells.position().map_or(0, csv::Position::byte);
             let number = lines.line_of(usize::try_from(byte).unwrap_or(usize::MAX));
             rows.push(SourceRow { number, cells });

@@ -4,7 +4,6 @@
 
 pub(crate) mod eager_floor;
 pub(crate) mod mfu_peak;
-pub(crate) mod mfu_zero;
 pub(crate) mod physics;
 pub(crate) mod points;
 pub(crate) mod ragged;

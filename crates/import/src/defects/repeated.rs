@@ -1,23 +1,16 @@
 //! Repeated kernels: blocks that were appended again, files that overlap.
 
-use crate::reading::Reading;
+use crate::reading::{Reading, Reason};
 
 /// The readings of one kernel.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Repeats {
     /// The index of the reading that is kept.
     pub(crate) kept: usize,
-    /// The indices of the others, and whether they have the same latency.
-    pub(crate) dropped: Vec<(usize, Latency)>,
+    /// The indices of the others, and why they are left out.
+    pub(crate) dropped: Vec<(usize, Reason)>,
     /// The longest latency over the shortest.
     pub(crate) spread: f64,
-}
-
-/// A repeated latency, compared with the one that is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Latency {
-    Same,
-    Other,
 }
 
 /// Finds the kernels that occur in `readings` more than once.
@@ -40,13 +33,9 @@ pub(crate) fn repeats(readings: &[Reading]) -> Vec<Repeats> {
             let is_same = |row: &Reading| row.latency_us.to_bits() == middle.latency_us.to_bits();
             let (_, kept) = *group.iter().find(|(row, _)| is_same(row))?;
             let others = group.iter().filter(|(_, index)| *index != kept);
-            let dropped = others.map(|(row, index)| {
-                let latency = if is_same(row) {
-                    Latency::Same
-                } else {
-                    Latency::Other
-                };
-                (*index, latency)
+            let dropped = others.map(|(row, index)| match is_same(row) {
+                true => (*index, Reason::RepeatedSame),
+                false => (*index, Reason::RepeatedOther),
             });
             let (shortest, longest) = (group.first()?.0.latency_us, group.last()?.0.latency_us);
             Some(Repeats {
@@ -74,7 +63,10 @@ mod tests {
             panic!("one kernel")
         };
         assert_eq!(only.kept, 0);
-        assert_eq!(only.dropped, [(1, Latency::Same), (2, Latency::Same)]);
+        assert_eq!(
+            only.dropped,
+            [(1, Reason::RepeatedSame), (2, Reason::RepeatedSame)]
+        );
         assert!((only.spread - 1.0).abs() < 1e-12);
         assert_eq!(repeated(&[9.0]), []);
     }
@@ -85,7 +77,10 @@ mod tests {
             panic!("one kernel")
         };
         assert_eq!(three.kept, 2);
-        assert_eq!(three.dropped, [(1, Latency::Other), (0, Latency::Other)]);
+        assert_eq!(
+            three.dropped,
+            [(1, Reason::RepeatedOther), (0, Reason::RepeatedOther)]
+        );
         let [two] = &repeated(&[10.0, 9.0])[..] else {
             panic!("one kernel")
         };
@@ -94,7 +89,7 @@ mod tests {
             panic!("one kernel")
         };
         assert_eq!(four.kept, 0);
-        assert!(four.dropped.contains(&(2, Latency::Same)));
+        assert!(four.dropped.contains(&(2, Reason::RepeatedSame)));
     }
 
     #[test]

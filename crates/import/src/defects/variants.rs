@@ -2,17 +2,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rooflut_codegen::OperationKind;
+
+use crate::Error;
 use crate::reading::Reading;
+use crate::text::{condition, listed};
 
 /// The columns of a row that a table set does not have: names and values, in the order of the file.
 pub(crate) type Variant = Vec<(String, String)>;
 
-/// Returns the columns that differ between readings of one kernel with different latencies, and their
-/// values.
-pub(crate) fn ambiguous(
+/// Checks that no kernel has several latencies that a column distinguishes.
+///
+/// # Errors
+/// One has: a condition must select one.
+pub(crate) fn check(
+    operation: OperationKind,
     readings: &[Reading],
     variants: &[Variant],
-) -> BTreeMap<String, BTreeSet<String>> {
+) -> Result<(), Error> {
+    let columns = ambiguous(readings, variants);
+    let first = columns.iter().next();
+    let Some((column, value)) = first.and_then(|(column, values)| Some((column, values.first()?)))
+    else {
+        return Ok(());
+    };
+    let example = condition(column, value);
+    let columns = columns.iter();
+    let columns: Vec<String> = columns
+        .map(|(column, values)| format!("{column} ({})", listed(values)))
+        .collect();
+    let problem = format!(
+        "one kernel has several latencies, which differ in {}; select one with --where, as in {example}",
+        columns.join("; ")
+    );
+    Err(Error::rows(operation.name(), problem))
+}
+
+/// Returns the columns that differ between readings of one kernel with different latencies, and their
+/// values.
+fn ambiguous(readings: &[Reading], variants: &[Variant]) -> BTreeMap<String, BTreeSet<String>> {
     let mut order: Vec<&Reading> = readings.iter().collect();
     order.sort_by(|a, b| {
         a.kernel

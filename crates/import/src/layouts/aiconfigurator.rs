@@ -11,54 +11,22 @@ use crate::reading::{Cause, Reason};
 const MS: i32 = 3;
 
 pub(super) fn columns(operation: OperationKind) -> Columns {
-    let (required, optional): (&[&str], &'static [&'static str]) = match operation {
-        OperationKind::Gemm => (&["gemm_dtype", "m", "n", "k", "latency"], &[]),
+    let (required, optional) = match operation {
+        OperationKind::Gemm => ("gemm_dtype,m,n,k,latency", ""),
         OperationKind::Prefill => (
-            &[
-                "attn_dtype",
-                "kv_cache_dtype",
-                "batch_size",
-                "isl",
-                "num_heads",
-                "num_key_value_heads",
-                "head_dim",
-                "latency",
-            ],
-            &["step", "beam_width", "window_size"],
+            "attn_dtype,kv_cache_dtype,batch_size,isl,num_heads,num_key_value_heads,head_dim,latency",
+            "step,beam_width,window_size",
         ),
         OperationKind::Decode => (
-            &[
-                "attn_dtype",
-                "kv_cache_dtype",
-                "batch_size",
-                "isl",
-                "step",
-                "num_heads",
-                "num_key_value_heads",
-                "head_dim",
-                "latency",
-            ],
-            &["beam_width", "window_size"],
+            "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,latency",
+            "beam_width,window_size",
         ),
         OperationKind::Moe => (
-            &[
-                "moe_dtype",
-                "num_tokens",
-                "hidden_size",
-                "inter_size",
-                "topk",
-                "num_experts",
-                "moe_tp_size",
-                "moe_ep_size",
-                "latency",
-            ],
-            &[],
+            "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,latency",
+            "",
         ),
         // The layout has no other table.
-        _ => (
-            &["num_gpus", "message_size", "latency"],
-            &["allreduce_dtype"],
-        ),
+        _ => ("num_gpus,message_size,latency", "allreduce_dtype"),
     };
     Columns::new(required, optional, Others::Variants)
 }

@@ -1,7 +1,7 @@
 //! InferSim and BLIS: a CSV for each attention shape, one for GEMMs.
 
 use rooflut_codegen::{MeasuredKernel, OperationKind};
-use rooflut_roofline::{AttentionShape, GemmShape};
+use rooflut_roofline::{AttentionShape, Dtype, GemmShape};
 
 use super::{Columns, Measured, Others};
 use crate::cells::Cells;
@@ -9,23 +9,12 @@ use crate::layout::Heads;
 use crate::reading::{Cause, Reason};
 
 pub(super) fn columns(operation: OperationKind) -> Columns {
-    match operation {
-        OperationKind::Prefill => Columns::new(
-            &["seq_len", "latency_us"],
-            &["dtype", "kv_dtype", "batch_size", "mfu"],
-            Others::Variants,
-        ),
-        OperationKind::Decode => Columns::new(
-            &["batch_size", "kv_len", "latency_us"],
-            &["dtype", "kv_dtype", "mfu"],
-            Others::Variants,
-        ),
-        _ => Columns::new(
-            &["m", "k", "n", "latency_us"],
-            &["dtype", "mfu"],
-            Others::Variants,
-        ),
-    }
+    let (required, optional) = match operation {
+        OperationKind::Prefill => ("seq_len,latency_us", "dtype,kv_dtype,batch_size,mfu"),
+        OperationKind::Decode => ("batch_size,kv_len,latency_us", "dtype,kv_dtype,mfu"),
+        _ => ("m,k,n,latency_us", "dtype,mfu"),
+    };
+    Columns::new(required, optional, Others::Variants)
 }
 
 pub(super) fn row(operation: OperationKind, heads: Option<Heads>, cells: &Cells<'_>) -> Measured {
@@ -61,7 +50,7 @@ pub(super) fn row(operation: OperationKind, heads: Option<Heads>, cells: &Cells<
 }
 
 fn attention(
-    dtype: rooflut_roofline::Dtype,
+    dtype: Dtype,
     heads: Option<Heads>,
     cells: &Cells<'_>,
 ) -> Result<AttentionShape, Cause> {

@@ -16,7 +16,7 @@ pub(crate) struct Columns {
     /// Columns that the file must have.
     pub(crate) required: Vec<String>,
     /// Columns that are read if the file has them.
-    pub(crate) optional: &'static [&'static str],
+    pub(crate) optional: Vec<String>,
     /// The kind of the other columns.
     pub(crate) others: Others,
 }
@@ -31,18 +31,23 @@ pub(crate) enum Others {
 }
 
 impl Columns {
-    fn new(required: &[&str], optional: &'static [&'static str], others: Others) -> Columns {
+    /// `required` and `optional` are names with commas between them.
+    fn new(required: &str, optional: &str, others: Others) -> Columns {
+        let names = |text: &str| {
+            let names = text.split(',').filter(|name| !name.is_empty());
+            names.map(str::to_owned).collect()
+        };
         Columns {
-            required: required.iter().map(|&column| column.to_owned()).collect(),
-            optional,
+            required: names(required),
+            optional: names(optional),
             others,
         }
     }
 
     /// Returns all columns that are read.
     pub(crate) fn read(&self) -> impl Iterator<Item = &str> {
-        let required = self.required.iter().map(String::as_str);
-        required.chain(self.optional.iter().copied())
+        let columns = self.required.iter().chain(&self.optional);
+        columns.map(String::as_str)
     }
 }
 

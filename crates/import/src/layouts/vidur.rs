@@ -24,39 +24,26 @@ const PARTS: [&str; GEMMS] = [
 pub(super) const GEMMS: usize = 4;
 
 /// The dimensions of a layer.
-const LAYER: [&str; 7] = [
-    "n_head",
-    "n_kv_head",
-    "n_embd",
-    "n_expanded_embd",
-    "use_gated_mlp",
-    "num_tokens",
-    "num_tensor_parallel_workers",
-];
+const LAYER: &str = "n_head,n_kv_head,n_embd,n_expanded_embd,use_gated_mlp,num_tokens,\
+                     num_tensor_parallel_workers";
 
 fn time(part: &str, statistic: Statistic) -> String {
     format!("time_stats.{part}.{}", statistic.name())
 }
 
 pub(super) fn columns(operation: OperationKind, statistic: Statistic) -> Columns {
-    match operation {
-        OperationKind::AllReduce => {
-            let mut columns = Columns::new(
-                &["num_workers", "size"],
-                &["collective", "devices_per_node"],
-                Others::Remarks,
-            );
-            columns.required.push(time("all_reduce", statistic));
-            columns
-        }
-        _ => {
-            let mut columns = Columns::new(&LAYER, &[], Others::Remarks);
-            columns
-                .required
-                .extend(PARTS.map(|part| time(part, statistic)));
-            columns
-        }
-    }
+    let (shape, optional, parts) = match operation {
+        OperationKind::AllReduce => (
+            "num_workers,size",
+            "collective,devices_per_node",
+            &["all_reduce"][..],
+        ),
+        _ => (LAYER, "", &PARTS[..]),
+    };
+    let mut columns = Columns::new(shape, optional, Others::Remarks);
+    let times = parts.iter().map(|part| time(part, statistic));
+    columns.required.extend(times);
+    columns
 }
 
 pub(super) fn row(operation: OperationKind, cells: &Cells<'_>, measured: &mut dyn FnMut(Measured)) {
