@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use rooflut_codegen::{MeasuredKernel, OperationKind, read_rows};
 use rooflut_import::{Answers, Error, Import, Layout, MeasuredGpu, Source, SourceTable, import};
-use rooflut_roofline::{AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, MoeShape};
+use rooflut_roofline::operation::{Codes, ColumnKind};
+use rooflut_roofline::{Dtype, Gpu};
 
 /// A kernel and its latency in microseconds, in the order of kernels.
 pub(crate) type Rows = BTreeMap<MeasuredKernel, f64>;
@@ -131,11 +132,6 @@ pub(crate) fn written(import: &Import) -> Rows {
     rows
 }
 
-/// Files as a list, from texts by path.
-fn files(texts: BTreeMap<String, String>) -> Vec<(String, String)> {
-    texts.into_iter().collect()
-}
-
 /// A number with its decimal point moved three digits to the left, as text.
 pub(crate) fn in_ms(latency_us: f64) -> String {
     let text = format!("{latency_us}");
@@ -147,149 +143,94 @@ pub(crate) fn in_ms(latency_us: f64) -> String {
 
 /// As BLIS publishes them (InferSim, where `tp` is 1): GEMMs of one format, attention by shape.
 pub(crate) fn bench_data(rows: &Rows) -> Vec<(String, String)> {
-    let mut texts = BTreeMap::<String, String>::new();
-    let mut add = |path: String, header: &str, row: String| {
-        let text = texts.entry(path).or_insert_with(|| format!("{header}\n"));
-        text.push_str(&row);
-        text.push('\n');
+    let of = |operation| match operation {
+        OperationKind::Gemm => ("gemm/h100/data", "m,k,n,latency_us", "{m},{k},{n}"),
+        OperationKind::Prefill => (
+            "mha/prefill/h100/{q_heads}-{kv_heads}-{head_dim}",
+            "dtype,kv_dtype,batch_size,seq_len,latency_us",
+            "{dtype},{kv_dtype},{batch},{seq_len}",
+        ),
+        OperationKind::Decode => (
+            "mha/decode/h100/{q_heads}-{kv_heads}-{head_dim}-tp{tp}",
+            "dtype,kv_dtype,batch_size,kv_len,latency_us",
+            "{dtype},{kv_dtype},{batch},{kv_len}",
+        ),
+        other => panic!("no place for {other:?}"),
     };
+    let mut texts = BTreeMap::<String, String>::new();
     for (kernel, us) in rows {
-        match kernel.operation() {
-            OperationKind::Gemm => {
-                let shape: GemmShape = kernel.shape();
-                let [m, _] = kernel.point();
-                add(
-                    "bench_data/gemm/h100/data.csv".to_owned(),
-                    "m,k,n,latency_us",
-                    format!("{m},{},{},{us}", shape.k, shape.n),
-                )
-            }
-            OperationKind::Prefill => {
-                let shape: AttentionShape = kernel.shape();
-                let [batch, seq_len] = kernel.point();
-                add(
-                    format!(
-                        "bench_data/mha/prefill/h100/{}-{}-{}.csv",
-                        shape.q_heads, shape.kv_heads, shape.head_dim
-                    ),
-                    "dtype,kv_dtype,batch_size,seq_len,latency_us",
-                    format!("{},{},{batch},{seq_len},{us}", shape.dtype, shape.kv_dtype),
-                )
-            }
-            OperationKind::Decode => {
-                let shape: AttentionShape = kernel.shape();
-                let [batch, kv_len] = kernel.point();
-                let tp = match shape.tp {
-                    1 => String::new(),
-                    tp => format!("-tp{tp}"),
-                };
-                add(
-                    format!(
-                        "bench_data/mha/decode/h100/{}-{}-{}{tp}.csv",
-                        shape.q_heads, shape.kv_heads, shape.head_dim
-                    ),
-                    "dtype,kv_dtype,batch_size,kv_len,latency_us",
-                    format!("{},{},{batch},{kv_len},{us}", shape.dtype, shape.kv_dtype),
-                );
-            }
-            other => panic!("no place for {other:?}"),
-        }
+        let (path, header, row) = of(kernel.operation());
+        let path = filled(path, kernel, Dtype::name).replace("-tp1", "");
+        let row = filled(row, kernel, Dtype::name);
+        let text = texts.entry(format!("bench_data/{path}.csv"));
+        let text = text.or_insert_with(|| format!("{header}\n"));
+        text.push_str(&format!("{row},{us}\n"));
     }
-    files(texts)
+    texts.into_iter().collect()
 }
 
 /// As AIConfigurator publishes them.
 pub(crate) fn perf(rows: &Rows) -> Vec<(String, String)> {
-    const COMMON: &str = "framework,version,device,op_name,kernel_source";
+    let of = |operation| match operation {
+        OperationKind::Gemm => ("gemm", "gemm_dtype,m,n,k", "{dtype},{m},{n},{k}"),
+        OperationKind::Prefill => (
+            "context_attention",
+            "batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,attn_dtype,kv_cache_dtype,step",
+            "{batch},{seq_len},{q_heads},{kv_heads},{head_dim},1,{dtype},{kv_dtype},0",
+        ),
+        OperationKind::Decode => (
+            "generation_attention",
+            "batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,attn_dtype,kv_cache_dtype,step",
+            "{batch},1,{q_heads},{kv_heads},{head_dim},1,{dtype},{kv_dtype},{step}",
+        ),
+        OperationKind::AllReduce => (
+            "custom_allreduce",
+            "allreduce_dtype,num_gpus,message_size",
+            "bfloat16,{ranks},{elements}",
+        ),
+        OperationKind::Moe => (
+            "moe",
+            "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution",
+            "{dtype},{tokens},{hidden},{intermediate},{top_k},{experts},{tp},1,power_law_1.01",
+        ),
+        other => panic!("no place for {other}"),
+    };
+    let dtype = |dtype: Dtype| match dtype {
+        Dtype::Bf16 => "bfloat16",
+        other => other.name(),
+    };
     let mut texts = BTreeMap::<String, String>::new();
-    let mut add = |name: &str, header: &str, row: String| {
-        let text = texts
-            .entry(format!("data/h100_sxm/vllm/0.24.0/{name}_perf.txt"))
-            .or_insert_with(|| format!("{COMMON},{header},latency\n"));
-        text.push_str(&format!(
-            "VLLM,0.24.0,NVIDIA H100 80GB HBM3,{name},default,{row}\n"
-        ));
-    };
-    let named = |dtype: Dtype| match dtype {
-        Dtype::Bf16 => "bfloat16".to_owned(),
-        other => other.name().to_owned(),
-    };
-    const ATTENTION: &str = "batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,\
-                             attn_dtype,kv_cache_dtype,step";
     for (kernel, us) in rows {
-        let ms = in_ms(*us);
-        match kernel.operation() {
-            OperationKind::Gemm => {
-                let shape: GemmShape = kernel.shape();
-                let [m, _] = kernel.point();
-                add(
-                    "gemm",
-                    "gemm_dtype,m,n,k",
-                    format!("{},{m},{},{},{ms}", named(shape.dtype), shape.n, shape.k),
-                )
-            }
-            OperationKind::Prefill => {
-                let shape: AttentionShape = kernel.shape();
-                let [batch, seq_len] = kernel.point();
-                add(
-                    "context_attention",
-                    ATTENTION,
-                    format!(
-                        "{batch},{seq_len},{},{},{},1,{},{},0,{ms}",
-                        shape.q_heads,
-                        shape.kv_heads,
-                        shape.head_dim,
-                        named(shape.dtype),
-                        named(shape.kv_dtype)
-                    ),
-                )
-            }
-            OperationKind::Decode => {
-                let shape: AttentionShape = kernel.shape();
-                let [batch, kv_len] = kernel.point();
-                add(
-                    "generation_attention",
-                    ATTENTION,
-                    format!(
-                        "{batch},1,{},{},{},1,{},{},{},{ms}",
-                        shape.q_heads,
-                        shape.kv_heads,
-                        shape.head_dim,
-                        named(shape.dtype),
-                        named(shape.kv_dtype),
-                        kv_len - 1
-                    ),
-                )
-            }
-            OperationKind::AllReduce => {
-                let shape: AllReduceShape = kernel.shape();
-                let [bytes, _] = kernel.point();
-                add(
-                    "custom_allreduce",
-                    "allreduce_dtype,num_gpus,message_size",
-                    format!("bfloat16,{},{},{ms}", shape.ranks, bytes / 2),
-                )
-            }
-            OperationKind::Moe => {
-                let shape: MoeShape = kernel.shape();
-                let [tokens, _] = kernel.point();
-                add(
-                    "moe",
-                    "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,\
-                 distribution",
-                    format!(
-                        "{},{tokens},{},{},{},{},{},1,power_law_1.01,{ms}",
-                        named(shape.dtype),
-                        shape.hidden,
-                        shape.intermediate,
-                        shape.top_k,
-                        shape.experts,
-                        shape.tp
-                    ),
-                )
-            }
-            other => panic!("no place for {other}"),
-        }
+        let (name, header, row) = of(kernel.operation());
+        let text = texts.entry(format!("data/h100_sxm/vllm/0.24.0/{name}_perf.txt"));
+        let text = text.or_insert_with(|| {
+            format!("framework,version,device,op_name,kernel_source,{header},latency\n")
+        });
+        let (row, ms) = (filled(row, kernel, dtype), in_ms(*us));
+        text.push_str(&format!(
+            "VLLM,0.24.0,NVIDIA H100 80GB HBM3,{name},default,{row},{ms}\n"
+        ));
     }
-    files(texts)
+    texts.into_iter().collect()
+}
+
+/// Replaces the names in braces by the cells of a kernel: its columns and coordinates, cached tokens, and
+/// elements of 16 bits.
+fn filled(template: &str, kernel: &MeasuredKernel, dtype: fn(Dtype) -> &'static str) -> String {
+    let declared = kernel.operation().declared();
+    let [first, second] = kernel.point();
+    let axes = declared.axes.iter().copied().zip(kernel.point());
+    let others = [("step", second - 1), ("elements", first / 2)];
+    let mut text = template.to_owned();
+    for (name, number) in axes.chain(others) {
+        text = text.replace(&format!("{{{name}}}"), &number.to_string());
+    }
+    for (column, code) in declared.shape.iter().zip(kernel.shape::<Codes>()) {
+        let cell = match column.kind {
+            ColumnKind::Dtype => dtype(Dtype::ALL[code as usize]).to_owned(),
+            _ => code.to_string(),
+        };
+        text = text.replace(&format!("{{{}}}", column.name), &cell);
+    }
+    text
 }
