@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use rooflut::hardware::{
-    AllReduceShape, AttentionShape, GemmShape, MeasuredKernel, MoeShape, OperationKind,
-};
+use rooflut::hardware::{AllReduceShape, AttentionShape, MeasuredKernel, MoeShape, OperationKind};
 use rooflut::table::TableSet;
 use rooflut_roofline::operation::{Codes, ColumnKind};
 use rooflut_roofline::{Reference, Work};
@@ -45,20 +43,11 @@ impl Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.operation {
-            OperationKind::Gemm => {
-                let shape = GemmShape::from(self.codes);
-                write!(f, "k {}, n {}", shape.k, shape.n)
-            }
             OperationKind::Prefill | OperationKind::Decode => {
-                let AttentionShape {
-                    q_heads,
-                    kv_heads,
-                    head_dim,
-                    tp,
-                    ..
-                } = AttentionShape::from(self.codes);
-                write!(f, "{q_heads}/{kv_heads} heads of {head_dim}")?;
-                match tp {
+                let shape = AttentionShape::from(self.codes);
+                let (q_heads, kv_heads) = (shape.q_heads, shape.kv_heads);
+                write!(f, "{q_heads}/{kv_heads} heads of {}", shape.head_dim)?;
+                match shape.tp {
                     1 => Ok(()),
                     tp => write!(f, ", tp {tp}"),
                 }
@@ -67,14 +56,9 @@ impl fmt::Display for Shape {
                 write!(f, "{} GPUs", AllReduceShape::from(self.codes).ranks)
             }
             OperationKind::Moe => {
-                let MoeShape {
-                    experts,
-                    top_k,
-                    hidden,
-                    intermediate,
-                    tp,
-                    ..
-                } = MoeShape::from(self.codes);
+                let shape = MoeShape::from(self.codes);
+                let (top_k, experts, hidden) = (shape.top_k, shape.experts, shape.hidden);
+                let (intermediate, tp) = (shape.intermediate, shape.tp);
                 write!(
                     f,
                     "{top_k} of {experts} x {hidden} x {intermediate}, tp {tp}"
@@ -83,11 +67,8 @@ impl fmt::Display for Shape {
             other => {
                 let columns = other.declared().shape.iter().zip(self.codes);
                 let counts = columns.filter(|(column, _)| column.kind != ColumnKind::Dtype);
-                for (place, (column, number)) in counts.enumerate() {
-                    let separator = if place == 0 { "" } else { ", " };
-                    write!(f, "{separator}{} {number}", column.name)?;
-                }
-                Ok(())
+                let counts = counts.map(|(column, number)| format!("{} {number}", column.name));
+                f.write_str(&counts.collect::<Vec<_>>().join(", "))
             }
         }
     }

@@ -8,7 +8,7 @@ use plotters::style::text_anchor::HPos;
 use rooflut_roofline::math::ln;
 
 use super::names::{described, short};
-use super::style::{DIP, FAINT, INK, MARGIN, OUTLIER, Size, font, write};
+use super::style::{DIP, FAINT, INK, MARGIN, OUTLIER, Size, write, write_in};
 use super::{Area, DrawingError, WIDTH};
 use crate::dips::Dips;
 use crate::family::Family;
@@ -114,11 +114,10 @@ impl<'f> Heat<'f> {
         let left = MARGIN.cast_signed();
         let heading = "Efficiency: reference time (roofline and launch) over latency, in %";
         let at = (left, MARGIN.cast_signed() + 8);
-        write(area, heading, at, font(Size::Heading, HPos::Left, INK))?;
+        write(area, heading, at, (Size::Heading, HPos::Left))?;
         let middle = MARGIN.cast_signed() + 36;
         let [least, most] = self.range;
-        let text =
-            |x, text: &str| write(area, text, (x, middle), font(Size::Text, HPos::Left, INK));
+        let text = |x, text: &str| write(area, text, (x, middle), (Size::Text, HPos::Left));
         text(left, &format!("{:.0}", 100.0 * least))?;
         let (steps, from) = (60, left + 34);
         for step in 0..steps {
@@ -140,12 +139,7 @@ impl<'f> Heat<'f> {
             x += 60;
             let corners = [(x, middle - 7), (x + 26, middle + 7)];
             frame(area, corners, color)?;
-            write(
-                area,
-                mark,
-                (x + 13, middle),
-                font(Size::Cell, HPos::Center, INK),
-            )?;
+            write(area, mark, (x + 13, middle), (Size::Cell, HPos::Center))?;
             text(x + 34, meaning)?;
             x += 36 + 6 * i32::try_from(meaning.len()).unwrap_or_default();
         }
@@ -158,21 +152,11 @@ impl<'f> Heat<'f> {
         let axis = self.family.operation.declared().axes.last().copied();
         let left = (LABELS - 8).cast_signed();
         let name = described(axis.unwrap_or_default());
-        write(
-            area,
-            name,
-            (left, middle),
-            font(Size::Text, HPos::Right, INK),
-        )?;
+        write(area, name, (left, middle), (Size::Text, HPos::Right))?;
         for (column, &coordinate) in self.columns.iter().enumerate() {
             let [(left, _), (right, _)] = self.corners(column, top);
             let at = ((left + right) / 2, middle);
-            write(
-                area,
-                &short(coordinate),
-                at,
-                font(Size::Cell, HPos::Center, INK),
-            )?;
+            write(area, &short(coordinate), at, (Size::Cell, HPos::Center))?;
         }
         Ok(())
     }
@@ -181,7 +165,7 @@ impl<'f> Heat<'f> {
         let middle = (top + LINE / 2).cast_signed();
         let right = (LABELS - 8).cast_signed();
         let label = |text: &Option<String>, x, side| match text {
-            Some(text) => write(area, text, (x, middle), font(Size::Cell, side, INK)),
+            Some(text) => write(area, text, (x, middle), (Size::Cell, side)),
             None => Ok(()),
         };
         match &line.first {
@@ -195,12 +179,7 @@ impl<'f> Heat<'f> {
         for (column, _) in holes.filter(|(_, at)| !line.cells.contains_key(at)) {
             let corners = self.corners(column, top);
             frame(area, corners, FAINT)?;
-            write(
-                area,
-                "-",
-                center(corners),
-                font(Size::Cell, HPos::Center, INK),
-            )?;
+            write(area, "-", center(corners), (Size::Cell, HPos::Center))?;
         }
         let cells = self.columns.iter().enumerate();
         let cells = cells.filter_map(|(column, at)| Some((column, *line.cells.get(at)?)));
@@ -240,11 +219,12 @@ impl<'f> Heat<'f> {
             small if small < 9.95 => format!("{small:.1}"),
             large => format!("{large:.0}"),
         };
-        write(
+        write_in(
+            ink,
             area,
             &text,
             center(corners),
-            font(Size::Cell, HPos::Center, ink),
+            (Size::Cell, HPos::Center),
         )
     }
 

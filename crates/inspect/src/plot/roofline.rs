@@ -125,15 +125,9 @@ impl Plane {
     fn draw_legend(&self, area: &Area<'_>, has_outliers: bool) -> Result<(), DrawingError> {
         let left = MARGIN.cast_signed();
         let top = MARGIN.cast_signed() + 8;
-        write(
-            area,
-            self.heading,
-            (left, top),
-            font(Size::Heading, HPos::Left, INK),
-        )?;
+        write(area, self.heading, (left, top), (Size::Heading, HPos::Left))?;
         let middle = top + 26;
-        let text =
-            |x, text: &str| write(area, text, (x, middle), font(Size::Text, HPos::Left, INK));
+        let text = |x, text: &str| write(area, text, (x, middle), (Size::Text, HPos::Left));
         area.draw(&PathElement::new(
             [(left, middle), (left + 26, middle)],
             INK.stroke_width(2),

@@ -62,9 +62,20 @@ pub(super) fn write(
     area: &Area<'_>,
     text: &str,
     at: (i32, i32),
-    style: TextStyle<'static>,
+    (size, side): (Size, HPos),
 ) -> Result<(), DrawingError> {
-    Ok(area.draw(&Text::new(text.to_owned(), at, style))?)
+    write_in(INK, area, text, at, (size, side))
+}
+
+/// Writes text in a colour.
+pub(super) fn write_in(
+    color: RGBColor,
+    area: &Area<'_>,
+    text: &str,
+    at: (i32, i32),
+    (size, side): (Size, HPos),
+) -> Result<(), DrawingError> {
+    Ok(area.draw(&Text::new(text.to_owned(), at, font(size, side, color)))?)
 }
 
 /// The width of a picture in characters of [`Size::Text`].
@@ -109,7 +120,7 @@ impl Words {
             let height = line.size.line();
             let middle = (top + height / 2).cast_signed();
             let at = (MARGIN.cast_signed(), middle);
-            write(area, &line.text, at, font(line.size, HPos::Left, INK))?;
+            write(area, &line.text, at, (line.size, HPos::Left))?;
             top += height;
         }
         Ok(())

@@ -7,27 +7,31 @@ use rooflut_roofline::Work;
 
 const M: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
+/// A row whose latency is near `slowdown` times a reference time that grows with `work`.
+fn row(kernel: MeasuredKernel, slowdown: f64, work: f64, ripple: u32) -> Row {
+    let reference_us = 10.0 + work;
+    Row {
+        kernel,
+        location: None,
+        latency_us: reference_us * slowdown * (1.0 + 0.01 * f64::from(ripple % 5)),
+        shape: Shape::of(&kernel),
+        point: kernel.point(),
+        reference_us,
+        work: Work::default(),
+    }
+}
+
 /// GEMMs of some shapes, whose slowdowns vary a little and whose work grows with m.
 fn gemms(shapes: u32) -> Family {
     let rows = (1..=shapes).flat_map(|shape| {
-        M.iter().enumerate().map(move |(place, &m)| {
+        (0..).zip(M).map(move |(place, m)| {
             let gemm = GemmShape {
                 dtype: Dtype::Bf16,
                 k: 512 * shape,
                 n: 1024,
             };
-            let ripple = 1.0 + 0.01 * f64::from((shape * 7 + place as u32 * 3) % 5);
-            let reference_us = 10.0 + f64::from(m);
             let kernel = MeasuredKernel::new(OperationKind::Gemm, gemm, [m, 1]);
-            Row {
-                kernel,
-                location: None,
-                latency_us: reference_us * 1.3 * ripple,
-                shape: Shape::of(&kernel),
-                point: [m, 1],
-                reference_us,
-                work: Work::default(),
-            }
+            row(kernel, 1.3, f64::from(m), shape * 7 + place * 3)
         })
     });
     Family {
@@ -49,19 +53,9 @@ fn decodes() -> Family {
     };
     let rows = M.iter().flat_map(|&batch| {
         M.iter().map(move |&length| {
-            let kv_len = 128 * length;
-            let reference_us = 9.0 + f64::from(batch) * f64::from(length) / 4.0;
-            let ripple = 1.0 + 0.01 * f64::from((batch + 3 * length) % 5);
-            let kernel = MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len]);
-            Row {
-                kernel,
-                location: None,
-                latency_us: reference_us * 1.2 * ripple,
-                shape: Shape::of(&kernel),
-                point: [batch, kv_len],
-                reference_us,
-                work: Work::default(),
-            }
+            let kernel = MeasuredKernel::new(OperationKind::Decode, shape, [batch, 128 * length]);
+            let work = f64::from(batch) * f64::from(length) / 4.0;
+            row(kernel, 1.2, work, batch + 3 * length)
         })
     });
     Family {
