@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use crate::error::{Error, Problem};
+use crate::error::Error;
+use crate::kind;
 
 /// A CSV file with a header.
 pub(crate) struct Sheet<'s> {
@@ -66,29 +67,37 @@ impl<'s> Sheet<'s> {
 
     fn check(&self) -> Result<(), Error> {
         if self.header.is_empty() || self.bytes.trim_ascii().is_empty() {
-            return Err(self.error(None, Problem::Empty));
+            let problem = format!(
+                "the file is empty; expected a header and one line per measurement, as in {}",
+                kind::files()
+            );
+            return Err(self.error(None, problem));
         }
         let alone = (self.header.len() == 1)
             .then(|| self.header.get(0))
             .flatten();
         let separates = |(character, _): &(char, _)| alone.is_some_and(|h| h.contains(*character));
         if let Some((_, found)) = SEPARATORS.into_iter().find(separates) {
-            return Err(self.header_error(Problem::Separator { found }));
+            let problem =
+                format!("expected columns separated by commas, found {found}; replace them");
+            return Err(self.header_error(problem));
         }
         // Trailing commas make several columns without a name, which are harmless.
         let mut names = BTreeSet::new();
         let mut named = self.header.iter().filter(|name| !name.is_empty());
         if let Some(column) = named.find(|name| !names.insert(*name)) {
-            return Err(self.header_error(Problem::ColumnTwice {
-                column: column.to_owned(),
-            }));
+            let problem =
+                format!("expected one column {column}, found several; rename or remove the others");
+            return Err(self.header_error(problem));
         }
         let expected = self.header.len();
         let mut records = self.records.iter();
         match records.find(|(_, record)| record.len() != expected) {
             Some((line, record)) => {
-                let (expected, found) = (expected as u64, record.len() as u64);
-                Err(self.error(Some(*line), Problem::Fields { expected, found }))
+                let found = record.len();
+                let problem =
+                    format!("expected {expected} fields, found {found}; correct this line");
+                Err(self.error(Some(*line), problem))
             }
             None => Ok(()),
         }
@@ -102,7 +111,8 @@ impl<'s> Sheet<'s> {
     /// The rows, of which there is at least one.
     pub(crate) fn rows(&'s self) -> Result<impl Iterator<Item = Cells<'s>>, Error> {
         if self.records.is_empty() {
-            return Err(self.error(None, Problem::NoRows));
+            let problem = "no rows; expected one line per measurement under the header";
+            return Err(self.error(None, problem.to_owned()));
         }
         let cells = |(line, record): &'s (u64, StringRecord)| Cells {
             sheet: self,
@@ -113,11 +123,11 @@ impl<'s> Sheet<'s> {
     }
 
     /// Returns `problem` as an error on the line of the header.
-    pub(crate) fn header_error(&self, problem: Problem) -> Error {
+    pub(crate) fn header_error(&self, problem: String) -> Error {
         self.error(Some(self.header_line), problem)
     }
 
-    fn error(&self, line: Option<u64>, problem: Problem) -> Error {
+    fn error(&self, line: Option<u64>, problem: String) -> Error {
         Error {
             file: self.file.to_owned(),
             line,
@@ -189,12 +199,9 @@ impl<'s> Cells<'s> {
 
     /// Returns the error of a cell that does not hold what is expected.
     pub(crate) fn refuse(&self, column: &'static str, expected: &'static str) -> Error {
-        let found = self.raw(column).to_owned();
-        let problem = Problem::Value {
-            column,
-            expected,
-            found,
-        };
+        let found = self.raw(column);
+        let problem =
+            format!("{column}: expected {expected}, found \"{found}\"; correct this line");
         self.sheet.error(Some(self.line), problem)
     }
 
@@ -219,10 +226,12 @@ fn whole(text: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-fn problem(error: &csv::Error) -> Problem {
+fn problem(error: &csv::Error) -> String {
     match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => Problem::NotText,
-        _ => Problem::Csv(error.to_string()),
+        csv::ErrorKind::Utf8 { .. } => {
+            "expected UTF-8 text, found other bytes; save the file as UTF-8".to_owned()
+        }
+        _ => format!("{error}; expected comma-separated UTF-8, correct this line"),
     }
 }
 

@@ -59,3 +59,9 @@ impl Kind {
         }
     }
 }
+
+/// Lists the files of all kinds.
+pub(crate) fn files() -> String {
+    let [first @ .., last] = Kind::ALL.map(Kind::file);
+    format!("{} or {last}", first.join(", "))
+}

@@ -37,7 +37,7 @@ pub use compare::{Comparison, Metric};
 pub use dataset::Dataset;
 pub use embedded::embedded;
 pub use engine::Predictor;
-pub use error::{Error, Problem};
+pub use error::Error;
 pub use kind::Kind;
 pub use read::read;
 pub use report::{FileReport, MetricSummary, validate};

@@ -6,8 +6,8 @@ use rooflut::sim::PrefixCaching;
 
 use crate::cells::{Cells, Sheet};
 use crate::dataset::Dataset;
-use crate::error::{Error, Problem};
-use crate::kind::Kind;
+use crate::error::Error;
+use crate::kind::{self, Kind};
 use crate::rows::{
     DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, ReplayedRequest, Row, Server,
     SoloRequest, Stage,
@@ -57,21 +57,35 @@ fn kind_of(sheet: &Sheet<'_>) -> Result<Kind, Error> {
     let mut kinds = complete.into_iter().flatten();
     match (kinds.next(), kinds.next()) {
         (Some(kind), None) => Ok(kind),
-        (Some(first), Some(second)) => Err(sheet.header_error(Problem::TwoKinds(first, second))),
+        (Some(first), Some(second)) => Err(sheet.header_error(format!(
+            "expected the columns of one kind of file, found those of {} and of {}; remove the columns of one",
+            first.file(),
+            second.file()
+        ))),
         (None, _) => Err(sheet.header_error(unknown(&header))),
     }
 }
 
-fn unknown(header: &[&str]) -> Problem {
-    let nearest = Kind::ALL
-        .into_iter()
-        .min_by_key(|kind| kind.missing(header).len())
-        .unwrap_or(Kind::LoadStages);
-    Problem::Columns {
-        nearest,
-        missing: nearest.missing(header),
-        found: header.iter().map(|&name| name.to_owned()).collect(),
-    }
+/// Most columns that a message lists.
+const MAX_COLUMNS: usize = 8;
+
+fn unknown(header: &[&str]) -> String {
+    let lacks = |kind: &Kind| kind.missing(header).len();
+    let nearest = Kind::ALL.into_iter().min_by_key(lacks);
+    let nearest = nearest.unwrap_or(Kind::LoadStages);
+    let found: Vec<&str> = header.iter().take(MAX_COLUMNS).copied().collect();
+    let more = if header.len() > MAX_COLUMNS {
+        ", ..."
+    } else {
+        ""
+    };
+    format!(
+        "expected the columns of {}, found {}{more}; nearest is {}: add {}",
+        kind::files(),
+        found.join(", "),
+        nearest.file(),
+        nearest.missing(header).join(", ")
+    )
 }
 
 fn stage(text: &str, place: u64) -> Stage {
