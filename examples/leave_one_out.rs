@@ -33,13 +33,13 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
                 out,
                 "prefill",
                 method.name(),
-                &leave_one_out::prefill(set, method),
+                &leave_one_out::prefill(set, method, |_| true),
             )?;
             print(
                 out,
                 "decode",
                 method.name(),
-                &leave_one_out::decode(set, method),
+                &leave_one_out::decode(set, method, |_| true),
             )?;
         }
         for dtype in Dtype::ALL {
@@ -58,7 +58,7 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
             "efficiency",
             &leave_one_out::allreduce(set),
         )?;
-        print(out, "moe", "efficiency", &leave_one_out::moe(set))?;
+        print(out, "moe", "efficiency", &leave_one_out::moe(set, |_| true))?;
     }
     out.flush()
 }

@@ -8,14 +8,11 @@
 use rooflut::hardware::gpus;
 use rooflut::model::{self, ModelSpec};
 use rooflut::op::compat::LookupError;
-use rooflut::step::compat::{
-    Blis, BlisConstants, Calibrated, CalibratedConstants, CompatError, CompatPart, CompatTime,
-    InferSim, InferSimConstants,
-};
+use rooflut::step::compat::{Blis, Calibrated, CompatError, CompatPart, CompatTime, InferSim};
 use rooflut::step::{Chunk, DecodeGroup, StepBatch};
 use rooflut::table::Class;
 use rooflut::table::sets::{H100, H100_INFERSIM};
-use rooflut::units::{Mfu, Seconds};
+use rooflut::units::Seconds;
 
 /// InferSim's reference values have two decimals of milliseconds.
 const INFERSIM_TOLERANCE: f64 = 1e-3;
@@ -273,45 +270,6 @@ fn impossible_ranks_are_rejected() {
         error.to_string(),
         "model: hidden: expected a positive number, found 0"
     );
-}
-
-#[test]
-fn constants_can_be_changed_within_reason() {
-    let model = spec("llama-3.1-8b");
-    let decode = [group(16, 4096)];
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &decode,
-    };
-    let blis = Blis::try_new(&model, &H100_INFERSIM, 1).unwrap();
-    let no_overhead = BlisConstants {
-        layer_overhead_us: 0.0,
-        ..BlisConstants::H100
-    };
-    let gpu_only = blis.clone().try_with_constants(no_overhead).unwrap();
-    let (all, gpu_only) = (blis.try_step_time(&batch), gpu_only.try_step_time(&batch));
-    assert_eq!(us(all.unwrap()) - us(gpu_only.unwrap()), 3200.0);
-    let nothing = BlisConstants {
-        bandwidth_efficiency: 0.0,
-        ..BlisConstants::H100
-    };
-    let error = blis.try_with_constants(nothing).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "bandwidth_efficiency: expected 1e-9 to 1e9, found 0"
-    );
-    let calibrated = Calibrated::try_new(&model, &gpus::H100, 1).unwrap();
-    let not_a_number = CalibratedConstants {
-        overhead_us: f64::NAN,
-        ..CalibratedConstants::H100
-    };
-    assert!(calibrated.try_with_constants(not_a_number).is_err());
-    let no_mfu = InferSimConstants {
-        gemm_mfu: Mfu(0.0),
-        ..InferSimConstants::H100
-    };
-    let infersim = infersim("llama-3.1-8b", 1, 1);
-    assert!(infersim.try_with_constants(no_mfu).is_err());
 }
 
 #[test]

@@ -29,9 +29,9 @@ fn h100_is_predicted_at_least_as_well_as_promised() {
     at_most("gemm bf16", &bf16, 3.1, 14.6);
     let fp8 = gemm(set, Dtype::Fp8, Method::Efficiency);
     at_most("gemm fp8", &fp8, 4.6, 20.0);
-    let prefill = leave_one_out::prefill(set, Method::Efficiency);
+    let prefill = leave_one_out::prefill(set, Method::Efficiency, |_| true);
     at_most("prefill", &prefill.full, 3.5, 17.0);
-    let decode = leave_one_out::decode(set, Method::Efficiency);
+    let decode = leave_one_out::decode(set, Method::Efficiency, |_| true);
     at_most("decode", &decode.full, 4.9, 15.4);
     at_most("decode, ragged", &decode.ragged, 3.5, 11.0);
 }
@@ -41,9 +41,9 @@ fn h100_infersim_is_predicted_at_least_as_well_as_promised() {
     let set = &sets::H100_INFERSIM;
     let fp8 = gemm(set, Dtype::Fp8Block, Method::Efficiency);
     at_most("gemm fp8_block", &fp8, 2.0, 10.0);
-    let prefill = leave_one_out::prefill(set, Method::Efficiency);
+    let prefill = leave_one_out::prefill(set, Method::Efficiency, |_| true);
     at_most("prefill", &prefill.full, 4.0, 7.0);
-    let decode = leave_one_out::decode(set, Method::Efficiency);
+    let decode = leave_one_out::decode(set, Method::Efficiency, |_| true);
     at_most("decode", &decode.full, 2.5, 8.0);
     at_most("decode, ragged", &decode.ragged, 2.0, 8.0);
 }

@@ -30,10 +30,10 @@ pub fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
     let same = |shape: &AttentionShape| (own.dtype, own.kv_dtype) == (shape.dtype, shape.kv_dtype);
     let left_out = match family.operation {
         OperationKind::Gemm => leave_one_out::gemm(set, dtype, method),
-        OperationKind::Prefill => leave_one_out::prefill_of(set, method, same),
-        OperationKind::Decode => leave_one_out::decode_of(set, method, same),
+        OperationKind::Prefill => leave_one_out::prefill(set, method, same),
+        OperationKind::Decode => leave_one_out::decode(set, method, same),
         OperationKind::AllReduce => leave_one_out::allreduce(set),
-        OperationKind::Moe => leave_one_out::moe_of(set, |shape| shape.dtype == dtype),
+        OperationKind::Moe => leave_one_out::moe(set, |shape| shape.dtype == dtype),
         _ => return None,
     };
     let all = [left_out.full, left_out.ragged].concat();

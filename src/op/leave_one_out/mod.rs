@@ -11,7 +11,7 @@ use super::compat::{Method, MfuCurve, MfuGrid};
 use super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use crate::hardware::operation::Codes;
 use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts};
-use crate::table::{Curve, Entry, Grid, KernelTable, Table, TableSet};
+use crate::table::{Axis, Curve, Entry, Grid, Table, TableSet};
 
 /// Errors of predictions of left-out points: |predicted / measured - 1|.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,19 +25,16 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    fn add(&mut self, corners: usize, predicted: Option<f64>, measured_us: f32) {
-        let Some(seconds) = predicted else {
+    fn add(&mut self, corners: usize, predicted: Option<Estimate>, measured_us: f32) {
+        let Some(Estimate { time, .. }) = predicted else {
             self.unanswered += 1;
             return;
         };
-        let error = (seconds / (f64::from(measured_us) * 1e-6) - 1.0).abs();
-        let full = corners >= 4;
-        if full {
-            &mut self.full
-        } else {
-            &mut self.ragged
+        let error = (time.0 / (f64::from(measured_us) * 1e-6) - 1.0).abs();
+        match corners {
+            4 => self.full.push(error),
+            _ => self.ragged.push(error),
         }
-        .push(error);
     }
 
     /// Returns the `q` quantile of `errors` (linear between ranks), or `None` for an empty list.
@@ -51,9 +48,6 @@ impl LeftOut {
     }
 }
 
-type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
-type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
-
 /// Returns the errors for GEMMs of `dtype`, along m.
 pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
     let mut result = LeftOut::default();
@@ -62,22 +56,19 @@ pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
     };
     let entries = table.entries();
     for Entry { shape, points, .. } in entries.filter(|entry| entry.shape.dtype == dtype) {
-        for_each_left_out(*table, shape, &points, |rest, m, measured| {
-            let time = match method {
-                Method::Efficiency => Gemm::resolve(rest, shape).ok().map(|gemm| gemm.at(m)),
-                _ => gemm_by(method, rest, shape, m),
+        for_each_left_out(*table, shape, &points, |rest, m, measured_us| {
+            let answer = || {
+                if method == Method::Efficiency {
+                    return Some(Gemm::resolve(rest, shape).ok()?.at(m));
+                }
+                let table = rest.gemm()?;
+                let curve = MfuCurve::gemm(table, &table.find(&shape)?, rest.gpu())?;
+                method.on_curve(&curve, shape.work(f64::from(m)), m).ok()
             };
-            result.add(4, time.map(|t| t.time.0), measured);
+            result.add(4, answer(), measured_us);
         });
     }
     result
-}
-
-/// Returns a predecessor's answer from the curve of `shape`.
-fn gemm_by(method: Method, set: &TableSet, shape: GemmShape, m: u32) -> Option<Estimate> {
-    let table = set.gemm()?;
-    let curve = MfuCurve::gemm(table, &table.find(&shape)?, set.gpu())?;
-    method.on_curve(&curve, shape.work(f64::from(m)), m).ok()
 }
 
 /// Returns the errors for GEMMs of `dtype` with a (k, n) that was not measured: all rows of its k and of its n are
@@ -107,21 +98,16 @@ pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
         let rest = others.map(|entry| subset::of_curve(entry.shape, &entry.points, |_| true));
         let blended = Gemm::resolve(&table.with_points(rest), shape).ok();
         for (&m, &measured) in points.axis().values().iter().zip(points.latency_us()) {
-            let time = blended.as_ref().map(|gemm| gemm.at(m).time.0);
-            result.add(corners, time, measured);
+            let answer = blended.as_ref().map(|gemm| gemm.at(m));
+            result.add(corners, answer, measured);
         }
     }
     result
 }
 
-/// Returns the errors for prefill attention, along the prompt length, each batch separately. The predecessors support
-/// a single prompt only.
-pub fn prefill(set: &TableSet, method: Method) -> LeftOut {
-    prefill_of(set, method, |_| true)
-}
-
-/// Returns [`prefill`] of the shapes for which `wanted` returns `true`.
-pub fn prefill_of(
+/// Returns the errors for prefill attention of the shapes for which `wanted` returns `true`, along the prompt length,
+/// each batch separately. The predecessors support a single prompt only.
+pub fn prefill(
     set: &TableSet,
     method: Method,
     wanted: impl Fn(&AttentionShape) -> bool,
@@ -131,118 +117,72 @@ pub fn prefill_of(
         return result;
     };
     for entry in table.entries().filter(|entry| wanted(&entry.shape)) {
-        let points = entry.points;
-        for (row, &batch) in points.batch().values().iter().enumerate() {
-            if batch > 1 && method != Method::Efficiency {
+        let Entry { shape, points, .. } = entry;
+        let supported = |cell: &Cell| cell.batch == 1 || method == Method::Efficiency;
+        for cell in cells(&points).filter(supported) {
+            let is_measured = |column| points.latency_us(cell.row, column).is_some();
+            let is_inside = cell.column > 0 && is_measured(cell.column - 1);
+            if !is_inside || !is_measured(cell.column + 1) {
                 continue;
             }
-            let columns = points.length().values().len();
-            for column in 1..columns.saturating_sub(1) {
-                let latency = |column| points.latency_us(row, column);
-                let neighbours = latency(column - 1).and(latency(column + 1));
-                if let (Some(measured), Some(_)) = (latency(column), neighbours) {
-                    let time = prefill_without(table, &entry, (row, column), method);
-                    result.add(4, time, measured);
+            let rest = subset::of_grid(shape, &points, |b| b == cell.row, |c| c != cell.column);
+            let rest = table.with_points([rest]);
+            let answer = || {
+                if method == Method::Efficiency {
+                    let attention = PrefillAttention::resolve(&rest, shape).ok()?;
+                    return Some(attention.at(cell.batch, cell.length));
                 }
-            }
+                let prompts = Prompts::equal(f64::from(cell.batch), f64::from(cell.length));
+                let work = shape.on_rank().prefill_work(&prompts);
+                let table = rest.prefill()?;
+                let curve = MfuCurve::prefill(table, &table.find(&shape)?, rest.gpu())?;
+                method.on_curve(&curve, work, cell.length).ok()
+            };
+            result.add(4, answer(), cell.latency_us);
         }
     }
     result
 }
 
-/// Returns the prediction of one prefill point from the other lengths of its batch.
-fn prefill_without(
-    table: AttentionTable<'_>,
-    entry: &AttentionEntry<'_>,
-    (row, column): (usize, usize),
-    method: Method,
-) -> Option<f64> {
-    let Entry { shape, points, .. } = *entry;
-    let batch = *points.batch().values().get(row)?;
-    let length = *points.length().values().get(column)?;
-    let rest = subset::of_grid(shape, &points, |b| b == row, |c| c != column);
-    let rest = table.with_points([rest]);
-    let estimate = if method == Method::Efficiency {
-        PrefillAttention::resolve(&rest, shape)
-            .ok()?
-            .at(batch, length)
-    } else {
-        let prompts = Prompts::equal(f64::from(batch), f64::from(length));
-        let work = shape.on_rank().prefill_work(&prompts);
-        let table = rest.prefill()?;
-        let curve = MfuCurve::prefill(table, &table.find(&shape)?, rest.gpu())?;
-        method.on_curve(&curve, work, length).ok()?
-    };
-    Some(estimate.time.0)
-}
-
-/// Returns the errors for decode attention, over batch and KV length.
-pub fn decode(set: &TableSet, method: Method) -> LeftOut {
-    decode_of(set, method, |_| true)
-}
-
-/// Returns [`decode`] of the shapes for which `wanted` returns `true`.
-pub fn decode_of(
-    set: &TableSet,
-    method: Method,
-    wanted: impl Fn(&AttentionShape) -> bool,
-) -> LeftOut {
+/// Returns the errors for decode attention of the shapes for which `wanted` returns `true`, over batch and KV length:
+/// row and column of each point are left out.
+pub fn decode(set: &TableSet, method: Method, wanted: impl Fn(&AttentionShape) -> bool) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.decode() else {
         return result;
     };
     for entry in table.entries().filter(|entry| wanted(&entry.shape)) {
-        let points = entry.points;
-        let (rows, columns) = (
-            points.batch().values().len(),
-            points.length().values().len(),
-        );
-        for row in 1..rows.saturating_sub(1) {
-            for column in 1..columns.saturating_sub(1) {
-                let Some(measured) = points.latency_us(row, column) else {
-                    continue;
-                };
-                let corners = [row - 1, row + 1]
-                    .into_iter()
-                    .flat_map(|r| [(r, column - 1), (r, column + 1)])
-                    .filter(|&(r, c)| points.latency_us(r, c).is_some())
-                    .count();
-                if corners > 0 {
-                    let time = decode_without(table, &entry, (row, column), method);
-                    result.add(corners, time, measured);
-                }
+        let Entry { shape, points, .. } = entry;
+        let inside = |axis: Axis<'_>| 1..axis.values().len().saturating_sub(1);
+        let (rows, columns) = (inside(points.batch()), inside(points.length()));
+        let is_inside = |cell: &Cell| rows.contains(&cell.row) && columns.contains(&cell.column);
+        for cell in cells(&points).filter(is_inside) {
+            let corners = [cell.row - 1, cell.row + 1]
+                .into_iter()
+                .flat_map(|row| [(row, cell.column - 1), (row, cell.column + 1)])
+                .filter(|&(row, column)| points.latency_us(row, column).is_some())
+                .count();
+            if corners == 0 {
+                continue;
             }
+            let rest = subset::of_grid(shape, &points, |b| b != cell.row, |c| c != cell.column);
+            let rest = table.with_points([rest]);
+            let kv_tokens = u64::from(cell.batch) * u64::from(cell.length);
+            let answer = || {
+                if method == Method::Efficiency {
+                    let attention = DecodeAttention::resolve(&rest, shape).ok()?;
+                    return Some(attention.at(cell.batch, kv_tokens));
+                }
+                let kernel = shape.on_rank();
+                let work = kernel.decode_work(f64::from(cell.batch), kv_tokens as f64);
+                let table = rest.decode()?;
+                let grid = MfuGrid::decode(table, &table.find(&shape)?, rest.gpu())?;
+                method.on_grid(&grid, work, cell.batch, cell.length).ok()
+            };
+            result.add(corners, answer(), cell.latency_us);
         }
     }
     result
-}
-
-/// Returns the prediction of one decode point without its row and column.
-fn decode_without(
-    table: AttentionTable<'_>,
-    entry: &AttentionEntry<'_>,
-    (row, column): (usize, usize),
-    method: Method,
-) -> Option<f64> {
-    let Entry { shape, points, .. } = *entry;
-    let batch = *points.batch().values().get(row)?;
-    let kv_len = *points.length().values().get(column)?;
-    let rest = subset::of_grid(shape, &points, |b| b != row, |c| c != column);
-    let rest = table.with_points([rest]);
-    let kv_tokens = u64::from(batch) * u64::from(kv_len);
-    let estimate = if method == Method::Efficiency {
-        DecodeAttention::resolve(&rest, shape)
-            .ok()?
-            .at(batch, kv_tokens)
-    } else {
-        let work = shape
-            .on_rank()
-            .decode_work(f64::from(batch), kv_tokens as f64);
-        let table = rest.decode()?;
-        let grid = MfuGrid::decode(table, &table.find(&shape)?, rest.gpu())?;
-        method.on_grid(&grid, work, batch, kv_len).ok()?
-    };
-    Some(estimate.time.0)
 }
 
 /// Returns the errors for all-reduces, along the message size.
@@ -252,33 +192,26 @@ pub fn allreduce(set: &TableSet) -> LeftOut {
         return result;
     };
     for Entry { shape, points, .. } in table.entries() {
-        for_each_left_out(*table, shape, &points, |rest, bytes, measured| {
-            let time = AllReduce::resolve(rest, shape).ok();
-            let time = time.map(|all_reduce| all_reduce.at(u64::from(bytes)).time.0);
-            result.add(4, time, measured);
+        for_each_left_out(*table, shape, &points, |rest, bytes, measured_us| {
+            let all_reduce = AllReduce::resolve(rest, shape).ok();
+            let answer = all_reduce.map(|all_reduce| all_reduce.at(u64::from(bytes)));
+            result.add(4, answer, measured_us);
         });
     }
     result
 }
 
-/// Returns the errors for fused MoE layers, along the tokens.
-pub fn moe(set: &TableSet) -> LeftOut {
-    moe_of(set, |_| true)
-}
-
-/// Returns [`moe`] of the layers for which `wanted` returns `true`.
-pub fn moe_of(set: &TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
+/// Returns the errors for the fused MoE layers for which `wanted` returns `true`, along the tokens.
+pub fn moe(set: &TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.moe() else {
         return result;
     };
     let entries = table.entries();
     for Entry { shape, points, .. } in entries.filter(|entry| wanted(&entry.shape)) {
-        for_each_left_out(*table, shape, &points, |rest, tokens, measured| {
-            let time = Moe::resolve(rest, shape)
-                .ok()
-                .map(|moe| moe.at(tokens).time.0);
-            result.add(4, time, measured);
+        for_each_left_out(*table, shape, &points, |rest, tokens, measured_us| {
+            let answer = Moe::resolve(rest, shape).ok().map(|moe| moe.at(tokens));
+            result.add(4, answer, measured_us);
         });
     }
     result
@@ -300,4 +233,30 @@ fn for_each_left_out(
             ask(&rest, x, measured);
         }
     }
+}
+
+/// A measured point of a grid.
+struct Cell {
+    row: usize,
+    column: usize,
+    batch: u32,
+    length: u32,
+    latency_us: f32,
+}
+
+/// Returns the measured points of a grid, row by row.
+fn cells(grid: &Grid<'_>) -> impl Iterator<Item = Cell> {
+    let rows = grid.batch().values().iter().enumerate();
+    rows.flat_map(move |(row, &batch)| {
+        let columns = grid.length().values().iter().enumerate();
+        columns.filter_map(move |(column, &length)| {
+            Some(Cell {
+                row,
+                column,
+                batch,
+                length,
+                latency_us: grid.latency_us(row, column)?,
+            })
+        })
+    })
 }

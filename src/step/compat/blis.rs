@@ -2,13 +2,21 @@
 //!
 //! Source: BLIS's MFU roofline; each formula is documented at its function.
 
-use super::dense::{DenseModel, Phase};
-use super::{BlisConstants, CompatError, CompatPart, CompatSpec, CompatTime};
+use super::dense::{BYTES_PER_PARAM, DenseModel, Phase};
+use super::{CompatError, CompatPart, CompatSpec, CompatTime};
 use crate::hardware::{AttentionShape, Dtype, Gpu};
 use crate::op::compat::blis::{bilinear_mfu, decode_grid, gemm_curve, linear_mfu, prefill_curve};
 use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::step::StepBatch;
 use crate::table::{Class, Provenance, TableSet};
+
+// Published constants for H100.
+/// Achieved share of the memory bandwidth, e.
+const BANDWIDTH_EFFICIENCY: f64 = 0.82;
+/// CPU time per layer, divided by tp, microseconds.
+const LAYER_OVERHEAD_US: f64 = 100.0;
+/// Prefill attention FLOPs of the full square are divided by this.
+const CAUSAL_DIVISOR: f64 = 1.8;
 
 /// Buckets of prefill requests: the first of these that covers context + new tokens.
 const BUCKETS: [u32; 8] = [512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536];
@@ -35,7 +43,6 @@ pub struct Blis {
     model: DenseModel,
     gpu: Gpu,
     tp: f64,
-    constants: BlisConstants,
     gemms: LayerGemms,
     prefill: MfuCurve,
     decode: MfuGrid,
@@ -91,17 +98,7 @@ impl Blis {
             model,
             gpu: set.gpu().clone(),
             tp: f64::from(tp),
-            constants: BlisConstants::H100,
         })
-    }
-
-    /// Returns the model with other constants.
-    ///
-    /// # Errors
-    /// A constant that is not a positive number (a time may be 0).
-    pub fn try_with_constants(self, constants: BlisConstants) -> Result<Blis, CompatError> {
-        constants.check()?;
-        Ok(Blis { constants, ..self })
     }
 
     /// Returns the time of one step, in whole microseconds: the longer phase plus the CPU overhead; 0 for an empty
@@ -116,7 +113,7 @@ impl Blis {
         }
         let prefill_s = self.add_phase(&mut time, Phase::Prefill, batch)?;
         let decode_s = self.add_phase(&mut time, Phase::Decode, batch)?;
-        let overhead_us = self.constants.layer_overhead_us * self.model.layers / self.tp;
+        let overhead_us = LAYER_OVERHEAD_US * self.model.layers / self.tp;
         let overhead_s = overhead_us * 1e-6;
         time.add(CompatPart::Overhead, overhead_s, Class::Measured.inside());
         Ok(time.rounded(prefill_s.max(decode_s) * 1e6 + overhead_us))
@@ -136,8 +133,7 @@ impl Blis {
             Phase::Prefill => self.prefill_compute(batch)?,
             Phase::Decode => self.decode_compute(batch)?,
         };
-        let bytes_per_param = self.constants.bytes_per_param;
-        let bytes = self.model.phase_bytes(phase, batch, bytes_per_param);
+        let bytes = self.model.phase_bytes(phase, batch);
         let compute_s = self.model.layers * (layer_s / self.tp);
         let memory_s = self.model.layers * (bytes / self.tp / self.bytes_per_s());
         let (compute, memory) = phase.parts();
@@ -162,7 +158,7 @@ impl Blis {
             let pairs: f64 = requests().map(|r| r.new * (r.context + r.new)).sum();
             let flops = 4.0 * self.model.q_width() * pairs;
             let mfu = linear_mfu(&self.prefill, f64::from(bucket))?;
-            let attention_s = flops / self.constants.causal_divisor / self.flops_per_s(mfu.mfu.0);
+            let attention_s = flops / CAUSAL_DIVISOR / self.flops_per_s(mfu.mfu.0);
             sum = add(sum, self.layer_gemms(tokens)?);
             sum = add(sum, (attention_s, mfu.provenance));
         }
@@ -209,7 +205,7 @@ impl Blis {
     fn gemm(&self, gemm: &Gemm, m: f64) -> Result<Timed, LookupError> {
         let mfu = linear_mfu(&gemm.curve, m)?;
         let compute_s = 2.0 * m * gemm.k * gemm.n / self.flops_per_s(mfu.mfu.0);
-        let load_s = gemm.k * gemm.n * self.constants.bytes_per_param / self.bytes_per_s();
+        let load_s = gemm.k * gemm.n * BYTES_PER_PARAM / self.bytes_per_s();
         Ok((compute_s.max(load_s), mfu.provenance))
     }
 
@@ -220,7 +216,7 @@ impl Blis {
 
     /// Returns W e.
     fn bytes_per_s(&self) -> f64 {
-        self.gpu.mem_bw_bytes_per_s * self.constants.bandwidth_efficiency
+        self.gpu.mem_bw_bytes_per_s * BANDWIDTH_EFFICIENCY
     }
 }
 

@@ -3,11 +3,39 @@
 //! Source: the calibrated roofline that preceded BLIS's MFU tables; each formula is documented at its function.
 
 use super::dense::{DenseModel, Phase};
-use super::{CalibratedConstants, CompatError, CompatPart, CompatSpec, CompatTime};
+use super::{CompatError, CompatPart, CompatSpec, CompatTime};
 use crate::hardware::Gpu;
 use crate::math::{exp, ln};
 use crate::step::StepBatch;
 use crate::table::Class;
+
+// Published constants for H100, identical to those for A100.
+/// Achieved share of the memory bandwidth, e.
+const BANDWIDTH_EFFICIENCY: f64 = 0.72;
+/// CPU time of a step, T, microseconds.
+const OVERHEAD_US: f64 = 500.0;
+/// MFU of prefill GEMMs, m_p.
+const PREFILL_MFU: f64 = 0.65;
+/// Multiplier of that MFU, M_p.
+const PREFILL_MULTIPLIER: f64 = 2.20;
+/// MFU of decode GEMMs, m_d.
+const DECODE_MFU: f64 = 0.12;
+/// Multiplier of that MFU, M_d.
+const DECODE_MULTIPLIER: f64 = 1.80;
+/// Power of tp that divides prefill FLOPs, x.
+const PREFILL_TP_EXPONENT: f64 = 0.13;
+/// Factor of the bandwidth in prefill, B_p.
+const PREFILL_BANDWIDTH: f64 = 0.75;
+/// Factor of the bandwidth in decode, B_d.
+const DECODE_BANDWIDTH: f64 = 0.92;
+/// Peak of vector math as a share of the matrix peak, f.
+const VECTOR_SHARE: f64 = 0.10;
+/// One all-reduce, microseconds.
+const ALL_REDUCE_US: f64 = 20.0;
+/// CPU time per prefill request of a step without decode, microseconds.
+const PER_PREFILL_US: f64 = 500.0;
+/// CPU time per prefill request of a mixed step, microseconds.
+const PER_MIXED_PREFILL_US: f64 = 150.0;
 
 /// BLIS's older roofline, calibrated on A100 and H100.
 ///
@@ -30,7 +58,6 @@ pub struct Calibrated {
     model: DenseModel,
     gpu: Gpu,
     tp: f64,
-    constants: CalibratedConstants,
 }
 
 impl Calibrated {
@@ -47,20 +74,7 @@ impl Calibrated {
             model: DenseModel::try_new(model.into(), tp)?,
             gpu: gpu.clone(),
             tp: f64::from(tp),
-            constants: CalibratedConstants::H100,
         })
-    }
-
-    /// Returns the model with other constants.
-    ///
-    /// # Errors
-    /// A constant that is not a positive number (a time may be 0).
-    pub fn try_with_constants(
-        self,
-        constants: CalibratedConstants,
-    ) -> Result<Calibrated, CompatError> {
-        constants.check()?;
-        Ok(Calibrated { constants, ..self })
     }
 
     /// Returns the time of one step, in whole microseconds; 0 for an empty step.
@@ -81,7 +95,7 @@ impl Calibrated {
         let mut total_us = mixed_s * 1e6;
         if self.tp > 1.0 {
             // Two all-reduces per layer.
-            let all_reduce_us = 2.0 * self.model.layers * self.constants.all_reduce_us;
+            let all_reduce_us = 2.0 * self.model.layers * ALL_REDUCE_US;
             time.add(
                 CompatPart::AllReduce,
                 all_reduce_us * 1e-6,
@@ -106,25 +120,20 @@ impl Calibrated {
         if phase.count(batch) <= 0.0 {
             return 0.0;
         }
-        let c = &self.constants;
         let (shards, mfu, bandwidth) = match phase {
             Phase::Prefill => (
-                exp(c.prefill_tp_exponent * ln(self.tp)),
-                c.prefill_mfu * c.prefill_multiplier,
-                c.prefill_bandwidth,
+                exp(PREFILL_TP_EXPONENT * ln(self.tp)),
+                PREFILL_MFU * PREFILL_MULTIPLIER,
+                PREFILL_BANDWIDTH,
             ),
-            Phase::Decode => (
-                self.tp,
-                c.decode_mfu * c.decode_multiplier,
-                c.decode_bandwidth,
-            ),
+            Phase::Decode => (self.tp, DECODE_MFU * DECODE_MULTIPLIER, DECODE_BANDWIDTH),
         };
         let (gemm, vector) = self.layer_flops(phase, batch);
         let (layers, peak) = (self.model.layers, self.gpu.bf16_flops_per_s);
-        let bytes = layers * self.model.phase_bytes(phase, batch, c.bytes_per_param);
-        let bytes_per_s = self.gpu.mem_bw_bytes_per_s * c.bandwidth_efficiency * bandwidth;
+        let bytes = layers * self.model.phase_bytes(phase, batch);
+        let bytes_per_s = self.gpu.mem_bw_bytes_per_s * BANDWIDTH_EFFICIENCY * bandwidth;
         let compute_s = layers * gemm / shards / (peak * mfu)
-            + layers * vector / shards / (c.vector_share * peak);
+            + layers * vector / shards / (VECTOR_SHARE * peak);
         let memory_s = bytes / self.tp / bytes_per_s;
         let (compute, memory) = phase.parts();
         time.add(compute, compute_s, Class::Bound.outside());
@@ -149,7 +158,6 @@ impl Calibrated {
 
     /// Returns T, increased for more than two requests, plus CPU time per prefill request.
     fn overhead_us(&self, batch: &StepBatch<'_>) -> f64 {
-        let c = &self.constants;
         let prefill = Phase::Prefill.count(batch);
         let decode = Phase::Decode.count(batch);
         let requests = prefill + decode;
@@ -159,11 +167,11 @@ impl Calibrated {
             0.0
         };
         let per_prefill_us = if decode > 0.0 {
-            c.per_mixed_prefill_us
+            PER_MIXED_PREFILL_US
         } else {
-            c.per_prefill_us
+            PER_PREFILL_US
         };
-        c.overhead_us * (1.0 + growth) + prefill * per_prefill_us
+        OVERHEAD_US * (1.0 + growth) + prefill * per_prefill_us
     }
 }
 

@@ -6,6 +6,8 @@
 use super::{CompatError, CompatPart, CompatSpec};
 use crate::step::StepBatch;
 
+/// Bytes of a weight and of a KV entry, b.
+pub(super) const BYTES_PER_PARAM: f64 = 2.0;
 /// Shares of the KV reads and of the activations that reach the memory: prefill, decode.
 const PREFILL_SHARES: (f64, f64) = (0.92, 0.85);
 const DECODE_SHARES: (f64, f64) = (0.80, 0.75);
@@ -129,14 +131,9 @@ impl DenseModel {
 
     /// Returns the bytes of one phase in one layer, before any division by tp: weights once, KV written, KV of the
     /// context read, activations. A prefill chunk of one token has the decode shares.
-    pub(super) fn phase_bytes(
-        &self,
-        phase: Phase,
-        batch: &StepBatch<'_>,
-        bytes_per_param: f64,
-    ) -> f64 {
-        let kv_token = 2.0 * self.kv_width() * bytes_per_param;
-        let weights = self.layer_params() * bytes_per_param;
+    pub(super) fn phase_bytes(&self, phase: Phase, batch: &StepBatch<'_>) -> f64 {
+        let kv_token = 2.0 * self.kv_width() * BYTES_PER_PARAM;
+        let weights = self.layer_params() * BYTES_PER_PARAM;
         phase.requests(batch).fold(weights, |sum, requests| {
             let one_token = requests.new <= 1.0;
             let (kv_share, activation_share) = match phase {
@@ -145,7 +142,7 @@ impl DenseModel {
             };
             let written = kv_token * requests.new;
             let read = kv_token * requests.context * kv_share;
-            let activations = self.h() * bytes_per_param * requests.new * activation_share;
+            let activations = self.h() * BYTES_PER_PARAM * requests.new * activation_share;
             sum + requests.count * (written + read + activations)
         })
     }

@@ -22,17 +22,6 @@ pub enum CompatError {
         /// Maximum tp of this model.
         max_tp: u32,
     },
-    /// A constant is out of range or not a number.
-    Constant {
-        /// Its name.
-        name: &'static str,
-        /// Its value.
-        found: f64,
-        /// Minimum.
-        least: f64,
-        /// Maximum.
-        most: f64,
-    },
 }
 
 impl fmt::Display for CompatError {
@@ -44,14 +33,6 @@ impl fmt::Display for CompatError {
                 f,
                 "tp {tp}, world {world}: expected a tp of 1 to {max_tp} and a world of at least tp"
             ),
-            CompatError::Constant {
-                name,
-                found,
-                least,
-                most,
-            } => {
-                write!(f, "{name}: expected {least:e} to {most:e}, found {found}")
-            }
         }
     }
 }

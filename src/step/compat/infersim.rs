@@ -3,7 +3,7 @@
 //! Source: InferSim's published code; each formula is documented at its function.
 
 use super::infersim_tables::Tables;
-use super::{CompatError, CompatPart, CompatSpec, CompatTime, InferSimConstants};
+use super::{CompatError, CompatPart, CompatSpec, CompatTime};
 use crate::hardware::Gpu;
 use crate::model::ModelSpec;
 use crate::op::compat::infersim::{floor_mfu, nearest_mfu};
@@ -14,6 +14,32 @@ use crate::units::Mfu;
 
 /// Bytes of the GB in which the original measures traffic.
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+// The constants of the original, on H100.
+/// GFLOP/s in a TFLOP/s, as the original counts them.
+const GFLOPS_PER_TFLOPS: f64 = 1024.0;
+/// Achieved share of the memory bandwidth.
+const MEMORY_SHARE: f64 = 0.8;
+/// Achieved share of the link bandwidth.
+const LINK_SHARE: f64 = 0.8;
+/// MFU of a GEMM without a matching row. The original has no H100, so this is its value for H800.
+const GEMM_MFU: Mfu = Mfu(0.35);
+/// MFU of decode attention without a table for the shape.
+const DECODE_MFU: Mfu = Mfu(0.35);
+/// MFU of prefill attention without a table for the shape.
+const PREFILL_MFU: Mfu = Mfu(0.9);
+/// MFU of a prompt shorter than the first row of its table.
+const SHORT_PREFILL_MFU: Mfu = Mfu(0.35);
+/// MFU of grouped GEMMs, which have no table.
+const MOE_MFU: Mfu = Mfu(0.35);
+/// Prefill attention FLOPs of the full square are divided by this.
+const CAUSAL_DIVISOR: f64 = 1.8;
+/// Bytes of a weight, an activation and a KV entry.
+const BYTES_PER_ELEMENT: f64 = 2.0;
+/// CPU time of a prefill step, microseconds.
+const PREFILL_SCHEDULE_US: f64 = 30_000.0;
+/// CPU time of a decode step, microseconds.
+const DECODE_SCHEDULE_US: f64 = 5_000.0;
 
 /// InferSim: point estimates for one prefill step or one decode step.
 ///
@@ -39,7 +65,6 @@ pub struct InferSim {
     gpu: Gpu,
     tp: u32,
     world: u32,
-    constants: InferSimConstants,
     tables: Tables,
 }
 
@@ -72,18 +97,8 @@ impl InferSim {
             gpu: set.gpu().clone(),
             tp,
             world,
-            constants: InferSimConstants::H100,
             tables: Tables::try_new(&spec, set, tp, world)?,
         })
-    }
-
-    /// Returns the model with other constants.
-    ///
-    /// # Errors
-    /// A constant that is not a positive number (a time may be 0).
-    pub fn try_with_constants(self, constants: InferSimConstants) -> Result<InferSim, CompatError> {
-        constants.check()?;
-        Ok(InferSim { constants, ..self })
     }
 
     /// Returns the time to prefill one whole prompt; 0 for an empty one.
@@ -146,7 +161,7 @@ impl InferSim {
             (core_s * prompts, provenance),
         );
         self.add_tokens(time, tokens as f64)?;
-        let schedule_s = self.constants.prefill_schedule_us * 1e-6;
+        let schedule_s = PREFILL_SCHEDULE_US * 1e-6;
         time.add(CompatPart::Overhead, schedule_s, Class::Measured.inside());
         Ok(())
     }
@@ -164,7 +179,7 @@ impl InferSim {
         let core = self.decode_core(batch as f64, kv_len)?;
         self.add_layers(time, CompatPart::DecodeAttention, core);
         self.add_tokens(time, batch as f64)?;
-        let schedule_s = self.constants.decode_schedule_us * 1e-6;
+        let schedule_s = DECODE_SCHEDULE_US * 1e-6;
         time.add(CompatPart::Overhead, schedule_s, Class::Measured.inside());
         Ok(())
     }
@@ -189,7 +204,7 @@ impl InferSim {
     fn decode_core(&self, batch: f64, kv_len: f64) -> Result<(f64, Provenance), LookupError> {
         let mfu = match &self.tables.decode {
             Some(grid) => nearest_mfu(grid, batch, kv_len)?,
-            None => MfuReading::assumed(self.constants.decode_mfu),
+            None => MfuReading::assumed(DECODE_MFU),
         };
         let compute_s = self.math_s(batch * 4.0 * self.rank_q_width() * kv_len, mfu.mfu);
         let load_s = self.load_s(batch * kv_len * self.kv_token_bytes());
@@ -199,11 +214,11 @@ impl InferSim {
     /// Returns the prefill core of a layer, one prompt: S x 4 (a/tp) d S / 1.8 FLOPs, or the load of S tokens.
     fn prefill_core(&self, s: f64) -> Result<(f64, Provenance), LookupError> {
         let mfu = match &self.tables.prefill {
-            Some(curve) => floor_mfu(curve, s, self.constants.short_prefill_mfu)?,
-            None => MfuReading::assumed(self.constants.prefill_mfu),
+            Some(curve) => floor_mfu(curve, s, SHORT_PREFILL_MFU)?,
+            None => MfuReading::assumed(PREFILL_MFU),
         };
         let square = s * 4.0 * self.rank_q_width() * s;
-        let compute_s = self.math_s(square, mfu.mfu) / self.constants.causal_divisor;
+        let compute_s = self.math_s(square, mfu.mfu) / CAUSAL_DIVISOR;
         let load_s = self.load_s(s * self.kv_token_bytes());
         Ok((compute_s.max(load_s), mfu.provenance))
     }
@@ -222,17 +237,16 @@ impl InferSim {
     /// Returns the FFN of a layer: m x 3 x 2 H (I/tp) FLOPs at the MFU of GEMM(m, H, 2I/world), or the weight load 3
     /// H (I/tp) bytes / (world/tp). Experts multiply the FLOPs by top_k and the load by their number.
     fn ffn(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
-        let c = &self.constants;
         let hidden = f64::from(self.model.hidden);
         let (intermediate, experts) = self.ffn;
         let width = f64::from(intermediate / self.tp);
         let flops = m * 3.0 * 2.0 * hidden * width;
-        let weights = 3.0 * hidden * width * c.bytes_per_element;
+        let weights = 3.0 * hidden * width * BYTES_PER_ELEMENT;
         let (flops, weights, mfu) = match experts {
             Some((experts, top_k)) => (
                 flops * f64::from(top_k),
                 weights * f64::from(experts),
-                MfuReading::assumed(c.moe_mfu),
+                MfuReading::assumed(MOE_MFU),
             ),
             None => {
                 let curve = self.tables.gate_up.curve.as_ref();
@@ -247,36 +261,35 @@ impl InferSim {
     /// world x H elements (the original counts both).
     fn communication(&self, m: f64) -> f64 {
         let (tp, world) = (f64::from(self.tp), f64::from(self.world));
-        let bytes = m * f64::from(self.model.hidden) * self.constants.bytes_per_element;
-        let link = self.gpu.link_bytes_per_s / 1e9 * self.constants.link_share;
+        let bytes = m * f64::from(self.model.hidden) * BYTES_PER_ELEMENT;
+        let link = self.gpu.link_bytes_per_s / 1e9 * LINK_SHARE;
         let ring_s = bytes * 2.0 * (tp - 1.0) / tp / GIB / link;
         let exchange_s = bytes * world / GIB / link;
         ring_s + 2.0 * exchange_s
     }
 
     fn gemm_mfu(&self, curve: Option<&MfuCurve>, m: f64) -> Result<MfuReading, LookupError> {
-        let default = self.constants.gemm_mfu;
-        curve.map_or(Ok(MfuReading::assumed(default)), |curve| {
-            floor_mfu(curve, m, default)
+        curve.map_or(Ok(MfuReading::assumed(GEMM_MFU)), |curve| {
+            floor_mfu(curve, m, GEMM_MFU)
         })
     }
 
     /// Returns FLOPs / 1e9 / (TFLOPs x 1024 x MFU), with the bf16 TFLOPs even for an FP8 MFU.
     fn math_s(&self, flops: f64, mfu: Mfu) -> f64 {
         let tflops = self.gpu.bf16_flops_per_s / 1e12;
-        flops / 1e9 / (tflops * self.constants.gflops_per_tflops * mfu.0)
+        flops / 1e9 / (tflops * GFLOPS_PER_TFLOPS * mfu.0)
     }
 
     /// Returns bytes / 1024^3 / the achieved GB/s of the memory.
     fn load_s(&self, bytes: f64) -> f64 {
-        let gb_per_s = self.gpu.mem_bw_bytes_per_s / 1e9 * self.constants.memory_share;
+        let gb_per_s = self.gpu.mem_bw_bytes_per_s / 1e9 * MEMORY_SHARE;
         bytes / GIB / gb_per_s
     }
 
     /// Returns the K and V bytes of one token in one layer on one rank.
     fn kv_token_bytes(&self) -> f64 {
         let kv_heads = f64::from(self.model.kv_heads / self.tp);
-        2.0 * kv_heads * f64::from(self.model.head_dim) * self.constants.bytes_per_element
+        2.0 * kv_heads * f64::from(self.model.head_dim) * BYTES_PER_ELEMENT
     }
 
     /// Returns (a/tp) d.

@@ -2,7 +2,7 @@
 //!
 //! [`InferSim`] and [`Blis`] are rooflines over MFU tables, [`Calibrated`] is a roofline with fitted constants and no
 //! tables. They reproduce the numbers of their originals, flaws included, so answers may violate physical bounds.
-//! Each has its published constants in its own struct, and reads the GPU's figures from the data sheet in
+//! Each has its published constants for H100, and reads the GPU's figures from the data sheet in
 //! [`Gpu`](crate::hardware::Gpu).
 //!
 //! All three treat a [`DecodeGroup`](super::DecodeGroup) as requests of equal KV length
@@ -11,7 +11,6 @@
 
 mod blis;
 mod calibrated;
-mod constants;
 mod dense;
 mod error;
 mod infersim;
@@ -21,7 +20,6 @@ mod time;
 
 pub use blis::Blis;
 pub use calibrated::Calibrated;
-pub use constants::{BlisConstants, CalibratedConstants, InferSimConstants};
 pub use error::CompatError;
 pub use infersim::InferSim;
 pub use spec::CompatSpec;
