@@ -266,40 +266,31 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_request_that_fits_is_accepted() {
-        let config = SimConfig::new(64, 2);
-        // 33 tokens; the last one is not computed: two blocks of 16.
-        assert_eq!(config.check(&request(32, 1)), Ok(()));
-        assert_eq!(config.check(&request(1, 32)), Ok(()));
-        assert_eq!(
-            config.check(&request(33, 1)),
-            Err(Rejection::TooManyBlocks {
-                blocks: 3,
-                kv_blocks: 2
-            })
-        );
-        assert_eq!(SimConfig::new(64, 4).check(&request(32, 32)), Ok(()));
-        assert_eq!(
-            SimConfig::new(64, 4).check(&request(32, 33)),
-            Err(Rejection::TooLong {
-                tokens: 65,
-                max_model_len: 64
-            })
-        );
-    }
-
-    #[test]
-    fn empty_and_endless_requests_are_rejected() {
-        let config = SimConfig::new(u32::MAX, u32::MAX);
-        assert_eq!(config.check(&request(0, 0)), Err(Rejection::EmptyPrompt));
-        assert_eq!(config.check(&request(1, 0)), Err(Rejection::EmptyOutput));
-        assert_eq!(
-            config.check(&request(u32::MAX, u32::MAX)),
-            Err(Rejection::TooLong {
-                tokens: 8_589_934_590,
-                max_model_len: u32::MAX
-            })
-        );
+    fn the_largest_request_that_fits_is_accepted_and_no_empty_one() {
+        let too_long = |tokens, max_model_len| Rejection::TooLong {
+            tokens,
+            max_model_len,
+        };
+        let (blocks, kv_blocks) = (3, 2);
+        let too_many_blocks = Rejection::TooManyBlocks { blocks, kv_blocks };
+        // Model length, blocks, prompt, output. The last token is not computed: 33 tokens take two blocks of 16.
+        for (limits, tokens, expected) in [
+            ((64, 2), (32, 1), Ok(())),
+            ((64, 2), (1, 32), Ok(())),
+            ((64, 2), (33, 1), Err(too_many_blocks)),
+            ((64, 4), (32, 32), Ok(())),
+            ((64, 4), (32, 33), Err(too_long(65, 64))),
+            ((64, 4), (0, 0), Err(Rejection::EmptyPrompt)),
+            ((64, 4), (1, 0), Err(Rejection::EmptyOutput)),
+            (
+                (u32::MAX, u32::MAX),
+                (u32::MAX, u32::MAX),
+                Err(too_long(8_589_934_590, u32::MAX)),
+            ),
+        ] {
+            let config = SimConfig::new(limits.0, limits.1);
+            assert_eq!(config.check(&request(tokens.0, tokens.1)), expected);
+        }
     }
 
     #[test]
@@ -341,22 +332,6 @@ mod tests {
                 "kv_blocks",
                 "block_size"
             ]
-        );
-    }
-
-    #[test]
-    fn a_budget_that_cannot_serve_all_sequences_is_refused() {
-        let mut config = SimConfig::new(64, 4);
-        config.max_num_batched_tokens = config.max_num_seqs;
-        assert_eq!(config.validate(), Ok(()));
-        config.max_num_seqs += 1;
-        assert_eq!(
-            config.validate(),
-            Err(SimError::BudgetBelowSequences {
-                max_num_batched_tokens: 128,
-                max_num_seqs: 129,
-                tokens_per_request: 1,
-            })
         );
     }
 

@@ -176,11 +176,4 @@ mod tests {
         assert_eq!(report.summary.ttft, None);
         assert_eq!(report.summary.makespan, Seconds::ZERO);
     }
-
-    #[test]
-    fn limits_are_checked_when_the_simulator_is_made() {
-        let config = SimConfig::new(100, 0);
-        let error = Simulator::try_new(Constant(Seconds::ZERO), config).unwrap_err();
-        assert_eq!(error, SimError::ZeroLimit { limit: "kv_blocks" });
-    }
 }

@@ -338,32 +338,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_lengths_are_rejected_by_field() {
-        let zero = |field| Some(BatchError::Zero { field });
-        assert_eq!(Chunk::prompt(0).err(), zero("tokens"));
-        assert_eq!(Chunk::last(0, 10).err(), zero("new"));
-        assert_eq!(Chunk::partial(0, 0).err(), zero("new"));
-        assert_eq!(DecodeGroup::uniform(0, 10).err(), zero("requests"));
-        assert_eq!(DecodeGroup::from_sum(0, 0).err(), zero("requests"));
-        let too_few = |field, found, new_tokens| {
-            Some(BatchError::TooFewKvTokens {
-                field,
-                found,
-                new_tokens,
-            })
-        };
-        assert_eq!(Chunk::last(11, 10).err(), too_few("kv_len", 10, 11));
-        assert_eq!(Chunk::partial(11, 10).err(), too_few("kv_len", 10, 11));
-        assert_eq!(DecodeGroup::uniform(64, 0).err(), too_few("kv_len", 0, 1));
-        let group = |kv_tokens| DecodeGroup::from_sum(64, kv_tokens);
-        assert_eq!(group(0).err(), too_few("kv_tokens", 0, 64));
-        assert_eq!(group(63).err(), too_few("kv_tokens", 63, 64));
-        let drafted = |kv_tokens| group(kv_tokens).and_then(|group| group.with_drafted(3));
-        assert_eq!(drafted(255).err(), too_few("kv_tokens", 255, 256));
-        assert_eq!(drafted(256).map(|group| group.tokens()), Ok(256));
-    }
-
-    #[test]
     fn the_largest_lengths_do_not_overflow() {
         let group = DecodeGroup::uniform(u32::MAX, u32::MAX).unwrap();
         assert_eq!(group.kv_tokens(), u64::from(u32::MAX).pow(2));

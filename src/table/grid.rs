@@ -44,14 +44,6 @@ impl<'a> Grid<'a> {
         (self.latency_us, self.ln_slowdown)
     }
 
-    /// Returns the number of measured points.
-    pub fn measured_points(&self) -> usize {
-        self.latency_us
-            .iter()
-            .filter(|latency| !latency.is_nan())
-            .count()
-    }
-
     /// Returns the slowdown at (batch, length): bilinear in logarithms, held beyond the ends and in holes, which
     /// count as outside the measured range.
     ///

@@ -1,9 +1,9 @@
 //! Every row of every table is answered with its own latency.
 
 use crate::support::{apart, tables, tolerances};
-use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
+use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape, OperationKind};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-use rooflut::table::Class;
+use rooflut::table::{Class, Points};
 
 fn check(answer: Estimate, us: f64, what: std::fmt::Arguments<'_>) {
     assert!(
@@ -70,8 +70,9 @@ fn every_prefill_row_is_hit_alone_and_as_chunks() {
                 format_args!("{shape:?} {batch} chunks of {length}"),
             );
         }
-        let compiled = set.compiled.prefill();
-        let points = compiled.map(|t| t.entries().map(|e| e.points.measured_points()).sum());
+        let compiled = set.compiled.table(OperationKind::Prefill);
+        let entries = compiled.map(|table| table.typed::<AttentionShape, Points<'_>>().entries());
+        let points = entries.map(|all| all.map(|entry| entry.points.measured()).sum());
         same_count(set.prefill.len(), points, "prefill");
     }
 }
@@ -91,8 +92,9 @@ fn every_decode_row_is_hit() {
                 format_args!("{shape:?} {} x {}", row.batch, row.length),
             );
         }
-        let compiled = set.compiled.decode();
-        let points = compiled.map(|t| t.entries().map(|e| e.points.measured_points()).sum());
+        let compiled = set.compiled.table(OperationKind::Decode);
+        let entries = compiled.map(|table| table.typed::<AttentionShape, Points<'_>>().entries());
+        let points = entries.map(|all| all.map(|entry| entry.points.measured()).sum());
         same_count(set.decode.len(), points, "decode");
     }
 }

@@ -179,36 +179,3 @@ pub(crate) fn per_second(amount: f64, time: Seconds) -> f64 {
         0.0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sim::{Outcome, Request, Timing};
-
-    #[test]
-    fn throughput_counts_served_requests_from_their_first_arrival() {
-        let request = |arrival_ns| Request {
-            arrival_ns,
-            prompt_tokens: 30,
-            output_tokens: 10,
-            cached_prompt_tokens: 16,
-            ..Request::default()
-        };
-        let served = |arrival_ns, finish_ns| RequestRecord {
-            request: request(arrival_ns),
-            outcome: Outcome::Completed(Timing {
-                finish_ns,
-                ..Timing::default()
-            }),
-        };
-        let mut totals = Totals::default();
-        assert_eq!(Throughput::of(&totals), Throughput::default());
-        totals.served(&served(3_000_000_000, 4_000_000_000));
-        totals.served(&served(2_000_000_000, 6_000_000_000));
-        assert_eq!(totals.makespan(), Seconds(4.0));
-        let throughput = Throughput::of(&totals);
-        assert_eq!(throughput.requests_per_s.to_bits(), 0.5_f64.to_bits());
-        assert_eq!(throughput.output_tokens_per_s.to_bits(), 5.0_f64.to_bits());
-        assert_eq!(throughput.total_tokens_per_s.to_bits(), 20.0_f64.to_bits());
-    }
-}

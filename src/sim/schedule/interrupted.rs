@@ -23,20 +23,3 @@ impl Interrupted {
         Some(now_ns.saturating_sub(last_ns))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gap_begins_with_the_last_token_and_not_with_the_last_preemption() {
-        let mut interrupted = Interrupted::default();
-        interrupted.add([3, 5], 100);
-        interrupted.add([3], 200);
-        assert_eq!(interrupted.remove(3, 350), Some(250));
-        assert_eq!(interrupted.remove(3, 400), None);
-        interrupted.add([3], 400);
-        assert_eq!(interrupted.remove(3, 410), Some(10));
-        assert_eq!(interrupted.remove(5, 410), Some(310));
-    }
-}

@@ -141,36 +141,3 @@ impl Plan {
         self.decode = decode;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plan_of_decodes_only_has_nothing_else() {
-        let decode = DecodeGroup {
-            requests: 3,
-            kv_tokens: 300,
-            drafted: 0,
-        };
-        let mut plan = Plan::new();
-        assert!(plan.is_empty());
-        assert_eq!(plan.only_decodes(), None);
-        plan.set_decodes(7, decode);
-        assert_eq!((plan.number(), plan.only_decodes()), (7, Some(decode)));
-        assert_eq!(plan.batch().decode, [decode]);
-        plan.finished.push((0, Admitted::default()));
-        assert_eq!(plan.only_decodes(), None);
-        plan.set_decodes(8, decode);
-        plan.add_chunk(Chunk {
-            new: 10,
-            kv_len: 10,
-            last: true,
-        });
-        assert_eq!(plan.only_decodes(), None);
-        assert_eq!(
-            (plan.batch().tokens(), plan.batch().sampled_tokens()),
-            (13, 4)
-        );
-    }
-}

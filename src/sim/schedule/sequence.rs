@@ -231,34 +231,4 @@ mod tests {
         assert_eq!(cached(97, 97), 96);
         assert_eq!(cached(1, 1), 0);
     }
-
-    #[test]
-    fn chunks_then_one_token_at_a_time() {
-        let mut sequence = sequence(20, 3, 16);
-        assert_eq!(sequence.pending(), 4);
-        assert_eq!(Ok(sequence.advance(3)), Chunk::partial(3, 19));
-        assert_eq!(Ok(sequence.advance(1)), Chunk::last(1, 20));
-        assert!(sequence.is_at_first_token());
-        assert_eq!((sequence.pending(), sequence.remaining()), (0, 2));
-        sequence.decodes_from = Some(7);
-        let computed = [7, 8, 9].map(|step| sequence.computed_before(step));
-        assert_eq!(computed, [20, 21, 22]);
-        sequence.catch_up(9, 16);
-        assert!(sequence.is_complete());
-        // 22 tokens; the first 16 are the prefix hit.
-        assert_eq!(sequence.blocks.held(), 1);
-    }
-
-    #[test]
-    fn a_restart_computes_prompt_and_output_again_and_yields_the_next_token() {
-        let mut sequence = sequence(20, 9, 16);
-        sequence.advance(4);
-        sequence.decodes_from = Some(1);
-        sequence.catch_up(2, 16);
-        sequence.restart();
-        // 20 of the prompt and 2 of the output, without the prefix hit.
-        assert_eq!((sequence.pending(), sequence.findable(16)), (6, 0));
-        assert_eq!(Ok(sequence.advance(6)), Chunk::last(6, 22));
-        assert_eq!((sequence.computed(), sequence.remaining()), (22, 6));
-    }
 }

@@ -33,6 +33,8 @@ pub(super) struct Slot {
     newer: u32,
 }
 
+const _: () = assert!(size_of::<Slot>() <= 32, "as documented below");
+
 impl Slot {
     const VACANT: Slot = Slot {
         state: State::Vacant,
@@ -199,65 +201,5 @@ impl BlockSlots {
         if let Some(slot) = self.slots.get_mut(at as usize) {
             change(slot);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn queue(slots: &BlockSlots) -> Vec<u64> {
-        let queue = slots.queue().into_iter();
-        queue.map(|at| slots.at(at).label).collect()
-    }
-
-    #[test]
-    fn slots_leave_the_queue_from_anywhere() {
-        let mut slots = BlockSlots::new();
-        let [a, b, c] = [1, 2, 3].map(|label| slots.insert(State::Held(1), label));
-        for at in [a, b, c] {
-            slots.push_back(at, 1);
-        }
-        assert_eq!(queue(&slots), [1, 2, 3]);
-        slots.unlink(b, State::Held(1));
-        assert_eq!(queue(&slots), [1, 3]);
-        slots.unlink(c, State::Held(1));
-        slots.push_back(b, 1);
-        assert_eq!((queue(&slots), slots.tail()), (Vec::from([1, 2]), b));
-        slots.unlink(a, State::Held(1));
-        slots.unlink(b, State::Held(1));
-        assert_eq!((slots.head(), slots.tail()), (NONE, NONE));
-    }
-
-    #[test]
-    fn vacant_slots_are_used_again_before_new_ones() {
-        let mut slots = BlockSlots::new();
-        let [a, b] = [1, 2].map(|label| slots.insert(State::Held(1), label));
-        slots.vacate(a);
-        slots.vacate(b);
-        assert_eq!(slots.insert(State::Held(1), 3), b);
-        assert_eq!(slots.insert(State::Held(1), 4), a);
-        assert_eq!(slots.insert(State::Held(1), 5), 2);
-        assert_eq!(slots.at(a).label, 4);
-    }
-
-    #[test]
-    fn of_the_slots_with_one_id_the_next_newer_follows() {
-        let mut slots = BlockSlots::new();
-        let [a, b, c] = [(); 3].map(|()| slots.insert(State::Held(1), 0));
-        assert!(!slots.at(a).is_named());
-        for at in [a, b, c] {
-            slots.name(at, 7, a);
-        }
-        assert!(slots.at(a).is_named() && slots.at(c).is_named());
-        assert_eq!(slots.unname(b), Some(c));
-        assert_eq!(slots.unname(a), Some(c));
-        assert_eq!(slots.unname(c), None);
-        assert!(!slots.at(c).is_named());
-    }
-
-    #[test]
-    fn a_slot_takes_32_bytes() {
-        assert!(size_of::<Slot>() <= 32);
     }
 }

@@ -171,95 +171,6 @@ proptest! {
     }
 }
 
-/// Takes, assigns and releases the blocks of one request, the last one first.
-fn serve(pool: &mut BlockPool, ids: &[u64]) {
-    let blocks: Vec<BlockHandle> = ids
-        .iter()
-        .map(|id| {
-            let block = pool.take_new().unwrap();
-            pool.assign(&block, *id);
-            block
-        })
-        .collect();
-    for block in blocks.into_iter().rev() {
-        pool.release(block);
-    }
-}
-
-#[test]
-fn the_end_of_the_least_recently_used_request_is_evicted_first() {
-    let mut pool = BlockPool::new(6);
-    serve(&mut pool, &[1, 2, 3]);
-    serve(&mut pool, &[4, 5, 6]);
-    assert_eq!(pool.hits([1, 2, 3]), Hits { blocks: 3, idle: 3 });
-    let held = [pool.take_new(), pool.take_new()];
-    assert_eq!(pool.hits([1, 2, 3]), Hits { blocks: 1, idle: 1 });
-    assert_eq!(pool.hits([4, 5, 6]).blocks, 3);
-    assert_eq!((pool.free(), pool.counts().evictions), (4, 2));
-    assert!(held.iter().all(Option::is_some));
-}
-
-#[test]
-fn a_shared_block_is_freed_by_its_last_request_and_not_evicted_before() {
-    let mut pool = BlockPool::new(2);
-    serve(&mut pool, &[1]);
-    let first = pool.take_cached(1).unwrap();
-    let second = pool.take_cached(1).unwrap();
-    assert_eq!(pool.hits([1]), Hits { blocks: 1, idle: 0 });
-    assert_eq!((pool.used(), pool.free()), (1, 1));
-    assert!(pool.take_unregistered(1));
-    assert!(pool.take_new().is_none());
-    pool.release(first);
-    assert_eq!(pool.free(), 0);
-    pool.release(second);
-    assert_eq!((pool.free(), pool.hits([1]).idle), (1, 1));
-}
-
-#[test]
-fn of_two_blocks_with_the_same_contents_the_second_stands_in_for_the_first() {
-    let mut pool = BlockPool::new(2);
-    let [first, second] = [(); 2].map(|()| pool.take_new().unwrap());
-    pool.assign(&first, 7);
-    pool.assign(&second, 7);
-    pool.release(first);
-    assert_eq!(pool.hits([7]), Hits { blocks: 1, idle: 1 });
-    // Evicts the first; the second is still there, and in use.
-    assert!(pool.take_unregistered(1));
-    assert_eq!(pool.hits([7]), Hits { blocks: 1, idle: 0 });
-    pool.release(second);
-    assert!(pool.take_unregistered(1));
-    assert_eq!(pool.hits([7]), Hits::default());
-}
-
-#[test]
-fn blocks_without_contents_age_among_the_others() {
-    let mut pool = BlockPool::new(4);
-    assert!(pool.take_unregistered(2));
-    serve(&mut pool, &[1, 2]);
-    pool.release_unregistered(2);
-    // The queue is 2, 1, and the two that were freed last.
-    assert!(pool.take_unregistered(1));
-    assert_eq!(pool.hits([1, 2]).blocks, 1);
-    assert!(!pool.take_unregistered(4));
-    assert!(pool.take_unregistered(3));
-    assert_eq!((pool.free(), pool.counts().evictions), (0, 2));
-}
-
-#[test]
-fn parked_blocks_are_reclaimed_unless_they_were_taken() {
-    let mut pool = BlockPool::new(10);
-    assert!(pool.take_unregistered(10));
-    let parked = pool.park(6);
-    pool.release_unregistered(1);
-    assert!(pool.take_unregistered(2));
-    assert_eq!((pool.parked(&parked), pool.free()), (4, 5));
-    assert_eq!(pool.reclaim(parked), 4);
-    assert_eq!((pool.used(), pool.free()), (9, 1));
-    let lost = pool.park(2);
-    assert!(pool.take_unregistered(3));
-    assert_eq!(pool.reclaim(lost), 0);
-}
-
 #[test]
 fn requests_that_share_nothing_need_no_memory() {
     let mut pool = BlockPool::new(u32::MAX);
@@ -274,7 +185,10 @@ fn requests_that_share_nothing_need_no_memory() {
 #[test]
 fn lookups_and_hits_are_counted() {
     let mut pool = BlockPool::new(4);
-    serve(&mut pool, &[1, 2]);
+    for id in [1, 2] {
+        let block = pool.take_new().unwrap();
+        pool.assign(&block, id);
+    }
     let hits = pool.hits([1, 2, 3]);
     pool.record(3, hits);
     let counts = pool.counts();
