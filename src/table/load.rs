@@ -1,53 +1,16 @@
 //! Table sets that are read at run time.
 
-use core::fmt;
 use std::path::Path;
-use std::string::String;
 use std::vec::Vec;
 
+pub use rooflut_codegen::{Error as LoadError, MeasuredRow as LoadedRow, TableRows as LoadedTable};
 use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
-use rooflut_roofline::{MeasuredKernel, OperationKind, Reference};
+use rooflut_roofline::{OperationKind, Reference};
 
 use super::owned::{OwnedSet, OwnedTable};
 use super::stored::{EntryPlace, TableHead};
 use super::{Index, Origin, TableSet};
 use crate::generated::{OPERATIONS, gpus};
-
-/// The error of reading a set: the first thing in its files that is missing, malformed or invalid.
-///
-/// The message names the file and the line, the found and the expected value, and a correction. The
-/// [`source`](core::error::Error::source) is the system's error if a file could not be read.
-///
-/// ```
-/// use rooflut::table::TableSet;
-/// let error = TableSet::try_load("tests/fixtures/not-there").unwrap_err();
-/// assert!(error.to_string().starts_with("tests/fixtures/not-there: expected a table set"));
-/// ```
-pub struct LoadError(rooflut_codegen::Error);
-
-/// The rows of one table of a set, as in its file.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct LoadedTable {
-    /// The file name in messages, such as `my-set/gemm.csv`.
-    pub file: String,
-    /// The measured operation.
-    pub operation: OperationKind,
-    /// The rows in the order of the file; kernels are distinct.
-    pub rows: Vec<LoadedRow>,
-}
-
-/// A row of a table.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct LoadedRow {
-    /// Line number in the file, starting at 1 (the header).
-    pub line: u64,
-    /// The measured kernel.
-    pub kernel: MeasuredKernel,
-    /// Its latency, microseconds.
-    pub latency_us: f64,
-}
 
 impl TableSet {
     /// Reads a set of measurements at run time: a folder in the format of `tables!`, or a single file that `tail -n
@@ -80,7 +43,7 @@ impl TableSet {
     /// ```
     pub fn try_load(path: impl AsRef<Path>) -> Result<TableSet, LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
-        let set = read_own_set(path.as_ref(), &known).map_err(LoadError)?;
+        let set = read_own_set(path.as_ref(), &known)?;
         Ok(owned(set.stored(is_wanted)))
     }
 
@@ -107,43 +70,10 @@ impl TableSet {
         path: impl AsRef<Path>,
     ) -> Result<(TableSet, Vec<LoadedTable>), LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
-        let set = read_any_set(path.as_ref(), &known).map_err(LoadError)?;
-        let rows = set.rows().into_iter().map(LoadedTable::new);
-        let rows = rows.filter(|table| is_wanted(table.operation)).collect();
+        let set = read_any_set(path.as_ref(), &known)?;
+        let mut rows = set.rows();
+        rows.retain(|table| is_wanted(table.operation));
         Ok((owned(set.stored(is_wanted)), rows))
-    }
-}
-
-impl LoadedTable {
-    fn new(table: rooflut_codegen::TableRows) -> LoadedTable {
-        let row = |row: rooflut_codegen::MeasuredRow| LoadedRow {
-            line: row.line,
-            kernel: row.kernel,
-            latency_us: row.latency_us,
-        };
-        LoadedTable {
-            file: table.file,
-            operation: table.operation,
-            rows: table.rows.into_iter().map(row).collect(),
-        }
-    }
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LoadError").field(&self.0).finish()
-    }
-}
-
-impl core::error::Error for LoadError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        self.0.source()
     }
 }
 

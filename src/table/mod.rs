@@ -26,6 +26,7 @@ pub use grid::Grid;
 #[doc(hidden)]
 pub use index::Index;
 #[cfg(feature = "runtime-tables")]
+#[doc(inline)]
 pub use load::{LoadError, LoadedRow, LoadedTable};
 pub(crate) use merged_axis::MergedAxis;
 pub use provenance::{Class, Extent, ParseProvenanceError, Provenance};

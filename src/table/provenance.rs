@@ -55,27 +55,20 @@ pub struct Provenance {
     pub extent: Extent,
 }
 
+crate::names!(Class {
+    Measured => "measured",
+    Interpolated => "interpolated",
+    Smoothed => "smoothed",
+    Transferred => "transferred",
+    Bound => "bound",
+});
+
+crate::names!(Extent {
+    Inside => "inside",
+    Outside => "outside",
+});
+
 impl Class {
-    /// All classes, from the most to the least certain.
-    pub const ALL: [Class; 5] = [
-        Class::Measured,
-        Class::Interpolated,
-        Class::Smoothed,
-        Class::Transferred,
-        Class::Bound,
-    ];
-
-    /// Returns the name used in outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::Measured => "measured",
-            Class::Interpolated => "interpolated",
-            Class::Smoothed => "smoothed",
-            Class::Transferred => "transferred",
-            Class::Bound => "bound",
-        }
-    }
-
     /// Returns this class inside the measured axes.
     pub const fn inside(self) -> Provenance {
         Provenance::new(self, Extent::Inside)
@@ -84,19 +77,6 @@ impl Class {
     /// Returns this class outside the measured axes.
     pub const fn outside(self) -> Provenance {
         Provenance::new(self, Extent::Outside)
-    }
-}
-
-impl Extent {
-    /// Both extents, the more certain first.
-    pub const ALL: [Extent; 2] = [Extent::Inside, Extent::Outside];
-
-    /// Returns the name used in outputs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Extent::Inside => "inside",
-            Extent::Outside => "outside",
-        }
     }
 }
 
@@ -144,18 +124,6 @@ impl Provenance {
 
 crate::as_text!(Provenance);
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl fmt::Display for Extent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// Writes the class, followed by ",outside" if it is.
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -166,7 +134,7 @@ impl fmt::Display for Provenance {
     }
 }
 
-/// The error of parsing a [`Class`], [`Extent`], [`Provenance`] or [`Strictness`](super::Strictness).
+/// The error of parsing a [`Provenance`] or [`Strictness`](super::Strictness).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseProvenanceError {
     pub(super) expected: &'static str,
@@ -179,32 +147,6 @@ impl fmt::Display for ParseProvenanceError {
 }
 
 impl core::error::Error for ParseProvenanceError {}
-
-impl FromStr for Class {
-    type Err = ParseProvenanceError;
-
-    fn from_str(text: &str) -> Result<Class, ParseProvenanceError> {
-        let mut classes = Class::ALL.into_iter();
-        classes
-            .find(|class| class.name() == text)
-            .ok_or(ParseProvenanceError {
-                expected: "one of measured, interpolated, smoothed, transferred, bound",
-            })
-    }
-}
-
-impl FromStr for Extent {
-    type Err = ParseProvenanceError;
-
-    fn from_str(text: &str) -> Result<Extent, ParseProvenanceError> {
-        let mut extents = Extent::ALL.into_iter();
-        extents
-            .find(|extent| extent.name() == text)
-            .ok_or(ParseProvenanceError {
-                expected: "inside or outside",
-            })
-    }
-}
 
 /// Parses a class, inside unless `,outside` follows.
 impl FromStr for Provenance {

@@ -1,6 +1,6 @@
 //! All-reduce of one message over the GPUs of a node.
 
-use super::{Codes, Column, Contradiction, Expected, Operation, debug};
+use super::{Column, Contradiction, Expected, Operation, codes, debug};
 use crate::{Dtype, Reference, Work};
 
 /// All-reduce over the GPUs of a node: `ranks` over message bytes.
@@ -56,16 +56,4 @@ impl AllReduceShape {
     }
 }
 
-impl From<Codes> for AllReduceShape {
-    #[inline]
-    fn from([ranks, ..]: Codes) -> AllReduceShape {
-        AllReduceShape { ranks }
-    }
-}
-
-impl From<AllReduceShape> for Codes {
-    #[inline]
-    fn from(shape: AllReduceShape) -> Codes {
-        [shape.ranks, 0, 0, 0, 0, 0, 0, 0]
-    }
-}
+codes!(AllReduceShape [] [ranks] [0 0 0 0 0 0 0]);

@@ -1,6 +1,6 @@
 //! Causal self-attention, prefill and decode.
 
-use super::{Codes, Column, ColumnKind, Contradiction, Expected, Operation, debug};
+use super::{Column, ColumnKind, Contradiction, Expected, Operation, codes, debug};
 use crate::math::sqrt;
 use crate::tuned::{L2_FADE, L2_HOT, QUERY_BLOCK};
 use crate::{Dtype, Reference, Work};
@@ -288,35 +288,7 @@ impl PrefillPace {
     }
 }
 
-impl From<Codes> for AttentionShape {
-    #[inline]
-    fn from([dtype, kv_dtype, q_heads, kv_heads, head_dim, tp, ..]: Codes) -> AttentionShape {
-        AttentionShape {
-            dtype: Dtype::from_code(dtype),
-            kv_dtype: Dtype::from_code(kv_dtype),
-            q_heads,
-            kv_heads,
-            head_dim,
-            tp,
-        }
-    }
-}
-
-impl From<AttentionShape> for Codes {
-    #[inline]
-    fn from(shape: AttentionShape) -> Codes {
-        let AttentionShape {
-            dtype,
-            kv_dtype,
-            q_heads,
-            kv_heads,
-            head_dim,
-            tp,
-        } = shape;
-        let (dtype, kv_dtype) = (dtype.code(), kv_dtype.code());
-        [dtype, kv_dtype, q_heads, kv_heads, head_dim, tp, 0, 0]
-    }
-}
+codes!(AttentionShape [dtype kv_dtype] [q_heads kv_heads head_dim tp] [0 0]);
 
 /// Rejects heads that do not divide each other or cannot be divided among the ranks.
 pub(super) fn check_heads(shape: &AttentionShape) -> Result<(), Contradiction> {

@@ -1,6 +1,6 @@
 //! Dense matrix multiplication: m x k activations times k x n weights.
 
-use super::{Codes, Column, Operation, debug};
+use super::{Column, Operation, codes, debug};
 use crate::math::larger;
 use crate::{Dtype, Reference, Work};
 
@@ -123,20 +123,4 @@ impl GemmPace {
     }
 }
 
-impl From<Codes> for GemmShape {
-    #[inline]
-    fn from([dtype, k, n, ..]: Codes) -> GemmShape {
-        GemmShape {
-            dtype: Dtype::from_code(dtype),
-            k,
-            n,
-        }
-    }
-}
-
-impl From<GemmShape> for Codes {
-    #[inline]
-    fn from(shape: GemmShape) -> Codes {
-        [shape.dtype.code(), shape.k, shape.n, 0, 0, 0, 0, 0]
-    }
-}
+codes!(GemmShape [dtype] [k n] [0 0 0 0 0]);

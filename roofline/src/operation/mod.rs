@@ -28,6 +28,30 @@ pub const MAX_COLUMNS: usize = 8;
 /// [`code`](Dtype::code), every other column as its value.
 pub type Codes = [u32; MAX_COLUMNS];
 
+/// Implements the conversions between a shape and its [`Codes`]: formats, numbers, and zeros up to their length.
+macro_rules! codes {
+    ($shape:ident [$($dtype:ident)*] [$($number:ident)*] [$($zero:literal)*]) => {
+        impl From<$crate::operation::Codes> for $shape {
+            #[inline]
+            fn from([$($dtype,)* $($number,)* ..]: $crate::operation::Codes) -> $shape {
+                $shape {
+                    $($dtype: $crate::Dtype::from_code($dtype),)*
+                    $($number,)*
+                }
+            }
+        }
+
+        impl From<$shape> for $crate::operation::Codes {
+            #[inline]
+            fn from(shape: $shape) -> $crate::operation::Codes {
+                [$(shape.$dtype.code(),)* $(shape.$number,)* $($zero),*]
+            }
+        }
+    };
+}
+
+use codes;
+
 /// Maximum number of points on an axis of a resolved lookup.
 pub const MAX_POINTS: usize = 32;
 

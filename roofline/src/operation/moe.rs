@@ -1,6 +1,6 @@
 //! A fused mixture-of-experts layer: gate, up and down projections of the chosen experts.
 
-use super::{Codes, Column, Contradiction, Expected, Operation, debug};
+use super::{Column, Contradiction, Expected, Operation, codes, debug};
 use crate::math::{exp, ln};
 use crate::{Dtype, Reference, Work};
 
@@ -117,34 +117,7 @@ impl MoeShape {
     }
 }
 
-impl From<Codes> for MoeShape {
-    #[inline]
-    fn from([dtype, experts, top_k, hidden, intermediate, tp, ..]: Codes) -> MoeShape {
-        MoeShape {
-            dtype: Dtype::from_code(dtype),
-            experts,
-            top_k,
-            hidden,
-            intermediate,
-            tp,
-        }
-    }
-}
-
-impl From<MoeShape> for Codes {
-    #[inline]
-    fn from(shape: MoeShape) -> Codes {
-        let MoeShape {
-            dtype,
-            experts,
-            top_k,
-            hidden,
-            intermediate,
-            tp,
-        } = shape;
-        [dtype.code(), experts, top_k, hidden, intermediate, tp, 0, 0]
-    }
-}
+codes!(MoeShape [dtype] [experts top_k hidden intermediate tp] [0 0]);
 
 fn check(shape: &MoeShape) -> Result<(), Contradiction> {
     if shape.top_k > shape.experts {

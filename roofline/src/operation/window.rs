@@ -1,7 +1,7 @@
 //! Causal self-attention within a window of keys, prefill and decode.
 
 use super::attention::check_heads;
-use super::{Codes, Column, ColumnKind, Contradiction, Operation, debug};
+use super::{Codes, Column, ColumnKind, Contradiction, Operation, codes, debug};
 use crate::math::sqrt;
 use crate::tuned::QUERY_BLOCK;
 use crate::{AttentionShape, Dtype, Prompts, RankAttention, Reference, Work};
@@ -160,35 +160,7 @@ impl WindowShape {
     }
 }
 
-impl From<Codes> for WindowShape {
-    #[inline]
-    fn from([dtype, kv_dtype, q_heads, kv_heads, head_dim, window, ..]: Codes) -> WindowShape {
-        WindowShape {
-            dtype: Dtype::from_code(dtype),
-            kv_dtype: Dtype::from_code(kv_dtype),
-            q_heads,
-            kv_heads,
-            head_dim,
-            window,
-        }
-    }
-}
-
-impl From<WindowShape> for Codes {
-    #[inline]
-    fn from(shape: WindowShape) -> Codes {
-        let WindowShape {
-            dtype,
-            kv_dtype,
-            q_heads,
-            kv_heads,
-            head_dim,
-            window,
-        } = shape;
-        let (dtype, kv_dtype) = (dtype.code(), kv_dtype.code());
-        [dtype, kv_dtype, q_heads, kv_heads, head_dim, window, 0, 0]
-    }
-}
+codes!(WindowShape [dtype kv_dtype] [q_heads kv_heads head_dim window] [0 0]);
 
 fn check(codes: &Codes) -> Result<(), Contradiction> {
     check_heads(&WindowShape::from(*codes).heads())
