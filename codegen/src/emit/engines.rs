@@ -39,21 +39,11 @@ fn engine(engine: &Engine) -> String {
         constants,
     } = engine;
     let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
-    let fields = constants.iter().map(|(constant, unit)| {
-        let value = constant.in_si;
-        let value = match unit {
-            Unit::Share | Unit::LnRows | Unit::L2 => format!("{value:?}"),
-            Unit::Tokens | Unit::Rows => format!("{}", value as u32),
-            Unit::Nanoseconds | Unit::Microseconds | Unit::Milliseconds => {
-                format!("Seconds({value:?})")
-            }
-        };
-        format!("{}: {value}", constant.name)
-    });
     // A request pays the API server once; the others are per step.
-    let (request, step): (Vec<_>, Vec<_>) =
-        fields.partition(|field| field.starts_with("api_server:"));
-    let (request, step) = (request.join(", "), step.join(", "));
+    let (request, step): (Vec<_>, Vec<_>) = constants
+        .iter()
+        .partition(|(constant, _)| constant.name == "api_server");
+    let (request, step) = (fields(&request), fields(&step));
     let about = constants.iter().map(|(constant, _)| about(constant));
     let about: String = about.collect();
     format!(
@@ -70,6 +60,22 @@ fn engine(engine: &Engine) -> String {
     }};
 "
     )
+}
+
+/// The constants as fields of a struct.
+fn fields(constants: &[&(Constant, Unit)]) -> String {
+    let field = |(constant, unit): &&(Constant, Unit)| {
+        let value = constant.in_si;
+        let value = match unit {
+            Unit::Share | Unit::LnRows | Unit::L2 => format!("{value:?}"),
+            Unit::Tokens | Unit::Rows => format!("{}", value as u32),
+            Unit::Nanoseconds | Unit::Microseconds | Unit::Milliseconds => {
+                format!("Seconds({value:?})")
+            }
+        };
+        format!("{}: {value}", constant.name)
+    };
+    constants.iter().map(field).collect::<Vec<_>>().join(", ")
 }
 
 /// The constant as the file gives it.

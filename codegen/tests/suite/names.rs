@@ -10,7 +10,7 @@ use rooflut_codegen::{BUILT_IN, Gpus, generate_expression, read_own_set, read_se
 const ROW: &str = "bf16,512,512,16,10\n";
 
 #[test]
-fn they_are_the_folders_of_bench_data() {
+fn they_are_the_folders_of_bench_data_and_features_of_rooflut() {
     let mut folders: Vec<String> = fs::read_dir(bench_data())
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -19,6 +19,11 @@ fn they_are_the_folders_of_bench_data() {
         .collect();
     folders.sort();
     assert_eq!(folders, BUILT_IN);
+    let manifest = fs::read_to_string(bench_data().join("../Cargo.toml")).unwrap();
+    for name in BUILT_IN {
+        let feature = format!("\n{name} = []\n");
+        assert!(manifest.contains(&feature), "no feature {name}");
+    }
 }
 
 #[test]
