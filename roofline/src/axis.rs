@@ -12,7 +12,7 @@ pub struct AxisPoint {
     /// Reciprocal of the distance to the next point's logarithm; 0 for the last point.
     pub inverse_span: f64,
     /// Its index on the axis.
-    pub place: u32,
+    pub index: u32,
     /// Whether it is the last.
     pub is_last: bool,
 }
@@ -27,15 +27,15 @@ pub struct AxisPoint {
 /// ```
 pub fn axis_points(values: &[u32]) -> impl Iterator<Item = AxisPoint> {
     let next = values.iter().skip(1).map(Some).chain([None]);
-    let places = (0_u32..).zip(values.iter().zip(next));
-    places.map(|(place, (value, next))| {
+    let indices = (0_u32..).zip(values.iter().zip(next));
+    indices.map(|(index, (value, next))| {
         let value = f64::from(*value);
         let inverse = |next: &u32| 1.0 / (ln(f64::from(*next)) - ln(value));
         AxisPoint {
             value,
             ln: ln(value),
             inverse_span: next.map_or(0.0, inverse),
-            place,
+            index,
             is_last: next.is_none(),
         }
     })

@@ -5,7 +5,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Rates};
 use crate::math::{exp_short, larger, sqrt};
-use crate::table::{Class, Grid, KernelTable, Place, Table, TableSet};
+use crate::table::{Class, Grid, KernelTable, Position, Table, TableSet};
 
 /// Resolved decode attention.
 ///
@@ -77,7 +77,7 @@ impl DecodeAttention {
             kernel.decode_reference_s(requests, kv_tokens, hot_read, reference) * slowdown
         };
         let mut seconds = held(kv_tokens);
-        if length.place == Place::Below {
+        if length.position == Position::Below {
             seconds = self.below(requests, kv_tokens, held);
         }
         let work = kernel.decode_work(requests, kv_tokens);

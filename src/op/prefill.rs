@@ -8,7 +8,7 @@ use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, Prompts, Reference, Work};
 use crate::math::{exp_short, ln_of_normal, sqrt};
-use crate::table::{Bracket, Class, Grid, KernelTable, Place, Table, TableSet};
+use crate::table::{Bracket, Class, Grid, KernelTable, Position, Table, TableSet};
 
 /// Resolved prefill attention.
 ///
@@ -181,8 +181,8 @@ impl PrefillAttention {
         let (batch, length) = (chunks.batch(), chunks.length());
         let grid = self.grid();
         let mut row = grid.batch().locate_from_1(batch);
-        if row.place == Place::Above && batch <= batch_end(&grid) * (1.0 + BATCH_ROUNDING) {
-            row.place = Place::Between;
+        if row.position == Position::Above && batch <= batch_end(&grid) * (1.0 + BATCH_ROUNDING) {
+            row.position = Position::Between;
         }
         let whole = self.whole(&grid, row, batch, length);
         if chunks.is_uniform() {
@@ -217,7 +217,7 @@ impl PrefillAttention {
         }
         let slowdown = exp_short(reading.ln_slowdown);
         let held = |length| self.pace.reference_s(batch, length) * slowdown;
-        let seconds = if column.place == Place::Below {
+        let seconds = if column.position == Position::Below {
             self.below(length, held)
         } else {
             held(length)

@@ -2,14 +2,14 @@
 
 use crate::constants::{MEDIUM_TILE_ROWS, SMALL_TILE_ROWS};
 use crate::hardware::Dtype;
-use crate::table::{Bracket, Curve, Place, Reading};
+use crate::table::{Bracket, Curve, Position, Reading};
 
 /// Reads a GEMM's curve at `m` rows, within a tile class if the dtype has them.
 #[inline(always)] // 40 instructions of a lookup's 270: it hands over structs.
 #[allow(clippy::inline_always)]
 pub(super) fn read_gemm(curve: &Curve<'_>, tile_steps: bool, m: f64, ln_m: f64) -> Reading {
     let mut bracket = curve.axis().locate_ln(m, ln_m);
-    if tile_steps && bracket.place == Place::Between {
+    if tile_steps && bracket.position == Position::Between {
         bracket = within_tile_class(bracket, m, curve.axis().values());
     }
     curve.read_at(bracket)
@@ -29,7 +29,7 @@ fn within_tile_class(bracket: Bracket, m: f64, values: &[u32]) -> Bracket {
             .filter(|&&edge| m > edge)
             .count()
     };
-    let class_of = |place: usize| values.get(place).map(|&value| class(f64::from(value)));
+    let class_of = |index: usize| values.get(index).map(|&value| class(f64::from(value)));
     let own = Some(class(m));
     match (class_of(bracket.lo) == own, class_of(bracket.hi) == own) {
         (true, false) => Bracket {

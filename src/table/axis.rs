@@ -21,7 +21,7 @@ pub(super) const NOWHERE: AxisPoint = AxisPoint {
     value: 0.0,
     ln: 0.0,
     inverse_span: 0.0,
-    place: 0,
+    index: 0,
     is_last: true,
 };
 
@@ -36,12 +36,12 @@ pub(crate) struct Bracket {
     /// Share of `hi`, 0 to 1.
     pub(crate) weight: f64,
     /// Relation to the measured range.
-    pub(crate) place: Place,
+    pub(crate) position: Position,
 }
 
 /// Relation of a coordinate to the measured ones, ordered from the most to the least certain answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     /// On a measured coordinate.
     On,
     /// Between two measured coordinates.
@@ -99,16 +99,16 @@ impl<'a> Axis<'a> {
         let point = self.last_not_above(x);
         // Below the axis the difference is negative, after the last point the inverse span is 0.
         let weight = larger((ln_x - point.ln) * point.inverse_span, 0.0);
-        let place = select_unpredictable(point.is_last, Place::Above, Place::Between);
-        let place = select_unpredictable(x < point.value, Place::Below, place);
+        let position = select_unpredictable(point.is_last, Position::Above, Position::Between);
+        let position = select_unpredictable(x < point.value, Position::Below, position);
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
-        let place = select_unpredictable(point.value == x, Place::On, place);
-        let lo = point.place as usize;
+        let position = select_unpredictable(point.value == x, Position::On, position);
+        let lo = point.index as usize;
         Bracket {
             lo,
-            hi: lo + usize::from(place == Place::Between),
+            hi: lo + usize::from(position == Position::Between),
             weight,
-            place,
+            position,
         }
     }
 

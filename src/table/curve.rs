@@ -1,6 +1,6 @@
 //! Latencies measured along one axis.
 
-use super::{Axis, Bracket, Class, Place, Points, Provenance};
+use super::{Axis, Bracket, Class, Points, Position, Provenance};
 
 /// Latencies of one kernel shape along one axis (GEMM rows, tokens, bytes).
 ///
@@ -63,7 +63,7 @@ impl<'a> Curve<'a> {
         self.read_at(self.axis.locate_ln(x, ln_x))
     }
 
-    /// Returns the slowdown at a place on the axis.
+    /// Returns the slowdown at a position on the axis.
     #[inline(always)] // Passing the structs costs as much as the computation.
     #[allow(clippy::inline_always)]
     pub(crate) fn read_at(&self, at: Bracket) -> Reading {
@@ -80,9 +80,9 @@ impl<'a> Curve<'a> {
                 .latency_us
                 .get(at.lo)
                 .copied()
-                .filter(|_| at.place == Place::On),
+                .filter(|_| at.position == Position::On),
             ln_slowdown: lo + (hi - lo) * at.weight,
-            provenance: at.place.provenance(),
+            provenance: at.position.provenance(),
         }
     }
 }
@@ -103,13 +103,13 @@ impl<'a> From<Points<'a>> for Curve<'a> {
     }
 }
 
-impl Place {
-    /// Returns the provenance of an answer at this place.
+impl Position {
+    /// Returns the provenance of an answer at this position.
     pub(crate) const fn provenance(self) -> Provenance {
         match self {
-            Place::On => Class::Measured.inside(),
-            Place::Between => Class::Interpolated.inside(),
-            Place::Below | Place::Above => Class::Interpolated.outside(),
+            Position::On => Class::Measured.inside(),
+            Position::Between => Class::Interpolated.inside(),
+            Position::Below | Position::Above => Class::Interpolated.outside(),
         }
     }
 }

@@ -4,7 +4,7 @@ use core::hint::select_unpredictable;
 
 use rooflut_roofline::answering_cell;
 
-use super::{Axis, Bracket, Place, Points, Reading};
+use super::{Axis, Bracket, Points, Position, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
@@ -71,11 +71,12 @@ impl<'a> Grid<'a> {
         let high = high_near + (high_far - high_near) * length.weight;
         // The sum is NaN if one of the four is.
         let known = !((latency + other) + (third + fourth)).is_nan();
-        let place = select_unpredictable(known, batch.place.max(length.place), Place::Above);
+        let position =
+            select_unpredictable(known, batch.position.max(length.position), Position::Above);
         Reading {
-            latency_us: (place == Place::On).then_some(latency),
+            latency_us: (position == Position::On).then_some(latency),
             ln_slowdown: low + (high - low) * batch.weight,
-            provenance: place.provenance(),
+            provenance: position.provenance(),
         }
     }
 

@@ -19,7 +19,7 @@ mod subset;
 mod table;
 
 pub use axis::Axis;
-pub(crate) use axis::{Bracket, Place};
+pub(crate) use axis::{Bracket, Position};
 pub use curve::Curve;
 pub(crate) use curve::Reading;
 pub use grid::Grid;

@@ -29,7 +29,7 @@ const NO_POINT: AxisPoint = AxisPoint {
     value: 0.0,
     ln: 0.0,
     inverse_span: 0.0,
-    place: 0,
+    index: 0,
     is_last: true,
 };
 

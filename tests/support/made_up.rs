@@ -43,7 +43,7 @@ const fn set(name: &'static str, gpu: &'static Gpu, tables: &'static [StaticTabl
 }
 
 /// The point 2^`log2`. The next point is 2^`span` times as large; a span of 0 marks the last point.
-const fn point(place: u32, log2: u32, span: u32) -> AxisPoint {
+const fn point(index: u32, log2: u32, span: u32) -> AxisPoint {
     let is_last = span == 0;
     AxisPoint {
         value: (1_u32 << log2) as f64,
@@ -53,7 +53,7 @@ const fn point(place: u32, log2: u32, span: u32) -> AxisPoint {
         } else {
             1.0 / (span as f64 * LN_2)
         },
-        place,
+        index,
         is_last,
     }
 }

@@ -8,7 +8,7 @@ use rooflut_roofline::OperationKind;
 
 use super::set::{gpu_literal, set_literal};
 use super::{constant_name, doc};
-use crate::read::{Error, ErrorKind, Found, Gpus, Place, TableSet, read_any_set, read_own_set};
+use crate::read::{Error, ErrorKind, Found, Gpus, Location, TableSet, read_any_set, read_own_set};
 
 /// Returns the Rust source of rooflut's own tables: a module with a constant per GPU of `gpus_toml`, one
 /// with a static per set in `dirs`, in order of their names, and a macro that hands the text of `gpus_toml`
@@ -29,15 +29,15 @@ pub fn generate_builtin(
     for dir in dirs {
         let set = read_any_set(dir, &gpus)?;
         match sets.entry(set.name().to_owned()) {
-            Entry::Vacant(place) => {
-                place.insert((dir, set));
+            Entry::Vacant(slot) => {
+                slot.insert((dir, set));
             }
             Entry::Occupied(first) => {
                 let (other, _) = first.get();
                 let found = format!("{:?}, the name of {}", first.key(), other.display());
                 return Err(Error::new(
                     ErrorKind::Set,
-                    Place::file(dir.display().to_string()).field("name"),
+                    Location::file(dir.display().to_string()).field("name"),
                     "a name that no other set has",
                     Found::words(found),
                     "rename one of the two sets",

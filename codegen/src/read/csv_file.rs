@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::error::{Error, ErrorKind, Found, Place};
+use super::error::{Error, ErrorKind, Found, Location};
 use super::files::Part;
 
 /// The rows of a CSV.
 pub(crate) struct Rows {
-    /// Place of the header.
-    place: Place,
+    /// Location of the header.
+    location: Location,
     header: Vec<String>,
     /// Each with its line in the file.
     records: Vec<(u64, csv::StringRecord)>,
@@ -45,7 +45,7 @@ impl Rows {
         let mut records = records.into_iter();
         let (line, header) = records.next().ok_or_else(|| no_rows(part.line(1)))?;
         Ok(Rows {
-            place: Place::file(part.name.clone()).line(line),
+            location: Location::file(part.name.clone()).line(line),
             header: header.iter().map(str::to_owned).collect(),
             records: records.collect(),
         })
@@ -98,7 +98,7 @@ impl Rows {
         if let Some(column) = required.iter().find(missing) {
             return Err(Error::new(
                 ErrorKind::Columns,
-                self.place.clone().field(*column),
+                self.location.clone().field(*column),
                 "a column of that name",
                 self.found(),
                 self.unseparated()
@@ -128,7 +128,7 @@ impl Rows {
         let columns = [required, optional].concat().join(",");
         Error::new(
             ErrorKind::Columns,
-            self.place.clone(),
+            self.location.clone(),
             format!("the columns {columns} once each"),
             Found::text(name),
             "rename or remove it",
@@ -137,12 +137,12 @@ impl Rows {
 
     /// The error for a file without rows.
     pub(crate) fn empty(&self) -> Error {
-        no_rows(self.place.clone())
+        no_rows(self.location.clone())
     }
 
-    /// The place of the header.
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    /// The location of the header.
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
     }
 
     /// The names of the columns.
@@ -173,10 +173,10 @@ impl Rows {
     }
 }
 
-fn no_rows(place: Place) -> Error {
+fn no_rows(location: Location) -> Error {
     Error::new(
         ErrorKind::Empty,
-        place,
+        location,
         "at least one row of measurements",
         Found::NONE,
         "add some or leave the file out",
@@ -200,8 +200,8 @@ impl<'a> Lines<'a> {
 
     /// The line of the first byte from `position` on that is no line end.
     fn line_of(&mut self, position: u64) -> u64 {
-        let passed = |(place, byte): &(usize, &u8)| {
-            (*place as u64) < position || matches!(byte, b'\r' | b'\n')
+        let passed = |(index, byte): &(usize, &u8)| {
+            (*index as u64) < position || matches!(byte, b'\r' | b'\n')
         };
         while let Some((_, byte)) = self.rest.next_if(passed) {
             let newline = match byte {
@@ -237,7 +237,7 @@ impl Row<'_> {
         }
         Err(Error::new(
             ErrorKind::Row,
-            self.place("row"),
+            self.location("row"),
             format!("{} fields ({})", header.len(), header.join(",")),
             Found::text(self.joined()),
             "correct or remove the row",
@@ -251,8 +251,8 @@ impl Row<'_> {
 
     /// The text in `column`, or `None` where the table has no such column.
     pub(crate) fn text(&self, column: &str) -> Option<&str> {
-        let place = self.rows.header.iter().position(|name| name == column)?;
-        self.record.get(place)
+        let index = self.rows.header.iter().position(|name| name == column)?;
+        self.record.get(index)
     }
 
     /// The values in those of `columns` that the table has, as messages show a key:
@@ -263,9 +263,9 @@ impl Row<'_> {
         named.join(", ")
     }
 
-    /// The place of the row and a column of it.
-    pub(crate) fn place(&self, column: &'static str) -> Place {
-        self.rows.place.clone().line(self.line).field(column)
+    /// The location of the row and a column of it.
+    pub(crate) fn location(&self, column: &'static str) -> Location {
+        self.rows.location.clone().line(self.line).field(column)
     }
 
     /// The error for the value in `column`.
@@ -276,6 +276,12 @@ impl Row<'_> {
         hint: &'static str,
     ) -> Error {
         let found = Found::text(self.text(column).unwrap_or_default());
-        Error::new(ErrorKind::Value, self.place(column), expected, found, hint)
+        Error::new(
+            ErrorKind::Value,
+            self.location(column),
+            expected,
+            found,
+            hint,
+        )
     }
 }

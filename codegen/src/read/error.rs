@@ -15,7 +15,7 @@ pub struct Error(Box<Parts>);
 #[derive(Debug)]
 struct Parts {
     kind: ErrorKind,
-    place: Place,
+    location: Location,
     expected: Cow<'static, str>,
     found: Found,
     hint: Cow<'static, str>,
@@ -61,7 +61,7 @@ pub enum ErrorKind {
 
 /// Where in the files something is wrong.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     file: String,
     line: Option<u64>,
     field: Cow<'static, str>,
@@ -79,14 +79,14 @@ pub(crate) enum Found {
 impl Error {
     pub(crate) fn new(
         kind: ErrorKind,
-        place: Place,
+        location: Location,
         expected: impl Into<Cow<'static, str>>,
         found: Found,
         hint: impl Into<Cow<'static, str>>,
     ) -> Error {
         Error(Box::new(Parts {
             kind,
-            place,
+            location,
             expected: expected.into(),
             found,
             hint: hint.into(),
@@ -96,9 +96,15 @@ impl Error {
     /// A file that cannot be read.
     pub(crate) fn io(path: &Path, source: io::Error) -> Error {
         let found = Found::words(source.to_string());
-        let place = Place::file(path.display().to_string());
+        let location = Location::file(path.display().to_string());
         let hint = "check that the file is there and readable";
-        Error::new(ErrorKind::Io(source), place, "a readable file", found, hint)
+        Error::new(
+            ErrorKind::Io(source),
+            location,
+            "a readable file",
+            found,
+            hint,
+        )
     }
 
     /// Returns the kind of the error.
@@ -108,12 +114,12 @@ impl Error {
 
     /// Returns the line in the file, from 1 (the header of a CSV).
     pub fn line(&self) -> Option<u64> {
-        self.0.place.line
+        self.0.location.line
     }
 
     /// Returns the column of the CSV or the key of the TOML file; empty if it is not a single one.
     pub fn field(&self) -> &str {
-        &self.0.place.field
+        &self.0.location.field
     }
 
     /// Returns a description of the expected value.
@@ -137,15 +143,15 @@ impl Error {
     /// Sets the name of the file.
     #[must_use]
     pub fn in_file(mut self, name: impl Into<String>) -> Error {
-        self.0.place.file = name.into();
+        self.0.location.file = name.into();
         self
     }
 }
 
-impl Place {
+impl Location {
     /// A whole file, by its name in messages.
-    pub(crate) fn file(name: impl Into<String>) -> Place {
-        Place {
+    pub(crate) fn file(name: impl Into<String>) -> Location {
+        Location {
             file: name.into(),
             line: None,
             field: Cow::Borrowed(""),
@@ -153,16 +159,16 @@ impl Place {
     }
 
     /// A line of the file.
-    pub(crate) fn line(self, line: u64) -> Place {
-        Place {
+    pub(crate) fn line(self, line: u64) -> Location {
+        Location {
             line: Some(line),
             ..self
         }
     }
 
     /// A column or key.
-    pub(crate) fn field(self, field: impl Into<Cow<'static, str>>) -> Place {
-        Place {
+    pub(crate) fn field(self, field: impl Into<Cow<'static, str>>) -> Location {
+        Location {
             field: field.into(),
             ..self
         }
@@ -184,17 +190,17 @@ impl Found {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts {
-            place,
+            location,
             expected,
             found,
             hint,
             ..
         } = &*self.0;
-        write!(f, "{place}: expected {expected}, found {found}; {hint}")
+        write!(f, "{location}: expected {expected}, found {found}; {hint}")
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let Some(line) = self.line {

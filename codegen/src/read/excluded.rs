@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::csv_file::Row;
-use super::error::{Error, ErrorKind, Found, Place};
+use super::error::{Error, ErrorKind, Found, Location};
 use super::toml_file::Table;
 
 /// The rows of one table that are read but not used.
 #[derive(Default)]
 pub(crate) struct Excluded {
-    /// The text of each row and its place in `set.toml`.
-    rows: BTreeMap<String, Place>,
+    /// The text of each row and its location in `set.toml`.
+    rows: BTreeMap<String, Location>,
 }
 
 impl Excluded {
@@ -27,7 +27,7 @@ impl Excluded {
             table.required("reason")?.text()?;
             for row in table.required("rows")?.list()? {
                 let text = row.text()?.to_owned();
-                if rows.insert(text, row.place()).is_some() {
+                if rows.insert(text, row.location()).is_some() {
                     return Err(row.refuse("each row once", "list it under one reason"));
                 }
             }
@@ -41,7 +41,7 @@ impl Excluded {
             rows: self
                 .rows
                 .iter()
-                .map(|(row, place)| (row.as_str(), place))
+                .map(|(row, location)| (row.as_str(), location))
                 .collect(),
         }
     }
@@ -49,7 +49,7 @@ impl Excluded {
 
 /// Excluded rows that the table has yet to show.
 pub(crate) struct Pending<'a> {
-    rows: BTreeMap<&'a str, &'a Place>,
+    rows: BTreeMap<&'a str, &'a Location>,
 }
 
 impl Pending<'_> {
@@ -65,9 +65,9 @@ impl Pending<'_> {
     pub(crate) fn finish(self, file: &str) -> Result<(), Error> {
         match self.rows.first_key_value() {
             None => Ok(()),
-            Some((row, place)) => Err(Error::new(
+            Some((row, location)) => Err(Error::new(
                 ErrorKind::Set,
-                (*place).clone(),
+                (*location).clone(),
                 format!("a row of {file}, as the file has it"),
                 Found::text(*row),
                 "correct or remove it",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooflut_roofline::OperationKind;
 
-use super::error::{Error, ErrorKind, Found, Place};
+use super::error::{Error, ErrorKind, Found, Location};
 
 /// The files of a set; all but the first are optional.
 pub const FILES: [&str; 1 + OperationKind::ALL.len()] = files();
@@ -13,10 +13,10 @@ pub const FILES: [&str; 1 + OperationKind::ALL.len()] = files();
 #[allow(clippy::indexing_slicing)] // Runs in the compiler only, where iterators cannot.
 const fn files() -> [&'static str; 1 + OperationKind::ALL.len()] {
     let mut files = [SET_TOML; 1 + OperationKind::ALL.len()];
-    let mut place = 0;
-    while place < OperationKind::ALL.len() {
-        files[place + 1] = OperationKind::ALL[place].declared().file;
-        place += 1;
+    let mut index = 0;
+    while index < OperationKind::ALL.len() {
+        files[index + 1] = OperationKind::ALL[index].declared().file;
+        index += 1;
     }
     files
 }
@@ -63,7 +63,7 @@ impl Files {
             let expected = "a table set (a folder with a set.toml, or one file made of it)";
             return Err(Error::new(
                 ErrorKind::NotFound,
-                Place::file(path.display().to_string()),
+                Location::file(path.display().to_string()),
                 expected,
                 Found::words("nothing there"),
                 "check the path",
@@ -117,9 +117,9 @@ impl Part {
         })
     }
 
-    /// A line of this part, from 1, as a place in its file.
-    pub(crate) fn line(&self, line: u64) -> Place {
-        Place::file(self.name.clone()).line(self.lines_before + line)
+    /// A line of this part, from 1, as a location in its file.
+    pub(crate) fn line(&self, line: u64) -> Location {
+        Location::file(self.name.clone()).line(self.lines_before + line)
     }
 
     /// The text of the file.
@@ -138,7 +138,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 fn no_set_toml(path: &Path) -> Error {
     Error::new(
         ErrorKind::NoSetToml,
-        Place::file(path.display().to_string()),
+        Location::file(path.display().to_string()),
         "a set.toml beside the tables (GPU, engine stack, timing, t0, source, licence, date)",
         Found::NONE,
         "add one as rooflut's bench_data/README.md describes",
@@ -187,7 +187,7 @@ fn check_files(dir: &Path, folder: &str) -> Result<(), Error> {
     match unknown {
         Some(name) => Err(Error::new(
             ErrorKind::Set,
-            Place::file(format!("{folder}/{name}")),
+            Location::file(format!("{folder}/{name}")),
             format!("one of {}", table_files()),
             Found::words("another CSV file"),
             "rename it or move it away",
@@ -203,8 +203,8 @@ fn of_single_file(name: &str, text: &str) -> Result<Vec<(&'static str, Part)>, E
     let mut parts = Vec::<(&'static str, Part)>::new();
     for (line, number) in text.split_inclusive('\n').zip(1..) {
         let refuse = |expected: String, hint: &'static str| {
-            let (place, found) = (Place::file(name).line(number), Found::text(line.trim()));
-            Error::new(ErrorKind::Set, place, expected, found, hint)
+            let (location, found) = (Location::file(name).line(number), Found::text(line.trim()));
+            Error::new(ErrorKind::Set, location, expected, found, hint)
         };
         if let Some(title) = title(line) {
             // The name may follow a path.
@@ -251,10 +251,10 @@ fn utf8<'a>(file: &str, bytes: &'a [u8], lines_before: u64) -> Result<&'a str, E
         let after = rest.split(|byte| *byte == b'\n').next();
         let found = [before.unwrap_or_default(), after.unwrap_or_default()].concat();
         let found = String::from_utf8_lossy(&found);
-        let place = Place::file(file).line(lines_before + newlines as u64 + 1);
+        let location = Location::file(file).line(lines_before + newlines as u64 + 1);
         Error::new(
             ErrorKind::Row,
-            place.field("row"),
+            location.field("row"),
             "UTF-8 text",
             Found::text(found.trim_end()),
             "save the file as UTF-8",

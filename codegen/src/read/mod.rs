@@ -22,7 +22,7 @@ mod toml_file;
 pub(crate) use constants::{Constant, read_constants};
 pub(crate) use engine::{Engine, Unit};
 pub use error::{Error, ErrorKind};
-pub(crate) use error::{Found, Place};
+pub(crate) use error::{Found, Location};
 pub use files::FILES;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 pub use gpus::{Gpus, own_gpu};

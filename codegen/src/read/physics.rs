@@ -59,7 +59,7 @@ fn impossible(row: &Row<'_>, measured: &MeasuredRow, excess: &Excess, gpu: &Gpu)
     let expected = format!("at most {limit}");
     Error::new(
         ErrorKind::Impossible { limit },
-        row.place("latency_us"),
+        row.location("latency_us"),
         expected,
         Found::words(format!("{}, which is {rate}", measured.latency_us)),
         hint,
@@ -92,7 +92,7 @@ fn check_mfu(row: &Row<'_>, bound_us: f64, latency_us: f64) -> Result<(), Error>
     let expected = bound_us / latency_us;
     Err(Error::new(
         ErrorKind::MfuDisagrees,
-        row.place("mfu"),
+        row.location("mfu"),
         format!("{expected:.decimals$} (from latency_us, FLOPs and peak)"),
         Found::text(text),
         "check dtype, peak and FLOP formula, or remove the column",

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use rooflut_roofline::OperationKind;
 
-use super::error::{Error, ErrorKind, Found, Place};
+use super::error::{Error, ErrorKind, Found, Location};
 use super::files::{Files, table_files};
 use super::gpus::Gpus;
 use super::header::Header;
 use super::table::{Table, TableRows};
 use super::toml_file::TomlFile;
 
-/// The names of rooflut's own sets. A user's set must have another name, so that a name in an output is
-/// unambiguous.
+/// The names of rooflut's own sets: folders of `bench_data/`, and features of rooflut. A user's set must have
+/// another name, so that a name in an output is unambiguous.
 pub const BUILT_IN: [&str; 6] = ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"];
 
 /// A checked table set.
@@ -53,7 +53,7 @@ fn read(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error> {
     if files.has_no_table() {
         return Err(Error::new(
             ErrorKind::Set,
-            Place::file(files.name()),
+            Location::file(files.name()),
             format!("at least one table beside set.toml ({})", table_files()),
             Found::NONE,
             "add one",

@@ -78,7 +78,7 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
     let refuse = |expected: String, found, hint: String| {
         Error::new(
             ErrorKind::Columns,
-            rows.place().clone(),
+            rows.location().clone(),
             expected,
             found,
             hint,
@@ -140,7 +140,7 @@ fn checked(operation: OperationKind, row: &Row<'_>, gpu: &Gpu) -> Result<Measure
     if row.text(WARMUP).is_some_and(warms) {
         return Err(Error::new(
             ErrorKind::WarmUp,
-            row.place(WARMUP),
+            row.location(WARMUP),
             "a measurement on a warm GPU",
             Found::words("a warm-up run"),
             "leave it out",

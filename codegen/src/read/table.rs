@@ -6,7 +6,7 @@ use rooflut_roofline::OperationKind;
 use rooflut_roofline::operation::{Codes, MAX_POINTS, key};
 
 use super::csv_file::Rows;
-use super::error::{Error, ErrorKind, Found, Place};
+use super::error::{Error, ErrorKind, Found, Location};
 use super::files::Files;
 use super::header::{Header, Timing};
 use super::measurement::MeasuredRow;
@@ -51,17 +51,17 @@ impl Table {
         header: &Header,
     ) -> Result<Option<Table>, Error> {
         let declared = operation.declared();
-        let set_toml = || Place::file(files.header().name.clone());
+        let set_toml = || Location::file(files.header().name.clone());
         let section = header.sections.get(&operation);
         let (part, section) = match (files.table(declared.file), section) {
             (None, None) => return Ok(None),
             (None, Some(_)) => {
-                let place = set_toml().field(declared.name);
+                let location = set_toml().field(declared.name);
                 let expected = format!("{} beside it", declared.file);
                 let hint = "add the table, or remove the section";
                 return Err(Error::new(
                     ErrorKind::Set,
-                    place,
+                    location,
                     expected,
                     Found::NONE,
                     hint,
@@ -107,7 +107,7 @@ impl Table {
                 let key = row.key(&point_columns);
                 return Err(Error::new(
                     ErrorKind::Duplicate,
-                    row.place(""),
+                    row.location(""),
                     "each key once",
                     Found::words(format!("{key} again (first on line {first})")),
                     "keep one of the two",
@@ -183,7 +183,7 @@ impl Table {
                     let key = names.get(shape).map_or("", String::as_str);
                     return Err(Error::new(
                         ErrorKind::TooLarge,
-                        Place::file(self.file.clone()).field(*axis),
+                        Location::file(self.file.clone()).field(*axis),
                         format!("at most {limit} different values"),
                         Found::words(format!("{found} for {key}")),
                         "thin them out",
@@ -196,10 +196,10 @@ impl Table {
 
     fn check_keys(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {
         let refuse = |expected: String, found: String, hint| {
-            let place = Place::file(self.file.clone());
+            let location = Location::file(self.file.clone());
             Error::new(
                 ErrorKind::TooLarge,
-                place,
+                location,
                 expected,
                 Found::words(found),
                 hint,

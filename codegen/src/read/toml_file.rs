@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::error::{Error, ErrorKind, Found, Place};
+use super::error::{Error, ErrorKind, Found, Location};
 use super::files::Part;
 
 /// A TOML file: its name in messages, and its text.
@@ -67,7 +67,7 @@ impl<'a> TomlFile<'a> {
             let reason = error.message().trim_end().replace('\n', ", ");
             Error::new(
                 ErrorKind::Toml,
-                self.place(start),
+                self.location(start),
                 "TOML",
                 Found::words(format!("an error ({reason})")),
                 "correct the line",
@@ -88,11 +88,11 @@ impl<'a> TomlFile<'a> {
         }
     }
 
-    /// A byte of the text as a place in the file.
-    fn place(&self, byte: usize) -> Place {
+    /// A byte of the text as a location in the file.
+    fn location(&self, byte: usize) -> Location {
         let before = self.text.bytes().take(byte);
         let newlines = before.filter(|byte| *byte == b'\n').count();
-        Place::file(self.name).line(self.lines_before + newlines as u64 + 1)
+        Location::file(self.name).line(self.lines_before + newlines as u64 + 1)
     }
 }
 
@@ -109,10 +109,10 @@ impl<'a> Table<'a> {
         let Some(key) = others.min_by_key(|key| key.span().start) else {
             return Ok(self);
         };
-        let place = self.file.place(key.span().start);
+        let location = self.file.location(key.span().start);
         Err(Error::new(
             ErrorKind::Toml,
-            place.field(self.prefix.trim_end_matches('.').to_owned()),
+            location.field(self.prefix.trim_end_matches('.').to_owned()),
             format!("one of the keys {}", known.join(", ")),
             Found::text(key.get_ref().as_ref()),
             "rename or remove it",
@@ -147,10 +147,10 @@ impl<'a> Table<'a> {
     /// [`ErrorKind::Toml`] where the table lacks the key.
     pub(crate) fn required(&self, key: &str) -> Result<Value<'a>, Error> {
         let missing = || {
-            let place = self.file.place(self.start);
+            let location = self.file.location(self.start);
             Error::new(
                 ErrorKind::Toml,
-                place.field(format!("{}{key}", self.prefix)),
+                location.field(format!("{}{key}", self.prefix)),
                 "a value",
                 Found::NONE,
                 "add it (rooflut's bench_data/README.md describes the keys)",
@@ -301,12 +301,12 @@ impl<'a> Value<'a> {
         found: Found,
         hint: impl Into<Cow<'static, str>>,
     ) -> Error {
-        Error::new(ErrorKind::Toml, self.place(), expected, found, hint)
+        Error::new(ErrorKind::Toml, self.location(), expected, found, hint)
     }
 
     /// Its line and key.
-    pub(crate) fn place(&self) -> Place {
-        self.file.place(self.start).field(self.key.clone())
+    pub(crate) fn location(&self) -> Location {
+        self.file.location(self.start).field(self.key.clone())
     }
 }
 
