@@ -63,7 +63,7 @@ pub(crate) fn talk(clients: usize) -> Result<(Vec<Client>, u64), Box<dyn Error>>
             let client = |id: RequestId| client_of.get(id.index()).copied().unwrap_or_default();
             let outside = match event {
                 ServerEvent::FirstToken { id, .. } => Event::FirstToken { client: client(id) },
-                ServerEvent::Left { id, .. } => Event::Answer { client: client(id) },
+                ServerEvent::Finished { id, .. } => Event::Answer { client: client(id) },
                 _ => continue,
             };
             events.push(Reverse((now_ns + NETWORK_NS, outside)));

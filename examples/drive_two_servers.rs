@@ -49,7 +49,7 @@ pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
         server.run_until_idle();
         let mut served = Served::default();
         for event in server.drain_events() {
-            if let ServerEvent::Left { record, .. } = event {
+            if let ServerEvent::Finished { record, .. } = event {
                 let ttft_ms = record.ttft().map_or(0.0, |ttft| ttft.ms());
                 served.requests += 1;
                 served.tokens += u64::from(record.request.output_tokens);

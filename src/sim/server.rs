@@ -51,7 +51,7 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 /// while let Some(at_ns) = server.next_event_ns() {
 ///     server.advance_to(at_ns)?;
 ///     for event in server.drain_events() {
-///         if let ServerEvent::Left { id, at_ns, .. } = event {
+///         if let ServerEvent::Finished { id, at_ns, .. } = event {
 ///             finished.push((id, at_ns));
 ///         }
 ///     }
@@ -104,7 +104,7 @@ impl<M: LatencyModel> Server<M> {
     ///
     /// Requests may be pushed in any order of arrival, also long before they arrive; requests of the same
     /// nanosecond queue in the order of the calls. The engine sees a request `api_server_ns` after its arrival.
-    /// If the queue is full then, the request is rejected with a [`ServerEvent::Left`].
+    /// If the queue is full then, the request is rejected with a [`ServerEvent::Finished`].
     ///
     /// # Errors
     /// [`ServerError::ArrivalBeforeNow`] for an arrival in the past, [`ServerError::NeverServed`] for a request
@@ -183,7 +183,7 @@ impl<M: LatencyModel> Server<M> {
         self.run_to(to_ns, observer);
         self.now_ns = to_ns;
         for event in self.events.iter().skip(known) {
-            if let ServerEvent::Left { id, record, .. } = event {
+            if let ServerEvent::Finished { id, record, .. } = event {
                 observer.finished(id.0, record);
             }
         }

@@ -74,7 +74,7 @@ impl<M: LatencyModel> Simulator<M> {
                 continue;
             }
             server.run_step(observer);
-            server.report_departures(|index, record, at_ns| {
+            server.report_finished(|index, record, at_ns| {
                 observer.finished(index, record);
                 source.finished(index, &record.request, at_ns);
             });

@@ -79,7 +79,7 @@ impl<'m> Driven<'m> {
                 assert!(at_ns <= self.server.now_ns());
                 assert_eq!(self.first_tokens_ns[id.index()].replace(at_ns), None);
             }
-            ServerEvent::Left { id, at_ns, record } => {
+            ServerEvent::Finished { id, at_ns, record } => {
                 assert!(at_ns <= self.server.now_ns());
                 if let Outcome::Completed(timing) = record.outcome {
                     assert_eq!(timing.finish_ns, at_ns);
@@ -318,7 +318,7 @@ fn server(config: SimConfig) -> Server<Linear> {
 
 fn timing_of(server: &mut Server<Linear>, of: RequestId) -> Timing {
     let left = server.drain_events().find_map(|event| match event {
-        ServerEvent::Left { id, record, .. } if id == of => record.timing().copied(),
+        ServerEvent::Finished { id, record, .. } if id == of => record.timing().copied(),
         _ => None,
     });
     left.unwrap()
@@ -380,7 +380,7 @@ fn what_arrives_at_the_end_of_a_step_is_in_the_next_one() {
     let events: Vec<ServerEvent> = server.drain_events().collect();
     let scheduled_ns = |of| {
         events.iter().find_map(|event| match event {
-            ServerEvent::Left { id, record, .. } if *id == of => {
+            ServerEvent::Finished { id, record, .. } if *id == of => {
                 Some(record.timing()?.scheduled_ns)
             }
             _ => None,
@@ -441,7 +441,7 @@ fn a_full_queue_is_an_outcome_of_the_arrival_and_no_error_of_the_push() {
     let full = Outcome::Rejected(Rejection::QueueFull { max_waiting: 1 });
     let record = RequestRecord::new(request(2, 10, 20), full);
     let (id, at_ns) = (ids[2], 1_100);
-    assert_eq!(last, ServerEvent::Left { id, at_ns, record });
+    assert_eq!(last, ServerEvent::Finished { id, at_ns, record });
     assert_eq!((server.waiting(), server.outstanding_tokens()), (1, 60));
 }
 
@@ -554,7 +554,7 @@ fn servers_behind_a_router_of_ones_own_are_a_cluster() {
     for (server, indices) in servers.iter_mut().zip(&indices) {
         server.run_until_idle();
         for event in server.drain_events() {
-            if let ServerEvent::Left { id, record, .. } = event {
+            if let ServerEvent::Finished { id, record, .. } = event {
                 found[indices[id.index()]] = Some(*record.timing().unwrap());
             }
         }

@@ -19,12 +19,12 @@ pub(super) struct Pool<'m, M> {
     routing: Routing,
     /// Whether finished requests trigger new ones.
     feeds_back: bool,
-    departures: Vec<Departure>,
+    finished: Vec<FinishedRequest>,
 }
 
 /// A request that has finished on a replica.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Departure {
+pub(super) struct FinishedRequest {
     /// The replica, counted from 0 in its pool.
     pub(super) replica: usize,
     pub(super) index: usize,
@@ -45,7 +45,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
             servers: (0..pool.replicas).map(server).collect(),
             routing: Routing::new(router, pool.replicas),
             feeds_back,
-            departures: Vec::new(),
+            finished: Vec::new(),
         }
     }
 
@@ -83,10 +83,10 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         if server.finished() == before || !self.feeds_back {
             server.run_decodes(horizon_ns, u64::MAX, observer);
         }
-        let (routing, departures) = (&mut self.routing, &mut self.departures);
-        server.report_departures(|index, record, at_ns| {
+        let (routing, finished) = (&mut self.routing, &mut self.finished);
+        server.report_finished(|index, record, at_ns| {
             routing.finished(replica, &record.request, at_ns);
-            departures.push(Departure {
+            finished.push(FinishedRequest {
                 replica,
                 index,
                 record: *record,
@@ -111,8 +111,8 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
     }
 
     /// Removes and returns the requests that have finished since the last call.
-    pub(super) fn drain_departures(&mut self) -> impl Iterator<Item = Departure> + '_ {
-        self.departures.drain(..)
+    pub(super) fn drain_finished(&mut self) -> impl Iterator<Item = FinishedRequest> + '_ {
+        self.finished.drain(..)
     }
 
     /// Returns the counts of all replicas.

@@ -95,13 +95,9 @@ impl<M: LatencyModel> Cluster<M> {
                     let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
                     let horizon_ns = other_ns.min(at_engine_ns);
                     pool.step(replica, horizon_ns, observer);
-                    for departure in pool.drain_departures() {
-                        observer.finished(departure.index, &departure.record);
-                        source.finished(
-                            departure.index,
-                            &departure.record.request,
-                            departure.at_ns,
-                        );
+                    for finished in pool.drain_finished() {
+                        observer.finished(finished.index, &finished.record);
+                        source.finished(finished.index, &finished.record.request, finished.at_ns);
                     }
                 }
                 None => {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::disaggregated::{Disaggregated, ServerPool};
 use super::kv_link::LinkQueue;
-use super::pool::{Departure, Pool};
+use super::pool::{FinishedRequest, Pool};
 use crate::sim::figures::{PoolUse, Stages, Totals};
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
@@ -186,31 +186,31 @@ where
     fn step_prefill(&mut self, replica: usize) {
         // Each step ends with a prompt, so that there are no decode steps to limit.
         self.prefill.step(replica, u64::MAX, self.observer);
-        let mut departures: Vec<Departure> = self.prefill.drain_departures().collect();
+        let mut finished: Vec<FinishedRequest> = self.prefill.drain_finished().collect();
         // The link sends one request at a time, in an order that does not depend on the scheduling policy.
-        departures.sort_unstable_by_key(|departure| (departure.at_ns, departure.index));
-        for departure in &departures {
-            self.send(departure);
+        finished.sort_unstable_by_key(|request| (request.at_ns, request.index));
+        for request in &finished {
+            self.send(request);
         }
     }
 
     /// Sends the KV entries of a request that a prefill server has finished over the link.
-    fn send(&mut self, departure: &Departure) {
-        let index = departure.index;
+    fn send(&mut self, finished: &FinishedRequest) {
+        let index = finished.index;
         let (Some(output_tokens), Some(link)) = (
             self.outputs.remove(&index),
-            self.links.get_mut(departure.replica),
+            self.links.get_mut(finished.replica),
         ) else {
             return;
         };
         let request = Request {
             output_tokens,
-            ..departure.record.request
+            ..finished.record.request
         };
-        let timing = match departure.record.outcome {
+        let timing = match finished.record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(reason) => {
-                return self.reject(index, request, reason, departure.at_ns);
+                return self.reject(index, request, reason, finished.at_ns);
             }
         };
         let (occupied_ns, delivered_ns) = link.send(timing.finish_ns, request.prompt_tokens);
@@ -249,35 +249,35 @@ where
     fn step_decode(&mut self, replica: usize) {
         let horizon_ns = self.decode_horizon_ns(replica);
         self.decode.step(replica, horizon_ns, self.observer);
-        let departures: Vec<Departure> = self.decode.drain_departures().collect();
-        for departure in &departures {
-            self.complete(departure);
+        let finished: Vec<FinishedRequest> = self.decode.drain_finished().collect();
+        for request in &finished {
+            self.complete(request);
         }
     }
 
     /// Reports a request that a decode server has finished.
-    fn complete(&mut self, departure: &Departure) {
-        let Some(prefilled) = self.prefilled.remove(&departure.index) else {
+    fn complete(&mut self, finished: &FinishedRequest) {
+        let Some(prefilled) = self.prefilled.remove(&finished.index) else {
             return;
         };
         let request = Request {
             arrival_ns: prefilled.arrival_ns,
             cached_prompt_tokens: prefilled.cached_prompt_tokens,
-            ..departure.record.request
+            ..finished.record.request
         };
-        let decode = match departure.record.outcome {
+        let decode = match finished.record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(reason) => {
-                return self.reject(departure.index, request, reason, departure.at_ns);
+                return self.reject(finished.index, request, reason, finished.at_ns);
             }
         };
-        let delivered_ns = departure.record.request.arrival_ns;
+        let delivered_ns = finished.record.request.arrival_ns;
         let queue_ns = decode.scheduled_ns.saturating_sub(delivered_ns);
         self.counts.stages.decode_queue_ns += u128::from(queue_ns);
         let timing = prefilled.timing(decode, delivered_ns);
         let record = RequestRecord::new(request, Outcome::Completed(timing));
         self.counts.served(&record);
-        self.report(departure.index, &record, departure.at_ns);
+        self.report(finished.index, &record, finished.at_ns);
     }
 
     fn reject(&mut self, index: usize, request: Request, reason: Rejection, now_ns: u64) {

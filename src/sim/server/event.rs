@@ -28,7 +28,7 @@ pub enum ServerEvent {
         at_ns: u64,
     },
     /// The request was served in full or rejected.
-    Left {
+    Finished {
         /// The request.
         id: RequestId,
         /// Time in nanoseconds.

@@ -62,7 +62,7 @@ impl<M> Server<M> {
     }
 
     fn report_rejected(&mut self, index: usize, request: Request, reason: Rejection) {
-        self.events.push(ServerEvent::Left {
+        self.events.push(ServerEvent::Finished {
             id: RequestId(index),
             at_ns: self.now_ns,
             record: RequestRecord::new(request, Outcome::Rejected(reason)),
@@ -77,7 +77,8 @@ impl<M> Server<M> {
                 self.totals.served(&record);
                 self.queued_tokens -= record.request.tokens();
                 let id = RequestId(index);
-                self.events.push(ServerEvent::Left { id, at_ns, record });
+                self.events
+                    .push(ServerEvent::Finished { id, at_ns, record });
             }
         }
     }
@@ -85,12 +86,12 @@ impl<M> Server<M> {
     /// Calls `report` with the index, the record and the time of each request that has finished since the last
     /// call, and drops the events.
     #[inline]
-    pub(in crate::sim) fn report_departures(
+    pub(in crate::sim) fn report_finished(
         &mut self,
         mut report: impl FnMut(usize, &RequestRecord, u64),
     ) {
         for event in &self.events {
-            if let ServerEvent::Left { id, at_ns, record } = event {
+            if let ServerEvent::Finished { id, at_ns, record } = event {
                 report(id.0, record, *at_ns);
             }
         }
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!(server.outstanding_tokens(), 124);
         server.run_until_idle();
         let mut left = Vec::new();
-        server.report_departures(|index, record, _| left.push((index, record.outcome)));
+        server.report_finished(|index, record, _| left.push((index, record.outcome)));
         let (blocks, kv_blocks) = (7, 4);
         let reason = Rejection::TooManyBlocks { blocks, kv_blocks };
         assert_eq!(left[0], (0, Outcome::Rejected(reason)));

@@ -184,7 +184,7 @@ impl<W: Write> Observer for Timeline<W> {
             ("decode", timing.finish_ns),
         ];
         // A category of its own: readers expect the events of one category and id in one process.
-        let server = id("handed over", timing.replica);
+        let server = id("transferred request", timing.replica);
         self.stay(server, record, transfer.prefilled_ns, &decode);
     }
 }
