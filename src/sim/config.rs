@@ -1,6 +1,7 @@
 //! The configuration of a simulated server.
 
 use crate::engine::{EngineStack, Scheduling};
+use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
 /// Limits and policy of a server, named as in vLLM.
@@ -94,9 +95,8 @@ pub(super) enum Role {
 }
 
 impl SimConfig {
-    /// The last arrival allowed, 292 years after the start: half the range of the clock, so that it does not
-    /// overflow.
-    pub const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
+    /// The last arrival allowed, 292 years after the start.
+    pub const LAST_ARRIVAL_NS: u64 = LAST_ARRIVAL_NS;
 
     /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::sim::SimConfig;
+use crate::sim::request::LAST_ARRIVAL_NS;
 
 /// An invalid configuration of a server or a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -161,7 +161,7 @@ pub enum Rejection {
     EmptyPrompt,
     /// The request asks for no output tokens.
     EmptyOutput,
-    /// The request arrives after [`SimConfig::LAST_ARRIVAL_NS`].
+    /// The request arrives after [`SimConfig::LAST_ARRIVAL_NS`](crate::sim::SimConfig::LAST_ARRIVAL_NS).
     TooLate {
         /// Arrival of the request, in nanoseconds.
         arrival_ns: u64,
@@ -194,8 +194,7 @@ impl fmt::Display for Rejection {
             Rejection::EmptyOutput => write!(f, "no output token is asked for"),
             Rejection::TooLate { arrival_ns } => write!(
                 f,
-                "it arrives at {arrival_ns} ns, the last arrival allowed is {} ns",
-                SimConfig::LAST_ARRIVAL_NS
+                "it arrives at {arrival_ns} ns, the last arrival allowed is {LAST_ARRIVAL_NS} ns"
             ),
             Rejection::TooLong {
                 tokens,

@@ -1,5 +1,8 @@
 //! Requests: arrival, lengths and content.
 
+/// The last arrival allowed: half the range of the clock, so that it does not overflow.
+pub(super) const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
+
 /// A request: its arrival, its lengths and its content.
 ///
 /// ```

@@ -11,6 +11,7 @@ mod experts;
 mod kernel_time;
 mod kernels;
 mod options;
+mod part;
 mod roofline;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod serde;
@@ -28,6 +29,7 @@ pub use binding::Binding;
 pub use drafting::Drafting;
 pub use error::{ModelError, UncertainPart};
 pub use options::{Parallelism, StepOptions};
+pub use part::Part;
 pub use roofline::RooflineModel;
 pub use source::TimeSource;
 pub use sources::TimeSources;
@@ -35,4 +37,4 @@ pub use sources::TimeSources;
 pub use tabulated::TabulatedModel;
 #[cfg(feature = "alloc")]
 pub use tally::Tally;
-pub use time::{LatencyModel, Part, PartTime, StepModel, StepTime};
+pub use time::{LatencyModel, PartTime, StepModel, StepTime};

@@ -7,6 +7,7 @@ mod index;
 #[cfg(feature = "runtime-tables")]
 mod load;
 mod merged_axis;
+mod origin;
 #[cfg(feature = "owned-tables")]
 mod owned;
 mod provenance;
@@ -29,8 +30,9 @@ pub use index::Index;
 #[doc(inline)]
 pub use load::{LoadError, LoadedRow, LoadedTable};
 pub(crate) use merged_axis::MergedAxis;
+pub use origin::Origin;
 pub use provenance::{Class, Extent, ParseProvenanceError, Provenance};
-pub use set::{Origin, TableSet};
+pub use set::TableSet;
 #[doc(hidden)]
 pub use stored::Points;
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! Figures of a run: records of requests, percentiles, goodput, use of the server and its KV cache.
+//! Figures of a run: percentiles, goodput, use of the server and its KV cache.
 //!
 //! [`Summary`] holds the figures of a run. With a record per request it is exact; `Digest` (feature `digest`)
 //! computes the same figures in constant memory, with percentiles within 0.05 %.
@@ -11,7 +11,6 @@ mod goodput;
 mod queue_growth;
 #[cfg(feature = "digest")]
 mod queue_trend;
-pub(super) mod record;
 pub(super) mod report;
 #[cfg(feature = "digest")]
 mod sketch;

@@ -1,5 +1,4 @@
-//! The KV cache of a server: block pool, blocks of requests, ids of their contents.
+//! The KV blocks of a server: their pool, and the ids of their contents.
 
 pub(super) mod block_pool;
-pub(super) mod blocks;
 pub(super) mod content;

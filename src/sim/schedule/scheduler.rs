@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::sim::load::arrived::Arrived;
 use crate::sim::memory::block_pool::BlockPool;
-use crate::sim::memory::blocks::KvCache;
+use crate::sim::schedule::kv_cache::KvCache;
 use crate::sim::schedule::plan::Plan;
 use crate::sim::schedule::queue::Queue;
 use crate::sim::schedule::running::{Admitted, Running};

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use crate::sim::load::arrived::Arrived;
-use crate::sim::memory::blocks::Blocks;
 use crate::sim::memory::content::{BlockIds, TraceIds};
+use crate::sim::schedule::kv_cache::Blocks;
 use crate::sim::{Content, Outcome, Request, RequestRecord, Timing};
 use crate::step::Chunk;
 
