@@ -2,9 +2,9 @@
 
 use std::borrow::Borrow;
 
-/// Most names that are suggested.
+/// Maximum number of suggested names.
 const MAX_NAMES: usize = 3;
-/// Least similarity of a name that is suggested, by Jaro and Winkler: 0 to 1.
+/// Minimum similarity of a suggested name, by Jaro and Winkler: 0 to 1.
 const MIN_SIMILARITY: f64 = 0.75;
 
 /// Returns up to three of the `known` names that are similar to `name`, the most similar first, in the
