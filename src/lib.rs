@@ -2,8 +2,8 @@
 //!
 //! Kernel latencies measured on real GPUs are compiled into this crate. From them it computes the time of a kernel,
 //! of an inference step (a batch of prefill chunks and decoding requests), and of a served workload with vLLM's
-//! scheduling. There is no I/O, lookups and steps do not allocate, and the core is `no_std`. Every time has a
-//! [provenance](table::Provenance).
+//! scheduling. Lookups and steps do not allocate, the core is `no_std`, and only `TableSet::try_load` (feature
+//! `runtime-tables`) reads files. Every time has a [provenance](table::Provenance).
 //!
 //! ```
 //! use rooflut::sim::Request;
@@ -71,7 +71,6 @@ mod generated;
 pub mod hardware;
 pub mod model;
 pub mod op;
-mod setters;
 #[cfg(feature = "sim")]
 pub mod sim;
 pub mod step;
@@ -84,8 +83,7 @@ use checked::checked;
 pub use deployment::Deployment;
 pub use error::ResolveError;
 pub use rooflut_roofline::UnknownName;
-use rooflut_roofline::names;
-use setters::setters;
+use rooflut_roofline::{names, setters};
 
 /// ```
 /// use rooflut::table::TableSet;

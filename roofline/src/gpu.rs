@@ -168,10 +168,19 @@ impl GpuBuilder {
         self
     }
 
-    /// Sets the peak of 16-bit matrix math, FLOP/s.
-    pub fn bf16_flops_per_s(mut self, peak: f64) -> Self {
-        self.gpu.bf16_flops_per_s = peak;
-        self
+    crate::setters! {
+        /// Sets the peak of 16-bit matrix math, FLOP/s.
+        bf16_flops_per_s(peak: f64) => gpu.bf16_flops_per_s;
+        /// Sets the device memory, bytes.
+        mem_bytes(bytes: u64) => gpu.mem_bytes;
+        /// Sets the memory bandwidth, bytes/s.
+        mem_bw_bytes_per_s(rate: f64) => gpu.mem_bw_bytes_per_s;
+        /// Sets the size of the second-level cache, bytes.
+        l2_bytes(bytes: u64) => gpu.l2_bytes;
+        /// Sets the number of streaming multiprocessors.
+        sms(count: u32) => gpu.sms;
+        /// Sets the bandwidth of the link to the other GPUs of the node, bytes/s in one direction.
+        link_bytes_per_s(rate: f64) => gpu.link_bytes_per_s;
     }
 
     /// Sets the peak of 8-bit floating-point matrix math, FLOP/s. `None` by default.
@@ -183,36 +192,6 @@ impl GpuBuilder {
     /// Sets the peak of 4-bit floating-point matrix math, FLOP/s. `None` by default.
     pub fn fp4_flops_per_s(mut self, peak: impl Into<Option<f64>>) -> Self {
         self.gpu.fp4_flops_per_s = peak.into();
-        self
-    }
-
-    /// Sets the device memory, bytes.
-    pub fn mem_bytes(mut self, bytes: u64) -> Self {
-        self.gpu.mem_bytes = bytes;
-        self
-    }
-
-    /// Sets the memory bandwidth, bytes/s.
-    pub fn mem_bw_bytes_per_s(mut self, rate: f64) -> Self {
-        self.gpu.mem_bw_bytes_per_s = rate;
-        self
-    }
-
-    /// Sets the size of the second-level cache, bytes.
-    pub fn l2_bytes(mut self, bytes: u64) -> Self {
-        self.gpu.l2_bytes = bytes;
-        self
-    }
-
-    /// Sets the number of streaming multiprocessors.
-    pub fn sms(mut self, count: u32) -> Self {
-        self.gpu.sms = count;
-        self
-    }
-
-    /// Sets the bandwidth of the link to the other GPUs of the node, bytes/s in one direction.
-    pub fn link_bytes_per_s(mut self, rate: f64) -> Self {
-        self.gpu.link_bytes_per_s = rate;
         self
     }
 

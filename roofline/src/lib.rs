@@ -20,6 +20,7 @@ pub mod math;
 mod names;
 pub mod operation;
 mod reference;
+mod setters;
 mod text;
 mod tuned;
 mod work;

@@ -66,10 +66,23 @@ impl DeploymentBuilder {
         Deployment::try_new(self)
     }
 
-    /// Sets the division of the model over GPUs; default: one GPU.
-    pub fn parallelism(mut self, parallelism: Parallelism) -> Self {
-        self.parallelism = parallelism;
-        self
+    crate::setters! {
+        /// Sets the division of the model over GPUs; default: one GPU.
+        parallelism(parallelism: Parallelism) => parallelism;
+        /// Sets the format of the KV entries; default: bf16.
+        kv_dtype(dtype: Dtype) => memory.kv_dtype;
+        /// Sets the worst class that a kernel may have; default: any.
+        ///
+        /// [`build`](Self::build) checks the best class of each kernel except the experts. Only a step shows whether an
+        /// answer lies inside the measured axes and how much of the experts' time comes from a table: see
+        /// [`StepTime::check`](crate::step::StepTime::check).
+        strictness(strictness: Strictness) => strictness;
+        /// Sets the share of each GPU's memory that the engine uses, above 0, at most 1; default: 0.9.
+        gpu_memory_utilization(share: f64) => memory.gpu_memory_utilization;
+        /// Sets the maximum number of tokens in a step; default: 2,048.
+        max_num_batched_tokens(tokens: u32) => memory.max_num_batched_tokens;
+        /// Sets the number of tokens in a KV block; default: 16.
+        block_size(tokens: u32) => memory.block_size;
     }
 
     /// Sets the tensor parallelism: `tp` GPUs that share each layer.
@@ -83,44 +96,10 @@ impl DeploymentBuilder {
         self
     }
 
-    /// Sets the format of the KV entries; default: bf16.
-    pub fn kv_dtype(mut self, dtype: Dtype) -> Self {
-        self.memory.kv_dtype = dtype;
-        self
-    }
-
     /// Sets the engine stack: its scheduling, its API server and the time it adds to the measured kernels; default:
     /// vLLM 0.15.1.
     pub fn engine(mut self, engine: &EngineStack) -> Self {
         self.engine = *engine;
-        self
-    }
-
-    /// Sets the worst class that a kernel may have; default: any.
-    ///
-    /// [`build`](Self::build) checks the best class of each kernel except the experts. Only a step shows whether an
-    /// answer lies inside the measured axes and how much of the experts' time comes from a table: see
-    /// [`StepTime::check`](crate::step::StepTime::check).
-    pub fn strictness(mut self, strictness: Strictness) -> Self {
-        self.strictness = strictness;
-        self
-    }
-
-    /// Sets the share of each GPU's memory that the engine uses, above 0, at most 1; default: 0.9.
-    pub fn gpu_memory_utilization(mut self, share: f64) -> Self {
-        self.memory.gpu_memory_utilization = share;
-        self
-    }
-
-    /// Sets the maximum number of tokens in a step; default: 2,048.
-    pub fn max_num_batched_tokens(mut self, tokens: u32) -> Self {
-        self.memory.max_num_batched_tokens = tokens;
-        self
-    }
-
-    /// Sets the number of tokens in a KV block; default: 16.
-    pub fn block_size(mut self, tokens: u32) -> Self {
-        self.memory.block_size = tokens;
         self
     }
 
@@ -141,10 +120,13 @@ impl DeploymentBuilder {
 
 #[cfg(feature = "sim")]
 impl DeploymentBuilder {
-    /// Sets the maximum number of running requests; default: 128.
-    pub fn max_num_seqs(mut self, requests: u32) -> Self {
-        self.config.max_num_seqs = requests;
-        self
+    crate::setters! {
+        /// Sets the maximum number of running requests; default: 128.
+        max_num_seqs(requests: u32) => config.max_num_seqs;
+        /// Sets whether freed KV blocks keep their contents until they are reused; default: they do.
+        prefix_caching(caching: PrefixCaching) => config.prefix_caching;
+        /// Sets the order in which waiting requests are admitted; default: first come, first served.
+        policy(policy: SchedulingPolicy) => config.policy;
     }
 
     /// Sets the number of KV blocks; default: as many as fit into memory ([`Deployment::memory_plan`]). A given
@@ -157,18 +139,6 @@ impl DeploymentBuilder {
     /// Sets when the batch of a step is fixed; default: as in the engine, or synchronously with speculative decoding.
     pub fn scheduling(mut self, scheduling: impl Into<Option<Scheduling>>) -> Self {
         self.scheduling = scheduling.into();
-        self
-    }
-
-    /// Sets whether freed KV blocks keep their contents until they are reused; default: they do.
-    pub fn prefix_caching(mut self, caching: PrefixCaching) -> Self {
-        self.config.prefix_caching = caching;
-        self
-    }
-
-    /// Sets the order in which waiting requests are admitted; default: first come, first served.
-    pub fn policy(mut self, policy: SchedulingPolicy) -> Self {
-        self.config.policy = policy;
         self
     }
 
