@@ -128,6 +128,27 @@ fn without_a_pause_the_next_request_arrives_with_the_answer() {
 }
 
 #[test]
+fn users_with_a_constant_pause_begin_at_any_time_within_it() {
+    let pause = ThinkTime::try_fixed(Seconds(2.0)).unwrap();
+    let start = |seed| {
+        ClosedLoop::try_new(1_000, pause, single(), seed)
+            .unwrap()
+            .start()
+    };
+    let first: Vec<u64> = start(1).iter().map(|request| request.arrival_ns).collect();
+    for tenth in 0..10 {
+        let in_tenth = |arrival: &&u64| **arrival / 200_000_000 == tenth;
+        // Five standard errors of 100 are 47.
+        let users = first.iter().filter(in_tenth).count();
+        assert!(users.abs_diff(100) < 47, "{users} users in tenth {tenth}");
+    }
+    assert_ne!(start(1), start(2));
+    let mut users = ClosedLoop::try_new(1, pause, single(), 1).unwrap();
+    users.start();
+    assert_eq!(users.next_after(0, 5).unwrap().arrival_ns, 2_000_000_005);
+}
+
+#[test]
 fn the_pause_between_sessions_changes_nothing_but_arrivals() {
     let bare = |pause| {
         let mut users = ClosedLoop::try_new(2, pause, chat(), 3).unwrap();

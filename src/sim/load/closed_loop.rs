@@ -17,8 +17,9 @@ use crate::sim::{Request, SimError};
 /// end. The requests of a user depend only on the seed and the user, not on other users or on the order of
 /// the answers.
 ///
-/// With [`ThinkTime::NONE`] all first requests arrive at 0, as with the `--max-concurrency` of vLLM's
-/// `bench serve`.
+/// The first pause is the rest of one that began at a random time before 0, so that users with a constant pause do
+/// not ask in lockstep. With [`ThinkTime::NONE`] all first requests arrive at 0, as with the `--max-concurrency` of
+/// vLLM's `bench serve`.
 ///
 /// ```
 /// use rooflut::sim::load::{ClosedLoop, Lengths, RequestMix, ThinkTime};
@@ -121,7 +122,7 @@ impl ClosedLoop {
     /// Creates a user and its first request.
     fn start_user(&self, user: u32, mut streams: Streams) -> (User, Request) {
         let mut pauses = streams.pauses();
-        let arrival_ns = self.pause.sample_ns(&mut pauses);
+        let arrival_ns = self.pause.sample_rest_ns(&mut pauses);
         // User i has the session ids i, i + users, i + 2 users and so on.
         let id = u64::from(user);
         let (session, request) = Session::open(&self.mix, &mut streams, id, arrival_ns);

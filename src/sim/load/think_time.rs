@@ -55,6 +55,15 @@ impl ThinkTime {
             Pause::Exponential(mean) => (mean * random.exponential()).to_nanos(),
         }
     }
+
+    /// Draws what is left of a pause that began at a random time before, in nanoseconds: uniform up to a constant
+    /// pause, and of an exponential one, which has no memory, a whole one.
+    pub(crate) fn sample_rest_ns(self, random: &mut Random) -> u64 {
+        match self.0 {
+            Pause::Fixed(pause) => (pause * random.fraction()).to_nanos(),
+            Pause::Exponential(_) => self.sample_ns(random),
+        }
+    }
 }
 
 #[cfg(test)]
