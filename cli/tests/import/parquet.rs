@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::support::imports::SAID;
 use crate::support::{failure, json, list};
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -84,23 +85,10 @@ fn write(path: &Path, rows: &[Row], compression: Compression) {
     writer.close().expect("closed");
 }
 
-fn arguments<'a>(src: &'a str, dest: &'a str) -> Vec<&'a str> {
-    let said = [
-        "--gpu",
-        "h100",
-        "--timing",
-        "t",
-        "--source",
-        "s",
-        "--license",
-        "MIT",
-        "--date",
-        "2026-01-31",
-    ];
-    ["import", "aiconfigurator", src, dest]
-        .into_iter()
-        .chain(said)
-        .collect()
+/// The command that imports the tables of a folder to `mine` in it.
+fn command(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("import aiconfigurator {folder} {folder}/mine {SAID}")
 }
 
 #[test]
@@ -122,8 +110,7 @@ fn rows_survive_every_compression_to_the_last_digit() {
         let folder = tempfile::tempdir().expect("a folder");
         write(&folder.path().join("gemm_perf.parquet"), &rows, compression);
         let dest = folder.path().join("mine");
-        let (src, dest_text) = (folder.path().to_str(), dest.to_str());
-        let answer = json(&arguments(src.expect("UTF-8"), dest_text.expect("UTF-8")));
+        let answer = json(&command(folder.path()));
         assert_eq!(answer.pointer("/tables/0/written"), Some(&4.into()));
         let csv = std::fs::read_to_string(dest.join("gemm.csv")).expect("a table");
         let latencies: Vec<&str> = csv
@@ -148,8 +135,7 @@ fn a_file_that_is_no_parquet_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("gemm_perf.parquet"), "m,n,k\n").expect("a file");
     let dest = folder.path().join("mine");
-    let (src, dest_text) = (folder.path().to_str(), dest.to_str());
-    let message = failure(&arguments(src.expect("UTF-8"), dest_text.expect("UTF-8")));
+    let message = failure(&command(folder.path()));
     assert!(
         message.contains("gemm_perf.parquet: expected a parquet table"),
         "{message}"
@@ -178,9 +164,8 @@ fn a_hundred_thousand_rows_are_imported() {
         Compression::SNAPPY,
     );
     let dest = folder.path().join("mine");
-    let (src, dest_text) = (folder.path().to_str(), dest.to_str());
     let start = Instant::now();
-    let answer = json(&arguments(src.expect("UTF-8"), dest_text.expect("UTF-8")));
+    let answer = json(&command(folder.path()));
     println!(
         "100,000 rows of parquet imported in {:.2} s",
         start.elapsed().as_secs_f64()

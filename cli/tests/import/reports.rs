@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use crate::support::imports::{Place, SAID, TREE, counts, fixture, has_finding};
+use crate::support::imports::{ORIGIN, Place, SAID, TREE, counts, fixture, has_finding};
 use crate::support::{json, list, success, text, workspace};
 
 #[test]
 fn a_tree_of_blis_becomes_a_set_and_its_defects_are_told() {
     let place = Place::new();
-    let answer = place.import("blis", &fixture("blis"), &[&SAID[..], &TREE].concat());
+    let answer = place.import("blis", &fixture("blis"), &format!("{SAID} {TREE}"));
     assert_eq!(
         counts(&answer, "gemm", "repeated with the same latency"),
         (8, 1)
@@ -60,21 +60,17 @@ fn a_tree_of_blis_becomes_a_set_and_its_defects_are_told() {
     );
     // Other commands read the written set.
     let gemm = place.dest().join("gemm.csv");
-    let score = json(&[
-        "tables",
-        "score",
-        gemm.to_str().expect("UTF-8"),
-        "--gpu",
-        "h100-infersim",
-    ]);
+    let score = json(&format!(
+        "tables score {} --gpu h100-infersim",
+        gemm.display()
+    ));
     assert_eq!(list(&score, "/rows").len(), 8);
 }
 
 #[test]
 fn people_see_what_became_of_all_rows() {
     let place = Place::new();
-    let arguments = place.arguments("blis", &fixture("blis"), &[&SAID[..], &TREE].concat());
-    let told = success(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    let told = success(&place.command("blis", &fixture("blis"), &format!("{SAID} {TREE}")));
     for part in [
         "gemm                9  read",
         "8  written",
@@ -88,15 +84,15 @@ fn people_see_what_became_of_all_rows() {
     let dest = dest.to_str().expect("UTF-8");
     let next = format!("rooflut tables check {dest}, then rooflut --tables {dest} tables\n");
     assert!(told.ends_with(&next), "{told}");
-    success(&["tables", "check", dest]);
-    assert!(success(&["--tables", dest, "tables"]).contains("mine"));
+    success(&format!("tables check {dest}"));
+    assert!(success(&format!("--tables {dest} tables")).contains("mine"));
 }
 
 #[test]
 fn tables_of_aiconfigurator_say_most_themselves() {
     let place = Place::new();
     let src = fixture("aiconfigurator");
-    let message = place.refused("aiconfigurator", &src, &SAID);
+    let message = place.refused("aiconfigurator", &src, SAID);
     assert!(
         message.contains("distribution (balanced, power_law_1.01)"),
         "{message}"
@@ -105,7 +101,7 @@ fn tables_of_aiconfigurator_say_most_themselves() {
         message.contains("--where distribution=balanced"),
         "{message}"
     );
-    let said = [&SAID[..], &["--where", "distribution=power_law_1.01"]].concat();
+    let said = format!("{SAID} --where distribution=power_law_1.01");
     let answer = place.import("aiconfigurator", &src, &said);
     assert_eq!(
         counts(&answer, "gemm", "a format that table sets do not have"),
@@ -133,7 +129,7 @@ fn tables_of_aiconfigurator_say_most_themselves() {
             .contains("engine = \"VLLM 0.24.0\"\n")
     );
     // A format that the library does not know may be one that it does.
-    let said = [&said[..], &["--dtype-name", "int8_wo=fp8_block", "--force"]].concat();
+    let said = format!("{said} --dtype-name int8_wo=fp8_block --force");
     let answer = place.import("aiconfigurator", &src, &said);
     assert_eq!(counts(&answer, "gemm", "format"), (11, 0));
 }
@@ -141,7 +137,7 @@ fn tables_of_aiconfigurator_say_most_themselves() {
 #[test]
 fn profiles_of_vidur_hold_four_gemms_a_row() {
     let place = Place::new();
-    let said = [&SAID[..], &["--engine", "vLLM", "--dtype", "bf16"]].concat();
+    let said = format!("{SAID} --engine vLLM --dtype bf16");
     let answer = place.import("vidur", &fixture("vidur"), &said);
     assert_eq!(counts(&answer, "gemm", "contradict each other"), (19, 1));
     assert_eq!(counts(&answer, "allreduce", "several nodes"), (3, 1));
@@ -155,7 +151,7 @@ fn profiles_of_vidur_hold_four_gemms_a_row() {
             .contains("bf16,4096,28672,512,153.4\n")
     );
     assert_eq!(list(&answer, "/not_imported").len(), 2);
-    let said = [&said[..], &["--statistic", "mean", "--force"]].concat();
+    let said = format!("{said} --statistic mean --force");
     place.import("vidur", &fixture("vidur"), &said);
     assert!(
         place
@@ -173,12 +169,7 @@ fn a_gpu_that_the_library_does_not_know_has_its_own_sheet() {
         sms = 132\nlink_gb_per_s = 300.0\nsource = \"data sheet\"\n";
     fs::write(&sheet, toml).expect("a file");
     let sheet = sheet.to_str().expect("UTF-8");
-    let said = [
-        &["--gpu-sheet", sheet, "--folder", "h100"],
-        &SAID[2..],
-        &TREE,
-    ]
-    .concat();
+    let said = format!("--gpu-sheet {sheet} --folder h100 {ORIGIN} {TREE}");
     let answer = place.import("blis", &fixture("blis"), &said);
     assert_eq!(text(&answer, "/gpu"), "h100-nvl");
     assert!(has_finding(&answer, "decode", "peak"));
@@ -203,7 +194,7 @@ fn files_whose_names_are_nearly_right_are_told() {
     for name in ["gemm_perf.txt", "gemm_perf_v2.txt", "MoE.CSV", "notes.md"] {
         fs::write(src.join(name), &gemm).expect("a file");
     }
-    let answer = place.import("aiconfigurator", src.to_str().expect("UTF-8"), &SAID);
+    let answer = place.import("aiconfigurator", src.to_str().expect("UTF-8"), SAID);
     let told: Vec<&str> = list(&answer, "/not_imported")
         .iter()
         .map(|file| text(file, "/path"))

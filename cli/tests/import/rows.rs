@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::imports::{Place, SAID, counts, fixture, gemms, path};
+use crate::support::imports::{ORIGIN, Place, SAID, counts, fixture, gemms, path};
 use tempfile::TempDir;
 
 const H100: &str = "NVIDIA H100 80GB HBM3";
@@ -11,7 +11,7 @@ const H100: &str = "NVIDIA H100 80GB HBM3";
 fn rows_of_another_device_are_not_rows_of_the_gpu() {
     let place = Place::new();
     let pcie = gemms(&[("0.24.0", "NVIDIA H100 PCIe", 8)]);
-    let message = place.refused("aiconfigurator", path(&pcie), &SAID);
+    let message = place.refused("aiconfigurator", path(&pcie), SAID);
     assert!(
         message.starts_with("device: expected rows of h100, found rows of NVIDIA H100 PCIe"),
         "{message}"
@@ -21,7 +21,7 @@ fn rows_of_another_device_are_not_rows_of_the_gpu() {
         "{message}"
     );
     let h200 = gemms(&[("0.24.0", "NVIDIA H200", 8)]);
-    let message = place.refused("aiconfigurator", path(&h200), &SAID);
+    let message = place.refused("aiconfigurator", path(&h200), SAID);
     assert!(
         message
             .trim_end()
@@ -34,10 +34,10 @@ fn rows_of_another_device_are_not_rows_of_the_gpu() {
 fn of_several_devices_a_condition_says_which() {
     let place = Place::new();
     let src = gemms(&[("0.24.0", H100, 8), ("0.24.0", "NVIDIA H200", 16)]);
-    let message = place.refused("aiconfigurator", path(&src), &SAID);
+    let message = place.refused("aiconfigurator", path(&src), SAID);
     let condition = format!("--where 'device={H100}'");
     assert!(message.contains(&condition), "{message}");
-    let said = [&SAID[..], &["--where", "device=NVIDIA H100 80GB HBM3"]].concat();
+    let said = format!("{SAID} {condition}");
     let answer = place.import("aiconfigurator", path(&src), &said);
     assert_eq!(counts(&answer, "gemm", "not selected"), (1, 1));
 }
@@ -46,12 +46,12 @@ fn of_several_devices_a_condition_says_which() {
 fn the_engine_is_that_of_the_rows_that_are_written() {
     let place = Place::new();
     let src = gemms(&[("0.22.0", H100, 8), ("0.24.0", H100, 16)]);
-    let message = place.refused("aiconfigurator", path(&src), &SAID);
+    let message = place.refused("aiconfigurator", path(&src), SAID);
     assert!(
         message.contains("one engine stack, found VLLM 0.22.0, VLLM 0.24.0"),
         "{message}"
     );
-    let said = [&SAID[..], &["--where", "version=0.22.0"]].concat();
+    let said = format!("{SAID} --where version=0.22.0");
     place.import("aiconfigurator", path(&src), &said);
     let set = place.read("set.toml");
     assert!(set.contains("engine = \"VLLM 0.22.0\"\n"), "{set}");
@@ -60,7 +60,7 @@ fn the_engine_is_that_of_the_rows_that_are_written() {
     let csv = fs::read_to_string(&gemm).expect("a file");
     let csv = csv.replace("VLLM,0.22.0,NVIDIA", "vllm,0.24.0,nvidia");
     fs::write(&gemm, csv).expect("a file");
-    let said = [&SAID[..], &["--force"]].concat();
+    let said = format!("{SAID} --force");
     let answer = place.import("aiconfigurator", path(&src), &said);
     assert_eq!(counts(&answer, "gemm", ""), (2, 0));
 }
@@ -69,7 +69,7 @@ fn the_engine_is_that_of_the_rows_that_are_written() {
 fn names_of_formats_that_no_row_has_are_refused() {
     let place = Place::new();
     let src = gemms(&[("0.24.0", H100, 8)]);
-    let said = [&SAID[..], &["--dtype-name", "bogus=bf16"]].concat();
+    let said = format!("{SAID} --dtype-name bogus=bf16");
     let message = place.refused("aiconfigurator", path(&src), &said);
     assert!(
         message.contains("--dtype-name bogus: expected a name that a row has, one of bfloat16"),
@@ -80,7 +80,7 @@ fn names_of_formats_that_no_row_has_are_refused() {
 #[test]
 fn files_of_a_header_only_have_no_rows() {
     let place = Place::new();
-    let message = place.refused("aiconfigurator", path(&gemms(&[])), &SAID);
+    let message = place.refused("aiconfigurator", path(&gemms(&[])), SAID);
     assert!(message.contains("only headers"), "{message}");
 }
 
@@ -91,7 +91,7 @@ fn a_pointer_of_git_lfs_is_no_table() {
     for name in ["gemm_perf.txt", "gemm_perf.parquet"] {
         let src = TempDir::new().expect("a folder");
         fs::write(src.path().join(name), pointer).expect("a file");
-        let message = place.refused("aiconfigurator", path(&src), &SAID);
+        let message = place.refused("aiconfigurator", path(&src), SAID);
         assert!(
             message.contains(name) && message.contains("`git lfs pull`"),
             "{message}"
@@ -112,7 +112,7 @@ fn a_data_sheet_is_of_the_device_that_it_is_called_as() {
         );
         fs::write(&sheet, toml).expect("a file");
     };
-    let said = [&["--gpu-sheet", sheet.to_str().expect("UTF-8")], &SAID[2..]].concat();
+    let said = format!("--gpu-sheet {} {ORIGIN}", sheet.display());
     with("h200-pcie");
     let message = place.refused("aiconfigurator", path(&pcie), &said);
     assert!(message.contains("expected rows of h200-pcie"), "{message}");
@@ -124,18 +124,7 @@ fn a_data_sheet_is_of_the_device_that_it_is_called_as() {
 #[test]
 fn names_of_formats_are_not_explained_where_no_file_has_any() {
     let place = Place::new();
-    let said = [
-        &SAID[..],
-        &[
-            "--engine",
-            "vLLM",
-            "--dtype",
-            "bf16",
-            "--dtype-name",
-            "bogus=bf16",
-        ],
-    ]
-    .concat();
+    let said = format!("{SAID} --engine vLLM --dtype bf16 --dtype-name bogus=bf16");
     let message = place.refused("vidur", &fixture("vidur"), &said);
     assert!(
         message.contains("found no row that names a format"),

@@ -34,7 +34,7 @@ const TRACE: [(u32, u32, u32, &str); 10] = [
     (300, 5, 5, "completed"),
 ];
 
-fn run(folder: &Path, rows: &[(u32, u32, u32, &str)], flags: &[&str]) -> (Value, String) {
+fn run(folder: &Path, rows: &[(u32, u32, u32, &str)], flags: &str) -> (Value, String) {
     let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
     let line = |(arrival_ms, prompt, output, _): &(u32, u32, u32, &str)| {
         format!("{arrival_ms},{prompt},{output}\n")
@@ -46,27 +46,17 @@ fn run(folder: &Path, rows: &[(u32, u32, u32, &str)], flags: &[&str]) -> (Value,
         format!("arrival_ms,prompt_tokens,output_tokens\n{lines}"),
     )
     .expect("a file");
-    let base = [
-        "run",
-        "--trace",
-        &trace,
-        "--requests-out",
-        &requests,
-        "--kv-blocks",
-        "100",
-        "--max-model-len",
-        "2000",
-        "--max-num-seqs",
-        "1",
-    ];
-    let arguments = [&base[..], flags].concat();
+    let base = format!(
+        "run --trace {trace} --requests-out {requests} --kv-blocks 100 --max-model-len 2000 --max-num-seqs 1"
+    );
+    let arguments = format!("{base} {flags}");
     (json(&arguments), success(&arguments))
 }
 
 #[test]
 fn what_cannot_be_served_is_counted_by_reason_and_named_row_by_row() {
     let folder = tempfile::tempdir().expect("a folder");
-    for flags in [&[][..], &["--replicas", "2"]] {
+    for flags in ["", "--replicas 2"] {
         let (answer, text) = run(folder.path(), &TRACE, flags);
         assert_eq!(answer["completed"], 5);
         assert_eq!(answer["rejected"], 5);
@@ -100,7 +90,7 @@ fn the_order_of_a_trace_says_only_who_of_the_same_nanosecond_is_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let finished = |order: &[usize]| {
         let trace: Vec<_> = order.iter().map(|place| TRACE[*place]).collect();
-        run(folder.path(), &trace, &[]);
+        run(folder.path(), &trace, "");
         let mut finished: Vec<(f64, usize)> = (rows(&folder.path().join("requests.csv")).iter())
             .zip(order)
             .filter_map(|(row, place)| {
@@ -125,17 +115,7 @@ fn the_order_of_a_trace_says_only_who_of_the_same_nanosecond_is_first() {
 
 #[test]
 fn an_hour_of_overload_ends_and_its_queue_grows() {
-    let flags = [
-        "run",
-        "--rate",
-        "60",
-        "--requests",
-        "216000",
-        "--output",
-        "64",
-        "--max-num-seqs",
-        "16",
-    ];
+    let flags = "run --rate 60 --requests 216000 --output 64 --max-num-seqs 16";
     let answer = json(&flags);
     assert_eq!(answer["completed"], 216_000);
     let makespan_s = number(&answer, "/makespan_s");
@@ -149,17 +129,9 @@ fn an_hour_of_overload_ends_and_its_queue_grows() {
 #[test]
 fn a_year_is_simulated_to_its_end() {
     // One in a thousand seconds.
-    let base = [
-        "run",
-        "--arrival",
-        "constant",
-        "--rate",
-        "0.001",
-        "--requests",
-        "31537",
-    ];
-    for flags in [&[][..], &["--replicas", "3"]] {
-        let answer = json(&[&base[..], flags].concat());
+    let base = "run --arrival constant --rate 0.001 --requests 31537";
+    for flags in ["", "--replicas 3"] {
+        let answer = json(&format!("{base} {flags}"));
         assert_eq!(answer["completed"], 31_537);
         let makespan_s = number(&answer, "/makespan_s");
         assert!(

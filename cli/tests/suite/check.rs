@@ -12,7 +12,7 @@ use serde_json::Value;
 const SETS: [&str; 6] = ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"];
 
 fn check(set: &str) -> Value {
-    json(&["tables", "check", set])
+    json(&format!("tables check {set}"))
 }
 
 /// Kind, file and line of each row that a warning names.
@@ -37,11 +37,17 @@ fn a_good_set_has_no_warnings() {
     let answer = check(&set.path);
     assert_eq!(warned(&answer), []);
     assert_eq!(text(&answer, "/set"), "made-up");
-    let people = success(&["tables", "check", &set.path, "--deny-warnings"]);
+    let people = success(&format!("tables check {} --deny-warnings", set.path));
     assert!(people.contains("warnings none"), "{people}");
     // The flag of all commands is as good as the argument.
-    assert_eq!(success(&["tables", "check", "--tables", &set.path]), people);
-    assert_eq!(success(&["--tables", &set.path, "tables", "check"]), people);
+    assert_eq!(
+        success(&format!("tables check --tables {}", set.path)),
+        people
+    );
+    assert_eq!(
+        success(&format!("--tables {} tables check", set.path)),
+        people
+    );
 }
 
 #[test]
@@ -68,7 +74,7 @@ fn one_slow_row_is_named_and_no_other() {
             ] {
                 assert!(message.contains(words), "no {words} in {message}");
             }
-            let people = success(&["tables", "check", &set.path]);
+            let people = success(&format!("tables check {}", set.path));
             assert!(people.contains(&format!("{place}:{line} ")), "{people}");
             assert!(
                 people.contains("warnings 1: 1 outlier, 0 groups of dips"),
@@ -107,7 +113,7 @@ fn less_time_for_more_work_names_both_rows() {
         ),
         "{message}"
     );
-    let people = success(&["tables", "check", &set.path]);
+    let people = success(&format!("tables check {}", set.path));
     assert!(people.contains("after line"), "{people}");
 }
 
@@ -147,9 +153,9 @@ fn a_set_in_one_file_is_checked_with_its_own_lines() {
 fn denied_warnings_fail_after_the_answer() {
     let set = MadeUp::new();
     set.scale("gemm.csv", 2, 1.8);
-    let arguments = ["tables", "check", &set.path];
+    let arguments = format!("tables check {}", set.path);
     let people = success(&arguments);
-    let (answer, message) = failure_with_answer(&[&arguments[..], &["--deny-warnings"]].concat());
+    let (answer, message) = failure_with_answer(&format!("{arguments} --deny-warnings"));
     assert_eq!(answer, people);
     assert_eq!(
         message,
@@ -162,13 +168,13 @@ fn denied_warnings_fail_after_the_answer() {
 fn errors_are_those_of_a_build() {
     let set = MadeUp::new();
     let line = set.scale("gemm.csv", 5, 1e-3);
-    let message = failure(&["tables", "check", &set.path]);
+    let message = failure(&format!("tables check {}", set.path));
     assert!(
         message.starts_with(&format!("measured/gemm.csv:{line}: ")),
         "{message}"
     );
     assert!(message.contains("TFLOP/s"), "{message}");
-    assert_eq!(failure(&["tables", "plot", &set.path]), message);
+    assert_eq!(failure(&format!("tables plot {}", set.path)), message);
 }
 
 #[test]
@@ -217,7 +223,7 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
             assert_eq!((&row["file"], &row["line"]), (&Value::Null, &Value::Null));
         }
         for name in [set.to_owned(), format!("bench_data/{set}")] {
-            let people = success(&["tables", "check", &name]);
+            let people = success(&format!("tables check {name}"));
             // Rows of attention within a window (feature `window`) have one more column and a longer name.
             let widest = if people.contains("_window") { 130 } else { 102 };
             assert!(
@@ -246,7 +252,7 @@ fn known_bad_rows_of_the_built_in_sets_are_found() {
 
 #[test]
 fn coverage_is_told_for_each_model_and_number_of_gpus() {
-    let models = json(&["models"]);
+    let models = json("models");
     let answer = check("h100");
     let coverage = list(&answer, "/coverage");
     assert_eq!(coverage.len(), 4 * list(&models, "").len());
@@ -261,29 +267,26 @@ fn coverage_is_told_for_each_model_and_number_of_gpus() {
     assert_eq!(of("qwen2.5-7b", 8)["class"], Value::Null);
     assert!(text(of("qwen2.5-7b", 8), "/refused").contains("q_heads"));
     // A set without MoE cannot answer for experts, and says so.
-    let people = success(&["tables", "check", "h100-infersim"]);
+    let people = success("tables check h100-infersim");
     assert!(people.contains("refused (1)"), "{people}");
     assert!(people.contains("\n  (1)      "), "{people}");
 }
 
 #[test]
 fn what_is_no_set_is_told_with_the_nearest() {
-    let message = failure(&["tables", "check", "h10"]);
+    let message = failure("tables check h10");
     assert!(
         message.contains("found \"h10\" (nearest: h100"),
         "{message}"
     );
-    let message = failure(&["tables", "check", "bench_data/h10"]);
+    let message = failure("tables check bench_data/h10");
     assert!(
         message.contains("found nothing there; check the path"),
         "{message}"
     );
     for (arguments, found) in [
-        (&["tables", "check"][..], "neither"),
-        (
-            &["tables", "plot", "h100", "--tables", "bench_data/h100"],
-            "both",
-        ),
+        ("tables check", "neither"),
+        ("tables plot h100 --tables bench_data/h100", "both"),
     ] {
         let message = failure(arguments);
         assert!(
@@ -291,10 +294,10 @@ fn what_is_no_set_is_told_with_the_nearest() {
             "{message}"
         );
     }
-    let help = success(&["tables", "--help"]);
+    let help = success("tables --help");
     assert!(
         help.contains("  check") && help.contains("  plot"),
         "{help}"
     );
-    assert!(failure(&["tables", "chek", "h100"]).contains("check"));
+    assert!(failure("tables chek h100").contains("check"));
 }

@@ -4,26 +4,26 @@ use crate::support::failure;
 
 #[test]
 fn unknown_names_come_with_the_nearest_ones() {
-    let message = failure(&["run", "--model", "lama-3.1-8b"]);
+    let message = failure("run --model lama-3.1-8b");
     assert!(message.contains("(nearest: llama-3.1-8b"), "{message}");
     assert!(message.contains("`rooflut models`"), "{message}");
-    let message = failure(&["step", "--decode", "1x1", "--model", "Qwen/Qwen3-14"]);
+    let message = failure("step --decode 1x1 --model Qwen/Qwen3-14");
     assert!(message.contains("(nearest: Qwen/Qwen3-14B"), "{message}");
-    let message = failure(&["run", "--gpu", "h10"]);
+    let message = failure("run --gpu h10");
     assert!(
         message.contains("use --gpu a100, b200, h100, h100-infersim, h200 or l40s"),
         "{message}"
     );
-    let message = failure(&["run", "--engine", "vllm-0.15"]);
+    let message = failure("run --engine vllm-0.15");
     assert!(message.contains("(nearest: vllm-0.15.1"), "{message}");
     assert!(message.contains("`rooflut engines`"), "{message}");
-    assert!(failure(&["rum"]).contains("run"));
+    assert!(failure("rum").contains("run"));
 }
 
 #[test]
 fn a_missing_subcommand_lists_the_subcommands() {
     for (command, subcommand) in [("lookup", "gemm"), ("import", "vidur")] {
-        let message = failure(&[command]);
+        let message = failure(command);
         assert!(message.contains("requires a subcommand"), "{message}");
         assert!(message.contains(subcommand), "{message}");
     }
@@ -31,34 +31,18 @@ fn a_missing_subcommand_lists_the_subcommands() {
 
 #[test]
 fn a_model_that_does_not_fit_says_by_how_much_and_what_would() {
-    let message = failure(&["run", "--model", "llama-3.1-70b"]);
+    let message = failure("run --model llama-3.1-70b");
     assert!(message.contains("GiB too little"), "{message}");
     assert!(message.contains("use --tp 2, which leaves"), "{message}");
     // The suggested command works.
-    crate::support::json(&[
-        "run",
-        "--model",
-        "llama-3.1-70b",
-        "--tp",
-        "2",
-        "--requests",
-        "3",
-    ]);
-    let message = failure(&[
-        "run",
-        "--model",
-        "mixtral-8x22b",
-        "--tp",
-        "8",
-        "--gpu-memory-utilization",
-        "0.3",
-    ]);
+    crate::support::json("run --model llama-3.1-70b --tp 2 --requests 3");
+    let message = failure("run --model mixtral-8x22b --tp 8 --gpu-memory-utilization 0.3");
     assert!(message.contains("no --tp would do"), "{message}");
 }
 
 #[test]
 fn a_tp_that_does_not_divide_names_those_that_do() {
-    let message = failure(&["run", "--tp", "3"]);
+    let message = failure("run --tp 3");
     assert!(
         message.contains("multiple of tp (3), found 32; use --tp 1, 2, 4 or 8"),
         "{message}"
@@ -67,8 +51,8 @@ fn a_tp_that_does_not_divide_names_those_that_do() {
 
 #[test]
 fn a_set_without_the_kernels_is_refused_and_another_named() {
-    for command in [&["run"][..], &["step", "--decode", "4x100"]] {
-        let message = failure(&[command, &["--gpu", "h100-infersim"]].concat());
+    for command in ["run", "step --decode 4x100"] {
+        let message = failure(&format!("{command} --gpu h100-infersim"));
         assert!(message.contains("h100-infersim: gemm: expected one of fp8_block, found bf16"));
         assert!(
             message.ends_with("--gpu a100, b200, h100, h200 or l40s"),
@@ -81,38 +65,29 @@ fn a_set_without_the_kernels_is_refused_and_another_named() {
 fn weights_that_a_set_cannot_multiply_are_refused_and_another_named() {
     for (arguments, words, end) in [
         (
-            &["--gpu", "a100", "--dtype", "fp8"][..],
+            "--gpu a100 --dtype fp8",
             "llama-3.1-8b (fp8 weights): qkv: GPU a100: no peak for fp8",
             "use another dtype or use --gpu b200, h100, h200 or l40s",
         ),
         (
-            &["--dtype", "nvfp4"],
+            "--dtype nvfp4",
             "llama-3.1-8b (nvfp4 weights): qkv: GPU h100: no peak for nvfp4",
             "use another dtype or use --gpu b200",
         ),
         (
-            &["--gpu", "h100-infersim", "--dtype", "fp8"],
+            "--gpu h100-infersim --dtype fp8",
             "gemm: expected one of fp8_block, found fp8",
             ": --gpu b200, h100, h200 or l40s",
         ),
         // No set reduces over 16 GPUs.
         (
-            &[
-                "--gpu",
-                "a100",
-                "--dtype",
-                "fp8",
-                "--tp",
-                "16",
-                "--model",
-                "llama-2-7b",
-            ],
+            "--gpu a100 --dtype fp8 --tp 16 --model llama-2-7b",
             "llama-2-7b (fp8 weights): ",
             "; no compiled-in set can answer for this model",
         ),
     ] {
-        for command in [&["run"][..], &["step", "--decode", "4x100"]] {
-            let message = failure(&[command, arguments].concat());
+        for command in ["run", "step --decode 4x100"] {
+            let message = failure(&format!("{command} {arguments}"));
             assert!(
                 message.contains(words) && message.ends_with(end),
                 "{message}"
@@ -136,14 +111,14 @@ fn numbers_that_mean_nothing_are_refused() {
         ("--arrival", &["bursty"]),
     ] {
         for value in values {
-            let message = failure(&["run", flag, value]);
+            let message = failure(&format!("run {flag} {value}"));
             assert!(
                 message.contains(flag) && !message.contains("unexpected"),
                 "{message}"
             );
         }
     }
-    let message = failure(&["run", "--max-num-batched-tokens", "64"]);
+    let message = failure("run --max-num-batched-tokens 64");
     assert!(
         message.contains("expected at least --max-num-seqs 128, found 64"),
         "{message}"
@@ -152,25 +127,18 @@ fn numbers_that_mean_nothing_are_refused() {
 
 #[test]
 fn more_of_a_prompt_cached_than_there_is_is_refused() {
-    let base = [
-        "run",
-        "--requests",
-        "3",
-        "--prompt",
-        "512",
-        "--cached-prompt",
-    ];
+    let base = "run --requests 3 --prompt 512 --cached-prompt";
     assert_eq!(
-        failure(&[&base[..], &["600"]].concat()),
+        failure(&format!("{base} 600")),
         "--cached-prompt: expected at most the shortest --prompt, 512, found 600"
     );
-    crate::support::success(&[&base[..], &["512"]].concat());
+    crate::support::success(&format!("{base} 512"));
 }
 
 #[test]
 fn a_rate_that_the_clock_cannot_hold_is_refused() {
     for arrival in ["poisson", "constant"] {
-        let message = failure(&["run", "--rate", "1e-300", "--arrival", arrival]);
+        let message = failure(&format!("run --rate 1e-300 --arrival {arrival}"));
         assert!(
             message.starts_with(
                 "--rate: expected arrivals within 292 years, found 1e-300 requests per second"
@@ -178,28 +146,21 @@ fn a_rate_that_the_clock_cannot_hold_is_refused() {
             "{message}"
         );
     }
-    let slow = [
-        "run",
-        "--rate",
-        "1e-9",
-        "--arrival",
-        "constant",
-        "--requests",
-    ];
-    assert!(failure(&[&slow[..], &["12"]].concat()).contains("request 11 comes later"));
-    crate::support::success(&[&slow[..], &["10"]].concat());
+    let slow = "run --rate 1e-9 --arrival constant --requests";
+    assert!(failure(&format!("{slow} 12")).contains("request 11 comes later"));
+    crate::support::success(&format!("{slow} 10"));
 }
 
 #[test]
 fn outputs_that_cannot_be_written_are_refused() {
-    let message = failure(&["run", "--requests-out", "no/such/folder/out.csv"]);
+    let message = failure("run --requests-out no/such/folder/out.csv");
     assert!(
         message.starts_with("cannot write no/such/folder/out.csv"),
         "{message}"
     );
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("UTF-8");
-    assert!(failure(&["run", "--requests-out", path]).contains("is not a regular file"));
+    assert!(failure(&format!("run --requests-out {path}")).contains("is not a regular file"));
 }
 
 #[test]
@@ -227,10 +188,10 @@ fn a_config_that_cannot_be_modelled_is_refused_by_its_field() {
         ("no JSON", "config.json"),
     ] {
         std::fs::write(path, text).expect("a file");
-        let message = failure(&["run", "--model", path]);
+        let message = failure(&format!("run --model {path}"));
         assert!(message.contains(words), "{message}");
     }
-    assert!(failure(&["run", "--model", "no/config.json"]).starts_with("cannot read"));
+    assert!(failure("run --model no/config.json").starts_with("cannot read"));
 }
 
 #[test]
@@ -239,14 +200,10 @@ fn a_failed_run_leaves_an_old_output_as_it_was() {
     let path = folder.path().join("out.csv");
     std::fs::write(&path, "old").expect("a file");
     let path = path.to_str().expect("UTF-8");
-    failure(&[
-        "run",
-        "--requests-out",
-        path,
-        "--max-num-batched-tokens",
-        "64",
-    ]);
-    failure(&["run", "--requests-out", path, "--trace", "no/such.csv"]);
+    failure(&format!(
+        "run --requests-out {path} --max-num-batched-tokens 64"
+    ));
+    failure(&format!("run --requests-out {path} --trace no/such.csv"));
     assert_eq!(std::fs::read_to_string(path).expect("a file"), "old");
     assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
 }

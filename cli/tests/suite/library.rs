@@ -19,18 +19,7 @@ use rooflut::{Deployment, model};
 use crate::support::success;
 
 /// The flags of `rooflut run` that match the example.
-const FLAGS: [&str; 10] = [
-    "run",
-    "--model",
-    "llama-3.1-8b",
-    "--requests",
-    "200",
-    "--rate",
-    "10",
-    "--prompt",
-    "512",
-    "--output=128",
-];
+const FLAGS: &str = "run --model llama-3.1-8b --requests 200 --rate 10 --prompt 512 --output=128";
 
 #[test]
 fn the_readme_shows_the_example() {
@@ -46,7 +35,7 @@ fn the_readme_shows_the_example() {
 #[test]
 fn the_readmes_example_gives_each_request_the_nanoseconds_of_the_command_line() {
     let report = simulate::simulate().expect("a report");
-    assert_agrees(&FLAGS, &report);
+    assert_agrees(FLAGS, &report);
     // The time of the API server is part of it.
     let ttft = report.summary.ttft.expect("served");
     assert!(ttft.p50.ms() > 7.7, "{}", ttft.p50);
@@ -58,7 +47,6 @@ fn a_deployment_with_options_gives_each_request_the_nanoseconds_of_the_same_flag
                  --max-num-seqs 24 --max-num-batched-tokens 1024 --max-model-len 4096 \
                  --gpu-memory-utilization 0.8 --policy shortest-prompt --prefix-caching off \
                  --requests 200 --rate 10 --prompt 512 --output 128";
-    let flags: Vec<&str> = flags.split_whitespace().collect();
     let llama = model::find("llama-3.1-70b").expect("in the catalogue");
     let deployment = Deployment::builder(llama.spec, &sets::H200)
         .tp(4)
@@ -78,16 +66,16 @@ fn a_deployment_with_options_gives_each_request_the_nanoseconds_of_the_same_flag
         .collect();
     let simulator = deployment.build().expect("kernels").simulator();
     let report = simulator.expect("memory").run(&requests);
-    assert_agrees(&flags, &report);
+    assert_agrees(flags, &report);
 }
 
 /// Asserts that the command line gives each request of `report` its times.
 #[track_caller]
-fn assert_agrees(flags: &[&str], report: &SimReport) {
+fn assert_agrees(flags: &str, report: &SimReport) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("requests.csv");
     let file = path.to_str().expect("UTF-8");
-    success(&[flags, &["--requests-out", file]].concat());
+    success(&format!("{flags} --requests-out {file}"));
     let mut rows = csv::Reader::from_path(&path).expect("a file of requests");
     let header = rows.headers().expect("a header").clone();
     let column = |name| header.iter().position(|column| column == name).expect(name);

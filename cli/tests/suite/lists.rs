@@ -4,7 +4,7 @@ use crate::support::{json, list, number, success, text};
 
 #[test]
 fn tables_lists_every_set_with_its_source_and_ranges() {
-    let sets = json(&["tables"]);
+    let sets = json("tables");
     let names: Vec<&str> = list(&sets, "")
         .iter()
         .map(|set| text(set, "/name"))
@@ -25,7 +25,7 @@ fn tables_lists_every_set_with_its_source_and_ranges() {
             }
         }
     }
-    let people = success(&["tables"]);
+    let people = success("tables");
     for word in [
         "h100-infersim",
         "gemm",
@@ -41,9 +41,9 @@ fn tables_lists_every_set_with_its_source_and_ranges() {
 
 #[test]
 fn models_lists_every_name_that_run_takes() {
-    let models = json(&["models"]);
+    let models = json("models");
     assert!(list(&models, "").len() >= 14);
-    let people = success(&["models"]);
+    let people = success("models");
     for model in list(&models, "") {
         assert!(people.contains(text(model, "/name")));
         assert!(!list(model, "/aliases").is_empty());
@@ -53,8 +53,8 @@ fn models_lists_every_name_that_run_takes() {
 
 #[test]
 fn engines_lists_every_name_that_run_takes_with_its_constants() {
-    let engines = json(&["engines"]);
-    let people = success(&["engines"]);
+    let engines = json("engines");
+    let people = success("engines");
     for engine in list(&engines, "") {
         let name = text(engine, "/name");
         assert!(people.contains(&format!("{name}: {}", text(engine, "/description"))));
@@ -69,18 +69,18 @@ fn engines_lists_every_name_that_run_takes_with_its_constants() {
             }
         }
         // A run is simulated as it is listed.
-        let run = json(&["run", "--requests", "3", "--engine", name]);
+        let run = json(&format!("run --requests 3 --engine {name}"));
         assert_eq!(text(&run, "/engine"), name);
         assert_eq!(text(&run, "/scheduling"), text(engine, "/scheduling"));
     }
-    let default = text(&json(&["run", "--requests", "3"]), "/engine").to_owned();
+    let default = text(&json("run --requests 3"), "/engine").to_owned();
     assert!(people.contains(&format!("it is {default}.")), "{people}");
     assert!(people.lines().all(|line| line.len() <= 100), "{people}");
 }
 
 #[test]
 fn help_and_version_go_to_standard_output() {
-    assert!(success(&["--help"]).contains("Usage: rooflut"));
-    assert!(success(&["--version"]).starts_with("rooflut "));
-    assert!(success(&["run", "--help"]).contains("--max-num-batched-tokens"));
+    assert!(success("--help").contains("Usage: rooflut"));
+    assert!(success("--version").starts_with("rooflut "));
+    assert!(success("run --help").contains("--max-num-batched-tokens"));
 }

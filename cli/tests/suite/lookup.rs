@@ -3,11 +3,11 @@
 use crate::support::{failure, json, list, number, success, text};
 use serde_json::Value;
 
-const GEMM: [&str; 6] = ["lookup", "gemm", "--k", "4096", "--n", "4096"];
+const GEMM: &str = "lookup gemm --k 4096 --n 4096";
 
 #[test]
 fn a_measured_row_comes_back_as_it_is() {
-    let answer = json(&[&GEMM[..], &["--m", "64"]].concat());
+    let answer = json(&format!("{GEMM} --m 64"));
     assert_eq!(text(&answer, "/class"), "measured");
     let row = list(&answer, "/neighbours")
         .iter()
@@ -22,7 +22,7 @@ fn a_measured_row_comes_back_as_it_is() {
 
 #[test]
 fn an_answer_between_rows_names_its_neighbours_and_their_shares() {
-    let answer = json(&["lookup", "gemm", "--k", "4096", "--n", "6144", "--m", "100"]);
+    let answer = json("lookup gemm --k 4096 --n 6144 --m 100");
     assert_eq!(text(&answer, "/class"), "interpolated");
     let shares = list(&answer, "/matched")
         .iter()
@@ -37,61 +37,13 @@ fn an_answer_between_rows_names_its_neighbours_and_their_shares() {
 #[test]
 fn every_kernel_answers_in_both_forms() {
     for arguments in [
-        &[
-            "prefill",
-            "--q-heads",
-            "32",
-            "--kv-heads",
-            "8",
-            "--head-dim",
-            "128",
-            "--batch",
-            "2",
-            "--seq-len",
-            "700",
-        ][..],
-        &[
-            "decode",
-            "--q-heads",
-            "64",
-            "--kv-heads",
-            "8",
-            "--tp",
-            "4",
-            "--batch",
-            "100",
-            "--kv-len",
-            "100000",
-        ],
-        &[
-            "decode",
-            "--q-heads",
-            "32",
-            "--kv-heads",
-            "8",
-            "--kv-dtype",
-            "fp8",
-            "--kv-len",
-            "77",
-        ],
-        &["allreduce", "--ranks", "4", "--bytes", "1000000"],
-        &[
-            "moe",
-            "--experts",
-            "8",
-            "--top-k",
-            "2",
-            "--hidden",
-            "4096",
-            "--intermediate",
-            "14336",
-            "--tp",
-            "2",
-            "--tokens",
-            "70",
-        ],
+        "prefill --q-heads 32 --kv-heads 8 --head-dim 128 --batch 2 --seq-len 700",
+        "decode --q-heads 64 --kv-heads 8 --tp 4 --batch 100 --kv-len 100000",
+        "decode --q-heads 32 --kv-heads 8 --kv-dtype fp8 --kv-len 77",
+        "allreduce --ranks 4 --bytes 1000000",
+        "moe --experts 8 --top-k 2 --hidden 4096 --intermediate 14336 --tp 2 --tokens 70",
     ] {
-        let arguments = [&["lookup"][..], arguments].concat();
+        let arguments = format!("lookup {arguments}");
         let answer = json(&arguments);
         assert!(number(&answer, "/latency_us") > 1.0);
         assert!(!list(&answer, "/neighbours").is_empty(), "{answer}");
@@ -103,25 +55,10 @@ fn every_kernel_answers_in_both_forms() {
 
 #[test]
 fn other_sets_can_be_asked() {
-    let arguments = ["--gpu", "h100-infersim", "--dtype", "fp8_block", "--m", "8"];
-    let answer = json(
-        &[
-            &["lookup", "gemm", "--k", "2048", "--n", "6144"][..],
-            &arguments,
-        ]
-        .concat(),
-    );
+    let arguments = "--gpu h100-infersim --dtype fp8_block --m 8";
+    let answer = json(&format!("lookup gemm --k 2048 --n 6144 {arguments}"));
     assert!((number(&answer, "/latency_us") - 8.988).abs() < 1e-3);
-    let message = failure(&[
-        "lookup",
-        "allreduce",
-        "--ranks",
-        "2",
-        "--bytes",
-        "1",
-        "--gpu",
-        "h100-infersim",
-    ]);
+    let message = failure("lookup allreduce --ranks 2 --bytes 1 --gpu h100-infersim");
     assert!(
         message.contains("h100-infersim") && message.contains("allreduce"),
         "{message}"
@@ -130,13 +67,7 @@ fn other_sets_can_be_asked() {
 
 #[test]
 fn what_is_too_uncertain_or_impossible_is_refused() {
-    let message = failure(
-        &[
-            &GEMM[..],
-            &["--m", "100000", "--strict", "interpolated,inside"],
-        ]
-        .concat(),
-    );
+    let message = failure(&format!("{GEMM} --m 100000 --strict interpolated,inside"));
     assert!(
         message.contains("expected interpolated or better inside of the measured ranges"),
         "{message}"
@@ -144,51 +75,29 @@ fn what_is_too_uncertain_or_impossible_is_refused() {
     let advice = "found interpolated,outside; stay inside of these ranges, or accept answers outside of \
                   them (--strict interpolated)";
     assert!(message.ends_with(advice), "{message}");
-    success(&[&GEMM[..], &["--m", "100000", "--strict", "interpolated"]].concat());
-    let message = failure(&[&GEMM[..], &["--m", "100000", "--strict", "inside"]].concat());
+    success(&format!("{GEMM} --m 100000 --strict interpolated"));
+    let message = failure(&format!("{GEMM} --m 100000 --strict inside"));
     assert!(
         message.contains("any class inside of the measured ranges")
             && message.ends_with("(without --strict)"),
         "{message}"
     );
     for m in ["0", "-1"] {
-        let message = failure(&[&GEMM[..], &["--m", m]].concat());
+        let message = failure(&format!("{GEMM} --m {m}"));
         assert!(
             message.contains(&format!("invalid value '{m}' for '--m <M>'")),
             "{message}"
         );
     }
-    let message = failure(&[&GEMM[..], &["--m", "100", "--strict", "measured"]].concat());
+    let message = failure(&format!("{GEMM} --m 100 --strict measured"));
     assert!(
         message.ends_with("; accept interpolated answers (--strict interpolated)"),
         "{message}"
     );
-    assert!(failure(&[&GEMM[..], &["--m", "1", "--dtype", "nvfp4"]].concat()).contains("nvfp4"));
-    assert!(failure(&["lookup"]).contains("gemm, prefill, decode, allreduce, moe"));
-    let heads = [
-        "lookup",
-        "prefill",
-        "--q-heads",
-        "8",
-        "--kv-heads",
-        "3",
-        "--seq-len",
-        "5",
-    ];
+    assert!(failure(&format!("{GEMM} --m 1 --dtype nvfp4")).contains("nvfp4"));
+    assert!(failure("lookup").contains("gemm, prefill, decode, allreduce, moe"));
+    let heads = "lookup prefill --q-heads 8 --kv-heads 3 --seq-len 5";
     assert!(failure(&heads).contains("--kv-heads 3, found 8"));
-    let experts = [
-        "lookup",
-        "moe",
-        "--experts",
-        "2",
-        "--top-k",
-        "3",
-        "--hidden",
-        "64",
-        "--intermediate",
-        "64",
-        "--tokens",
-        "5",
-    ];
+    let experts = "lookup moe --experts 2 --top-k 3 --hidden 64 --intermediate 64 --tokens 5";
     assert!(failure(&experts).contains("at most --experts 2, found 3"));
 }

@@ -134,15 +134,9 @@ fn a_timeline_in_which_nothing_is_served_says_who_was_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("timeline.json");
     let path = path.to_str().expect("UTF-8");
-    failure_with_answer(&[
-        "run",
-        "--requests",
-        "2",
-        "--max-model-len",
-        "99",
-        "--perfetto",
-        path,
-    ]);
+    failure_with_answer(&format!(
+        "run --requests 2 --max-model-len 99 --perfetto {path}"
+    ));
     let timeline = timeline(&folder);
     assert!(events(&timeline, "XCbe").is_empty());
     let rejected = events(&timeline, "n");
@@ -167,15 +161,9 @@ fn a_timeline_is_json_whatever_the_model_is_called() {
         model.to_str().expect("UTF-8"),
         path.to_str().expect("UTF-8"),
     );
-    success(&[
-        "run",
-        "--requests",
-        "1",
-        "--model",
-        model,
-        "--perfetto",
-        path,
-    ]);
+    success(&format!(
+        "run --requests 1 --model {model} --perfetto {path}"
+    ));
     let title = timeline(&folder);
     let title = text(&title, "/traceEvents/0/args/name");
     assert!(title.ends_with("a\"b\\c on 1 h100 GPU"), "{title}");

@@ -169,22 +169,12 @@ fn requests_out_has_no_handover_where_one_server_does_both() {
 fn max_waiting_limits_the_queues_of_prefill_servers_and_not_those_of_decode_servers() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    let load = [
-        "run",
-        "--rate",
-        "200",
-        "--requests",
-        "300",
-        "--max-num-seqs",
-        "4",
-        "--max-waiting",
-        "3",
-        "--requests-out",
-        &path("requests.csv"),
-        "--perfetto",
-        &path("timeline.json"),
-    ];
-    let answer = json(&[&load[..], &POOLS].concat());
+    let load = format!(
+        "run --rate 200 --requests 300 --max-num-seqs 4 --max-waiting 3 --requests-out {} --perfetto {}",
+        path("requests.csv"),
+        path("timeline.json")
+    );
+    let answer = json(&format!("{load} {POOLS}"));
     let (completed, rejected) = (number(&answer, "/completed"), number(&answer, "/rejected"));
     assert!(
         rejected > 20.0 && completed > 20.0,

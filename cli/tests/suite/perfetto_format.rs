@@ -162,7 +162,7 @@ fn check(timeline: &Value) -> usize {
 
 #[test]
 fn the_timeline_of_a_server_keeps_the_rules() {
-    for flags in [&[][..], &["--scheduling", "sync"]] {
+    for flags in ["", "--scheduling sync"] {
         let (_, folder) = run_with(flags);
         assert_eq!(check(&timeline(&folder)), 1);
     }
@@ -170,14 +170,7 @@ fn the_timeline_of_a_server_keeps_the_rules() {
 
 #[test]
 fn the_timeline_of_speculative_decoding_keeps_the_rules() {
-    let drafts = [
-        "--draft-tokens",
-        "4",
-        "--acceptance",
-        "0.6",
-        "--draft-model",
-        "ngram",
-    ];
+    let drafts = "--draft-tokens 4 --acceptance 0.6 --draft-model ngram";
     let (answer, folder) = run_with(&drafts);
     assert!(number(&answer, "/preemptions") > 0.0 && number(&answer, "/rejected") > 0.0);
     assert_eq!(check(&timeline(&folder)), 1);
@@ -216,28 +209,11 @@ fn prefill_and_decode_servers_are_processes_of_their_kind() {
 fn sessions_on_prefill_and_decode_servers_keep_the_rules_whoever_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("timeline.json");
-    let load = [
-        "run",
-        "--users",
-        "12",
-        "--turns",
-        "4",
-        "--think-time",
-        "0.1",
-        "--requests",
-        "200",
-        "--max-num-seqs",
-        "2",
-        "--max-waiting",
-        "2",
-        "--prompt",
-        "uniform:100..1500",
-        "--max-model-len",
-        "1500",
-        "--perfetto",
-        path.to_str().expect("UTF-8"),
-    ];
-    let answer = json(&[&load[..], &POOLS].concat());
+    let load = format!(
+        "run --users 12 --turns 4 --think-time 0.1 --requests 200 --max-num-seqs 2 --max-waiting 2 --prompt uniform:100..1500 --max-model-len 1500 --perfetto {}",
+        path.display()
+    );
+    let answer = json(&format!("{load} {POOLS}"));
     let timeline = timeline(&folder);
     assert_eq!(check(&timeline), 4);
     let rejected = events(&timeline, "n").into_iter();
@@ -251,7 +227,7 @@ fn sessions_on_prefill_and_decode_servers_keep_the_rules_whoever_is_rejected() {
 
 #[test]
 fn replicas_are_processes_with_their_own_steps_counters_and_requests() {
-    let (answer, folder) = run_with(&["--replicas", "3"]);
+    let (answer, folder) = run_with("--replicas 3");
     let timeline = timeline(&folder);
     assert_eq!(check(&timeline), 3);
     let steps = columns(&folder.path().join("steps.csv"));
@@ -307,15 +283,11 @@ fn a_large_timeline_of_a_generated_load_keeps_the_rules_at_the_end_of_a_year() {
     )
     .expect("a file");
     let name = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
-    let flags = [
-        "run",
-        "--trace",
-        &name(&trace),
-        "--perfetto",
-        &name(&path),
-        "--replicas",
-        "2",
-    ];
+    let flags = format!(
+        "run --trace {} --perfetto {} --replicas 2",
+        name(&trace),
+        name(&path)
+    );
     json(&flags);
     assert_eq!(check(&timeline(&folder)), 2);
 }

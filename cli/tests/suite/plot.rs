@@ -38,7 +38,7 @@ fn each_kind_of_kernels_is_a_picture_of_the_same_bytes_each_time() {
     let drawn = ["one/deep", "two"].map(|name| {
         let folder = temp.path().join(name);
         let out = folder.to_str().expect("UTF-8");
-        let people = success(&["tables", "plot", "bench_data/h100", "--out", out]);
+        let people = success(&format!("tables plot bench_data/h100 --out {out}"));
         let written = people.lines().filter(|line| line.contains("  written"));
         // Feature `window` adds two.
         let written = written.filter(|line| !line.contains("window"));
@@ -82,7 +82,7 @@ fn a_bad_row_is_marked_and_named() {
     let draw = |set: &MadeUp| {
         let temp = tempfile::tempdir().expect("a folder");
         let out = temp.path().to_str().expect("UTF-8");
-        success(&["tables", "plot", &set.path, "--out", out]);
+        success(&format!("tables plot {} --out {out}", set.path));
         pictures(temp.path())
     };
     let set = MadeUp::new();
@@ -110,7 +110,7 @@ fn pictures_are_not_replaced_unasked() {
     let out = temp.path().to_str().expect("UTF-8");
     let mine = temp.path().join("gemm-fp8.svg");
     fs::write(&mine, "mine").expect("a file");
-    let arguments = ["tables", "plot", "h100", "--out", out];
+    let arguments = format!("tables plot h100 --out {out}");
     let message = failure(&arguments);
     assert_eq!(
         message,
@@ -123,7 +123,7 @@ fn pictures_are_not_replaced_unasked() {
         pictures(temp.path()),
         [("gemm-fp8.svg".into(), "mine".into())]
     );
-    let written = json(&[&arguments[..], &["--force"]].concat());
+    let written = json(&format!("{arguments} --force"));
     let pictures = list(&written, "").iter();
     let pictures = pictures.filter(|picture| !text(picture, "/kernels").contains("window"));
     assert_eq!(pictures.count(), 7);
@@ -141,13 +141,7 @@ fn what_cannot_be_written_is_refused() {
     let temp = tempfile::tempdir().expect("a folder");
     let file = temp.path().join("file");
     fs::write(&file, "mine").expect("a file");
-    let message = failure(&[
-        "tables",
-        "plot",
-        "h100",
-        "--out",
-        file.to_str().expect("UTF-8"),
-    ]);
+    let message = failure(&format!("tables plot h100 --out {}", file.display()));
     assert!(message.starts_with("cannot write "), "{message}");
     assert_eq!(fs::read_to_string(file).expect("a file"), "mine");
 }
@@ -157,7 +151,7 @@ fn without_a_folder_pictures_go_to_one_of_the_sets_name() {
     let temp = tempfile::tempdir().expect("a folder");
     let set = workspace().join("bench_data/h100-infersim");
     let set = set.to_str().expect("UTF-8");
-    let mut command = rooflut(&["tables", "plot", set]);
+    let mut command = rooflut(&format!("tables plot {set}"));
     let output = command
         .current_dir(temp.path())
         .output()

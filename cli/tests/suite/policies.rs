@@ -3,20 +3,20 @@
 use crate::support::{failure, json, number, success};
 
 /// Mean TTFT of a run with these flags, in ms.
-fn ttft(flags: &[&str]) -> f64 {
-    number(&json(&[&["run"][..], flags].concat()), "/ttft_ms/mean")
+fn ttft(flags: &str) -> f64 {
+    number(&json(&format!("run {flags}")), "/ttft_ms/mean")
 }
 
 #[test]
 fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
-    let load = ["--rate", "60", "--requests", "400"];
+    let load = "--rate 60 --requests 400";
     let one = ttft(&load);
     for router in ["round-robin", "least-tokens", "prefix-affinity"] {
-        let several = [&load[..], &["--replicas", "4", "--router", router]].concat();
+        let several = format!("{load} --replicas 4 --router {router}");
         assert!(10.0 * ttft(&several) < one, "{router}");
     }
-    let answer = json(&["run", "--replicas", "4"]);
-    let alone = json(&["run"]);
+    let answer = json("run --replicas 4");
+    let alone = json("run");
     let blocks = number(&answer, "/kv_blocks") / number(&alone, "/kv_blocks");
     assert!((blocks - 4.0).abs() < f64::EPSILON);
     assert!(number(&answer, "/busy_share") <= 1.0);
@@ -30,34 +30,18 @@ fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
 
 #[test]
 fn sessions_find_their_earlier_turns_unless_nothing_is_kept() {
-    let sessions = [
-        "--rate",
-        "2",
-        "--turns",
-        "5",
-        "--think-time",
-        "1",
-        "--requests",
-        "300",
-    ];
-    let off = [&sessions[..], &["--prefix-caching", "off"]].concat();
+    let sessions = "--rate 2 --turns 5 --think-time 1 --requests 300";
+    let off = format!("{sessions} --prefix-caching off");
     assert!(1.5 * ttft(&sessions) < ttft(&off));
 }
 
 #[test]
 fn short_prompts_go_first_where_the_policy_says_so() {
-    let load = [
-        "--rate",
-        "40",
-        "--requests",
-        "400",
-        "--prompt",
-        "uniform:10..4000",
-    ];
-    let shortest = [&load[..], &["--policy", "shortest-prompt"]].concat();
+    let load = "--rate 40 --requests 400 --prompt uniform:10..4000";
+    let shortest = format!("{load} --policy shortest-prompt");
     let (fcfs, shortest) = (
-        json(&[&["run"][..], &load].concat()),
-        json(&[&["run"][..], &shortest].concat()),
+        json(&format!("run {load}")),
+        json(&format!("run {shortest}")),
     );
     let p50 = |answer| number(answer, "/ttft_ms/p50");
     let p99 = |answer| number(answer, "/ttft_ms/p99");
@@ -66,12 +50,12 @@ fn short_prompts_go_first_where_the_policy_says_so() {
 
 #[test]
 fn who_comes_when_the_queue_is_full_is_rejected_and_counted() {
-    let flags = ["--rate", "100", "--requests", "500", "--max-waiting", "20"];
-    let answer = json(&[&["run"][..], &flags].concat());
+    let flags = "--rate 100 --requests 500 --max-waiting 20";
+    let answer = json(&format!("run {flags}"));
     let rejected = number(&answer, "/rejected_by_reason/queue_full");
     assert!(rejected > 0.0);
     assert!((rejected + number(&answer, "/completed") - 500.0).abs() < f64::EPSILON);
-    let text = success(&[&["run"][..], &flags].concat());
+    let text = success(&format!("run {flags}"));
     assert!(text.contains("at most 20 waiting"), "{text}");
     assert!(
         text.contains("as many requests waited as --max-waiting lets"),
@@ -88,7 +72,7 @@ fn what_is_no_policy_is_refused() {
         ("--max-waiting", "0"),
         ("--prefix-caching", "yes"),
     ] {
-        let message = failure(&["run", flag, value]);
+        let message = failure(&format!("run {flag} {value}"));
         assert!(
             message.contains(value) && message.contains(flag),
             "{message}"

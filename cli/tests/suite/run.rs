@@ -5,7 +5,7 @@ use serde_json::Value;
 
 #[test]
 fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
-    let text = success(&[]);
+    let text = success("");
     assert!(text.lines().count() <= 28, "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     for word in [
@@ -31,7 +31,7 @@ fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
         assert!(text.contains(word), "no {word} in\n{text}");
     }
     // Equal to `rooflut run`, except for the hint.
-    assert!(text.starts_with(&success(&["run"])));
+    assert!(text.starts_with(&success("run")));
 }
 
 #[test]
@@ -44,14 +44,14 @@ fn the_readme_shows_what_it_prints() {
     let shown = shown.expect("a block of output");
     assert_eq!(
         shown,
-        success(&[]),
+        success(""),
         "replace the block in README.md by the output of `rooflut`"
     );
 }
 
 #[test]
 fn the_answer_is_consistent() {
-    let answer = json(&["run", "--requests", "300"]);
+    let answer = json("run --requests 300");
     for name in ["ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "queue_ms"] {
         let at = |key: &str| number(&answer, &format!("/{name}/{key}"));
         assert!(at("p50") <= at("p90") && at("p90") <= at("p95"), "{answer}");
@@ -89,22 +89,13 @@ fn the_answer_is_consistent() {
 
 #[test]
 fn strictness_refuses_a_run_by_the_part_that_is_worse() {
-    let run = [
-        "run",
-        "--tp",
-        "2",
-        "--requests",
-        "20",
-        "--prompt",
-        "4000",
-        "--strict",
-    ];
-    success(&[&run[..], &["transferred"]].concat());
+    let run = "run --tp 2 --requests 20 --prompt 4000 --strict";
+    success(&format!("{run} transferred"));
     // Known before any step.
-    let message = failure(&[&run[..], &["interpolated"]].concat());
+    let message = failure(&format!("{run} interpolated"));
     assert!(message.contains("qkv: table set h100"), "{message}");
     // Known after them: prompts in chunks have a context, which was not measured.
-    let message = failure(&[&run[..], &["smoothed"]].concat());
+    let message = failure(&format!("{run} smoothed"));
     let expected = "prefill_attention: expected smoothed or better, found transferred";
     assert!(message.contains(expected), "{message}");
     assert!(
@@ -115,37 +106,37 @@ fn strictness_refuses_a_run_by_the_part_that_is_worse() {
 
 #[test]
 fn a_seed_fixes_every_byte_and_another_changes_them() {
-    let run = |seed| success(&["run", "--requests", "100", "--json", "--seed", seed]);
+    let run = |seed| success(&format!("run --requests 100 --json --seed {seed}"));
     assert_eq!(run("7"), run("7"));
     assert_ne!(run("7").replace("\"seed\": 7", "\"seed\": 8"), run("8"));
 }
 
 #[test]
 fn options_reach_the_simulator() {
-    let base = ["run", "--requests", "200", "--arrival", "constant"];
-    let with = |more: &[&str]| json(&[&base[..], more].concat());
+    let base = "run --requests 200 --arrival constant";
+    let with = |more: &str| json(&format!("{base} {more}"));
     let ttft = |answer: &Value| number(answer, "/ttft_ms/mean");
-    let plain = with(&[]);
-    assert!(ttft(&with(&["--cached-prompt", "500"])) < ttft(&plain));
-    assert!(ttft(&with(&["--scheduling", "sync"])) < ttft(&plain));
+    let plain = with("");
+    assert!(ttft(&with("--cached-prompt 500")) < ttft(&plain));
+    assert!(ttft(&with("--scheduling sync")) < ttft(&plain));
     let blocks = number(&plain, "/kv_blocks");
-    assert!(number(&with(&["--gpu-memory-utilization", "0.5"]), "/kv_blocks") < blocks);
+    assert!(number(&with("--gpu-memory-utilization 0.5"), "/kv_blocks") < blocks);
     // 8-bit KV entries take half of the memory.
-    let fp8 = number(&with(&["--kv-dtype", "fp8"]), "/kv_blocks");
+    let fp8 = number(&with("--kv-dtype fp8"), "/kv_blocks");
     assert!((fp8 / blocks - 2.0).abs() < 1e-3);
-    assert_eq!(with(&["--kv-blocks", "500"])["kv_blocks"], 500);
-    assert!(number(&with(&["--kv-blocks", "200"]), "/preemptions") > 0.0);
-    let two = with(&["--tp", "2"]);
+    assert_eq!(with("--kv-blocks 500")["kv_blocks"], 500);
+    assert!(number(&with("--kv-blocks 200"), "/preemptions") > 0.0);
+    let two = with("--tp 2");
     assert!(number(&two, "/tpot_ms/mean") < number(&plain, "/tpot_ms/mean"));
-    let one_slot = with(&["--max-num-seqs", "1"]);
+    let one_slot = with("--max-num-seqs 1");
     assert!(ttft(&one_slot) > 10.0 * ttft(&plain));
 }
 
 #[test]
 fn weights_of_another_format_leave_more_memory_and_serve_faster() {
-    let base = ["run", "--requests", "50"];
-    let with = |more: &[&str]| json(&[&base[..], more].concat());
-    let (own, fp8) = (with(&[]), with(&["--dtype", "fp8"]));
+    let base = "run --requests 50";
+    let with = |more: &str| json(&format!("{base} {more}"));
+    let (own, fp8) = (with(""), with("--dtype fp8"));
     assert!(number(&fp8, "/tpot_ms/mean") < 0.9 * number(&own, "/tpot_ms/mean"));
     // 7.0 billion weights of a byte less, in blocks of 2 MiB.
     let more = number(&fp8, "/kv_blocks") - number(&own, "/kv_blocks");
@@ -154,26 +145,18 @@ fn weights_of_another_format_leave_more_memory_and_serve_faster() {
     assert_eq!(fp8["weight_dtype"], "fp8");
     assert_eq!(fp8["expert_dtype"], Value::Null);
     assert_eq!(fp8["model"], own["model"]);
-    let people = success(&[&base[..], &["--dtype", "fp8"]].concat());
+    let people = success(&format!("{base} --dtype fp8"));
     let heading = "llama-3.1-8b (fp8 weights) on 1 h100 GPU, simulated as vllm-0.15.1 serves it\n";
     assert!(people.starts_with(heading), "{people}");
     // 16-bit weights need two GPUs.
-    let large = [
-        "run",
-        "--model",
-        "llama-3.1-70b",
-        "--dtype",
-        "fp8",
-        "--requests",
-        "3",
-    ];
+    let large = "run --model llama-3.1-70b --dtype fp8 --requests 3";
     assert_eq!(json(&large)["completed"], 3);
 }
 
 #[test]
 fn requests_that_cannot_fit_are_counted_with_their_reason() {
-    let base = ["run", "--requests", "5", "--prompt", "600"];
-    let long = [&base[..], &["--max-model-len", "512", "--json"]].concat();
+    let base = "run --requests 5 --prompt 600";
+    let long = format!("{base} --max-model-len 512 --json");
     let (answer, message) = failure_with_answer(&long);
     assert_eq!(
         message,
@@ -187,14 +170,14 @@ fn requests_that_cannot_fit_are_counted_with_their_reason() {
     assert_eq!(long["ttft_ms"]["p50"], Value::Null);
     assert_eq!(long["queue_growth"], Value::Null);
     assert!(number(&long, "/throughput/requests_per_s").abs() < f64::EPSILON);
-    let (large, message) = failure_with_answer(&[&base[..], &["--kv-blocks", "10"]].concat());
+    let (large, message) = failure_with_answer(&format!("{base} --kv-blocks 10"));
     assert!(
         large.contains("rejected     5: one request needs more than the 10 KV blocks"),
         "{large}"
     );
     assert!(message.contains("more KV blocks (--kv-blocks"), "{message}");
     // The limit of the model is not the user's flag.
-    let (_, message) = failure_with_answer(&["run", "--requests", "5", "--prompt", "200000"]);
+    let (_, message) = failure_with_answer("run --requests 5 --prompt 200000");
     assert!(
         message.contains("exceed the model's limit of 131072 tokens") && !message.contains("--max"),
         "{message}"
@@ -208,13 +191,13 @@ fn one_request_that_is_served_is_no_error() {
     let rows = "arrival_ms,prompt_tokens,output_tokens\n0,5,5\n0,0,5\n0,5,0\n";
     std::fs::write(&path, rows).expect("a file");
     let path = path.to_str().expect("UTF-8");
-    let answer = json(&["run", "--trace", path]);
+    let answer = json(&format!("run --trace {path}"));
     assert_eq!(
         (&answer["completed"], &answer["rejected"]),
         (&1.into(), &2.into())
     );
     std::fs::write(path, rows.replace("0,5,5\n", "")).expect("a file");
-    let (_, message) = failure_with_answer(&["run", "--trace", path]);
+    let (_, message) = failure_with_answer(&format!("run --trace {path}"));
     assert_eq!(
         message,
         "all requests were rejected: 1 because the prompt is empty, 1 because no output token is \
@@ -230,13 +213,7 @@ fn a_window_that_limits_requests_is_named() {
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
         "vocab_size": 128256, "max_position_embeddings": 131072, "sliding_window": 512}"#;
     std::fs::write(&path, config).expect("a file");
-    let base = [
-        "run",
-        "--requests",
-        "5",
-        "--model",
-        path.to_str().expect("UTF-8"),
-    ];
+    let base = format!("run --requests 5 --model {}", path.display());
     let (people, message) = failure_with_answer(&base);
     assert!(
         people.contains("at most 512 a request (sliding_window, as windows"),
@@ -249,7 +226,7 @@ fn a_window_that_limits_requests_is_named() {
          full attention beyond the window"
     );
     // The suggested command works.
-    let beyond = success(&[&base[..], &["--max-model-len", "1024"]].concat());
+    let beyond = success(&format!("{base} --max-model-len 1024"));
     assert!(
         beyond.contains("1,024 a request (beyond sliding_window"),
         "{beyond}"
@@ -261,7 +238,7 @@ fn a_window_that_limits_requests_is_named() {
 fn a_server_that_does_not_keep_up_is_told() {
     const OVERLOAD: &str = "the server does not keep up with this rate: ";
     let run = |rate: &str| {
-        let arguments = ["run", "--rate", rate];
+        let arguments = format!("run --rate {rate}");
         let answer = json(&arguments);
         let quarter = |name| number(&answer, &format!("/queue_growth/{name}_quarter_ms"));
         (success(&arguments), quarter("first"), quarter("last"))
@@ -273,12 +250,12 @@ fn a_server_that_does_not_keep_up_is_told() {
     assert!(people.contains(OVERLOAD), "{people}");
     assert!(people.lines().all(|line| line.len() <= 100), "{people}");
     assert!(last > 3.0 * first, "{first} {last}");
-    assert!(!success(&["run"]).contains(OVERLOAD));
+    assert!(!success("run").contains(OVERLOAD));
 }
 
 #[test]
 fn numbers_are_written_as_one_reads_them() {
-    let text = success(&["run", "--rate", "1e300", "--requests", "1"]);
+    let text = success("run --rate 1e300 --requests 1");
     assert!(text.contains("1 request, 1e300 per second"), "{text}");
     assert!(text.contains("1 of 1 request in"), "{text}");
     assert!(text.contains("queue  arrival to scheduling"), "{text}");
@@ -290,7 +267,7 @@ fn requests_out_has_a_line_per_request_and_can_be_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("requests.csv");
     let path = path.to_str().expect("UTF-8");
-    let arguments = ["run", "--requests", "50", "--requests-out", path];
+    let arguments = format!("run --requests 50 --requests-out {path}");
     let answer = json(&arguments);
     let mut reader = csv::Reader::from_path(path).expect("a file");
     let header = reader.headers().expect("a header").clone();
@@ -314,7 +291,7 @@ fn requests_out_has_a_line_per_request_and_can_be_replayed() {
     // Nothing but the file: no temporary one.
     assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
 
-    let replayed = json(&["run", "--trace", path]);
+    let replayed = json(&format!("run --trace {path}"));
     assert_eq!(replayed["e2e_ms"], answer["e2e_ms"]);
     assert_eq!(text(&replayed, "/load/kind"), "trace");
     assert_eq!(replayed["seed"], Value::Null);
@@ -327,14 +304,14 @@ fn a_model_can_be_named_by_its_id_or_its_config() {
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
         "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16"}"#;
     std::fs::write(folder.path().join("config.json"), config).expect("a file");
-    let run = |model: &str| json(&["run", "--requests", "20", "--model", model]);
+    let run = |model: &str| json(&format!("run --requests 20 --model {model}"));
     let built_in = run("llama-3.1-8b");
     let folder_name = folder.path().to_str().expect("UTF-8");
     let file = format!("{folder_name}/config.json");
     for name in ["meta-llama/llama-3.1-8b-instruct", folder_name, &file] {
         assert_eq!(run(name)["e2e_ms"], built_in["e2e_ms"], "{name}");
     }
-    let message = failure(&["run", "--tp", "3", "--model", &file]);
+    let message = failure(&format!("run --tp 3 --model {file}"));
     assert!(
         message.contains("num_attention_heads: expected a multiple of tp (3)"),
         "{message}"
@@ -343,7 +320,7 @@ fn a_model_can_be_named_by_its_id_or_its_config() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let mut child = rooflut(&["tables"])
+    let mut child = rooflut("tables")
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()

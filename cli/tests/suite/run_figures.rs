@@ -13,7 +13,7 @@ use serde_json::Value;
 
 #[test]
 fn the_server_is_as_busy_as_its_load() {
-    let run = |rate| json(&["run", "--requests", "200", "--rate", rate]);
+    let run = |rate| json(&format!("run --requests 200 --rate {rate}"));
     let (idle, busy) = (run("0.1"), run("18"));
     // 256 tokens of 6 ms every 10 s.
     assert!((0.1..0.3).contains(&number(&idle, "/busy_share")), "{idle}");
@@ -36,12 +36,12 @@ fn goodput_counts_requests_within_all_limits() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("requests.csv");
     let path = path.to_str().expect("UTF-8");
-    let base = ["run", "--requests", "300", "--requests-out", path];
-    let with = |limits: &[&str]| json(&[&base[..], limits].concat());
-    assert_eq!(with(&[])["goodput"], Value::Null);
+    let base = format!("run --requests 300 --requests-out {path}");
+    let with = |limits: &str| json(&format!("{base} {limits}"));
+    assert_eq!(with("")["goodput"], Value::Null);
     // As vLLM's benchmark takes them, and one by one.
-    let answer = with(&["--goodput", "ttft:45", "tpot:10.5"]);
-    let again = with(&["--goodput", "ttft:45", "--goodput", "tpot:10.5"]);
+    let answer = with("--goodput ttft:45 tpot:10.5");
+    let again = with("--goodput ttft:45 --goodput tpot:10.5");
     assert_eq!(answer, again);
     let mut reader = csv::Reader::from_path(path).expect("a file");
     let header = reader.headers().expect("a header").clone();
@@ -59,17 +59,10 @@ fn goodput_counts_requests_within_all_limits() {
     assert_eq!(answer["goodput"]["e2e_ms"], Value::Null);
     let per_s = number(&answer, "/goodput/requests_per_s") * number(&answer, "/makespan_s");
     assert!((per_s - met as f64).abs() < 1e-6);
-    let people = success(&[
-        "run",
-        "--requests",
-        "300",
-        "--goodput",
-        "ttft:45",
-        "e2e:1e5",
-    ]);
+    let people = success("run --requests 300 --goodput ttft:45 e2e:1e5");
     let told = "requests/s with TTFT <= 45 ms, E2E <= 100000 ms (";
     assert!(people.contains(told), "{people}");
-    let message = failure(&["run", "--goodput", "itl:5"]);
+    let message = failure("run --goodput itl:5");
     assert!(
         message.contains("expected ttft:MS, tpot:MS or e2e:MS"),
         "{message}"
@@ -97,10 +90,10 @@ fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("requests.csv");
     let path = path.to_str().expect("UTF-8");
-    let base = ["run", "--output", "3", "--requests", "100001"];
-    let goodput = ["--goodput", "ttft:20"];
-    let streamed = json(&[&base[..], &["--requests-out", path], &goodput].concat());
-    assert_eq!(json(&[&base[..], &goodput].concat()), streamed);
+    let base = "run --output 3 --requests 100001";
+    let goodput = "--goodput ttft:20";
+    let streamed = json(&format!("{base} --requests-out {path} {goodput}"));
+    assert_eq!(json(&format!("{base} {goodput}")), streamed);
     let error = number(&streamed, "/percentile_error");
     assert!(error > 0.0 && error < 0.001);
     for name in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {
@@ -120,7 +113,7 @@ fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
         .count();
     assert_eq!(streamed["goodput"]["met"], met);
     // As a trace, the load has a record for each request.
-    let replayed = without_sketches(json(&["run", "--trace", path]));
+    let replayed = without_sketches(json(&format!("run --trace {path}")));
     let mut streamed = without_sketches(streamed);
     for key in ["load", "seed", "goodput"] {
         streamed[key] = replayed[key].clone();
@@ -128,7 +121,7 @@ fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
     assert_eq!(streamed, replayed);
     assert!(success(&base).contains(SAID));
     assert!(success(&base).lines().all(|line| line.len() <= 100));
-    let few = ["run", "--output", "3", "--requests", "100000"];
+    let few = "run --output 3 --requests 100000";
     assert!(!success(&few).contains(SAID));
     assert_eq!(number(&json(&few), "/percentile_error").to_bits(), 0);
 }
@@ -157,22 +150,12 @@ fn batch_sizes_are_told_over_the_time_in_which_steps_ran() {
         assert!((found - size).abs() < 0.5, "{key} {found} {size}");
     }
     // A step takes as many requests on two servers as on one with half the load.
-    let flags = [
-        "run",
-        "--arrival",
-        "constant",
-        "--rate",
-        "10",
-        "--requests",
-        "400",
-    ];
-    let two = ["--rate", "20", "--requests", "800", "--replicas", "2"];
-    let (one, two) = (json(&flags), json(&[&flags[..3], &two].concat()));
+    let one = json("run --arrival constant --rate 10 --requests 400");
+    let two = json("run --arrival constant --rate 20 --requests 800 --replicas 2");
     let ratio = number(&two, "/batch_size/mean") / number(&one, "/batch_size/mean");
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
-    assert!(success(&["run"]).contains("  batch        "));
-    let (none, _) =
-        failure_with_answer(&["run", "--requests", "1", "--max-model-len", "9", "--json"]);
+    assert!(success("run").contains("  batch        "));
+    let (none, _) = failure_with_answer("run --requests 1 --max-model-len 9 --json");
     let none: Value = serde_json::from_str(&none).expect("JSON");
     assert_eq!(none["batch_size"], Value::Null);
 }

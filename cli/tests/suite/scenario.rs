@@ -9,7 +9,7 @@ const EXAMPLE: &str = "examples/scenario.toml";
 
 #[test]
 fn the_example_runs_and_the_readme_names_it() {
-    let answer = json(&["run", "--scenario", EXAMPLE]);
+    let answer = json(&format!("run --scenario {EXAMPLE}"));
     assert_eq!(answer["completed"], 500);
     assert_eq!(answer["gpu"], "h200");
     assert_eq!(answer["load"]["kind"], "gamma");
@@ -24,26 +24,9 @@ fn keys_are_the_flags_of_their_names() {
                 prompt = 'uniform:100..900'\noutput = 100\npriorities = [1, 2.5]\nseed = 3\n\
                 [output]\njson = true\n";
     let (_folder, path) = file(text);
-    let said: Value = serde_json::from_str(&success(&["run", "--scenario", &path])).expect("JSON");
-    let flags = [
-        "run",
-        "--tp",
-        "2",
-        "--max-num-seqs",
-        "64",
-        "--rate",
-        "5",
-        "--requests",
-        "50",
-        "--prompt",
-        "uniform:100..900",
-        "--output",
-        "100",
-        "--priorities",
-        "1,2.5",
-        "--seed",
-        "3",
-    ];
+    let said: Value =
+        serde_json::from_str(&success(&format!("run --scenario {path}"))).expect("JSON");
+    let flags = "run --tp 2 --max-num-seqs 64 --rate 5 --requests 50 --prompt uniform:100..900 --output 100 --priorities 1,2.5 --seed 3";
     let mut flagged = json(&flags);
     assert_eq!(flagged["scenario"], Value::Null);
     flagged["scenario"] = json!({"path": path, "replaced": []});
@@ -57,40 +40,40 @@ fn the_command_line_replaces_keys_and_what_they_bring_along() {
     let chat = "[workload]\nusers = 5\nthink_time = 1\nturns = 2\nrequests = 9";
     let trace = "[workload]\ntrace = 'examples/chat_trace.csv'\ntrace_format = 'rooflut'";
     for (text, flags, replaced, kind) in [
-        (gamma, &["--rate", "7"][..], &["rate"][..], "gamma"),
-        (gamma, &["--rate=7"], &["rate"], "gamma"),
-        (gamma, &["--burstiness", "2"], &["burstiness"], "gamma"),
-        (gamma, &["--arrival", "gamma"], &["arrival"], "gamma"),
+        (gamma, "--rate 7", &["rate"][..], "gamma"),
+        (gamma, "--rate=7", &["rate"], "gamma"),
+        (gamma, "--burstiness 2", &["burstiness"], "gamma"),
+        (gamma, "--arrival gamma", &["arrival"], "gamma"),
         (
             gamma,
-            &["--arrival", "poisson"],
+            "--arrival poisson",
             &["arrival", "burstiness"],
             "poisson",
         ),
         (
             gamma,
-            &["--users", "2"],
+            "--users 2",
             &["rate", "arrival", "burstiness"],
             "closed_loop",
         ),
         (
             gamma,
-            &["--trace", "examples/chat_trace.csv"],
+            "--trace examples/chat_trace.csv",
             &["rate", "arrival", "burstiness", "requests"],
             "trace",
         ),
-        (users, &["--rate", "5"], &["users", "think_time"], "poisson"),
-        (chat, &["--rate", "5"], &["users"], "poisson"),
-        (chat, &["--think-time", "5"], &["think_time"], "closed_loop"),
+        (users, "--rate 5", &["users", "think_time"], "poisson"),
+        (chat, "--rate 5", &["users"], "poisson"),
+        (chat, "--think-time 5", &["think_time"], "closed_loop"),
         (
             trace,
-            &["--users", "5", "--requests", "9"],
+            "--users 5 --requests 9",
             &["trace", "trace_format"],
             "closed_loop",
         ),
         (
             "[output]\njson = true",
-            &["--requests", "9"],
+            "--requests 9",
             &["json"],
             "poisson",
         ),
@@ -104,7 +87,7 @@ fn the_command_line_replaces_keys_and_what_they_bring_along() {
         assert_eq!(answer["load"]["kind"], kind, "{text}, {flags:?}");
     }
     let (_folder, path) = file("[workload]\nrequests = 9\nrate = 7");
-    let flags = ["run", "--rate", "3", "--requests", "8", "--scenario", &path];
+    let flags = format!("run --rate 3 --requests 8 --scenario {path}");
     let text = success(&flags);
     let text: Vec<&str> = text.split_whitespace().collect();
     let expected = "scenario.toml; the command line replaces requests, rate load 8 requests, 3 per";
@@ -114,7 +97,7 @@ fn the_command_line_replaces_keys_and_what_they_bring_along() {
 #[test]
 fn what_is_missing_once_a_key_is_replaced_is_asked_for() {
     let text = "[workload]\nusers = 5\nturns = 2";
-    let message = refusal(text, &["--rate", "5"]);
+    let message = refusal(text, "--rate 5");
     assert_eq!(
         message,
         "FILE:3: --turns needs --think-time or --users; add it"
@@ -175,38 +158,38 @@ fn mistakes_in_a_scenario_come_with_their_line() {
         ("scenario = 'x'", "FILE:1: unknown key \"scenario\""),
         ("x = ", "FILE:1: expected TOML: "),
     ] {
-        let message = refusal(text, &[]);
+        let message = refusal(text, "");
         assert!(message.starts_with(expected), "{message}");
     }
 }
 
 #[test]
 fn mistakes_on_the_command_line_have_no_line() {
-    let message = refusal("[workload]\nrate = 5", &["--rate", "0"]);
+    let message = refusal("[workload]\nrate = 5", "--rate 0");
     assert!(
         message.starts_with("--rate: expected a positive"),
         "{message}"
     );
-    let message = refusal("[workload]\nrate = 5", &["--users", "5", "--rate", "1"]);
+    let message = refusal("[workload]\nrate = 5", "--users 5 --rate 1");
     assert!(
         message.starts_with("--users cannot be used with --rate"),
         "{message}"
     );
-    assert!(failure(&["run", "--scenario", "no/such"]).starts_with("cannot read no/such"));
-    assert!(failure(&["run", "--scenario"]).contains("a value is required for '--scenario"));
-    let none = failure(&["run", "--scenario", "--rate", "5"]);
+    assert!(failure("run --scenario no/such").starts_with("cannot read no/such"));
+    assert!(failure("run --scenario").contains("a value is required for '--scenario"));
+    let none = failure("run --scenario --rate 5");
     assert!(
         none.contains("a value is required for '--scenario"),
         "{none}"
     );
-    let twice = failure(&["run", "--scenario", EXAMPLE, "--scenario", EXAMPLE]);
+    let twice = failure(&format!("run --scenario {EXAMPLE} --scenario {EXAMPLE}"));
     assert!(twice.contains("cannot be used multiple times"), "{twice}");
-    assert!(failure(&["step", "--scenario", EXAMPLE]).contains("--scenario"));
+    assert!(failure(&format!("step --scenario {EXAMPLE}")).contains("--scenario"));
 }
 
 #[test]
 fn help_is_given_whatever_the_scenario_is() {
-    let help = success(&["run", "--scenario", "no/such", "--help"]);
+    let help = success("run --scenario no/such --help");
     for word in [
         "--scenario <FILE>",
         "Workload:",
@@ -218,14 +201,14 @@ fn help_is_given_whatever_the_scenario_is() {
     }
     let (_folder, path) = file("");
     assert_eq!(
-        json(&["run", "--scenario", &path])["ttft_ms"],
-        json(&["run"])["ttft_ms"]
+        json(&format!("run --scenario {path}"))["ttft_ms"],
+        json("run")["ttft_ms"]
     );
 }
 
 #[test]
 fn the_scenario_itself_is_not_replaced() {
     let (_folder, path) = file("[workload]\nrequests = 3\n");
-    let message = failure(&["run", "--scenario", &path, "--requests-out", &path]);
+    let message = failure(&format!("run --scenario {path} --requests-out {path}"));
     assert!(message.contains("is the scenario itself"), "{message}");
 }

@@ -12,30 +12,14 @@ const POOLS: &str = "[server]\nprefill_replicas = 2\ndecode_replicas = 1\nlink_b
 
 #[test]
 fn drafts_and_pools_of_a_scenario_are_those_of_the_flags() {
-    let drafts = [
-        "--draft-tokens",
-        "4",
-        "--acceptance",
-        "0.7",
-        "--draft-model",
-        "ngram",
-    ];
-    let pools = [
-        "--prefill-replicas",
-        "2",
-        "--decode-replicas",
-        "1",
-        "--link-bandwidth",
-        "50.5",
-        "--link-latency",
-        "5",
-    ];
+    let drafts = "--draft-tokens 4 --acceptance 0.7 --draft-model ngram";
+    let pools = "--prefill-replicas 2 --decode-replicas 1 --link-bandwidth 50.5 --link-latency 5";
     for (server, flags, told) in [
         (DRAFTS, &drafts[..], "speculation"),
         (POOLS, &pools, "disaggregation"),
     ] {
-        let said = answer(&format!("pp = 1\ndp = 1\n{server}"), &["--requests", "20"]);
-        let mut flagged = json(&[&["run", "--requests", "20"][..], flags].concat());
+        let said = answer(&format!("pp = 1\ndp = 1\n{server}"), "--requests 20");
+        let mut flagged = json(&format!("run --requests 20 {flags}"));
         assert!(flagged[told].is_object(), "{flagged}");
         flagged["scenario"] = said["scenario"].clone();
         assert_eq!(said, flagged);
@@ -44,25 +28,9 @@ fn drafts_and_pools_of_a_scenario_are_those_of_the_flags() {
 
 #[test]
 fn drafts_and_pools_of_a_scenario_give_way_to_what_cannot_be_with_them() {
-    let few = ["--requests", "9"];
-    let pools = [
-        "--prefill-replicas",
-        "1",
-        "--decode-replicas",
-        "1",
-        "--link-bandwidth",
-        "100",
-        "--link-latency",
-        "5",
-    ];
-    let drafts = [
-        "--draft-tokens",
-        "2",
-        "--acceptance",
-        "1",
-        "--draft-model",
-        "ngram",
-    ];
+    let few = "--requests 9";
+    let pools = "--prefill-replicas 1 --decode-replicas 1 --link-bandwidth 100 --link-latency 5";
+    let drafts = "--draft-tokens 2 --acceptance 1 --draft-model ngram";
     let of_drafts = ["draft_tokens", "acceptance", "draft_model"];
     let of_pools = [
         "prefill_replicas",
@@ -72,20 +40,20 @@ fn drafts_and_pools_of_a_scenario_give_way_to_what_cannot_be_with_them() {
     ];
     let ahead = "[server]\nscheduling = 'async'\n";
     for (text, flags, replaced) in [
-        (DRAFTS, &pools[..], &of_drafts[..]),
-        (DRAFTS, &["--scheduling", "async"], &of_drafts),
-        (DRAFTS, &["--scheduling", "sync"], &[]),
-        (ahead, &drafts, &["scheduling"]),
-        (POOLS, &["--replicas", "2"], &of_pools),
-        ("[server]\nreplicas = 2\n", &pools, &["replicas"]),
-        (POOLS, &["--link-latency", "9"], &["link_latency"]),
+        (DRAFTS, pools, &of_drafts[..]),
+        (DRAFTS, "--scheduling async", &of_drafts),
+        (DRAFTS, "--scheduling sync", &[]),
+        (ahead, drafts, &["scheduling"]),
+        (POOLS, "--replicas 2", &of_pools),
+        ("[server]\nreplicas = 2\n", pools, &["replicas"]),
+        (POOLS, "--link-latency 9", &["link_latency"]),
     ] {
-        let answer = answer(text, &[&few[..], flags].concat());
+        let answer = answer(text, &format!("{few} {flags}"));
         let found = &answer["scenario"]["replaced"];
         assert_eq!(found, &json!(replaced), "{text}, {flags:?}");
     }
     // Half of the pools is not enough.
-    let message = refusal(DRAFTS, &["--prefill-replicas", "1"]);
+    let message = refusal(DRAFTS, "--prefill-replicas 1");
     assert!(
         message.starts_with("--prefill-replicas needs --decode-replicas"),
         "{message}"
@@ -161,7 +129,7 @@ fn values_of_drafts_and_pools_that_cannot_be_come_with_their_line() {
             "FILE:2: pp: expected above the first table; move it there",
         ),
     ] {
-        let message = refusal(&format!("[server]\n{text}"), &[]);
+        let message = refusal(&format!("[server]\n{text}"), "");
         assert!(message.starts_with(expected), "{text}: {message}");
     }
     for (text, expected) in [
@@ -176,7 +144,7 @@ fn values_of_drafts_and_pools_that_cannot_be_come_with_their_line() {
         ),
         ("draft_tokens = 4", "FILE:1: draft_tokens"),
     ] {
-        let message = refusal(text, &[]);
+        let message = refusal(text, "");
         assert!(message.starts_with(expected), "{text}: {message}");
     }
 }
@@ -223,30 +191,18 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
             "FILE:3: --cached-prompt: expected at most the shortest --prompt, 10, found 11",
         ),
     ] {
-        let message = refusal(&text, &[]);
+        let message = refusal(&text, "");
         assert!(message.starts_with(expected), "{text}: {message}");
     }
     // Values of the command line have no line.
-    let message = refusal(
-        DRAFTS,
-        &["--max-num-batched-tokens", "600", "--draft-tokens", "4"],
-    );
+    let message = refusal(DRAFTS, "--max-num-batched-tokens 600 --draft-tokens 4");
     assert!(
         message.starts_with("--max-num-batched-tokens: expected"),
         "{message}"
     );
     let message = refusal(
         "[workload]\nrate = 5",
-        &[
-            "--draft-tokens",
-            "4",
-            "--acceptance",
-            "1",
-            "--draft-model",
-            "ngram",
-            "--scheduling",
-            "async",
-        ],
+        "--draft-tokens 4 --acceptance 1 --draft-model ngram --scheduling async",
     );
     assert!(
         message.starts_with("--scheduling async cannot be used with"),

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const GEMM: &str = "dtype,k,n,m,latency_us\n";
 
 fn score(file: &str, gpu: &str) -> Value {
-    json(&["tables", "score", file, "--gpu", gpu])
+    json(&format!("tables score {file} --gpu {gpu}"))
 }
 
 /// A file of that name and its path; the folder goes with the value.
@@ -173,7 +173,7 @@ fn errors_are_told_by_class_and_extent_of_the_prediction() {
     assert_eq!(of_origin("interpolated", "inside"), 2);
     assert_eq!(of_origin("interpolated", "outside"), 1);
     assert_eq!(of_origin("transferred", "inside"), 1);
-    let people = success(&["tables", "score", &path, "--gpu", "h100"]);
+    let people = success(&format!("tables score {path} --gpu h100"));
     for words in [
         "5 of 5 scored (gemm)",
         "gemm bf16  all",
@@ -196,7 +196,7 @@ fn every_operation_is_told_to_people() {
         ("moe.csv", "moe bf16"),
     ] {
         for gpu in ["h100", "b200"] {
-            let people = success(&["tables", "score", &data("h200", file), "--gpu", gpu]);
+            let people = success(&format!("tables score {} --gpu {gpu}", data("h200", file)));
             assert!(people.contains(words), "{people}");
             assert!(people.lines().all(|line| line.len() <= 100), "{people}");
         }
@@ -225,7 +225,7 @@ fn rows_that_cannot_be_judged_are_counted_and_named() {
         (&unknown["lines"][0], &faster["lines"][0]),
         (&2.into(), &3.into())
     );
-    let people = success(&["tables", "score", &path, "--gpu", "h100"]);
+    let people = success(&format!("tables score {path} --gpu h100"));
     assert!(people.contains("1 of 3 scored"), "{people}");
     assert!(
         people.contains("left out 1 row (line 2): dtype"),
@@ -234,7 +234,7 @@ fn rows_that_cannot_be_judged_are_counted_and_named() {
 
     let ranks = "ranks,bytes,latency_us\n16,1024,9\n2,1024,9\n16,2048,9\n";
     let (_folder, path) = written("mine.csv", ranks);
-    let people = success(&["tables", "score", &path, "--gpu", "h100"]);
+    let people = success(&format!("tables score {path} --gpu h100"));
     assert!(
         people.contains("2 rows (lines 2, 4): table set h100: allreduce"),
         "{people}"
@@ -283,7 +283,7 @@ fn rows_that_cannot_be_read_are_left_out_and_grouped() {
     let note = &answer["notes"][0];
     let words = "columns that are not used: kernel_source, note";
     assert_eq!((text(note, "/note"), &note["rows"]), (words, &8.into()));
-    let people = success(&["tables", "score", &path, "--gpu", "h100"]);
+    let people = success(&format!("tables score {path} --gpu h100"));
     assert!(
         people.contains(&format!("\n  NOTE     {words}\n")),
         "{people}"
@@ -317,8 +317,8 @@ fn a_file_may_have_any_name_and_order_of_columns() {
         "kernels.txt",
         "latency_us,m,n,k,dtype\n12,64,4096,4096,bf16\n",
     );
-    for op in [&[][..], &["--op", "gemm"]] {
-        let answer = json(&[&["tables", "score", &path, "--gpu", "H100"], op].concat());
+    for op in ["", "--op gemm"] {
+        let answer = json(&format!("tables score {path} --gpu H100 {op}"));
         assert_eq!(list(&answer, "/rows").len(), 1);
         assert_eq!(text(&answer, "/rows/0/op"), "gemm");
     }
@@ -326,58 +326,58 @@ fn a_file_may_have_any_name_and_order_of_columns() {
 
 #[test]
 fn files_that_cannot_be_scored_are_refused() {
-    let refused = |contents: &str, more: &[&str]| {
+    let refused = |contents: &str, more: &str| {
         let (folder, path) = written("mine.csv", contents);
-        let message = failure(&[&["tables", "score", &path, "--gpu", "h100"], more].concat());
+        let message = failure(&format!("tables score {path} --gpu h100 {more}"));
         message.replace(&format!("{}/", folder.path().display()), "")
     };
     let row = format!("{GEMM}bf16,4096,4096,64,12\n");
     for (contents, more, words) in [
         (
             "",
-            &[][..],
+            "",
             "mine.csv:1: expected at least one row of measurements, found none; add some",
         ),
         (
             GEMM,
-            &[],
+            "",
             "mine.csv:1: expected at least one row of measurements",
         ),
         (
             "a,b\n1,2\n",
-            &[],
+            "",
             "mine.csv:1: expected the columns of one operation (gemm: dtype,k,n,m,",
         ),
         (
             "dtype,k,n,m\nbf16,1,1,1\n",
-            &[],
+            "",
             "mine.csv:1: latency_us: expected a column of that name",
         ),
         (
             "dtype,k,n,m,latency_us,k\nbf16,1,1,1,1,1\n",
-            &[],
+            "",
             "mine.csv:1: expected the columns dtype,k,n,m,latency_us,mfu,warmup once each, found \"k\"",
         ),
         (
             &row.replace("12", "fast"),
-            &[],
+            "",
             "mine.csv: expected a row that table set h100 can be compared with, found none: 1 row \
              (line 2): latency_us: expected a positive number, found \"fast\"",
         ),
         (
             &row,
-            &["--op", "decode"],
+            "--op decode",
             "mine.csv:1: expected the columns of decode (dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,\
              batch,kv_len,latency_us), found \"dtype,k,n,m,latency_us\", which are those of gemm; ",
         ),
         (
             &row,
-            &["--op", "gem"],
+            "--op gem",
             "invalid value 'gem' for '--op <OP>': expected one of gemm, prefill,",
         ),
         (
             &row.replace("bf16", "nvfp4"),
-            &[],
+            "",
             "mine.csv: expected a row that table set h100 can be compared with, found none: 1 row \
              (line 2): dtype: expected a dtype that h100 has a peak for",
         ),
@@ -389,18 +389,18 @@ fn files_that_cannot_be_scored_are_refused() {
 
 #[test]
 fn missing_files_sets_and_operations_are_refused() {
-    let message = failure(&["tables", "score", "no/such.csv", "--gpu", "h100"]);
+    let message = failure("tables score no/such.csv --gpu h100");
     assert!(message.starts_with("no/such.csv: "), "{message}");
     assert!(
         message.ends_with("check that the file is there and readable"),
         "{message}"
     );
     let gemm = data("h100", "gemm.csv");
-    let message = failure(&["tables", "score", &gemm, "--gpu", "h10"]);
+    let message = failure(&format!("tables score {gemm} --gpu h10"));
     assert!(message.contains("(nearest: h100, "), "{message}");
-    assert!(failure(&["tables", "score", &gemm]).contains("--gpu NAME"));
+    assert!(failure(&format!("tables score {gemm}")).contains("--gpu NAME"));
     let moe = data("h100", "moe.csv");
-    let message = failure(&["tables", "score", &moe, "--gpu", "h100-infersim"]);
+    let message = failure(&format!("tables score {moe} --gpu h100-infersim"));
     assert!(
         message.contains(
             "340 rows (lines 2, 3, 4, 5, 6 and 335 more): table set h100-infersim: \

@@ -12,30 +12,14 @@ fn sum_of_parts(answer: &Value) -> f64 {
 #[test]
 fn parts_add_up_to_the_total() {
     for arguments in [
-        &["--decode", "64x1000"][..],
-        &["--prefill", "2048"],
-        &[
-            "--prefill",
-            "512@1000",
-            "--prefill",
-            "20",
-            "--decode",
-            "8x100",
-            "--decode",
-            "1x9000",
-        ],
-        &["--model", "mixtral-8x7b", "--tp", "2", "--decode", "32x500"],
-        &["--kv-dtype", "fp8", "--decode", "64x1000"],
-        &[
-            "--latency-model",
-            "infersim",
-            "--gpu",
-            "h100-infersim",
-            "--prefill",
-            "1024",
-        ],
+        "--decode 64x1000",
+        "--prefill 2048",
+        "--prefill 512@1000 --prefill 20 --decode 8x100 --decode 1x9000",
+        "--model mixtral-8x7b --tp 2 --decode 32x500",
+        "--kv-dtype fp8 --decode 64x1000",
+        "--latency-model infersim --gpu h100-infersim --prefill 1024",
     ] {
-        let answer = json(&[&["step"][..], arguments].concat());
+        let answer = json(&format!("step {arguments}"));
         let total = number(&answer, "/total_ms");
         assert!(total > 0.0);
         assert!(
@@ -47,14 +31,14 @@ fn parts_add_up_to_the_total() {
 
 #[test]
 fn the_answer_names_what_binds_and_where_it_comes_from() {
-    let decode = json(&["step", "--decode", "8x1000"]);
+    let decode = json("step --decode 8x1000");
     assert_eq!(text(&decode, "/binding"), "memory");
-    let prefill = json(&["step", "--prefill", "8192"]);
+    let prefill = json("step --prefill 8192");
     assert_eq!(text(&prefill, "/binding"), "compute");
     assert_eq!(text(&prefill, "/latency_model"), "roofline");
     assert_eq!(text(&prefill, "/class"), "transferred");
     assert_eq!(text(&prefill, "/extent"), "inside");
-    let long = json(&["step", "--decode", "1x200000"]);
+    let long = json("step --decode 1x200000");
     assert_eq!(text(&long, "/extent"), "outside");
     assert_eq!(
         long["part_details"]["decode_attention"]["extent"],
@@ -63,7 +47,7 @@ fn the_answer_names_what_binds_and_where_it_comes_from() {
     assert_eq!(long["part_details"]["qkv"]["extent"], "inside");
     assert_eq!(prefill["prefill_tokens"], 8192);
     assert_eq!(decode["decode_kv_tokens"], 8000);
-    let people = success(&["step", "--decode", "8x1000"]);
+    let people = success("step --decode 8x1000");
     for word in [
         "decode_attention",
         "bound by",
@@ -80,43 +64,18 @@ fn the_answer_names_what_binds_and_where_it_comes_from() {
 #[test]
 fn the_predecessors_models_give_their_published_values() {
     for (model, arguments, expected) in [
-        (
-            "infersim",
-            &["--model", "llama-2-7b", "--prefill", "1024"][..],
-            67.47,
-        ),
-        (
-            "infersim",
-            &["--model", "yi-34b", "--tp", "2", "--decode", "16x4096"],
-            21.55,
-        ),
-        (
-            "blis",
-            &["--model", "llama-2-7b", "--prefill", "1024"],
-            28.380,
-        ),
+        ("infersim", "--model llama-2-7b --prefill 1024", 67.47),
+        ("infersim", "--model yi-34b --tp 2 --decode 16x4096", 21.55),
+        ("blis", "--model llama-2-7b --prefill 1024", 28.380),
+        ("calibrated", "--model llama-2-7b --prefill 1024", 13.170),
         (
             "calibrated",
-            &["--model", "llama-2-7b", "--prefill", "1024"],
-            13.170,
-        ),
-        (
-            "calibrated",
-            &[
-                "--model",
-                "qwen3-14b",
-                "--tp",
-                "2",
-                "--prefill",
-                "20",
-                "--decode",
-                "96x3000",
-            ],
+            "--model qwen3-14b --tp 2 --prefill 20 --decode 96x3000",
             15.170,
         ),
     ] {
-        let base = ["step", "--gpu", "h100-infersim", "--latency-model", model];
-        let answer = json(&[&base[..], arguments].concat());
+        let base = format!("step --gpu h100-infersim --latency-model {model}");
+        let answer = json(&format!("{base} {arguments}"));
         let total = number(&answer, "/total_ms");
         assert!(
             (total / expected - 1.0).abs() < 1e-3,
@@ -128,7 +87,7 @@ fn the_predecessors_models_give_their_published_values() {
 
 #[test]
 fn parts_are_told_in_detail_beside_their_times() {
-    let answer = json(&["step", "--prefill", "512", "--decode", "8x1000"]);
+    let answer = json("step --prefill 512 --decode 8x1000");
     let parts = answer["parts"].as_object().expect("parts");
     let details = answer["part_details"].as_object().expect("details");
     assert!(parts.keys().eq(details.keys()), "{answer}");
@@ -146,8 +105,8 @@ fn parts_are_told_in_detail_beside_their_times() {
     assert_eq!(details["decode_attention"]["class"], "smoothed");
     assert_eq!(details["qkv"]["extent"], "inside");
     assert!(number(&answer, "/fitted_share") > 0.05);
-    let model = ["--latency-model", "calibrated", "--model", "llama-2-7b"];
-    let compat = json(&[&["step", "--decode", "8x1000"][..], &model].concat());
+    let model = "--latency-model calibrated --model llama-2-7b";
+    let compat = json(&format!("step --decode 8x1000 {model}"));
     let overhead = &compat["part_details"]["overhead"];
     assert!(number(overhead, "/ms") > 0.0);
     assert_eq!(overhead["binding"], Value::Null);
@@ -156,31 +115,30 @@ fn parts_are_told_in_detail_beside_their_times() {
 /// The note under the table, worked out with the table's own numbers.
 #[test]
 fn a_total_that_is_no_sum_says_how_it_follows() {
-    let both = ["--prefill", "300", "--decode", "64x1000"];
+    let both = "--prefill 300 --decode 64x1000";
     for (model, batch, words) in [
         (
             "blis",
-            &both[..],
+            both,
             "the longest of prefill_compute, prefill_memory, decode_compute and",
         ),
         (
             "blis",
-            &both[2..],
+            "--decode 64x1000",
             "the longer of decode_compute and decode_memory, plus overhead",
         ),
         (
             "calibrated",
-            &both[..2],
+            "--prefill 300",
             "the longer of prefill_compute and prefill_memory, plus overhead",
         ),
         (
             "calibrated",
-            &both[..],
+            both,
             "the mean of prefill (the longer of prefill_compute and",
         ),
     ] {
-        let arguments = ["step", "--model", "llama-2-7b", "--latency-model", model];
-        let arguments = [&arguments[..], batch].concat();
+        let arguments = format!("step --model llama-2-7b --latency-model {model} {batch}");
         let people = success(&arguments);
         assert!(people.contains(words), "{people}");
         let answer = json(&arguments);
@@ -188,53 +146,49 @@ fn a_total_that_is_no_sum_says_how_it_follows() {
         let phase =
             |name: &str| part(&format!("{name}_compute")).max(part(&format!("{name}_memory")));
         let (prefill, decode) = (phase("prefill"), phase("decode"));
-        let phases = match (model, batch.len()) {
-            ("calibrated", 4) => {
-                // 300 of 364 tokens, and more than 100: the fixed shares.
-                0.75 * prefill + 0.25 * decode
-            }
-            _ => prefill.max(decode),
+        let phases = match model == "calibrated" && batch == both {
+            // 300 of 364 tokens, and more than 100: the fixed shares.
+            true => 0.75 * prefill + 0.25 * decode,
+            false => prefill.max(decode),
         };
         let apart = number(&answer, "/total_ms") - phases - part("overhead");
         assert!(apart.abs() <= 0.00051, "{answer}");
     }
-    let sum = success(&["step", "--decode", "8x1000"]);
+    let sum = success("step --decode 8x1000");
     assert!(!sum.contains("whole microseconds"), "{sum}");
 }
 
 #[test]
 fn strictness_refuses_what_is_worse() {
-    let step = ["step", "--decode", "8x1000", "--strict"];
-    let message = failure(&[&step[..], &["measured"]].concat());
+    let step = "step --decode 8x1000 --strict";
+    let message = failure(&format!("{step} measured"));
     let expected = "qkv: table set h100: expected measured, found smoothed; accept smoothed answers \
                     (--strict smoothed)";
     assert!(message.contains(expected), "{message}");
-    success(&[&step[..], &["bound"]].concat());
+    success(&format!("{step} bound"));
     // The extent is known once the step is: its part is named.
-    let long = ["step", "--tp", "2", "--decode", "1x200000", "--strict"];
-    let inside = failure(&[&long[..], &["smoothed,inside"]].concat());
+    let long = "step --tp 2 --decode 1x200000 --strict";
+    let inside = failure(&format!("{long} smoothed,inside"));
     let expected = "decode_attention: expected smoothed or better inside of the measured ranges, found \
                     smoothed,outside; stay inside of these ranges, or accept answers outside of \
                     them (--strict smoothed)";
     assert!(inside.contains(expected), "{inside}");
-    let any_class = failure(&[&long[..], &["inside"]].concat());
+    let any_class = failure(&format!("{long} inside"));
     assert!(
         any_class.contains("outside of them (without --strict)"),
         "{any_class}"
     );
-    success(&[&long[..], &["smoothed"]].concat());
-    assert!(failure(&[&step[..], &["perhaps"]].concat()).contains("expected one of measured"));
+    success(&format!("{long} smoothed"));
+    assert!(failure(&format!("{step} perhaps")).contains("expected one of measured"));
 }
 
 #[test]
 fn experts_are_fitted_at_few_tokens_and_looked_up_at_many() {
-    let step = |batch: &[&str]| {
-        json(&[&["step", "--model", "mixtral-8x7b", "--tp", "2"][..], batch].concat())
-    };
-    let few = step(&["--decode", "1x500"]);
+    let step = |batch: &str| json(&format!("step --model mixtral-8x7b --tp 2 {batch}"));
+    let few = step("--decode 1x500");
     assert_eq!(text(&few, "/part_details/moe/source"), "fitted");
     assert!(number(&few, "/part_details/moe/fitted_share") >= 1.0);
-    let many = step(&["--prefill", "1024"]);
+    let many = step("--prefill 1024");
     assert_eq!(text(&many, "/part_details/moe/source"), "both");
     let share = number(&many, "/part_details/moe/fitted_share");
     assert!(share > 0.0 && share < 1.0, "{share}");
@@ -243,7 +197,7 @@ fn experts_are_fitted_at_few_tokens_and_looked_up_at_many() {
 
 #[test]
 fn steps_that_mean_nothing_are_refused() {
-    assert!(failure(&["step"]).contains("--prefill NEW[@CONTEXT] or --decode REQUESTSxKV"));
+    assert!(failure("step").contains("--prefill NEW[@CONTEXT] or --decode REQUESTSxKV"));
     for (flag, value) in [
         ("--prefill", "0"),
         ("--prefill", "5@"),
@@ -251,41 +205,17 @@ fn steps_that_mean_nothing_are_refused() {
         ("--decode", "0x10"),
         ("--decode", "10x0"),
     ] {
-        let message = failure(&["step", flag, value]);
+        let message = failure(&format!("step {flag} {value}"));
         assert!(message.contains(flag), "{message}");
     }
-    let zero_mfu = [
-        "step",
-        "--gpu",
-        "h100-infersim",
-        "--latency-model",
-        "infersim",
-        "--model",
-        "llama-2-7b",
-        "--decode",
-        "4x600",
-    ];
+    let zero_mfu =
+        "step --gpu h100-infersim --latency-model infersim --model llama-2-7b --decode 4x600";
     assert!(failure(&zero_mfu).contains("MFU"));
-    let fp8 = [
-        "step",
-        "--latency-model",
-        "blis",
-        "--kv-dtype",
-        "fp8",
-        "--decode",
-        "4x600",
-    ];
+    let fp8 = "step --latency-model blis --kv-dtype fp8 --decode 4x600";
     assert!(failure(&fp8).contains("--latency-model roofline"));
     for model in ["infersim", "blis", "calibrated"] {
-        let step = [
-            "step",
-            "--decode",
-            "4x600",
-            "--dtype",
-            "bf16",
-            "--latency-model",
-        ];
-        let message = failure(&[&step[..], &[model]].concat());
+        let step = "step --decode 4x600 --dtype bf16 --latency-model";
+        let message = failure(&format!("{step} {model}"));
         assert_eq!(
             message,
             format!(
@@ -298,18 +228,18 @@ fn steps_that_mean_nothing_are_refused() {
 
 #[test]
 fn weights_of_another_format_change_the_step_and_its_heading() {
-    let step = |more: &[&str]| json(&[&["step", "--decode", "1x500"][..], more].concat());
-    let total = |more: &[&str]| number(&step(more), "/total_ms");
-    let own = total(&[]);
-    assert!(total(&["--dtype", "fp8"]) < 0.8 * own);
-    assert!((total(&["--dtype", "bf16"]) / own - 1.0).abs() < f64::EPSILON);
-    let people = success(&["step", "--decode", "1x500", "--dtype", "fp8"]);
+    let step = |more: &str| json(&format!("step --decode 1x500 {more}"));
+    let total = |more: &str| number(&step(more), "/total_ms");
+    let own = total("");
+    assert!(total("--dtype fp8") < 0.8 * own);
+    assert!((total("--dtype bf16") / own - 1.0).abs() < f64::EPSILON);
+    let people = success("step --decode 1x500 --dtype fp8");
     let heading = "One step of llama-3.1-8b (fp8 weights) on 1 h100 GPU, roofline model\n";
     assert!(people.starts_with(heading), "{people}");
     // A model with 8-bit experts, its own and with 16-bit ones.
-    let scout = ["--model", "llama-4-scout"];
+    let scout = "--model llama-4-scout";
     let own = step(&scout);
-    let bf16 = step(&[&scout[..], &["--dtype", "bf16"]].concat());
+    let bf16 = step(&format!("{scout} --dtype bf16"));
     assert_eq!(
         (text(&own, "/weight_dtype"), text(&own, "/expert_dtype")),
         ("bf16", "fp8")

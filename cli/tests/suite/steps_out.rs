@@ -48,14 +48,14 @@ fn files_that_cannot_be_written_are_refused_and_nothing_is_left() {
     let (trace_path, other) = (path("trace.csv"), path("other"));
     fs::write(&trace_path, trace()).expect("a file");
     for flag in ["--steps-out", "--perfetto"] {
-        let message = failure(&["run", flag, "no/such/folder/file"]);
+        let message = failure(&format!("run {flag} no/such/folder/file"));
         assert!(
             message.starts_with("cannot write no/such/folder/file"),
             "{message}"
         );
-        let message = failure(&["run", "--trace", &trace_path, flag, &trace_path]);
+        let message = failure(&format!("run --trace {trace_path} {flag} {trace_path}"));
         assert!(message.contains("is the trace itself"), "{message}");
-        let message = failure(&["run", "--requests-out", &other, flag, &other]);
+        let message = failure(&format!("run --requests-out {other} {flag} {other}"));
         assert!(message.contains("is being written already"), "{message}");
     }
     assert_eq!(fs::read_to_string(&trace_path).expect("a file"), trace());

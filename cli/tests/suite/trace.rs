@@ -21,32 +21,32 @@ const TWO: &str = "experiment,user,arrival_ms,output_tokens,prompt_tokens\n\
 
 #[test]
 fn the_example_trace_runs_through() {
-    let answer = json(&["run", "--trace", "examples/chat_trace.csv"]);
+    let answer = json("run --trace examples/chat_trace.csv");
     assert_eq!(answer["completed"], 200);
     assert_eq!(answer["rejected"], 0);
     assert!(number(&answer, "/ttft_ms/p50") < 100.0);
-    assert!(success(&["run", "--trace", "examples/chat_trace.csv"]).contains("chat_trace.csv"));
+    assert!(success("run --trace examples/chat_trace.csv").contains("chat_trace.csv"));
 }
 
 #[test]
 fn one_of_several_experiments_has_to_be_picked() {
     let (_folder, path) = file(TWO);
-    let message = failure(&["run", "--trace", &path]);
+    let message = failure(&format!("run --trace {path}"));
     assert!(message.contains("2 values (first, second)"), "{message}");
     assert!(message.contains("--where experiment=NAME"), "{message}");
-    let run = |conditions: &[&str]| json(&[&["run", "--trace", &path][..], conditions].concat());
-    assert_eq!(run(&["--where", "experiment=first"])["completed"], 2);
-    assert_eq!(run(&["--where", "experiment=second"])["completed"], 1);
+    let run = |conditions: &str| json(&format!("run --trace {path} {conditions}"));
+    assert_eq!(run("--where experiment=first")["completed"], 2);
+    assert_eq!(run("--where experiment=second")["completed"], 1);
     assert_eq!(
-        run(&["--where", "experiment=first", "--where", "user=b"])["completed"],
+        run("--where experiment=first --where user=b")["completed"],
         1
     );
-    let message = failure(&["run", "--trace", &path, "--where", "experiment=third"]);
+    let message = failure(&format!("run --trace {path} --where experiment=third"));
     assert!(
         message.ends_with("column experiment has first, second"),
         "{message}"
     );
-    let message = failure(&["run", "--trace", &path, "--where", "experment=first"]);
+    let message = failure(&format!("run --trace {path} --where experment=first"));
     assert!(
         message.contains("(nearest: experiment); use one of experiment, user, arrival_ms"),
         "{message}"
@@ -58,7 +58,7 @@ fn a_bad_line_is_named_by_its_number_and_nothing_is_written() {
     let (folder, path) = file("arrival_ms,prompt_tokens,output_tokens\n0,5,5\n1,five,5\n");
     let out = folder.path().join("out.csv");
     let out = out.to_str().expect("UTF-8");
-    let message = failure(&["run", "--trace", &path, "--requests-out", out]);
+    let message = failure(&format!("run --trace {path} --requests-out {out}"));
     assert!(
         message.contains("trace.csv:3: prompt_tokens: expected a whole number"),
         "{message}"
@@ -67,48 +67,23 @@ fn a_bad_line_is_named_by_its_number_and_nothing_is_written() {
 }
 
 #[test]
-fn a_trace_and_a_synthetic_load_exclude_each_other() {
-    for flag in [
-        "--rate",
-        "--requests",
-        "--prompt",
-        "--output",
-        "--cached-prompt",
-        "--seed",
-    ] {
-        let message = failure(&["run", "--trace", "examples/chat_trace.csv", flag, "3"]);
-        assert!(message.contains(flag), "{message}");
-    }
-    let message = failure(&["run", "--where", "a=b"]);
-    assert!(message.contains("--trace"), "{message}");
-}
-
-#[test]
 fn missing_columns_and_files_are_named() {
     let (_folder, path) = file("arrival_ms,prompt,output_tokens\n0,5,5\n");
-    let message = failure(&["run", "--trace", &path]);
+    let message = failure(&format!("run --trace {path}"));
     assert!(
         message.contains("no column prompt_tokens; rename prompt?"),
         "{message}"
     );
-    let message = failure(&["run", "--trace", "no/such.csv"]);
+    let message = failure("run --trace no/such.csv");
     assert!(message.starts_with("cannot read no/such.csv"), "{message}");
     let (_folder, empty) = file("arrival_ms,prompt_tokens,output_tokens\n");
-    assert!(failure(&["run", "--trace", &empty]).contains("no rows"));
+    assert!(failure(&format!("run --trace {empty}")).contains("no rows"));
 }
 
 #[test]
 fn the_trace_itself_is_not_replaced() {
     let (_folder, path) = file(TWO);
-    let arguments = [
-        "run",
-        "--trace",
-        &path,
-        "--where",
-        "user=b",
-        "--requests-out",
-        &path,
-    ];
+    let arguments = format!("run --trace {path} --where user=b --requests-out {path}");
     assert!(failure(&arguments).contains("is the trace itself"));
     assert_eq!(fs::read_to_string(&path).expect("a file"), TWO);
 }
@@ -121,7 +96,7 @@ const BURST_GPT: &str = "Timestamp,Model,Request tokens,Response tokens,Total to
 #[test]
 fn a_published_trace_is_recognised_and_what_is_left_out_told() {
     let (_folder, path) = file(BURST_GPT);
-    let answer = json(&["run", "--trace", &path]);
+    let answer = json(&format!("run --trace {path}"));
     assert_eq!(answer["completed"], 2);
     assert_eq!(answer["load"]["format"], "burstgpt");
     assert_eq!(answer["load"]["arrivals"], "recorded");
@@ -129,7 +104,7 @@ fn a_published_trace_is_recognised_and_what_is_left_out_told() {
     assert_eq!(left_out["reason"], "failed, 0 response tokens");
     assert_eq!(left_out["requests"], 1);
     // Wrapped where the name of the file ends.
-    let text = success(&["run", "--trace", &path]);
+    let text = success(&format!("run --trace {path}"));
     let text: Vec<&str> = text.split_whitespace().collect();
     let text = text.join(" ");
     assert!(text.contains("load 2 requests of "), "{text}");
@@ -137,14 +112,14 @@ fn a_published_trace_is_recognised_and_what_is_left_out_told() {
         text.contains("trace.csv (BurstGPT trace); left out: 1 failed, 0 response tokens server"),
         "{text}"
     );
-    let picked = json(&["run", "--trace", &path, "--where", "Model=GPT-4"]);
+    let picked = json(&format!("run --trace {path} --where Model=GPT-4"));
     assert_eq!(picked["completed"], 1);
 }
 
 #[test]
 fn a_format_can_be_named() {
     let (_folder, path) = file(BURST_GPT);
-    let run = |format: &str| failure(&["run", "--trace", &path, "--trace-format", format]);
+    let run = |format: &str| failure(&format!("run --trace {path} --trace-format {format}"));
     let message = run("azure");
     assert!(
         message.contains("trace.csv:1: no column TIMESTAMP; rename Timestamp?"),
@@ -161,7 +136,7 @@ fn a_format_can_be_named() {
             .contains("expected one of rooflut, azure, burstgpt, mooncake, vllm, inference-perf"),
         "{message}"
     );
-    let message = failure(&["run", "--trace-format", "azure"]);
+    let message = failure("run --trace-format azure");
     assert!(message.contains("--trace"), "{message}");
 }
 
@@ -171,11 +146,11 @@ fn a_benchmark_without_start_times_says_what_its_arrivals_are() {
         r#"{"request_rate": 2.5, "burstiness": 1.0, "max_concurrency": null,
             "input_lens": [100, 200, 300], "output_lens": [10, 0, 5]}"#,
     );
-    let answer = json(&["run", "--trace", &path]);
+    let answer = json(&format!("run --trace {path}"));
     assert_eq!(answer["completed"], 2);
     assert_eq!(answer["load"]["format"], "vllm");
     assert_eq!(answer["load"]["arrivals"], "poisson");
-    let text = success(&["run", "--trace", &path]);
+    let text = success(&format!("run --trace {path}"));
     let text: Vec<&str> = text.split_whitespace().collect();
     let expected =
         "(vLLM benchmark result, Poisson arrivals at its 2.5 per second); left out: 1 failed";
@@ -188,5 +163,5 @@ fn a_trace_of_blocks_runs_through() {
         "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [0, 1]}\n\
          {\"timestamp\": 9, \"input_length\": 700, \"output_length\": 6, \"hash_ids\": [0, 2]}\n",
     );
-    assert_eq!(json(&["run", "--trace", &path])["completed"], 2);
+    assert_eq!(json(&format!("run --trace {path}"))["completed"], 2);
 }

@@ -36,7 +36,8 @@ fn step(model: &str, engine: &str, requests: u32, step_ms: &str) -> String {
 }
 
 fn report(name: &str, text: &str) -> Value {
-    json(&["validate", &Folder::new().file(name, text)])
+    let folder = Folder::new();
+    json(&format!("validate {}", folder.file(name, text)))
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn what_is_not_known_is_in_the_answer_and_the_rest_is_predicted() {
         + &step("llama-3.1-8b", "vllm-0.12.0", 8, "7");
     let folder = Folder::new();
     let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
-    let report = json(&["validate", &path]);
+    let report = json(&format!("validate {path}"));
     assert_eq!(list(&report, "/rows").len(), 1);
     assert_eq!(report["rows"][0]["stage"], 2);
     assert_eq!(report["rows"][0]["engine"], "vllm-0.11.0");
@@ -100,14 +101,17 @@ fn what_is_not_known_is_in_the_answer_and_the_rest_is_predicted() {
     );
     let words = "engine vllm-0.12.0 is not known: predicted as vllm-0.11.0";
     assert!(text(note, "/note").starts_with(words), "{note}");
-    for format in [&["validate", &path][..], &["validate", "--markdown", &path]] {
+    for format in [
+        &format!("validate {path}"),
+        &format!("validate --markdown {path}"),
+    ] {
         let people = success(format);
         assert!(
             people.contains(words) && people.contains("gpt-9"),
             "{people}"
         );
     }
-    let people = success(&["validate", &path]);
+    let people = success(&format!("validate {path}"));
     assert!(
         people.starts_with("1 of 3 rows of 1 file predicted"),
         "{people}"
@@ -125,15 +129,15 @@ fn files_are_told_apart_by_as_much_of_their_path_as_it_takes() {
     let blocks = "gpu,model,tp,engine,kv_blocks_16_tokens\nh100,llama-3.1-8b,1,vllm-0.15.1,29000\n";
     let [a, b] = ["a/steps.csv", "b/steps.csv"].map(|name| folder.file(name, &rows));
     let c = folder.file("c/blocks.csv", blocks);
-    let files = |paths: &[&str]| {
-        let report = json(&[&["validate"], paths].concat());
+    let files = |first: &str, second: &str| {
+        let report = json(&format!("validate {first} {second}"));
         let rows = list(&report, "/rows").iter();
         rows.map(|row| text(row, "/file").to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(files(&[&c, &a]), ["blocks.csv", "steps.csv"]);
-    assert_eq!(files(&[&a, &b]), [a.as_str(), &b]);
-    let report = json(&["validate", &c]);
+    assert_eq!(files(&c, &a), ["blocks.csv", "steps.csv"]);
+    assert_eq!(files(&a, &b), [a.as_str(), &b]);
+    let report = json(&format!("validate {c}"));
     assert_eq!(text(&report, "/rows/0/id"), "llama-3.1-8b tp1 vllm-0.15.1");
     assert_eq!(text(&report, "/rows/0/metric"), "kv_blocks");
 }
@@ -145,17 +149,19 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
         "good.csv",
         &format!("{STEPS}{}", step("llama-3.1-8b", "", 8, "7")),
     );
-    assert!(failure(&["validate", &good, "no/such.csv"]).starts_with("cannot read no/such.csv"));
+    assert!(
+        failure(&format!("validate {good} no/such.csv")).starts_with("cannot read no/such.csv")
+    );
     let bad = folder.file(
         "bad.csv",
         &format!("{STEPS}{}", step("llama-3.1-8b", "", 8, "fast")),
     );
     assert_eq!(
-        failure(&["validate", &good, &bad]),
+        failure(&format!("validate {good} {bad}")),
         format!("{bad}:2: step_ms: expected a finite number, found \"fast\"; correct this line")
     );
     let other = folder.file("other.csv", "a,b\n1,2\n");
-    let message = failure(&["validate", &other]);
+    let message = failure(&format!("validate {other}"));
     assert!(
         message.starts_with(&format!("{other}:1: expected the columns of")),
         "{message}"
@@ -165,8 +171,8 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
         &format!("{STEPS}{}", step("gpt-9", "", 8, "7")),
     );
     for format in [
-        &["validate", &unknown][..],
-        &["validate", "--markdown", &unknown],
+        &format!("validate {unknown}"),
+        &format!("validate --markdown {unknown}"),
     ] {
         let message = failure(format);
         assert!(
@@ -177,7 +183,7 @@ fn files_that_cannot_be_read_are_refused_in_one_line() {
         );
     }
     // One file without a predictable row does not spoil the others.
-    success(&["validate", &good, &unknown]);
+    success(&format!("validate {good} {unknown}"));
 }
 
 #[test]
@@ -191,7 +197,7 @@ fn all_reasons_are_named_where_nothing_can_be_predicted() {
         + &step("llama-3.1-8b", "", 9000, "7");
     let folder = Folder::new();
     let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
-    let message = failure(&["validate", &path]);
+    let message = failure(&format!("validate {path}"));
     for words in [
         "6 rows (lines 2, 3, 4, 5, 6 and 1 more) of steps.csv: unknown models \"bar\", \"baz\", \
          \"foo\" (",
@@ -202,7 +208,7 @@ fn all_reasons_are_named_where_nothing_can_be_predicted() {
     ] {
         assert!(message.contains(words), "no {words} in {message}");
     }
-    let (answer, same) = failure_with_answer(&["validate", "--json", &path]);
+    let (answer, same) = failure_with_answer(&format!("validate --json {path}"));
     assert_eq!(same, message);
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     assert!(list(&answer, "/rows").is_empty() && list(&answer, "/summary").is_empty());
@@ -226,7 +232,7 @@ fn metrics_are_left_out_apart_from_rows() {
          s,h100,llama-3.1-8b,1,64,5,6,70\n\
          s,h100,llama-3.1-70b,16,64,5,6,70\n",
     );
-    let people = success(&["validate", &path]);
+    let people = success(&format!("validate {path}"));
     for words in [
         "2 of 3 rows of 1 file predicted",
         "left out 1 row (line 4) of solo.csv: llama-3.1-70b on h100, tp 16: all_reduce: 16 GPUs are not",
@@ -236,7 +242,7 @@ fn metrics_are_left_out_apart_from_rows() {
     }
     // Advice on flags does not help with a measured server.
     assert!(!people.contains("; use "), "{people}");
-    let report = json(&["validate", &path]);
+    let report = json(&format!("validate {path}"));
     let [skipped] = list(&report, "/skipped") else {
         panic!("{report}");
     };
@@ -251,7 +257,7 @@ fn metrics_are_left_out_apart_from_rows() {
         (&partly["rows"], &partly["lines"][0]),
         (&1.into(), &2.into())
     );
-    let document = success(&["validate", "--markdown", &path]);
+    let document = success(&format!("validate --markdown {path}"));
     assert!(document.contains("| a metric left out: the measured tpot is 0 or less | 1 |"));
 }
 
@@ -263,21 +269,21 @@ fn a_file_is_named_once() {
     let other = folder.file("other.csv", &rows);
     let again = path.replace("steps.csv", "./steps.csv");
     assert_eq!(
-        failure(&["validate", &path, &other, &again]),
+        failure(&format!("validate {path} {other} {again}")),
         format!("expected each FILE once, found {again} again; name it once")
     );
-    success(&["validate", &path, &other]);
+    success(&format!("validate {path} {other}"));
 }
 
 #[test]
 fn one_format_at_a_time() {
-    let message = failure(&["validate", "--json", "--markdown"]);
+    let message = failure("validate --json --markdown");
     assert!(
         message.contains("--json") && message.contains("--markdown"),
         "{message}"
     );
     for other in ["--json", "--markdown"] {
-        assert!(failure(&["validate", "--rows", other]).contains("--rows"));
+        assert!(failure(&format!("validate --rows {other}")).contains("--rows"));
     }
 }
 
@@ -290,8 +296,8 @@ fn many_rows_are_summed_up_unless_all_are_asked_for() {
     let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
     let lines = |text: &str| text.lines().filter(|line| line.starts_with("  d ")).count();
     // The run and its three worst rows.
-    assert_eq!(lines(&success(&["validate", &path])), 4);
-    assert_eq!(lines(&success(&["validate", "--rows", &path])), 40);
+    assert_eq!(lines(&success(&format!("validate {path}"))), 4);
+    assert_eq!(lines(&success(&format!("validate --rows {path}"))), 40);
 }
 
 #[test]
@@ -304,20 +310,17 @@ fn load_stages_are_printed_with_their_rate_and_all_their_metrics() {
          run,warm,H100,llama-3.1-8b,1,vllm-0.15.1,constant,2.5,4,100,10,30,,3000\n\
          run,2,H100,llama-3.1-8b,1,vllm-0.15.1,constant,2.5,4,100,10,30,7,\n",
     );
-    let report = json(&["validate", &path]);
+    let report = json(&format!("validate {path}"));
     assert_eq!(text(&report, "/rows/0/stage"), "warm");
     assert_eq!(text(&report, "/rows/0/gpu"), "h100");
-    let people = success(&["validate", &path]);
+    let people = success(&format!("validate {path}"));
     let line = people.lines().find(|line| line.starts_with("  run "));
     let cells: Vec<&str> = line.expect("the stage").split_whitespace().collect();
-    assert_eq!(
-        cells[..6],
-        ["run", "warm", "llama-3.1-8b", "h100", "1", "2.5"]
-    );
+    assert_eq!(cells[..6].join(" "), "run warm llama-3.1-8b h100 1 2.5");
     assert_eq!((cells[7], cells[13]), ("30.00", "3,000.00"));
     assert_eq!(cells[9..12], ["-", "-", "-"], "{people}");
     // rate x E2E = 7.5 requests in the server
-    let document = success(&["validate", "--markdown", &path]);
+    let document = success(&format!("validate --markdown {path}"));
     assert!(document.contains("\n| h100 | below 8 | 1 |"), "{document}");
     assert!(
         !document.contains("Not covered"),
@@ -332,7 +335,7 @@ const ACCURACY: &str = "docs/accuracy.md";
 fn the_document_on_accuracy_is_what_the_command_writes() {
     let path: PathBuf = workspace().join(ACCURACY);
     let found = std::fs::read_to_string(path).expect("the document");
-    let written = success(&["validate", "--markdown"]);
+    let written = success("validate --markdown");
     let differs = found
         .lines()
         .zip(written.lines())

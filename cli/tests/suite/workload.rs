@@ -18,11 +18,11 @@ struct Row {
 }
 
 /// The requests of a run with these flags.
-fn rows(flags: &[&str]) -> Vec<Row> {
+fn rows(flags: &str) -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("requests.csv");
     let path = path.to_str().expect("UTF-8");
-    success(&[&["run", "--requests-out", path][..], flags].concat());
+    success(&format!("run --requests-out {path} {flags}"));
     let mut reader = csv::Reader::from_path(path).expect("a file");
     let rows = reader.records().map(|row| {
         let row = row.expect("a row");
@@ -40,9 +40,9 @@ fn rows(flags: &[&str]) -> Vec<Row> {
 
 #[test]
 fn gamma_arrivals_are_as_bursty_as_asked() {
-    let run = |flags: &[&str]| json(&[&["run", "--requests", "300"][..], flags].concat());
-    let gamma = |shape| run(&["--arrival", "gamma", "--burstiness", shape]);
-    let poisson = run(&[]);
+    let run = |flags: &str| json(&format!("run --requests 300 {flags}"));
+    let gamma = |shape| run(&format!("--arrival gamma --burstiness {shape}"));
+    let poisson = run("");
     assert_eq!(gamma("1")["e2e_ms"], poisson["e2e_ms"]);
     let ttft = |shape| number(&gamma(shape), "/ttft_ms/p99");
     assert!(ttft("0.2") > ttft("1") && ttft("1") > ttft("5"));
@@ -51,7 +51,7 @@ fn gamma_arrivals_are_as_bursty_as_asked() {
 #[test]
 fn lengths_are_those_of_their_distributions() {
     let drawn = |prompt: &str, output: &str| {
-        let flags = ["--requests", "200", "--prompt", prompt, "--output", output];
+        let flags = format!("--requests 200 --prompt {prompt} --output {output}");
         let rows = rows(&flags);
         let prompts: BTreeSet<u32> = rows.iter().map(|row| row.prompt).collect();
         let outputs: BTreeSet<u32> = rows.iter().map(|row| row.output).collect();
@@ -73,20 +73,11 @@ fn lengths_are_those_of_their_distributions() {
 
 #[test]
 fn prefixes_come_before_prompts_and_turns_after_one_another() {
-    let base = ["--requests", "60", "--prompt", "100", "--output", "10"];
-    let with = |flags: &[&str]| rows(&[&base[..], flags].concat());
-    let prefixed = with(&["--prefixes", "3x500"]);
+    let base = "--requests 60 --prompt 100 --output 10";
+    let with = |flags: &str| rows(&format!("{base} {flags}"));
+    let prefixed = with("--prefixes 3x500");
     assert!(prefixed.iter().all(|row| row.prompt == 600));
-    let turns = [
-        "--rate",
-        "1",
-        "--turns",
-        "3",
-        "--think-time",
-        "5",
-        "--prefixes",
-        "1x50",
-    ];
+    let turns = "--rate 1 --turns 3 --think-time 5 --prefixes 1x50";
     let chat = with(&turns);
     let prompts: BTreeSet<u32> = chat.iter().map(|row| row.prompt).collect();
     assert_eq!(Vec::from_iter(prompts), [150, 260, 370]);
@@ -100,20 +91,13 @@ fn prefixes_come_before_prompts_and_turns_after_one_another() {
         .expect("a second turn");
     assert!((second.arrival - first.arrival - 5_000.0).abs() < 1e-3);
     // A session ends before a turn that the server cannot take.
-    let short = with(&[&turns[..], &["--max-model-len", "300"]].concat());
+    let short = with(&format!("{turns} --max-model-len 300"));
     assert!(short.iter().all(|row| row.prompt < 300));
 }
 
 #[test]
 fn users_wait_for_their_answers() {
-    let flags = [
-        "--users",
-        "4",
-        "--requests",
-        "50",
-        "--prompt",
-        "uniform:100..900",
-    ];
+    let flags = "--users 4 --requests 50 --prompt uniform:100..900";
     let rows = rows(&flags);
     assert_eq!(rows.len(), 50);
     let mut ends: Vec<f64> = rows.iter().map(|row| row.end).collect();
@@ -122,41 +106,25 @@ fn users_wait_for_their_answers() {
     for (row, end) in rows[4..].iter().zip(ends) {
         assert!((row.arrival - end).abs() < 1e-3);
     }
-    let makespan = |more: &[&str]| {
-        let answer = json(&[&["run"][..], &flags, more].concat());
+    let makespan = |more: &str| {
+        let answer = json(&format!("run {flags} {more}"));
         number(&answer, "/makespan_s")
     };
-    assert!(makespan(&["--think-time", "2"]) > makespan(&[]) + 20.0);
+    assert!(makespan("--think-time 2") > makespan("") + 20.0);
     // However many there are, a queue that only waits is no overload.
-    let crowd = success(&["run", "--users", "600", "--requests", "1500"]);
+    let crowd = success("run --users 600 --requests 1500");
     assert!(!crowd.contains("does not keep up"), "{crowd}");
 }
 
 #[test]
 fn a_closed_loop_ends_though_all_requests_are_rejected() {
-    let flags = [
-        "run",
-        "--users",
-        "3",
-        "--requests",
-        "40",
-        "--max-model-len",
-        "64",
-    ];
+    let flags = "run --users 3 --requests 40 --max-model-len 64";
     let (_, message) = failure_with_answer(&flags);
     assert!(
         message.starts_with("all requests were rejected: 40 because"),
         "{message}"
     );
-    let flags = [
-        "run",
-        "--users",
-        "3",
-        "--requests",
-        "40",
-        "--think-time",
-        "1e300",
-    ];
+    let flags = "run --users 3 --requests 40 --think-time 1e300";
     let (_, message) = failure_with_answer(&flags);
     assert_eq!(
         message,
@@ -166,16 +134,8 @@ fn a_closed_loop_ends_though_all_requests_are_rejected() {
 
 #[test]
 fn the_seed_is_that_of_everything() {
-    let flags = [
-        "run",
-        "--requests",
-        "50",
-        "--arrival",
-        "constant",
-        "--output",
-        "uniform:1..99",
-    ];
-    let with = |seed| json(&[&flags[..], &["--seed", seed]].concat());
+    let flags = "run --requests 50 --arrival constant --output uniform:1..99";
+    let with = |seed| json(&format!("{flags} --seed {seed}"));
     assert_eq!(with("1"), with("1"));
     assert_ne!(with("1")["e2e_ms"], with("2")["e2e_ms"]);
 }

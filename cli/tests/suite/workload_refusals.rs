@@ -9,32 +9,29 @@ use serde_json::json;
 fn flags_that_contradict_or_miss_each_other_are_refused() {
     for (flags, message) in [
         (
-            &["--burstiness", "2"][..],
+            "--burstiness 2",
             "--burstiness needs --arrival gamma; add it",
         ),
         (
-            &["--burstiness", "2", "--arrival", "poisson"],
+            "--burstiness 2 --arrival poisson",
             "--burstiness needs --arrival gamma; add it",
         ),
         (
-            &["--arrival", "gamma"],
+            "--arrival gamma",
             "--arrival gamma needs --burstiness; add it",
         ),
         (
-            &["--think-time", "3"],
+            "--think-time 3",
             "--think-time needs --users or --turns; add it",
         ),
+        ("--turns 3", "--turns needs --think-time or --users; add it"),
         (
-            &["--turns", "3"],
-            "--turns needs --think-time or --users; add it",
-        ),
-        (
-            &["--trace-format", "azure"],
+            "--trace-format azure",
             "--trace-format needs --trace; add it",
         ),
-        (&["--where", "a=b"], "--where needs --trace; add it"),
+        ("--where a=b", "--where needs --trace; add it"),
     ] {
-        assert_eq!(failure(&[&["run"][..], flags].concat()), message);
+        assert_eq!(failure(&format!("run {flags}")), message);
     }
     for (flag, value, other, of_other) in [
         ("--users", "3", "--rate", "2"),
@@ -49,7 +46,7 @@ fn flags_that_contradict_or_miss_each_other_are_refused() {
         ("--trace", "x", "--priorities", "1"),
         ("--trace", "x", "--burstiness", "1"),
     ] {
-        let message = failure(&["run", flag, value, other, of_other]);
+        let message = failure(&format!("run {flag} {value} {other} {of_other}"));
         assert!(message.contains("cannot be used with"), "{message}");
         assert!(
             message.contains(flag) && message.contains(other),
@@ -88,20 +85,14 @@ fn values_that_mean_nothing_are_refused() {
         ("--users", "0", "expected a whole number from 1 to 1000000"),
         ("--burstiness", "0", "expected a positive, finite number"),
     ] {
-        let message = failure(&["run", flag, value]);
+        let message = failure(&format!("run {flag} {value}"));
         assert!(
             message.contains(words) && message.contains(flag),
             "{message}"
         );
     }
     assert_eq!(
-        failure(&[
-            "run",
-            "--prompt",
-            "uniform:100..900",
-            "--cached-prompt",
-            "200"
-        ]),
+        failure("run --prompt uniform:100..900 --cached-prompt 200"),
         "--cached-prompt: expected at most the shortest --prompt, 100, found 200"
     );
 }
@@ -114,7 +105,7 @@ fn a_file_of_lengths_is_read_whole_and_not_replaced() {
     let name = path.to_str().expect("UTF-8");
     let file = format!("file:{name}");
     assert_eq!(
-        failure(&["run", "--prompt", &file]),
+        failure(&format!("run --prompt {file}")),
         format!(
             "{name}:2: expected LENGTH or LENGTH,WEIGHT, a whole number of at least 1 and a number \
              of at least 0, found \"ten\"; correct it"
@@ -122,19 +113,17 @@ fn a_file_of_lengths_is_read_whole_and_not_replaced() {
     );
     fs::write(&path, "").expect("a file");
     assert_eq!(
-        failure(&["run", "--output", &file]),
+        failure(&format!("run --output {file}")),
         format!("{name}: expected a length on each line, found none; write some")
     );
-    assert!(
-        failure(&["run", "--turns", "file:no/such", "--users", "1"]).starts_with("cannot read")
-    );
+    assert!(failure("run --turns file:no/such --users 1").starts_with("cannot read"));
     fs::write(&path, "10").expect("a file");
-    let message = failure(&["run", "--prompt", &file, "--requests-out", name]);
+    let message = failure(&format!("run --prompt {file} --requests-out {name}"));
     assert!(
         message.contains("is a file of lengths of this run"),
         "{message}"
     );
-    let answer = json(&["run", "--requests", "3", "--prompt", &file]);
+    let answer = json(&format!("run --requests 3 --prompt {file}"));
     assert_eq!(
         answer["load"]["prompt_tokens"],
         json!({

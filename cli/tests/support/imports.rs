@@ -10,29 +10,15 @@ use super::{failure, json, list, text};
 
 const FIXTURES: &str = "cli/tests/fixtures/import";
 
-/// Answers that no file of any layout has.
-pub(crate) const SAID: [&str; 10] = [
-    "--gpu",
-    "h100",
-    "--timing",
-    "made up",
-    "--source",
-    "a test",
-    "--license",
-    "MIT",
-    "--date",
-    "2026-01-31",
-];
+/// Answers that no file of any layout has, except for the GPU.
+pub(crate) const ORIGIN: &str = "--timing made-up --source test --license MIT --date 2026-01-31";
+
+/// These with the GPU.
+pub(crate) const SAID: &str =
+    "--gpu h100 --timing made-up --source test --license MIT --date 2026-01-31";
 
 /// For InferSim's and BLIS's trees.
-pub(crate) const TREE: [&str; 6] = [
-    "--engine",
-    "DeepGEMM",
-    "--gemm-dtype",
-    "fp8_block",
-    "--kv-dtype",
-    "bf16",
-];
+pub(crate) const TREE: &str = "--engine DeepGEMM --gemm-dtype fp8_block --kv-dtype bf16";
 
 /// A place for a set that does not exist yet, below a folder that goes with the value.
 pub(crate) struct Place {
@@ -54,19 +40,13 @@ impl Place {
         fs::read_to_string(self.dest().join(file)).expect("a file of the set")
     }
 
-    /// The arguments that import `src` to here.
-    pub(crate) fn arguments(&self, layout: &str, src: &str, more: &[&str]) -> Vec<String> {
-        let dest = self.dest();
-        let dest = dest.to_str().expect("UTF-8");
-        let given = ["import", layout, src, dest]
-            .into_iter()
-            .chain(more.iter().copied());
-        given.map(str::to_owned).collect()
+    /// The command that imports `src` to here.
+    pub(crate) fn command(&self, layout: &str, src: &str, flags: &str) -> String {
+        format!("import {layout} {src} {} {flags}", self.dest().display())
     }
 
-    pub(crate) fn import(&self, layout: &str, src: &str, more: &[&str]) -> Value {
-        let arguments = self.arguments(layout, src, more);
-        let answer = json(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    pub(crate) fn import(&self, layout: &str, src: &str, flags: &str) -> Value {
+        let answer = json(&self.command(layout, src, flags));
         for table in list(&answer, "/tables") {
             let left_out: u64 = list(table, "/left_out")
                 .iter()
@@ -81,9 +61,8 @@ impl Place {
         answer
     }
 
-    pub(crate) fn refused(&self, layout: &str, src: &str, more: &[&str]) -> String {
-        let arguments = self.arguments(layout, src, more);
-        let message = failure(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    pub(crate) fn refused(&self, layout: &str, src: &str, flags: &str) -> String {
+        let message = failure(&self.command(layout, src, flags));
         let left: Vec<_> = self.folder.path().read_dir().expect("a folder").collect();
         assert!(
             left.iter()

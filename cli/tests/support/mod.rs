@@ -16,10 +16,17 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// The binary with these arguments, in the folder of the workspace.
-pub(crate) fn rooflut(arguments: &[&str]) -> Command {
+/// The binary with the arguments of a command line, in the folder of the workspace. A word in single quotes may have
+/// spaces.
+pub(crate) fn rooflut(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rooflut"));
-    command.args(arguments).current_dir(workspace());
+    for (part, quoted) in line.split('\'').zip([false, true].into_iter().cycle()) {
+        match quoted {
+            true => command.arg(part),
+            false => command.args(part.split_whitespace()),
+        };
+    }
+    command.current_dir(workspace());
     command
 }
 
@@ -28,38 +35,38 @@ pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn output(arguments: &[&str]) -> Output {
-    rooflut(arguments).output().expect("the binary starts")
+fn output(line: &str) -> Output {
+    rooflut(line).output().expect("the binary starts")
 }
 
 /// Standard output of a command that succeeds and says nothing else.
-pub(crate) fn success(arguments: &[&str]) -> String {
-    let output = output(arguments);
+pub(crate) fn success(line: &str) -> String {
+    let output = output(line);
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {stderr}");
-    assert_eq!(stderr, "", "{arguments:?}");
+    assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
+    assert_eq!(stderr, "", "{line}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
 /// The JSON that a command answers with.
-pub(crate) fn json(arguments: &[&str]) -> Value {
-    let text = success(&[arguments, &["--json"]].concat());
+pub(crate) fn json(line: &str) -> Value {
+    let text = success(&format!("{line} --json"));
     serde_json::from_str(&text).expect("JSON")
 }
 
 /// The one line of a command that fails, without `error: `; checks exit code and standard output.
-pub(crate) fn failure(arguments: &[&str]) -> String {
-    let (text, message) = failure_with_answer(arguments);
-    assert_eq!(text, "", "{arguments:?}");
+pub(crate) fn failure(line: &str) -> String {
+    let (text, message) = failure_with_answer(line);
+    assert_eq!(text, "", "{line}");
     message
 }
 
 /// Standard output of a command that answers and fails, and its one line as `failure` has it.
-pub(crate) fn failure_with_answer(arguments: &[&str]) -> (String, String) {
-    let output = output(arguments);
+pub(crate) fn failure_with_answer(line: &str) -> (String, String) {
+    let output = output(line);
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+    assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
     let message = stderr.trim_end().strip_prefix("error: ");
     let message = message.expect("an error").to_owned();
     (String::from_utf8(output.stdout).expect("UTF-8"), message)

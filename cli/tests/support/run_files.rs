@@ -53,27 +53,11 @@ pub(crate) fn events<'t>(timeline: &'t Value, kinds: &str) -> Vec<&'t Value> {
 
 /// A server so small that it preempts, chunks prompts and lets requests wait; there is a pause, and a
 /// request that it rejects.
-pub(crate) const TIGHT: [&str; 7] = [
-    "run",
-    "--max-num-seqs",
-    "8",
-    "--max-num-batched-tokens",
-    "256",
-    "--kv-blocks",
-    "100",
-];
+pub(crate) const TIGHT: &str = "run --max-num-seqs 8 --max-num-batched-tokens 256 --kv-blocks 100";
 
 /// Two prefill servers, and two decode servers, instead of one for both.
-pub(crate) const POOLS: [&str; 8] = [
-    "--prefill-replicas",
-    "2",
-    "--decode-replicas",
-    "2",
-    "--link-bandwidth",
-    "10",
-    "--link-latency",
-    "50",
-];
+pub(crate) const POOLS: &str =
+    "--prefill-replicas 2 --decode-replicas 2 --link-bandwidth 10 --link-latency 50";
 
 /// A trace for it.
 pub(crate) fn trace() -> String {
@@ -92,26 +76,18 @@ pub(crate) fn trace() -> String {
 
 /// Runs [`TIGHT`] with all files; answers JSON and folder.
 pub(crate) fn run() -> (Value, tempfile::TempDir) {
-    run_with(&[])
+    run_with("")
 }
 
 /// Runs with more flags.
-pub(crate) fn run_with(flags: &[&str]) -> (Value, tempfile::TempDir) {
+pub(crate) fn run_with(flags: &str) -> (Value, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    fs::write(path("trace.csv"), trace()).expect("a file");
-    let mut arguments: Vec<String> = TIGHT.map(str::to_owned).to_vec();
-    for (flag, name) in [
-        ("--trace", "trace.csv"),
-        ("--requests-out", "requests.csv"),
-        ("--steps-out", "steps.csv"),
-        ("--perfetto", "timeline.json"),
-    ] {
-        arguments.extend([flag.to_owned(), path(name)]);
-    }
-    let arguments = arguments.iter().map(String::as_str);
-    let arguments: Vec<&str> = arguments.chain(flags.iter().copied()).collect();
-    let answer = json(&arguments);
+    let path = folder.path().display();
+    fs::write(folder.path().join("trace.csv"), trace()).expect("a file");
+    let answer = json(&format!(
+        "{TIGHT} --trace {path}/trace.csv --requests-out {path}/requests.csv --steps-out {path}/steps.csv \
+         --perfetto {path}/timeline.json {flags}"
+    ));
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 4);
     (answer, folder)
 }

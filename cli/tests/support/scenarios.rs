@@ -17,14 +17,14 @@ pub(crate) fn file(text: &str) -> (TempDir, String) {
 }
 
 /// The answer to a scenario with these flags.
-pub(crate) fn answer(text: &str, flags: &[&str]) -> Value {
+pub(crate) fn answer(text: &str, flags: &str) -> Value {
     let (_folder, path) = file(text);
-    json(&[&["run", "--scenario", &path][..], flags].concat())
+    json(&format!("run --scenario {path} {flags}"))
 }
 
 /// The line of a scenario that is refused, without its path.
-pub(crate) fn refusal(text: &str, flags: &[&str]) -> String {
+pub(crate) fn refusal(text: &str, flags: &str) -> String {
     let (_folder, path) = file(text);
-    let message = failure(&[&["run", "--scenario", &path][..], flags].concat());
+    let message = failure(&format!("run --scenario {path} {flags}"));
     message.replace(&path, "FILE")
 }
