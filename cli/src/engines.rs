@@ -1,14 +1,12 @@
 //! `rooflut engines`: lists the engine stacks and the times that they add to the measured kernels.
 
-use std::fmt::Write;
-
-use rooflut::engine::{Constant, EngineStack, Scheduling, stacks};
+use rooflut::engine::{EngineStack, Scheduling, stacks};
 use rooflut_scenario::Target;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::ListArgs;
 use crate::error::Error;
-use crate::output::{Align, Grid, fold, json, scientific, wrapped};
+use crate::output::{Align, Grid, fold, scientific, to_json, wrapped};
 
 /// Width of the column with the meaning of a constant.
 const MEANING: usize = 33;
@@ -18,17 +16,11 @@ const SOURCE: usize = 22;
 /// Returns the text to print.
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
-        return json(
-            &stacks::ALL
-                .into_iter()
-                .map(EngineJson::new)
-                .collect::<Vec<_>>(),
-        );
+        return to_json(&stacks::ALL.map(engine_json));
     }
     let mut text = String::new();
     for stack in stacks::ALL {
-        // Writing to a String does not fail.
-        let _ = write_stack(&mut text, stack);
+        text += &stack_text(stack);
     }
     text.push_str(&format!(
         "`--engine` takes one of these names; without it, it is {}.\n",
@@ -37,11 +29,11 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     Ok(text)
 }
 
-fn write_stack(text: &mut String, stack: &EngineStack) -> std::fmt::Result {
-    writeln!(text, "{}: {}\n", stack.name, stack.description)?;
+fn stack_text(stack: &EngineStack) -> String {
+    let mut text = format!("{}: {}\n\n", stack.name, stack.description);
     let (name, fixed) = (stack.scheduling.name(), fixed(stack.scheduling));
-    text.push_str(&wrapped("schedule", &format!("{name}: {fixed}")));
-    text.push('\n');
+    text += &wrapped("schedule", &format!("{name}: {fixed}"));
+    text += "\n";
     let mut grid = Grid::new(&[
         ("constant", Align::Left),
         ("value", Align::Right),
@@ -58,7 +50,7 @@ fn write_stack(text: &mut String, stack: &EngineStack) -> std::fmt::Result {
             fold(constant.source, SOURCE).join("\n"),
         ]);
     }
-    writeln!(text, "{}", grid.render(2))
+    text + &grid.render(2) + "\n"
 }
 
 /// Returns the time at which the batch of a step is fixed.
@@ -69,42 +61,20 @@ fn fixed(scheduling: Scheduling) -> &'static str {
     }
 }
 
-#[derive(Serialize)]
-struct EngineJson {
-    name: &'static str,
-    description: &'static str,
-    scheduling: &'static str,
-    constants: Vec<ConstantJson>,
-}
-
-#[derive(Serialize)]
-struct ConstantJson {
-    name: &'static str,
-    value: f64,
-    unit: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-}
-
-impl EngineJson {
-    fn new(stack: &EngineStack) -> EngineJson {
-        EngineJson {
-            name: stack.name,
-            description: stack.description,
-            scheduling: stack.scheduling.name(),
-            constants: stack.about.iter().map(ConstantJson::new).collect(),
-        }
-    }
-}
-
-impl ConstantJson {
-    fn new(constant: &Constant) -> ConstantJson {
-        ConstantJson {
-            name: constant.name,
-            value: constant.value,
-            unit: constant.unit,
-            meaning: constant.meaning,
-            source: constant.source,
-        }
-    }
+fn engine_json(stack: &EngineStack) -> Value {
+    let constants = stack.about.iter().map(|constant| {
+        json!({
+            "name": constant.name,
+            "value": constant.value,
+            "unit": constant.unit,
+            "meaning": constant.meaning,
+            "source": constant.source,
+        })
+    });
+    json!({
+        "name": stack.name,
+        "description": stack.description,
+        "scheduling": stack.scheduling.name(),
+        "constants": constants.collect::<Value>(),
+    })
 }

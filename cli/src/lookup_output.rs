@@ -1,7 +1,5 @@
 //! The output of `rooflut lookup`.
 
-use std::fmt::{self, Write};
-
 use rooflut::op::Estimate;
 use rooflut::table::TableSet;
 use rooflut_report::Provenance;
@@ -9,7 +7,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::fields::{Fields, Value};
-use crate::output::{Align, Grid, json, number, percent, wrapped};
+use crate::output::{Align, Grid, number, percent, to_json, wrapped};
 
 /// A measured shape that answers.
 #[derive(Serialize)]
@@ -41,31 +39,23 @@ pub(crate) struct Answer {
 impl Answer {
     /// For people.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String does not fail.
-        let _ = self.write_text(&mut text);
-        text
-    }
-
-    fn write_text(&self, text: &mut String) -> fmt::Result {
-        writeln!(text, "{} on {}\n", self.operation, self.set.name())?;
-        text.push_str(&wrapped("query", &self.query.to_string()));
+        let mut text = format!("{} on {}\n\n", self.operation, self.set.name());
+        text += &wrapped("query", &self.query.to_string());
         let latency = number(self.estimate.time.us(), 2);
-        text.push_str(&wrapped("latency", &format!("{latency} us")));
+        text += &wrapped("latency", &format!("{latency} us"));
         if let Some(mfu) = self.mfu() {
-            text.push_str(&wrapped("MFU", &format!("{mfu:.3}")));
+            text += &wrapped("MFU", &format!("{mfu:.3}"));
         }
-        text.push_str(&wrapped("origin", &self.estimate.provenance.to_string()));
+        text += &wrapped("origin", &self.estimate.provenance.to_string());
         for (index, matched) in self.matched.iter().enumerate() {
             let label = if index == 0 { "matched" } else { "" };
             let share = match self.matched.len() {
                 1 => String::new(),
                 _ => format!(" ({})", percent(100.0 * matched.share)),
             };
-            text.push_str(&wrapped(label, &format!("{}{share}", matched.key)));
+            text += &wrapped(label, &format!("{}{share}", matched.key));
         }
-        writeln!(text, "\n  measured around it:\n")?;
-        text.write_str(&self.grid().render(2))
+        text + "\n  measured around it:\n\n" + &self.grid().render(2)
     }
 
     /// None where there is no matrix math.
@@ -100,7 +90,7 @@ impl Answer {
 
     /// For programs.
     pub(crate) fn json(&self) -> Result<String, Error> {
-        json(&AnswerJson {
+        to_json(&AnswerJson {
             operation: self.operation,
             gpu: self.set.name(),
             query: &self.query,

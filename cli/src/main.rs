@@ -21,7 +21,6 @@ mod run;
 mod score;
 mod score_json;
 mod score_output;
-mod server;
 mod step;
 mod table_set;
 mod tables;

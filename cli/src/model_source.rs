@@ -1,55 +1,26 @@
 //! The model that `--model` names.
 
+use std::fs;
 use std::path::Path;
-use std::{fmt, fs};
 
-use rooflut::hardware::Dtype;
-use rooflut::model::{self, CATALOG, ModelSpec};
+use rooflut::model::{self, CATALOG};
 use rooflut::step::compat::CompatSpec;
 use rooflut_hf_config::{Keys, Window};
 use rooflut_nearest::{hint, nearest};
+use rooflut_scenario::{Model, RunError};
 
 use crate::error::Error;
 
-/// A model and its name.
+/// A model, and what is known of it beside its dimensions.
 pub(crate) struct NamedModel {
-    /// Its short name, or the path of its file.
-    pub(crate) name: String,
-    /// Its dimensions.
-    pub(crate) spec: ModelSpec,
+    /// Its short name, or the path of its file, and its dimensions.
+    pub(crate) model: Model,
     /// Its dimensions for the latency models of InferSim, BLIS and the calibration.
     pub(crate) compat: CompatSpec,
-    /// The format of `--dtype`, which replaces that of its weights.
-    pub(crate) dtype: Option<Dtype>,
     /// The window of its attention, which is not modelled.
     pub(crate) window: Option<Window>,
     /// The keys of its dimensions in its file.
-    pub(crate) keys: Option<Keys>,
-}
-
-impl NamedModel {
-    /// Returns the model with weights of `dtype`, if one is given.
-    pub(crate) fn with_weights(self, dtype: Option<Dtype>) -> NamedModel {
-        let spec = match dtype {
-            Some(dtype) => self.spec.with_weight_dtype(dtype),
-            None => self.spec,
-        };
-        NamedModel {
-            spec,
-            dtype,
-            ..self
-        }
-    }
-}
-
-impl fmt::Display for NamedModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        match self.dtype {
-            Some(dtype) => write!(f, " ({dtype} weights)"),
-            None => Ok(()),
-        }
-    }
+    keys: Option<Keys>,
 }
 
 /// Finds a built-in model by name or Hugging Face id, or reads the `config.json` at this path (or in this
@@ -57,10 +28,8 @@ impl fmt::Display for NamedModel {
 pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
     if let Some(entry) = model::find(name) {
         return Ok(NamedModel {
-            name: entry.name.to_owned(),
-            spec: entry.spec,
+            model: Model::new(entry.name, entry.spec),
             compat: entry.into(),
-            dtype: None,
             window: None,
             keys: None,
         });
@@ -77,15 +46,35 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         rooflut_hf_config::read(&text).map_err(|error| Error::in_file(&path, None, error))?;
     let compat = CompatSpec::from(&config.spec);
     Ok(NamedModel {
-        name: name.to_owned(),
-        spec: config.spec,
+        model: Model::new(name, config.spec),
         compat: match config.dense_intermediate {
             Some(size) => compat.with_dense_intermediate(size),
             None => compat,
         },
-        dtype: None,
         window: config.window,
         keys: Some(config.keys),
+    })
+}
+
+/// Returns an error with dimensions as the files of `models` call them.
+pub(crate) fn with_keys(error: RunError, models: &[&NamedModel]) -> Error {
+    let (model, error, possible) = match error {
+        RunError::Tp {
+            model,
+            error,
+            possible,
+        } => (model, error, possible),
+        error => return error.into(),
+    };
+    let named = models.iter().find(|named| named.model.name == model.name);
+    let error = match named.and_then(|named| named.keys.as_ref()) {
+        Some(keys) => keys.rename(error),
+        None => error,
+    };
+    Error::from(RunError::Tp {
+        model,
+        error,
+        possible,
     })
 }
 

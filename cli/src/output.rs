@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use rooflut::units::Seconds;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::Error;
 
@@ -40,11 +41,31 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
 }
 
 /// Returns `value` as indented JSON, with its keys in the order of its fields.
-pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
+pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))?;
     text.push('\n');
     Ok(text)
+}
+
+/// Returns an object with the keys of all `parts`, in this order.
+pub(crate) fn joined<const N: usize>(parts: [Value; N]) -> Value {
+    let objects = parts.into_iter().filter_map(|part| match part {
+        Value::Object(keys) => Some(keys),
+        _ => None,
+    });
+    Value::Object(objects.flatten().collect())
+}
+
+/// Formats a number with its sign, except 0, and one decimal.
+pub(crate) fn signed(value: f64) -> String {
+    let text = number(value, 1);
+    match text.strip_prefix('-') {
+        Some("0.0") => "0.0".to_owned(),
+        Some(_) => text,
+        None if text == "0.0" => text,
+        None => format!("+{text}"),
+    }
 }
 
 /// The alignment of a column.
@@ -238,6 +259,13 @@ mod tests {
         assert_eq!(scientific(0.05), "0.05");
         assert_eq!(scientific(1e300), "1e300");
         assert_eq!(scientific(2.5e-9), "2.5e-9");
+    }
+
+    #[test]
+    fn errors_have_a_sign_unless_they_are_none() {
+        assert_eq!(signed(1234.56), "+1,234.6");
+        assert_eq!(signed(-0.26), "-0.3");
+        assert_eq!([signed(0.04), signed(-0.04)], ["0.0", "0.0"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::PlotArgs;
 use crate::check::{Checked, subject};
 use crate::error::Error;
-use crate::output::{json, plural, wrapped};
+use crate::output::{plural, to_json, wrapped};
 use crate::pending_file::PendingFile;
 
 /// A picture that was written.
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     // No file appears before all are drawn.
     pending.into_iter().try_for_each(PendingFile::finish)?;
     if as_json {
-        return json(&written);
+        return to_json(&written);
     }
     let mut text = format!("{set}: {}\n\n", inspection.set.gpu().description.as_str());
     for plot in &written {
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
             plural(plot.outliers as u64, "outlier"),
             plural(plot.dips as u64, "dip")
         );
-        text.push_str(&wrapped("written", &found));
+        text += &wrapped("written", &found);
     }
     Ok(text)
 }

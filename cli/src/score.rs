@@ -23,8 +23,7 @@ pub(crate) fn run(args: &ScoreArgs, set: &TableSet, json: bool) -> Result<String
     let measured = rooflut_codegen::read_rows(&args.file, args.op, set.gpu())?;
     let score = Score::new(&args.file, set, measured);
     if score.rows.is_empty() {
-        let reasons = score.skipped.iter();
-        let reasons = reasons.map(|tally| format!("{}: {}", tallied::rows(tally), tally.text));
+        let reasons = tallied::reasons(None, &score.skipped);
         let problem = format!(
             "expected a row that table set {} can be compared with, found none: {}",
             set.name(),

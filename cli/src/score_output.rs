@@ -1,11 +1,9 @@
 //! The text output of `rooflut tables score`.
 
-use std::fmt::{self, Write};
-
 use rooflut_validation::Summary;
 
 use crate::fields::{self, Fields};
-use crate::output::{Align, Grid, count, number, wrapped};
+use crate::output::{Align, Grid, count, number, signed, wrapped};
 use crate::score::{Group, Score, Scored, Split};
 use crate::tallied;
 
@@ -15,44 +13,31 @@ const WORST: usize = 5;
 impl Score<'_> {
     /// Returns the text output.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String does not fail.
-        let _ = self.write_text(&mut text);
-        text
-    }
-
-    fn write_text(&self, text: &mut String) -> fmt::Result {
-        writeln!(
-            text,
-            "{} against {}\n",
-            self.set.name(),
-            self.file.display()
-        )?;
+        let mut text = format!("{} against {}\n\n", self.set.name(), self.file.display());
         let tables = format!("{}: {}", self.set.name(), self.set.origin().engine.as_str());
-        text.push_str(&wrapped("tables", &tables));
+        text += &wrapped("tables", &tables);
         let rows = format!(
             "{} of {} scored ({})",
             count(self.rows.len() as u64),
             count(self.rows_in_file() as u64),
             self.operation
         );
-        text.push_str(&wrapped("rows", &rows));
+        text += &wrapped("rows", &rows);
         if let Some(note) = &self.note {
-            text.push_str(&wrapped("NOTE", note));
+            text += &wrapped("NOTE", note);
         }
         for (index, skipped) in self.skipped.iter().enumerate() {
             let label = if index == 0 { "left out" } else { "" };
             let told = format!("{}: {}", tallied::rows(skipped), skipped.text);
-            text.push_str(&wrapped(label, &told));
+            text += &wrapped(label, &told);
         }
         let meaning =
             "predicted / measured - 1 in %: above 0 the tables are too slow, below 0 too fast";
-        text.push_str(&wrapped("error", meaning));
-        writeln!(text, "\n{}", self.errors().render(2))?;
-        self.write_worst(text)
+        text += &wrapped("error", meaning);
+        text + "\n" + &self.errors().render(2) + "\n" + &self.worst()
     }
 
-    /// Writes the errors of each metric, by provenance if there are several.
+    /// Returns the errors of each metric, by provenance if there are several.
     fn errors(&self) -> Grid {
         let mut grid = Grid::new(&[
             ("kernels", Align::Left),
@@ -83,8 +68,8 @@ impl Score<'_> {
         grid
     }
 
-    /// Writes the rows of the largest errors.
-    fn write_worst(&self, text: &mut String) -> fmt::Result {
+    /// Returns the rows of the largest errors.
+    fn worst(&self) -> String {
         let mut rows: Vec<&Scored> = self.rows.iter().collect();
         rows.sort_by(|a, b| b.signed.abs().total_cmp(&a.signed.abs()));
         rows.truncate(WORST);
@@ -92,7 +77,6 @@ impl Score<'_> {
         let (common, varying) = fields::split(&kernels);
         let parts = ["the largest errors, times in us".to_owned()].into_iter();
         let heading: Vec<String> = parts.chain(common).collect();
-        writeln!(text, "{}", wrapped("worst", &heading.join(", ")))?;
         let columns = ["line"].into_iter().chain(varying.iter().copied());
         let columns = columns.chain(["predicted", "measured", "error %"]);
         let columns = columns.map(|name| (name, Align::Right));
@@ -109,7 +93,7 @@ impl Score<'_> {
             ];
             grid.row(cells.chain(answer).collect());
         }
-        text.write_str(&grid.render(2))
+        wrapped("worst", &heading.join(", ")) + "\n" + &grid.render(2)
     }
 }
 
@@ -125,14 +109,4 @@ fn cells(kernels: &str, origin: &str, errors: &Summary) -> Vec<String> {
         number(errors.max_ape, 1),
         signed(errors.mean_signed),
     ]
-}
-
-/// Formats a number with its sign, except 0, and one decimal.
-fn signed(percent: f64) -> String {
-    let text = number(percent, 1);
-    match text.as_str() {
-        "-0.0" => number(0.0, 1),
-        positive if percent > 0.0 && positive != "0.0" => format!("+{positive}"),
-        _ => text,
-    }
 }

@@ -1,18 +1,16 @@
 //! `rooflut step`: one engine step, part by part.
 
-use std::fmt::Write;
-
-use rooflut::step::compat::{Blis, Calibrated, CompatError, CompatPart, CompatTime, InferSim};
+use rooflut::step::compat::{Blis, Calibrated, CompatPart, CompatSpec, CompatTime, InferSim};
 use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
-use rooflut::table::{Provenance, Strictness};
+use rooflut::table::Provenance;
 use rooflut::units::Seconds;
-use rooflut_scenario::RunError;
-use serde::{Serialize, Serializer};
+use rooflut_scenario::{Placement, RunError};
+use serde_json::{Value, json};
 
 use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
-use crate::output::{Align, Grid, count, json, number, plural, wrapped};
-use crate::server::Placement;
+use crate::output::{Align, Grid, count, joined, number, plural, to_json, wrapped};
+use crate::{model_source, table_set};
 
 /// Times the step and answers with the text to print.
 pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
@@ -22,13 +20,15 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
             "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
         return Err(Error::new(message));
     }
-    let placement = Placement::find(&args.target)?;
-    let strictness = args.strict;
+    let named = model_source::find(args.target.model())?;
+    let tables = table_set::find(table_set::of(&args.target))?;
+    let placement = Placement::try_new(&args.target, named.model.clone(), tables)
+        .map_err(|error| model_source::with_keys(error, &[&named]))?;
     let batch = StepBatch {
         prefill: &args.prefill,
         decode: &args.decode,
     };
-    let answer = ask(args.latency_model, &placement, strictness, &batch)?;
+    let answer = ask(args, &placement, named.compat, &batch)?;
     let step = Step {
         model: args.latency_model,
         placement: &placement,
@@ -43,29 +43,26 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
 }
 
 fn ask(
-    model: LatencyModelName,
+    args: &StepArgs,
     placement: &Placement,
-    strictness: Strictness,
+    spec: CompatSpec,
     batch: &StepBatch<'_>,
 ) -> Result<Answer, Error> {
-    let Placement { set, .. } = placement;
-    let rooflut_scenario::Placement { tp, kv_dtype, .. } = placement.inner;
-    let spec = placement.model.compat;
-    let name = model.name();
-    let compat = match model {
+    let (tp, kv_dtype, set) = (placement.tp, placement.kv_dtype, &placement.tables);
+    let (strictness, name) = (args.strict, args.latency_model.name());
+    let compat = match args.latency_model {
         LatencyModelName::Roofline => {
-            let deployment = placement.inner.deploy(strictness)?;
+            let deployment = placement.deploy(strictness)?;
             let time = deployment.step_model().step_time(batch);
             time.check(strictness).map_err(Error::uncertain_part)?;
             return Ok(time.into());
         }
         _ if kv_dtype.name() != "bf16" => {
             return Err(Error::new(format!(
-                "--kv-dtype: the {name} model knows only bf16, found {}; use --latency-model roofline",
-                kv_dtype
+                "--kv-dtype: the {name} model knows only bf16, found {kv_dtype}; use --latency-model roofline"
             )));
         }
-        _ if placement.model.dtype.is_some() => {
+        _ if args.target.dtype.is_some() => {
             return Err(Error::new(format!(
                 "--dtype: the {name} model does not know formats of weights; use --latency-model \
                  roofline"
@@ -81,11 +78,8 @@ fn ask(
             Calibrated::try_new(spec, set.gpu(), tp).and_then(|model| model.try_step_time(batch))
         }
     };
-    let refused = |error: CompatError| {
-        let served = &placement.model;
-        Error::new(format!("{served}, {name} model: {error}"))
-    };
-    let time = compat.map_err(refused)?;
+    let model = &placement.model;
+    let time = compat.map_err(|error| Error::new(format!("{model}, {name} model: {error}")))?;
     strictness
         .check(time.provenance())
         .map_err(Error::uncertain)?;
@@ -158,23 +152,18 @@ struct Step<'s> {
 
 impl Step<'_> {
     fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String does not fail.
-        let _ = self.write_text(&mut text);
-        text
-    }
-
-    fn write_text(&self, text: &mut String) -> std::fmt::Result {
         let name = self.model.name();
-        writeln!(text, "One step of {}, {name} model\n", self.placement)?;
-        text.push_str(&wrapped("batch", &self.describe_batch()));
-        text.push_str(&wrapped("tables", &self.tables()));
-        text.push('\n');
-        text.write_str(&self.grid().render(2))?;
-        match self.rule() {
-            None => Ok(()),
-            Some(rule) => write!(text, "\n{}", wrapped("total", &rule)),
-        }
+        let rule = self.rule();
+        let rule = rule.map_or(String::new(), |rule| {
+            format!("\n{}", wrapped("total", &rule))
+        });
+        format!(
+            "One step of {}, {name} model\n\n{}{}\n{}{rule}",
+            self.placement,
+            wrapped("batch", &self.describe_batch()),
+            wrapped("tables", &self.tables()),
+            self.grid().render(2)
+        )
     }
 
     /// How the total follows from the parts, where it is not their sum.
@@ -212,7 +201,7 @@ impl Step<'_> {
     }
 
     fn tables(&self) -> String {
-        let set = &self.placement.set;
+        let set = &self.placement.tables;
         match self.model {
             LatencyModelName::Calibrated => {
                 format!("none: fitted constants of {}", set.gpu().name.as_str())
@@ -282,92 +271,55 @@ impl Step<'_> {
     }
 
     fn json(&self) -> Result<String, Error> {
-        let Answer {
-            total,
-            parts,
-            binding,
-            provenance,
-            fitted_share,
-        } = &self.answer;
-        json(&StepJson {
-            model: &self.placement.model.name,
-            gpu: self.placement.set.name(),
-            tp: self.placement.inner.tp,
-            // The predecessors' models know no engine.
-            engine: matches!(self.model, LatencyModelName::Roofline)
-                .then_some(self.placement.inner.engine.name),
-            weights: rooflut_report::Weights::from(&self.placement.inner.model.spec),
-            latency_model: self.model.name(),
-            prefill_tokens: self.batch.prefill_tokens(),
-            decode_requests: self.batch.decode_requests(),
-            decode_kv_tokens: self.batch.decode_kv_tokens(),
-            total_ms: total.ms(),
-            parts,
-            part_details: parts,
-            binding: binding.map(Binding::name),
-            provenance: (*provenance).into(),
-            fitted_share: *fitted_share,
-        })
+        let (placement, answer) = (self.placement, &self.answer);
+        let parts = answer.parts.iter();
+        let times = parts.clone().map(|part| (part.name, json!(part.time.ms())));
+        let details = parts.map(|part| (part.name, part.json()));
+        to_json(&joined([
+            json!({
+                "model": placement.model.name,
+                "gpu": placement.tables.name(),
+                "tp": placement.tp,
+                // The predecessors' models know no engine.
+                "engine": matches!(self.model, LatencyModelName::Roofline)
+                    .then_some(placement.engine.name),
+            }),
+            json!(rooflut_report::Weights::from(&placement.model.spec)),
+            json!({
+                "latency_model": self.model.name(),
+                "prefill_tokens": self.batch.prefill_tokens(),
+                "decode_requests": self.batch.decode_requests(),
+                "decode_kv_tokens": self.batch.decode_kv_tokens(),
+                "total_ms": answer.total.ms(),
+                "parts": times.collect::<Value>(),
+                "part_details": details.collect::<Value>(),
+                "binding": answer.binding.map(Binding::name),
+            }),
+            json!(rooflut_report::Provenance::from(answer.provenance)),
+            json!({"fitted_share": answer.fitted_share}),
+        ]))
     }
 }
 
-#[derive(Serialize)]
-struct StepJson<'s> {
-    model: &'s str,
-    gpu: &'s str,
-    tp: u32,
-    engine: Option<&'static str>,
-    #[serde(flatten)]
-    weights: rooflut_report::Weights,
-    latency_model: &'static str,
-    prefill_tokens: u64,
-    decode_requests: u64,
-    decode_kv_tokens: u64,
-    total_ms: f64,
-    /// Milliseconds.
-    #[serde(serialize_with = "as_map")]
-    parts: &'s [Part],
-    #[serde(serialize_with = "as_detailed_map")]
-    part_details: &'s [Part],
-    binding: Option<&'static str>,
-    /// The worst of what was looked up.
-    #[serde(flatten)]
-    provenance: rooflut_report::Provenance,
-    /// None where the model does not say.
-    fitted_share: Option<f64>,
-}
-
-fn as_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(parts.iter().map(|part| (part.name, part.time.ms())))
-}
-
-/// A part, as JSON has it.
-#[derive(Serialize)]
-struct PartJson {
-    ms: f64,
-    /// None where the model does not say.
-    binding: Option<&'static str>,
-    /// `tables`, `fitted` or `both`; none where the model does not say.
-    source: Option<&'static str>,
-    /// None where the model does not say.
-    fitted_share: Option<f64>,
-    #[serde(flatten)]
-    provenance: rooflut_report::Provenance,
-}
-
-fn as_detailed_map<S: Serializer>(parts: &[Part], serializer: S) -> Result<S::Ok, S::Error> {
-    let detailed = |part: &Part| PartJson {
-        ms: part.time.ms(),
-        binding: part.binding.map(Binding::name),
-        source: part.source.map(
+impl Part {
+    /// The part as JSON, with null for what the model does not say.
+    fn json(&self) -> Value {
+        let source = self.source.map(
             |source| match (source.provenance(), source.fitted_share()) {
                 (None, _) => "fitted",
                 (Some(_), 0.0) => "tables",
                 (Some(_), _) => "both",
             },
-        ),
-        fitted_share: part.source.map(TimeSource::fitted_share),
-        provenance: part.source.and_then(TimeSource::provenance).into(),
-    };
-    serializer.collect_map(parts.iter().map(|part| (part.name, detailed(part))))
+        );
+        let provenance = self.source.and_then(TimeSource::provenance);
+        joined([
+            json!({
+                "ms": self.time.ms(),
+                "binding": self.binding.map(Binding::name),
+                "source": source,
+                "fitted_share": self.source.map(TimeSource::fitted_share),
+            }),
+            json!(rooflut_report::Provenance::from(provenance)),
+        ])
+    }
 }

@@ -1,7 +1,6 @@
 //! `rooflut tables`: lists the built-in tables, or those of a set of measurements.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::Path;
 
 use rooflut::hardware::Dtype;
@@ -11,7 +10,7 @@ use serde::Serialize;
 
 use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
-use crate::output::{Align, Answered, Grid, count, json, wrapped};
+use crate::output::{Align, Answered, Grid, count, to_json, wrapped};
 use crate::table_set::{self, WhichSet};
 use crate::{check, plot, score};
 
@@ -44,7 +43,7 @@ fn list(tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
     };
     let sets: Vec<SetJson<'_>> = sets.iter().map(SetJson::new).collect();
     if as_json {
-        return json(&sets);
+        return to_json(&sets);
     }
     let texts: Vec<String> = sets.iter().map(SetJson::text).collect();
     Ok(texts.join("\n"))
@@ -98,20 +97,16 @@ impl<'s> SetJson<'s> {
     }
 
     fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String does not fail.
-        let _ = self.write_text(&mut text);
-        text
-    }
-
-    fn write_text(&self, text: &mut String) -> std::fmt::Result {
-        writeln!(text, "{}: {}\n", self.name, self.gpu_description)?;
-        text.push_str(&wrapped("engine", self.engine));
-        text.push_str(&wrapped("timing", self.timing));
-        text.push_str(&wrapped("source", self.source));
-        text.push_str(&wrapped("licence", self.license));
-        text.push_str(&wrapped("date", self.date));
-        text.push('\n');
+        let mut text = format!("{}: {}\n\n", self.name, self.gpu_description);
+        for (label, value) in [
+            ("engine", self.engine),
+            ("timing", self.timing),
+            ("source", self.source),
+            ("licence", self.license),
+            ("date", self.date),
+        ] {
+            text += &wrapped(label, value);
+        }
         let mut grid = Grid::new(&[
             ("operation", Align::Left),
             ("dtypes", Align::Left),
@@ -132,7 +127,7 @@ impl<'s> SetJson<'s> {
                 axes.collect::<Vec<_>>().join(", "),
             ]);
         }
-        text.write_str(&grid.render(2))
+        text + "\n" + &grid.render(2)
     }
 }
 

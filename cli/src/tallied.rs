@@ -1,36 +1,29 @@
 //! Rows that were left out, with their first lines.
 
 use rooflut_validation::Tally;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::output::{count, plural};
 
-/// Rows that were left out for one reason, for the JSON output.
-#[derive(Serialize)]
-pub(crate) struct SkippedJson<'t> {
-    file: &'t str,
-    reason: &'t str,
-    rows: usize,
-    lines: &'t [u64],
+/// Returns rows that were left out for one reason, for the JSON output.
+pub(crate) fn skipped_json(file: &str, tally: &Tally) -> Value {
+    json!({"file": file, "reason": tally.text, "rows": tally.rows(), "lines": tally.lines})
 }
 
-impl<'t> SkippedJson<'t> {
-    pub(crate) fn new(file: &'t str, tally: &'t Tally) -> SkippedJson<'t> {
-        SkippedJson {
-            file,
-            reason: &tally.text,
-            rows: tally.rows(),
-            lines: &tally.lines,
-        }
-    }
+/// Returns a note on rows that were read, for the JSON output.
+pub(crate) fn note_json(file: &str, note: &str, rows: usize) -> Value {
+    json!({"file": file, "note": note, "rows": rows})
 }
 
-/// A note on rows that were read, for the JSON output.
-#[derive(Serialize)]
-pub(crate) struct NoteJson<'t> {
-    pub(crate) file: &'t str,
-    pub(crate) note: &'t str,
-    pub(crate) rows: usize,
+/// Lists rows by reason, each with its file if one is given.
+pub(crate) fn reasons<'t>(
+    file: Option<&str>,
+    tallies: &'t [Tally],
+) -> impl Iterator<Item = String> + use<'t> {
+    let of_file = file.map_or(String::new(), |file| format!(" of {file}"));
+    tallies
+        .iter()
+        .map(move |tally| format!("{}{of_file}: {}", rows(tally), tally.text))
 }
 
 /// Most lines that are listed for one reason.

@@ -1,7 +1,5 @@
 //! The text output of `rooflut tables check`.
 
-use std::fmt::{self, Write};
-
 use rooflut_inspect::{Cover, Coverage, TENSOR_PARALLEL};
 
 use super::Check;
@@ -12,40 +10,34 @@ use crate::output::{Align, Grid, count, number, plural, wrapped};
 impl Check<'_> {
     /// Returns the text output.
     pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String does not fail.
-        let _ = self.write_text(&mut text);
-        text
-    }
-
-    fn write_text(&self, text: &mut String) -> fmt::Result {
         let set = &self.inspection.set;
-        writeln!(text, "{}: {}\n", set.name(), set.gpu().description.as_str())?;
-        text.push_str(&wrapped("tables", set.origin().engine.as_str()));
-        text.push_str(&wrapped("source", set.origin().source.as_str()));
+        let mut text = format!("{}: {}\n\n", set.name(), set.gpu().description.as_str());
+        text += &wrapped("tables", set.origin().engine.as_str());
+        text += &wrapped("source", set.origin().source.as_str());
         let rows = format!(
             "{} of {}, none of them impossible",
             count(self.inspection.rows() as u64),
             plural(self.families.len() as u64, "kind") + " of kernels"
         );
-        text.push_str(&wrapped("rows", &rows));
-        text.push_str(&wrapped("warnings", &self.warning_count()));
-        writeln!(text, "\n{}", self.families().render(2))?;
-        text.push_str(&wrapped(
+        text += &wrapped("rows", &rows);
+        text += &wrapped("warnings", &self.warning_count());
+        text += &format!("\n{}\n", self.families().render(2));
+        text += &wrapped(
             "errors",
             "of rows that are left out and predicted from the others, between neighbours on all sides",
-        ));
+        );
         for checked in &self.families {
             let own = |warning: &&Warning<'_>| warning.kernels() == checked.family.name;
             let warnings: Vec<&Warning<'_>> = self.warnings.iter().filter(own).collect();
-            WarningsTable::outliers(checked, &warnings)
-                .map_or(Ok(()), |table| table.write(text))?;
+            let outliers = WarningsTable::outliers(checked, &warnings);
             let dips = warnings
                 .iter()
                 .filter_map(|warning| WarningsTable::dips(checked, warning));
-            dips.into_iter().try_for_each(|table| table.write(text))?;
+            for table in outliers.into_iter().chain(dips) {
+                text += &table.text();
+            }
         }
-        self.write_coverage(text)
+        text + &self.coverage()
     }
 
     fn warning_count(&self) -> String {
@@ -93,13 +85,8 @@ impl Check<'_> {
         grid
     }
 
-    /// Writes a line for each model, and the reasons of refusals below.
-    fn write_coverage(&self, text: &mut String) -> fmt::Result {
-        text.push('\n');
-        text.push_str(&wrapped(
-            "models",
-            "the worst class of their looked-up kernels, at best; a step can be outside of the measured ranges",
-        ));
+    /// Returns a line for each model, and the reasons of refusals below.
+    fn coverage(&self) -> String {
         let columns = TENSOR_PARALLEL.map(|tp| format!("tp {tp}"));
         let columns = columns.iter().map(|name| (name.as_str(), Align::Left));
         let columns: Vec<_> = [("model", Align::Left)]
@@ -113,15 +100,12 @@ impl Check<'_> {
             let cells = covered.iter().map(|coverage| cell(coverage, &mut reasons));
             grid.row(name.into_iter().chain(cells).collect());
         }
-        writeln!(text, "\n{}", grid.render(2))?;
+        let meaning = "the worst class of their looked-up kernels, at best; a step can be outside of the measured ranges";
+        let mut text = format!("\n{}\n{}\n", wrapped("models", meaning), grid.render(2));
         for (index, reason) in reasons.iter().enumerate() {
-            text.push_str(&wrapped(&format!("({})", index + 1), reason));
+            text += &wrapped(&format!("({})", index + 1), reason);
         }
-        text.push_str(&wrapped(
-            "-",
-            "this many GPUs cannot share the layers evenly",
-        ));
-        Ok(())
+        text + &wrapped("-", "this many GPUs cannot share the layers evenly")
     }
 }
 

@@ -1,7 +1,5 @@
 //! Warnings of one kind as a table.
 
-use std::fmt::{self, Write};
-
 use rooflut_inspect::{DIP, Row};
 
 use super::Checked;
@@ -96,8 +94,8 @@ impl<'w> WarningsTable<'w> {
         })
     }
 
-    /// Writes a heading with the fields that all kernels share, and the first rows.
-    pub(super) fn write(&self, text: &mut String) -> fmt::Result {
+    /// Returns a heading with the fields that all kernels share, and the first rows.
+    pub(super) fn text(&self) -> String {
         let kernels = self.rows.iter();
         let kernels: Vec<Fields> = kernels
             .map(|(row, _)| fields::measured(&row.kernel))
@@ -119,7 +117,6 @@ impl<'w> WarningsTable<'w> {
             .iter()
             .map(|(name, value)| format!("; {name} {value}"));
         let heading = format!("{}{}", self.meaning, common.collect::<String>());
-        write!(text, "\n{}", wrapped(self.label, &heading))?;
         let has_locations = self.rows.iter().any(|(row, _)| row.location.is_some());
         let location = has_locations.then_some(("row", Align::Left));
         let fields = shown.iter().map(|(name, _)| name).chain(self.columns);
@@ -132,10 +129,14 @@ impl<'w> WarningsTable<'w> {
             let cells = location.into_iter().chain(values);
             grid.row(cells.chain(figures.iter().cloned()).collect());
         }
-        write!(text, "\n{}", grid.render(2))?;
-        match self.rows.len().saturating_sub(self.max_rows) {
-            0 => Ok(()),
-            more => writeln!(text, "  and {} more (--json lists all)", count(more as u64)),
-        }
+        let more = match self.rows.len().saturating_sub(self.max_rows) {
+            0 => String::new(),
+            more => format!("  and {} more (--json lists all)\n", count(more as u64)),
+        };
+        format!(
+            "\n{}\n{}{more}",
+            wrapped(self.label, &heading),
+            grid.render(2)
+        )
     }
 }

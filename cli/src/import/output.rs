@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::destination::REPORT;
 use crate::error::Error;
-use crate::output::{Align, Grid, count, json, plural, wrapped};
+use crate::output::{Align, Grid, count, plural, to_json, wrapped};
 
 /// The JSON output.
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ struct ImportJson<'r> {
 
 /// Returns the JSON output.
 pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result<String, Error> {
-    json(&ImportJson {
+    to_json(&ImportJson {
         dest: dest.display().to_string(),
         files_written: written(files),
         report,
@@ -30,25 +30,19 @@ pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result
 /// Returns the text output.
 pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     let mut text = format!("{} from files of {}\n\n", dest.display(), report.layout);
-    text.push_str(&wrapped(
-        "set",
-        &format!("{} for {}", report.set, report.gpu),
-    ));
-    text.push_str(&wrapped("files", &written(files).join(", ")));
+    text += &wrapped("set", &format!("{} for {}", report.set, report.gpu));
+    text += &wrapped("files", &written(files).join(", "));
     for (index, finding) in report.findings.iter().enumerate() {
         let label = if index == 0 { "found" } else { "" };
         let about = format!("{}, {}", finding.operation, finding.defect);
-        text.push_str(&wrapped(label, &format!("{about}: {}", finding.text)));
+        text += &wrapped(label, &format!("{about}: {}", finding.text));
     }
     for (index, file) in report.not_imported.iter().enumerate() {
         let label = if index == 0 { "not read" } else { "" };
         let rows = file.rows.map_or(String::new(), |rows| {
             format!(", {}", plural(rows as u64, "row"))
         });
-        text.push_str(&wrapped(
-            label,
-            &format!("{}{rows}: {}", file.path, file.why),
-        ));
+        text += &wrapped(label, &format!("{}{rows}: {}", file.path, file.why));
     }
     text.push('\n');
     text.push_str(&counts(report).render(2));

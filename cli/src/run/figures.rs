@@ -1,7 +1,5 @@
 //! The figures of a run as text.
 
-use std::fmt::Write;
-
 use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Stats, Summary};
 use rooflut_report::Shares;
 use rooflut_scenario::{MAX_RECORDS, Speculation};
@@ -16,14 +14,11 @@ const MAX_PARTS: usize = 4;
 
 impl RunText<'_> {
     /// Latencies, what was served, and where the time went.
-    pub(crate) fn write_figures(&self, text: &mut String) -> std::fmt::Result {
-        self.write_latencies(text)?;
-        self.write_totals(text)?;
-        self.write_use(text);
-        self.write_overload(text)
+    pub(crate) fn figures(&self) -> String {
+        self.latencies() + &self.totals() + &self.server_use() + &self.overload()
     }
 
-    fn write_latencies(&self, text: &mut String) -> std::fmt::Result {
+    fn latencies(&self) -> String {
         let mut grid = Grid::new(&[
             ("latency", Align::Left),
             ("mean ms", Align::Right),
@@ -54,19 +49,18 @@ impl RunText<'_> {
                 cell(|s| s.p99),
             ]);
         }
-        text.write_str(&grid.render(2))?;
+        let mut text = grid.render(2);
         if summary.percentile_error > 0.0 {
-            writeln!(
-                text,
-                "  percentiles from histograms, within {} %; exact up to {} requests",
+            text += &format!(
+                "  percentiles from histograms, within {} %; exact up to {} requests\n",
                 number(100.0 * summary.percentile_error, 2),
                 count(MAX_RECORDS),
-            )?;
+            );
         }
-        Ok(())
+        text
     }
 
-    fn write_totals(&self, text: &mut String) -> std::fmt::Result {
+    fn totals(&self) -> String {
         let summary = &self.outcome.summary;
         let throughput = &summary.throughput;
         let rates = format!(
@@ -75,20 +69,20 @@ impl RunText<'_> {
             number(throughput.output_tokens_per_s, 0),
             number(throughput.total_tokens_per_s, 0),
         );
-        text.push('\n');
-        text.push_str(&wrapped_at(INDENT, "throughput", &rates));
+        let mut text = "\n".to_owned();
+        text += &wrapped_at(INDENT, "throughput", &rates);
         if let Some(goodput) = &summary.goodput {
             let goodput = describe_goodput(goodput, self.outcome.requests());
-            text.push_str(&wrapped_at(INDENT, "goodput", &goodput));
+            text += &wrapped_at(INDENT, "goodput", &goodput);
         }
         let speculation = self.outcome.run.speculation.as_ref();
         if let Some((speculation, drafts)) = speculation.zip(summary.drafts.as_ref()) {
             let drafts = describe_drafts(speculation, drafts, self.outcome.draft_share());
-            text.push_str(&wrapped_at(INDENT, "drafts", &drafts));
+            text += &wrapped_at(INDENT, "drafts", &drafts);
         }
         if let Some(stages) = &summary.stages {
             for (label, figures) in describe_stages(stages, summary) {
-                text.push_str(&wrapped_at(INDENT, label, &figures));
+                text += &wrapped_at(INDENT, label, &figures);
             }
         }
         let completed = format!(
@@ -99,22 +93,22 @@ impl RunText<'_> {
             plural(summary.steps, "step"),
             plural(summary.preemptions, "preemption"),
         );
-        text.push_str(&wrapped_at(INDENT, "completed", &completed));
+        text += &wrapped_at(INDENT, "completed", &completed);
         for rejected in self.rejected() {
             let requests = count(rejected.requests);
-            writeln!(text, "  rejected     {requests}: {}", rejected.cause)?;
+            text += &format!("  rejected     {requests}: {}\n", rejected.cause);
         }
-        Ok(())
+        text
     }
 
-    fn write_use(&self, text: &mut String) {
+    fn server_use(&self) -> String {
         let server = &self.outcome.summary.server;
         let busy = format!(
             "{} of the time, {} requests at once on average",
             percent(100.0 * server.busy_share),
             number(server.mean_running, 1),
         );
-        text.push_str(&wrapped_at(INDENT, "busy", &busy));
+        let mut text = wrapped_at(INDENT, "busy", &busy);
         if let Some(batch) = &self.outcome.summary.batch {
             let sizes = format!(
                 "{} requests a step on average, p50 {}, p90 {}, p95 {}, p99 {} (over the time)",
@@ -124,7 +118,7 @@ impl RunText<'_> {
                 count(batch.p95.into()),
                 count(batch.p99.into()),
             );
-            text.push_str(&wrapped_at(INDENT, "batch", &sizes));
+            text += &wrapped_at(INDENT, "batch", &sizes);
         }
         for (label, shares) in [
             ("time", Shares::by_part(&self.outcome.sources)),
@@ -132,10 +126,10 @@ impl RunText<'_> {
         ] {
             let shares = describe_shares(&shares, MAX_PARTS);
             if !shares.is_empty() {
-                text.push_str(&wrapped_at(INDENT, label, &shares));
+                text += &wrapped_at(INDENT, label, &shares);
             }
         }
-        text.push_str(&wrapped_at(INDENT, "KV cache", &self.kv_cache()));
+        text + &wrapped_at(INDENT, "KV cache", &self.kv_cache())
     }
 
     fn kv_cache(&self) -> String {
@@ -152,25 +146,24 @@ impl RunText<'_> {
     }
 
     /// Warns where the queue grows during the whole run.
-    fn write_overload(&self, text: &mut String) -> std::fmt::Result {
+    fn overload(&self) -> String {
         // Users who wait for answers limit the queue.
         if self.outcome.run.scenario.workload.users.is_some() {
-            return Ok(());
+            return String::new();
         }
         let summary = &self.outcome.summary;
         let mean_step = self.outcome.sources.total() * (1.0 / summary.steps.max(1) as f64);
         let growth = summary.queue_growth;
         let Some(growth) = growth.filter(|growth| growth.is_overload(mean_step)) else {
-            return Ok(());
+            return String::new();
         };
         let times = match summary.stages {
             Some(_) => "time in queues and on links",
             None => "queue time",
         };
-        writeln!(
-            text,
+        format!(
             "\n  the server does not keep up with this rate: the mean {times} grows from {} ms in the\n  \
-             first quarter of the requests to {} ms in the last",
+             first quarter of the requests to {} ms in the last\n",
             ms(growth.first_quarter),
             ms(growth.last_quarter),
         )

@@ -9,14 +9,13 @@ mod text;
 use std::fs;
 
 use rooflut_report::ScenarioFile;
-use rooflut_scenario::{Model, Resources, Run};
+use rooflut_scenario::{Resources, Run};
 
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::model_source::{self, NamedModel};
+use crate::model_source;
 use crate::output::Answered;
 use crate::progress::Bar;
-use crate::server::run_error;
 use crate::table_set;
 
 use files::RunFiles;
@@ -30,21 +29,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let draft = scenario.server.draft_model().map(model_source::find);
     let draft = draft.transpose()?;
     let resources = Resources {
-        model: named(&model),
-        draft_model: draft.as_ref().map(named),
+        model: model.model.clone(),
+        draft_model: draft.as_ref().map(|draft| draft.model.clone()),
         tables,
         read: &|path| fs::read(path),
     };
+    let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     let run = Run::try_new(scenario.clone(), resources)
-        .map_err(|error| run_error(error, &[Some(&model), draft.as_ref()]))?;
+        .map_err(|error| model_source::with_keys(error, &models))?;
     let mut files = RunFiles::create(&run, args.file.as_ref().map(|file| file.path.as_path()))?;
     let progress = scenario.output.progress == Some(true);
     let outcome = run.run(&mut (Bar::new(progress), files.observer()))?;
-    let window = model.window;
     let answer = RunText {
         args,
         outcome: &outcome,
-        window,
+        window: model.window,
     };
     let text = match scenario.output.json {
         Some(true) => {
@@ -60,9 +59,4 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     files.finish(&scenario.output)?;
     let failure = answer.failure();
     Ok(Answered { text, failure })
-}
-
-/// A model as the simulation has it.
-fn named(model: &NamedModel) -> Model {
-    Model::new(&model.name, model.spec)
 }

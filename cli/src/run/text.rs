@@ -1,7 +1,5 @@
 //! The answer of `rooflut run` as text.
 
-use std::fmt::Write;
-
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::step::TimeSources;
 use rooflut::table::{Class, Origin};
@@ -25,31 +23,21 @@ pub(crate) struct RunText<'r> {
 impl RunText<'_> {
     /// The whole answer.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String does not fail.
-        let _ = self.write_text(&mut text);
-        text
+        let next = match self.args.is_default {
+            true => {
+                "\nTry next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help\n"
+            }
+            false => "",
+        };
+        self.setup() + &self.figures() + next
     }
 
-    fn write_text(&self, text: &mut String) -> std::fmt::Result {
-        self.write_setup(text)?;
-        self.write_figures(text)?;
-        if self.args.is_default {
-            writeln!(
-                text,
-                "\nTry next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help"
-            )?;
-        }
-        Ok(())
-    }
-
-    fn write_setup(&self, text: &mut String) -> std::fmt::Result {
+    fn setup(&self) -> String {
         let (placement, config) = (&self.outcome.run.placement, &self.outcome.run.config);
-        writeln!(
-            text,
-            "{placement}, simulated as {} serves it\n",
+        let mut text = format!(
+            "{placement}, simulated as {} serves it\n\n",
             placement.engine.name
-        )?;
+        );
         let server = format!(
             "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
             plural(config.max_num_seqs.into(), "sequence"),
@@ -72,18 +60,14 @@ impl RunText<'_> {
                 none if none.is_empty() => none,
                 keys => format!("; the command line replaces {keys}"),
             };
-            text.push_str(&wrapped("scenario", &format!("{scenario}{replaced}")));
+            text += &wrapped("scenario", &format!("{scenario}{replaced}"));
         }
-        text.push_str(&wrapped("load", &load::describe(&self.outcome.run.load)));
-        text.push_str(&wrapped("server", &server));
-        text.push_str(&wrapped(
-            "tables",
-            &format!("{}: {engine}", placement.tables.name()),
-        ));
-        text.push_str(&wrapped("source", &format!("{source} ({license})")));
-        text.push_str(&wrapped("origin", &describe_sources(&self.outcome.sources)));
-        text.push('\n');
-        Ok(())
+        text += &wrapped("load", &load::describe(&self.outcome.run.load));
+        text += &wrapped("server", &server);
+        text += &wrapped("tables", &format!("{}: {engine}", placement.tables.name()));
+        text += &wrapped("source", &format!("{source} ({license})"));
+        text += &wrapped("origin", &describe_sources(&self.outcome.sources));
+        text + "\n"
     }
 
     /// Policies other than the defaults.

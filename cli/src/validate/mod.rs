@@ -6,7 +6,6 @@ mod markdown;
 mod sheet;
 mod tables;
 mod text;
-mod unpredicted;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,6 +18,7 @@ use crate::args::ValidateArgs;
 use crate::error::Error;
 use crate::output::Answered;
 use crate::table_set::{self, WhichSet};
+use crate::tallied;
 
 /// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
 pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
     let nothing = reports.iter().all(|report| report.cases.is_empty());
-    let failure = nothing.then(|| unpredicted::error(&reports));
+    let failure = nothing.then(|| unpredicted(&reports));
     let text = match (args.json, failure) {
         (true, failure) => {
             let text = json::render(&reports)?;
@@ -43,6 +43,21 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
         (false, None) => text::render(&reports, args.rows),
     };
     Ok(text.into())
+}
+
+/// The error where no row can be predicted, with the reasons of all files.
+fn unpredicted(reports: &[FileReport]) -> Error {
+    let reasons = reports.iter();
+    let reasons: Vec<String> = reasons
+        .flat_map(|report| tallied::reasons(Some(&report.file), &report.skipped))
+        .collect();
+    let reasons = match reasons.is_empty() {
+        true => String::new(),
+        false => format!(": {}", reasons.join("; ")),
+    };
+    Error::new(format!(
+        "no row can be predicted{reasons}; correct the rows, or use others"
+    ))
 }
 
 /// Predicts the rows of the GPU of `set` with it.

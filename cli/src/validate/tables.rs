@@ -6,7 +6,7 @@ use rooflut_validation::{Case, Comparison, FileReport, Kind, Metric, Setting, St
 
 use super::groups::Group;
 use super::sheet::Sheet;
-use crate::output::number;
+use crate::output::{number, signed};
 
 /// The columns of a [`Summary`].
 const ERRORS: [&str; 6] = ["n", "median", "mean", "p90", "max", "bias"];
@@ -214,27 +214,4 @@ fn errors(summary: &Summary) -> [String; 6] {
 
 fn percent(value: f64) -> String {
     number(value, 1)
-}
-
-/// Formats a number with its sign, except 0.
-fn signed(value: f64) -> String {
-    let text = number(value, 1);
-    match text.strip_prefix('-') {
-        Some("0.0") => "0.0".to_owned(),
-        Some(_) => text,
-        None if text == "0.0" => text,
-        None => format!("+{text}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_have_a_sign_unless_they_are_none() {
-        assert_eq!(signed(1234.56), "+1,234.6");
-        assert_eq!(signed(-0.26), "-0.3");
-        assert_eq!([signed(0.04), signed(-0.04)], ["0.0", "0.0"]);
-    }
 }

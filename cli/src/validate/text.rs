@@ -44,14 +44,11 @@ fn remarks(reports: &[FileReport]) -> String {
             let rows = plural(note.rows() as u64, "row");
             text += &wrapped("NOTE", &format!("{rows} of {file}: {}", note.text));
         }
-        for skipped in &report.skipped {
-            let rows = tallied::rows(skipped);
-            text += &wrapped("left out", &format!("{rows} of {file}: {}", skipped.text));
+        for skipped in tallied::reasons(Some(file), &report.skipped) {
+            text += &wrapped("left out", &skipped);
         }
-        for partly in &report.partly {
-            let rows = tallied::rows(partly);
-            let told = format!("a metric of {rows} of {file}: {}", partly.text);
-            text += &wrapped("left out", &told);
+        for partly in tallied::reasons(Some(file), &report.partly) {
+            text += &wrapped("left out", &format!("a metric of {partly}"));
         }
     }
     text
