@@ -6,7 +6,8 @@ use std::path::Path;
 
 use rooflut::step::UncertainPart;
 use rooflut::table::TooUncertain;
-use rooflut_scenario::{RunError, strict_flag};
+use rooflut_nearest::hint;
+use rooflut_scenario::{Problem, RunError, accepting};
 
 /// Why a command failed: one line that says what was found, what was expected and what to do.
 ///
@@ -33,7 +34,7 @@ impl Error {
 
     /// An answer of a table that is less certain than `--strict` accepts.
     pub(crate) fn uncertain(error: TooUncertain) -> Error {
-        Error::new(format!("{error} ({})", strict_flag(&error)))
+        Error::new(format!("{error} ({})", accepting(&error, flag)))
     }
 
     /// A part of a step that is less certain than `--strict` accepts.
@@ -86,6 +87,47 @@ impl<E: std::error::Error + 'static> From<E> for Error {
 
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.cause.fmt(f)
+        match self.cause.downcast_ref::<RunError>() {
+            Some(error) => f.write_str(&with_flags(error)),
+            None => self.cause.fmt(f),
+        }
     }
+}
+
+/// Returns a key of a scenario as a flag: `--arrival gamma`.
+fn flag(key: &str, value: Option<&str>) -> String {
+    let flag = format!("--{}", key.replace('_', "-"));
+    value.map_or(flag.clone(), |value| format!("{flag} {value}"))
+}
+
+/// Returns the message of an error with flags for keys, and with the commands that list what there is.
+fn with_flags(error: &RunError) -> String {
+    match error {
+        RunError::Scenario(error) => problem_with_flags(&error.problem),
+        RunError::UnknownEngine { name, nearest } => format!(
+            "--engine: unknown engine {name:?}{}; `rooflut engines` lists all",
+            hint(nearest)
+        ),
+        error => error.message(flag),
+    }
+}
+
+/// Returns the message of a problem with flags for keys.
+pub(crate) fn problem_with_flags(problem: &Problem) -> String {
+    let Problem::UnknownKey {
+        found,
+        section,
+        nearest,
+    } = problem
+    else {
+        return problem.message(flag);
+    };
+    let section = match *section {
+        "" => String::new(),
+        section => format!(" in [{section}]"),
+    };
+    let hint = hint(nearest);
+    format!(
+        "unknown key {found:?}{section}{hint}; `rooflut run --help` lists all, with dashes for underscores"
+    )
 }

@@ -154,16 +154,6 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Joins names: `a`, `a or b`, `a, b or c`.
-pub(crate) fn either<S: AsRef<str>>(names: &[S]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => String::new(),
-    }
-}
-
 /// Formats a count with thousands separators: `1,234,567`.
 pub(crate) fn count(value: u64) -> String {
     group(&value.to_string())
@@ -234,13 +224,6 @@ fn group(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_joined_as_in_a_sentence() {
-        assert_eq!(either(&["a"]), "a");
-        assert_eq!(either(&["a", "b"]), "a or b");
-        assert_eq!(either(&["a", "b", "c"]), "a, b or c");
-    }
 
     #[test]
     fn thousands_are_separated() {

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
-use rooflut_nearest::{hint, nearest};
+use rooflut_nearest::{either, hint, nearest};
 use rooflut_scenario::Target;
 
 use crate::error::Error;
-use crate::output::either;
 
 /// The table set of `--gpu` or `--tables`.
 #[derive(Debug, Clone, Copy)]

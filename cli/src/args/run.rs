@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, FromArgMatches};
 use rooflut_scenario::{RunError, Scenario, ScenarioError, ScenarioFile};
 
-use crate::error::Error;
+use crate::error::{Error, problem_with_flags};
 
 const LENGTHS: &str = "\
 LENGTHS are 512, uniform:100..900, normal:512,100 (mean, standard deviation), lognormal:512,0.6
@@ -56,8 +56,9 @@ impl RunArgs {
                 let replaced = file.remove_replaced(&self.scenario)?;
                 Ok((file, replaced))
             };
-            let (file, replaced) = read(&bytes)
-                .map_err(|error: ScenarioError| Error::in_file(&path, error.line, error.problem))?;
+            let (file, replaced) = read(&bytes).map_err(|error: ScenarioError| {
+                Error::in_file(&path, error.line, problem_with_flags(&error.problem))
+            })?;
             self.scenario = file.scenario().clone();
             self.scenario.update_from_arg_matches(matches)?;
             self.file = Some(FromFile {

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
 use rooflut_inspect::Inspection;
-use rooflut_nearest::{hint, nearest};
+use rooflut_nearest::{either, hint, nearest};
 
 use crate::error::Error;
-use crate::output::either;
 
 /// Finds the set that the argument or `--tables` names. A path on the disk takes precedence over a built-in
 /// set of the same name, since its rows have lines.

@@ -75,7 +75,7 @@ impl RunText<'_> {
             let goodput = describe_goodput(goodput, self.outcome.requests());
             text += &wrapped_at(INDENT, "goodput", &goodput);
         }
-        let speculation = self.outcome.run.speculation.as_ref();
+        let speculation = self.outcome.run.speculation();
         if let Some((speculation, drafts)) = speculation.zip(summary.drafts.as_ref()) {
             let drafts = describe_drafts(speculation, drafts, self.outcome.draft_share());
             text += &wrapped_at(INDENT, "drafts", &drafts);
@@ -139,7 +139,7 @@ impl RunText<'_> {
             "{} of {} blocks of {} tokens at the peak ({}), {} on average",
             count(kv.peak_blocks.into()),
             count(kv.blocks.into()),
-            self.outcome.run.config.block_size,
+            self.outcome.run.config().block_size,
             share(f64::from(kv.peak_blocks)),
             share(kv.mean_blocks),
         )
@@ -148,7 +148,7 @@ impl RunText<'_> {
     /// Warns where the queue grows during the whole run.
     fn overload(&self) -> String {
         // Users who wait for answers limit the queue.
-        if self.outcome.run.scenario.workload.users.is_some() {
+        if self.outcome.run.scenario().workload.users.is_some() {
             return String::new();
         }
         let summary = &self.outcome.summary;

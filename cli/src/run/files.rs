@@ -28,8 +28,8 @@ impl RunFiles {
     /// Opens them, so that what cannot be written is rejected before the simulation. `scenario_path` is a file, too,
     /// that must not be replaced.
     pub(crate) fn create(run: &Run, scenario_path: Option<&Path>) -> Result<RunFiles, Error> {
-        let inputs = inputs(&run.scenario, scenario_path);
-        let output = &run.scenario.output;
+        let inputs = inputs(run.scenario(), scenario_path);
+        let output = &run.scenario().output;
         let pending = |path: &Option<PathBuf>| match path {
             Some(path) => PendingFile::create(path, &inputs).map(Some),
             None => Ok(None),
@@ -75,9 +75,9 @@ fn finish(path: &Path, written: io::Result<PendingFile>) -> Result<(), Error> {
 
 /// Names of the servers, in the order of their replicas.
 fn server_names(run: &Run) -> Vec<String> {
-    let title = &run.placement;
+    let title = run.placement();
     let named = |kind| move |replica: u32| format!("{title}, {kind} {replica}");
-    match (run.pools, run.replicas()) {
+    match (run.pools(), run.replicas()) {
         (Some(pools), all) => (0..pools.prefill)
             .map(named("prefill server"))
             .chain((pools.prefill..all).map(named("decode server")))

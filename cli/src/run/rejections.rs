@@ -3,12 +3,10 @@
 use rooflut::sim::SimConfig;
 use rooflut_hf_config::Window;
 use rooflut_report::Rejections;
+use rooflut_scenario::ARRIVAL_YEARS;
 
 use crate::error::Error;
 use crate::output::count;
-
-/// Nanoseconds of 365 days.
-const NANOS_PER_YEAR: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
 /// Requests that were rejected for one reason.
 #[derive(Debug)]
@@ -130,10 +128,7 @@ pub(crate) fn explain(
         ),
         rejected(
             rejections.too_late,
-            format!(
-                "they arrive after {} years",
-                SimConfig::LAST_ARRIVAL_NS / NANOS_PER_YEAR
-            ),
+            format!("they arrive after {ARRIVAL_YEARS} years"),
             "use shorter pauses",
         ),
         rejected(

@@ -33,7 +33,7 @@ impl RunText<'_> {
     }
 
     fn setup(&self) -> String {
-        let (placement, config) = (&self.outcome.run.placement, &self.outcome.run.config);
+        let (placement, config) = (self.outcome.run.placement(), self.outcome.run.config());
         let mut text = format!(
             "{placement}, simulated as {} serves it\n\n",
             placement.engine.name
@@ -62,7 +62,7 @@ impl RunText<'_> {
             };
             text += &wrapped("scenario", &format!("{scenario}{replaced}"));
         }
-        text += &wrapped("load", &load::describe(&self.outcome.run.load));
+        text += &wrapped("load", &load::describe(self.outcome.run.load()));
         text += &wrapped("server", &server);
         text += &wrapped("tables", &format!("{}: {engine}", placement.tables.name()));
         text += &wrapped("source", &format!("{source} ({license})"));
@@ -73,16 +73,16 @@ impl RunText<'_> {
     /// Policies other than the defaults.
     fn policies(&self) -> String {
         let run = self.outcome.run;
-        let server = &run.scenario.server;
+        let server = &run.scenario().server;
         let mut text = String::new();
         if server.replicas() > 1 {
             let servers = plural(server.replicas().into(), "replica");
             text += &format!("; {servers}, {}", server.router());
         }
-        if let Some(pools) = &run.pools {
+        if let Some(pools) = run.pools() {
             text += &format!("; {}, {}", describe_pools(pools), server.router());
         }
-        if let Some(speculation) = &run.speculation {
+        if let Some(speculation) = run.speculation() {
             text += &format!("; {}", describe_speculation(speculation));
         }
         if server.policy() != SchedulingPolicy::Fcfs {
@@ -100,9 +100,9 @@ impl RunText<'_> {
     /// Returns the limit of the longest request.
     fn length_limit(&self) -> LengthLimit {
         let run = self.outcome.run;
-        let flag = run.scenario.server.max_model_len;
-        let draft = run.speculation.as_ref().and_then(|s| s.draft.as_ref());
-        let model = run.placement.model.spec.max_model_len;
+        let flag = run.scenario().server.max_model_len;
+        let draft = run.speculation().and_then(|s| s.draft.as_ref());
+        let model = run.placement().model.spec.max_model_len;
         match draft {
             Some(draft) if flag.is_none() && draft.spec.max_model_len < model => LengthLimit::Draft,
             _ => LengthLimit::of(flag, self.window),
@@ -114,7 +114,7 @@ impl RunText<'_> {
         let Outcome {
             run, rejections, ..
         } = self.outcome;
-        rejections::explain(rejections, &run.config, self.length_limit())
+        rejections::explain(rejections, run.config(), self.length_limit())
     }
 
     /// The error of a run that has served nothing.

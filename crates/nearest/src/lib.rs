@@ -34,6 +34,15 @@ pub fn hint<S: Borrow<str>>(names: &[S]) -> String {
     }
 }
 
+/// Joins names as in a sentence: `a`, `a or b`, `a, b or c`.
+pub fn either<S: Borrow<str>>(names: &[S]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.borrow().to_owned(),
+        [others @ .., last] => format!("{} or {}", others.join(", "), last.borrow()),
+    }
+}
+
 fn folded(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
@@ -48,6 +57,14 @@ fn similarity(name: &str, known: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_joined_as_in_a_sentence() {
+        assert_eq!(either::<&str>(&[]), "");
+        assert_eq!(either(&["a"]), "a");
+        assert_eq!(either(&["a", "b"]), "a or b");
+        assert_eq!(either(&["a", "b", "c"]), "a, b or c");
+    }
 
     #[test]
     fn the_most_similar_name_comes_first_and_others_are_left_out() {

@@ -55,7 +55,7 @@ pub struct TraceLoad {
     pub path: String,
     /// Name of the format.
     pub format: &'static str,
-    /// Where the arrivals come from: `recorded`, `poisson` or `at_once`.
+    /// Where the arrivals come from: `recorded`, `poisson`, `at_once`, or `other` for one without a name here.
     pub arrivals: &'static str,
     /// Conditions on the rows, `COLUMN=VALUE`.
     #[serde(rename = "where")]

@@ -23,11 +23,11 @@ impl Scenario {
     /// scenario.workload.rate = Some(5.0);
     /// scenario.workload.users = Some(8);
     /// let message = scenario.check().expect_err("either").to_string();
-    /// assert_eq!(message, "--users cannot be used with --rate; leave one of them out");
+    /// assert_eq!(message, "users cannot be used with rate; leave one of them out");
     /// ```
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_values()?;
-        Ok(Given::of(self).check()?)
+        Ok(Given::of(self)?.check()?)
     }
 
     /// Rejects values that are out of range, whatever the other keys are.
@@ -118,13 +118,13 @@ impl Target {
             (
                 "pp",
                 self.pp,
-                "1 (pipeline parallelism is not modelled; --tp divides a model over the GPUs of one node)",
+                "1 (pipeline parallelism is not modelled; the key tp divides a model over the GPUs of one node)",
             ),
             (
                 "dp",
                 self.dp,
-                "1 (attention on each rank with experts shared by all ranks is not modelled; replicas of a whole \
-                 model are `rooflut run --replicas`)",
+                "1 (attention on each rank with experts shared by all ranks is not modelled; the key \
+                 replicas runs copies of the whole model)",
             ),
         ] {
             if let Some(found) = value.filter(|value| *value != 1) {

@@ -6,6 +6,7 @@ use rooflut_nearest::hint;
 
 /// Why a scenario is wrong: one line that says what was found, what was expected and what to do.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ScenarioError {
     /// The line of the file, from 1; `None` where the problem has none or the value is not from a file.
     pub line: Option<u64>,
@@ -13,9 +14,7 @@ pub struct ScenarioError {
     pub problem: Problem,
 }
 
-/// A problem of a scenario file.
-///
-/// Messages on values and their combinations name keys as the flags of `rooflut run`.
+/// A problem of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -23,6 +22,8 @@ pub enum Problem {
     NotText,
     /// The file is not TOML.
     Toml(String),
+    /// The scenario cannot be compared key by key, as it cannot be written as JSON.
+    Data(String),
     /// No key has this name.
     UnknownKey {
         /// The name as written.
@@ -114,11 +115,15 @@ impl From<Problem> for ScenarioError {
     }
 }
 
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Problem {
+    /// Returns the message, with keys and values of keys as `name` writes them.
+    pub fn message(&self, name: KeyName) -> String {
         match self {
-            Problem::NotText => f.write_str("expected UTF-8 text; save the file as such"),
-            Problem::Toml(message) => write!(f, "expected TOML: {message}; correct it"),
+            Problem::NotText => "expected UTF-8 text; save the file as such".to_owned(),
+            Problem::Toml(message) => format!("expected TOML: {message}; correct it"),
+            Problem::Data(message) => {
+                format!("expected values that JSON has, too: {message}; correct them")
+            }
             Problem::UnknownKey {
                 found,
                 section,
@@ -128,51 +133,50 @@ impl fmt::Display for Problem {
                     "" => String::new(),
                     section => format!(" in [{section}]"),
                 };
-                let hint = hint(nearest);
-                write!(
-                    f,
-                    "unknown key {found:?}{section}{hint}; `rooflut run --help` lists all, with dashes for \
-                     underscores"
+                format!(
+                    "unknown key {found:?}{section}{}; correct or remove it",
+                    hint(nearest)
                 )
             }
-            Problem::UnknownTable { found, nearest } => write!(
-                f,
+            Problem::UnknownTable { found, nearest } => format!(
                 "unknown table {found:?}{}; use [server], [workload], [output]",
                 hint(nearest)
             ),
             Problem::Misplaced { key, section: "" } => {
-                write!(f, "{key}: expected above the first table; move it there")
+                format!("{key}: expected above the first table; move it there")
             }
             Problem::Misplaced { key, section } => {
-                write!(f, "{key}: expected in [{section}]; move it there")
+                format!("{key}: expected in [{section}]; move it there")
             }
             Problem::Twice { key, first } => {
-                write!(
-                    f,
-                    "{key}: expected once, found on line {first}, too; remove one"
-                )
+                format!("{key}: expected once, found on line {first}, too; remove one")
             }
-            Problem::Type { key, message } => write!(f, "{key}: {message}; correct it"),
+            Problem::Type { key, message } => format!("{key}: {message}; correct it"),
             Problem::Value {
                 key,
                 expected,
                 found,
             } => {
-                let flag = flag((key, None));
-                write!(f, "{flag}: expected {expected}, found {found}; correct it")
+                let key = name(key, None);
+                format!("{key}: expected {expected}, found {found}; correct it")
             }
             Problem::Conflict { key, with, why } => {
-                let (key, with) = (flag(*key), flag((with, None)));
-                write!(f, "{key} cannot be used with {with}")?;
-                why.map_or(Ok(()), |why| write!(f, ": {why}"))?;
-                f.write_str("; leave one of them out")
+                let (key, with) = (name(key.0, key.1), name(with, None));
+                let why = why.map_or(String::new(), |why| format!(": {why}"));
+                format!("{key} cannot be used with {with}{why}; leave one of them out")
             }
             Problem::Missing { key, one_of } => {
-                let one_of: Vec<String> = one_of.iter().map(|other| flag(*other)).collect();
-                let key = flag(*key);
-                write!(f, "{key} needs {}; add it", one_of.join(" or "))
+                let one_of: Vec<String> = one_of.iter().map(|key| name(key.0, key.1)).collect();
+                let key = name(key.0, key.1);
+                format!("{key} needs {}; add it", one_of.join(" or "))
             }
         }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message(key_name))
     }
 }
 
@@ -187,8 +191,10 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// A key as a flag of `rooflut run`: `--arrival gamma`.
-fn flag((key, value): (&str, Option<&str>)) -> String {
-    let flag = format!("--{}", key.replace('_', "-"));
-    value.map_or(flag.clone(), |value| format!("{flag} {value}"))
+/// Writes a key in a message, with a value where only that one is meant.
+pub type KeyName = fn(key: &str, value: Option<&str>) -> String;
+
+/// A key as a scenario file has it: `arrival = gamma`.
+pub(crate) fn key_name(key: &str, value: Option<&str>) -> String {
+    value.map_or(key.to_owned(), |value| format!("{key} = {value}"))
 }

@@ -94,15 +94,15 @@ impl ScenarioFile {
     /// that exclude one of them, and those that mean nothing without one of these.
     ///
     /// # Errors
-    /// None is known: a scenario with fewer keys is a scenario.
+    /// [`Problem::Data`] for values that JSON does not have.
     pub fn remove_replaced(
         &mut self,
         given: &Scenario,
     ) -> Result<Vec<&'static str>, ScenarioError> {
-        let replaced = Given::of(&self.scenario).replaced_by(&Given::of(given));
+        let replaced = Given::of(&self.scenario)?.replaced_by(&Given::of(given)?);
         let is_replaced = |name: &str| replaced.iter().any(|key| key == name);
         self.scenario = without(&self.scenario, is_replaced)
-            .map_err(|error| Problem::Toml(error.to_string()))?;
+            .map_err(|error| Problem::Data(error.to_string()))?;
         let (removed, kept) = std::mem::take(&mut self.keys)
             .into_iter()
             .partition::<Vec<_>, _>(|key| is_replaced(key.name));

@@ -19,6 +19,7 @@ use crate::value::ThinkTime;
 
 /// A generated load, with the lengths of its files.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct GeneratedLoad {
     /// The keys that describe it.
     pub workload: Workload,

@@ -10,6 +10,7 @@ use crate::value::shortened;
 
 /// The lengths of a file, and figures of them.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct FileLengths {
     /// The distribution of the lengths.
     pub lengths: Lengths,
@@ -25,6 +26,7 @@ pub struct FileLengths {
 
 /// Why the lengths of a file cannot be drawn from.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LengthsError {
     /// The line, from 1, if it is one.
     pub line: Option<u64>,

@@ -83,7 +83,8 @@ impl Load {
             arrivals: match trace.arrivals {
                 ArrivalSource::Poisson { .. } => "poisson",
                 ArrivalSource::AtOnce => "at_once",
-                _ => "recorded",
+                ArrivalSource::Recorded => "recorded",
+                _ => "other",
             },
             conditions: conditions.iter().map(Condition::to_string).collect(),
             left_out: left_out.collect(),

@@ -21,6 +21,7 @@ const MAX_RANKS: u32 = 8;
 
 /// A model on the GPUs of a table set, as an engine runs it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Placement {
     /// The model.
     pub model: Model,

@@ -11,6 +11,7 @@ use crate::scenario::Server;
 
 /// The prefill and the decode servers of a run, and the links between them.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Pools {
     /// Servers that compute prompts.
     pub prefill: u32,
@@ -25,7 +26,8 @@ pub struct Pools {
 }
 
 impl Pools {
-    pub(crate) fn find(server: &Server, deployment: &Deployment) -> Option<Pools> {
+    /// The pools that a server is divided into, if it is.
+    pub(crate) fn of(server: &Server, deployment: &Deployment) -> Option<Pools> {
         Some(Pools {
             prefill: server.prefill_replicas?,
             decode: server.decode_replicas?,

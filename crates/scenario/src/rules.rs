@@ -113,17 +113,14 @@ const CONFLICTS: [Conflict; 8] = [
 pub(crate) struct Given(BTreeMap<String, Value>);
 
 impl Given {
-    pub(crate) fn of(scenario: &Scenario) -> Given {
-        // Text, numbers and lists of these are always JSON.
-        let sections = serde_json::to_value(scenario).unwrap_or_default();
+    pub(crate) fn of(scenario: &Scenario) -> Result<Given, Problem> {
+        let sections = serde_json::to_value(scenario);
+        let sections = sections.map_err(|error| Problem::Data(error.to_string()))?;
         let sections = sections.as_object().into_iter().flatten();
         let keys = sections.filter_map(|(_, keys)| keys.as_object()).flatten();
         let given = keys.filter(|(_, value)| !value.is_null());
-        Given(
-            given
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect(),
-        )
+        let given = given.map(|(key, value)| (key.clone(), value.clone()));
+        Ok(Given(given.collect()))
     }
 
     fn has(&self, (key, value): Wanted) -> bool {

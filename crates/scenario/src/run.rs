@@ -42,20 +42,13 @@ pub struct Resources<'r> {
 /// A scenario that is ready to run.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The scenario as given.
-    pub scenario: Scenario,
-    /// The model and its GPUs.
-    pub placement: Placement,
-    /// The server as a deployment.
-    pub deployment: Deployment,
-    /// The limits of each server.
-    pub config: SimConfig,
-    /// Speculative decoding, if it is asked for.
-    pub speculation: Option<Speculation>,
-    /// Prefill and decode servers, where they are apart.
-    pub pools: Option<Pools>,
-    /// The load.
-    pub load: Load,
+    scenario: Scenario,
+    placement: Placement,
+    deployment: Deployment,
+    config: SimConfig,
+    speculation: Option<Speculation>,
+    pools: Option<Pools>,
+    load: Load,
 }
 
 impl Run {
@@ -73,14 +66,14 @@ impl Run {
             read,
         } = resources;
         let placement = Placement::try_new(&scenario.target, model, tables)?;
-        let speculation = Speculation::find(&scenario, draft_model)?;
+        let speculation = Speculation::try_of(&scenario, draft_model)?;
         let draft = speculation.as_ref().and_then(|s| s.draft.as_ref());
         draft.map_or(Ok(()), |draft| placement.check_tp(draft))?;
         let strictness = scenario.output.strict();
         let deployment = placement.serve(&scenario.server, speculation.as_ref(), strictness)?;
         Ok(Run {
             config: placement.config(&deployment, draft)?,
-            pools: Pools::find(&scenario.server, &deployment),
+            pools: Pools::of(&scenario.server, &deployment),
             load: Load::try_new(&scenario.workload, read)?,
             scenario,
             placement,
@@ -116,6 +109,36 @@ impl Run {
             sources,
             draft_sources: tally.draft_sources(),
         })
+    }
+
+    /// The scenario as given.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The model and its GPUs.
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// The limits of each server.
+    pub fn config(&self) -> &SimConfig {
+        &self.config
+    }
+
+    /// Speculative decoding, if it is asked for.
+    pub fn speculation(&self) -> Option<&Speculation> {
+        self.speculation.as_ref()
+    }
+
+    /// Prefill and decode servers, where they are apart.
+    pub fn pools(&self) -> Option<&Pools> {
+        self.pools.as_ref()
+    }
+
+    /// The load.
+    pub fn load(&self) -> &Load {
+        &self.load
     }
 
     /// Servers of the run.
@@ -199,6 +222,7 @@ impl Run {
 
 /// The outcome of a run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Outcome<'r> {
     /// The run.
     pub run: &'r Run,

@@ -1,29 +1,26 @@
 //! Why a scenario cannot be run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use rooflut::deployment::DeploymentError;
+use rooflut::engine::stacks;
 use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::{SimConfig, SimError};
 use rooflut::step::UncertainPart;
 use rooflut_traces::TraceError;
 
-use crate::error::ScenarioError;
+use crate::error::{KeyName, ScenarioError, key_name};
 use crate::lengths_file::LengthsError;
 use crate::model::Model;
-use crate::refusal::{Refusal, either, strict_flag};
-use rooflut_nearest::hint;
+use crate::refusal::{Refusal, accepting};
+use rooflut_nearest::{either, hint};
 
 const GIB: f64 = (1_u64 << 30) as f64;
-/// Nanoseconds of 365 days.
-const NANOS_PER_YEAR: u64 = 365 * 24 * 3600 * 1_000_000_000;
-/// Years from the start in which requests can arrive.
-const YEARS: u64 = SimConfig::LAST_ARRIVAL_NS / NANOS_PER_YEAR;
+/// Years of 365 days from the start of a run in which requests can arrive.
+pub const ARRIVAL_YEARS: u64 = SimConfig::LAST_ARRIVAL_NS / (365 * 24 * 3600 * 1_000_000_000);
 
 /// Why a scenario cannot be run.
-///
-/// Messages name keys as the flags of `rooflut run`; [`keys`](RunError::keys) says which.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
@@ -148,14 +145,19 @@ impl RunError {
     }
 }
 
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl RunError {
+    /// Returns the message, with keys and values of keys as `name` writes them.
+    pub fn message(&self, name: KeyName) -> String {
         match self {
-            RunError::Scenario(error) => error.fmt(f),
-            RunError::UnknownEngine { name, nearest } => write!(
-                f,
-                "--engine: unknown engine {name:?}{}; `rooflut engines` lists all",
-                hint(nearest)
+            RunError::Scenario(error) => error.problem.message(name),
+            RunError::UnknownEngine {
+                name: found,
+                nearest,
+            } => format!(
+                "{}: unknown engine {found:?}{}; use {}",
+                name("engine", None),
+                hint(nearest),
+                either(&stacks::ALL.map(|stack| stack.name)),
             ),
             RunError::Tp {
                 model,
@@ -163,29 +165,30 @@ impl fmt::Display for RunError {
                 possible,
             } => {
                 let possible: Vec<String> = possible.iter().map(u32::to_string).collect();
-                write!(f, "{model}: {error}; use --tp {}", either(&possible))
+                let possible = name("tp", Some(&either(&possible)));
+                format!("{model}: {error}; use {possible}")
             }
-            RunError::Refused(refusal) => refusal.fmt(f),
+            RunError::Refused(refusal) => refusal.message(name),
             RunError::DraftVocabulary {
                 draft,
                 found,
                 model,
                 expected,
-            } => write!(
-                f,
-                "--draft-model {draft}: expected the vocabulary of {model}, {expected} tokens, found {found}; \
-                 use a smaller model of the same family"
+            } => format!(
+                "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use a smaller model of \
+                 the same family",
+                name("draft_model", Some(draft))
             ),
             RunError::DraftContext {
                 draft,
                 longest,
                 found,
-            } => write!(
-                f,
-                "--max-model-len: expected at most {longest}, the longest request of the draft model {draft}, \
-                 found {found}; lower it, or use another draft model"
+            } => format!(
+                "{}: expected at most {longest}, the longest request of the draft model {draft}, found {found}; \
+                 lower it, or use another draft model",
+                name("max_model_len", None)
             ),
-            RunError::Deployment(error) => error.fmt(f),
+            RunError::Deployment(error) => error.to_string(),
             RunError::DoesNotFit {
                 model,
                 gpu,
@@ -195,23 +198,27 @@ impl fmt::Display for RunError {
                 usable_bytes,
                 fitting,
             } => {
-                write!(
-                    f,
-                    "{model} does not fit {gpu} with --tp {tp}: each GPU needs {:.1} GiB for weights, \
-                     activations and one KV block and has {:.1} GiB at \
-                     --gpu-memory-utilization {utilization}, {:.1} GiB too little; ",
+                let with_tp = |tp: &u32| name("tp", Some(&tp.to_string()));
+                let advice = match fitting {
+                    Some((tp, kv_blocks)) => {
+                        format!("use {}, which leaves {kv_blocks} KV blocks", with_tp(tp))
+                    }
+                    None => format!(
+                        "no {} would do: use a smaller model or a larger GPU",
+                        name("tp", None)
+                    ),
+                };
+                format!(
+                    "{model} does not fit {gpu} with {}: each GPU needs {:.1} GiB for weights, activations and one \
+                     KV block and has {:.1} GiB at {}, {:.1} GiB too little; {advice}",
+                    with_tp(tp),
                     needed_bytes / GIB,
                     usable_bytes / GIB,
+                    name("gpu_memory_utilization", Some(&utilization.to_string())),
                     (needed_bytes - usable_bytes) / GIB
-                )?;
-                match fitting {
-                    Some((tp, kv_blocks)) => {
-                        write!(f, "use --tp {tp}, which leaves {kv_blocks} KV blocks")
-                    }
-                    None => f.write_str("no --tp would do: use a smaller model or a larger GPU"),
-                }
+                )
             }
-            RunError::Memory(error) => error.fmt(f),
+            RunError::Memory(error) => error.to_string(),
             RunError::Sim(SimError::BudgetBelowSequences {
                 max_num_batched_tokens,
                 max_num_seqs,
@@ -221,36 +228,43 @@ impl fmt::Display for RunError {
                     1 => String::new(),
                     tokens => format!(" x {tokens} tokens with drafts"),
                 };
-                write!(
-                    f,
-                    "--max-num-batched-tokens: expected at least --max-num-seqs {max_num_seqs}{times}, found \
-                     {max_num_batched_tokens}; raise it, or lower --max-num-seqs"
+                let sequences = name("max_num_seqs", Some(&max_num_seqs.to_string()));
+                format!(
+                    "{}: expected at least {sequences}{times}, found {max_num_batched_tokens}; raise it, or lower {}",
+                    name("max_num_batched_tokens", None),
+                    name("max_num_seqs", None)
                 )
             }
-            RunError::Sim(error) => error.fmt(f),
-            RunError::CachedPrompt { cached, prompt } => write!(
-                f,
-                "--cached-prompt: expected at most the shortest --prompt, {prompt}, found {cached}"
+            RunError::Sim(error) => error.to_string(),
+            RunError::CachedPrompt { cached, prompt } => format!(
+                "{}: expected at most the shortest {}, {prompt}, found {cached}",
+                name("cached_prompt", None),
+                name("prompt", None)
             ),
-            RunError::LateArrival { rate, request } => write!(
-                f,
-                "--rate: expected arrivals within {YEARS} years, found {rate:?} requests per second, at which \
-                 request {request} comes later; use a higher --rate or fewer --requests"
+            RunError::LateArrival { rate, request } => format!(
+                "{}: expected arrivals within {ARRIVAL_YEARS} years, found {rate:?} requests per second, at which \
+                 request {request} comes later; use a higher {} or fewer {}",
+                name("rate", None),
+                name("rate", None),
+                name("requests", None)
             ),
             RunError::Read { path, error } => {
-                write!(f, "cannot read {}: {error}; check the path", path.display())
+                format!("cannot read {}: {error}; check the path", path.display())
             }
-            RunError::Lengths { path, error } => {
-                write!(f, "{}{}", path.display(), at(error.line))?;
-                write!(f, ": {}", error.problem)
-            }
-            RunError::Trace { path, error } => {
-                write!(f, "{}{}", path.display(), at(error.line))?;
-                write!(f, ": {}", error.problem)
-            }
+            RunError::Lengths { path, error } => in_file(path, error.line, &error.problem),
+            RunError::Trace { path, error } => in_file(path, error.line, &error.problem),
             RunError::UncertainPart(error) => {
-                write!(f, "{error} ({})", strict_flag(&error.error))
+                format!("{error} ({})", accepting(&error.error, name))
             }
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Scenario(error) => error.fmt(f),
+            error => f.write_str(&error.message(key_name)),
         }
     }
 }
@@ -278,6 +292,7 @@ impl From<SimError> for RunError {
     }
 }
 
-fn at(line: Option<u64>) -> String {
-    line.map_or(String::new(), |line| format!(":{line}"))
+fn in_file(path: &Path, line: Option<u64>, problem: &impl fmt::Display) -> String {
+    let line = line.map_or(String::new(), |line| format!(":{line}"));
+    format!("{}{line}: {problem}", path.display())
 }

@@ -17,11 +17,12 @@ use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime, ValueError
 
 /// Everything that a run can be asked: which model on which GPUs, as which server, under which load.
 ///
-/// Each field is a key of a scenario file and a flag of `rooflut run` of the same name; `None` stands for the
-/// default. With feature `clap` the structs are arguments of a command line.
+/// Each field is a key of a scenario file; `None` stands for the default. With feature `clap` the structs are arguments
+/// of a command line.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
+#[non_exhaustive]
 pub struct Scenario {
     /// The model and its GPUs: in a file the keys above the first table.
     #[cfg_attr(feature = "clap", command(flatten))]
@@ -41,6 +42,7 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
+#[non_exhaustive]
 pub struct Target {
     /// Built-in name, Hugging Face id, or path of a config.json [default: llama-3.1-8b].
     #[cfg_attr(feature = "clap", arg(long))]
@@ -77,6 +79,7 @@ pub struct Target {
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Workload"))]
+#[non_exhaustive]
 pub struct Workload {
     /// Requests (with --turns: sessions) per second [default: 18].
     #[cfg_attr(feature = "clap", arg(long, value_name = "REQUESTS_PER_S"))]
@@ -148,6 +151,7 @@ pub struct Workload {
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Server"))]
+#[non_exhaustive]
 pub struct Server {
     /// Maximum number of requests that run at the same time [default: 128].
     #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
@@ -218,13 +222,14 @@ pub struct Server {
     pub link_latency: Option<f64>,
 }
 
-/// The files to write, and the form of the answer.
+/// The figures and files that are asked for.
 ///
-/// [`Run`](crate::Run) applies `goodput` and `strict`; the others are for the program that reads the scenario.
+/// [`Run`](crate::Run) applies `goodput` and `strict`; the others are data for the program that writes the report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Output"))]
+#[non_exhaustive]
 pub struct Output {
     /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS.
     #[serde(with = "as_text::list")]
@@ -252,11 +257,12 @@ pub struct Output {
     #[serde(serialize_with = "as_text::path")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub perfetto: Option<PathBuf>,
-    /// Write the progress in simulated time to standard error; a terminal shows a bar anyway.
+    /// Report the progress in simulated time.
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
-            hide_possible_values = true)
+            hide_possible_values = true,
+            help = "Write the progress in simulated time to standard error; a terminal shows a bar anyway")
     )]
     pub progress: Option<bool>,
 }

@@ -20,7 +20,8 @@ pub struct Speculation {
 }
 
 impl Speculation {
-    pub(crate) fn find(
+    /// The speculative decoding that a scenario asks for, if it does.
+    pub(crate) fn try_of(
         scenario: &Scenario,
         draft: Option<Model>,
     ) -> Result<Option<Speculation>, RunError> {

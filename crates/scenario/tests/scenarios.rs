@@ -164,7 +164,7 @@ fn values_of_another_type_are_rejected_with_their_line() {
         ),
         (
             "[workload]\nrate = inf",
-            "line 2: --rate: expected a positive, finite number",
+            "line 2: rate: expected a positive, finite number",
         ),
         (
             "workload = 3",
