@@ -10,8 +10,6 @@ mod lists;
 mod lookup;
 mod own_tables;
 mod perfetto;
-mod perfetto_disaggregated;
-mod perfetto_format;
 mod plot;
 mod policies;
 mod progress;
@@ -22,7 +20,6 @@ mod scenario_servers;
 mod score;
 mod speculation;
 mod step;
-mod steps_out;
 #[path = "../support/mod.rs"]
 mod support;
 mod trace;

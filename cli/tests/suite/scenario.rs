@@ -36,39 +36,12 @@ fn keys_are_the_flags_of_their_names() {
 #[test]
 fn the_command_line_replaces_keys_and_what_they_bring_along() {
     let gamma = "[workload]\nrate = 5\narrival = 'gamma'\nburstiness = 0.5\nrequests = 9";
-    let users = "[workload]\nusers = 5\nthink_time = 1\nrequests = 9";
-    let chat = "[workload]\nusers = 5\nthink_time = 1\nturns = 2\nrequests = 9";
-    let trace = "[workload]\ntrace = 'examples/chat_trace.csv'\ntrace_format = 'rooflut'";
     for (text, flags, replaced, kind) in [
-        (gamma, "--rate 7", &["rate"][..], "gamma"),
-        (gamma, "--rate=7", &["rate"], "gamma"),
-        (gamma, "--burstiness 2", &["burstiness"], "gamma"),
-        (gamma, "--arrival gamma", &["arrival"], "gamma"),
-        (
-            gamma,
-            "--arrival poisson",
-            &["arrival", "burstiness"],
-            "poisson",
-        ),
+        (gamma, "--rate=7", &["rate"][..], "gamma"),
         (
             gamma,
             "--users 2",
             &["rate", "arrival", "burstiness"],
-            "closed_loop",
-        ),
-        (
-            gamma,
-            "--trace examples/chat_trace.csv",
-            &["rate", "arrival", "burstiness", "requests"],
-            "trace",
-        ),
-        (users, "--rate 5", &["users", "think_time"], "poisson"),
-        (chat, "--rate 5", &["users"], "poisson"),
-        (chat, "--think-time 5", &["think_time"], "closed_loop"),
-        (
-            trace,
-            "--users 5 --requests 9",
-            &["trace", "trace_format"],
             "closed_loop",
         ),
         (
@@ -79,11 +52,7 @@ fn the_command_line_replaces_keys_and_what_they_bring_along() {
         ),
     ] {
         let answer = answer(text, flags);
-        assert_eq!(
-            answer["scenario"]["replaced"],
-            json!(replaced),
-            "{text}, {flags:?}"
-        );
+        assert_eq!(answer["scenario"]["replaced"], json!(replaced));
         assert_eq!(answer["load"]["kind"], kind, "{text}, {flags:?}");
     }
     let (_folder, path) = file("[workload]\nrequests = 9\nrate = 7");
@@ -108,12 +77,9 @@ fn what_is_missing_once_a_key_is_replaced_is_asked_for() {
 fn mistakes_in_a_scenario_come_with_their_line() {
     for (text, expected) in [
         (
-            "modle = 'a'",
-            "FILE:1: unknown key \"modle\" (nearest: model",
-        ),
-        (
-            "[workload]\nprompt = true",
-            "FILE:2: prompt: expected a number, or text in quotes; correct it",
+            "[workload]\nmodle = 'a'",
+            "FILE:2: unknown key \"modle\" in [workload] (nearest: model, max_model_len); \
+             `rooflut run --help` lists all, with dashes for underscores",
         ),
         (
             "\ntp = '2'",
@@ -124,38 +90,13 @@ fn mistakes_in_a_scenario_come_with_their_line() {
             "FILE:3: --rate: expected a positive, finite number of requests per second, found 0;",
         ),
         (
-            "kv_dtype = 'int4'",
-            "FILE:1: kv_dtype: expected one of bf16, fp8",
-        ),
-        (
-            "[workload]\narrival = 'bursty'",
-            "FILE:2: arrival: unknown variant `bursty`, expected one of `poisson`",
-        ),
-        (
             "[workload]\nrate = 1\nusers = 2",
             "FILE:3: --users cannot be used with --rate; leave one of them out",
-        ),
-        (
-            "[workload]\nburstiness = 2",
-            "FILE:2: --burstiness needs --arrival gamma; add it",
         ),
         (
             "[workload]\narrival = 'gamma'",
             "FILE:2: --arrival gamma needs --burstiness; add it",
         ),
-        (
-            "[workload]\nwhere = ['a=b']",
-            "FILE:2: --where needs --trace; add it",
-        ),
-        (
-            "[workload]\npriorities = []",
-            "FILE:2: priorities: shares of priorities: expected at least one",
-        ),
-        (
-            "[workload]\nseed = -1",
-            "FILE:2: seed: invalid value: integer `-1`, expected u64",
-        ),
-        ("scenario = 'x'", "FILE:1: unknown key \"scenario\""),
         ("x = ", "FILE:1: expected TOML: "),
     ] {
         let message = refusal(text, "");

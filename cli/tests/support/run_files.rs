@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{json, list, number, text};
+use super::json;
 
 /// The rows of a CSV, by column, as numbers; `None` where there is none.
 pub(crate) fn columns(path: &Path) -> BTreeMap<String, Vec<Option<f64>>> {
@@ -24,31 +24,6 @@ pub(crate) fn columns(path: &Path) -> BTreeMap<String, Vec<Option<f64>>> {
         }
     }
     columns
-}
-
-/// The values of a column.
-pub(crate) fn sum(column: &[Option<f64>]) -> f64 {
-    column.iter().flatten().sum()
-}
-
-/// The largest of a column.
-pub(crate) fn most(column: &[Option<f64>]) -> f64 {
-    column
-        .iter()
-        .flatten()
-        .fold(0.0, |most, value| value.max(most))
-}
-
-/// Whole nanoseconds of a time in microseconds.
-pub(crate) fn ns(event: &Value, pointer: &str) -> u64 {
-    (number(event, pointer) * 1e3).round() as u64
-}
-
-/// The events of a timeline of these kinds.
-pub(crate) fn events<'t>(timeline: &'t Value, kinds: &str) -> Vec<&'t Value> {
-    let all = list(timeline, "/traceEvents").iter();
-    all.filter(|event| kinds.contains(text(event, "/ph")))
-        .collect()
 }
 
 /// A server so small that it preempts, chunks prompts and lets requests wait; there is a pause, and a

@@ -1,23 +1,25 @@
-//! `rooflut run --perfetto` and `--requests-out` with prefill and decode on servers of their own.
+//! Prefill and decode on servers of their own.
 #![allow(
-    clippy::expect_used,
-    clippy::float_cmp,
+    clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::float_cmp,
     reason = "a helper of tests fails as tests do; counts, and the same numbers read twice"
 )]
 
 use std::collections::BTreeMap;
-use std::fs;
 
-use crate::support::run_files::{POOLS, columns, events, ns, run, run_with, timeline};
-use crate::support::{json, number, text};
+use rooflut::sim::Request;
+use rooflut::sim::load::RequestList;
 use serde_json::Value;
 
-/// A CSV of requests, by column; empty where there is nothing.
-type Columns = BTreeMap<String, Vec<Option<f64>>>;
+use crate::runs::{Columns, Written, events, ns, number, pid, pools, single, text, tight, trace};
 
 /// Columns that only a transferred request has.
 const TRANSFER_COLUMNS: [&str; 3] = ["prefill_replica", "transfer_ms", "decode_queue_ms"];
+
+fn run() -> Written {
+    pools(tight(), &mut RequestList::new(&trace()))
+}
 
 /// Name, process, begin and end in nanoseconds of the phases of a request, in the order of their begin.
 fn phases(timeline: &Value, request: usize) -> Vec<(String, u64, u64, u64)> {
@@ -28,14 +30,11 @@ fn phases(timeline: &Value, request: usize) -> Vec<(String, u64, u64, u64)> {
         if text(event, "/id") != id {
             continue;
         }
-        let (pid, name) = (
-            event["pid"].as_u64().expect("a process"),
-            text(event, "/name"),
-        );
+        let (pid, name) = (pid(event), text(event, "/name"));
         match text(event, "/ph") {
             "b" => assert_eq!(open.insert((pid, name), ns(event, "/ts")), None),
             _ => {
-                let begin_ns = open.remove(&(pid, name)).expect("a begin");
+                let begin_ns = open.remove(&(pid, name)).unwrap();
                 phases.push((name.to_owned(), pid, begin_ns, ns(event, "/ts")));
             }
         }
@@ -50,8 +49,8 @@ fn mean(column: &[Option<f64>]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Rows of which all columns of a kv_transfer are there, and those of which none is.
-fn handed_over(requests: &Columns) -> (usize, usize) {
+/// Rows of which all columns of a transfer are there, and those of which none is.
+fn transferred(requests: &Columns) -> (usize, usize) {
     let rows = requests["request"].len();
     let there = |row: &usize| TRANSFER_COLUMNS.map(|name| requests[name][*row].is_some());
     let all = (0..rows).filter(|row| there(row) == [true; 3]).count();
@@ -62,19 +61,18 @@ fn handed_over(requests: &Columns) -> (usize, usize) {
 
 #[test]
 fn a_request_is_prefilled_on_one_process_and_decoded_on_another() {
-    let (_, folder) = run_with(&POOLS);
-    let timeline = timeline(&folder);
-    let requests = columns(&folder.path().join("requests.csv"));
+    let run = run();
+    let (requests, timeline) = (run.requests(), &run.timeline);
     let mut queued_for_decode = 0;
-    let handed_over = requests["transfer_ms"].iter().enumerate();
-    let handed_over = handed_over.filter(|(_, transfer)| transfer.is_some());
-    for (request, _) in handed_over {
+    let transferred = requests["transfer_ms"].iter().enumerate();
+    let transferred = transferred.filter(|(_, transfer)| transfer.is_some());
+    for (request, _) in transferred {
         let row = |name: &str| requests[name][request].expect("a number");
         let time_ns = |name: &str| (row(name) * 1e6).round() as u64;
         let (prefill_pid, decode_pid) =
             (row("prefill_replica") as u64 + 1, row("replica") as u64 + 1);
         assert!(prefill_pid <= 2 && decode_pid > 2);
-        let mut phases = phases(&timeline, request).into_iter();
+        let mut phases = phases(timeline, request).into_iter();
         let (arrival_ns, end_ns) = (
             time_ns("arrival_ms"),
             time_ns("arrival_ms") + time_ns("e2e_ms"),
@@ -96,8 +94,8 @@ fn a_request_is_prefilled_on_one_process_and_decoded_on_another() {
             }
             // One after the other, without a gap between the servers.
             assert_eq!(begin_ns, now_ns, "{request}: {name}");
-            let handed_over = names.iter().any(|name| name == "request");
-            assert_eq!(pid, if handed_over { decode_pid } else { prefill_pid });
+            let transferred = names.iter().any(|name| name == "request");
+            assert_eq!(pid, if transferred { decode_pid } else { prefill_pid });
             now_ns = finish_ns;
             spans.insert(name.clone(), finish_ns - begin_ns);
             names.push(name);
@@ -132,20 +130,18 @@ fn a_request_is_prefilled_on_one_process_and_decoded_on_another() {
 }
 
 #[test]
-fn requests_out_tells_how_requests_were_handed_over_and_adds_up_to_the_answer() {
-    let (answer, folder) = run_with(&POOLS);
-    let requests = columns(&folder.path().join("requests.csv"));
+fn requests_tell_how_they_were_transferred_and_add_up_to_the_report() {
+    let run = run();
+    let requests = run.requests();
     // The one that is rejected went nowhere.
-    assert_eq!(handed_over(&requests), (20, 1));
-    for (column, pointer) in [
-        ("transfer_ms", "/disaggregation/transfer_mean_ms"),
-        ("decode_queue_ms", "/disaggregation/decode_queue_mean_ms"),
+    assert_eq!(transferred(&requests), (20, 1));
+    let stages = run.report.summary.stages.unwrap();
+    for (column, expected) in [
+        ("transfer_ms", stages.mean_transfer().ms()),
+        ("decode_queue_ms", stages.mean_decode_queue().ms()),
     ] {
-        let (found, expected) = (mean(&requests[column]), number(&answer, pointer));
-        assert!(
-            (found - expected).abs() < 1e-6,
-            "{column}: {found} {expected}"
-        );
+        let found = mean(&requests[column]);
+        assert!((found - expected).abs() < 1e-6, "{column}: {found}");
     }
     for (name, servers) in [("prefill_replica", [0.0, 1.0]), ("replica", [2.0, 3.0])] {
         let mut found: Vec<f64> = requests[name].iter().flatten().copied().collect();
@@ -153,46 +149,30 @@ fn requests_out_tells_how_requests_were_handed_over_and_adds_up_to_the_answer() 
         found.dedup();
         assert_eq!(found, servers);
     }
-}
-
-#[test]
-fn requests_out_has_no_handover_where_one_server_does_both() {
-    let (_, folder) = run();
-    let requests = columns(&folder.path().join("requests.csv"));
-    assert_eq!(handed_over(&requests), (0, 21));
-    let header = fs::read_to_string(folder.path().join("requests.csv")).expect("a file");
-    let header = header.lines().next().expect("a header").to_owned();
-    assert!(header.ends_with("preemptions,replica,prefill_replica,transfer_ms,decode_queue_ms"));
+    // Nothing is transferred where one server does both.
+    assert_eq!(transferred(&single(tight(), &trace()).requests()), (0, 21));
 }
 
 #[test]
 fn max_waiting_limits_the_queues_of_prefill_servers_and_not_those_of_decode_servers() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    let load = format!(
-        "run --rate 200 --requests 300 --max-num-seqs 4 --max-waiting 3 --requests-out {} --perfetto {}",
-        path("requests.csv"),
-        path("timeline.json")
-    );
-    let answer = json(&format!("{load} {POOLS}"));
-    let (completed, rejected) = (number(&answer, "/completed"), number(&answer, "/rejected"));
-    assert!(
-        rejected > 20.0 && completed > 20.0,
-        "{rejected} {completed}"
-    );
-    let requests = columns(&folder.path().join("requests.csv"));
-    let (all, none) = handed_over(&requests);
-    assert_eq!((all as f64, none as f64), (completed, rejected));
-    let rows = fs::read_to_string(path("requests.csv")).expect("a file");
-    let away = rows.lines().filter(|row| row.contains(",queue_full,"));
+    let mut config = tight().with_max_waiting(3);
+    (config.max_num_seqs, config.kv_blocks) = (4, 10_000);
+    let requests: Vec<Request> = (0..300)
+        .map(|index| Request::new(512, 256).at_ns(index * 10_000_000))
+        .collect();
+    let run = pools(config, &mut RequestList::new(&requests));
+    let (completed, rejected) = (run.report.summary.completed, run.report.summary.rejected);
+    assert!(rejected > 20 && completed > 20, "{rejected} {completed}");
+    let (all, none) = transferred(&run.requests());
+    assert_eq!((all as u64, none as u64), (completed, rejected));
+    let rows = run.requests_csv.lines();
+    let away = rows.filter(|row| row.contains(",queue_full,"));
     assert!(away.clone().all(|row| row.ends_with(",,,,,0,,,,")));
     assert_eq!(away.count(), none);
     let mut longest: BTreeMap<u64, f64> = BTreeMap::new();
-    let timeline = timeline(&folder);
-    for event in events(&timeline, "C") {
+    for event in events(&run.timeline, "C") {
         if text(event, "/name") == "waiting" {
-            let of_server = longest.entry(event["pid"].as_u64().expect("a process"));
-            let of_server = of_server.or_default();
+            let of_server = longest.entry(pid(event)).or_default();
             *of_server = of_server.max(number(event, "/args/requests"));
         }
     }

@@ -10,18 +10,17 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
-use crate::support::run_files::{POOLS, columns, events, ns, run_with, timeline};
-use crate::support::{json, list, number, text};
+use rooflut::engine::Scheduling;
+use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, Sessions, ThinkTime};
+use rooflut::sim::{Request, Speculation};
+use rooflut::units::Seconds;
 use serde_json::Value;
+
+use crate::runs::{events, ns, number, pid, pools, replicas, single, text, tight, trace};
 
 /// A track: process and thread, process and counter, process and request.
 type Track = (u64, String);
-
-fn pid(event: &Value) -> u64 {
-    event["pid"].as_u64().expect("a process")
-}
 
 /// The events of each track, sorted by time as the importer does: those of the same time stay in the order
 /// of the file.
@@ -43,6 +42,10 @@ fn tracks<'t>(
     tracks
 }
 
+fn all(timeline: &Value) -> &[Value] {
+    timeline["traceEvents"].as_array().expect("events")
+}
+
 /// Required and optional fields of each kind of event.
 fn check_keys(timeline: &Value) {
     let object = timeline.as_object().expect("an object");
@@ -51,7 +54,7 @@ fn check_keys(timeline: &Value) {
         "{object:?}"
     );
     assert!(matches!(text(timeline, "/displayTimeUnit"), "ms" | "ns"));
-    for event in list(timeline, "/traceEvents") {
+    for event in all(timeline) {
         let (must, may): (&[&str], &[&str]) = match text(event, "/ph") {
             "M" => (&["args"], &[]),
             "X" => (&["args", "dur", "ts"], &[]),
@@ -93,7 +96,7 @@ fn check_names(timeline: &Value) {
         assert!(!text(event, "/args/name").is_empty());
         assert!(named.insert((pid(event), of)), "named twice: {event}");
     }
-    for event in list(timeline, "/traceEvents") {
+    for event in all(timeline) {
         assert!(named.contains(&(pid(event), "process_name")), "{event}");
         assert!(text(event, "/ph") != "X" || named.contains(&(pid(event), "thread_name")));
     }
@@ -162,132 +165,93 @@ fn check(timeline: &Value) -> usize {
 
 #[test]
 fn the_timeline_of_a_server_keeps_the_rules() {
-    for flags in ["", "--scheduling sync"] {
-        let (_, folder) = run_with(flags);
-        assert_eq!(check(&timeline(&folder)), 1);
+    for scheduling in [Scheduling::OneStepAhead, Scheduling::Synchronous] {
+        let mut config = tight();
+        config.scheduling = scheduling;
+        assert_eq!(check(&single(config, &trace()).timeline), 1);
     }
 }
 
 #[test]
 fn the_timeline_of_speculative_decoding_keeps_the_rules() {
-    let drafts = "--draft-tokens 4 --acceptance 0.6 --draft-model ngram";
-    let (answer, folder) = run_with(&drafts);
-    assert!(number(&answer, "/preemptions") > 0.0 && number(&answer, "/rejected") > 0.0);
-    assert_eq!(check(&timeline(&folder)), 1);
+    let drafts = Speculation::try_new(4, 0.6, 0).unwrap();
+    let mut config = tight().with_speculation(drafts);
+    config.scheduling = Scheduling::Synchronous;
+    let run = single(config, &trace());
+    let summary = &run.report.summary;
+    assert!(summary.preemptions > 0 && summary.rejected > 0);
+    assert_eq!(check(&run.timeline), 1);
 }
 
 #[test]
-fn prefill_and_decode_servers_are_processes_of_their_kind() {
-    let (answer, folder) = run_with(&POOLS);
-    let timeline = timeline(&folder);
-    assert_eq!(check(&timeline), 4);
-    let name = |event: &&Value| text(event, "/name") == "process_name";
-    let names = events(&timeline, "M").into_iter().filter(name);
-    let names = names.map(|event| text(event, "/args/name"));
-    let kinds: Vec<&str> = names
-        .map(|name| name.rsplit(", ").next().expect("one"))
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            "prefill server 0",
-            "prefill server 1",
-            "decode server 2",
-            "decode server 3",
-            "router"
-        ]
-    );
-    // Every server has steps, and the router rejects requests that no server can take.
-    let steps: BTreeSet<u64> = events(&timeline, "X").into_iter().map(pid).collect();
+fn prefill_and_decode_servers_have_steps_and_the_router_rejects() {
+    let run = pools(tight(), &mut RequestList::new(&trace()));
+    assert_eq!(check(&run.timeline), 4);
+    let names = events(&run.timeline, "M").into_iter();
+    let names = names.filter(|event| text(event, "/name") == "process_name");
+    let names: Vec<&str> = names.map(|event| text(event, "/args/name")).collect();
+    let expected = ["prefill 0", "prefill 1", "decode 2", "decode 3", "router"];
+    assert_eq!(names, expected);
+    let steps: BTreeSet<u64> = events(&run.timeline, "X").into_iter().map(pid).collect();
     assert_eq!(steps, (1..=4).collect());
-    let rejected = events(&timeline, "n");
+    let rejected = events(&run.timeline, "n");
     assert_eq!((rejected.len(), pid(rejected[0])), (1, 5));
-    assert_eq!(number(&answer, "/rejected").to_bits(), 1.0_f64.to_bits());
 }
 
 #[test]
-fn sessions_on_prefill_and_decode_servers_keep_the_rules_whoever_is_rejected() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("timeline.json");
-    let load = format!(
-        "run --users 12 --turns 4 --think-time 0.1 --requests 200 --max-num-seqs 2 --max-waiting 2 --prompt uniform:100..1500 --max-model-len 1500 --perfetto {}",
-        path.display()
-    );
-    let answer = json(&format!("{load} {POOLS}"));
-    let timeline = timeline(&folder);
-    assert_eq!(check(&timeline), 4);
-    let rejected = events(&timeline, "n").into_iter();
+fn sessions_on_prefill_and_decode_servers_keep_the_rules_whatever_is_rejected() {
+    let mut config = tight().with_max_waiting(2);
+    (config.max_num_seqs, config.max_model_len) = (2, 1_500);
+    let pause = ThinkTime::try_fixed(Seconds(0.1)).unwrap();
+    let prompt = Lengths::try_uniform(100..=1_500).unwrap();
+    let sessions = Sessions::new(Lengths::try_fixed(4).unwrap(), pause);
+    let mix = RequestMix::new(prompt, Lengths::try_fixed(256).unwrap()).with_sessions(sessions);
+    let mut users = ClosedLoop::try_new(12, pause, mix, 0).unwrap().limited(200);
+    let run = pools(config, &mut users);
+    assert_eq!(check(&run.timeline), 4);
+    let rejected = events(&run.timeline, "n").into_iter();
     let reasons: BTreeSet<&str> = rejected.map(|event| text(event, "/args/reason")).collect();
-    assert_eq!(reasons, BTreeSet::from(["queue_full", "too_long"]));
-    let begun = events(&timeline, "b").into_iter();
+    assert!(reasons.is_superset(&BTreeSet::from(["queue_full", "too_long"])));
+    let begun = events(&run.timeline, "b").into_iter();
     let requests = begun.filter(|event| text(event, "/name") == "request");
-    let completed = answer["completed"].as_u64().expect("a count");
-    assert_eq!(requests.count() as u64, 2 * completed);
+    assert_eq!(requests.count() as u64, 2 * run.report.summary.completed);
 }
 
 #[test]
 fn replicas_are_processes_with_their_own_steps_counters_and_requests() {
-    let (answer, folder) = run_with("--replicas 3");
-    let timeline = timeline(&folder);
-    assert_eq!(check(&timeline), 3);
-    let steps = columns(&folder.path().join("steps.csv"));
-    let requests = columns(&folder.path().join("requests.csv"));
-    assert_eq!(events(&timeline, "X").len(), steps["replica"].len());
+    let run = replicas(&trace());
+    let timeline = &run.timeline;
+    assert_eq!(check(timeline), 3);
+    let (steps, requests) = (run.steps(), run.requests());
+    assert_eq!(events(timeline, "X").len(), steps["replica"].len());
     let count = |column: &[Option<f64>], replica| {
-        let of_replica = column
-            .iter()
-            .filter(|found| **found == Some(f64::from(replica)));
+        let values = column.iter();
+        let of_replica = values.filter(|found| **found == Some(f64::from(replica)));
         of_replica.count()
     };
     for replica in 0..3_u32 {
         let of_replica = |event: &&Value| pid(event) == u64::from(replica) + 1;
-        let slices = events(&timeline, "X").into_iter().filter(of_replica);
+        let slices = events(timeline, "X").into_iter().filter(of_replica);
         assert_eq!(slices.count(), count(&steps["replica"], replica));
-        let served = events(&timeline, "b").into_iter().filter(of_replica);
+        let served = events(timeline, "b").into_iter().filter(of_replica);
         let served = served.filter(|event| text(event, "/name") == "request");
         assert_eq!(served.count(), count(&requests["replica"], replica));
-        let names = events(&timeline, "M").into_iter().filter(of_replica);
-        let names: Vec<&str> = names.map(|event| text(event, "/args/name")).collect();
-        assert!(
-            names
-                .iter()
-                .any(|name| name.ends_with(&format!(", replica {replica}")))
-        );
-    }
-    // The rejected request.
-    let rejected = events(&timeline, "n");
-    assert_eq!((rejected.len(), pid(rejected[0])), (1, 4));
-    assert_eq!(number(&answer, "/rejected").to_bits(), 1.0_f64.to_bits());
-    // All servers are idle at the end.
-    for replica in 1..=3 {
-        let counters = events(&timeline, "C")
-            .into_iter()
-            .filter(|e| pid(e) == replica);
+        // All servers are idle at the end.
+        let counters = events(timeline, "C").into_iter().filter(of_replica);
         let mut running = counters.filter(|event| text(event, "/name") == "running");
-        let last = running.next_back().expect("a counter");
+        let last = running.next_back().unwrap();
         assert_eq!(number(last, "/args/requests").to_bits(), 0);
     }
+    let rejected = events(timeline, "n");
+    assert_eq!((rejected.len(), pid(rejected[0])), (1, 4));
 }
 
 #[test]
-fn a_large_timeline_of_a_generated_load_keeps_the_rules_at_the_end_of_a_year() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("timeline.json");
-    let trace = folder.path().join("trace.csv");
-    // 365 days in milliseconds, where a microsecond has few digits left of a float's.
-    let row = |index: u32| format!("{}.{:06},300,20\n", 31_536_000_000_u64, 7 * index);
-    let rows: String = (0..500).map(row).collect();
-    fs::write(
-        &trace,
-        format!("arrival_ms,prompt_tokens,output_tokens\n{rows}"),
-    )
-    .expect("a file");
-    let name = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
-    let flags = format!(
-        "run --trace {} --perfetto {} --replicas 2",
-        name(&trace),
-        name(&path)
-    );
-    json(&flags);
-    assert_eq!(check(&timeline(&folder)), 2);
+fn a_large_timeline_keeps_the_rules_at_the_end_of_a_year() {
+    // 365 days in nanoseconds, where a microsecond has few digits left of a float's.
+    let arrival_ns = |index: u64| 31_536_000_000_000_000 + 7 * index;
+    let requests: Vec<Request> = (0..500)
+        .map(|index| Request::new(300, 20).at_ns(arrival_ns(index)))
+        .collect();
+    assert_eq!(check(&replicas(&requests).timeline), 3);
 }
