@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::args::ListArgs;
 use crate::error::Error;
-use crate::output::{Align, Grid, fold, scientific, to_json, wrapped};
+use crate::grid::Grid;
+use crate::output::{fold, scientific, to_json, wrapped};
 
 /// Width of the column with the meaning of a constant.
 const MEANING: usize = 33;
 /// Width of the column with its source.
 const SOURCE: usize = 22;
 
-/// Returns the text to print.
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
         return to_json(&stacks::ALL.map(engine_json));
@@ -34,13 +34,7 @@ fn stack_text(stack: &EngineStack) -> String {
     let (name, fixed) = (stack.scheduling.name(), fixed(stack.scheduling));
     text += &wrapped("schedule", &format!("{name}: {fixed}"));
     text += "\n";
-    let mut grid = Grid::new(&[
-        ("constant", Align::Left),
-        ("value", Align::Right),
-        ("unit", Align::Left),
-        ("meaning", Align::Left),
-        ("source", Align::Left),
-    ]);
+    let mut grid = Grid::new("constant | >value | unit | meaning | source");
     for constant in stack.about {
         grid.row(vec![
             constant.name.to_owned(),

@@ -11,7 +11,6 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Default)]
 pub(crate) struct Fields(Vec<(&'static str, Value)>);
 
-/// A value of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Value {
@@ -43,12 +42,10 @@ impl fmt::Display for Value {
 }
 
 impl Fields {
-    /// Returns names and values, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> {
         self.0.iter().copied()
     }
 
-    /// Appends a field.
     pub(crate) fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
         self.0.push((name, value.into()));
         self
@@ -87,12 +84,10 @@ pub(crate) fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
     (common, varying)
 }
 
-/// Returns the shape of a GEMM.
 pub(crate) fn gemm_key(shape: GemmShape) -> Fields {
     formats(shape.dtype).and("k", shape.k).and("n", shape.n)
 }
 
-/// Returns the shape of an attention kernel.
 pub(crate) fn attention_key(shape: AttentionShape) -> Fields {
     formats(shape.dtype)
         .and("kv_dtype", Value::Name(shape.kv_dtype.name()))
@@ -102,7 +97,6 @@ pub(crate) fn attention_key(shape: AttentionShape) -> Fields {
         .and("tp", shape.tp)
 }
 
-/// Returns the shape of a MoE layer.
 pub(crate) fn moe_key(shape: MoeShape) -> Fields {
     formats(shape.dtype)
         .and("experts", shape.experts)
@@ -112,7 +106,6 @@ pub(crate) fn moe_key(shape: MoeShape) -> Fields {
         .and("tp", shape.tp)
 }
 
-/// Returns the shape of an all-reduce.
 pub(crate) fn allreduce_key(shape: AllReduceShape) -> Fields {
     Fields::default().and("ranks", shape.ranks)
 }

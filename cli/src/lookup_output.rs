@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::fields::{Fields, Value};
-use crate::output::{Align, Grid, number, percent, to_json, wrapped};
+use crate::grid::Grid;
+use crate::output::{number, percent, to_json, wrapped};
 
 /// A measured shape that answers.
 #[derive(Serialize)]
@@ -37,7 +38,6 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// For people.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{} on {}\n\n", self.operation, self.set.name());
         text += &wrapped("query", &self.query.to_string());
@@ -78,8 +78,8 @@ impl Answer {
             .map(|n| coordinates(&n.point))
             .collect();
         let names = points.first().into_iter().flatten().map(|(name, _)| *name);
-        let columns = names.chain(["latency us"]).map(|name| (name, Align::Right));
-        let mut grid = Grid::new(&columns.collect::<Vec<_>>());
+        let columns: Vec<&str> = names.chain(["latency us"]).collect();
+        let mut grid = Grid::of(&[], &columns);
         for (point, neighbour) in points.iter().zip(&self.neighbours) {
             let latency = number(neighbour.latency_us.into(), 2);
             let cells = point.iter().map(|(_, value)| value.to_string());
@@ -88,7 +88,6 @@ impl Answer {
         grid
     }
 
-    /// For programs.
     pub(crate) fn json(&self) -> Result<String, Error> {
         to_json(&AnswerJson {
             operation: self.operation,

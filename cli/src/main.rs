@@ -8,6 +8,7 @@ mod check;
 mod engines;
 mod error;
 mod fields;
+mod grid;
 mod import;
 mod lookup;
 mod lookup_output;

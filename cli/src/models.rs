@@ -5,22 +5,14 @@ use serde_json::{Value, json};
 
 use crate::args::ListArgs;
 use crate::error::Error;
-use crate::output::{Align, Grid, count, number, to_json};
+use crate::grid::Grid;
+use crate::output::{count, number, to_json};
 
-/// Returns the text to print.
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
         return to_json(&CATALOG.iter().map(model_json).collect::<Vec<_>>());
     }
-    let mut grid = Grid::new(&[
-        ("model", Align::Left),
-        ("weights", Align::Right),
-        ("layers", Align::Right),
-        ("hidden", Align::Right),
-        ("heads", Align::Right),
-        ("FFN", Align::Left),
-        ("max len", Align::Right),
-    ]);
+    let mut grid = Grid::new("model | >weights | >layers | >hidden | >heads | FFN | >max len");
     for CatalogEntry { name, spec, .. } in &CATALOG {
         grid.row(vec![
             (*name).to_owned(),

@@ -1,8 +1,7 @@
-//! Output of all commands: tables, numbers, JSON, standard output.
+//! Output of all commands: numbers, wrapped text, JSON, standard output.
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use rooflut::units::Seconds;
 use serde::Serialize;
 use serde_json::Value;
@@ -65,54 +64,6 @@ pub(crate) fn signed(value: f64) -> String {
         Some(_) => text,
         None if text == "0.0" => text,
         None => format!("+{text}"),
-    }
-}
-
-/// The alignment of a column.
-#[derive(Clone, Copy)]
-pub(crate) enum Align {
-    /// For words.
-    Left,
-    /// For numbers.
-    Right,
-}
-
-/// A table with a header and aligned columns, without trailing space.
-pub(crate) struct Grid {
-    table: Table,
-}
-
-impl Grid {
-    /// An empty table with these columns.
-    pub(crate) fn new(columns: &[(&str, Align)]) -> Grid {
-        let mut table = Table::new();
-        table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-')));
-        table.set_header(columns.iter().map(|(name, _)| *name).collect::<Vec<_>>());
-        for (column, (_, align)) in table.column_iter_mut().zip(columns) {
-            column.set_padding((0, 2));
-            column.set_cell_alignment(match align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
-            });
-        }
-        if let Some(last) = table.column_iter_mut().last() {
-            last.set_padding((0, 0));
-        }
-        Grid { table }
-    }
-
-    /// Adds a row, one cell for each column.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.table.add_row(cells);
-    }
-
-    /// Returns the table, each line indented by `indent` spaces.
-    pub(crate) fn render(&self, indent: usize) -> String {
-        let indent = " ".repeat(indent);
-        let lines = self.table.lines();
-        lines
-            .map(|line| format!("{indent}{}\n", line.trim_end()))
-            .collect()
     }
 }
 
@@ -265,20 +216,5 @@ mod tests {
                 .all(|line| line.starts_with("           word"))
         );
         assert_eq!(long.matches("word").count(), 40);
-    }
-
-    #[test]
-    fn a_table_has_no_trailing_space() {
-        let mut grid = Grid::new(&[("name", Align::Left), ("ms", Align::Right)]);
-        grid.row(vec!["a".into(), "1.0".into()]);
-        grid.row(vec!["long name".into(), "12.0".into()]);
-        let text = grid.render(2);
-        let expected = [
-            "  name         ms",
-            "  ---------------",
-            "  a           1.0",
-            "  long name  12.0",
-        ];
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
 }

@@ -13,7 +13,6 @@ use crate::error::Error;
 use crate::output::{plural, to_json, wrapped};
 use crate::pending_file::PendingFile;
 
-/// A picture that was written.
 #[derive(Serialize)]
 struct PlotJson<'f> {
     file: String,

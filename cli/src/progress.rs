@@ -29,7 +29,6 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// No bar yet.
     pub(crate) fn new(lines: bool) -> Bar {
         Bar {
             start: Instant::now(),

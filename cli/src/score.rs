@@ -146,7 +146,6 @@ impl<'f> Score<'f> {
 }
 
 impl Group<'_> {
-    /// Returns the name of their provenance.
     pub(crate) fn origin(&self) -> String {
         self.provenance
             .map_or(ALL.to_owned(), |provenance| provenance.to_string())

@@ -3,7 +3,8 @@
 use rooflut_validation::Summary;
 
 use crate::fields::{self, Fields};
-use crate::output::{Align, Grid, count, number, signed, wrapped};
+use crate::grid::Grid;
+use crate::output::{count, number, signed, wrapped};
 use crate::score::{Group, Score, Scored, Split};
 use crate::tallied;
 
@@ -11,7 +12,6 @@ use crate::tallied;
 const WORST: usize = 5;
 
 impl Score<'_> {
-    /// Returns the text output.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{} against {}\n\n", self.set.name(), self.file.display());
         let tables = format!("{}: {}", self.set.name(), self.set.origin().engine.as_str());
@@ -39,16 +39,9 @@ impl Score<'_> {
 
     /// Returns the errors of each metric, by provenance if there are several.
     fn errors(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            ("kernels", Align::Left),
-            ("origin", Align::Left),
-            ("rows", Align::Right),
-            ("median %", Align::Right),
-            ("mean %", Align::Right),
-            ("p90 %", Align::Right),
-            ("worst %", Align::Right),
-            ("signed mean %", Align::Right),
-        ]);
+        let mut grid = Grid::new(
+            "kernels | origin | >rows | >median % | >mean % | >p90 % | >worst % | >signed mean %",
+        );
         let split = self.groups(Split::ByProvenance);
         for group in self.groups(Split::None) {
             let parts: Vec<&Group<'_>> = split
@@ -77,10 +70,9 @@ impl Score<'_> {
         let (common, varying) = fields::split(&kernels);
         let parts = ["the largest errors, times in us".to_owned()].into_iter();
         let heading: Vec<String> = parts.chain(common).collect();
-        let columns = ["line"].into_iter().chain(varying.iter().copied());
-        let columns = columns.chain(["predicted", "measured", "error %"]);
-        let columns = columns.map(|name| (name, Align::Right));
-        let mut grid = Grid::new(&columns.chain([("origin", Align::Left)]).collect::<Vec<_>>());
+        let varied: String = varying.iter().map(|name| format!(" | >{name}")).collect();
+        let columns = ">predicted | >measured | >error % | origin";
+        let mut grid = Grid::new(&format!(">line{varied} | {columns}"));
         for row in rows {
             let fields = row.kernel.iter().filter(|(name, _)| varying.contains(name));
             let cells = [row.line.to_string()].into_iter();
@@ -97,7 +89,6 @@ impl Score<'_> {
     }
 }
 
-/// Returns a line of the table of errors.
 fn cells(kernels: &str, origin: &str, errors: &Summary) -> Vec<String> {
     vec![
         kernels.to_owned(),

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
-use crate::output::{Align, Grid, count, joined, number, plural, to_json, wrapped};
+use crate::grid::Grid;
+use crate::output::{count, joined, number, plural, to_json, wrapped};
 use crate::{model_source, table_set};
 
 /// Times the step and answers with the text to print.
@@ -239,13 +240,7 @@ impl Step<'_> {
             provenance,
             ..
         } = &self.answer;
-        let mut grid = Grid::new(&[
-            ("part", Align::Left),
-            ("ms", Align::Right),
-            ("share", Align::Right),
-            ("bound by", Align::Left),
-            ("origin", Align::Left),
-        ]);
+        let mut grid = Grid::new("part | >ms | >share | bound by | origin");
         let named = |binding: &Option<Binding>| binding.map_or("-", Binding::name).to_owned();
         for part in parts {
             grid.row(vec![

@@ -8,7 +8,6 @@ use rooflut_scenario::Target;
 
 use crate::error::Error;
 
-/// The table set of `--gpu` or `--tables`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum WhichSet<'a> {
     /// A built-in set; the case of its name does not matter.
@@ -50,10 +49,7 @@ pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
 }
 
 fn named(name: &str) -> Result<&'static TableSet, Error> {
-    let found = sets::ALL
-        .into_iter()
-        .find(|set| set.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| {
+    built_in(name).ok_or_else(|| {
         let own_tables = match Path::new(name).exists() {
             true => format!(", or --tables {name} for measurements of your own"),
             false => String::new(),
@@ -61,12 +57,19 @@ fn named(name: &str) -> Result<&'static TableSet, Error> {
         let message = format!(
             "unknown table set \"{name}\"{}; use --gpu {}{own_tables}",
             hint(&nearest(name, names())),
-            either(&names().collect::<Vec<_>>())
+            either(&names())
         );
         Error::new(message).about("gpu")
     })
 }
 
-fn names() -> impl Iterator<Item = &'static str> {
-    sets::ALL.into_iter().map(|set| set.name())
+/// Finds a built-in set; the case of its name does not matter.
+pub(crate) fn built_in(name: &str) -> Option<&'static TableSet> {
+    let mut sets = sets::ALL.into_iter();
+    sets.find(|set| set.name().eq_ignore_ascii_case(name))
+}
+
+/// The names of the built-in sets.
+pub(crate) fn names() -> [&'static str; sets::ALL.len()] {
+    sets::ALL.map(|set| set.name())
 }

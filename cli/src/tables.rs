@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
-use crate::output::{Align, Answered, Grid, count, to_json, wrapped};
+use crate::grid::Grid;
+use crate::output::{Answered, count, to_json, wrapped};
 use crate::table_set::{self, WhichSet};
 use crate::{check, plot, score};
 
-/// Runs the command.
 pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
     let tables = args.tables.as_deref();
     match &args.command {
@@ -107,14 +107,7 @@ impl<'s> SetJson<'s> {
         ] {
             text += &wrapped(label, value);
         }
-        let mut grid = Grid::new(&[
-            ("operation", Align::Left),
-            ("dtypes", Align::Left),
-            ("KV", Align::Left),
-            ("shapes", Align::Right),
-            ("rows", Align::Right),
-            ("ranges", Align::Left),
-        ]);
+        let mut grid = Grid::new("operation | dtypes | KV | >shapes | >rows | ranges");
         for operation in &self.operations {
             let axes = operation.axes.iter();
             let axes = axes.map(AxisJson::text);

@@ -4,7 +4,6 @@ use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut_codegen::OperationKind;
 
-/// The formats of KV caches.
 const KV_DTYPES: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
 
 /// Parses a format of the KV cache.
@@ -13,7 +12,6 @@ pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
     found.ok_or_else(|| format!("expected one of {}", KV_DTYPES.map(Dtype::name).join(", ")))
 }
 
-/// Parses the name of an operation.
 pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
     OperationKind::from_name(text).ok_or_else(|| {
         format!(

@@ -65,7 +65,6 @@ impl<'i> Checked<'i> {
         }
     }
 
-    /// Returns the number of dips.
     pub(crate) fn dip_count(&self) -> usize {
         self.dips.iter().map(|dips| dips.dips.len()).sum()
     }

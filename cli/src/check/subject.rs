@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use rooflut::table::{TableSet, sets};
+use rooflut::table::TableSet;
 use rooflut_inspect::Inspection;
 use rooflut_nearest::{either, hint, nearest};
 
 use crate::error::Error;
+use crate::table_set::{self, names};
 
 /// Finds the set that the argument or `--tables` names. A path on the disk takes precedence over a built-in
 /// set of the same name, since its rows have lines.
@@ -34,14 +35,12 @@ fn read(path: &Path) -> Result<Inspection, Error> {
 }
 
 fn built_in(name: &str) -> Result<Inspection, Error> {
-    let mut known = sets::ALL.into_iter();
-    let found = known.find(|set| set.name().eq_ignore_ascii_case(name));
-    let names = || sets::ALL.into_iter().map(|set| set.name());
-    found.map(Inspection::of).ok_or_else(|| {
+    let found = table_set::built_in(name).map(Inspection::of);
+    found.ok_or_else(|| {
         Error::new(format!(
             "expected the path of a folder or file of measurements or {}, found \"{name}\"{}; check the \
              path, or use one of these names",
-            either(&names().collect::<Vec<_>>()),
+            either(&names()),
             hint(&nearest(name, names()))
         ))
     })

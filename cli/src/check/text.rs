@@ -5,10 +5,10 @@ use rooflut_inspect::{Cover, Coverage, TENSOR_PARALLEL};
 use super::Check;
 use super::warning::Warning;
 use super::warnings_table::WarningsTable;
-use crate::output::{Align, Grid, count, number, plural, wrapped};
+use crate::grid::Grid;
+use crate::output::{count, number, plural, wrapped};
 
 impl Check<'_> {
-    /// Returns the text output.
     pub(super) fn text(&self) -> String {
         let set = &self.inspection.set;
         let mut text = format!("{}: {}\n\n", set.name(), set.gpu().description.as_str());
@@ -58,15 +58,8 @@ impl Check<'_> {
     }
 
     fn families(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            ("kernels", Align::Left),
-            ("rows", Align::Right),
-            ("outliers", Align::Right),
-            ("dips", Align::Right),
-            ("left out", Align::Right),
-            ("median error %", Align::Right),
-            ("p95 %", Align::Right),
-        ]);
+        let mut grid =
+            Grid::new("kernels | >rows | >outliers | >dips | >left out | >median error % | >p95 %");
         for checked in &self.families {
             let errors = checked.errors.as_ref();
             let error = |pick: fn(&rooflut_inspect::Errors) -> f64| {
@@ -87,13 +80,8 @@ impl Check<'_> {
 
     /// Returns a line for each model, and the reasons of refusals below.
     fn coverage(&self) -> String {
-        let columns = TENSOR_PARALLEL.map(|tp| format!("tp {tp}"));
-        let columns = columns.iter().map(|name| (name.as_str(), Align::Left));
-        let columns: Vec<_> = [("model", Align::Left)]
-            .into_iter()
-            .chain(columns)
-            .collect();
-        let mut grid = Grid::new(&columns);
+        let columns = TENSOR_PARALLEL.map(|tp| format!(" | tp {tp}")).concat();
+        let mut grid = Grid::new(&format!("model{columns}"));
         let mut reasons = Vec::new();
         for covered in self.coverage.chunks(TENSOR_PARALLEL.len()) {
             let name = covered.first().map(|first| first.model.name.to_owned());

@@ -24,7 +24,6 @@ pub(super) enum Warning<'i> {
         where_from: String,
         /// Each row and the one before it, the deepest first.
         pairs: Vec<[&'i Row; 2]>,
-        /// The advice.
         advice: &'static str,
     },
 }
@@ -94,7 +93,6 @@ impl<'i> Warning<'i> {
         }
     }
 
-    /// Returns the kind of warning.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Warning::Outlier { .. } => "outlier",
@@ -165,7 +163,6 @@ pub(super) fn expected(row: &Row, ratio: f64) -> String {
     number(us, decimals)
 }
 
-/// Describes a row: location and kernel.
 fn describe(row: &Row) -> String {
     let kernel = fields::measured(&row.kernel);
     let operation = row.kernel.operation();

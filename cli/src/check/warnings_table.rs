@@ -5,7 +5,8 @@ use rooflut_inspect::{DIP, Row};
 use super::Checked;
 use super::warning::{MEASURE_AGAIN, Warning, expected, falls};
 use crate::fields::{self, Fields};
-use crate::output::{Align, Grid, count, number, plural, wrapped};
+use crate::grid::Grid;
+use crate::output::{count, number, plural, wrapped};
 
 /// Most outliers that are listed.
 const MAX_OUTLIERS: usize = 8;
@@ -118,10 +119,9 @@ impl<'w> WarningsTable<'w> {
             .map(|(name, value)| format!("; {name} {value}"));
         let heading = format!("{}{}", self.meaning, common.collect::<String>());
         let has_locations = self.rows.iter().any(|(row, _)| row.location.is_some());
-        let location = has_locations.then_some(("row", Align::Left));
+        let location: &[&str] = if has_locations { &["row"] } else { &[] };
         let fields = shown.iter().map(|(name, _)| name).chain(self.columns);
-        let fields = fields.map(|name| (*name, Align::Right));
-        let mut grid = Grid::new(&location.into_iter().chain(fields).collect::<Vec<_>>());
+        let mut grid = Grid::of(location, &fields.copied().collect::<Vec<_>>());
         for ((row, figures), kernel) in self.rows.iter().zip(&kernels).take(self.max_rows) {
             let location = row.location.as_ref().map(ToString::to_string);
             let (shown, _) = named(kernel);

@@ -49,7 +49,6 @@ impl Destination {
         Ok(Destination { folder, name })
     }
 
-    /// Returns the name of the folder.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

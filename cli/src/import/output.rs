@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::destination::REPORT;
 use crate::error::Error;
-use crate::output::{Align, Grid, count, plural, to_json, wrapped};
+use crate::grid::Grid;
+use crate::output::{count, plural, to_json, wrapped};
 
-/// The JSON output.
 #[derive(Serialize)]
 struct ImportJson<'r> {
     dest: String,
@@ -18,7 +18,6 @@ struct ImportJson<'r> {
     report: &'r Report,
 }
 
-/// Returns the JSON output.
 pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result<String, Error> {
     to_json(&ImportJson {
         dest: dest.display().to_string(),
@@ -27,7 +26,6 @@ pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result
     })
 }
 
-/// Returns the text output.
 pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     let mut text = format!("{} from files of {}\n\n", dest.display(), report.layout);
     text += &wrapped("set", &format!("{} for {}", report.set, report.gpu));
@@ -56,11 +54,7 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
 
 /// The numbers of measurements: read, written, and left out by reason.
 fn counts(report: &Report) -> Grid {
-    let mut grid = Grid::new(&[
-        ("table", Align::Left),
-        ("measurements", Align::Right),
-        ("", Align::Left),
-    ]);
+    let mut grid = Grid::new("table | >measurements | ");
     for table in &report.tables {
         let number = |rows: usize| count(rows as u64);
         grid.row(vec![

@@ -7,7 +7,6 @@ use rooflut_nearest::{hint, nearest};
 
 use crate::value;
 
-/// Parses the name of a GPU.
 pub(crate) fn gpu(text: &str) -> Result<Gpu, String> {
     let known = || gpus::ALL.into_iter();
     let found = known().find(|gpu| gpu.name.eq_ignore_ascii_case(text));
@@ -22,7 +21,6 @@ pub(crate) fn gpu(text: &str) -> Result<Gpu, String> {
     })
 }
 
-/// Parses a positive number.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
@@ -30,7 +28,6 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses the name of a statistic.
 pub(crate) fn statistic(text: &str) -> Result<Statistic, String> {
     let found = Statistic::ALL
         .into_iter()

@@ -5,7 +5,8 @@ use rooflut_report::Shares;
 use rooflut_scenario::{MAX_RECORDS, Speculation};
 
 use super::text::RunText;
-use crate::output::{Align, Grid, count, ms, number, percent, plural, wrapped_at};
+use crate::grid::Grid;
+use crate::output::{count, ms, number, percent, plural, wrapped_at};
 
 /// Column of the text after its label.
 const INDENT: usize = 15;
@@ -19,14 +20,7 @@ impl RunText<'_> {
     }
 
     fn latencies(&self) -> String {
-        let mut grid = Grid::new(&[
-            ("latency", Align::Left),
-            ("mean ms", Align::Right),
-            ("p50 ms", Align::Right),
-            ("p90 ms", Align::Right),
-            ("p95 ms", Align::Right),
-            ("p99 ms", Align::Right),
-        ]);
+        let mut grid = Grid::new("latency | >mean ms | >p50 ms | >p90 ms | >p95 ms | >p99 ms");
         let summary = &self.outcome.summary;
         let itl = match summary.drafts {
             Some(_) => "ITL    between steps, +-0.05 %",

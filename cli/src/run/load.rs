@@ -9,7 +9,6 @@ use rooflut_traces::{ArrivalSource, Condition, Trace};
 
 use crate::output::{count, number, plural, scientific};
 
-/// Describes a load in one line.
 pub(super) fn describe(load: &Load) -> String {
     let requests = plural(load.requests(), "request");
     match load {

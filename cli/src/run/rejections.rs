@@ -11,12 +11,9 @@ use crate::output::count;
 /// Requests that were rejected for one reason.
 #[derive(Debug)]
 pub(crate) struct Rejected {
-    /// How many.
     pub(crate) requests: u64,
-    /// Why.
     pub(crate) cause: String,
-    /// The advice.
-    pub(crate) next_step: String,
+    pub(crate) next_step: &'static str,
 }
 
 /// The error of a run that has served no request.
@@ -26,7 +23,7 @@ pub(super) fn all_rejected(rejected: &[Rejected]) -> Error {
         format!("{requests} because {}", rejected.cause)
     });
     let causes: Vec<String> = causes.collect();
-    let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step.as_str()).collect();
+    let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step).collect();
     next_steps.dedup();
     Error::new(format!(
         "all requests were rejected: {}; {}",
@@ -76,17 +73,14 @@ impl LengthLimit {
     }
 
     fn cause(self, tokens: u32) -> String {
+        const EXCEED: &str = "prompt and output exceed";
         match self {
-            LengthLimit::Flag(_) => format!("prompt and output exceed --max-model-len {tokens}"),
+            LengthLimit::Flag(_) => format!("{EXCEED} --max-model-len {tokens}"),
             LengthLimit::Window(Window { key, .. }) => {
-                format!("prompt and output exceed {key} {tokens} (windows are not modelled)")
+                format!("{EXCEED} {key} {tokens} (windows are not modelled)")
             }
-            LengthLimit::Draft => {
-                format!("prompt and output exceed the draft model's limit of {tokens} tokens")
-            }
-            LengthLimit::Model => {
-                format!("prompt and output exceed the model's limit of {tokens} tokens")
-            }
+            LengthLimit::Draft => format!("{EXCEED} the draft model's limit of {tokens} tokens"),
+            LengthLimit::Model => format!("{EXCEED} the model's limit of {tokens} tokens"),
         }
     }
 
@@ -110,55 +104,52 @@ pub(crate) fn explain(
     limit: LengthLimit,
 ) -> Vec<Rejected> {
     const CORRECT: &str = "correct the trace";
-    let rejected = |requests, cause: String, next_step: &str| Rejected {
-        requests,
-        cause,
-        next_step: next_step.to_owned(),
+    let blocks = match config.kv_blocks {
+        1 => "the one KV block".to_owned(),
+        blocks => format!("the {} KV blocks", count(blocks.into())),
     };
     let all = [
-        rejected(
+        (
             rejections.empty_prompt,
             "the prompt is empty".to_owned(),
             CORRECT,
         ),
-        rejected(
+        (
             rejections.empty_output,
             "no output token is asked for".to_owned(),
             CORRECT,
         ),
-        rejected(
+        (
             rejections.too_late,
             format!("they arrive after {ARRIVAL_YEARS} years"),
             "use shorter pauses",
         ),
-        rejected(
+        (
             rejections.too_long,
             limit.cause(config.max_model_len),
             limit.next_step(),
         ),
-        rejected(
+        (
             rejections.too_many_kv_blocks,
-            match config.kv_blocks {
-                1 => "one request needs more than the one KV block".to_owned(),
-                blocks => format!(
-                    "one request needs more than the {} KV blocks",
-                    count(blocks.into())
-                ),
-            },
-            "use shorter requests, or more KV blocks (--kv-blocks, --tp, \
-                 --gpu-memory-utilization)",
+            format!("one request needs more than {blocks}"),
+            "use shorter requests, or more KV blocks (--kv-blocks, --tp, --gpu-memory-utilization)",
         ),
-        rejected(
+        (
             rejections.queue_full,
             "as many requests waited as --max-waiting lets".to_owned(),
             "use a lower rate, or a larger --max-waiting",
         ),
-        rejected(
+        (
             rejections.other,
             "the server cannot serve them".to_owned(),
             "use other requests",
         ),
     ];
-    let occurred = all.into_iter().filter(|rejected| rejected.requests > 0);
-    occurred.collect()
+    let occurred = all.into_iter().filter(|(requests, ..)| *requests > 0);
+    let rejected = |(requests, cause, next_step)| Rejected {
+        requests,
+        cause,
+        next_step,
+    };
+    occurred.map(rejected).collect()
 }

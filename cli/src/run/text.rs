@@ -21,7 +21,6 @@ pub(crate) struct RunText<'r> {
 }
 
 impl RunText<'_> {
-    /// The whole answer.
     pub(crate) fn text(&self) -> String {
         let next = match self.args.is_default {
             true => {

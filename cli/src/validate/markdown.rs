@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rooflut_validation::{Case, FileReport, Kind, Tally};
 
-use super::sheet::Sheet;
 use super::{groups, tables};
+use crate::grid::Grid;
 
 /// The introduction on the measurements of the project.
 const INTRODUCTION: &str = include_str!("introduction.md");
@@ -35,16 +35,16 @@ pub(super) fn render(reports: &[FileReport], own: bool) -> String {
     text
 }
 
-fn section(title: &str, sheet: &Sheet) -> String {
+fn section(title: &str, sheet: &Grid) -> String {
     if sheet.is_empty() {
         return String::new();
     }
     format!("\n## {title}\n\n{}", sheet.markdown())
 }
 
-fn measured(reports: &[FileReport]) -> Sheet {
+fn measured(reports: &[FileReport]) -> Grid {
     let words = ["file", "a row is", "GPUs", "models", "tp", "engines"];
-    let mut sheet = Sheet::new(&words, &["rows", "predicted"]);
+    let mut sheet = Grid::of(&words, &["rows", "predicted"]);
     for report in reports {
         sheet.row(vec![
             report.file.clone(),
@@ -78,7 +78,7 @@ fn distinct<T: Ord + ToString>(report: &FileReport, of: fn(&Case) -> T) -> Strin
 
 /// Returns notes, and the rows that were left out.
 fn remarks(reports: &[FileReport]) -> String {
-    let mut sheet = Sheet::new(&["file", "what"], &["rows"]);
+    let mut sheet = Grid::of(&["file", "what"], &["rows"]);
     for report in reports {
         let mut rows = |tally: &Tally, what: String| {
             sheet.row(vec![report.file.clone(), what, tally.rows().to_string()]);

@@ -3,7 +3,6 @@
 mod groups;
 mod json;
 mod markdown;
-mod sheet;
 mod tables;
 mod text;
 

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use rooflut_validation::{Case, Comparison, FileReport, Kind, Metric, Setting, Stage, Summary};
 
 use super::groups::Group;
-use super::sheet::Sheet;
+use crate::grid::Grid;
 use crate::output::{number, signed};
 
 /// The columns of a [`Summary`].
 const ERRORS: [&str; 6] = ["n", "median", "mean", "p90", "max", "bias"];
 
 /// Returns errors by file, GPU and metric.
-pub(super) fn summaries(reports: &[FileReport]) -> Sheet {
-    let mut sheet = Sheet::new(&["file", "GPU", "metric"], &ERRORS);
+pub(super) fn summaries(reports: &[FileReport]) -> Grid {
+    let mut sheet = Grid::of(&["file", "GPU", "metric"], &ERRORS);
     for report in reports {
         for summary in &report.summaries {
             let mut cells = vec![
@@ -29,7 +29,7 @@ pub(super) fn summaries(reports: &[FileReport]) -> Sheet {
 }
 
 /// Returns the errors of each metric of each group, one row per group; `names` are the columns of its key.
-pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Sheet {
+pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Grid {
     let metrics = metrics(report);
     let columns = metrics.iter().flat_map(|metric| match metric {
         Metric::Ttft => ["TTFT median", "max", "bias"],
@@ -38,7 +38,7 @@ pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Grou
         _ => ["median", "max", "bias"],
     });
     let columns: Vec<&str> = ["n"].into_iter().chain(columns).collect();
-    let mut sheet = Sheet::new(names, &columns);
+    let mut sheet = Grid::of(names, &columns);
     for group in groups {
         let mut cells = group.key.clone();
         cells.push(group.cases.len().to_string());
@@ -59,9 +59,9 @@ pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Grou
 }
 
 /// Returns the errors of each metric of each group, one row per metric.
-pub(super) fn down(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Sheet {
+pub(super) fn down(report: &FileReport, names: &[&'static str], groups: &[Group<'_>]) -> Grid {
     let words: Vec<&str> = names.iter().copied().chain(["metric"]).collect();
-    let mut sheet = Sheet::new(&words, &ERRORS);
+    let mut sheet = Grid::of(&words, &ERRORS);
     for group in groups {
         for metric in metrics(report) {
             let summary = FileReport::errors(group.cases.iter().copied(), metric);
@@ -77,7 +77,7 @@ pub(super) fn down(report: &FileReport, names: &[&'static str], groups: &[Group<
 }
 
 /// Returns each row with prediction, measurement and error of each metric.
-pub(super) fn cases(report: &FileReport) -> Sheet {
+pub(super) fn cases(report: &FileReport) -> Grid {
     let metrics = metrics(report);
     let columns = metrics
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn cases(report: &FileReport) -> Sheet {
         .copied()
         .chain(columns)
         .collect();
-    let mut sheet = Sheet::new(&["id", "row", "model", "GPU", "tp"], &numbers);
+    let mut sheet = Grid::of(&["id", "row", "model", "GPU", "tp"], &numbers);
     for case in &report.cases {
         let mut cells = vec![case.label.id.clone(), stage(&case.label.stage)];
         cells.extend([
@@ -105,10 +105,10 @@ pub(super) fn cases(report: &FileReport) -> Sheet {
 }
 
 /// Returns the rows of each group with the largest errors, by metric.
-pub(super) fn worst(report: &FileReport, groups: &[Group<'_>], most: usize) -> Sheet {
+pub(super) fn worst(report: &FileReport, groups: &[Group<'_>], most: usize) -> Grid {
     let names = ["predicted", "measured", "error"];
     let numbers: Vec<&str> = settings(report.kind).iter().copied().chain(names).collect();
-    let mut sheet = Sheet::new(&["id", "metric", "row"], &numbers);
+    let mut sheet = Grid::of(&["id", "metric", "row"], &numbers);
     for group in groups {
         for metric in metrics(report) {
             let cases = group.cases.iter();
@@ -128,7 +128,6 @@ pub(super) fn worst(report: &FileReport, groups: &[Group<'_>], most: usize) -> S
     sheet
 }
 
-/// Returns the metrics of a report.
 fn metrics(report: &FileReport) -> BTreeSet<Metric> {
     report
         .summaries

@@ -17,7 +17,7 @@ pub(super) fn render(reports: &[FileReport], all_rows: bool) -> String {
         text += &format!("\n{remarks}");
     }
     text += "\nErrors in percent of the measurement; bias is the mean with its sign, above 0: predicted too long\n\n";
-    text += &tables::summaries(reports).text();
+    text += &tables::summaries(reports).render(2);
     for report in reports.iter().filter(|report| !report.cases.is_empty()) {
         text += &file(report, all_rows);
     }
@@ -61,12 +61,12 @@ fn file(report: &FileReport, all_rows: bool) -> String {
     let many = matches!(report.kind, Kind::Requests | Kind::DecodeSteps);
     if all_rows || !many {
         let unit = unit(report.kind);
-        let rows = tables::cases(report).text();
+        let rows = tables::cases(report).render(2);
         return format!("\n{name}: predicted, measured ({unit}), error in percent\n\n{rows}");
     }
     let runs = groups::by_run(report);
-    let errors = tables::down(report, &["id", "model", "GPU", "tp"], &runs).text();
-    let worst = tables::worst(report, &runs, WORST).text();
+    let errors = tables::down(report, &["id", "model", "GPU", "tp"], &runs).render(2);
+    let worst = tables::worst(report, &runs, WORST).render(2);
     format!(
         "\n{name}: errors by run, in percent\n\n{errors}\n{name}: the {WORST} rows of each run that \
          are furthest off (all: --rows)\n\n{worst}"

@@ -116,7 +116,7 @@ fn the_order_of_a_trace_says_only_who_of_the_same_nanosecond_is_first() {
 #[test]
 fn an_hour_of_overload_ends_and_its_queue_grows() {
     let flags = "run --rate 60 --requests 216000 --output 64 --max-num-seqs 16";
-    let answer = json(&flags);
+    let answer = json(flags);
     assert_eq!(answer["completed"], 216_000);
     let makespan_s = number(&answer, "/makespan_s");
     assert!(makespan_s > 4_000.0, "{makespan_s}");

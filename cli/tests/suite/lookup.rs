@@ -97,7 +97,7 @@ fn what_is_too_uncertain_or_impossible_is_refused() {
     assert!(failure(&format!("{GEMM} --m 1 --dtype nvfp4")).contains("nvfp4"));
     assert!(failure("lookup").contains("gemm, prefill, decode, allreduce, moe"));
     let heads = "lookup prefill --q-heads 8 --kv-heads 3 --seq-len 5";
-    assert!(failure(&heads).contains("--kv-heads 3, found 8"));
+    assert!(failure(heads).contains("--kv-heads 3, found 8"));
     let experts = "lookup moe --experts 2 --top-k 3 --hidden 64 --intermediate 64 --tokens 5";
-    assert!(failure(&experts).contains("at most --experts 2, found 3"));
+    assert!(failure(experts).contains("at most --experts 2, found 3"));
 }

@@ -10,7 +10,7 @@ fn ttft(flags: &str) -> f64 {
 #[test]
 fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
     let load = "--rate 60 --requests 400";
-    let one = ttft(&load);
+    let one = ttft(load);
     for router in ["round-robin", "least-tokens", "prefix-affinity"] {
         let several = format!("{load} --replicas 4 --router {router}");
         assert!(10.0 * ttft(&several) < one, "{router}");
@@ -32,7 +32,7 @@ fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
 fn sessions_find_their_earlier_turns_unless_nothing_is_kept() {
     let sessions = "--rate 2 --turns 5 --think-time 1 --requests 300";
     let off = format!("{sessions} --prefix-caching off");
-    assert!(1.5 * ttft(&sessions) < ttft(&off));
+    assert!(1.5 * ttft(sessions) < ttft(&off));
 }
 
 #[test]

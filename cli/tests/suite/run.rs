@@ -150,7 +150,7 @@ fn weights_of_another_format_leave_more_memory_and_serve_faster() {
     assert!(people.starts_with(heading), "{people}");
     // 16-bit weights need two GPUs.
     let large = "run --model llama-3.1-70b --dtype fp8 --requests 3";
-    assert_eq!(json(&large)["completed"], 3);
+    assert_eq!(json(large)["completed"], 3);
 }
 
 #[test]

@@ -119,11 +119,11 @@ fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
         streamed[key] = replayed[key].clone();
     }
     assert_eq!(streamed, replayed);
-    assert!(success(&base).contains(SAID));
-    assert!(success(&base).lines().all(|line| line.len() <= 100));
+    assert!(success(base).contains(SAID));
+    assert!(success(base).lines().all(|line| line.len() <= 100));
     let few = "run --output 3 --requests 100000";
-    assert!(!success(&few).contains(SAID));
-    assert_eq!(number(&json(&few), "/percentile_error").to_bits(), 0);
+    assert!(!success(few).contains(SAID));
+    assert_eq!(number(&json(few), "/percentile_error").to_bits(), 0);
 }
 
 #[test]

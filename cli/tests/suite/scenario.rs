@@ -27,7 +27,7 @@ fn keys_are_the_flags_of_their_names() {
     let said: Value =
         serde_json::from_str(&success(&format!("run --scenario {path}"))).expect("JSON");
     let flags = "run --tp 2 --max-num-seqs 64 --rate 5 --requests 50 --prompt uniform:100..900 --output 100 --priorities 1,2.5 --seed 3";
-    let mut flagged = json(&flags);
+    let mut flagged = json(flags);
     assert_eq!(flagged["scenario"], Value::Null);
     flagged["scenario"] = json!({"path": path, "replaced": []});
     assert_eq!(said, flagged);

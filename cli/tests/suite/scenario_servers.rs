@@ -14,8 +14,8 @@ fn drafts_and_pools_of_a_scenario_are_those_of_the_flags() {
     let drafts = "--draft-tokens 4 --acceptance 0.7 --draft-model ngram";
     let pools = "--prefill-replicas 2 --decode-replicas 1 --link-bandwidth 50.5 --link-latency 5";
     for (server, flags, told) in [
-        (DRAFTS, &drafts[..], "speculation"),
-        (POOLS, &pools, "disaggregation"),
+        (DRAFTS, drafts, "speculation"),
+        (POOLS, pools, "disaggregation"),
     ] {
         let said = answer(&format!("pp = 1\ndp = 1\n{server}"), "--requests 20");
         let mut flagged = json(&format!("run --requests 20 {flags}"));

@@ -210,9 +210,9 @@ fn steps_that_mean_nothing_are_refused() {
     }
     let zero_mfu =
         "step --gpu h100-infersim --latency-model infersim --model llama-2-7b --decode 4x600";
-    assert!(failure(&zero_mfu).contains("MFU"));
+    assert!(failure(zero_mfu).contains("MFU"));
     let fp8 = "step --latency-model blis --kv-dtype fp8 --decode 4x600";
-    assert!(failure(&fp8).contains("--latency-model roofline"));
+    assert!(failure(fp8).contains("--latency-model roofline"));
     for model in ["infersim", "blis", "calibrated"] {
         let step = "step --decode 4x600 --dtype bf16 --latency-model";
         let message = failure(&format!("{step} {model}"));
@@ -238,7 +238,7 @@ fn weights_of_another_format_change_the_step_and_its_heading() {
     assert!(people.starts_with(heading), "{people}");
     // A model with 8-bit experts, its own and with 16-bit ones.
     let scout = "--model llama-4-scout";
-    let own = step(&scout);
+    let own = step(scout);
     let bf16 = step(&format!("{scout} --dtype bf16"));
     assert_eq!(
         (text(&own, "/weight_dtype"), text(&own, "/expert_dtype")),

@@ -78,7 +78,7 @@ fn prefixes_come_before_prompts_and_turns_after_one_another() {
     let prefixed = with("--prefixes 3x500");
     assert!(prefixed.iter().all(|row| row.prompt == 600));
     let turns = "--rate 1 --turns 3 --think-time 5 --prefixes 1x50";
-    let chat = with(&turns);
+    let chat = with(turns);
     let prompts: BTreeSet<u32> = chat.iter().map(|row| row.prompt).collect();
     assert_eq!(Vec::from_iter(prompts), [150, 260, 370]);
     let first = chat
@@ -98,7 +98,7 @@ fn prefixes_come_before_prompts_and_turns_after_one_another() {
 #[test]
 fn users_wait_for_their_answers() {
     let flags = "--users 4 --requests 50 --prompt uniform:100..900";
-    let rows = rows(&flags);
+    let rows = rows(flags);
     assert_eq!(rows.len(), 50);
     let mut ends: Vec<f64> = rows.iter().map(|row| row.end).collect();
     ends.sort_by(f64::total_cmp);
@@ -119,13 +119,13 @@ fn users_wait_for_their_answers() {
 #[test]
 fn a_closed_loop_ends_though_all_requests_are_rejected() {
     let flags = "run --users 3 --requests 40 --max-model-len 64";
-    let (_, message) = failure_with_answer(&flags);
+    let (_, message) = failure_with_answer(flags);
     assert!(
         message.starts_with("all requests were rejected: 40 because"),
         "{message}"
     );
     let flags = "run --users 3 --requests 40 --think-time 1e300";
-    let (_, message) = failure_with_answer(&flags);
+    let (_, message) = failure_with_answer(flags);
     assert_eq!(
         message,
         "all requests were rejected: 40 because they arrive after 292 years; use shorter pauses"

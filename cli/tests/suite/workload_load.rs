@@ -28,7 +28,7 @@ fn the_load_is_described_for_people() {
     );
     let chat = "--turns 2 --think-time 3 --prefixes 2x1000 --seed 5";
     assert_eq!(
-        load(&chat),
+        load(chat),
         "20 requests, 18 sessions per second, Poisson (seed 5); 512 prompt + 256 output tokens; \
          before each prompt one of 2 texts of 1,000 tokens; sessions of 2 turns, 3 s apart"
     );

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// Mean and percentiles, milliseconds; all null where there is no such time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LatencyMs {
     /// Mean.
     pub mean: Option<f64>,
@@ -33,6 +34,7 @@ impl From<Option<Stats>> for LatencyMs {
 
 /// Queue times at the beginning and at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct QueueGrowth {
     /// Mean over the first quarter of the served requests, by arrival, milliseconds.
     pub first_quarter_ms: f64,
@@ -51,6 +53,7 @@ impl From<figures::QueueGrowth> for QueueGrowth {
 
 /// Requests served within limits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Goodput {
     /// Limit on the time to first token, milliseconds.
     pub ttft_ms: Option<f64>,

@@ -146,6 +146,7 @@ pub struct ScenarioFile {
 
 /// Formats of a model's weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Weights {
     /// Format of the weights other than experts.
     pub weight_dtype: Dtype,

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// Where looked-up time comes from; both null where nothing was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Provenance {
     /// Name of the [`Class`](table::Class).
     pub class: Option<&'static str>,
@@ -30,6 +31,7 @@ impl From<table::Provenance> for Provenance {
 
 /// Shares of the time of all steps by source; 1 in all, unless no step was run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SourceShares {
     /// Measured rows.
     pub measured: f64,

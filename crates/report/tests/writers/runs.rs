@@ -109,7 +109,7 @@ pub(crate) fn replicas(requests: &[Request]) -> Written {
 pub(crate) fn pools(config: SimConfig, source: &mut impl Source) -> Written {
     let pool = ServerPool::new(Linear, config, 2);
     let link = KvLink::try_new(10e9, Seconds::from_us(50.0), 131_072.0).unwrap();
-    let servers = Disaggregated::try_new(pool.clone(), pool, Router::RoundRobin, link).unwrap();
+    let servers = Disaggregated::try_new(pool, pool, Router::RoundRobin, link).unwrap();
     let names = ["prefill 0", "prefill 1", "decode 2", "decode 3"];
     write(&names, |out| servers.run_source(source, out))
 }
