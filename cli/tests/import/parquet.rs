@@ -163,7 +163,6 @@ fn a_hundred_thousand_rows_are_imported() {
         &rows,
         Compression::SNAPPY,
     );
-    let dest = folder.path().join("mine");
     let start = Instant::now();
     let answer = json(&command(folder.path()));
     println!(

@@ -75,7 +75,7 @@ fn a_set_has_no_error_against_its_own_rows() {
             let answer = score(&path, set);
             assert!(list(&answer, "/skipped").is_empty());
             assert_eq!(list(&answer, "/rows").len(), csv.lines().count() - 1);
-            // Of b200, 52 GEMMs are excluded from the set.
+            // The set b200 excludes 52 GEMMs.
             let rows = list(&answer, "/rows").iter();
             let (measured, excluded): (Vec<_>, Vec<_>) =
                 rows.partition(|row| row["class"] == "measured");

@@ -1,4 +1,4 @@
-//! What the writers write of a small run, byte for byte.
+//! Output of the writers for a small run, byte for byte.
 
 use rooflut::sim::{Request, SimConfig};
 
