@@ -1,6 +1,7 @@
 //! The API server in front of the engine, and the engine stack of a server.
 
 use crate::support::{Linear, simulator};
+use crate::workloads::scheduling;
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
 use rooflut::engine::stacks;
@@ -27,13 +28,6 @@ fn servable() -> impl Strategy<Value = Vec<Request>> {
         Request::new(prompt_tokens, output_tokens).at_ns(slot * 1_000)
     });
     prop::collection::vec(request, 1..25)
-}
-
-fn scheduling() -> impl Strategy<Value = Scheduling> {
-    prop_oneof![
-        Just(Scheduling::Synchronous),
-        Just(Scheduling::OneStepAhead)
-    ]
 }
 
 /// Times since the arrival in whole nanoseconds: scheduled, first token, end.

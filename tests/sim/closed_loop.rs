@@ -1,10 +1,4 @@
 //! Closed loops: what a user asks depends on the seed and the user alone.
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use std::collections::HashSet;
 

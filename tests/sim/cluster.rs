@@ -1,63 +1,22 @@
 //! Replicas behind a router, against single servers that get what the router should have sent them.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
-use crate::support::{Linear, simulator};
+use crate::support::{Linear, Seen, simulator};
+use crate::workloads::{ascending, assert_no_overlap, scheduling, texts};
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
 use rooflut::sim::cluster::{Cluster, Router};
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
-use rooflut::sim::{Content, Observer, Outcome, Request, RequestRecord, SimConfig, StepRecord};
+use rooflut::sim::{Content, Outcome, Request, SimConfig};
 use rooflut::units::Seconds;
-
-/// Writes down what became of each, and who ran it.
-#[derive(Default)]
-struct Seen {
-    outcomes: Vec<(usize, Outcome)>,
-    steps: Vec<StepRecord>,
-    /// Sum of all gaps between tokens.
-    gap_ns: u64,
-}
-
-impl Observer for Seen {
-    fn wants_steps(&self) -> bool {
-        true
-    }
-
-    fn step(&mut self, step: &StepRecord) {
-        self.steps.push(*step);
-        self.gap_ns += step.duration_ns * u64::from(step.decode_requests);
-    }
-
-    fn resumed(&mut self, _: usize, gap_ns: u64) {
-        self.gap_ns += gap_ns;
-    }
-
-    fn finished(&mut self, index: usize, record: &RequestRecord) {
-        self.outcomes.push((index, record.outcome));
-    }
-}
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let gap = prop_oneof![Just(0_u64), 0..3_000_u64, 0..60_000_u64];
-    let request = (gap, 0..120_u32, 0..60_u32, 0..5_u64);
-    prop::collection::vec(request, 1..50).prop_map(|requests| {
-        let mut now_ns = 0;
-        let arrive = |(gap_ns, prompt_tokens, output_tokens, own)| {
-            now_ns += gap_ns;
-            Request::new(prompt_tokens, output_tokens)
-                .at_ns(now_ns)
-                .with_content(Content::Texts {
-                    prefix: 0,
-                    prefix_tokens: 16,
-                    own,
-                })
-        };
-        requests.into_iter().map(arrive).collect()
-    })
+    ascending(
+        gap,
+        (0..120_u32, 0..60_u32, 0..5_u64),
+        1..50,
+        |(prompt, output, own)| Request::new(prompt, output).with_content(texts(16, own)),
+    )
 }
 
 fn config(scheduling: Scheduling, api_server_ns: u64) -> SimConfig {
@@ -76,12 +35,13 @@ fn serve(config: SimConfig, replicas: u32, router: Router, requests: &[Request])
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.replicas, replicas);
-    let decoding_ns = |(_, outcome): &(usize, Outcome)| match outcome {
+    let decoding_ns = |outcome: &Outcome| match outcome {
         Outcome::Completed(timing) => timing.finish_ns - timing.first_token_ns,
         _ => 0,
     };
-    assert_eq!(seen.gap_ns, seen.outcomes.iter().map(decoding_ns).sum());
-    seen.outcomes.sort_by_key(|(index, _)| *index);
+    let outcomes = seen.outcomes(requests.len());
+    let gap_ns: u64 = seen.gaps_ns.iter().sum();
+    assert_eq!(gap_ns, outcomes.iter().map(decoding_ns).sum::<u64>());
     seen
 }
 
@@ -92,51 +52,33 @@ proptest! {
     fn round_robin_is_as_many_servers_with_every_nth_request(
         requests in requests(),
         replicas in 1..5_u32,
-        ahead in any::<bool>(),
+        scheduling in scheduling(),
         api_server_ns in prop_oneof![Just(0_u64), Just(900)],
     ) {
-        let scheduling = match ahead {
-            true => Scheduling::OneStepAhead,
-            false => Scheduling::Synchronous,
-        };
         let config = config(scheduling, api_server_ns);
         let found = serve(config, replicas, Router::RoundRobin, &requests);
-        let mut expected = Vec::new();
+        let found = found.outcomes(requests.len());
         for replica in 0..replicas as usize {
-            let indices: Vec<usize> = (replica..requests.len()).step_by(replicas as usize).collect();
-            let own: Vec<Request> = indices.iter().map(|index| requests[*index]).collect();
+            let indices = (replica..requests.len()).step_by(replicas as usize);
+            let own: Vec<Request> = indices.clone().map(|index| requests[index]).collect();
             let report = simulator(&Linear::mixed(), config).run(&own);
-            let outcomes = report.records.iter().map(|record| {
-                let mut outcome = record.outcome;
-                if let Outcome::Completed(timing) = &mut outcome {
+            for (index, record) in indices.zip(&report.records) {
+                let mut expected = record.outcome;
+                if let Outcome::Completed(timing) = &mut expected {
                     timing.replica = replica as u32;
                 }
-                outcome
-            });
-            expected.extend(indices.into_iter().zip(outcomes));
+                prop_assert_eq!(found[index], expected);
+            }
         }
-        expected.sort_by_key(|(index, _)| *index);
-        prop_assert_eq!(found.outcomes, expected);
     }
 
     #[test]
     fn every_router_serves_everybody_once_and_steps_of_a_replica_do_not_overlap(
         requests in requests(),
-        router in prop_oneof![
-            Just(Router::RoundRobin),
-            Just(Router::LeastOutstandingTokens),
-            Just(Router::PrefixAffinity),
-        ],
+        router in prop::sample::select(&Router::ALL),
     ) {
         let found = serve(config(Scheduling::OneStepAhead, 0), 3, router, &requests);
-        let indices: Vec<usize> = found.outcomes.iter().map(|(index, _)| *index).collect();
-        prop_assert_eq!(indices, (0..requests.len()).collect::<Vec<_>>());
-        let mut ends = [0; 3];
-        for step in found.steps {
-            let end = &mut ends[step.replica as usize];
-            prop_assert!(step.start_ns >= *end);
-            *end = step.start_ns + step.duration_ns;
-        }
+        assert_no_overlap(&found.steps);
     }
 }
 
@@ -145,11 +87,7 @@ fn burst(own: impl Fn(u32) -> u64, tokens: impl Fn(u32) -> u32) -> Vec<Request> 
         .map(|index| {
             Request::new(tokens(index), 4)
                 .at_ns(u64::from(index))
-                .with_content(Content::Texts {
-                    prefix: 0,
-                    prefix_tokens: 0,
-                    own: own(index),
-                })
+                .with_content(texts(0, own(index)))
         })
         .collect()
 }
@@ -234,18 +172,4 @@ fn one_replica_is_a_server_also_for_users_whose_requests_are_rejected() {
         assert_eq!(alone.batches, together.batches);
         assert_eq!(single.summary.rejected > 0, max_waiting.is_some());
     }
-}
-
-#[test]
-fn no_replica_is_refused() {
-    let error = Cluster::try_new(
-        Linear::mixed(),
-        SimConfig::new(10, 10),
-        0,
-        Router::RoundRobin,
-    );
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        rooflut::sim::SimError::ZeroLimit { limit: "replicas" }.to_string()
-    );
 }

@@ -1,10 +1,5 @@
 //! Figures of a run without a record per request: the same as with one.
 #![cfg(feature = "digest")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use crate::support::{Linear, simulator};
 use rooflut::engine::Scheduling;

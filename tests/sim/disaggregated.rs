@@ -1,19 +1,14 @@
 //! Prefill and decode on servers of their own, against the straightforward engine in two stages.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
-use crate::support::Linear;
+use crate::support::{Linear, Seen};
+use crate::workloads::{ascending, assert_no_overlap, policy, scheduling, texts};
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
 use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
 use rooflut::sim::{
-    Content, KvTransfer, Observer, Outcome, Rejection, Request, RequestRecord, SchedulingPolicy,
-    SimConfig, SimError, Speculation, StepRecord, Timing,
+    Content, KvTransfer, Outcome, Rejection, Request, RequestRecord, SimConfig, SimError,
+    Speculation, Timing,
 };
 use rooflut::units::Seconds;
 
@@ -31,27 +26,6 @@ fn servers(
     Disaggregated::try_new(pool(prefill), pool(decode), router, link()).unwrap()
 }
 
-/// Writes down what became of each, and who ran what.
-#[derive(Default)]
-struct Seen {
-    outcomes: Vec<(usize, Outcome)>,
-    steps: Vec<StepRecord>,
-}
-
-impl Observer for Seen {
-    fn wants_steps(&self) -> bool {
-        true
-    }
-
-    fn step(&mut self, step: &StepRecord) {
-        self.steps.push(*step);
-    }
-
-    fn finished(&mut self, index: usize, record: &RequestRecord) {
-        self.outcomes.push((index, record.outcome));
-    }
-}
-
 fn timing(outcome: &Outcome) -> Option<Timing> {
     match outcome {
         Outcome::Completed(timing) => Some(*timing),
@@ -64,7 +38,7 @@ fn expected(
     [prefill, mut decode]: [SimConfig; 2],
     decode_replicas: usize,
     requests: &[Request],
-) -> Vec<(usize, Outcome)> {
+) -> Vec<Outcome> {
     // Requests that the decode servers cannot take never reach the prefill server.
     let refused: Vec<Option<Rejection>> = requests.iter().map(|r| decode.check(r).err()).collect();
     let prompts: Vec<Request> = (requests.iter().zip(&refused))
@@ -89,8 +63,8 @@ fn expected(
         free_ns = finish_ns.max(free_ns) + Seconds(tokens / 5e9).to_nanos();
         deliveries.push((free_ns + 300, index));
     }
-    let mut outcomes: Vec<(usize, Outcome)> = (refused.into_iter().enumerate())
-        .filter_map(|(index, refused)| Some((index, Outcome::Rejected(refused?))))
+    let mut outcomes: Vec<Option<Outcome>> = (refused.into_iter())
+        .map(|refused| refused.map(Outcome::Rejected))
         .collect();
     decode.api_server_ns = 0;
     for replica in 0..decode_replicas {
@@ -120,67 +94,37 @@ fn expected(
             both.preemptions += prompt.preemptions;
             both.replica = 1 + replica as u32;
             both.kv_transfer = Some(kv_transfer);
-            outcomes.push((index, Outcome::Completed(both)));
+            outcomes[index] = Some(Outcome::Completed(both));
         }
     }
-    outcomes.sort_by_key(|(index, _)| *index);
-    outcomes
+    outcomes.into_iter().map(Option::unwrap).collect()
 }
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let gap = prop_oneof![Just(0_u64), 0..3_000_u64, 0..60_000_u64];
     let content = proptest::option::of(0..4_u64);
-    let request = (gap, 0..150_u32, 0..60_u32, 0..40_u32, content);
-    prop::collection::vec(request, 1..40).prop_map(|requests| {
-        let mut now_ns = 0;
-        let arrive = |(gap_ns, prompt_tokens, output_tokens, cached_prompt_tokens, own): (
-            u64,
-            _,
-            _,
-            _,
-            Option<u64>,
-        )| {
-            now_ns += gap_ns;
-            Request::new(prompt_tokens, output_tokens)
-                .at_ns(now_ns)
-                .with_cached_prompt_tokens(cached_prompt_tokens)
-                .with_priority(prompt_tokens % 3)
-                .with_content(own.map_or(Content::Unique, |own| Content::Texts {
-                    prefix: 0,
-                    prefix_tokens: 40,
-                    own,
-                }))
-        };
-        requests.into_iter().map(arrive).collect()
+    let request = (0..150_u32, 0..60_u32, 0..40_u32, content);
+    ascending(gap, request, 1..40, |(prompt, output, cached, own)| {
+        Request::new(prompt, output)
+            .with_cached_prompt_tokens(cached)
+            .with_priority(prompt % 3)
+            .with_content(own.map_or(Content::Unique, |own| texts(40, own)))
     })
 }
 
 fn config() -> impl Strategy<Value = SimConfig> {
     let kv_blocks = prop_oneof![14..40_u32, Just(1_000)];
-    let policy = prop_oneof![
-        Just(SchedulingPolicy::Fcfs),
-        Just(SchedulingPolicy::ShortestPrompt),
-        Just(SchedulingPolicy::Priority)
-    ];
-    (
-        1..12_u32,
-        0..100_u32,
-        kv_blocks,
-        any::<bool>(),
-        policy,
-        0..2_u64,
-    )
-        .prop_map(|(max_num_seqs, more, kv_blocks, ahead, policy, api)| {
-            let mut config = SimConfig::new(220, kv_blocks);
-            config.max_num_seqs = max_num_seqs;
-            config.max_num_batched_tokens = max_num_seqs + more;
-            config.policy = policy;
-            config.api_server_ns = 500 * api;
-            if !ahead {
-                config.scheduling = Scheduling::Synchronous;
-            }
-            config
-        })
+    let limits = (1..12_u32, 0..100_u32, kv_blocks);
+    (limits, scheduling(), policy(), 0..2_u64).prop_map(|(limits, scheduling, policy, api)| {
+        let (max_num_seqs, more, kv_blocks) = limits;
+        let mut config = SimConfig::new(220, kv_blocks);
+        config.max_num_seqs = max_num_seqs;
+        config.max_num_batched_tokens = max_num_seqs + more;
+        config.policy = policy;
+        config.api_server_ns = 500 * api;
+        config.scheduling = scheduling;
+        config
+    })
 }
 
 fn serve(servers: &Disaggregated<&Linear>, requests: &[Request]) -> Seen {
@@ -189,7 +133,6 @@ fn serve(servers: &Disaggregated<&Linear>, requests: &[Request]) -> Seen {
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.stages.transfers, totals.completed);
-    seen.outcomes.sort_by_key(|(index, _)| *index);
     seen
 }
 
@@ -212,34 +155,26 @@ proptest! {
             decode.check(request).is_err() || prefill.check(&prompt).is_ok()
         };
         prop_assume!(requests.iter().all(fits));
-        prop_assert_eq!(found.outcomes, expected([prefill, decode], replicas as usize, &requests));
+        prop_assert_eq!(found.outcomes(requests.len()), expected([prefill, decode], replicas as usize, &requests));
     }
 
     #[test]
     fn everybody_is_served_once_and_tokens_come_after_their_kv_entries(
         requests in requests(), replicas in (1..4_u32, 1..4_u32), config in config(),
-        router in prop_oneof![
-            Just(Router::RoundRobin),
-            Just(Router::LeastOutstandingTokens),
-            Just(Router::PrefixAffinity),
-        ],
+        router in prop::sample::select(&Router::ALL),
     ) {
         let model = Linear::mixed();
         let (prefill, decode) = replicas;
         let found = serve(&servers(&model, [(config, prefill), (config, decode)], router), &requests);
-        for (index, (found, outcome)) in found.outcomes.iter().enumerate() {
-            prop_assert_eq!(*found, index);
+        for (request, outcome) in requests.iter().zip(found.outcomes(requests.len())) {
             if let Outcome::Completed(timing) = outcome {
-                let moved_ns = u64::from(requests[index].prompt_tokens) / 5 + 300;
+                let moved_ns = u64::from(request.prompt_tokens) / 5 + 300;
                 prop_assert!(timing.first_token_ns > timing.scheduled_ns + moved_ns);
                 prop_assert!(timing.finish_ns >= timing.first_token_ns);
             }
         }
-        let mut ends_ns = vec![0; (prefill + decode) as usize];
+        assert_no_overlap(&found.steps);
         for step in &found.steps {
-            let end_ns = &mut ends_ns[step.replica as usize];
-            prop_assert!(step.start_ns >= *end_ns);
-            *end_ns = step.start_ns + step.duration_ns;
             // Prefill servers do not decode; decode servers compute the last token of a prompt, unless they
             // have preempted somebody.
             prop_assert!(step.replica >= prefill || step.decode_requests == 0);

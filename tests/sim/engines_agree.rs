@@ -1,59 +1,24 @@
 //! The engine whose steps cost the same whatever the batch, against the straightforward one: the same
 //! nanoseconds, the same batches, on random workloads.
-#![allow(
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use crate::oracle::kv_cache::LISTED_TOKENS;
-use crate::support::{Linear, simulator};
+use crate::support::{Linear, Seen, simulator};
 use crate::workloads::{IDS, requests, servers};
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
 use rooflut::sim::load::RequestList;
-use rooflut::sim::{
-    Content, Observer, Outcome, Request, RequestRecord, SimConfig, Speculation, StepRecord,
-};
-
-/// Writes down what became of each, and the gaps between tokens.
-struct Seen {
-    outcomes: Vec<Option<Outcome>>,
-    gaps_ns: Vec<u64>,
-}
-
-impl Observer for Seen {
-    fn wants_steps(&self) -> bool {
-        true
-    }
-
-    fn step(&mut self, step: &StepRecord) {
-        let decoding = std::iter::repeat_n(step.duration_ns, step.decode_requests as usize);
-        self.gaps_ns.extend(decoding);
-    }
-
-    fn resumed(&mut self, _: usize, gap_ns: u64) {
-        self.gaps_ns.push(gap_ns);
-    }
-
-    fn finished(&mut self, index: usize, record: &RequestRecord) {
-        assert_eq!(self.outcomes[index].replace(record.outcome), None);
-    }
-}
+use rooflut::sim::{Content, Request, SimConfig, Speculation};
 
 fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let (model, naive) = (Linear::mixed(), Linear::mixed());
-    let mut seen = Seen {
-        outcomes: vec![None; requests.len()],
-        gaps_ns: Vec::new(),
-    };
+    let mut seen = Seen::default();
     let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
     let totals = simulator(&model, config).serve(&mut source, &mut seen);
     let mut expected = crate::oracle::run(&naive, config, requests, ids);
     seen.gaps_ns.sort_unstable();
     expected.gaps_ns.sort_unstable();
     assert_eq!(seen.gaps_ns, expected.gaps_ns);
-    let outcomes: Vec<Outcome> = seen.outcomes.into_iter().flatten().collect();
-    assert_eq!(outcomes, expected.outcomes);
+    assert_eq!(seen.outcomes(requests.len()), expected.outcomes);
     assert_eq!(model.batches.into_inner(), naive.batches.into_inner());
     assert_eq!(totals.steps, expected.steps);
     assert_eq!(totals.preemptions, expected.preemptions);

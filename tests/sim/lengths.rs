@@ -1,9 +1,4 @@
 //! Distributions of lengths: their moments and quantiles, their ranges, and what they refuse.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use std::ops::RangeInclusive;
 

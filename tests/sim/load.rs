@@ -1,10 +1,4 @@
 //! Generated loads: the same bytes for the same seed, ascending arrivals, independent properties.
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,11 @@
 //! The simulator: against a plain engine, rule by rule, and what it counts.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
 
 mod api_server;
 mod closed_loop;

@@ -1,10 +1,11 @@
 //! Properties of every workload, on random ones.
 
-use crate::support::{Batch, Linear, simulator};
+use crate::support::{Batch, Linear, Seen, simulator};
+use crate::workloads::{ascending, scheduling};
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
 use rooflut::sim::load::{Arrivals, RequestList};
-use rooflut::sim::{Observer, Outcome, Progress, Rejection, Request, SimConfig, SimReport};
+use rooflut::sim::{Outcome, Progress, Rejection, Request, SimConfig, SimReport};
 
 const BLOCK: u32 = 16;
 
@@ -17,36 +18,21 @@ struct Run {
 
 fn run(config: SimConfig, requests: &[Request]) -> Run {
     let model = Linear::mixed();
-    let mut log = ProgressLog(Vec::new());
+    let mut log = Seen::default();
     let mut source = RequestList::new(requests);
     let report = simulator(&model, config).run_source(&mut source, &mut log);
     Run {
         report,
         batches: model.batches.into_inner(),
-        progress: log.0,
-    }
-}
-
-struct ProgressLog(Vec<Progress>);
-
-impl Observer for ProgressLog {
-    fn progress(&mut self, progress: &Progress) {
-        self.0.push(*progress);
+        progress: log.progress,
     }
 }
 
 /// Requests that all can be served by [`tight`] servers; arrivals ascend without a tie.
 fn servable() -> impl Strategy<Value = Vec<Request>> {
-    let request = (1..6_000_u64, 1..150_u32, 1..60_u32, 0..160_u32);
-    prop::collection::vec(request, 1..25).prop_map(|requests| {
-        let mut now_ns = 0;
-        let arrive = |(gap_ns, prompt_tokens, output_tokens, cached_prompt_tokens)| {
-            now_ns += gap_ns;
-            Request::new(prompt_tokens, output_tokens)
-                .at_ns(now_ns)
-                .with_cached_prompt_tokens(cached_prompt_tokens)
-        };
-        requests.into_iter().map(arrive).collect()
+    let request = (1..150_u32, 1..60_u32, 0..160_u32);
+    ascending(1..6_000_u64, request, 1..25, |(prompt, output, cached)| {
+        Request::new(prompt, output).with_cached_prompt_tokens(cached)
     })
 }
 
@@ -65,17 +51,15 @@ fn any_kind() -> impl Strategy<Value = Vec<Request>> {
 /// Servers with few blocks, few slots and a small budget; at least 14 blocks, enough for the
 /// longest of [`servable`] alone.
 fn tight() -> impl Strategy<Value = SimConfig> {
-    let modes = prop_oneof![
-        Just(Scheduling::Synchronous),
-        Just(Scheduling::OneStepAhead)
-    ];
-    (14..40_u32, 1..9_u32, 0..100_u32, modes).prop_map(|(kv_blocks, seqs, more, scheduling)| {
-        let mut config = SimConfig::new(300, kv_blocks);
-        config.max_num_seqs = seqs;
-        config.max_num_batched_tokens = seqs + more;
-        config.scheduling = scheduling;
-        config
-    })
+    (14..40_u32, 1..9_u32, 0..100_u32, scheduling()).prop_map(
+        |(kv_blocks, seqs, more, scheduling)| {
+            let mut config = SimConfig::new(300, kv_blocks);
+            config.max_num_seqs = seqs;
+            config.max_num_batched_tokens = seqs + more;
+            config.scheduling = scheduling;
+            config
+        },
+    )
 }
 
 /// Tokens of `request` that no prefix hit saves.

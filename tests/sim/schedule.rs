@@ -28,11 +28,6 @@ fn run(model: &Linear, config: SimConfig, requests: &[Request]) -> SimReport {
 }
 
 /// Scheduled, first token, finish, preemptions.
-#[expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of a test function"
-)]
 fn times(report: &SimReport, index: usize) -> (u64, u64, u64, u32) {
     let timing = report.records[index].timing().unwrap();
     (
@@ -43,7 +38,6 @@ fn times(report: &SimReport, index: usize) -> (u64, u64, u64, u32) {
     )
 }
 
-#[expect(clippy::unwrap_used, reason = "test code outside of a test function")]
 fn chunk(new: u32, context: u32, samples: u32) -> Chunk {
     match samples {
         0 => Chunk::partial(new, context + new).unwrap(),
@@ -51,7 +45,6 @@ fn chunk(new: u32, context: u32, samples: u32) -> Chunk {
     }
 }
 
-#[expect(clippy::unwrap_used, reason = "test code outside of a test function")]
 fn decode(requests: u32, kv_tokens: u64) -> Vec<DecodeGroup> {
     vec![DecodeGroup::from_sum(requests, kv_tokens).unwrap()]
 }

@@ -1,15 +1,9 @@
 //! A server that is driven from outside: it does what a simulator does, whatever the calls, and bad calls leave it
 //! as it was.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
 use std::sync::Arc;
 
-use crate::support::{Batch, Linear, simulator};
+use crate::support::{Batch, Linear, Seen, request, simulator};
 use crate::workloads::{IDS, requests, servers};
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
@@ -266,7 +260,7 @@ proptest! {
         }
         let totals = driven.server.totals();
         prop_assert_eq!(steps.len() as u64, totals.steps);
-        let mut seen = Steps::default();
+        let mut seen = Seen::default();
         let mut source = RequestList::new(&requests).with_ids(&IDS, TOKENS_PER_ID);
         simulator(&Linear::mixed(), config).serve(&mut source, &mut seen);
         // A simulator looks at arrivals that cannot be admitted when the next slot is free.
@@ -280,36 +274,6 @@ proptest! {
         prop_assert!(found == expected_steps);
         prop_assert_eq!(driven.finish(&model), expected(config, &requests));
     }
-}
-
-/// Keeps all steps, and what they worked on.
-#[derive(Default)]
-struct Steps {
-    steps: Vec<StepRecord>,
-    tokens: u64,
-    left: Vec<usize>,
-}
-
-impl Observer for Steps {
-    fn wants_steps(&self) -> bool {
-        true
-    }
-
-    fn step_batch(&mut self, batch: &StepBatch<'_>) {
-        self.tokens += batch.tokens();
-    }
-
-    fn step(&mut self, step: &StepRecord) {
-        self.steps.push(*step);
-    }
-
-    fn finished(&mut self, index: usize, _: &RequestRecord) {
-        self.left.push(index);
-    }
-}
-
-fn request(arrival_ns: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
-    Request::new(prompt_tokens, output_tokens).at_ns(arrival_ns)
 }
 
 fn server(config: SimConfig) -> Server<Linear> {
@@ -484,12 +448,12 @@ fn an_observer_sees_what_the_clock_passes() {
     for arrival_ns in [0, 5, 9_000] {
         server.push(request(arrival_ns, 20, 10)).unwrap();
     }
-    let mut seen = Steps::default();
+    let mut seen = Seen::default();
     let observer: &mut dyn Observer = &mut seen;
     server.advance_observed(4_000, observer).unwrap();
     server.advance_observed(1_000_000, observer).unwrap();
     assert_eq!(seen.steps.len() as u64, server.totals().steps);
-    assert_eq!((seen.left, seen.tokens), (vec![0, 1, 2], 3 * 29));
+    assert_eq!((seen.outcomes(3).len(), seen.tokens), (3, 3 * 29));
     assert_eq!(server.drain_events().count(), 6);
 }
 

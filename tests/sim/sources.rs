@@ -1,9 +1,4 @@
 //! Requests that come from a source: the same as those of a list, and closed loops that end.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use crate::support::{Linear, simulator};
 use rooflut::sim::load::{

@@ -1,11 +1,5 @@
 //! The straightforward engine: it walks over every running request in every step. What the real one
 //! answers without that, to the nanosecond.
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 pub(crate) mod kv_cache;
 mod plan;
@@ -44,7 +38,6 @@ pub(crate) fn run(
 }
 
 /// Runs requests that come with the KV entries of their prompts.
-#[allow(dead_code, reason = "not every test has such servers")]
 pub(crate) fn run_decode(
     model: &impl LatencyModel,
     config: SimConfig,
@@ -76,7 +69,7 @@ fn serve(
     };
     let mut last_token_ns = vec![None; requests.len()];
     let mut scheduler = Scheduler::new(config, listed.to_vec());
-    let (mut current, mut next) = (Plan::new(), Plan::new());
+    let (mut current, mut next) = (Plan::default(), Plan::default());
     let mut now_ns = 0;
     loop {
         take_arrivals(
@@ -110,7 +103,7 @@ fn serve(
         }
         std::mem::swap(&mut current, &mut next);
         match config.scheduling {
-            Scheduling::Synchronous => next.clear(),
+            Scheduling::Synchronous => next = Plan::default(),
             Scheduling::OneStepAhead => {
                 scheduler.plan(&mut next);
                 run.scheduled(&next, now_ns);

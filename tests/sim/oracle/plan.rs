@@ -4,7 +4,7 @@ use super::sequence::{Sequence, Work};
 use rooflut::step::{Chunk, DecodeGroup, StepBatch};
 
 /// A scheduled step. Requests are named by their place in the list of requests.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Counts scheduled steps from 1.
     number: u64,
@@ -24,35 +24,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// No work.
-    pub(crate) fn new() -> Plan {
-        Plan {
-            number: 0,
-            chunks: Vec::new(),
-            decode: None,
-            admitted: Vec::new(),
-            preempted: Vec::new(),
-            tokens: Vec::new(),
-            first_tokens: Vec::new(),
-            finished: Vec::new(),
-        }
-    }
-
     /// Becomes step `number`, with no work yet.
     pub(crate) fn reset(&mut self, number: u64) {
-        self.clear();
-        self.number = number;
-    }
-
-    /// Forgets its work; the buffers stay.
-    pub(crate) fn clear(&mut self) {
-        self.chunks.clear();
-        self.decode = None;
-        self.admitted.clear();
-        self.preempted.clear();
-        self.tokens.clear();
-        self.first_tokens.clear();
-        self.finished.clear();
+        *self = Plan {
+            number,
+            ..Plan::default()
+        };
     }
 
     /// The step's number.

@@ -1,8 +1,11 @@
-//! A made-up latency model that remembers what it was asked.
+//! A made-up latency model that remembers what it was asked, and an observer that remembers what it saw.
+#![allow(dead_code, reason = "not every test crate uses all of it")]
 
 use std::cell::RefCell;
 
-use rooflut::sim::{SimConfig, Simulator};
+use rooflut::sim::{
+    Observer, Outcome, Progress, Request, RequestRecord, SimConfig, Simulator, StepRecord,
+};
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 
@@ -38,8 +41,6 @@ impl Linear {
 }
 
 /// A server whose limits are known to be sound.
-#[expect(clippy::unwrap_used, reason = "test code outside of a test function")]
-#[allow(dead_code, reason = "not every test has a single server")]
 pub(crate) fn simulator(model: &Linear, config: SimConfig) -> Simulator<&Linear> {
     Simulator::try_new(model, config).unwrap()
 }
@@ -55,5 +56,61 @@ impl LatencyModel for Linear {
             + self.decode_request_ns * batch.decode_requests()
             + self.kv_token_ns * batch.decode_kv_tokens();
         Seconds(ns as f64 / 1e9)
+    }
+}
+
+pub(crate) fn request(arrival_ns: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
+    Request::new(prompt_tokens, output_tokens).at_ns(arrival_ns)
+}
+
+/// An observer that keeps everything.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// Requests and their outcomes, as reported.
+    outcomes: Vec<(usize, Outcome)>,
+    pub(crate) steps: Vec<StepRecord>,
+    /// Tokens of all batches.
+    pub(crate) tokens: u64,
+    /// Gaps between consecutive tokens of a request.
+    pub(crate) gaps_ns: Vec<u64>,
+    pub(crate) progress: Vec<Progress>,
+}
+
+impl Seen {
+    /// The outcomes of `requests` requests, of which each has one.
+    pub(crate) fn outcomes(&self, requests: usize) -> Vec<Outcome> {
+        let mut outcomes = self.outcomes.clone();
+        outcomes.sort_by_key(|(index, _)| *index);
+        let indices = outcomes.iter().map(|(index, _)| *index);
+        assert!(indices.eq(0..requests), "{outcomes:?}");
+        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+}
+
+impl Observer for Seen {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        self.tokens += batch.tokens();
+    }
+
+    fn step(&mut self, step: &StepRecord) {
+        let decoding = std::iter::repeat_n(step.duration_ns, step.decode_requests as usize);
+        self.gaps_ns.extend(decoding);
+        self.steps.push(*step);
+    }
+
+    fn resumed(&mut self, _: usize, gap_ns: u64) {
+        self.gaps_ns.push(gap_ns);
+    }
+
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        self.outcomes.push((index, record.outcome));
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.progress.push(*progress);
     }
 }

@@ -1,8 +1,12 @@
 //! Random requests and servers.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
-use rooflut::sim::{Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation};
+use rooflut::sim::{
+    Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation, StepRecord,
+};
 
 /// The ids of a trace; the same ones begin at several places.
 pub(crate) const IDS: [u64; 24] = [
@@ -28,34 +32,79 @@ fn contents() -> impl Strategy<Value = Content> {
     prop_oneof![Just(Content::Unique), texts, listed]
 }
 
+/// Requests that arrive with these gaps between them.
+pub(crate) fn ascending<T: std::fmt::Debug>(
+    gap_ns: impl Strategy<Value = u64>,
+    properties: impl Strategy<Value = T>,
+    number: Range<usize>,
+    request: impl Fn(T) -> Request,
+) -> impl Strategy<Value = Vec<Request>> {
+    prop::collection::vec((gap_ns, properties), number).prop_map(move |requests| {
+        let mut now_ns = 0;
+        let arrive = |(gap_ns, properties)| {
+            now_ns += gap_ns;
+            request(properties).at_ns(now_ns)
+        };
+        requests.into_iter().map(arrive).collect()
+    })
+}
+
+/// A text of its own after a prefix that all share.
+pub(crate) fn texts(prefix_tokens: u32, own: u64) -> Content {
+    Content::Texts {
+        prefix: 0,
+        prefix_tokens,
+        own,
+    }
+}
+
+pub(crate) fn scheduling() -> impl Strategy<Value = Scheduling> {
+    prop_oneof![
+        Just(Scheduling::Synchronous),
+        Just(Scheduling::OneStepAhead)
+    ]
+}
+
+pub(crate) fn policy() -> impl Strategy<Value = SchedulingPolicy> {
+    prop_oneof![
+        Just(SchedulingPolicy::Fcfs),
+        Just(SchedulingPolicy::ShortestPrompt),
+        Just(SchedulingPolicy::Priority),
+    ]
+}
+
+/// Asserts that no step of a replica begins before the one before it has ended.
+pub(crate) fn assert_no_overlap(steps: &[StepRecord]) {
+    let mut ends_ns = std::collections::HashMap::new();
+    for step in steps {
+        let end_ns = ends_ns.entry(step.replica).or_insert(0);
+        assert!(step.start_ns >= *end_ns, "{step:?}");
+        *end_ns = step.start_ns + step.duration_ns;
+    }
+}
+
 /// Lengths and gaps of a workload.
 pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
     // Gaps from none to far more than a step; prompts below, at and above the budget.
     let gap = prop_oneof![Just(0_u64), 0..3_000_u64, 0..200_000_u64];
     let hit = prop_oneof![Just(0_u32), 0..160_u32];
-    let request = (gap, 0..200_u32, 0..90_u32, hit, contents(), 0..3_u32);
-    prop::collection::vec(request, 1..60).prop_map(|requests| {
-        let mut now_ns = 0;
-        let arrive =
-            |(gap_ns, prompt_tokens, output_tokens, cached_prompt_tokens, content, priority)| {
-                now_ns += gap_ns;
-                Request::new(prompt_tokens, output_tokens)
-                    .at_ns(now_ns)
-                    .with_cached_prompt_tokens(cached_prompt_tokens)
-                    .with_priority(priority)
-                    .with_content(content)
-            };
-        requests.into_iter().map(arrive).collect()
-    })
+    let request = (0..200_u32, 0..90_u32, hit, contents(), 0..3_u32);
+    ascending(
+        gap,
+        request,
+        1..60,
+        |(prompt, output, cached, content, priority)| {
+            Request::new(prompt, output)
+                .with_cached_prompt_tokens(cached)
+                .with_priority(priority)
+                .with_content(content)
+        },
+    )
 }
 
 /// Servers from roomy to so tight that everybody is preempted again and again.
 pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let kv_blocks = prop_oneof![18..30_u32, 18..80_u32, Just(10_000)];
-    let scheduling = prop_oneof![
-        Just(Scheduling::Synchronous),
-        Just(Scheduling::OneStepAhead)
-    ];
     let caching = prop_oneof![Just(PrefixCaching::Enabled), Just(PrefixCaching::Disabled)];
     let limits = (
         1..20_u32,
@@ -63,15 +112,13 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         kv_blocks,
         prop_oneof![Just(16_u32), Just(1), Just(7)],
     );
-    let policy = prop_oneof![
-        Just(SchedulingPolicy::Fcfs),
-        Just(SchedulingPolicy::ShortestPrompt),
-        Just(SchedulingPolicy::Priority),
-    ];
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
     let drafts = (draft_tokens, prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]);
-    let queue = (policy, prop_oneof![Just(None), (1..10_u32).prop_map(Some)]);
-    (limits, scheduling, caching, queue, drafts, 0..2_u64).prop_map(
+    let queue = (
+        policy(),
+        prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
+    );
+    (limits, scheduling(), caching, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, prefix_caching, (policy, max_waiting), drafts, api)| {
             let (max_num_seqs, more, kv_blocks, block_size) = limits;
             let mut config = SimConfig::new(280, kv_blocks * 16 / block_size);
