@@ -12,7 +12,8 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "test code outside of test functions"
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
 )]
 
 mod comparison;

@@ -1,5 +1,4 @@
 //! Results and errors of a deployment.
-#![allow(clippy::expect_used, reason = "test code outside of test functions")]
 
 use rooflut::deployment::{DeploymentBuilder, DeploymentError};
 use rooflut::engine::Scheduling;

@@ -1,5 +1,4 @@
 //! Comments, docs and messages avoid phrases that read as if translated.
-#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! The examples that drive servers run and behave as documented.
 #![cfg(feature = "h100")]
-#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 #[path = "../../examples/co_simulate.rs"]
 mod co_simulate;

@@ -1,6 +1,5 @@
 //! The compiled tables match `bench_data/fingerprints.csv`: nothing was lost between the CSV files and
 //! the binary. (The code generator's tests compare that file with the data.)
-#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::hardware::OperationKind;
 use rooflut::table::{Curve, Grid, TableSet, sets};

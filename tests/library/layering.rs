@@ -1,8 +1,4 @@
 //! Imports inside `src/` point one way: a layer uses itself and the layers before it.
-#![allow(
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,10 +1,5 @@
 //! Values survive a round trip, and deserialization checks values like constructors do.
 #![cfg(all(feature = "serde", feature = "sim", feature = "h100"))]
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "test code outside of test functions"
-)]
 
 use std::fmt::Debug;
 

@@ -1,6 +1,5 @@
 //! `rooflut::tables!` compiles a folder of made-up measurements into this test.
 #![cfg(feature = "macros")]
-#![allow(clippy::float_cmp)] // Values of set.toml are exact.
 
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape, gpus};
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};

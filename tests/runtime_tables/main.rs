@@ -8,14 +8,16 @@
     feature = "h200",
     feature = "l40s"
 ))]
-#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
 
 mod pairs;
-#[allow(
-    dead_code,
-    clippy::indexing_slicing,
-    reason = "other tests use all of it; test code"
-)]
+#[allow(dead_code, reason = "other tests use all of it")]
 #[path = "../support/random.rs"]
 mod random;
 
