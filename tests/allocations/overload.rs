@@ -1,10 +1,5 @@
 //! Overload: the run ends, reports it, and uses little memory for waiting requests.
 #![cfg(feature = "digest")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use crate::sim_support::{Linear, simulator};
 use rooflut::sim::cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};

@@ -1,5 +1,4 @@
 //! A run allocates only while its buffers grow, proved by a counting allocator.
-#![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
 
 use std::hint::black_box;
 

@@ -8,6 +8,7 @@ use crate::support::{divisible, gemm, mixtral_layer, tables};
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use rooflut_roofline::{Prompts, Work};
+use std::fmt::Debug;
 
 const QUERIES: u32 = 20_000;
 
@@ -41,109 +42,95 @@ fn sound(answer: Estimate, at_peak: f64, what: std::fmt::Arguments<'_>) {
 }
 
 fn any_gemm(set: &Tables, random: &mut Random) -> GemmShape {
-    let dtype = random.pick(&set.gemm).dtype;
+    let dtype = random.pick(&set.gemm).shape.dtype;
     gemm(dtype, any_dimension(random), any_dimension(random))
 }
 
 fn any_attention(set: &Tables, random: &mut Random) -> AttentionShape {
-    let row = random.pick(&set.decode);
     divisible(AttentionShape {
-        dtype: row.dtype,
-        kv_dtype: row.kv_dtype,
         q_heads: any_dimension(random),
         kv_heads: any_dimension(random),
         head_dim: any_dimension(random),
         tp: any_dimension(random),
+        ..random.pick(&set.decode).shape
     })
+}
+
+/// Prefill attention of any shape, whose K and V are in 16 bits.
+fn any_prefill(set: &Tables, random: &mut Random) -> (AttentionShape, PrefillAttention) {
+    let shape = AttentionShape {
+        kv_dtype: Dtype::Bf16,
+        ..any_attention(set, random)
+    };
+    let prefill = PrefillAttention::resolve(set.compiled, shape).unwrap();
+    (shape, prefill)
+}
+
+/// Calls `check` many times with each set.
+fn of_every_set(seed: u64, check: impl Fn(&Tables, &mut Random)) {
+    let mut random = Random(seed);
+    for set in tables::all() {
+        (0..QUERIES).for_each(|_| check(set, &mut random));
+    }
 }
 
 #[test]
 fn any_gemm_at_any_m_is_finite_and_below_the_peak() {
-    let mut random = Random(1);
-    for set in tables::all() {
-        for _ in 0..QUERIES {
-            let shape = any_gemm(set, &mut random);
-            let m = any_size(&mut random);
-            let at_peak = 2.0 * f64::from(m.max(1)) * f64::from(shape.k) * f64::from(shape.n)
-                / set.peak(shape.dtype);
-            let answer = Gemm::resolve(set.compiled, shape).unwrap().at(m);
-            sound(answer, at_peak, format_args!("{shape:?} m {m}"));
-        }
-    }
+    of_every_set(1, |set, random| {
+        let (shape, m) = (any_gemm(set, random), any_size(random));
+        let flops = 2.0 * f64::from(m.max(1)) * f64::from(shape.k) * f64::from(shape.n);
+        let answer = Gemm::resolve(set.compiled, shape).unwrap().at(m);
+        let about = format_args!("{shape:?} m {m}");
+        sound(answer, flops / set.peak(shape.dtype), about);
+    });
 }
 
 #[test]
 fn any_prefill_is_finite_and_below_the_peak() {
-    let mut random = Random(2);
-    for set in tables::all() {
-        for _ in 0..QUERIES {
-            let shape = AttentionShape {
-                kv_dtype: Dtype::Bf16,
-                ..any_attention(set, &mut random)
-            };
-            let prefill = PrefillAttention::resolve(set.compiled, shape).unwrap();
-            let (batch, length) = (any_size(&mut random), any_size(&mut random));
-            let (one, _) = prefill_work(shape, &[(length.max(1), 0)]);
-            let at_peak = one * f64::from(batch.max(1)) / set.peak(shape.dtype);
-            let answer = prefill.at(batch, length);
-            sound(
-                answer,
-                at_peak,
-                format_args!("{shape:?} {batch} x {length}"),
-            );
-        }
-    }
+    of_every_set(2, |set, random| {
+        let (shape, prefill) = any_prefill(set, random);
+        let (batch, length) = (any_size(random), any_size(random));
+        let (one, _) = prefill_work(shape, &[(length.max(1), 0)]);
+        let at_peak = one * f64::from(batch.max(1)) / set.peak(shape.dtype);
+        let about = format_args!("{shape:?} {batch} x {length}");
+        sound(prefill.at(batch, length), at_peak, about);
+    });
 }
 
 #[test]
 fn any_chunks_are_finite_and_below_the_peak() {
-    let mut random = Random(3);
-    for set in tables::all() {
-        for _ in 0..QUERIES {
-            let shape = AttentionShape {
-                kv_dtype: Dtype::Bf16,
-                ..any_attention(set, &mut random)
-            };
-            let prefill = PrefillAttention::resolve(set.compiled, shape).unwrap();
-            let count = random.between(1, 8);
-            let chunks: Vec<_> = (0..count)
-                .map(|_| (any_dimension(&mut random), any_size(&mut random)))
-                .collect();
-            let mut sums = ChunkSums::default();
-            for &(new, context) in &chunks {
-                sums.add(new, context);
-            }
-            let at_peak = prefill_work(shape, &chunks).0 / set.peak(shape.dtype);
-            sound(
-                prefill.at_chunks(&sums),
-                at_peak,
-                format_args!("{shape:?} {chunks:?}"),
-            );
+    of_every_set(3, |set, random| {
+        let (shape, prefill) = any_prefill(set, random);
+        let mut sums = ChunkSums::default();
+        let mut chunks = Vec::new();
+        for _ in 0..random.between(1, 8) {
+            let (new, context) = (any_dimension(random), any_size(random));
+            sums.add(new, context);
+            chunks.push((new, context));
         }
-    }
+        let at_peak = prefill_work(shape, &chunks).0 / set.peak(shape.dtype);
+        let about = format_args!("{shape:?} {chunks:?}");
+        sound(prefill.at_chunks(&sums), at_peak, about);
+    });
 }
 
 #[test]
 fn any_decode_is_finite_and_below_the_peak() {
-    let mut random = Random(4);
-    for set in tables::all() {
-        for _ in 0..QUERIES {
-            let shape = any_attention(set, &mut random);
-            let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
-            let requests = any_size(&mut random);
-            let kv_tokens = match random.between(0, 20) {
-                0 => u64::MAX,
-                _ => u64::from(requests).saturating_mul(u64::from(any_size(&mut random))),
-            };
-            // Zero requests count as one, and each has at least one token.
-            let whole = requests.max(1);
-            let tokens = (kv_tokens as f64).max(f64::from(whole));
-            let (flops, _) = decode_work(shape, f64::from(whole), tokens);
-            let answer = decode.at(requests, kv_tokens);
-            let what = format_args!("{shape:?} {requests} requests {kv_tokens} tokens");
-            sound(answer, flops / set.peak(shape.dtype), what);
-        }
-    }
+    of_every_set(4, |set, random| {
+        let shape = any_attention(set, random);
+        let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
+        let requests = any_size(random);
+        let kv_tokens = match random.between(0, 20) {
+            0 => u64::MAX,
+            _ => u64::from(requests).saturating_mul(u64::from(any_size(random))),
+        };
+        // Zero requests count as one, and each has at least one token.
+        let whole = f64::from(requests.max(1));
+        let (flops, _) = decode_work(shape, whole, (kv_tokens as f64).max(whole));
+        let about = format_args!("{shape:?} {requests} requests {kv_tokens} tokens");
+        let answer = decode.at(requests, kv_tokens);
+        sound(answer, flops / set.peak(shape.dtype), about);
+    });
 }
 
 #[test]
@@ -192,56 +179,26 @@ fn any_allreduce_is_finite_and_has_no_mfu() {
 
 #[test]
 fn the_bound_never_falls_when_there_is_more_to_do() {
-    let mut random = Random(7);
-    for set in tables::all() {
-        let rates = |dtype| set.compiled.gpu().rates(dtype).unwrap();
-        let grows = |dtype, less: Work, more: Work, what: std::fmt::Arguments<'_>| {
-            let (less, more) = (less.bound_s(&rates(dtype)), more.bound_s(&rates(dtype)));
-            assert!(
-                less.is_finite() && less > 0.0 && less <= more,
-                "{what}: {less} {more}"
-            );
+    of_every_set(7, |set, random| {
+        let grows = |dtype, work: &dyn Fn(f64) -> Work, [x, y]: [f64; 2], about: &dyn Debug| {
+            let rates = set.compiled.gpu().rates(dtype).unwrap();
+            let (less, more) = (work(x).bound_s(&rates), work(y).bound_s(&rates));
+            let found = format_args!("{about:?} {x} {y}: {less} {more}");
+            assert!(less.is_finite() && less > 0.0 && less <= more, "{found}");
         };
-        for _ in 0..QUERIES {
-            let (x, more) = (any_dimension(&mut random), any_size(&mut random));
-            let (x, y) = (f64::from(x), f64::from(x) + f64::from(more));
-            let shape = any_gemm(set, &mut random);
-            grows(
-                shape.dtype,
-                shape.work(x),
-                shape.work(y),
-                format_args!("{shape:?} {x} {y}"),
-            );
-            let shape = any_attention(set, &mut random);
-            let rank = shape.on_rank();
-            let of = |length| rank.prefill_work(&Prompts::equal(3.0, length));
-            grows(
-                shape.dtype,
-                of(x),
-                of(y),
-                format_args!("prefill {shape:?} {x} {y}"),
-            );
-            let of = |tokens| rank.decode_work(1.0, tokens);
-            grows(
-                shape.dtype,
-                of(x),
-                of(y),
-                format_args!("decode {shape:?} {x} {y}"),
-            );
-            let shape = mixtral_layer(2);
-            grows(
-                shape.dtype,
-                shape.work(x),
-                shape.work(y),
-                format_args!("{shape:?} {x} {y}"),
-            );
-            let shape = AllReduceShape { ranks: 4 };
-            grows(
-                Dtype::Bf16,
-                shape.work(x),
-                shape.work(y),
-                format_args!("{shape:?} {x} {y}"),
-            );
-        }
-    }
+        let less = f64::from(any_dimension(random));
+        let sizes = [less, less + f64::from(any_size(random))];
+        let shape = any_gemm(set, random);
+        grows(shape.dtype, &|m| shape.work(m), sizes, &shape);
+        let shape = any_attention(set, random);
+        let rank = shape.on_rank();
+        let prefill = |length| rank.prefill_work(&Prompts::equal(3.0, length));
+        grows(shape.dtype, &prefill, sizes, &shape);
+        let decode = |tokens| rank.decode_work(1.0, tokens);
+        grows(shape.dtype, &decode, sizes, &shape);
+        let shape = mixtral_layer(2);
+        grows(shape.dtype, &|tokens| shape.work(tokens), sizes, &shape);
+        let shape = AllReduceShape { ranks: 4 };
+        grows(Dtype::Bf16, &|bytes| shape.work(bytes), sizes, &shape);
+    });
 }

@@ -2,8 +2,6 @@
 //!
 //! Reference values come from the original code on the h100-infersim tables.
 #![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
-// Helpers outside of test functions may fail a test, and some values are exact.
-#![allow(clippy::unwrap_used, clippy::float_cmp)]
 
 use rooflut::hardware::gpus;
 use rooflut::model::{self, ModelSpec};
@@ -29,12 +27,27 @@ fn group(requests: u32, kv_len: u32) -> DecodeGroup {
     DecodeGroup::uniform(requests, kv_len).unwrap()
 }
 
+fn batch<'b>(prefill: &'b [Chunk], decode: &'b [DecodeGroup]) -> StepBatch<'b> {
+    StepBatch { prefill, decode }
+}
+
 fn infersim(name: &str, tp: u32, world: u32) -> InferSim {
     InferSim::try_new(model::find(name).unwrap(), &H100_INFERSIM, tp, world).unwrap()
 }
 
 fn us(time: CompatTime) -> f64 {
     (time.total().us() * 1e3).round() / 1e3
+}
+
+/// Compares a prompt of `tokens` and a decode step of (requests, KV length) with milliseconds.
+fn assert_times(model: &InferSim, tokens: u64, decode: (u64, u64), expected_ms: [f64; 2]) {
+    let [prefill_ms, decode_ms] = expected_ms;
+    assert_ms("prefill", model.try_prefill(tokens).unwrap(), prefill_ms);
+    assert_ms(
+        "decode",
+        model.try_decode(decode.0, decode.1).unwrap(),
+        decode_ms,
+    );
 }
 
 fn assert_ms(what: &str, found: CompatTime, expected: f64) {
@@ -54,10 +67,8 @@ fn infersim_gives_the_reference_values() {
         ("llama-2-70b", 4, [156.02, 533.86, 20.51, 22.06]),
     ] {
         let model = infersim(name, ranks, ranks);
-        assert_ms(name, model.try_prefill(1024).unwrap(), prefill_1024);
-        assert_ms(name, model.try_prefill(4096).unwrap(), prefill_4096);
-        assert_ms(name, model.try_decode(16, 4096).unwrap(), decode_16);
-        assert_ms(name, model.try_decode(64, 1024).unwrap(), decode_64);
+        assert_times(&model, 1024, (16, 4096), [prefill_1024, decode_16]);
+        assert_times(&model, 4096, (64, 1024), [prefill_4096, decode_64]);
     }
 }
 
@@ -67,6 +78,7 @@ type Reference<'a> = (&'a str, u32, &'a [Chunk], &'a [DecodeGroup], f64, f64);
 #[test]
 fn blis_and_calibrated_give_the_reference_microseconds() {
     let long_and_short = [group(2, 1000), group(1, 16_000)];
+    let chunked = [chunk(512, 2048), chunk(600, 0)];
     let references: [Reference<'_>; 6] = [
         ("llama-2-7b", 1, &[chunk(1024, 0)], &[], 28_380.0, 13_170.0),
         ("llama-3.1-8b", 1, &[], &long_and_short, 9671.0, 7742.0),
@@ -81,7 +93,7 @@ fn blis_and_calibrated_give_the_reference_microseconds() {
         (
             "llama-2-7b",
             2,
-            &[chunk(512, 2048), chunk(600, 0)],
+            &chunked,
             &[group(32, 2000)],
             16_055.0,
             16_942.0,
@@ -104,7 +116,7 @@ fn blis_and_calibrated_give_the_reference_microseconds() {
         ),
     ];
     for (name, tp, prefill, decode, blis_us, calibrated_us) in references {
-        let batch = StepBatch { prefill, decode };
+        let batch = batch(prefill, decode);
         let blis = Blis::try_new(&spec(name), &H100_INFERSIM, tp).unwrap();
         assert_eq!(us(blis.try_step_time(&batch).unwrap()), blis_us, "{name}");
         let calibrated = Calibrated::try_new(&spec(name), &gpus::H100, tp).unwrap();
@@ -118,18 +130,12 @@ fn single_requests_and_their_group_take_the_same_time() {
     let model = spec("llama-2-70b");
     let blis = Blis::try_new(&model, &H100_INFERSIM, 4).unwrap();
     let calibrated = Calibrated::try_new(&model, &gpus::H100, 4).unwrap();
-    let (singles, together) = ([group(1, 3000); 40], [group(40, 3000)]);
-    let batch = |decode| StepBatch {
-        prefill: &[],
-        decode,
+    let totals = |decode: &[DecodeGroup]| {
+        let batch = batch(&[], decode);
+        [blis.try_step_time(&batch), calibrated.try_step_time(&batch)]
+            .map(|time| time.unwrap().total())
     };
-    let one_by_one = blis.try_step_time(&batch(&singles)).unwrap();
-    let grouped = blis.try_step_time(&batch(&together)).unwrap();
-    assert_eq!(one_by_one.total(), grouped.total());
-    assert_eq!(
-        calibrated.try_step_time(&batch(&singles)).unwrap().total(),
-        calibrated.try_step_time(&batch(&together)).unwrap().total()
-    );
+    assert_eq!(totals(&[group(1, 3000); 40]), totals(&[group(40, 3000)]));
 }
 
 #[test]
@@ -165,16 +171,8 @@ fn infersim_reports_where_it_uses_a_default() {
 fn infersim_sums_prefill_and_decode_of_a_mixed_step() {
     let model = infersim("llama-3.1-8b", 1, 1);
     let (prefill, decode) = ([chunk(1024, 0); 3], [group(4, 2000), group(4, 4000)]);
-    let mixed = StepBatch {
-        prefill: &prefill,
-        decode: &decode,
-    };
-    let mixed = model.try_step_time(&mixed).unwrap();
-    let prompts = StepBatch {
-        prefill: &prefill,
-        decode: &[],
-    };
-    let prompts = model.try_step_time(&prompts).unwrap();
+    let mixed = model.try_step_time(&batch(&prefill, &decode)).unwrap();
+    let prompts = model.try_step_time(&batch(&prefill, &[])).unwrap();
     let decode = model.try_decode(8, 3000).unwrap();
     let sum = prompts.total() + decode.total();
     assert!((mixed.total().0 / sum.0 - 1.0).abs() < 1e-12);
@@ -191,67 +189,34 @@ fn infersim_sums_prefill_and_decode_of_a_mixed_step() {
 fn experts_count_in_infersim_where_the_config_calls_them_num_experts() {
     // Expected: the verified prototype in Python.
     let qwen = infersim("qwen3-30b-a3b", 1, 1);
-    assert_ms(
-        "prefill",
-        qwen.try_prefill(4096).unwrap(),
-        92.172_016_765_064_42,
-    );
-    assert_ms(
-        "decode",
-        qwen.try_decode(64, 4096).unwrap(),
-        35.259_135_947_401_71,
-    );
+    assert_times(&qwen, 4096, (64, 4096), [92.172, 35.2591]);
     let more_ranks = infersim("qwen3-30b-a3b", 2, 4);
-    assert_ms(
-        "world",
-        more_ranks.try_decode(64, 4096).unwrap(),
-        15.423_205_472_952_581,
-    );
+    assert_ms("world", more_ranks.try_decode(64, 4096).unwrap(), 15.4232);
     let mixtral = infersim("mixtral-8x7b", 1, 1);
-    assert_ms(
-        "prefill",
-        mixtral.try_prefill(4096).unwrap(),
-        185.277_767_130_378,
-    );
-    assert_ms(
-        "decode",
-        mixtral.try_decode(64, 4096).unwrap(),
-        22.428_139_148_175_802,
-    );
+    assert_times(&mixtral, 4096, (64, 4096), [185.2778, 22.4281]);
     // BLIS and calibrated use the dense size besides the experts' size.
     let decode = [group(64, 4096)];
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &decode,
-    };
     let qwen = model::find("qwen3-30b-a3b").unwrap();
     let blis = Blis::try_new(qwen, &H100_INFERSIM, 1).unwrap();
-    assert_eq!(us(blis.try_step_time(&batch).unwrap()), 12_706.0);
+    assert_eq!(
+        us(blis.try_step_time(&batch(&[], &decode)).unwrap()),
+        12_706.0
+    );
     let calibrated = Calibrated::try_new(qwen, &gpus::H100, 1).unwrap();
-    assert_eq!(us(calibrated.try_step_time(&batch).unwrap()), 8055.0);
+    assert_eq!(
+        us(calibrated.try_step_time(&batch(&[], &decode)).unwrap()),
+        8055.0
+    );
 }
 
 #[test]
 fn a_tp_that_does_not_divide_truncates() {
     // Expected: the verified prototype in Python.
     let model = infersim("llama-3.1-8b", 3, 3);
-    assert_ms(
-        "prefill",
-        model.try_prefill(1024).unwrap(),
-        43.853_969_376_412_66,
-    );
-    assert_ms(
-        "decode",
-        model.try_decode(16, 4096).unwrap(),
-        8.360_109_110_850_459,
-    );
-    let decode = [group(16, 4096)];
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &decode,
-    };
+    assert_times(&model, 1024, (16, 4096), [43.854, 8.3601]);
     let blis = Blis::try_new(&spec("llama-3.1-8b"), &H100_INFERSIM, 3).unwrap();
-    assert_eq!(us(blis.try_step_time(&batch).unwrap()), 4412.0);
+    let time = blis.try_step_time(&batch(&[], &[group(16, 4096)])).unwrap();
+    assert_eq!(us(time), 4412.0);
 }
 
 #[test]
@@ -292,41 +257,18 @@ fn nothing_to_do_takes_no_time() {
 #[test]
 fn the_h100_set_answers_too() {
     // Expected: the verified prototype in Python, on the same set.
-    for (name, prefill_ms, decode_ms, blis_us) in [
-        (
-            "llama-2-7b",
-            162.794_696_106_783_93,
-            57.535_206_491_376_57,
-            22_983.0,
-        ),
-        (
-            "llama-3.1-8b",
-            182.312_746_989_446_02,
-            21.925_120_698_597_33,
-            24_481.0,
-        ),
-        (
-            "llama-2-70b",
-            753.395_362_177_844_6,
-            82.636_275_606_903_73,
-            201_838.0,
-        ),
-        (
-            "qwen3-14b",
-            174.713_254_795_727_52,
-            29.096_126_418_552_744,
-            42_726.0,
-        ),
+    for (name, expected_ms, blis_us) in [
+        ("llama-2-7b", [162.7947, 57.5352], 22_983.0),
+        ("llama-3.1-8b", [182.3127, 21.9251], 24_481.0),
+        ("llama-2-70b", [753.3954, 82.6363], 201_838.0),
+        ("qwen3-14b", [174.7133, 29.0961], 42_726.0),
     ] {
         let infersim = InferSim::try_new(model::find(name).unwrap(), &H100, 1, 1).unwrap();
-        assert_ms(name, infersim.try_prefill(4096).unwrap(), prefill_ms);
-        assert_ms(name, infersim.try_decode(64, 4096).unwrap(), decode_ms);
-        let batch = StepBatch {
-            prefill: &[chunk(512, 2048), chunk(600, 0)],
-            decode: &[group(32, 2000)],
-        };
+        assert_times(&infersim, 4096, (64, 4096), expected_ms);
+        let (prefill, decode) = ([chunk(512, 2048), chunk(600, 0)], [group(32, 2000)]);
         let blis = Blis::try_new(&spec(name), &H100, 1).unwrap();
-        assert_eq!(us(blis.try_step_time(&batch).unwrap()), blis_us, "{name}");
+        let time = blis.try_step_time(&batch(&prefill, &decode)).unwrap();
+        assert_eq!(us(time), blis_us, "{name}");
     }
     // The finer set starts at lengths whose MFU rounds to 0.000.
     let llama = InferSim::try_new(&spec("llama-3.1-8b"), &H100, 1, 1).unwrap();

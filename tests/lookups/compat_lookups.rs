@@ -2,7 +2,6 @@
 //!
 //! The rules of the originals are documented with each function.
 #![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
-#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, gpus};

@@ -1,6 +1,5 @@
 //! Prompt chunks after cached context, which no table holds, obey physical limits.
 #![cfg(feature = "h100")]
-#![allow(clippy::unwrap_used, clippy::float_cmp)] // Also in helpers; equal to the last bit is meant.
 
 use crate::support::attention;
 use rooflut::hardware::{AttentionShape, Dtype};

@@ -5,19 +5,20 @@
 //! a bracket. So one step off a measured point moves the answer by at most
 //! `(2 x reference slope + |ln(end / point)| / ln(x end / x point)) x ln((x + 1) / x)`: 0.3 % at 1,024
 //! for a flat bracket. A jump exceeds this.
-#![allow(
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
 
 use crate::support::tolerances::{DECODE_SLOPE, LINEAR_SLOPE, SQUARE_SLOPE, STORED_LN_F32};
 use crate::support::{attention, gemm, mixtral_layer, oracle, tables};
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Gemm, Moe, PrefillAttention};
 
-/// Checks both sides of every point of an axis, and its far ends. `steps(x)` returns on which sides of
-/// `x` the answer may step.
-fn continuous(
+/// Checks both sides of every point of an axis, and its far ends.
+fn continuous(axis: &[u32], reference_slope: f64, answer: impl Fn(f64) -> f64, what: &str) {
+    continuous_but_for(axis, reference_slope, answer, 1.0, |_| (false, false), what);
+}
+
+/// Checks as [`continuous`] does, `nearby` away from each point. `steps(x)` returns on which sides of `x` the answer
+/// may step.
+fn continuous_but_for(
     axis: &[u32],
     reference_slope: f64,
     answer: impl Fn(f64) -> f64,
@@ -54,10 +55,6 @@ fn continuous(
     }
 }
 
-fn no_steps(_: f64) -> (bool, bool) {
-    (false, false)
-}
-
 #[test]
 fn gemm_jumps_in_m_only_at_tile_steps() {
     for set in tables::all() {
@@ -73,7 +70,7 @@ fn gemm_jumps_in_m_only_at_tile_steps() {
         for shape in shapes {
             let resolved = Gemm::resolve(set.compiled, shape).unwrap();
             let axis = table.entries().next().unwrap().points.axis();
-            continuous(
+            continuous_but_for(
                 axis.values(),
                 LINEAR_SLOPE,
                 |m| resolved.at(m as u32).time.0,
@@ -101,17 +98,17 @@ fn an_fp8_gemm_steps_up_after_64_rows_within_its_class() {
 #[test]
 fn gemm_does_not_jump_in_k_and_n() {
     for set in tables::all() {
-        let mut dtypes: Vec<Dtype> = set.gemm.iter().map(|row| row.dtype).collect();
+        let mut dtypes: Vec<Dtype> = set.gemm.iter().map(|row| row.shape.dtype).collect();
         dtypes.dedup();
         for dtype in dtypes {
-            let same = || set.gemm.iter().filter(|row| row.dtype == dtype);
-            let axis = |pick: fn(&tables::GemmRow) -> u32| {
+            let same = || set.gemm.iter().filter(|row| row.shape.dtype == dtype);
+            let axis = |pick: fn(&tables::Row<GemmShape>) -> u32| {
                 let mut values: Vec<u32> = same().map(pick).collect();
                 values.sort_unstable();
                 values.dedup();
                 values
             };
-            let (ks, ns) = (axis(|row| row.k), axis(|row| row.n));
+            let (ks, ns) = (axis(|row| row.shape.k), axis(|row| row.shape.n));
             let time = |k: f64, n: f64, m| {
                 let shape = gemm(dtype, k as u32, n as u32);
                 Gemm::resolve(set.compiled, shape).unwrap().at(m).time.0
@@ -120,12 +117,12 @@ fn gemm_does_not_jump_in_k_and_n() {
                 for &n in &ns {
                     let n = f64::from(n);
                     let what = format!("{dtype} n {n} m {m}");
-                    continuous(&ks, LINEAR_SLOPE, |k| time(k, n, m), 1.0, no_steps, &what);
+                    continuous(&ks, LINEAR_SLOPE, |k| time(k, n, m), &what);
                 }
                 for &k in &ks {
                     let k = f64::from(k);
                     let what = format!("{dtype} k {k} m {m}");
-                    continuous(&ns, LINEAR_SLOPE, |n| time(k, n, m), 1.0, no_steps, &what);
+                    continuous(&ns, LINEAR_SLOPE, |n| time(k, n, m), &what);
                 }
             }
         }
@@ -156,14 +153,9 @@ fn decode_does_not_jump_in_kv_len() {
                 // One token of one request is the finest step.
                 let nearby = 1.0 / f64::from(requests);
                 let what = format!("{shape:?} requests {requests}");
-                continuous(
-                    grid.length().values(),
-                    DECODE_SLOPE,
-                    time,
-                    nearby,
-                    no_steps,
-                    &what,
-                );
+                let axis = grid.length().values();
+                let no_steps = |_| (false, false);
+                continuous_but_for(axis, DECODE_SLOPE, time, nearby, no_steps, &what);
             }
         }
     }
@@ -180,7 +172,7 @@ fn decode_does_not_jump_in_requests() {
                     |requests: f64| decode.at(requests as u32, requests as u64 * kv_len).time.0;
                 let axis = decode.grid().batch().values();
                 let what = format!("{shape:?} kv_len {kv_len}");
-                continuous(axis, DECODE_SLOPE, time, 1.0, no_steps, &what);
+                continuous(axis, DECODE_SLOPE, time, &what);
             }
         }
     }
@@ -196,26 +188,12 @@ fn prefill_does_not_jump_in_prompt_length_or_number() {
             for batch in [1, 2, 4, 7, 16, 40] {
                 let time = |length: f64| prefill.at(batch, length as u32).time.0;
                 let what = format!("{shape:?} batch {batch}");
-                continuous(
-                    grid.length().values(),
-                    SQUARE_SLOPE,
-                    time,
-                    1.0,
-                    no_steps,
-                    &what,
-                );
+                continuous(grid.length().values(), SQUARE_SLOPE, time, &what);
             }
             for length in [1, 10, 16, 100, 1024, 2048, 16_384, 60_000] {
                 let time = |batch: f64| prefill.at(batch as u32, length).time.0;
                 let what = format!("{shape:?} length {length}");
-                continuous(
-                    grid.batch().values(),
-                    LINEAR_SLOPE,
-                    time,
-                    1.0,
-                    no_steps,
-                    &what,
-                );
+                continuous(grid.batch().values(), LINEAR_SLOPE, time, &what);
             }
         }
     }
@@ -254,14 +232,7 @@ fn allreduce_does_not_jump_in_bytes() {
         let allreduce = AllReduce::resolve(set, AllReduceShape { ranks }).unwrap();
         let time = |bytes: f64| allreduce.at(bytes as u64).time.0;
         let axis = allreduce.curve().axis();
-        continuous(
-            axis.values(),
-            LINEAR_SLOPE,
-            time,
-            1.0,
-            no_steps,
-            &format!("{ranks} ranks"),
-        );
+        continuous(axis.values(), LINEAR_SLOPE, time, &format!("{ranks} ranks"));
     }
 }
 
@@ -274,14 +245,7 @@ fn moe_does_not_jump_in_tokens() {
         let moe = Moe::resolve(set, shape).unwrap();
         let time = |tokens: f64| moe.at(tokens as u32).time.0;
         let axis = moe.curve().axis();
-        continuous(
-            axis.values(),
-            LINEAR_SLOPE,
-            time,
-            1.0,
-            no_steps,
-            &format!("{shape:?}"),
-        );
+        continuous(axis.values(), LINEAR_SLOPE, time, &format!("{shape:?}"));
     }
 }
 

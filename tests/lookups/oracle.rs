@@ -74,7 +74,7 @@ proptest! {
         m in near(POWERS, 3e5),
     ) {
         let set = &tables::all()[place];
-        let mut dtypes: Vec<Dtype> = set.gemm.iter().map(|row| row.dtype).collect();
+        let mut dtypes: Vec<Dtype> = set.gemm.iter().map(|row| row.shape.dtype).collect();
         dtypes.dedup();
         let shape = GemmShape { dtype: dtypes[dtype_place % dtypes.len()], k, n };
         let gemm = Gemm::resolve(set.compiled, shape).unwrap();

@@ -1,5 +1,4 @@
 //! Provenance of answers, and errors of lookups.
-#![allow(clippy::panic, reason = "test code outside of test functions")]
 
 use crate::support::made_up::{EMPTY, RAGGED, RAGGED_NO_FP8};
 use crate::support::tolerances::ROUNDING;
@@ -180,20 +179,6 @@ fn decode_reports_its_place_on_the_grid() {
     assert_eq!(at(512, 65_536), Class::Interpolated.outside());
     assert_eq!(decode.at(0, 0), decode.at(1, 1));
     assert_eq!(decode.at(8, 0), decode.at(8, 8));
-}
-
-#[test]
-fn a_shape_as_asked_goes_before_what_a_rank_computes() {
-    for set in tables::all()
-        .iter()
-        .filter(|set| set.decode.iter().any(|row| row.tp > 1))
-    {
-        for row in set.decode.iter().filter(|row| row.tp > 1) {
-            let asked = attention(row.kv_dtype, row.q_heads, row.kv_heads, row.tp);
-            let decode = DecodeAttention::resolve(set.compiled, asked).unwrap();
-            assert_eq!(decode.matched(), asked);
-        }
-    }
 }
 
 #[test]

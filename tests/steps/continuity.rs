@@ -2,12 +2,6 @@
 //!
 //! One more of `n` may change a step by a few times `ln((n + 1) / n)`, 0.1 % at 1,000: a kernel's time
 //! grows at most like its FLOPs, and its efficiency changes no faster. A jump exceeds this.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
 use crate::support::models::{self, DEFAULT};
 use crate::support::random::Random;

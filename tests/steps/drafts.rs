@@ -1,6 +1,5 @@
 //! Speculative decoding in the step model: verified tokens cost GEMM rows and logits, and read the KV cache
 //! once; the runs of the draft model are added.
-#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use proptest::prelude::*;
 use rooflut::model;

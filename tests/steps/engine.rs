@@ -1,11 +1,4 @@
 //! The constants of an engine stack equal its file, and each adds to its part of a step.
-#![allow(
-    clippy::float_cmp,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "numbers of a file are the same or not; test code outside of test functions"
-)]
 
 use crate::support::apart;
 use crate::support::engines::{self, EngineFile};

@@ -1,9 +1,4 @@
 //! Errors of step models whose table set lacks a kernel.
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
 use std::error::Error;
 
@@ -13,138 +8,90 @@ use rooflut::ResolveError;
 use rooflut::hardware::Dtype;
 use rooflut::model::ModelSpec;
 use rooflut::step::{ModelError, StepOptions};
-use rooflut::table::sets;
+use rooflut::table::{TableSet, sets};
 
 fn llama() -> ModelSpec {
     spec("llama-3.1-8b")
 }
 
+fn llama_in(weight_dtype: Dtype) -> ModelSpec {
+    with(llama(), |spec| spec.weight_dtype = weight_dtype)
+}
+
+/// Returns the error of the kernel that is missing, and the whole message.
+fn missing(
+    spec: &ModelSpec,
+    set: &'static TableSet,
+    tp: u32,
+    options: StepOptions,
+) -> (ResolveError, String) {
+    match refused(spec, set, tp, options) {
+        (ModelError::Kernel { error, .. }, text) => (error, text),
+        (_, text) => panic!("{text}"),
+    }
+}
+
+/// Returns the operation that a set has no table for.
+fn missing_table(spec: &ModelSpec, set: &'static TableSet, tp: u32) -> &'static str {
+    match missing(spec, set, tp, StepOptions::default()) {
+        (ResolveError::NoTable { operation, .. }, _) => operation,
+        (_, text) => panic!("{text}"),
+    }
+}
+
 #[test]
 fn a_set_that_lacks_a_kernel_is_refused_by_name() {
-    let options = StepOptions::default;
-    let (error, text) = refused(&llama(), &EMPTY, 1, options());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "gemm",
-                ..
-            },
-            ..
-        }
-    ));
-    assert!(
-        text.starts_with("qkv: table set empty: expected a table for gemm"),
-        "{text}"
-    );
+    assert_eq!(missing_table(&llama(), &EMPTY, 1), "gemm");
+    assert_eq!(missing_table(&llama(), &RAGGED, 1), "prefill");
+    let (error, text) = refused(&llama(), &EMPTY, 1, StepOptions::default());
+    let start = "qkv: table set empty: expected a table for gemm";
+    assert!(text.starts_with(start), "{text}");
     let source = error.source().map(ToString::to_string);
     assert_eq!(source.map(|source| format!("qkv: {source}")), Some(text));
-    let (error, _) = refused(&llama(), &RAGGED, 1, options());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "prefill",
-                ..
-            },
-            ..
-        }
-    ));
 }
 
 #[test]
 fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
-    let four_bit = with(llama(), |spec| spec.weight_dtype = Dtype::Nvfp4);
-    let (error, _) = refused(&four_bit, &sets::H100, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoPeak {
-                dtype: Dtype::Nvfp4,
-                ..
-            },
-            ..
-        }
-    ));
-    let blocks = with(llama(), |spec| spec.weight_dtype = Dtype::Fp8Block);
-    let (error, _) = refused(&blocks, &sets::H100, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoGemmDtype { .. },
-            ..
-        }
-    ));
-    let options = StepOptions::default().with_kv_dtype(Dtype::Nvfp4);
-    let (error, _) = refused(&llama(), &sets::H100, 1, options);
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoAttentionDtype {
-                operation: "decode",
-                ..
-            },
-            ..
-        }
-    ));
+    let on_h100 = |spec: &ModelSpec, options| missing(spec, &sets::H100, 1, options).0;
+    let dtype = Dtype::Nvfp4;
+    let four_bit = on_h100(&llama_in(dtype), StepOptions::default());
+    assert!(matches!(four_bit, ResolveError::NoPeak { dtype: found, .. } if found == dtype));
+    let blocks = on_h100(&llama_in(Dtype::Fp8Block), StepOptions::default());
+    assert!(matches!(blocks, ResolveError::NoGemmDtype { .. }));
+    let kv = on_h100(&llama(), StepOptions::default().with_kv_dtype(dtype));
+    assert!(
+        matches!(kv, ResolveError::NoAttentionDtype { operation, .. } if operation == "decode")
+    );
 }
 
 #[test]
 fn more_ranks_than_measured_are_refused() {
-    let (error, text) = refused(&spec("llama-2-7b"), &sets::H100, 16, StepOptions::default());
+    let options = StepOptions::default();
+    let (error, text) = missing(&spec("llama-2-7b"), &sets::H100, 16, options);
     assert!(matches!(
         error,
-        ModelError::Kernel {
-            error: ResolveError::TooManyRanks { ranks: 16, .. },
-            ..
-        }
+        ResolveError::TooManyRanks { ranks: 16, .. }
     ));
-    assert!(
-        text.contains("expected at most 8 ranks, found 16"),
-        "{text}"
-    );
+    let expected = "expected at most 8 ranks, found 16";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[cfg(feature = "h100-infersim")]
 #[test]
 fn h100_infersim_is_refused_with_the_name_of_the_missing_kernel() {
     let set = &sets::H100_INFERSIM;
-    let (_, text) = refused(&llama(), set, 1, StepOptions::default());
+    let (_, text) = missing(&llama(), set, 1, StepOptions::default());
     assert_eq!(
         text,
         "qkv: table set h100-infersim: gemm: expected one of fp8_block, found bf16; use one of these or \
          another set"
     );
     // It has 8-bit layers, but not the 16-bit lm_head that all models have.
-    let eight_bit = with(llama(), |spec| spec.weight_dtype = Dtype::Fp8Block);
-    let (error, _) = refused(&eight_bit, set, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel { error: ResolveError::NoGemmDtype { shape, .. }, .. } if shape.n == 128_256
-    ));
-    let (error, _) = refused(&eight_bit, set, 2, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "allreduce",
-                ..
-            },
-            ..
-        }
-    ));
-    let mixtral = with(spec("mixtral-8x7b"), |spec| {
-        spec.weight_dtype = Dtype::Fp8Block
-    });
-    let (error, _) = refused(&mixtral, set, 1, StepOptions::default());
-    assert!(matches!(
-        error,
-        ModelError::Kernel {
-            error: ResolveError::NoTable {
-                operation: "moe",
-                ..
-            },
-            ..
-        }
-    ));
+    let eight_bit = llama_in(Dtype::Fp8Block);
+    let (error, _) = missing(&eight_bit, set, 1, StepOptions::default());
+    assert!(matches!(error, ResolveError::NoGemmDtype { shape, .. } if shape.n == 128_256));
+    assert_eq!(missing_table(&eight_bit, set, 2), "allreduce");
+    let blocks = |spec: &mut ModelSpec| spec.weight_dtype = Dtype::Fp8Block;
+    let mixtral = with(spec("mixtral-8x7b"), blocks);
+    assert_eq!(missing_table(&mixtral, set, 1), "moe");
 }

@@ -1,9 +1,4 @@
 //! Errors of step models for invalid models.
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
 use std::error::Error;
 
@@ -118,48 +113,49 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
 }
 
 #[test]
-fn heads_that_do_not_divide_are_named() {
-    let uneven = with(llama(), |spec| spec.kv_heads = 5);
-    assert_eq!(
-        message(&uneven, 1),
-        "model: q_heads: expected a multiple of kv_heads (5), found 32"
-    );
-    assert_eq!(
-        message(&llama(), 3),
-        "model: q_heads: expected a multiple of tp (3), found 32"
-    );
-    // 28 query heads on 7 ranks, but 4 KV heads.
-    assert_eq!(
-        message(&models::spec("qwen2.5-7b"), 7),
-        "model: tp: expected a multiple of kv_heads (4), found 7"
-    );
-    let six = with(llama(), |spec| {
-        spec.q_heads = 24;
-        spec.kv_heads = 6;
-    });
-    assert_eq!(
-        message(&six, 4),
-        "model: kv_heads: expected a multiple of tp (4), found 6"
-    );
-}
-
-#[test]
-fn ffns_that_do_not_divide_are_named() {
-    let dense = with(llama(), |spec| spec.ffn = dense(14_337));
-    assert_eq!(
-        message(&dense, 2),
-        "model: intermediate: expected a multiple of tp (2), found 14337"
-    );
-    let experts = with(llama(), |spec| spec.ffn = moe(8, 2, 769, 0));
-    assert_eq!(
-        message(&experts, 2),
-        "model: intermediate: expected a multiple of tp (2), found 769"
-    );
-    let shared = with(llama(), |spec| spec.ffn = moe(8, 2, 768, 769));
-    assert_eq!(
-        message(&shared, 2),
-        "model: shared_intermediate: expected a multiple of tp (2), found 769"
-    );
+fn heads_and_ffns_that_do_not_divide_are_named() {
+    let changed = |change: fn(&mut ModelSpec)| with(llama(), change);
+    let six_heads = |spec: &mut ModelSpec| (spec.q_heads, spec.kv_heads) = (24, 6);
+    for (spec, tp, expected) in [
+        (
+            changed(|spec| spec.kv_heads = 5),
+            1,
+            "q_heads: expected a multiple of kv_heads (5), found 32",
+        ),
+        (
+            llama(),
+            3,
+            "q_heads: expected a multiple of tp (3), found 32",
+        ),
+        // 28 query heads on 7 ranks, but 4 KV heads.
+        (
+            models::spec("qwen2.5-7b"),
+            7,
+            "tp: expected a multiple of kv_heads (4), found 7",
+        ),
+        (
+            changed(six_heads),
+            4,
+            "kv_heads: expected a multiple of tp (4), found 6",
+        ),
+        (
+            changed(|spec| spec.ffn = dense(14_337)),
+            2,
+            "intermediate: expected a multiple of tp (2), found 14337",
+        ),
+        (
+            changed(|spec| spec.ffn = moe(8, 2, 769, 0)),
+            2,
+            "intermediate: expected a multiple of tp (2), found 769",
+        ),
+        (
+            changed(|spec| spec.ffn = moe(8, 2, 768, 769)),
+            2,
+            "shared_intermediate: expected a multiple of tp (2), found 769",
+        ),
+    ] {
+        assert_eq!(message(&spec, tp), format!("model: {expected}"));
+    }
 }
 
 #[test]

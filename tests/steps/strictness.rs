@@ -1,9 +1,4 @@
 //! Models whose kernels are less certain than the caller accepts.
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
 use crate::support::apart;
 use crate::support::models::{self, dense, moe, refused, try_new, with};

@@ -1,10 +1,4 @@
 //! Steps do not depend on the order of their parts, nor on empty parts.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
 
 use crate::support::models::{self, DEFAULT};
 use crate::support::random::Random;

@@ -6,7 +6,6 @@
     feature = "h200",
     feature = "l40s"
 ))]
-#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::ResolveError;
 use rooflut::hardware::Dtype;

@@ -6,13 +6,7 @@
 #![allow(
     dead_code,
     unused_imports,
-    clippy::float_cmp,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "each test crate uses a part of it; rows are found by exact whole numbers; test code \
-              outside of test functions"
+    reason = "each test crate uses a part of it"
 )]
 
 pub(crate) mod bounds;
@@ -60,7 +54,6 @@ pub(crate) fn apart(found: f64, expected: f64) -> f64 {
 }
 
 /// Rounds the query heads of `shape` down to a multiple of its KV heads, and tp to a divisor of both.
-#[allow(dead_code)]
 pub(crate) fn divisible(shape: AttentionShape) -> AttentionShape {
     let gcd = |mut a: u32, mut b: u32| {
         while b > 0 {

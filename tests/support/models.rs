@@ -37,9 +37,22 @@ pub(crate) fn on(
 
 /// Every model of the catalogue on every number of H100s.
 pub(crate) fn all(constants: StepConstants) -> Vec<(Sharded, RooflineModel)> {
-    let all = steps::all().into_iter();
-    all.map(|sharded| (sharded, on(&sets::H100, &sharded, constants)))
-        .collect()
+    let all = all_on(&sets::H100, constants);
+    assert_eq!(all.len(), steps::all().len());
+    all
+}
+
+/// Every model of the catalogue of which `set` has all kernels: not every set has every format and operation.
+pub(crate) fn all_on(
+    set: &'static TableSet,
+    constants: StepConstants,
+) -> Vec<(Sharded, RooflineModel)> {
+    let on_set = |sharded| match try_on(set, &sharded, constants) {
+        Ok(model) => Some((sharded, model)),
+        Err(ModelError::Kernel { .. }) => None,
+        Err(error) => panic!("{sharded:?}: {error}"),
+    };
+    steps::all().into_iter().filter_map(on_set).collect()
 }
 
 /// 8 billion parameters on one H100.

@@ -1,21 +1,22 @@
 //! `bench_data/`, read with plain code.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rooflut::hardware::Dtype;
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use rooflut::table::{TableSet, sets};
 
 /// A compiled-in set and the files it was made from.
 pub(crate) struct Tables {
     pub(crate) compiled: &'static TableSet,
     pub(crate) gpu: Sheet,
-    pub(crate) gemm: Vec<GemmRow>,
-    pub(crate) prefill: Vec<AttentionRow>,
-    pub(crate) decode: Vec<AttentionRow>,
-    pub(crate) allreduce: Vec<AllReduceRow>,
-    pub(crate) moe: Vec<MoeRow>,
+    pub(crate) gemm: Vec<Row<GemmShape>>,
+    /// Shapes of one rank.
+    pub(crate) prefill: Vec<Row<AttentionShape>>,
+    pub(crate) decode: Vec<Row<AttentionShape>>,
+    pub(crate) allreduce: Vec<Row<AllReduceShape>>,
+    pub(crate) moe: Vec<Row<MoeShape>>,
     set_toml: String,
 }
 
@@ -30,45 +31,13 @@ pub(crate) struct Sheet {
     pub(crate) link: f64,
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct GemmRow {
-    pub(crate) dtype: Dtype,
-    pub(crate) k: u32,
-    pub(crate) n: u32,
-    pub(crate) m: u32,
-    pub(crate) us: f64,
-}
-
-/// Both attention tables; prefill has no `tp`, its heads are those of one rank.
-#[derive(Clone, Copy)]
-pub(crate) struct AttentionRow {
-    pub(crate) dtype: Dtype,
-    pub(crate) kv_dtype: Dtype,
-    pub(crate) q_heads: u32,
-    pub(crate) kv_heads: u32,
-    pub(crate) head_dim: u32,
-    pub(crate) tp: u32,
-    pub(crate) batch: u32,
+/// A measured latency of a kernel on `shape`.
+pub(crate) struct Row<S> {
+    pub(crate) shape: S,
+    /// Number of rows, prompts, requests, bytes or tokens.
+    pub(crate) amount: u32,
+    /// Prompt length or KV entries of each request; 1 for kernels without a length.
     pub(crate) length: u32,
-    pub(crate) us: f64,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct AllReduceRow {
-    pub(crate) ranks: u32,
-    pub(crate) bytes: u32,
-    pub(crate) us: f64,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct MoeRow {
-    pub(crate) dtype: Dtype,
-    pub(crate) experts: u32,
-    pub(crate) top_k: u32,
-    pub(crate) hidden: u32,
-    pub(crate) intermediate: u32,
-    pub(crate) tp: u32,
-    pub(crate) tokens: u32,
     pub(crate) us: f64,
 }
 
@@ -84,11 +53,9 @@ pub(crate) fn h100() -> &'static Tables {
 
 impl Tables {
     fn read(compiled: &'static TableSet) -> Tables {
-        let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bench_data");
-        let dir = data.join(compiled.name());
-        let gpus = fs::read_to_string(data.join("gpus.toml")).unwrap();
+        let dir = data().join(compiled.name());
+        let gpus = fs::read_to_string(data().join("gpus.toml")).unwrap();
         let sheet = |key: &str| toml_number(&gpus, &compiled.gpu().name, key);
-        let set_toml = fs::read_to_string(dir.join("set.toml")).unwrap();
         let tera = |key: &str| sheet(key).map(|number| number * 1e12);
         let giga = |key: &str| sheet(key).unwrap() * 1e9;
         Tables {
@@ -102,35 +69,35 @@ impl Tables {
                 sms: sheet("sms").unwrap(),
                 link: giga("link_gb_per_s"),
             },
-            gemm: rows(&dir.join("gemm.csv"), &set_toml, |row| GemmRow {
-                dtype: row.dtype("dtype"),
-                k: row.count("k"),
-                n: row.count("n"),
-                m: row.count("m"),
-                us: row.us(),
+            gemm: rows(&dir.join("gemm.csv"), ["m", ""], |line| GemmShape {
+                dtype: line.dtype("dtype"),
+                k: line.count("k"),
+                n: line.count("n"),
             }),
-            prefill: rows(&dir.join("attention_prefill.csv"), &set_toml, |row| {
-                row.attention(1, "seq_len")
+            prefill: rows(
+                &dir.join("attention_prefill.csv"),
+                ["batch", "seq_len"],
+                |line| line.attention(1),
+            ),
+            decode: rows(
+                &dir.join("attention_decode.csv"),
+                ["batch", "kv_len"],
+                |line| line.attention(line.count("tp")),
+            ),
+            allreduce: rows(&dir.join("allreduce.csv"), ["bytes", ""], |line| {
+                AllReduceShape {
+                    ranks: line.count("ranks"),
+                }
             }),
-            decode: rows(&dir.join("attention_decode.csv"), &set_toml, |row| {
-                row.attention(row.count("tp"), "kv_len")
+            moe: rows(&dir.join("moe.csv"), ["tokens", ""], |line| MoeShape {
+                dtype: line.dtype("dtype"),
+                experts: line.count("experts"),
+                top_k: line.count("top_k"),
+                hidden: line.count("hidden"),
+                intermediate: line.count("intermediate"),
+                tp: line.count("tp"),
             }),
-            allreduce: rows(&dir.join("allreduce.csv"), &set_toml, |row| AllReduceRow {
-                ranks: row.count("ranks"),
-                bytes: row.count("bytes"),
-                us: row.us(),
-            }),
-            moe: rows(&dir.join("moe.csv"), &set_toml, |row| MoeRow {
-                dtype: row.dtype("dtype"),
-                experts: row.count("experts"),
-                top_k: row.count("top_k"),
-                hidden: row.count("hidden"),
-                intermediate: row.count("intermediate"),
-                tp: row.count("tp"),
-                tokens: row.count("tokens"),
-                us: row.us(),
-            }),
-            set_toml: set_toml.clone(),
+            set_toml: fs::read_to_string(dir.join("set.toml")).unwrap(),
         }
     }
 
@@ -145,7 +112,7 @@ impl Tables {
     }
 
     /// Time of the smallest call, seconds: as given in the set, else the smallest latency.
-    pub(crate) fn floor(&self, operation: &str, rows: &[AttentionRow]) -> f64 {
+    pub(crate) fn floor(&self, operation: &str, rows: &[Row<AttentionShape>]) -> f64 {
         let smallest = rows.iter().map(|row| row.us).fold(f64::INFINITY, f64::min);
         toml_number(&self.set_toml, operation, "floor_us").unwrap_or(smallest) * 1e-6
     }
@@ -158,6 +125,17 @@ impl Tables {
             other => panic!("no peak for {other}"),
         }
     }
+}
+
+/// Share of the memory bandwidth at which KV entries are read where no row shows it.
+pub(crate) fn cold_read_share() -> f64 {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    let text = TEXT.get_or_init(|| fs::read_to_string(data().join("constants.toml")).unwrap());
+    toml_number(text, "cold_read_share", "value").unwrap()
+}
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("bench_data")
 }
 
 /// Returns the number of `key` in `[section]`; an empty section is the part before the first one.
@@ -182,12 +160,12 @@ pub(crate) fn toml_value<'t>(text: &'t str, section: &str, key: &str) -> Option<
     None
 }
 
-struct Row<'r> {
+struct Line<'r> {
     header: &'r csv::StringRecord,
     record: &'r csv::StringRecord,
 }
 
-impl Row<'_> {
+impl Line<'_> {
     fn text(&self, column: &str) -> &str {
         let place = self.header.iter().position(|name| name == column);
         &self.record[place.unwrap_or_else(|| panic!("no column {column}"))]
@@ -207,43 +185,47 @@ impl Row<'_> {
         }
     }
 
-    fn us(&self) -> f64 {
-        self.text("latency_us").parse().unwrap()
-    }
-
-    fn attention(&self, tp: u32, length: &str) -> AttentionRow {
-        AttentionRow {
+    fn attention(&self, tp: u32) -> AttentionShape {
+        AttentionShape {
             dtype: self.dtype("dtype"),
             kv_dtype: self.dtype("kv_dtype"),
             q_heads: self.count("q_heads"),
             kv_heads: self.count("kv_heads"),
             head_dim: self.count("head_dim"),
             tp,
-            batch: self.count("batch"),
-            length: self.count(length),
-            us: self.us(),
         }
     }
 }
 
-/// Returns the rows of a file without those that `set_toml` excludes; none if the set lacks the file.
-fn rows<T>(path: &std::path::Path, set_toml: &str, row: impl Fn(Row<'_>) -> T) -> Vec<T> {
+/// Returns the rows of a file, with the columns of amount and length, without those that the set excludes; none if it lacks
+/// the file.
+fn rows<S>(path: &Path, columns: [&str; 2], shape: impl Fn(&Line<'_>) -> S) -> Vec<Row<S>> {
     if !path.exists() {
         return Vec::new();
     }
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header = reader.headers().unwrap().clone();
-    let used = |record: &csv::StringRecord| {
+    let set_toml = fs::read_to_string(path.with_file_name("set.toml")).unwrap();
+    let is_used = |record: &csv::StringRecord| {
         let fields: Vec<&str> = record.iter().collect();
         !set_toml.contains(&format!("\"{}\"", fields.join(",")))
     };
-    let records = reader.records().map(Result::unwrap).filter(used);
-    records
-        .map(|record| {
-            row(Row {
-                header: &header,
-                record: &record,
-            })
-        })
-        .collect()
+    let row = |record: &csv::StringRecord| {
+        let line = Line {
+            header: &header,
+            record,
+        };
+        let [amount, length] = columns.map(|column| match column {
+            "" => 1,
+            column => line.count(column),
+        });
+        Row {
+            shape: shape(&line),
+            amount,
+            length,
+            us: line.text("latency_us").parse().unwrap(),
+        }
+    };
+    let records = reader.records().map(Result::unwrap).filter(is_used);
+    records.map(|record| row(&record)).collect()
 }

@@ -4,7 +4,7 @@ use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::table::{Class, Provenance};
 
 use super::{Answer, at_best, axis, neighbours, weight_bytes};
-use crate::support::tables::{AttentionRow, Tables};
+use crate::support::tables::{Row, Tables, cold_read_share};
 
 /// (q_heads, kv_heads) of one rank.
 fn local(q_heads: u32, kv_heads: u32, tp: u32) -> (f64, f64) {
@@ -14,61 +14,38 @@ fn local(q_heads: u32, kv_heads: u32, tp: u32) -> (f64, f64) {
     )
 }
 
-pub(super) type Key = (Dtype, Dtype, u32, u32, u32, u32);
-
-pub(super) fn key(row: &AttentionRow) -> Key {
-    (
-        row.dtype,
-        row.kv_dtype,
-        row.q_heads,
-        row.kv_heads,
-        row.head_dim,
-        row.tp,
-    )
-}
-
 /// Finds the measured shape that answers: the shape itself, the shape of one rank, or the nearest.
-pub(super) fn matching(rows: &[AttentionRow], asked: AttentionShape) -> Key {
-    let AttentionShape {
-        dtype,
-        kv_dtype,
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-    } = asked;
-    let (local_q, local_kv) = local(q_heads, kv_heads, tp);
-    let as_asked = (dtype, kv_dtype, q_heads, kv_heads, head_dim, tp);
-    let one_rank = (
-        dtype,
-        kv_dtype,
-        local_q as u32,
-        local_kv as u32,
-        head_dim,
-        1,
-    );
-    for wanted in [as_asked, one_rank] {
-        if rows.iter().any(|row| key(row) == wanted) {
+fn matching(rows: &[Row<AttentionShape>], asked: AttentionShape) -> AttentionShape {
+    let on_rank = |shape: AttentionShape| local(shape.q_heads, shape.kv_heads, shape.tp);
+    let (local_q, local_kv) = on_rank(asked);
+    let one_rank = AttentionShape {
+        q_heads: local_q as u32,
+        kv_heads: local_kv as u32,
+        tp: 1,
+        ..asked
+    };
+    for wanted in [asked, one_rank] {
+        if rows.iter().any(|row| row.shape == wanted) {
             return wanted;
         }
     }
-    let mut keys: Vec<Key> = rows
+    let mut shapes: Vec<AttentionShape> = rows
         .iter()
-        .map(key)
-        .filter(|k| k.0 == dtype && k.1 == kv_dtype)
+        .map(|row| row.shape)
+        .filter(|shape| (shape.dtype, shape.kv_dtype) == (asked.dtype, asked.kv_dtype))
         .collect();
-    keys.sort_unstable();
-    let distance = |k: &Key| {
-        let (q, kv) = local(k.2, k.3, k.5);
+    shapes.sort_unstable();
+    let distance = |shape: AttentionShape| {
+        let (q, kv) = on_rank(shape);
         [
-            (f64::from(k.4).ln() - f64::from(head_dim).ln()).abs(),
+            (f64::from(shape.head_dim).ln() - f64::from(asked.head_dim).ln()).abs(),
             (kv.ln() - local_kv.ln()).abs(),
             (q.ln() - local_q.ln()).abs(),
         ]
     };
-    let mut best = keys[0];
-    for candidate in keys {
-        if distance(&candidate) < distance(&best) {
+    let mut best = shapes[0];
+    for candidate in shapes {
+        if distance(candidate) < distance(best) {
             best = candidate;
         }
     }
@@ -76,9 +53,10 @@ pub(super) fn matching(rows: &[AttentionRow], asked: AttentionShape) -> Key {
 }
 
 /// Returns whether both shapes are equal on one rank.
-pub(super) fn same_on_a_rank(matched: Key, asked: AttentionShape) -> bool {
-    local(matched.2, matched.3, matched.5) == local(asked.q_heads, asked.kv_heads, asked.tp)
-        && matched.4 == asked.head_dim
+fn same_on_a_rank(matched: AttentionShape, asked: AttentionShape) -> bool {
+    local(matched.q_heads, matched.kv_heads, matched.tp)
+        == local(asked.q_heads, asked.kv_heads, asked.tp)
+        && matched.head_dim == asked.head_dim
 }
 
 struct GridAnswer {
@@ -93,17 +71,17 @@ struct GridAnswer {
 /// Bilinear in logarithms over (batch, length). A hole has the slowdown of the next smaller batch
 /// that was measured at the same length.
 fn grid(
-    rows: &[AttentionRow],
-    matched: Key,
+    rows: &[Row<AttentionShape>],
+    matched: AttentionShape,
     batch: f64,
     length: f64,
-    ln_slowdown: impl Fn(&AttentionRow) -> f64,
+    ln_slowdown: impl Fn(&Row<AttentionShape>) -> f64,
 ) -> GridAnswer {
-    let of_shape = || rows.iter().filter(move |row| key(row) == matched);
-    let batches = axis(of_shape().map(|row| row.batch));
+    let of_shape = || rows.iter().filter(move |row| row.shape == matched);
+    let batches = axis(of_shape().map(|row| row.amount));
     let lengths = axis(of_shape().map(|row| row.length));
     let cell = |b: f64, l: f64| {
-        of_shape().find(|row| f64::from(row.batch) == b && f64::from(row.length) == l)
+        of_shape().find(|row| f64::from(row.amount) == b && f64::from(row.length) == l)
     };
     let (b_lo, b_hi, b_share, b_place) = neighbours(&batches, batch);
     let (l_lo, l_hi, l_share, l_place) = neighbours(&lengths, length);
@@ -193,15 +171,8 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
     };
     let matched = matching(&tables.prefill, in_16_bits);
     let found = grid(&tables.prefill, matched, batch, length, |row| {
-        let local = AttentionShape {
-            q_heads: row.q_heads,
-            kv_heads: row.kv_heads,
-            head_dim: row.head_dim,
-            tp: row.tp,
-            ..shape
-        };
-        let (batch, length) = (f64::from(row.batch), f64::from(row.length));
-        (row.us * 1e-6 / prefill_reference(tables, local, batch, length)).ln()
+        let (batch, length) = (f64::from(row.amount), f64::from(row.length));
+        (row.us * 1e-6 / prefill_reference(tables, row.shape, batch, length)).ln()
     });
     let slowdown = found.ln_slowdown.exp();
     let held = |length: f64| prefill_reference(tables, shape, batch, length) * slowdown;
@@ -212,16 +183,16 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
         let floor = tables.floor("prefill", &tables.prefill).min(edge);
         seconds = floor + (edge - floor) * (length / found.shortest).powf(1.3);
     }
-    // The bytes beyond those of equal prompts with as many FLOPs move at 0.88 of the bandwidth.
+    // The bytes beyond those of equal prompts with as many FLOPs move at a share of the bandwidth.
     let (q, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
     let whole = batch * length * f64::from(shape.head_dim) * (4.0 * q + 4.0 * kv);
     let more = prefill_work(shape, chunks).1 - whole;
     if !uniform {
-        seconds += more.max(0.0) / tables.gpu.bandwidth / 0.88;
+        seconds += more.max(0.0) / tables.gpu.bandwidth / cold_read_share();
     }
     let exact = same_on_a_rank(matched, shape);
     let mut provenance = found.provenance;
-    if !exact || !uniform || matched.1 != shape.kv_dtype {
+    if !exact || !uniform || matched.kv_dtype != shape.kv_dtype {
         provenance = at_best(provenance, Class::Transferred);
     }
     if let Some(row_s) = found.row_s.filter(|_| exact && uniform) {
@@ -269,16 +240,9 @@ pub(crate) fn decode(
     let length = kv_tokens / requests;
     let matched = matching(&tables.decode, shape);
     let found = grid(&tables.decode, matched, requests, length, |row| {
-        let row_shape = AttentionShape {
-            q_heads: row.q_heads,
-            kv_heads: row.kv_heads,
-            head_dim: row.head_dim,
-            tp: row.tp,
-            ..shape
-        };
-        let batch = f64::from(row.batch);
+        let batch = f64::from(row.amount);
         let kv_tokens = batch * f64::from(row.length);
-        let reference = decode_reference(tables, row_shape, batch, kv_tokens, hot_read);
+        let reference = decode_reference(tables, row.shape, batch, kv_tokens, hot_read);
         (row.us * 1e-6 / reference).ln()
     });
     let slowdown = found.ln_slowdown.exp();

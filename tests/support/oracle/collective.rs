@@ -8,7 +8,7 @@ use crate::support::tables::Tables;
 /// Answers with the slowdown of the measured number of ranks, or the next larger.
 pub(crate) fn allreduce(tables: &Tables, ranks: u32, bytes: u64) -> Answer {
     let bytes = (bytes as f64).max(1.0);
-    let measured = axis(tables.allreduce.iter().map(|row| row.ranks));
+    let measured = axis(tables.allreduce.iter().map(|row| row.shape.ranks));
     let matched = measured
         .into_iter()
         .find(|&other| other >= f64::from(ranks))
@@ -17,12 +17,12 @@ pub(crate) fn allreduce(tables: &Tables, ranks: u32, bytes: u64) -> Answer {
         tables
             .allreduce
             .iter()
-            .filter(|row| f64::from(row.ranks) == matched)
+            .filter(|row| f64::from(row.shape.ranks) == matched)
     };
     let reference = |bytes: f64| tables.t0("allreduce") + bytes / tables.gpu.link;
-    let row = |bytes: f64| of_ranks().find(|row| f64::from(row.bytes) == bytes);
+    let row = |bytes: f64| of_ranks().find(|row| f64::from(row.amount) == bytes);
     let ln_slowdown = |bytes: f64| (row(bytes).unwrap().us * 1e-6 / reference(bytes)).ln();
-    let (lower, upper, share, place) = neighbours(&axis(of_ranks().map(|row| row.bytes)), bytes);
+    let (lower, upper, share, place) = neighbours(&axis(of_ranks().map(|row| row.amount)), bytes);
     let ln_slowdown = (1.0 - share) * ln_slowdown(lower) + share * ln_slowdown(upper);
     let seconds = reference(bytes) * ln_slowdown.exp();
     if matched == f64::from(ranks) {

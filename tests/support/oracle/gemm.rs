@@ -5,7 +5,7 @@ use rooflut::hardware::{Dtype, GemmShape};
 use rooflut::table::{Class, Extent, Provenance};
 
 use super::{Answer, activation_bytes, at_best, axis, neighbours, weight_bytes};
-use crate::support::tables::{GemmRow, Tables};
+use crate::support::tables::{Row, Tables};
 
 fn gemm_flops(shape: GemmShape, m: f64) -> f64 {
     2.0 * m * f64::from(shape.k) * f64::from(shape.n)
@@ -30,17 +30,16 @@ pub(crate) fn tile_class(dtype: Dtype, m: f64) -> u32 {
 
 /// Logarithm of the slowdown of a measured (k, n) at any m.
 fn gemm_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenance) {
-    let of_shape =
-        |row: &&GemmRow| row.dtype == shape.dtype && row.k == shape.k && row.n == shape.n;
+    let of_shape = |row: &&Row<GemmShape>| row.shape == shape;
     let ln_slowdown = |m: f64| {
         let row = tables
             .gemm
             .iter()
             .filter(of_shape)
-            .find(|row| f64::from(row.m) == m);
+            .find(|row| f64::from(row.amount) == m);
         (row.unwrap().us * 1e-6 / gemm_reference(tables, shape, m)).ln()
     };
-    let axis = axis(tables.gemm.iter().filter(of_shape).map(|row| row.m));
+    let axis = axis(tables.gemm.iter().filter(of_shape).map(|row| row.amount));
     let (lower, upper, mut share, provenance) = neighbours(&axis, m);
     let own = tile_class(shape.dtype, m);
     if lower < upper {
@@ -61,9 +60,14 @@ fn gemm_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenan
 /// Requires that every dtype of the set covers a full rectangle of (k, n), as the built-in ones do.
 pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
     let m = f64::from(m.max(1));
-    let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
+    let same = || {
+        tables
+            .gemm
+            .iter()
+            .filter(|row| row.shape.dtype == shape.dtype)
+    };
     let at_peak = gemm_flops(shape, m) / tables.peak(shape.dtype);
-    let exact = same().find(|row| row.k == shape.k && row.n == shape.n && f64::from(row.m) == m);
+    let exact = same().find(|row| row.shape == shape && f64::from(row.amount) == m);
     if let Some(row) = exact {
         return Answer::new(row.us * 1e-6, Class::Measured.inside(), at_peak);
     }
@@ -78,11 +82,16 @@ pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
 /// Logarithm of the slowdown of any (k, n) at any m: bilinear between the surrounding measured pairs; outside
 /// their rectangle the slowdown of the nearest pair.
 fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenance) {
-    let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
+    let same = || {
+        tables
+            .gemm
+            .iter()
+            .filter(|row| row.shape.dtype == shape.dtype)
+    };
     let (k_lo, k_hi, k_share, k_place) =
-        neighbours(&axis(same().map(|row| row.k)), f64::from(shape.k));
+        neighbours(&axis(same().map(|row| row.shape.k)), f64::from(shape.k));
     let (n_lo, n_hi, n_share, n_place) =
-        neighbours(&axis(same().map(|row| row.n)), f64::from(shape.n));
+        neighbours(&axis(same().map(|row| row.shape.n)), f64::from(shape.n));
     let corner = |k: f64, n: f64| {
         let corner = GemmShape {
             k: k as u32,
@@ -124,8 +133,13 @@ impl StepGemm {
     pub(crate) fn new(tables: &Tables, shape: GemmShape, constants: &StepConstants) -> StepGemm {
         let mut points = Vec::new();
         if !matches!(shape.dtype, Dtype::Fp8 | Dtype::Nvfp4) && constants.smoothed_rows > 0 {
-            let same = || tables.gemm.iter().filter(|row| row.dtype == shape.dtype);
-            for m in axis(same().map(|row| row.m)) {
+            let same = || {
+                tables
+                    .gemm
+                    .iter()
+                    .filter(|row| row.shape.dtype == shape.dtype)
+            };
+            for m in axis(same().map(|row| row.amount)) {
                 let (ln_slowdown, provenance) = blended_ln_slowdown(tables, shape, m);
                 points.push((m, ln_slowdown, provenance));
             }

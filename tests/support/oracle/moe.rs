@@ -5,7 +5,7 @@ use rooflut::hardware::MoeShape;
 use rooflut::table::{Class, Provenance};
 
 use super::{Answer, activation_bytes, at_best, axis, neighbours, weight_bytes};
-use crate::support::tables::{MoeRow, Tables};
+use crate::support::tables::{Row, Tables};
 
 fn moe_flops(shape: MoeShape, tokens: f64) -> f64 {
     let width = f64::from(shape.intermediate) / f64::from(shape.tp);
@@ -26,17 +26,6 @@ fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
     tables.t0("moe") + compute + expected_bytes(shape, tokens) / tables.gpu.bandwidth
 }
 
-fn row_shape(row: &MoeRow) -> MoeShape {
-    MoeShape {
-        dtype: row.dtype,
-        experts: row.experts,
-        top_k: row.top_k,
-        hidden: row.hidden,
-        intermediate: row.intermediate,
-        tp: row.tp,
-    }
-}
-
 /// The layer itself, or the nearest measured one.
 fn matching(tables: &Tables, shape: MoeShape) -> MoeShape {
     let distance = |other: &MoeShape| {
@@ -47,7 +36,7 @@ fn matching(tables: &Tables, shape: MoeShape) -> MoeShape {
             + square(f64::from(other.hidden), f64::from(shape.hidden))
             + square(width(other), width(&shape))
     };
-    let mut shapes: Vec<MoeShape> = tables.moe.iter().map(row_shape).collect();
+    let mut shapes: Vec<MoeShape> = tables.moe.iter().map(|row| row.shape).collect();
     shapes.sort_unstable();
     shapes.dedup();
     let any_of_dtype = shapes.iter().any(|other| other.dtype == shape.dtype);
@@ -63,12 +52,12 @@ fn matching(tables: &Tables, shape: MoeShape) -> MoeShape {
 
 /// Logarithm of the slowdown of a measured layer at any number of tokens.
 fn moe_ln_slowdown(tables: &Tables, matched: MoeShape, tokens: f64) -> (f64, Provenance) {
-    let of_shape = || tables.moe.iter().filter(|row| row_shape(row) == matched);
+    let of_shape = || tables.moe.iter().filter(|row| row.shape == matched);
     let ln_slowdown = |tokens: f64| {
-        let row = of_shape().find(|row| f64::from(row.tokens) == tokens);
+        let row = of_shape().find(|row| f64::from(row.amount) == tokens);
         (row.unwrap().us * 1e-6 / moe_reference(tables, matched, tokens)).ln()
     };
-    let (lower, upper, share, place) = neighbours(&axis(of_shape().map(|row| row.tokens)), tokens);
+    let (lower, upper, share, place) = neighbours(&axis(of_shape().map(|row| row.amount)), tokens);
     let mean = (1.0 - share) * ln_slowdown(lower) + share * ln_slowdown(upper);
     (mean, place)
 }
@@ -79,7 +68,7 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
     let matched = matching(tables, shape);
     let (ln_slowdown, mut provenance) = moe_ln_slowdown(tables, matched, tokens);
     let mut seconds = moe_reference(tables, shape, tokens) * ln_slowdown.exp();
-    let row = |row: &&MoeRow| row_shape(row) == shape && f64::from(row.tokens) == tokens;
+    let row = |row: &&Row<MoeShape>| row.shape == shape && f64::from(row.amount) == tokens;
     if matched != shape {
         provenance = at_best(provenance, Class::Transferred);
     } else if let Some(row) = tables.moe.iter().find(row) {
