@@ -8,6 +8,7 @@
     reason = "helpers of tests fail as tests do; numbers are compared to the last bit where that is meant"
 )]
 
+mod accuracy;
 mod bad_input;
 mod deployment;
 mod english;
