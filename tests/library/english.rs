@@ -40,7 +40,7 @@ fn comments_docs_and_messages_are_plain_english() {
         "macros",
         "cli",
         "crates",
-        "tools/fit",
+        "tools",
         "tests",
         "benches",
         "examples",
@@ -58,8 +58,11 @@ fn comments_docs_and_messages_are_plain_english() {
     for file in files.iter().filter(|file| !file.ends_with("english.rs")) {
         let text = fs::read_to_string(file).unwrap();
         for (number, line) in (1..).zip(text.lines()) {
-            // `///` and `//!` are `//`; phrases are found whatever their case.
-            let comment = line.replace("///", "//").replace("//!", "//");
+            // `///`, `//!`, Python's `#` and `"""` are `//`; phrases are found whatever their case.
+            let mut comment = line.replace("///", "//").replace("//!", "//");
+            if file.extension().is_some_and(|extension| extension == "py") {
+                comment = comment.replace("\"\"\"", "// ").replacen("# ", "// ", 1);
+            }
             for (phrase, better) in PHRASES {
                 let hit = match phrase.starts_with("//") {
                     true => comment.trim_start().starts_with(phrase),
@@ -86,10 +89,11 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() && !path.ends_with("target") {
             collect(&path, files);
-        } else if path
-            .extension()
-            .is_some_and(|extension| ["rs", "md", "toml"].iter().any(|known| extension == *known))
-        {
+        } else if path.extension().is_some_and(|extension| {
+            ["rs", "md", "toml", "py"]
+                .iter()
+                .any(|known| extension == *known)
+        }) {
             files.push(path);
         }
     }

@@ -1,4 +1,4 @@
-"""What a row is, as the README defines it: each definition by itself."""
+"""Definitions of a row in the README, each tested by itself."""
 
 import pytest
 

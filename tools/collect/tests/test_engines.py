@@ -106,7 +106,7 @@ def test_a_self_check_that_takes_the_device_down_blames_the_library(bench, monke
 
 
 class Gpu:
-    """What `torch.cuda` is asked for, as a list of what happened; kernels take 7 us, all else 100."""
+    """A `torch.cuda` that records its calls; kernels take 7 us, all else 100."""
 
     def __init__(self, monkeypatch):
         self.happened, self.now = [], 0.0

@@ -30,7 +30,7 @@ EVERYTHING = (
 
 @pytest.fixture
 def written(capsys):
-    """What `rooflut-collect` prints."""
+    """Returns the output of `rooflut-collect`."""
 
     def written(*words):
         assert cli.main(list(words)) == 0
@@ -41,7 +41,7 @@ def written(capsys):
 
 @pytest.fixture
 def refused(capsys):
-    """What `rooflut-collect` refuses with."""
+    """Returns the error message of `rooflut-collect`."""
 
     def refused(*words):
         assert cli.main(list(words)) == 1
@@ -124,7 +124,7 @@ def test_the_pods_together_measure_the_plan(written, capsys, some):
 
 def test_openshift_gets_its_security_context(written):
     pod = validated(written(*KUBERNETES, *PLAN, "--openshift"))["spec"]["template"]["spec"]
-    # What the restricted-v2 constraint asks for; user and group are left to the project's range.
+    # Required by the restricted-v2 constraint; user and group are left to the project's range.
     assert pod["securityContext"] == {
         "seccompProfile": {"type": "RuntimeDefault"},
         "runAsNonRoot": True,

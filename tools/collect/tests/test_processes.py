@@ -39,7 +39,7 @@ def start(tmp_path):
             env=environment,
             stderr=subprocess.PIPE,
             text=True,
-            # What a shell sets: the tests themselves may run in the background.
+            # As a shell sets it: the tests themselves may run in the background.
             preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
         )
 

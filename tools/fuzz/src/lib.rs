@@ -1,4 +1,4 @@
-//! What must hold for every trace and every scenario that can be read.
+//! Properties of every trace and every scenario that can be read.
 
 pub mod corpus;
 
@@ -6,7 +6,7 @@ use rooflut::sim::{Content, SimConfig};
 use rooflut_scenario::{Scenario, ScenarioFile};
 use rooflut_traces::{Condition, Format, Options, Trace, read};
 
-/// What the fuzz target `name` does with its input.
+/// Runs the fuzz target `name` on its input.
 pub fn target(name: &str, bytes: &[u8]) {
     let format = match name {
         "scenario" => return scenario(bytes),
@@ -47,7 +47,7 @@ fn scenario(bytes: &[u8]) {
             let keys: Vec<(&str, u64)> = file.keys().collect();
             assert!(keys.is_sorted_by_key(|(_, line)| *line));
             assert!(keys.iter().all(|(_, line)| is_line(bytes, *line)));
-            // What replaces all of it leaves nothing.
+            // A replacement of the whole text leaves nothing.
             let all = file.scenario().clone();
             let replaced = file.remove_replaced(&all).unwrap();
             assert!(replaced.iter().eq(keys.iter().map(|(key, _)| key)));

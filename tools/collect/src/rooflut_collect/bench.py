@@ -16,7 +16,7 @@ from .operations import Row
 from .run import Measurement
 from .telemetry import Telemetry
 
-#: Calls in a repetition, on operands of their own: as many as these bytes hold, at most so many.
+#: Calls in a repetition, on operands of their own: as many as these bytes hold, at most this many.
 _OPERAND_BYTES = 256 << 20
 _MOST_CALLS = 8
 

@@ -26,7 +26,7 @@ class Work:
 
 
 def work(row: Row) -> Work:
-    """What the row has to do at least: every operand once, whatever the caches hold."""
+    """Minimum work of the row: every operand once, whatever the caches hold."""
     return _WORK[row.operation](row)
 
 

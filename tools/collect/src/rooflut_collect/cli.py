@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in _COMMANDS.items():
-        # No abbreviations: a new process is told apart from this one by `--retry`, word for word.
+        # No abbreviations: a new process differs from this one by `--retry`, word for word.
         command = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
         module.add(command)
         command.set_defaults(execute=module.execute)

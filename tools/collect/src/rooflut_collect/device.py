@@ -26,7 +26,7 @@ class Device:
     l2_bytes: int
 
     def record(self) -> dict:
-        """What the log keeps."""
+        """The part that the log keeps."""
         return {"name": self.name, "uuid": self.uuid, **self.versions}
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong, by what is done about it."""
+"""Errors, grouped by how a run reacts to them."""
 
 
 class UserError(Exception):

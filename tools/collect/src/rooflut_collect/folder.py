@@ -18,7 +18,7 @@ _FILE = "collection.json"
 
 @dataclass(frozen=True)
 class Collection:
-    """What all logs of a folder have in common."""
+    """Properties that all logs of a folder share."""
 
     plan: Plan
     #: The command-line arguments of the plan.

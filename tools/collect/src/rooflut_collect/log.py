@@ -18,7 +18,7 @@ OK, OOM, FAILED = "ok", "oom", "failed"
 
 @dataclass
 class Records:
-    """What logs say."""
+    """Contents of the logs."""
 
     sessions: list[dict] = field(default_factory=list)
     kernels: list[dict] = field(default_factory=list)

@@ -23,7 +23,7 @@ _AGREE = 0.1
 
 @dataclass
 class Missing:
-    """What is missing of one plan."""
+    """Missing rows of one plan."""
 
     collection: Collection
     #: A folder that it is collected into.
@@ -32,7 +32,7 @@ class Missing:
     rows: dict[int, int]
 
     def text(self) -> str:
-        """What is missing, and the commands that measure just that."""
+        """Lists the missing rows, and the commands that measure them."""
         out = shlex.quote(str(self.out))
         shards, plan, options = self.collection.shards, self.collection.arguments, self.collection.options
         # `manifest` has --device itself, and passes the others on.

@@ -1,4 +1,4 @@
-"""What is to be measured: an ordered list of rows from short words."""
+"""Plans: ordered lists of rows to measure, from short words."""
 
 import hashlib
 import re

@@ -40,7 +40,7 @@ class Progress:
             self._stream.flush()
 
     def seconds_left(self) -> float:
-        """What the rows left will take, each as long as those of its operation took on average."""
+        """Time for the remaining rows, each at the average of its operation so far."""
         rows = sum(rows for rows, _ in self._spent.values())
         mean = sum(seconds for _, seconds in self._spent.values()) / max(rows, 1)
         left = 0.0

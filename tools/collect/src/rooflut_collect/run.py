@@ -20,7 +20,7 @@ _LONGEST_REASON = 400
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a benchmark found out about a row."""
+    """Result of a benchmark of a row."""
 
     latency_us: float
     p10_us: float
@@ -48,7 +48,7 @@ class Bench(Protocol):
 
 @dataclass
 class Outcome:
-    """What a run did."""
+    """Summary of a run."""
 
     counts: dict[str, int]
     wall_s: float = 0.0

@@ -31,7 +31,7 @@ _DETAILS += ("sm_mhz", "mem_mhz", "power_w", "celsius", "at", "reason")
 
 @dataclass(frozen=True)
 class About:
-    """What a set says of itself beside the measurements."""
+    """Description of a set: its `set.toml` without the measurements."""
 
     name: str
     license: str

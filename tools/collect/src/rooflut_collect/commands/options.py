@@ -18,7 +18,7 @@ NO_LICENSE = "not stated"
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
-    """What is measured."""
+    """Options that select the rows to measure."""
     group = parser.add_argument_group("what is measured")
     group.add_argument(
         "--plan",
@@ -75,7 +75,7 @@ def _of(option: str, text: str, known) -> tuple[str, ...]:
 
 
 def of_run(arguments: argparse.Namespace, row_seconds: float) -> tuple[str, ...]:
-    """What a `run` was told beside plan, shard and folder, a word each; defaults are left out."""
+    """Arguments of a `run` beside plan, shard and folder, without defaults."""
     given = {
         "--device": (arguments.device, "cuda"),
         "--kernels": (arguments.kernels, None),
@@ -93,7 +93,7 @@ def kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def add_set(parser: argparse.ArgumentParser) -> None:
-    """What the set says of itself."""
+    """Options that describe the set."""
     group = parser.add_argument_group("the set")
     group.add_argument("--name", metavar="NAME", help="default: the GPU's name and -measured")
     group.add_argument(

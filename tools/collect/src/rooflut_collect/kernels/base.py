@@ -1,4 +1,4 @@
-"""What a library has to offer, and what all kernels share."""
+"""The interface of a kernel library, and helpers that all kernels share."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -95,7 +95,7 @@ def bytes_of(operands) -> int:
 
 
 def copy_of(operands):
-    """The same numbers in memory of their own."""
+    """Copies of the operands, each in memory of its own."""
     values = {field.name: getattr(operands, field.name) for field in fields(operands)}
     tensors = {name: value.clone() for name, value in values.items() if isinstance(value, torch.Tensor)}
     return replace(operands, **tensors)

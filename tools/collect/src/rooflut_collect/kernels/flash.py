@@ -1,4 +1,4 @@
-"""What the attention libraries need on the side."""
+"""Helpers that the attention libraries need beside their kernels."""
 
 from functools import cache
 

@@ -22,7 +22,7 @@ from ..run import Measurement
 from ..timing import Budget, Samples
 
 _START_S, _ROW_S = 180.0, 120.0
-#: All-reduces in one repetition: as many messages as these bytes hold, at most so many.
+#: All-reduces in one repetition: as many messages as these bytes hold, at most this many.
 _MESSAGE_BYTES, _MOST_CALLS = 16 << 20, 20
 _WARMUP = 5
 _BACKENDS = {"cuda": "nccl", "cpu": "gloo"}

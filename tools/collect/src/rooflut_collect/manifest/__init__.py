@@ -1,1 +1,1 @@
-"""What a cluster needs to run the shards of a plan: a Kubernetes Job or a Slurm script."""
+"""Manifests that run the shards of a plan on a cluster: a Kubernetes Job or a Slurm script."""

@@ -1,4 +1,4 @@
-"""What is the same on every cluster."""
+"""The parts of a manifest that every cluster shares."""
 
 from dataclasses import dataclass
 

@@ -17,7 +17,7 @@ _NAME = r"[a-z0-9]([-a-z0-9]{0,45}[a-z0-9])?"
 
 @dataclass(frozen=True)
 class Cluster:
-    """What the cluster wants to know."""
+    """Settings of the Kubernetes cluster."""
 
     name: str
     #: What tells this job from others of that name, see [`suffix`]; empty for the first of them.
@@ -43,7 +43,7 @@ def out_in_volume(folder: str) -> str:
 
 
 def suffix(run: ShardedRun) -> str:
-    """The same for the same command, another for another: what is in a Job cannot be changed later."""
+    """Equal for equal commands and different for others, because a Job cannot be changed later."""
     return f"-{zlib.crc32(repr(run.command('')).encode()) & 0xFFFFFF:06x}"
 
 

@@ -11,7 +11,7 @@ from .job import ShardedRun
 
 @dataclass(frozen=True)
 class Cluster:
-    """What the cluster wants to know."""
+    """Settings of the Slurm cluster."""
 
     name: str
     partition: str | None
