@@ -77,7 +77,7 @@ fn kernels_do_not_depend_on_engines() {
 }
 
 /// Modules that import each other, below a layer of `src/` or in a crate: none are to be added.
-const CIRCLES: [(&str, &[&str]); 12] = [
+const CIRCLES: [(&str, &[&str]); 15] = [
     ("src/model", &["spec", "spec_builder"]),
     ("src/op", &[]),
     (
@@ -91,6 +91,9 @@ const CIRCLES: [(&str, &[&str]); 12] = [
         "src/table",
         &["curve", "grid", "owned", "set", "stored", "table"],
     ),
+    ("codegen/src", &[]),
+    ("codegen/src/read", &[]),
+    ("codegen/src/emit", &[]),
     ("crates/hf-config/src", &[]),
     (
         "crates/import/src",

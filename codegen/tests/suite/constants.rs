@@ -1,6 +1,4 @@
 //! `constants.toml` and `reference.toml`: the emitted source, and refused files.
-#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
-
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,4 @@
 //! `bench_data/fingerprints.csv` is up to date.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used)] // A helper that fails is a test that fails.
-
 use crate::support::{Fixture, GPUS, bench_data};
 use rooflut_codegen::{fingerprints, fingerprints_csv};
 

@@ -1,7 +1,5 @@
 //! Names reserved for rooflut's own sets.
 
-#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
-
 use std::fs;
 
 use crate::support::{Fixture, GPUS, bench_data};

@@ -1,7 +1,5 @@
 //! A set in one file, as `tail -n +1 set.toml *.csv` prints its folder.
 
-#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
-
 use std::path::PathBuf;
 
 use crate::support::{Fixture, GEMM, GPUS, SET_TOML};

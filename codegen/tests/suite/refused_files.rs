@@ -1,6 +1,6 @@
 //! Files and folders that codegen refuses, each with its message.
 
-use crate::support::{Fixture, GEMM, GPUS, SET_TOML};
+use crate::support::{Fixture, GEMM, GPUS, SET_TOML, no_value};
 use rooflut_codegen::{generate_builtin, read_set};
 
 const ROW: &str = "bf16,512,512,16,10\n";
@@ -110,32 +110,31 @@ fn toml_refusal(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn an_unknown_key_is_named() {
-    assert_eq!(
-        toml_refusal("engine = \"none\"\n", "engine = \"none\"\nvendor = \"x\"\n"),
-        "set/set.toml:4: expected one of the keys name, gpu, engine, timing, source, license, date, gemm, \
-         prefill, decode, allreduce, moe, prefill_window, decode_window, found \"vendor\"; rename or \
-         remove it"
-    );
-    assert_eq!(
-        toml_refusal("[gemm]\nt0_us = 5.0", "[gemm]\nt0_us = 5.0\nt1_us = 3.0"),
-        "set/set.toml:10: gemm: expected one of the keys t0_us, floor_us, hot_read, excluded, found \"t1_us\"; \
-         rename or remove it"
-    );
-}
-
-#[test]
-fn a_missing_key_is_named() {
-    assert_eq!(
-        toml_refusal("engine = \"none\"\n", ""),
-        "set/set.toml:1: engine: expected a value, found none; add it (rooflut's bench_data/README.md describes \
-         the keys)"
-    );
-    assert_eq!(
-        toml_refusal("[moe]\nt0_us = 5.0\n", "[moe]\n"),
-        "set/set.toml:16: moe.t0_us: expected a value, found none; add it (rooflut's bench_data/README.md describes \
-         the keys)"
-    );
+fn a_key_that_is_unknown_or_missing_is_named() {
+    let engine = "engine = \"none\"\n";
+    for (from, to, expected) in [
+        (
+            engine,
+            "engine = \"none\"\nvendor = \"x\"\n",
+            "set/set.toml:4: expected one of the keys name, gpu, engine, timing, source, license, date, \
+             gemm, prefill, decode, allreduce, moe, prefill_window, decode_window, found \"vendor\"; \
+             rename or remove it",
+        ),
+        (
+            "[gemm]\nt0_us = 5.0",
+            "[gemm]\nt0_us = 5.0\nt1_us = 3.0",
+            "set/set.toml:10: gemm: expected one of the keys t0_us, floor_us, hot_read, excluded, found \"t1_us\"; \
+             rename or remove it",
+        ),
+        (engine, "", &no_value("set/set.toml:1: engine")),
+        (
+            "[moe]\nt0_us = 5.0\n",
+            "[moe]\n",
+            &no_value("set/set.toml:16: moe.t0_us"),
+        ),
+    ] {
+        assert_eq!(toml_refusal(from, to), expected);
+    }
 }
 
 #[test]
@@ -164,48 +163,47 @@ fn names_are_simple() {
 }
 
 #[test]
-fn an_unknown_gpu_is_refused_with_those_that_exist() {
-    assert_eq!(
-        toml_refusal("gpu = \"toy\"", "gpu = \"h1000\""),
-        "set/set.toml:2: gpu: expected one of toy, found \"h1000\"; correct it, or add a data sheet \
-         as a [gpu] table"
-    );
-    assert_eq!(
-        toml_refusal("gpu = \"toy\"", "gpu = 100"),
-        "set/set.toml:2: gpu: expected the name of a GPU or a [gpu] table, found 100; correct it"
-    );
-}
-
-#[test]
-fn timings_are_positive_numbers() {
-    for (value, shown) in [("0", "0"), ("-1.5", "-1.5"), ("nan", "nan"), ("inf", "inf")] {
+fn a_value_of_the_wrong_kind_or_size_is_refused() {
+    let moe = "[moe]\nt0_us = 5.0";
+    for (from, to, expected) in [
+        (
+            "gpu = \"toy\"",
+            "gpu = \"h1000\"",
+            "2: gpu: expected one of toy, found \"h1000\"; correct it, or add a data sheet as a [gpu] table",
+        ),
+        (
+            "gpu = \"toy\"",
+            "gpu = 100",
+            "2: gpu: expected the name of a GPU or a [gpu] table, found 100; correct it",
+        ),
+        (
+            "license = \"MIT\"",
+            "license = \" \"",
+            "6: license: expected some text, found \" \"; fill it in",
+        ),
+        (
+            moe,
+            "[moe]\nt0_us = 5.0\nfloor_us = 0.0",
+            "18: moe.floor_us: expected a positive number, found 0.0; correct it",
+        ),
+        (
+            moe,
+            "[moe]\nt0_us = 5.0\nhot_read = 1.5",
+            "18: moe.hot_read: expected at most 1 (a byte from the L2 cache takes no longer than one \
+             from memory), found 1.5; correct it",
+        ),
+    ] {
+        assert_eq!(toml_refusal(from, to), format!("set/set.toml:{expected}"));
+    }
+    for t0_us in ["0", "-1.5", "nan", "inf"] {
+        let to = format!("[decode]\nt0_us = {t0_us}");
         assert_eq!(
-            toml_refusal(
-                "[decode]\nt0_us = 5.0",
-                &format!("[decode]\nt0_us = {value}")
-            ),
+            toml_refusal("[decode]\nt0_us = 5.0", &to),
             format!(
-                "set/set.toml:13: decode.t0_us: expected a positive number, found {shown}; correct it"
+                "set/set.toml:13: decode.t0_us: expected a positive number, found {t0_us}; correct it"
             )
         );
     }
-    assert_eq!(
-        toml_refusal("[moe]\nt0_us = 5.0", "[moe]\nt0_us = 5.0\nfloor_us = 0.0"),
-        "set/set.toml:18: moe.floor_us: expected a positive number, found 0.0; correct it"
-    );
-    assert_eq!(
-        toml_refusal("[moe]\nt0_us = 5.0", "[moe]\nt0_us = 5.0\nhot_read = 1.5"),
-        "set/set.toml:18: moe.hot_read: expected at most 1 (a byte from the L2 cache takes no longer \
-         than one from memory), found 1.5; correct it"
-    );
-}
-
-#[test]
-fn texts_are_not_empty_and_dates_are_days() {
-    assert_eq!(
-        toml_refusal("license = \"MIT\"", "license = \" \""),
-        "set/set.toml:6: license: expected some text, found \" \"; fill it in"
-    );
     for date in [
         "yesterday",
         "2026-1-31",
@@ -246,8 +244,7 @@ fn gpu_refusal(from: &str, to: &str) -> String {
 fn the_data_sheet_of_a_set_is_checked() {
     assert_eq!(
         gpu_refusal("sms = 40\n", ""),
-        "set/set.toml:18: gpu.sms: expected a value, found none; add it (rooflut's bench_data/README.md describes \
-         the keys)"
+        no_value("set/set.toml:18: gpu.sms")
     );
     let message = gpu_refusal("sms = 40\n", "sms = 40\nprice = 3\n");
     assert!(
@@ -256,64 +253,34 @@ fn the_data_sheet_of_a_set_is_checked() {
     );
     assert_eq!(
         gpu_refusal("name = \"mine\"\n", ""),
-        "set/set.toml:18: gpu.name: expected a value, found none; add it (rooflut's bench_data/README.md describes \
-         the keys)"
+        no_value("set/set.toml:18: gpu.name")
     );
     assert_eq!(
         gpu_refusal("name = \"mine\"", "name = \"My GPU\""),
         "set/set.toml:19: gpu.name: expected lower-case letters, digits and hyphens, starting with a \
          letter (and not \"all\"), found \"My GPU\"; rename it"
     );
-    for (line, key, value, expected, found) in [
+    let (bf16, sms) = ("bf16_tflops = 100.0", "sms = 40");
+    let (positive, whole) = ("a positive number", "a positive whole number");
+    for (line, key, value, expected) in [
+        (21, bf16, "-1.0", positive),
         (
             21,
-            "bf16_tflops = 100.0",
-            "-1.0",
-            "a positive number",
-            "-1.0",
-        ),
-        (
-            21,
-            "bf16_tflops = 100.0",
+            bf16,
             "1e300",
             "a positive number that is finite in SI units",
-            "1e300",
         ),
-        (
-            21,
-            "bf16_tflops = 100.0",
-            "\"fast\"",
-            "a positive number",
-            "\"fast\"",
-        ),
-        (
-            23,
-            "mem_bw_gb_per_s = 1000.0",
-            "nan",
-            "a positive number",
-            "nan",
-        ),
-        (
-            22,
-            "mem_bytes = 17179869184",
-            "0",
-            "a positive whole number",
-            "0",
-        ),
-        (25, "sms = 40", "0", "a positive whole number", "0"),
-        (
-            25,
-            "sms = 40",
-            "4294967296",
-            "a whole number below 2^32",
-            "4294967296",
-        ),
+        (21, bf16, "\"fast\"", positive),
+        (23, "mem_bw_gb_per_s = 1000.0", "nan", positive),
+        (22, "mem_bytes = 17179869184", "0", whole),
+        (25, sms, "0", whole),
+        (25, sms, "4294967296", "a whole number below 2^32"),
     ] {
         let name = key.split(' ').next().unwrap();
         assert_eq!(
             gpu_refusal(key, &format!("{name} = {value}")),
             format!(
-                "set/set.toml:{line}: gpu.{name}: expected {expected}, found {found}; correct it"
+                "set/set.toml:{line}: gpu.{name}: expected {expected}, found {value}; correct it"
             )
         );
     }
@@ -338,8 +305,7 @@ fn bad_data_sheets_are_refused() {
     );
     assert_eq!(
         refusal(&GPUS.replace("sms = 40\n", "")),
-        "gpus.toml:2: toy.sms: expected a value, found none; add it (rooflut's bench_data/README.md describes \
-         the keys)"
+        no_value("gpus.toml:2: toy.sms")
     );
 }
 

@@ -42,11 +42,8 @@ fn decode_traffic_counts_the_kv_entries() {
     let fixture = |kv_dtype| Fixture::new().file("attention_decode.csv", row(kv_dtype));
     // 16 x 1024 x 2 x 8 x 128 = 33.6 MB at 8 bits, 67 MB at 16 bits, in 50 us.
     assert!(fixture("fp8").read().is_ok());
-    assert!(
-        fixture("bf16")
-            .refusal()
-            .contains(" found 50, which is 1.343 TB/s of compulsory traffic; ")
-    );
+    let expected = " found 50, which is 1.343 TB/s of compulsory traffic; ";
+    assert!(fixture("bf16").refusal().contains(expected));
 }
 
 #[test]
@@ -57,11 +54,8 @@ fn moe_traffic_counts_the_weights_of_top_k_experts() {
         Fixture::new().file("moe.csv", csv)
     };
     assert!(fixture("26").read().is_ok());
-    assert!(
-        fixture("25")
-            .refusal()
-            .contains("TB/s of compulsory traffic")
-    );
+    let traffic = "TB/s of compulsory traffic";
+    assert!(fixture("25").refusal().contains(traffic));
 }
 
 #[test]

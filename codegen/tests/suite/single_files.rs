@@ -1,7 +1,5 @@
 //! One CSV without a set: the recognised operation, and the refused rows.
 
-#![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
-
 use std::path::PathBuf;
 
 use crate::support::{ALLREDUCE, DECODE, GEMM, MOE, PREFILL};

@@ -1,6 +1,4 @@
 //! Made-up table sets in temporary folders.
-#![allow(dead_code)] // Each test file uses its part.
-#![allow(clippy::unwrap_used, clippy::panic)] // A helper that fails is a test that fails.
 
 pub(crate) mod engines;
 
@@ -140,6 +138,13 @@ impl Fixture {
         }
         std::fs::write(path, text).unwrap();
     }
+}
+
+/// The message for a missing key.
+pub(crate) fn no_value(place: &str) -> String {
+    format!(
+        "{place}: expected a value, found none; add it (rooflut's bench_data/README.md describes the keys)"
+    )
 }
 
 /// The data of the repository.
