@@ -1,7 +1,6 @@
 //! The fitted constants.
 
 use rooflut::engine::{EngineStack, stacks};
-use rooflut::units::Seconds;
 
 /// The engine stacks of the measured runs.
 #[derive(Debug, Clone, Copy)]
@@ -37,16 +36,25 @@ impl Engines {
     /// Sets the values of the parameters, in the order of [`PARAMETERS`] and their units.
     pub fn with(mut self, values: &[f64]) -> Engines {
         for (parameter, &value) in PARAMETERS.iter().zip(values) {
-            let constants = &mut self;
-            (parameter.set)(constants, value / parameter.per_si);
+            let most = if parameter.unit == "share" {
+                1.0
+            } else {
+                f64::INFINITY
+            };
+            let value = (value / parameter.per_si()).min(most);
+            *(parameter.field)(&mut self.older) = value;
+            if parameter.shared {
+                *(parameter.field)(&mut self.newer) = value;
+            }
         }
         self
     }
 
     /// Returns the values of the parameters, in the order of [`PARAMETERS`] and their units.
-    pub fn values(&self) -> Vec<f64> {
-        let value = |parameter: &Parameter| (parameter.get)(self) * parameter.per_si;
-        PARAMETERS.iter().map(value).collect()
+    pub fn values(mut self) -> Vec<f64> {
+        let mut value =
+            |parameter: &Parameter| *(parameter.field)(&mut self.older) * parameter.per_si();
+        PARAMETERS.iter().map(&mut value).collect()
     }
 }
 
@@ -59,82 +67,62 @@ pub struct Parameter {
     pub unit: &'static str,
     /// Rounding step in the files.
     pub resolution: f64,
-    /// Units per SI unit.
-    per_si: f64,
-    get: fn(&Engines) -> f64,
-    set: fn(&mut Engines, f64),
+    /// Whether both engines have the value; else only the older one has it.
+    shared: bool,
+    field: fn(&mut EngineStack) -> &mut f64,
+}
+
+impl Parameter {
+    /// Returns a parameter that both engines share.
+    const fn shared(
+        name: &'static str,
+        unit: &'static str,
+        resolution: f64,
+        field: fn(&mut EngineStack) -> &mut f64,
+    ) -> Parameter {
+        Parameter {
+            name,
+            unit,
+            resolution,
+            shared: true,
+            field,
+        }
+    }
+
+    /// Returns the units per SI unit.
+    fn per_si(&self) -> f64 {
+        match self.unit {
+            "ms" => 1e3,
+            "us" => 1e6,
+            "ns" => 1e9,
+            _ => 1.0,
+        }
+    }
 }
 
 /// The fitted constants: seven that both engines share, and one of the older engine.
 pub const PARAMETERS: [Parameter; 8] = [
+    Parameter::shared("layer", "us", 0.5, |engine| &mut engine.constants.layer.0),
+    Parameter::shared("small_kernel_bandwidth", "share", 0.02, |engine| {
+        &mut engine.constants.small_kernel_bandwidth
+    }),
+    Parameter::shared("logit", "ns", 0.005, |engine| &mut engine.constants.logit.0),
+    Parameter::shared("moe_layer", "us", 1.0, |engine| {
+        &mut engine.constants.moe_layer.0
+    }),
+    Parameter::shared("expert_bandwidth", "share", 0.01, |engine| {
+        &mut engine.constants.expert_bandwidth
+    }),
+    Parameter::shared("api_server", "ms", 0.1, |engine| &mut engine.api_server.0),
     Parameter {
-        name: "layer",
-        unit: "us",
-        resolution: 0.5,
-        per_si: 1e6,
-        get: |engines| engines.newer.constants.layer.0,
-        set: |engines, value| engines.both(|engine| engine.constants.layer = Seconds(value)),
+        shared: false,
+        ..Parameter::shared("host of vllm-0.11.0", "us", 20.0, |engine| {
+            &mut engine.constants.host.0
+        })
     },
-    Parameter {
-        name: "small_kernel_bandwidth",
-        unit: "share",
-        resolution: 0.02,
-        per_si: 1.0,
-        get: |engines| engines.newer.constants.small_kernel_bandwidth,
-        set: |engines, value| {
-            engines.both(|engine| engine.constants.small_kernel_bandwidth = value.min(1.0));
-        },
-    },
-    Parameter {
-        name: "logit",
-        unit: "ns",
-        resolution: 0.005,
-        per_si: 1e9,
-        get: |engines| engines.newer.constants.logit.0,
-        set: |engines, value| engines.both(|engine| engine.constants.logit = Seconds(value)),
-    },
-    Parameter {
-        name: "moe_layer",
-        unit: "us",
-        resolution: 1.0,
-        per_si: 1e6,
-        get: |engines| engines.newer.constants.moe_layer.0,
-        set: |engines, value| engines.both(|engine| engine.constants.moe_layer = Seconds(value)),
-    },
-    Parameter {
-        name: "expert_bandwidth",
-        unit: "share",
-        resolution: 0.01,
-        per_si: 1.0,
-        get: |engines| engines.newer.constants.expert_bandwidth,
-        set: |engines, value| {
-            engines.both(|engine| engine.constants.expert_bandwidth = value.min(1.0));
-        },
-    },
-    Parameter {
-        name: "api_server",
-        unit: "ms",
-        resolution: 0.1,
-        per_si: 1e3,
-        get: |engines| engines.newer.api_server.0,
-        set: |engines, value| engines.both(|engine| engine.api_server = Seconds(value)),
-    },
-    Parameter {
-        name: "host of vllm-0.11.0",
-        unit: "us",
-        resolution: 20.0,
-        per_si: 1e6,
-        get: |engines| engines.older.constants.host.0,
-        set: |engines, value| engines.older.constants.host = Seconds(value),
-    },
-    Parameter {
-        name: "smoothing_width",
-        unit: "ln(rows)",
-        resolution: 0.5,
-        per_si: 1.0,
-        get: |engines| engines.newer.constants.smoothing_width,
-        set: |engines, value| engines.both(|engine| engine.constants.smoothing_width = value),
-    },
+    Parameter::shared("smoothing_width", "ln(rows)", 0.5, |engine| {
+        &mut engine.constants.smoothing_width
+    }),
 ];
 
 /// A constant chosen from a few values, because errors change with it in jumps or not at all.
@@ -146,8 +134,8 @@ pub struct Choice {
     pub unit: &'static str,
     /// Values to try; a search begins with the first.
     pub candidates: &'static [f64],
-    get: fn(&Engines) -> f64,
-    set: fn(&mut Engines, f64),
+    get: fn(&EngineStack) -> f64,
+    set: fn(&mut EngineStack, f64),
 }
 
 /// The chosen constants, which both engines share.
@@ -156,34 +144,28 @@ pub const CHOICES: [Choice; 2] = [
         name: "smoothed_rows",
         unit: "rows",
         candidates: &[64.0, 128.0, 256.0, 512.0, 1024.0],
-        get: |engines| engines.newer.constants.smoothed_rows.into(),
-        set: |engines, value| engines.both(|engine| engine.constants.smoothed_rows = value as u32),
+        get: |engine| engine.constants.smoothed_rows.into(),
+        set: |engine, value| engine.constants.smoothed_rows = value as u32,
     },
     Choice {
         name: "cold_kv",
         unit: "L2",
         candidates: &[1.5, 3.0, 6.0],
-        get: |engines| engines.newer.constants.cold_kv,
-        set: |engines, value| engines.both(|engine| engine.constants.cold_kv = value),
+        get: |engine| engine.constants.cold_kv,
+        set: |engine, value| engine.constants.cold_kv = value,
     },
 ];
 
 impl Choice {
     /// Returns the value in `engines`.
     pub fn value(&self, engines: &Engines) -> f64 {
-        (self.get)(engines)
+        (self.get)(&engines.newer)
     }
 
     /// Sets the value in `engines`.
     pub(crate) fn with(&self, mut engines: Engines, value: f64) -> Engines {
-        (self.set)(&mut engines, value);
+        (self.set)(&mut engines.newer, value);
+        (self.set)(&mut engines.older, value);
         engines
-    }
-}
-
-impl Engines {
-    fn both(&mut self, mut change: impl FnMut(&mut EngineStack)) {
-        change(&mut self.newer);
-        change(&mut self.older);
     }
 }

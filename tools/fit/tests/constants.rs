@@ -3,6 +3,22 @@
 use rooflut_fit::{Engines, PARAMETERS, Problem, one_step_from_files};
 
 #[test]
+fn values_that_are_set_are_those_of_both_engines_but_for_the_host() {
+    let set = [5.0, 0.25, 0.5, 20.0, 1.5, 8.0, 300.0, 2.0];
+    let engines = Engines::from_files().with(&set);
+    // A share is at most 1.
+    let expected = [5.0, 0.25, 0.5, 20.0, 1.0, 8.0, 300.0, 2.0];
+    for (found, expected) in engines.values().iter().zip(expected) {
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found}");
+    }
+    let (newer, mut older) = (engines.newer, engines.older);
+    assert_eq!(newer.api_server, older.api_server);
+    assert!((older.constants.host.0 - 300e-6).abs() < 1e-12);
+    older.constants.host = newer.constants.host;
+    assert_eq!(newer.constants, older.constants);
+}
+
+#[test]
 fn a_step_towards_the_data_stays_within_a_deviation_of_the_constants() {
     let problem = Problem::embedded().unwrap();
     let found = one_step_from_files(&problem);
