@@ -27,7 +27,7 @@ use std::io::Write;
 use std::path::Path;
 use std::{env, fs, io};
 
-use comparison::{ACCEPT, Differences, Golden, Line};
+use comparison::{ACCEPT, Golden, Line};
 
 #[test]
 fn steps_are_those_of_the_golden_file() {
@@ -55,15 +55,15 @@ fn check(golden: &Golden, lines: &[Line]) {
         Err(error) if !accept => panic!("{}: {error}; write it with {ACCEPT}", path.display()),
         read => read.unwrap_or_default(),
     };
-    let differences = Differences::between(golden, &accepted, &predicted);
+    let comparison = golden.compare(&accepted, &predicted);
     if accept {
         fs::write(&path, &predicted).expect("the golden file can be written");
         // `println!` is not shown for a passing test.
-        let summary = format!("\naccepted: {}\n", differences.summary());
+        let summary = format!("\naccepted: {}\n", comparison.summary(golden.file));
         let _ = io::stderr().write_all(summary.as_bytes());
         return;
     }
-    if let Some(failure) = differences.failure() {
+    if let Some(failure) = comparison.failure(golden.file) {
         panic!("{failure}");
     }
 }
