@@ -141,22 +141,6 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
             "gpu_memory_utilization: expected a number above 0 and at most 1, found 1.5",
         ),
         (
-            on_h100("llama-3.1-8b").gpu_memory_utilization(f64::NAN),
-            "gpu_memory_utilization: expected a number above 0 and at most 1, found NaN",
-        ),
-        (
-            on_h100("llama-3.1-8b").block_size(0),
-            "block_size: expected at least 1, found 0",
-        ),
-        (
-            on_h100("llama-3.1-8b").max_num_batched_tokens(0),
-            "max_num_batched_tokens: expected at least 1, found 0",
-        ),
-        (
-            on_h100("llama-3.1-8b").max_num_seqs(0),
-            "max_num_seqs: expected at least 1, found 0",
-        ),
-        (
             on_h100("llama-3.1-8b").kv_blocks(0),
             "kv_blocks: expected at least 1, found 0",
         ),

@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn prefill_answers_as_documented(
         place in 0..tables::all().len(),
-        shape in attention(&[Dtype::Bf16]),
+        shape in attention(&[Dtype::Bf16, Dtype::Fp8]),
         batch in near(&[1, 2, 4, 16], 300.0),
         length in near(&[16, 64, 128, 512, 1024, 1536, 2048, 4096, 12_288, 16_384, 32_768], 2e5),
     ) {
@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn prefill_of_chunks_answers_as_documented(
         place in 0..tables::all().len(),
-        shape in attention(&[Dtype::Bf16]),
+        shape in attention(&[Dtype::Bf16, Dtype::Fp8]),
         chunks in prop::collection::vec(
             (log_uniform(2e4), prop_oneof![Just(0), log_uniform(1.5e5)]),
             1..20,

@@ -90,23 +90,6 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
 }
 
 #[test]
-fn prompts_with_kv_entries_of_a_format_without_rows_are_transferred() {
-    // The sets measured prompts with 16-bit KV entries only.
-    let [own, fp8] = [Dtype::Bf16, Dtype::Fp8].map(|kv_dtype| {
-        let shape = attention(kv_dtype, 32, 8, 1);
-        PrefillAttention::resolve(h100(), shape).unwrap()
-    });
-    assert_eq!(
-        (own.class(), fp8.class()),
-        (Class::Measured, Class::Transferred)
-    );
-    let (own, fp8) = (own.at(1, 2_048), fp8.at(1, 2_048));
-    assert_eq!(own.provenance, Class::Measured.inside());
-    assert_eq!(fp8.provenance, Class::Transferred.inside());
-    assert_eq!(own.time, fp8.time);
-}
-
-#[test]
 fn a_tile_class_without_rows_is_interpolated_across() {
     // Rows at m = 16 and 256 only: m = 100 belongs to the class of neither.
     let shape = gemm(Dtype::Fp8, 2048, 1024);
@@ -266,10 +249,6 @@ fn sums_of_chunks_do_not_depend_on_their_order() {
 #[test]
 fn ranks_between_measured_ones_take_the_next_larger() {
     let of = |ranks| AllReduce::resolve(h100(), AllReduceShape { ranks }).unwrap();
-    let at = |bytes| of(4).at(bytes).provenance;
-    assert_eq!(at(1 << 20), Class::Measured.inside());
-    assert_eq!(at((1 << 20) + 1), Class::Interpolated.inside());
-    assert_eq!(at(1), Class::Interpolated.outside());
     assert_eq!(of(3).matched().ranks, 4);
     assert_eq!(of(3).class(), Class::Transferred);
     let (three, four) = (of(3).at(1 << 20), of(4).at(1 << 20));
@@ -281,9 +260,6 @@ fn ranks_between_measured_ones_take_the_next_larger() {
 #[test]
 fn an_unseen_moe_layer_is_transferred_from_its_dtype_or_else_any() {
     let of = |shape| Moe::resolve(h100(), shape).unwrap();
-    let mixtral = |tokens| of(mixtral_layer(2)).at(tokens).provenance;
-    assert_eq!(mixtral(64), Class::Measured.inside());
-    assert_eq!(mixtral(65), Class::Interpolated.inside());
     let scout = MoeShape {
         dtype: Dtype::Fp8,
         experts: 16,

@@ -71,21 +71,6 @@ proptest! {
         // The last token leaves that much later.
         prop_assert!((after.makespan.0 - before.makespan.0 - delay).abs() < 1e-12);
     }
-
-    #[test]
-    fn a_request_that_can_never_be_served_is_rejected_behind_the_api_server_too(
-        mut requests in servable(),
-        index in any::<prop::sample::Index>(),
-    ) {
-        let index = index.index(requests.len());
-        requests[index].output_tokens = 1_000;
-        let mut config = tight(Scheduling::Synchronous);
-        config.api_server_ns = 5_000;
-        let report = run(config, &requests);
-        prop_assert!(report.records[index].timing().is_none());
-        prop_assert_eq!(report.summary.rejected, 1);
-        prop_assert_eq!(report.summary.completed, requests.len() as u64 - 1);
-    }
 }
 
 #[test]
@@ -100,21 +85,6 @@ fn a_lone_request_takes_the_api_server_and_its_steps() {
     assert_eq!(record.e2e(), Some(Seconds(10_323.0 / 1e9)));
     let tpot = record.tpot().unwrap();
     assert!((tpot.0 - 1_111.5e-9).abs() < 1e-18, "{tpot}");
-}
-
-#[test]
-fn the_engine_works_on_while_others_are_in_the_api_server() {
-    let request = |arrival_ns| Request::new(10, 2).at_ns(arrival_ns);
-    let mut config = SimConfig::new(300, 10);
-    config.api_server_ns = 1_000_000;
-    // The first is done when the second comes out of the API server: neither waits for the other.
-    let report = run(config, &[request(0), request(500_000)]);
-    for record in &report.records {
-        assert_eq!(
-            since_arrival(record),
-            Some([1_000_000, 1_001_100, 1_002_211])
-        );
-    }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Generated loads: the same bytes for the same seed, ascending arrivals, independent properties.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use rooflut::sim::load::{
@@ -233,19 +232,6 @@ fn the_memory_of_a_load_does_not_grow() {
     let mut alone = load(single(), 1);
     let used = allocation_counter::measure(|| alone.by_ref().take(100_000).for_each(drop));
     assert_eq!(used.count_total, 0);
-}
-
-/// `cargo test --release -p rooflut --test sim -- --ignored --nocapture`
-#[test]
-#[ignore = "reads the wall clock"]
-fn a_million_requests_take_well_under_a_second() {
-    for (name, mix) in [("alone", single()), ("chat", chat())] {
-        let start = Instant::now();
-        let tokens: u64 = load(mix, 1).take(1_000_000).map(|r| r.tokens()).sum();
-        let took = start.elapsed();
-        println!("{name}: {took:?}, {tokens} tokens");
-        assert!(took < Duration::from_millis(500), "{name}: {took:?}");
-    }
 }
 
 fn any_lengths() -> impl Strategy<Value = Lengths> {

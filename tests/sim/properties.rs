@@ -4,7 +4,7 @@ use crate::support::{Batch, Linear, Seen, simulator};
 use crate::workloads::{ascending, scheduling};
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
-use rooflut::sim::load::{Arrivals, RequestList};
+use rooflut::sim::load::RequestList;
 use rooflut::sim::{Outcome, Progress, Rejection, Request, SimConfig, SimReport};
 
 const BLOCK: u32 = 16;
@@ -235,42 +235,4 @@ fn tight_servers_do_preempt() {
         assert_eq!(summary.completed, 12);
         assert!(summary.preemptions >= 3, "{}", summary.preemptions);
     }
-}
-
-#[test]
-fn a_seed_fixes_every_byte_of_the_report() {
-    let report = |seed| {
-        let arrivals = Arrivals::try_poisson(50_000.0, seed).unwrap();
-        let request = |arrival_ns| {
-            Request::new(60, 40)
-                .at_ns(arrival_ns)
-                .with_cached_prompt_tokens(16)
-        };
-        let requests: Vec<Request> = arrivals.take(200).map(request).collect();
-        format!("{:?}", run(SimConfig::new(300, 60), &requests).report)
-    };
-    assert_eq!(report(1), report(1));
-    assert_ne!(report(1), report(2));
-}
-
-#[test]
-fn arrivals_at_the_same_nanosecond_queue_as_they_are_listed() {
-    let mut config = SimConfig::new(300, 100);
-    config.max_num_seqs = 1;
-    let request = |prompt_tokens| Request::new(prompt_tokens, 1).at_ns(5);
-    let requests = [request(30), request(10), request(20)];
-    let report = run(config, &requests).report;
-    let finish = report.records.iter().map(|r| r.timing().unwrap().finish_ns);
-    assert!(finish.is_sorted());
-}
-
-#[test]
-fn a_year_between_two_requests_is_one_leap() {
-    let year_ns = 365 * 86_400 * 1_000_000_000_u64;
-    let request = |arrival_ns| Request::new(10, 2).at_ns(arrival_ns);
-    let run = run(SimConfig::new(300, 10), &[request(year_ns), request(0)]);
-    assert_eq!(run.report.summary.steps, 4);
-    // 1000 + 100 for the prompt, 1000 + 100 + 11 for the decode.
-    let timing = run.report.records[0].timing().unwrap();
-    assert_eq!(timing.finish_ns, year_ns + 2_211);
 }

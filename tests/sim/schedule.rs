@@ -3,17 +3,13 @@
 //! Unless said otherwise a step takes what `Linear::mixed` says: 1000 ns, 10 ns a prompt token, 100 ns
 //! a decoding request and 1 ns a token of its KV.
 
-use crate::support::{Batch, Linear, simulator};
+use crate::support::{Batch, Linear, request, simulator};
 use rooflut::engine::Scheduling;
 use rooflut::sim::{Outcome, Rejection, Request, SimConfig, SimReport};
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::units::Seconds;
 
 use Scheduling::{OneStepAhead, Synchronous};
-
-fn request(arrival_ns: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
-    Request::new(prompt_tokens, output_tokens).at_ns(arrival_ns)
-}
 
 fn config(scheduling: Scheduling, budget: u32, kv_blocks: u32) -> SimConfig {
     let mut config = SimConfig::new(4_096, kv_blocks);
@@ -38,6 +34,14 @@ fn times(report: &SimReport, index: usize) -> (u64, u64, u64, u32) {
     )
 }
 
+/// Compares the [`times`] of the first requests.
+fn assert_times(report: &SimReport, expected: &[(u64, u64, u64, u32)]) {
+    let found: Vec<_> = (0..expected.len())
+        .map(|index| times(report, index))
+        .collect();
+    assert_eq!(found, expected);
+}
+
 fn chunk(new: u32, context: u32, samples: u32) -> Chunk {
     match samples {
         0 => Chunk::partial(new, context + new).unwrap(),
@@ -60,19 +64,11 @@ fn a_lone_request_takes_the_same_time_in_both_modes() {
         );
         // 100 prompt tokens: 2000. Then 101 and 102 tokens of KV: 1201 and 1202.
         assert_eq!(times(&report, 0), (7, 2_007, 4_410, 0));
+        let batch = |prefill, decode| Batch { prefill, decode };
         let batches = [
-            Batch {
-                prefill: vec![chunk(100, 0, 1)],
-                decode: vec![],
-            },
-            Batch {
-                prefill: vec![],
-                decode: decode(1, 101),
-            },
-            Batch {
-                prefill: vec![],
-                decode: decode(1, 102),
-            },
+            batch(vec![chunk(100, 0, 1)], vec![]),
+            batch(vec![], decode(1, 101)),
+            batch(vec![], decode(1, 102)),
         ];
         assert_eq!(*model.batches.borrow(), batches);
     }
@@ -103,8 +99,7 @@ fn decodes_come_first_and_prefill_gets_the_rest_of_the_budget() {
     // 1100  A: decode at 11; B: 63 of 100 prompt tokens  1000 + 630 + 111 = 1741
     // 2841  A: decode at 12; B: the other 37             1000 + 370 + 112 = 1482
     // 4323  B: decode at 101                             1201
-    assert_eq!(times(&report, 0), (0, 1_100, 4_323, 0));
-    assert_eq!(times(&report, 1), (1_100, 4_323, 5_524, 0));
+    assert_times(&report, &[(0, 1_100, 4_323, 0), (1_100, 4_323, 5_524, 0)]);
     let second = Batch {
         prefill: vec![chunk(63, 0, 0)],
         decode: decode(1, 11),
@@ -122,8 +117,7 @@ fn one_step_ahead_an_arrival_joins_the_step_after_the_next() {
     // 2211  A: decode at 12; B: 63 of 100 prompt tokens  1000 + 630 + 112 = 1742
     // 3953  B: the other 37                              1370
     // 5323  B: decode at 101                             1201
-    assert_eq!(times(&report, 0), (0, 1_100, 3_953, 0));
-    assert_eq!(times(&report, 1), (1_100, 5_323, 6_524, 0));
+    assert_times(&report, &[(0, 1_100, 3_953, 0), (1_100, 5_323, 6_524, 0)]);
     assert_eq!(report.summary.steps, 5);
 }
 
@@ -167,9 +161,14 @@ fn an_idle_engine_starts_at_the_arrival() {
             request(90_000, 30, 1),
         ];
         let report = run(&model, config(scheduling, 64, 100), &requests);
-        assert_eq!(times(&report, 0), (50, 1_150, 1_150, 0));
-        assert_eq!(times(&report, 1), (1_150, 2_350, 2_350, 0));
-        assert_eq!(times(&report, 2), (90_000, 91_300, 91_300, 0));
+        assert_times(
+            &report,
+            &[
+                (50, 1_150, 1_150, 0),
+                (1_150, 2_350, 2_350, 0),
+                (90_000, 91_300, 91_300, 0),
+            ],
+        );
     }
 }
 
@@ -183,9 +182,14 @@ fn one_step_ahead_a_slot_is_free_when_the_last_step_has_ended() {
     // 1100  A: decode at 11       1111  (B is fixed; C finds no slot, for A holds one)
     // 2211  B: 10 prompt tokens   1100  (C is fixed, in A's slot)
     // 3311  C: 10 prompt tokens   1100
-    assert_eq!(times(&report, 0), (0, 1_100, 2_211, 0));
-    assert_eq!(times(&report, 1), (1_100, 3_311, 3_311, 0));
-    assert_eq!(times(&report, 2), (2_211, 4_411, 4_411, 0));
+    assert_times(
+        &report,
+        &[
+            (0, 1_100, 2_211, 0),
+            (1_100, 3_311, 3_311, 0),
+            (2_211, 4_411, 4_411, 0),
+        ],
+    );
 }
 
 #[test]
@@ -203,10 +207,15 @@ fn one_step_ahead_the_end_of_a_step_frees_no_slot_of_the_next() {
     // 1200  B: decode at 11            1111  (C is fixed, in A's slot; B still holds the other)
     // 2311  C: 10 prompt tokens        1100  (D is fixed, in B's slot)
     // 3411  D: 10 prompt tokens        1100
-    assert_eq!(times(&report, 0), (0, 1_200, 1_200, 0));
-    assert_eq!(times(&report, 1), (0, 1_200, 2_311, 0));
-    assert_eq!(times(&report, 2), (1_200, 3_411, 3_411, 0));
-    assert_eq!(times(&report, 3), (2_311, 4_511, 4_511, 0));
+    assert_times(
+        &report,
+        &[
+            (0, 1_200, 1_200, 0),
+            (0, 1_200, 2_311, 0),
+            (1_200, 3_411, 3_411, 0),
+            (2_311, 4_511, 4_511, 0),
+        ],
+    );
 }
 
 #[test]
@@ -220,8 +229,7 @@ fn a_request_that_finds_no_block_preempts_itself_if_it_came_last() {
     //        A: 17 decodes, at 17 to 33                              17 x 1100 + 425 = 19125
     // 20445  B: its 16 prompt tokens and its first output token      1170
     // 21615  B: decode at 18                                         1118
-    assert_eq!(times(&report, 0), (0, 1_320, 20_445, 0));
-    assert_eq!(times(&report, 1), (0, 1_320, 22_733, 1));
+    assert_times(&report, &[(0, 1_320, 20_445, 0), (0, 1_320, 22_733, 1)]);
     let batches = model.batches.borrow();
     assert_eq!(batches[1].decode, decode(1, 17));
     assert_eq!(batches[18].prefill, [chunk(17, 0, 1)]);
@@ -239,8 +247,7 @@ fn a_request_that_finds_no_block_takes_those_of_the_last_admitted() {
     // 2553  A: decode at 34                                      1134
     // 3687  B: its 10 prompt tokens and its first output token   1110
     // 4797  B: six decodes, at 12 to 17                          6 x 1100 + 87 = 6687
-    assert_eq!(times(&report, 0), (0, 1_420, 3_687, 0));
-    assert_eq!(times(&report, 1), (0, 1_420, 11_484, 1));
+    assert_times(&report, &[(0, 1_420, 3_687, 0), (0, 1_420, 11_484, 1)]);
 }
 
 #[test]
@@ -249,8 +256,7 @@ fn one_step_ahead_a_request_whose_last_token_is_on_its_way_loses_only_its_blocks
     let model = Linear::mixed();
     let report = run(&model, config(OneStepAhead, 64, 3), &requests);
     // When A's decode at 33 is fixed, B holds the third block, though its only token is under way.
-    assert_eq!(times(&report, 0), (0, 1_420, 3_687, 0));
-    assert_eq!(times(&report, 1), (0, 1_420, 1_420, 1));
+    assert_times(&report, &[(0, 1_420, 3_687, 0), (0, 1_420, 1_420, 1)]);
     // Nothing is computed twice.
     assert_eq!(model.batches.borrow().len(), 3);
     // Synchronously B has finished by then.
@@ -292,8 +298,7 @@ fn a_prefix_hit_holds_again_after_a_preemption() {
     // 1560  A: decodes at 49 and 50               1149 + 1150 = 2299
     // 3859  B: 9 after 32                         1090
     // 4949  B: eight decodes, at 42 to 49         8 x 1100 + 364 = 9164
-    assert_eq!(times(&report, 0), (0, 1_560, 3_859, 0));
-    assert_eq!(times(&report, 1), (0, 1_560, 14_113, 1));
+    assert_times(&report, &[(0, 1_560, 3_859, 0), (0, 1_560, 14_113, 1)]);
     assert_eq!(model.batches.borrow()[3].prefill, [chunk(9, 32, 1)]);
 }
 

@@ -378,18 +378,6 @@ fn requests_may_be_pushed_in_any_order_of_arrival() {
 }
 
 #[test]
-fn arrivals_reach_the_engine_through_the_api_server() {
-    let mut config = SimConfig::new(300, 100);
-    config.api_server_ns = 700;
-    let mut server = server(config);
-    let id = server.push(request(100, 10, 1)).unwrap();
-    assert_eq!(server.next_event_ns(), Some(800));
-    server.advance_to(5_000).unwrap();
-    let timing = timing_of(&mut server, id);
-    assert_eq!((timing.at_engine_ns, timing.finish_ns), (800, 1_900));
-}
-
-#[test]
 fn a_full_queue_is_an_outcome_of_the_arrival_and_no_error_of_the_push() {
     let mut config = SimConfig::new(300, 100);
     config.max_num_seqs = 1;

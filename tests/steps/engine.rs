@@ -155,62 +155,6 @@ fn graphs_end_with_the_largest_captured_size() {
 }
 
 #[test]
-fn steps_beyond_the_largest_cuda_graph_are_not_padded() {
-    let last = DEFAULT.cuda_graph_max_tokens;
-    let mut without = DEFAULT;
-    without.cuda_graph_max_tokens = 0;
-    for (name, tp) in [DENSE, EXPERTS] {
-        let padded = |tokens| step(name, tp, DEFAULT, &Batch::chunk(tokens, 0));
-        let plain = |tokens| step(name, tp, without, &Batch::chunk(tokens, 0));
-        for tokens in [last + 1, last + 7, 2 * last + 1] {
-            assert_eq!(padded(tokens), plain(tokens), "{name} {tokens}");
-        }
-        assert!(padded(last - 1).total() > plain(last - 1).total(), "{name}");
-        assert_eq!(padded(last), plain(last), "{name}");
-    }
-}
-
-#[test]
-fn the_host_is_a_part_only_if_it_takes_time() {
-    let mut random = Random(21);
-    let models = models::all(DEFAULT);
-    for (sharded, _) in &models {
-        let batch = Batch::random(&mut random);
-        for stack in stacks::ALL {
-            let model = models::on(&sets::H100, sharded, stack.constants);
-            let time = model.step_time(&batch.as_step());
-            let host = time.parts().find(|part| part.part == Part::Host);
-            let waits = stack.constants.host > Seconds::ZERO;
-            assert_eq!(host.is_some(), waits, "{} {sharded:?}", stack.name);
-            // Once per step, not once per layer.
-            assert_eq!(time.part(Part::Host), stack.constants.host);
-            assert!(host.is_none_or(|host| host.binding == Binding::Latency));
-        }
-    }
-}
-
-#[test]
-fn a_step_of_vllm_0_11_0_is_longer_than_that_of_0_15_1_by_the_host() {
-    let [old, new] = [&stacks::VLLM_0_11_0, &stacks::VLLM_0_15_1].map(|stack| stack.constants);
-    let host = Seconds(old.host.0 - new.host.0);
-    assert!(host > Seconds::ZERO);
-    let mut random = Random(22);
-    for sharded in steps::all() {
-        let batch = Batch::random(&mut random);
-        let [old, new] = [old, new].map(|constants| {
-            let model = models::on(&sets::H100, &sharded, constants);
-            model.step_time(&batch.as_step())
-        });
-        let more = old.total().0 - new.total().0;
-        let rounding = ROUNDING * old.total().0;
-        assert!((more - host.0).abs() <= rounding, "{sharded:?}: {more}");
-        for part in new.parts().filter(|part| part.part != Part::Host) {
-            assert_eq!(old.part(part.part), part.time, "{sharded:?}: {}", part.part);
-        }
-    }
-}
-
-#[test]
 fn each_constant_reaches_its_part_and_no_other() {
     let batch = Batch::decoding(64, 1_000);
     let (name, tp) = EXPERTS;
@@ -278,36 +222,6 @@ fn small_kernels_are_launches_of_few_tokens_and_traffic_of_many() {
     assert!(time > DEFAULT.layer * layers);
     let (twice, _) = small(32_768);
     assert!(apart(twice.0, 2.0 * time.0) < ROUNDING);
-}
-
-#[test]
-fn smoothing_changes_gemms_of_few_rows_alone() {
-    let gemms = [
-        Part::Qkv,
-        Part::OProj,
-        Part::GateUp,
-        Part::Down,
-        Part::LmHead,
-    ];
-    let plain = DEFAULT.with_smoothed_rows(0);
-    let wide = DEFAULT.with_smoothing_width(2.0);
-    for (requests, changed) in [(32, true), (512, false)] {
-        let batch = Batch::decoding(requests, 1_024);
-        let [before, plain, wide] =
-            [DEFAULT, plain, wide].map(|constants| step(DENSE.0, DENSE.1, constants, &batch));
-        for part in before.parts() {
-            let differs = changed && gemms.contains(&part.part);
-            for other in [&plain, &wide] {
-                // Slowdowns are stored in 32 bits.
-                let same = apart(other.part(part.part).0, part.time.0) < STORED_LN_F32;
-                assert_eq!(same, !differs, "{requests}: {}", part.part);
-            }
-        }
-    }
-    let time = step(DENSE.0, DENSE.1, plain, &Batch::decoding(32, 1_024));
-    let qkv = time.parts().find(|part| part.part == Part::Qkv).unwrap();
-    let class = qkv.source.provenance().unwrap().class;
-    assert!(class < Class::Smoothed, "{class}");
 }
 
 #[test]

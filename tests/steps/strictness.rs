@@ -165,24 +165,6 @@ fn a_step_reports_smoothed_and_fitted_parts() {
 }
 
 #[test]
-fn gemms_of_more_rows_than_are_smoothed_keep_the_class_of_their_rows() {
-    let source_at = |tokens| {
-        let batch = StepBatch {
-            prefill: &[Chunk::prompt(tokens).unwrap()],
-            decode: &[],
-        };
-        let time = models::llama(models::DEFAULT).step_time(&batch);
-        let found = time.parts().find(|found| found.part == Part::OProj);
-        found.unwrap().source
-    };
-    // 4096 x 4096 was measured at 256, 512 and 2,048 rows; up to 256 are smoothed.
-    assert_eq!(source_at(256), Class::Smoothed.inside().into());
-    assert_eq!(source_at(300), Class::Smoothed.inside().into());
-    assert_eq!(source_at(512), Class::Measured.inside().into());
-    assert_eq!(source_at(2_000), Class::Interpolated.inside().into());
-}
-
-#[test]
 fn the_least_certain_part_is_reported_so_that_its_advice_suffices() {
     let mut step = StepTime::ZERO;
     let parts = [
