@@ -3,7 +3,7 @@
 
 use crate::sim_support::{Linear, simulator};
 use rooflut::sim::cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};
-use rooflut::sim::figures::{Digest, Summary, Totals};
+use rooflut::sim::figures::{Digest, Totals};
 use rooflut::sim::load::{Arrivals, Lengths, RequestList, RequestMix, Stream, SyntheticLoad};
 use rooflut::sim::{Observer, Progress, Request, SchedulingPolicy, SimConfig, Simulator};
 use rooflut::step::{LatencyModel, StepBatch};
@@ -51,10 +51,6 @@ impl Observer for Queue {
     }
 }
 
-fn summary(totals: &Totals, digest: Digest) -> Summary {
-    digest.into_summary(totals)
-}
-
 #[test]
 fn an_hour_of_twice_the_rate_ends_and_is_reported_as_overload() {
     let mean_step = Seconds(0.02);
@@ -75,7 +71,7 @@ fn an_hour_of_twice_the_rate_ends_and_is_reported_as_overload() {
             let last = queue.last.unwrap();
             assert_eq!((last.waiting, last.running), (0, 0));
             assert_eq!(last.completed, totals.completed);
-            (summary(&totals, digest), queue.longest)
+            (digest.into_summary(&totals), queue.longest)
         };
         let (calm, short) = served(6.0);
         assert!(!calm.queue_growth.unwrap().is_overload(mean_step));

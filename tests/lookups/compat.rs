@@ -72,57 +72,38 @@ fn infersim_gives_the_reference_values() {
     }
 }
 
-/// A step with its reference values by BLIS and the calibrated model, microseconds.
-type Reference<'a> = (&'a str, u32, &'a [Chunk], &'a [DecodeGroup], f64, f64);
-
 #[test]
 fn blis_and_calibrated_give_the_reference_microseconds() {
-    let long_and_short = [group(2, 1000), group(1, 16_000)];
-    let chunked = [chunk(512, 2048), chunk(600, 0)];
-    let references: [Reference<'_>; 6] = [
-        ("llama-2-7b", 1, &[chunk(1024, 0)], &[], 28_380.0, 13_170.0),
-        ("llama-3.1-8b", 1, &[], &long_and_short, 9671.0, 7742.0),
-        (
-            "llama-2-70b",
-            4,
-            &[],
-            &[group(200, 20_000)],
-            138_040.0,
-            138_433.0,
-        ),
-        (
-            "llama-2-7b",
-            2,
-            &chunked,
-            &[group(32, 2000)],
-            16_055.0,
-            16_942.0,
-        ),
-        (
-            "qwen3-14b",
-            2,
-            &[chunk(20, 0)],
-            &[group(96, 3000)],
-            20_068.0,
-            15_170.0,
-        ),
-        (
-            "mistral-nemo",
-            1,
-            &[chunk(64, 1000)],
-            &[group(24, 3000)],
-            20_837.0,
-            14_797.0,
-        ),
-    ];
-    for (name, tp, prefill, decode, blis_us, calibrated_us) in references {
+    let check = |name, tp, prefill: &[Chunk], decode: &[DecodeGroup], expected_us: [f64; 2]| {
         let batch = batch(prefill, decode);
         let blis = Blis::try_new(&spec(name), &H100_INFERSIM, tp).unwrap();
-        assert_eq!(us(blis.try_step_time(&batch).unwrap()), blis_us, "{name}");
         let calibrated = Calibrated::try_new(&spec(name), &gpus::H100, tp).unwrap();
-        let time = calibrated.try_step_time(&batch).unwrap();
-        assert_eq!(us(time), calibrated_us, "{name}");
-    }
+        let times = [blis.try_step_time(&batch), calibrated.try_step_time(&batch)];
+        assert_eq!(times.map(|time| us(time.unwrap())), expected_us, "{name}");
+    };
+    let chunked = [chunk(512, 2048), chunk(600, 0)];
+    let long_and_short = [group(2, 1000), group(1, 16_000)];
+    let many = [group(200, 20_000)];
+    check(
+        "llama-2-7b",
+        1,
+        &[chunk(1024, 0)],
+        &[],
+        [28_380.0, 13_170.0],
+    );
+    check("llama-3.1-8b", 1, &[], &long_and_short, [9671.0, 7742.0]);
+    check("llama-2-70b", 4, &[], &many, [138_040.0, 138_433.0]);
+    let (some, more) = ([group(32, 2000)], [group(96, 3000)]);
+    check("llama-2-7b", 2, &chunked, &some, [16_055.0, 16_942.0]);
+    let few = [group(24, 3000)];
+    check("qwen3-14b", 2, &[chunk(20, 0)], &more, [20_068.0, 15_170.0]);
+    check(
+        "mistral-nemo",
+        1,
+        &[chunk(64, 1000)],
+        &few,
+        [20_837.0, 14_797.0],
+    );
 }
 
 #[test]

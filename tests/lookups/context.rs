@@ -21,27 +21,22 @@ fn more_new_tokens_or_more_context_take_no_less_time() {
     const DIP: f64 = 0.9;
     for (q_heads, kv_heads, tp) in SHAPES {
         let shape = attention(Dtype::Bf16, q_heads, kv_heads, tp);
-        for context in [0, 100, 2000, 8000, 32_000, 100_000] {
+        let rises = |chunks: &mut dyn Iterator<Item = (u32, u32)>| {
             let mut last = 0.0;
-            for new in [1, 2, 4, 16, 64, 128, 512, 2048, 8192] {
+            for (new, context) in chunks {
                 let time = chunk_us(shape, new, context);
-                assert!(
-                    time > DIP * last,
-                    "{shape:?}: {new}@{context}: {time} after {last}"
-                );
+                let about = format_args!("{shape:?}: {new}@{context}: {time} after {last}");
+                assert!(time > DIP * last, "{about}");
                 last = time;
             }
+        };
+        for context in [0, 100, 2000, 8000, 32_000, 100_000] {
+            let new = [1, 2, 4, 16, 64, 128, 512, 2048, 8192];
+            rises(&mut new.into_iter().map(|new| (new, context)));
         }
         for new in [1, 16, 128, 2048] {
-            let mut last = 0.0;
-            for context in [0, 10, 100, 1000, 4000, 16_000, 64_000, 128_000] {
-                let time = chunk_us(shape, new, context);
-                assert!(
-                    time > DIP * last,
-                    "{shape:?}: {new}@{context}: {time} after {last}"
-                );
-                last = time;
-            }
+            let contexts = [0, 10, 100, 1000, 4000, 16_000, 64_000, 128_000];
+            rises(&mut contexts.into_iter().map(|context| (new, context)));
         }
     }
 }

@@ -8,8 +8,9 @@
 
 use crate::support::tolerances::{DECODE_SLOPE, LINEAR_SLOPE, SQUARE_SLOPE, STORED_LN_F32};
 use crate::support::{attention, gemm, mixtral_layer, oracle, tables};
-use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape};
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, OperationKind};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Gemm, Moe, PrefillAttention};
+use rooflut::table::{Grid, TableSet};
 
 /// Checks both sides of every point of an axis, and its far ends.
 fn continuous(axis: &[u32], reference_slope: f64, answer: impl Fn(f64) -> f64, what: &str) {
@@ -129,74 +130,60 @@ fn gemm_does_not_jump_in_k_and_n() {
     }
 }
 
-/// Measured shapes, one that is not, and one whose ranks share KV heads.
-fn attention_shapes(measured: impl Iterator<Item = AttentionShape>) -> Vec<AttentionShape> {
-    let others = [
-        attention(Dtype::Bf16, 96, 12, 1),
-        attention(Dtype::Bf16, 64, 4, 8),
-    ];
-    measured.chain(others).collect()
-}
-
-#[test]
-fn decode_does_not_jump_in_kv_len() {
+/// Calls `check` with the measured shapes of each set, one that is not, and one whose ranks share KV heads.
+fn of_every_shape(operation: OperationKind, check: impl Fn(&'static TableSet, AttentionShape)) {
     for set in tables::all() {
-        let table = set.compiled.decode().unwrap();
-        for shape in attention_shapes(table.entries().map(|entry| entry.shape)) {
-            let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
-            let grid = decode.grid();
-            for requests in [1, 2, 3, 16, 100, 128, 256, 512, 700] {
-                let time = |kv_len: f64| {
-                    let kv_tokens = (kv_len * f64::from(requests)).round() as u64;
-                    decode.at(requests, kv_tokens).time.0
-                };
-                // One token of one request is the finest step.
-                let nearby = 1.0 / f64::from(requests);
-                let what = format!("{shape:?} requests {requests}");
-                let axis = grid.length().values();
-                let no_steps = |_| (false, false);
-                continuous_but_for(axis, DECODE_SLOPE, time, nearby, no_steps, &what);
-            }
-        }
+        let table = set.compiled.table(operation).unwrap();
+        let measured = table.typed::<AttentionShape, Grid<'_>>();
+        let measured = measured.entries().map(|entry| entry.shape);
+        let others = [(96, 12, 1), (64, 4, 8)].map(|(q, kv, tp)| attention(Dtype::Bf16, q, kv, tp));
+        measured
+            .chain(others)
+            .for_each(|shape| check(set.compiled, shape));
     }
 }
 
 #[test]
-fn decode_does_not_jump_in_requests() {
-    for set in tables::all() {
-        let table = set.compiled.decode().unwrap();
-        for shape in attention_shapes(table.entries().map(|entry| entry.shape)) {
-            let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
-            for kv_len in [1, 100, 128, 1024, 5000, 32_768, 131_072, 200_000] {
-                let time =
-                    |requests: f64| decode.at(requests as u32, requests as u64 * kv_len).time.0;
-                let axis = decode.grid().batch().values();
-                let what = format!("{shape:?} kv_len {kv_len}");
-                continuous(axis, DECODE_SLOPE, time, &what);
-            }
+fn decode_does_not_jump_in_kv_len_or_requests() {
+    of_every_shape(OperationKind::Decode, |set, shape| {
+        let decode = DecodeAttention::resolve(set, shape).unwrap();
+        let grid = decode.grid();
+        for requests in [1, 2, 3, 16, 100, 128, 256, 512, 700] {
+            let time = |kv_len: f64| {
+                let kv_tokens = (kv_len * f64::from(requests)).round() as u64;
+                decode.at(requests, kv_tokens).time.0
+            };
+            // One token of one request is the finest step.
+            let nearby = 1.0 / f64::from(requests);
+            let what = format!("{shape:?} requests {requests}");
+            let axis = grid.length().values();
+            let no_steps = |_| (false, false);
+            continuous_but_for(axis, DECODE_SLOPE, time, nearby, no_steps, &what);
         }
-    }
+        for kv_len in [1, 100, 128, 1024, 5000, 32_768, 131_072, 200_000] {
+            let time = |requests: f64| decode.at(requests as u32, requests as u64 * kv_len).time.0;
+            let what = format!("{shape:?} kv_len {kv_len}");
+            continuous(grid.batch().values(), DECODE_SLOPE, time, &what);
+        }
+    });
 }
 
 #[test]
 fn prefill_does_not_jump_in_prompt_length_or_number() {
-    for set in tables::all() {
-        let table = set.compiled.prefill().unwrap();
-        for shape in attention_shapes(table.entries().map(|entry| entry.shape)) {
-            let prefill = PrefillAttention::resolve(set.compiled, shape).unwrap();
-            let grid = prefill.grid();
-            for batch in [1, 2, 4, 7, 16, 40] {
-                let time = |length: f64| prefill.at(batch, length as u32).time.0;
-                let what = format!("{shape:?} batch {batch}");
-                continuous(grid.length().values(), SQUARE_SLOPE, time, &what);
-            }
-            for length in [1, 10, 16, 100, 1024, 2048, 16_384, 60_000] {
-                let time = |batch: f64| prefill.at(batch as u32, length).time.0;
-                let what = format!("{shape:?} length {length}");
-                continuous(grid.batch().values(), LINEAR_SLOPE, time, &what);
-            }
+    of_every_shape(OperationKind::Prefill, |set, shape| {
+        let prefill = PrefillAttention::resolve(set, shape).unwrap();
+        let grid = prefill.grid();
+        for batch in [1, 2, 4, 7, 16, 40] {
+            let time = |length: f64| prefill.at(batch, length as u32).time.0;
+            let what = format!("{shape:?} batch {batch}");
+            continuous(grid.length().values(), SQUARE_SLOPE, time, &what);
         }
-    }
+        for length in [1, 10, 16, 100, 1024, 2048, 16_384, 60_000] {
+            let time = |batch: f64| prefill.at(batch as u32, length).time.0;
+            let what = format!("{shape:?} length {length}");
+            continuous(grid.batch().values(), LINEAR_SLOPE, time, &what);
+        }
+    });
 }
 
 #[test]

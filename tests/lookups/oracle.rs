@@ -117,26 +117,18 @@ proptest! {
     #[test]
     fn decode_answers_as_documented(
         place in 0..tables::all().len(),
-        shape in attention(&[Dtype::Bf16]),
+        mut shape in attention(&[Dtype::Bf16, Dtype::Fp8]),
         requests in near(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512], 3e3),
         length in near(&[128, 256, 512, 1024, 2048, 4096, 8192, 32_768, 65_536, 131_072], 3e5),
         more in prop_oneof![Just(0_u64), 0..3000_u64],
     ) {
         let set = &tables::all()[place];
+        // Not every set has rows of 8-bit KV entries.
+        if !set.decode.iter().any(|row| row.shape.kv_dtype == shape.kv_dtype) {
+            shape.kv_dtype = Dtype::Bf16;
+        }
         let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
         let kv_tokens = u64::from(requests) * u64::from(length) + more;
-        agrees(decode.at(requests, kv_tokens), oracle::decode(set, shape, requests, kv_tokens))?;
-    }
-
-    #[test]
-    fn decode_of_an_fp8_cache_answers_as_documented(
-        shape in attention(&[Dtype::Fp8]),
-        requests in near(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512], 3e3),
-        length in near(&[128, 512, 1024, 2048, 4096, 8192, 32_768, 65_536, 131_072], 3e5),
-    ) {
-        let set = tables::h100();
-        let decode = DecodeAttention::resolve(set.compiled, shape).unwrap();
-        let kv_tokens = u64::from(requests) * u64::from(length);
         agrees(decode.at(requests, kv_tokens), oracle::decode(set, shape, requests, kv_tokens))?;
     }
 

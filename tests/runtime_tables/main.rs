@@ -186,37 +186,6 @@ fn errors_equal_those_of_the_compiler() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// The command of the documentation.
-#[cfg(unix)]
-#[test]
-fn a_single_file_made_by_tail_is_the_folder() {
-    let dir = scratch("single_file");
-    let folder = copied("h100", &dir);
-    let status = std::process::Command::new("sh")
-        .args(["-c", "tail -n +1 set.toml *.csv > ../my-gpu.tables"])
-        .current_dir(&folder)
-        .status();
-    assert!(status.unwrap().success());
-    let file = dir.join("my-gpu.tables");
-    let one = TableSet::try_load(&folder).unwrap();
-    let other = TableSet::try_load(&file).unwrap();
-    assert_eq!(one.name(), other.name());
-    assert_same(&one, one.gpu(), other.gpu());
-    assert_same(&one, one.origin(), other.origin());
-    let windows = if cfg!(feature = "window") { 2 } else { 0 };
-    assert_eq!(one.tables().count(), 5 + windows);
-    assert!(assert_same_tables(&one, &other) > 100);
-
-    // Line numbers refer to the single file.
-    let text = fs::read_to_string(&file).unwrap();
-    let at = text.find("\nfp8,").unwrap() + 1;
-    fs::write(&file, format!("{}fp9{}", &text[..at], &text[at + 3..])).unwrap();
-    let line = text[..at].lines().count() + 1;
-    let error = TableSet::try_load(&file).unwrap_err().to_string();
-    let expected = format!("my-gpu.tables:{line}: dtype: expected one of bf16,");
-    assert!(error.starts_with(&expected), "{error}");
-}
-
 #[test]
 fn loading_and_dropping_a_thousand_sets_leaks_nothing() {
     let dir = scratch("memory").join("small");

@@ -2,28 +2,18 @@
 
 use std::collections::HashSet;
 
+use crate::workloads::{self, own, single};
 use proptest::prelude::*;
-use rooflut::sim::load::{
-    ClosedLoop, Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime,
-};
-use rooflut::sim::{Content, Request, SimError};
+use rooflut::sim::load::{ClosedLoop, RequestMix, ThinkTime};
+use rooflut::sim::{Request, SimError};
 use rooflut::units::Seconds;
 
 const USERS: u32 = 6;
 const SERVICE_NS: u64 = 30_000_000;
 
-fn single() -> RequestMix {
-    let prompt = Lengths::try_lognormal(300.0, 1.0, 1..=8_192).unwrap();
-    RequestMix::new(prompt, Lengths::try_uniform(64..=256).unwrap())
-}
-
 fn chat() -> RequestMix {
-    let turns = Lengths::try_uniform(1..=3).unwrap();
     let think = ThinkTime::try_fixed(Seconds(0.5)).unwrap();
-    single()
-        .with_prefixes(SharedPrefixes::try_new(2, 100).unwrap())
-        .with_sessions(Sessions::new(turns, think))
-        .with_priorities(Priorities::try_new([1.0, 1.0]).unwrap())
+    workloads::chat(2, think, [1.0, 1.0])
 }
 
 fn users(users: u32, mix: RequestMix) -> ClosedLoop {
@@ -43,13 +33,6 @@ fn asked(users: &mut ClosedLoop, order: &[usize]) -> Vec<Vec<Request>> {
         asked[user].push(next);
     }
     asked
-}
-
-fn own(request: &Request) -> u64 {
-    match request.content {
-        Content::Texts { own, .. } => own,
-        other => panic!("{other:?}"),
-    }
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Prefill and decode on servers of their own, against the straightforward engine in two stages.
 
+use crate::oracle::{self, Sequence};
 use crate::support::{Linear, Seen};
 use crate::workloads::{ascending, assert_no_overlap, policy, scheduling, texts};
 use proptest::prelude::*;
@@ -51,7 +52,7 @@ fn expected(
             prompt
         })
         .collect();
-    let first = crate::oracle::run(&Linear::mixed(), prefill, &prompts, &[]);
+    let first = oracle::run(&Linear::mixed(), prefill, &prompts, &[], |prompt| prompt);
     let mut done: Vec<(u64, usize)> = (first.outcomes.iter().enumerate())
         .filter_map(|(index, outcome)| Some((timing(outcome)?.finish_ns, index)))
         .collect();
@@ -80,7 +81,7 @@ fn expected(
             let request = requests[index].at_ns(delivered_ns);
             coming[index] = request.with_cached_prompt_tokens(0);
         }
-        let second = crate::oracle::run_decode(&Linear::mixed(), decode, &coming, &[]);
+        let second = oracle::run(&Linear::mixed(), decode, &coming, &[], Sequence::with_kv);
         for (delivered_ns, index) in own {
             let prompt = timing(&first.outcomes[index]).unwrap();
             let output = timing(&second.outcomes[index]).unwrap();

@@ -1,7 +1,7 @@
 //! The engine whose steps cost the same whatever the batch, against the straightforward one: the same
 //! nanoseconds, the same batches, on random workloads.
 
-use crate::oracle::kv_cache::LISTED_TOKENS;
+use crate::oracle::{self, kv_cache::LISTED_TOKENS};
 use crate::support::{Linear, Seen, simulator};
 use crate::workloads::{IDS, requests, servers};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let mut seen = Seen::default();
     let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
     let totals = simulator(&model, config).serve(&mut source, &mut seen);
-    let mut expected = crate::oracle::run(&naive, config, requests, ids);
+    let mut expected = oracle::run(&naive, config, requests, ids, |sequence| sequence);
     seen.gaps_ns.sort_unstable();
     expected.gaps_ns.sort_unstable();
     assert_eq!(seen.gaps_ns, expected.gaps_ns);

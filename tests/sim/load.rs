@@ -2,29 +2,17 @@
 
 use std::collections::HashMap;
 
+use crate::workloads::{self, PREFIX_TOKENS, own, single};
 use proptest::prelude::*;
 use rooflut::sim::load::{
-    Arrivals, Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, SyntheticLoad, ThinkTime,
+    Arrivals, Lengths, RequestMix, Sessions, SharedPrefixes, SyntheticLoad, ThinkTime,
 };
 use rooflut::sim::{Content, Request};
 use rooflut::units::Seconds;
 
-const PREFIX_TOKENS: u32 = 100;
-
-/// Sessions of 1 to 3 turns, 3 shared prefixes, 2 classes.
 fn chat() -> RequestMix {
-    let turns = Lengths::try_uniform(1..=3).unwrap();
     let think = ThinkTime::try_exponential(Seconds(1.0)).unwrap();
-    single()
-        .with_prefixes(SharedPrefixes::try_new(3, PREFIX_TOKENS).unwrap())
-        .with_sessions(Sessions::new(turns, think))
-        .with_priorities(Priorities::try_new([1.0, 3.0]).unwrap())
-}
-
-/// Requests that stand alone.
-fn single() -> RequestMix {
-    let prompt = Lengths::try_lognormal(300.0, 1.0, 1..=8_192).unwrap();
-    RequestMix::new(prompt, Lengths::try_uniform(64..=256).unwrap())
+    workloads::chat(3, think, [1.0, 3.0])
 }
 
 fn load(mix: RequestMix, seed: u64) -> SyntheticLoad {
@@ -33,13 +21,6 @@ fn load(mix: RequestMix, seed: u64) -> SyntheticLoad {
 
 fn requests(mix: &RequestMix, seed: u64) -> Vec<Request> {
     load(mix.clone(), seed).take(2_000).collect()
-}
-
-fn own(request: &Request) -> u64 {
-    match request.content {
-        Content::Texts { own, .. } => own,
-        other => panic!("{other:?}"),
-    }
 }
 
 /// The requests of each session, in order.

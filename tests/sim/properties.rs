@@ -182,16 +182,6 @@ proptest! {
     }
 
     #[test]
-    fn requests_are_first_scheduled_in_the_order_of_arrival(
-        requests in servable(),
-        config in tight(),
-    ) {
-        let report = run(config, &requests).report;
-        let scheduled = report.records.iter().map(|r| r.timing().unwrap().scheduled_ns);
-        prop_assert!(scheduled.is_sorted());
-    }
-
-    #[test]
     fn the_order_of_the_list_does_not_matter(
         (requests, shuffled) in servable().prop_flat_map(|requests| {
             let indices: Vec<usize> = (0..requests.len()).collect();

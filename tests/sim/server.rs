@@ -320,43 +320,6 @@ fn a_step_in_flight_ends_before_a_later_arrival_is_scheduled() {
 }
 
 #[test]
-fn what_arrives_at_the_end_of_a_step_is_in_the_next_one() {
-    let mut config = SimConfig::new(300, 100);
-    config.scheduling = Scheduling::Synchronous;
-    let mut server = server(config);
-    server.push(request(0, 100, 5)).unwrap();
-    server.advance_to(2_000).unwrap();
-    // The step at 2,000 has not begun, however often it is asked for.
-    server.advance_to(2_000).unwrap();
-    assert_eq!(
-        (server.is_in_step(), server.next_event_ns()),
-        (false, Some(2_001))
-    );
-    let second = server.push(request(2_000, 50, 1)).unwrap();
-    server.advance_to(2_001).unwrap();
-    assert_eq!(
-        (server.is_in_step(), server.next_event_ns()),
-        (true, Some(3_701))
-    );
-    // One that comes now is too late for it.
-    let third = server.push(request(2_001, 50, 1)).unwrap();
-    server.advance_to(100_000).unwrap();
-    let events: Vec<ServerEvent> = server.drain_events().collect();
-    let scheduled_ns = |of| {
-        events.iter().find_map(|event| match event {
-            ServerEvent::Finished { id, record, .. } if *id == of => {
-                Some(record.timing()?.scheduled_ns)
-            }
-            _ => None,
-        })
-    };
-    assert_eq!(
-        (scheduled_ns(second), scheduled_ns(third)),
-        (Some(2_000), Some(3_701))
-    );
-}
-
-#[test]
 fn requests_may_be_pushed_in_any_order_of_arrival() {
     let mut server = server(SimConfig::new(300, 100));
     let late = server.push(request(50_000, 10, 1)).unwrap();

@@ -76,13 +76,6 @@ fn without_a_pause_every_user_waits_or_is_served_all_the_time() {
 }
 
 #[test]
-fn users_who_pause_ask_less_often() {
-    let makespan = |pause| served(8, pause, chat()).summary.makespan;
-    let pause = ThinkTime::try_fixed(Seconds(2.0)).unwrap();
-    assert!(makespan(pause) > makespan(ThinkTime::NONE));
-}
-
-#[test]
 fn a_loop_ends_with_its_last_request() {
     for users in [1, 7, 199, 200, 201, 1_000] {
         let report = served(users, ThinkTime::NONE, mix());
@@ -97,10 +90,4 @@ fn a_loop_ends_even_if_every_request_is_rejected() {
         assert_eq!(report.summary.rejected, TOTAL);
         assert_eq!(report.summary.steps, 0);
     }
-}
-
-#[test]
-fn the_same_seed_gives_the_same_run() {
-    let pause = ThinkTime::try_exponential(Seconds(0.1)).unwrap();
-    assert_eq!(served(5, pause, chat()), served(5, pause, chat()));
 }

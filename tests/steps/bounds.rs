@@ -31,40 +31,33 @@ fn every_model_of_the_catalogue_can_be_stepped_at_some_tp() {
 #[test]
 fn no_step_of_100_000_is_faster_than_compute_memory_or_link() {
     let tables = tables::h100();
-    let mut random = Random(0x0057_3950);
     // Without the time that the engine adds, the bounds are tighter.
-    let all = models::all(StepConstants::NONE);
-    for turn in 0..100_000 {
-        let (sharded, model) = &all[turn % all.len()];
-        let batch = Batch::random(&mut random);
-        let time = model.step_time(&batch.as_step());
-        let total = time.total().0;
-        let [compute, memory, link] = sharded.floors(tables, &batch);
-        assert!(
-            total.is_finite() && total > 0.0,
-            "{sharded:?} {batch:?}: {time:?}"
-        );
-        for floor in [compute, memory, link] {
-            let floor_is_kept = total >= floor * (1.0 - ROUNDING);
-            assert!(
-                floor_is_kept,
-                "{sharded:?} {batch:?}: {total} of {floor}\n{time:?}"
-            );
-        }
-        let parts: f64 = time.parts().map(|part| part.time.0).sum();
-        assert!(
-            apart(parts, total) < ROUNDING,
-            "{sharded:?} {batch:?}: {parts} of {total}"
-        );
-        for part in time.parts() {
-            assert!(
-                part.time.0.is_finite() && part.time.0 > 0.0,
-                "{sharded:?} {part:?}"
-            );
-        }
-        assert!(time.part(Part::AllReduce).0 >= link * (1.0 - ROUNDING));
-        assert_eq!(time.part(Part::AllReduce).0 > 0.0, sharded.tp > 1);
-    }
+    let constants = StepConstants::NONE;
+    models::random_steps(
+        constants,
+        0x0057_3950,
+        100_000,
+        |_, sharded, model, batch| {
+            let time = model.step_time(&batch.as_step());
+            let total = time.total().0;
+            let [compute, memory, link] = sharded.floors(tables, &batch);
+            let about = format_args!("{sharded:?} {batch:?}: {time:?}");
+            assert!(total.is_finite() && total > 0.0, "{about}");
+            for floor in [compute, memory, link] {
+                assert!(total >= floor * (1.0 - ROUNDING), "{about}: {floor}");
+            }
+            let parts: f64 = time.parts().map(|part| part.time.0).sum();
+            assert!(apart(parts, total) < ROUNDING, "{about}: {parts}");
+            for part in time.parts() {
+                assert!(
+                    part.time.0.is_finite() && part.time.0 > 0.0,
+                    "{sharded:?} {part:?}"
+                );
+            }
+            assert!(time.part(Part::AllReduce).0 >= link * (1.0 - ROUNDING));
+            assert_eq!(time.part(Part::AllReduce).0 > 0.0, sharded.tp > 1);
+        },
+    );
 }
 
 /// Models that the made-up kernels can run: experts and KV entries in 16 bits.
@@ -176,23 +169,6 @@ fn steps_at_the_end_of_the_integers_are_finite() {
             }
         }
     }
-}
-
-#[test]
-fn ranks_beyond_the_kv_heads_have_one_each() {
-    // 4 KV heads on 4 and on 8 ranks: one on each, so decode attention over long contexts, which is bound
-    // by KV traffic, does not get faster.
-    let batch = Batch::decoding(64, 32_768);
-    let time = |tp| {
-        let model = without_engine(&sets::H100, &steps::named("qwen3-30b-a3b", tp));
-        model
-            .step_time(&batch.as_step())
-            .part(Part::DecodeAttention)
-            .0
-    };
-    let (two, four, eight) = (time(2), time(4), time(8));
-    assert!(two / four > 1.7, "{two} {four}");
-    assert!((0.9..1.1).contains(&(four / eight)), "{four} {eight}");
 }
 
 #[test]

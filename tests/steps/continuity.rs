@@ -4,7 +4,6 @@
 //! grows at most like its FLOPs, and its efficiency changes no faster. A jump exceeds this.
 
 use crate::support::models::{self, DEFAULT};
-use crate::support::random::Random;
 use crate::support::steps::Batch;
 use crate::support::tables;
 use crate::support::tolerances::{
@@ -35,14 +34,10 @@ fn one_more(n: u64) -> f64 {
 
 #[test]
 fn one_more_kv_token_takes_at_most_proportionally_longer() {
-    let models = models::all(DEFAULT);
-    let mut random = Random(11);
     let mut longer = 0;
-    for turn in 0..20_000 {
-        let (sharded, model) = &models[turn % models.len()];
-        let batch = Batch::random(&mut random);
+    models::random_steps(DEFAULT, 11, 20_000, |_, sharded, model, batch| {
         if batch.decode.is_empty() {
-            continue;
+            return;
         }
         let mut more = batch.clone();
         let group = more.decode[0];
@@ -55,7 +50,7 @@ fn one_more_kv_token_takes_at_most_proportionally_longer() {
             "{sharded:?} {batch:?}: {moved:e} of {most:e}"
         );
         longer += u32::from(moved > ROUNDING);
-    }
+    });
     assert!(longer > 1_000, "{longer}");
 }
 
@@ -84,17 +79,13 @@ fn chunk_is_continuous(model: &RooflineModel, batch: &Batch, about: &str) {
 
 #[test]
 fn a_chunk_is_continuous_beyond_the_cuda_graphs() {
-    let models = models::all(DEFAULT);
-    let mut random = Random(12);
     let mut checked = 0;
-    for turn in 0..20_000 {
-        let (sharded, model) = &models[turn % models.len()];
-        let batch = Batch::random(&mut random);
+    models::random_steps(DEFAULT, 12, 20_000, |_, sharded, model, batch| {
         if !batch.prefill.is_empty() && batch.as_step().tokens() > GRAPHS {
             chunk_is_continuous(model, &batch, sharded.name);
             checked += 1;
         }
-    }
+    });
     assert!(checked > 10_000, "{checked}");
 }
 

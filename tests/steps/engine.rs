@@ -4,13 +4,12 @@ use crate::support::apart;
 use crate::support::engines::{self, EngineFile};
 use crate::support::made_up::TOO_FAST;
 use crate::support::models::{self, DEFAULT};
-use crate::support::random::Random;
 use crate::support::steps::{self, Batch};
-use crate::support::tolerances::{ROUNDING, STORED_LN_F32};
+use crate::support::tolerances::ROUNDING;
 use rooflut::engine::{self, EngineStack, StepConstants, stacks};
 use rooflut::step::Binding;
 use rooflut::step::{Part, StepModel, StepOptions, StepTime};
-use rooflut::table::{Class, sets};
+use rooflut::table::sets;
 use rooflut::units::Seconds;
 
 fn built_in(file: &EngineFile) -> &'static EngineStack {

@@ -97,7 +97,8 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
     let experts = with(largest, |spec| {
         spec.ffn = moe(1 << 12, 1 << 12, 1 << 18, 1 << 18)
     });
-    for spec in [largest, experts] {
+    let all_used = with(llama(), |spec| spec.ffn = moe(4, 4, 768, 0));
+    for spec in [largest, experts, all_used] {
         assert!(spec.weight_params() < u64::MAX);
         let model = try_new(&spec, &sets::H100, 1, StepOptions::default()).unwrap();
         let prefill = [Chunk::prompt(u32::MAX).unwrap()];
@@ -113,7 +114,7 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
 }
 
 #[test]
-fn heads_and_ffns_that_do_not_divide_are_named() {
+fn heads_and_ffns_that_do_not_divide_or_suffice_are_named() {
     let changed = |change: fn(&mut ModelSpec)| with(llama(), change);
     let six_heads = |spec: &mut ModelSpec| (spec.q_heads, spec.kv_heads) = (24, 6);
     for (spec, tp, expected) in [
@@ -153,18 +154,12 @@ fn heads_and_ffns_that_do_not_divide_are_named() {
             2,
             "shared_intermediate: expected a multiple of tp (2), found 769",
         ),
+        (
+            changed(|spec| spec.ffn = moe(4, 5, 768, 0)),
+            1,
+            "top_k: expected at most the 4 experts, found 5",
+        ),
     ] {
         assert_eq!(message(&spec, tp), format!("model: {expected}"));
     }
-}
-
-#[test]
-fn more_experts_per_token_than_experts_are_refused() {
-    let model = with(llama(), |spec| spec.ffn = moe(4, 5, 768, 0));
-    assert_eq!(
-        message(&model, 1),
-        "model: top_k: expected at most the 4 experts, found 5"
-    );
-    let all = with(llama(), |spec| spec.ffn = moe(4, 4, 768, 0));
-    assert!(try_new(&all, &sets::H100, 1, StepOptions::default()).is_ok());
 }

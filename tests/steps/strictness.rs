@@ -6,8 +6,7 @@ use crate::support::steps::Batch;
 use crate::support::tolerances::ROUNDING;
 use rooflut::model::ModelSpec;
 use rooflut::step::{
-    Binding, Chunk, ModelError, Part, StepBatch, StepModel, StepOptions, StepTime, TimeSource,
-    TimeSources,
+    Binding, ModelError, Part, StepModel, StepOptions, StepTime, TimeSource, TimeSources,
 };
 use rooflut::table::{Class, Strictness, sets};
 use rooflut::units::Seconds;

@@ -1,25 +1,19 @@
 //! Steps do not depend on the order of their parts, nor on empty parts.
 
 use crate::support::models::{self, DEFAULT};
-use crate::support::random::Random;
-use crate::support::steps::Batch;
 use rooflut::step::{DecodeGroup, StepBatch, StepModel, StepTime};
 use rooflut::units::Seconds;
 
 #[test]
 fn the_order_of_chunks_and_groups_changes_no_bit() {
-    let models = models::all(DEFAULT);
-    let mut random = Random(2);
-    for turn in 0..10_000 {
-        let (sharded, model) = &models[turn % models.len()];
-        let mut batch = Batch::random(&mut random);
+    models::random_steps(DEFAULT, 2, 10_000, |random, sharded, model, mut batch| {
         let before = model.step_time(&batch.as_step());
         random.shuffle(&mut batch.prefill);
         random.shuffle(&mut batch.decode);
         let after = model.step_time(&batch.as_step());
         assert_eq!(bits(&after), bits(&before), "{sharded:?} {batch:?}");
         assert_eq!(after, before, "{sharded:?} {batch:?}");
-    }
+    });
 }
 
 /// The bits of all numbers of a step.
@@ -30,13 +24,9 @@ fn bits(time: &StepTime) -> Vec<u64> {
 
 #[test]
 fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
-    let models = models::all(DEFAULT);
-    let mut random = Random(3);
-    for turn in 0..10_000 {
-        let (sharded, model) = &models[turn % models.len()];
-        let batch = Batch::random(&mut random);
+    models::random_steps(DEFAULT, 3, 10_000, |random, sharded, model, batch| {
         if batch.decode.is_empty() {
-            continue;
+            return;
         }
         let mut split = batch.clone();
         split.decode.clear();
@@ -67,7 +57,7 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
             "{sharded:?} {batch:?}"
         );
         assert_eq!(model.step_time(&summed), expected, "{sharded:?} {batch:?}");
-    }
+    });
 }
 
 #[test]

@@ -33,11 +33,7 @@ impl Sharded {
         let (_, kv_heads) = self.local_heads();
         let kv_bytes =
             2.0 * f64::from(kv_heads) * f64::from(self.spec.head_dim) * weight_bytes(self.kv_dtype);
-        let chunks: Vec<_> = batch
-            .prefill
-            .iter()
-            .map(|chunk| (chunk.new_tokens(), chunk.context()))
-            .collect();
+        let chunks = batch.chunks();
         let kv_tokens = step.decode_kv_tokens() as f64;
         let (prefill, _) = prefill_work(attention, &chunks);
         let (decode, _) = decode_work(attention, step.decode_requests() as f64, kv_tokens);
@@ -79,9 +75,7 @@ impl Sharded {
             bounds.push((Part::Moe, seconds));
         }
         let attention = self.attention_shape(Dtype::Bf16);
-        let chunks: Vec<_> = (batch.prefill.iter())
-            .map(|chunk| (chunk.new_tokens(), chunk.context()))
-            .collect();
+        let chunks = batch.chunks();
         let works = [
             (Part::PrefillAttention, prefill_work(attention, &chunks)),
             (

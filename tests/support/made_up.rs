@@ -108,7 +108,7 @@ static NO_FP8: Gpu = Gpu::from_generated(
 /// everywhere on a curve. fp8: one curve that skips the second tile class.
 pub(crate) static RAGGED: TableSet = TableSet::from_generated(&RAGGED_SET);
 static RAGGED_SET: StaticSet = set("ragged", &H100, &RAGGED_TABLES);
-static RAGGED_TABLES: [StaticTable; 4] = [
+static RAGGED_TABLES: [StaticTable; 2] = [
     StaticTable {
         head: head(OperationKind::Gemm, &H100),
         shapes: &[
@@ -132,20 +132,6 @@ static RAGGED_TABLES: [StaticTable; 4] = [
         entries: &[EntryPlace::from_generated([AXIS_16_64_256, AXIS_64_256], 0)],
         latency_us: &[1.0, HOLE, HOLE, 1.0, 1.0, HOLE],
         ln_slowdown: &[1.0, 2.0, 1.0, 2.0, 3.0, 2.0],
-    },
-    StaticTable {
-        head: head(OperationKind::AllReduce, &H100),
-        shapes: &[8],
-        entries: CURVE_16_64,
-        latency_us: &[1.0; 2],
-        ln_slowdown: &[1.0; 2],
-    },
-    StaticTable {
-        head: head(OperationKind::Moe, &H100),
-        shapes: &[BF16, 8, 2, 4096, 14_336, 1],
-        entries: CURVE_16_64,
-        latency_us: &[1.0; 2],
-        ln_slowdown: &[1.0; 2],
     },
 ];
 

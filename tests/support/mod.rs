@@ -6,7 +6,8 @@
 #![allow(
     dead_code,
     unused_imports,
-    reason = "each test crate uses a part of it"
+    clippy::float_cmp,
+    reason = "each test crate uses a part of it; rows are found by exact whole numbers"
 )]
 
 pub(crate) mod bounds;

@@ -6,7 +6,8 @@ use rooflut::model::{self, Ffn, ModelSpec};
 use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
-use super::steps::{self, Sharded};
+use super::random::Random;
+use super::steps::{self, Batch, Sharded};
 
 /// The constants of the default engine.
 pub(crate) const DEFAULT: StepConstants = stacks::VLLM_0_15_1.constants;
@@ -53,6 +54,20 @@ pub(crate) fn all_on(
         Err(error) => panic!("{sharded:?}: {error}"),
     };
     steps::all().into_iter().filter_map(on_set).collect()
+}
+
+/// Calls `check` with random batches on every model of [`all`] in turn.
+pub(crate) fn random_steps(
+    constants: StepConstants,
+    seed: u64,
+    turns: usize,
+    mut check: impl FnMut(&mut Random, &Sharded, &RooflineModel, Batch),
+) {
+    let (all, mut random) = (all(constants), Random(seed));
+    for (sharded, model) in all.iter().cycle().take(turns) {
+        let batch = Batch::random(&mut random);
+        check(&mut random, sharded, model, batch);
+    }
 }
 
 /// 8 billion parameters on one H100.

@@ -85,6 +85,14 @@ impl Batch {
         }
     }
 
+    /// New tokens and context of each chunk.
+    pub(crate) fn chunks(&self) -> Vec<(u32, u32)> {
+        let chunks = self.prefill.iter();
+        chunks
+            .map(|chunk| (chunk.new_tokens(), chunk.context()))
+            .collect()
+    }
+
     pub(crate) fn as_step(&self) -> StepBatch<'_> {
         StepBatch {
             prefill: &self.prefill,

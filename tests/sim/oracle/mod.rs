@@ -12,7 +12,7 @@ use rooflut::step::LatencyModel;
 
 use plan::Plan;
 use scheduler::Scheduler;
-use sequence::Sequence;
+pub(crate) use sequence::Sequence;
 
 /// The results of a run.
 #[derive(Debug, PartialEq)]
@@ -27,27 +27,8 @@ pub(crate) struct Run {
     pub(crate) gaps_ns: Vec<u64>,
 }
 
-/// Serves `requests` from an empty server until all are done.
+/// Serves `requests` from an empty server until all are done; `comes` sets the state in which each reaches the engine.
 pub(crate) fn run(
-    model: &impl LatencyModel,
-    config: SimConfig,
-    requests: &[Request],
-    listed: &[u64],
-) -> Run {
-    serve(model, config, requests, listed, |sequence| sequence)
-}
-
-/// Runs requests that come with the KV entries of their prompts.
-pub(crate) fn run_decode(
-    model: &impl LatencyModel,
-    config: SimConfig,
-    requests: &[Request],
-    listed: &[u64],
-) -> Run {
-    serve(model, config, requests, listed, Sequence::with_kv)
-}
-
-fn serve(
     model: &impl LatencyModel,
     config: SimConfig,
     requests: &[Request],
@@ -71,34 +52,38 @@ fn serve(
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::default(), Plan::default());
     let mut now_ns = 0;
+    // Enqueues or rejects what has arrived; returns the time of the next arrival.
+    let mut take_arrivals = |run: &mut Run, scheduler: &mut Scheduler, now_ns| {
+        while let Some((at_engine_ns, index)) = arrivals.next_if(|&(arrival, _)| arrival <= now_ns)
+        {
+            let full = config
+                .max_waiting
+                .filter(|most| scheduler.waiting.len() >= *most as usize);
+            match (config.check(&requests[index]), full) {
+                (Ok(()), None) => {
+                    run.timing(index).at_engine_ns = at_engine_ns;
+                    scheduler.enqueue(comes(Sequence::new(index, &requests[index], config)));
+                }
+                (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
+                (Ok(()), Some(max_waiting)) => {
+                    run.outcomes[index] = Outcome::Rejected(Rejection::QueueFull { max_waiting });
+                }
+            }
+        }
+        arrivals.peek().map(|&(arrival_ns, _)| arrival_ns)
+    };
     loop {
-        take_arrivals(
-            &mut run,
-            &mut scheduler,
-            &mut arrivals,
-            config,
-            requests,
-            comes,
-            now_ns,
-        );
+        let mut next_arrival_ns = take_arrivals(&mut run, &mut scheduler, now_ns);
         while next.is_empty() {
             scheduler.plan(&mut next);
             run.scheduled(&next, now_ns);
             if next.is_empty() {
-                let Some(&(arrival_ns, _)) = arrivals.peek() else {
-                    run.peak_blocks = scheduler.kv().peak_used();
+                let Some(arrival_ns) = next_arrival_ns else {
+                    run.peak_blocks = scheduler.kv.peak_used();
                     return run;
                 };
                 now_ns = arrival_ns;
-                take_arrivals(
-                    &mut run,
-                    &mut scheduler,
-                    &mut arrivals,
-                    config,
-                    requests,
-                    comes,
-                    now_ns,
-                );
+                next_arrival_ns = take_arrivals(&mut run, &mut scheduler, now_ns);
             }
         }
         std::mem::swap(&mut current, &mut next);
@@ -113,7 +98,7 @@ fn serve(
         let duration_ns = model.total_time(&current.batch()).to_nanos().max(1);
         now_ns += duration_ns;
         run.steps += 1;
-        run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv().used());
+        run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv.used());
         for &index in &current.tokens {
             let last_ns: Option<u64> = last_token_ns[index].replace(now_ns);
             run.gaps_ns.extend(last_ns.map(|last_ns| now_ns - last_ns));
@@ -125,32 +110,6 @@ fn serve(
             run.timing(index).finish_ns = now_ns;
         }
         scheduler.retire(&current);
-    }
-}
-
-fn take_arrivals(
-    run: &mut Run,
-    scheduler: &mut Scheduler,
-    arrivals: &mut std::iter::Peekable<std::vec::IntoIter<(u64, usize)>>,
-    config: SimConfig,
-    requests: &[Request],
-    comes: fn(Sequence) -> Sequence,
-    now_ns: u64,
-) {
-    while let Some((at_engine_ns, index)) = arrivals.next_if(|&(arrival, _)| arrival <= now_ns) {
-        let full = config
-            .max_waiting
-            .filter(|most| scheduler.waiting() >= *most as usize);
-        match (config.check(&requests[index]), full) {
-            (Ok(()), None) => {
-                run.timing(index).at_engine_ns = at_engine_ns;
-                scheduler.enqueue(comes(Sequence::new(index, &requests[index], config)));
-            }
-            (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
-            (Ok(()), Some(max_waiting)) => {
-                run.outcomes[index] = Outcome::Rejected(Rejection::QueueFull { max_waiting });
-            }
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use rooflut::step::{Chunk, DecodeGroup, StepBatch};
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Counts scheduled steps from 1.
-    number: u64,
+    pub(crate) number: u64,
     chunks: Vec<Chunk>,
     /// `None` while no request decodes in it.
     decode: Option<DecodeGroup>,
@@ -30,11 +30,6 @@ impl Plan {
             number,
             ..Plan::default()
         };
-    }
-
-    /// The step's number.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Whether there is nothing to compute.

@@ -11,9 +11,9 @@ use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     config: SimConfig,
-    kv: KvCache,
+    pub(crate) kv: KvCache,
     /// First come first served; preempted requests go to the front.
-    waiting: VecDeque<Sequence>,
+    pub(crate) waiting: VecDeque<Sequence>,
     /// The ids of a trace.
     listed: Vec<u64>,
     /// In the order of admission.
@@ -41,11 +41,6 @@ impl Scheduler {
         self.came += 1;
         sequence.order = self.came;
         self.waiting.push_back(sequence);
-    }
-
-    /// Requests in the queue.
-    pub(crate) fn waiting(&self) -> usize {
-        self.waiting.len()
     }
 
     /// The place in the queue of the one whose turn it is.
@@ -92,7 +87,7 @@ impl Scheduler {
 
     /// Releases the requests that finished in `plan`, which has ended.
     pub(crate) fn retire(&mut self, plan: &Plan) {
-        let number = Some(plan.number());
+        let number = Some(plan.number);
         while let Some(index) = self.running.iter().position(|s| s.last_step == number) {
             let sequence = self.running.remove(index);
             self.let_go(sequence);
@@ -113,16 +108,11 @@ impl Scheduler {
         }
         let block_size = self.config.block_size;
         for (block, end) in sequence.blocks.iter().zip(ends(sequence, block_size)) {
-            if end <= sequence.computed() {
+            if end <= sequence.computed {
                 let tokens = tokens(&sequence.asked, sequence.request, &self.listed, end);
                 self.kv.fill(*block, tokens);
             }
         }
-    }
-
-    /// The KV cache.
-    pub(crate) fn kv(&self) -> &KvCache {
-        &self.kv
     }
 
     /// Gives running requests their tokens in the order of admission; returns the budget left.
@@ -131,11 +121,7 @@ impl Scheduler {
         // Preemption shortens the list from its end, at the latest until it reaches this request.
         while let Some(sequence) = self.running.get(position) {
             let tokens = sequence.pending().min(budget);
-            let own = blocks_for(
-                sequence,
-                sequence.computed() + tokens,
-                self.config.block_size,
-            );
+            let own = blocks_for(sequence, sequence.computed + tokens, self.config.block_size);
             let missing = own.saturating_sub(sequence.blocks.len() as u32);
             let Some(blocks) = self.kv.take(&[], missing) else {
                 self.preempt(plan, self.victim(position));
@@ -183,9 +169,9 @@ impl Scheduler {
             let wanted =
                 findable.map(|end| tokens(&sequence.asked, sequence.request, &self.listed, end));
             let hits = self.kv.hits(wanted);
-            sequence.found(sequence.cached() + hits.len() as u32 * block_size);
+            sequence.found(sequence.cached + hits.len() as u32 * block_size);
             let new = sequence.pending().min(budget);
-            let own = blocks_for(sequence, sequence.computed() + new, block_size);
+            let own = blocks_for(sequence, sequence.computed + new, block_size);
             let Some(blocks) = self.kv.take(&hits, own - hits.len() as u32) else {
                 return;
             };
@@ -202,11 +188,11 @@ impl Scheduler {
 
 /// Where the blocks of a request end, the first one beyond its prefix hit first.
 fn ends(sequence: &Sequence, block_size: u32) -> impl Iterator<Item = u32> + use<> {
-    let first = sequence.cached() / block_size;
+    let first = sequence.cached / block_size;
     (first + 1..).map(move |block| block * block_size)
 }
 
 /// Blocks that `tokens` need beyond the prefix hit.
 fn blocks_for(sequence: &Sequence, tokens: u32, block_size: u32) -> u32 {
-    tokens.div_ceil(block_size) - sequence.cached() / block_size
+    tokens.div_ceil(block_size) - sequence.cached / block_size
 }

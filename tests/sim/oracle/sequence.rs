@@ -16,14 +16,14 @@ pub(crate) struct Sequence {
     output_tokens: u32,
     speculation: Option<Speculation>,
     /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
-    cached: u32,
+    pub(crate) cached: u32,
     /// Tokens whose KV entries came with it.
     arrived: u32,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
     /// freed blocks that no other request has taken yet.
-    computed: u32,
+    pub(crate) computed: u32,
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
     prefill: u32,
@@ -70,16 +70,6 @@ impl Sequence {
     pub(crate) fn with_kv(mut self) -> Sequence {
         self.arrived = self.prompt_tokens - 1;
         self
-    }
-
-    /// Tokens of the prefix hit.
-    pub(crate) fn cached(&self) -> u32 {
-        self.cached
-    }
-
-    /// Tokens in the KV cache, the prefix hit included.
-    pub(crate) fn computed(&self) -> u32 {
-        self.computed
     }
 
     /// Tokens that can be computed next: none once its last token is scheduled.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use rooflut::engine::Scheduling;
+use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
 use rooflut::sim::{
     Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation, StepRecord,
 };
@@ -80,6 +81,31 @@ pub(crate) fn assert_no_overlap(steps: &[StepRecord]) {
         let end_ns = ends_ns.entry(step.replica).or_insert(0);
         assert!(step.start_ns >= *end_ns, "{step:?}");
         *end_ns = step.start_ns + step.duration_ns;
+    }
+}
+
+/// Requests that stand alone.
+pub(crate) fn single() -> RequestMix {
+    let prompt = Lengths::try_lognormal(300.0, 1.0, 1..=8_192).unwrap();
+    RequestMix::new(prompt, Lengths::try_uniform(64..=256).unwrap())
+}
+
+/// Sessions of 1 to 3 turns, shared prefixes of 100 tokens, two classes with these shares.
+pub(crate) fn chat(prefixes: u32, think: ThinkTime, shares: [f64; 2]) -> RequestMix {
+    let turns = Lengths::try_uniform(1..=3).unwrap();
+    single()
+        .with_prefixes(SharedPrefixes::try_new(prefixes, PREFIX_TOKENS).unwrap())
+        .with_sessions(Sessions::new(turns, think))
+        .with_priorities(Priorities::try_new(shares).unwrap())
+}
+
+pub(crate) const PREFIX_TOKENS: u32 = 100;
+
+/// The session of a request of [`chat`].
+pub(crate) fn own(request: &Request) -> u64 {
+    match request.content {
+        Content::Texts { own, .. } => own,
+        other => panic!("{other:?}"),
     }
 }
 

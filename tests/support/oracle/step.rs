@@ -76,9 +76,7 @@ impl<'t> ExpectedSteps<'t> {
             );
         }
         let attention = sharded.attention_shape(sharded.kv_dtype);
-        let chunks: Vec<_> = (batch.prefill.iter())
-            .map(|chunk| (chunk.new_tokens(), chunk.context()))
-            .collect();
+        let chunks = batch.chunks();
         if !chunks.is_empty() {
             let answer = prefill(tables, attention, &chunks);
             let at_bandwidth = prefill_work(attention, &chunks).1 / tables.gpu.bandwidth;
