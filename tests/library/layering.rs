@@ -95,7 +95,7 @@ const CIRCLES: [(&str, &[&str]); 15] = [
     ("crates/report/src", &[]),
     ("crates/scenario/src", &[]),
     ("crates/traces/src", &[]),
-    ("crates/validation/src", &["pair", "predict"]),
+    ("crates/validation/src", &[]),
 ];
 
 #[test]

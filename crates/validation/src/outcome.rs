@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use crate::case::{Case, Setting};
 use crate::engine::Predictor;
 use crate::pair::Pair;
-use crate::predict::{self, Predicted, Reason, ResolvedServer};
+use crate::predict::{self, Predicted, ResolvedServer};
+use crate::reason::Reason;
 use crate::rows::Row;
 use crate::tally::Remark;
 

@@ -1,7 +1,7 @@
 //! A metric of a row before comparison.
 
 use crate::compare::{Comparison, Metric};
-use crate::predict::Reason;
+use crate::reason::Reason;
 use crate::rows::Latencies;
 
 /// A metric of a row as predicted and as measured.

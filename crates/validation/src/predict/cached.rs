@@ -1,6 +1,6 @@
 //! Prompt tokens that a prefix hit saves.
 
-use super::Reason;
+use crate::reason::Reason;
 
 /// Tokens of a KV block.
 const BLOCK_TOKENS: u32 = 16;

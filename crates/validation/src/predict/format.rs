@@ -2,7 +2,7 @@
 
 use rooflut::hardware::Dtype;
 
-use super::Reason;
+use crate::reason::Reason;
 
 /// Parses a format of weights; `None` if the text leaves it to the model.
 pub(super) fn weights(text: &str) -> Result<Option<Dtype>, Reason> {

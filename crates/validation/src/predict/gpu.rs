@@ -2,7 +2,7 @@
 
 use rooflut::table::{TableSet, sets};
 
-use super::Reason;
+use crate::reason::Reason;
 
 /// Finds the set that `gpu` spells: its name in any case, with words separated by `-`, `_` or spaces,
 /// optionally after `nvidia` and before words that fit every GPU of the set, as in

@@ -2,7 +2,8 @@
 
 use rooflut::engine::stacks;
 
-use super::{Reason, ResolvedServer};
+use super::ResolvedServer;
+use crate::reason::Reason;
 use crate::rows::{Limits, Row};
 
 /// Returns the number of KV blocks of 16 tokens that fit the memory of the row's GPU.

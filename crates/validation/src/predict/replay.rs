@@ -4,7 +4,8 @@ use rooflut::engine::EngineStack;
 use rooflut::sim::{Outcome, Request, RequestRecord, Simulator};
 use rooflut::units::Seconds;
 
-use super::{Reason, ResolvedServer, cached};
+use super::{ResolvedServer, cached};
+use crate::reason::Reason;
 use crate::rows::{Latencies, ReplayedRequest, Row};
 
 /// Simulates a run and returns the latencies of each of its requests, as timed inside the server: without

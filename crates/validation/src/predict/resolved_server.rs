@@ -9,7 +9,8 @@ use rooflut::model::{self, CATALOG, Ffn, MemoryLimits, ModelSpec};
 use rooflut::sim::Rejection;
 use rooflut::table::TableSet;
 
-use super::{Reason, format, gpu};
+use super::{format, gpu};
+use crate::reason::Reason;
 use crate::rows::{Limits, Server};
 
 /// The model, tables and formats that a row names.

@@ -2,10 +2,11 @@
 
 use rooflut::engine::EngineStack;
 
-use super::{Reason, memory, replay, stage, step};
+use super::{memory, replay, stage, step};
 use crate::compare::Metric;
 use crate::engine::Predictor;
 use crate::pair::Pair;
+use crate::reason::Reason;
 use crate::rows::{Measurement, ReplayedRequest, Row};
 
 /// The metrics of a row as predicted and as measured.

@@ -5,7 +5,8 @@ use rooflut::sim::figures::Stats;
 use rooflut::sim::load::Arrivals;
 use rooflut::sim::{Outcome, Request, Simulator};
 
-use super::{Reason, ResolvedServer, cached};
+use super::{ResolvedServer, cached};
+use crate::reason::Reason;
 use crate::rows::{Latencies, LoadStage, Row};
 
 /// Limit on simulated requests.

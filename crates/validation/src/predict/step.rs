@@ -5,9 +5,10 @@ use rooflut::model::MemoryLimits;
 use rooflut::sim::SimError;
 use rooflut::step::{Chunk, DecodeGroup, RooflineModel, StepBatch, StepModel};
 
-use super::{Predicted, Reason, ResolvedServer, cached};
+use super::{Predicted, ResolvedServer, cached};
 use crate::compare::Metric;
 use crate::pair::Pair;
+use crate::reason::Reason;
 use crate::rows::{DecodeStep, Limits, Row, SoloRequest};
 
 /// Predicts the steps of a request that runs alone: those of its prompt together, and a decode step at its

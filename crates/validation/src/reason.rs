@@ -6,8 +6,8 @@ use rooflut::deployment::DeploymentError;
 use rooflut::model::MemoryError;
 use rooflut::sim::{Rejection, SimError};
 
-use super::not_modelled;
 use crate::compare::Metric;
+use crate::not_modelled;
 use crate::tally::Remark;
 
 /// The reason that a row cannot be predicted or compared.
@@ -29,7 +29,7 @@ impl Reason {
     }
 
     /// A reason in the model, the GPU or their number.
-    pub(super) fn of_server(text: impl Into<String>) -> Reason {
+    pub(crate) fn of_server(text: impl Into<String>) -> Reason {
         Reason {
             remark: Remark::new(text),
             depends_on_server: true,
@@ -37,7 +37,7 @@ impl Reason {
     }
 
     /// `what` is called `name`, which is unknown; `known` describes the names that are known.
-    pub(super) fn unknown(what: &str, name: &str, known: &str) -> Reason {
+    pub(crate) fn unknown(what: &str, name: &str, known: &str) -> Reason {
         let before = [format!("unknown {what}"), format!("unknown {what}s")];
         let before = before.each_ref().map(String::as_str);
         Reason {
@@ -51,11 +51,11 @@ impl Reason {
         Reason::of_row(format!("the measured {} is 0 or less", metric.name()))
     }
 
-    pub(super) fn no_tokens() -> Reason {
+    pub(crate) fn no_tokens() -> Reason {
         Reason::of_row("no tokens to compute")
     }
 
-    pub(super) fn context_not_positive() -> Reason {
+    pub(crate) fn context_not_positive() -> Reason {
         Reason::of_row("the mean context is 0 or less")
     }
 }
