@@ -29,7 +29,7 @@ pub struct Excess {
 
 impl Gpu {
     /// Returns the first limit that `work` in `latency_s` would exceed. A `dtype` without a peak has no limit on
-    /// FLOPs, and traffic that fits into the L2 cache is not limited by the memory bandwidth.
+    /// FLOPs. The memory bandwidth limits the traffic less the L2 cache, which may hold that much beforehand.
     ///
     /// ```
     /// # use rooflut_roofline::{Dtype, Gpu, Limit, Work};
@@ -41,8 +41,7 @@ impl Gpu {
     /// assert_eq!((excess.limit, excess.possible), (Limit::Peak, 1e15));
     /// ```
     pub fn exceeded(&self, dtype: Dtype, work: &Work, latency_s: f64) -> Option<Excess> {
-        let cached = work.bytes <= self.l2_bytes as f64;
-        let memory_bytes = if cached { 0.0 } else { work.bytes };
+        let memory_bytes = (work.bytes - self.l2_bytes as f64).max(0.0);
         let peak = self.peak_flops_per_s(dtype).unwrap_or(f64::INFINITY);
         let claims = [
             (Limit::Peak, work.flops, peak),
@@ -88,11 +87,23 @@ mod tests {
         assert_eq!(found(0.0, 3.1e9, 2e8, Dtype::Bf16), Some(Limit::Bandwidth));
         assert_eq!(found(0.0, 0.0, 1.1e8, Dtype::Bf16), Some(Limit::Link));
         assert_eq!(found(1e15, 0.0, 0.0, Dtype::Fp8), None);
-        let quick = Work {
-            flops: 0.0,
-            bytes: 50e6,
-            link_bytes: 0.0,
+    }
+
+    #[test]
+    fn what_the_l2_cache_may_hold_needs_no_bandwidth() {
+        let found = |bytes, latency_s| {
+            let work = Work {
+                flops: 0.0,
+                bytes,
+                link_bytes: 0.0,
+            };
+            let excess = GPU.exceeded(Dtype::Bf16, &work, latency_s);
+            excess.map(|excess| excess.found)
         };
-        assert_eq!(GPU.exceeded(Dtype::Bf16, &quick, 1e-6), None);
+        assert_eq!(found(50e6, 1e-6), None);
+        // 270 MB in 75 us are 3.6 TB/s, the 220 MB from memory 2.9 TB/s.
+        assert_eq!(found(270e6, 75e-6), None);
+        let above = found(270e6, 70e-6).unwrap();
+        assert!((above / (220e6 / 70e-6) - 1.0).abs() < 1e-12);
     }
 }

@@ -47,7 +47,10 @@ fn impossible(row: &Row<'_>, measured: &MeasuredRow, excess: &Excess, gpu: &Gpu)
         ),
         Limit::Bandwidth => (
             format!("the bandwidth of {name} ({:.3} TB/s)", possible * 1e-12),
-            format!("{:.3} TB/s of compulsory traffic", found * 1e-12),
+            format!(
+                "{:.3} TB/s of compulsory traffic beyond the L2 cache",
+                found * 1e-12
+            ),
             FORMAT,
         ),
         Limit::Link => (

@@ -21,15 +21,15 @@ fn a_row_above_the_peak_is_refused() {
 }
 
 #[test]
-fn traffic_above_the_bandwidth_is_refused_where_it_exceeds_the_l2() {
-    // One row: weights of 2 x 4000 x 4000 = 32 MB take 32 us.
+fn traffic_less_the_l2_cache_above_the_bandwidth_is_refused() {
+    // One row: weights of 2 x 4000 x 4000 = 32 MB, of which 10 MB may be in the L2 cache, take 22 us.
     let row = |latency| format!("bf16,4000,4000,1,{latency}\n");
-    assert!(Fixture::gemm(&row("32.1")).read().is_ok());
+    assert!(Fixture::gemm(&row("22.1")).read().is_ok());
     assert_eq!(
-        Fixture::gemm(&row("31.9")).refusal(),
+        Fixture::gemm(&row("21.9")).refusal(),
         format!(
             "set/gemm.csv:2: latency_us: expected at most the bandwidth of toy (1.000 TB/s), found \
-             31.9, which is 1.004 TB/s of compulsory traffic; {HINT}"
+             21.9, which is 1.005 TB/s of compulsory traffic beyond the L2 cache; {HINT}"
         )
     );
     // 2 x 2000 x 2000 = 8 MB may have been in the L2 cache.
@@ -40,22 +40,22 @@ fn traffic_above_the_bandwidth_is_refused_where_it_exceeds_the_l2() {
 fn decode_traffic_counts_the_kv_entries() {
     let row = |kv_dtype| format!("{DECODE}bf16,{kv_dtype},8,8,128,1,16,1024,50\n");
     let fixture = |kv_dtype| Fixture::new().file("attention_decode.csv", row(kv_dtype));
-    // 16 x 1024 x 2 x 8 x 128 = 33.6 MB at 8 bits, 67 MB at 16 bits, in 50 us.
+    // 16 x 1024 x 2 x 8 x 128 = 33.6 MB at 8 bits, 67 MB at 16 bits, less 10 MB in 50 us.
     assert!(fixture("fp8").read().is_ok());
-    let expected = " found 50, which is 1.343 TB/s of compulsory traffic; ";
+    let expected = " found 50, which is 1.143 TB/s of compulsory traffic beyond the L2 cache; ";
     assert!(fixture("bf16").refusal().contains(expected));
 }
 
 #[test]
 fn moe_traffic_counts_the_weights_of_top_k_experts() {
-    // An expert has 3 x 1024 x 2048 x 2 bytes = 12.6 MB, two take 25.2 us, eight 100.7 us.
+    // An expert has 3 x 1024 x 2048 x 2 bytes = 12.6 MB, two less 10 MB take 15.2 us, eight 90.7 us.
     let fixture = |latency| {
-        let csv = format!("{MOE}bf16,8,2,1024,2048,1,64,{latency}\n");
+        let csv = format!("{MOE}bf16,8,2,1024,2048,1,8,{latency}\n");
         Fixture::new().file("moe.csv", csv)
     };
-    assert!(fixture("26").read().is_ok());
+    assert!(fixture("16").read().is_ok());
     let traffic = "TB/s of compulsory traffic";
-    assert!(fixture("25").refusal().contains(traffic));
+    assert!(fixture("15").refusal().contains(traffic));
 }
 
 #[test]
@@ -98,18 +98,16 @@ fn the_fp8_table_relabelled_bf16_is_refused() {
     assert!(message.contains("expected at most the "), "{message}");
     assert!(message.ends_with(HINT), "{message}");
 
-    // Row by row: 58 rows are above the peak, others above the bandwidth. (Two more are above the
-    // bandwidth with a working set that fits the L2 cache: those may be true.)
-    let (mut peak, mut bandwidth) = (0, 0);
+    // Row by row: 58 rows are above the peak. The weights of others may have been in the L2 cache in part.
+    let mut peak = 0;
     let header = relabelled.lines().next().unwrap();
     for row in relabelled.lines().skip(1) {
         match read(&format!("{header}\n{row}\n")) {
             Err(message) if message.contains("the bf16 peak of h100") => peak += 1,
-            Err(message) if message.contains("the bandwidth of h100") => bandwidth += 1,
             other => assert_eq!(other, Ok(())),
         }
     }
-    assert_eq!((peak, bandwidth), (58, 23));
+    assert_eq!(peak, 58);
 }
 
 /// 2 x 1000 x 1000 x 10 FLOP at 100 TFLOP/s take 0.2 us.
