@@ -139,13 +139,15 @@ pub(crate) struct SetArgs {
     #[arg(long = "t0", value_name = "OP=US", value_parser = import_value::t0,
           help_heading = "What the files do not say")]
     pub(crate) t0_us: Vec<(OperationKind, f64)>,
-    /// Only files below a folder of this name; repeatable [default: that of the GPU, if there are several].
+    /// Only files below a folder of this name or end of a path, as in vllm/0.24.0; repeatable [default: that of the GPU,
+    /// if there are several].
     #[arg(long = "folder", value_name = "NAME", help_heading = "What is read")]
     pub(crate) folders: Vec<String>,
     /// Leave out this file, or all below this folder, by its path in SRC; repeatable.
     #[arg(long, value_name = "PATH", help_heading = "What is read")]
     pub(crate) skip: Vec<String>,
-    /// Only rows with this value in a column, in files that have the column, as in kernel_source=torch; repeatable.
+    /// Only rows with this value in a column, in files that have the column, as in version=0.24.0, or in files of
+    /// one operation, as in gemm.kernel_source=torch; repeatable.
     #[arg(long = "where", value_name = "COLUMN=VALUE", value_parser = import_value::condition,
           help_heading = "What is read")]
     pub(crate) conditions: Vec<Condition>,

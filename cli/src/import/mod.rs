@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let (layout, set) = args.from.parts();
     let destination = Destination::try_new(&set.dest, set.force)?;
     let answers = answers(&args.from, set, destination.name())?;
-    let source = source::read(layout, &set.src, &set.skip)?;
+    let source = source::read(layout, &set.src, &set.skip, &answers)?;
     let import = import(&source, &answers, &gpus::ALL)
         .map_err(|error| with_name(error, destination.name()))?;
     destination.write(&import.files, &import.report.to_string())?;

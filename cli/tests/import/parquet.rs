@@ -11,12 +11,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::support::imports::SAID;
-use crate::support::{failure, json, list};
+use crate::support::imports::{SAID, counts};
+use crate::support::{failure, json, list, text};
 use parquet::basic::Compression;
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 const SCHEMA: &str = "message table {
@@ -24,7 +24,7 @@ const SCHEMA: &str = "message table {
     REQUIRED BYTE_ARRAY device (UTF8); REQUIRED BYTE_ARRAY op_name (UTF8);
     REQUIRED BYTE_ARRAY kernel_source (UTF8); REQUIRED BYTE_ARRAY gemm_dtype (UTF8);
     REQUIRED INT64 m; REQUIRED INT64 n; REQUIRED INT64 k;
-    REQUIRED DOUBLE latency;
+    OPTIONAL DOUBLE latency; OPTIONAL DOUBLE power;
 }";
 
 /// The columns of text, in the order of the schema.
@@ -37,9 +37,10 @@ const TEXTS: [&str; 6] = [
     "bfloat16",
 ];
 
-/// A GEMM: m, n, k and milliseconds.
+/// A GEMM: m, n, k and milliseconds; NaN is null.
 type Row = (i64, i64, i64, f64);
 
+/// Writes rows in two row groups. Each takes a power of its own, which is the reciprocal of its time.
 fn write(path: &Path, rows: &[Row], compression: Compression) {
     let schema = Arc::new(parse_message_type(SCHEMA).expect("a schema"));
     let properties = WriterProperties::builder()
@@ -48,41 +49,41 @@ fn write(path: &Path, rows: &[Row], compression: Compression) {
     let file = File::create(path).expect("a file");
     let mut writer =
         SerializedFileWriter::new(file, schema, Arc::new(properties)).expect("a writer");
-    let mut group = writer.next_row_group().expect("a row group");
-    for name in TEXTS {
-        let mut column = group.next_column().expect("a column").expect("six of text");
-        let values = vec![ByteArray::from(name); rows.len()];
-        column
-            .typed::<ByteArrayType>()
-            .write_batch(&values, None, None)
-            .expect("written");
-        column.close().expect("closed");
+    for rows in rows.chunks(rows.len().div_ceil(2)) {
+        let mut group = writer.next_row_group().expect("a row group");
+        for name in TEXTS {
+            let values = vec![ByteArray::from(name); rows.len()];
+            add::<ByteArrayType>(&mut group, &values, None);
+        }
+        let whole: [fn(&Row) -> i64; 3] = [|row| row.0, |row| row.1, |row| row.2];
+        for pick in whole {
+            let values: Vec<i64> = rows.iter().map(pick).collect();
+            add::<Int64Type>(&mut group, &values, None);
+        }
+        let levels: Vec<i16> = rows.iter().map(|row| i16::from(!row.3.is_nan())).collect();
+        let times = rows.iter().map(|row| row.3).filter(|ms| !ms.is_nan());
+        let times: Vec<f64> = times.collect();
+        let power: Vec<f64> = times.iter().map(|ms| 1.0 / ms).collect();
+        add::<DoubleType>(&mut group, &times, Some(&levels));
+        add::<DoubleType>(&mut group, &power, Some(&levels));
+        group.close().expect("closed");
     }
-    let whole: [fn(&Row) -> i64; 3] = [|row| row.0, |row| row.1, |row| row.2];
-    for pick in whole {
-        let mut column = group
-            .next_column()
-            .expect("a column")
-            .expect("three of integers");
-        let values: Vec<i64> = rows.iter().map(pick).collect();
-        column
-            .typed::<Int64Type>()
-            .write_batch(&values, None, None)
-            .expect("written");
-        column.close().expect("closed");
-    }
+    writer.close().expect("closed");
+}
+
+/// Adds the next column to a row group.
+fn add<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) {
     let mut column = group
         .next_column()
         .expect("a column")
-        .expect("one of floats");
-    let values: Vec<f64> = rows.iter().map(|row| row.3).collect();
-    column
-        .typed::<DoubleType>()
-        .write_batch(&values, None, None)
-        .expect("written");
+        .expect("one of the schema");
+    let typed = column.typed::<T>();
+    typed.write_batch(values, levels, None).expect("written");
     column.close().expect("closed");
-    group.close().expect("closed");
-    writer.close().expect("closed");
 }
 
 /// The command that imports the tables of a folder to `mine` in it.
@@ -141,6 +142,48 @@ fn a_file_that_is_no_parquet_is_refused() {
         "{message}"
     );
     assert!(!dest.exists());
+}
+
+#[test]
+fn nulls_are_empty_cells_and_a_column_of_many_values_does_not_distinguish_measurements() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut rows: Vec<Row> = (1..=40)
+        .map(|m| (m, 512, 256, 1e-3 * (20 + m) as f64))
+        .collect();
+    rows.extend([(7, 512, 256, 0.03), (41, 512, 256, f64::NAN)]);
+    let path = folder.path().join("gemm_perf.parquet");
+    write(&path, &rows, Compression::SNAPPY);
+    let answer = json(&command(folder.path()));
+    assert_eq!(counts(&answer, "gemm", "repeated with another"), (32, 1));
+    assert_eq!(counts(&answer, "gemm", "wrong type"), (32, 1));
+    let empty = list(&answer, "/left_out")
+        .iter()
+        .find(|left_out| text(left_out, "/places") == "42")
+        .expect("the row without a time");
+    let cause = "latency: expected a positive time, found \"\"";
+    assert_eq!(text(empty, "/detail"), cause);
+    let ignored = list(&answer, "/files/0/ignored");
+    assert!(ignored.contains(&"power".into()), "{ignored:?}");
+}
+
+#[test]
+fn tables_that_no_set_can_hold_are_counted_without_reading_their_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = [(8, 512, 256, 0.01), (16, 512, 256, 0.02)];
+    let path = |name: &str| folder.path().join(name);
+    write(&path("gemm_perf.parquet"), &rows, Compression::SNAPPY);
+    write(&path("mla_perf.parquet"), &rows, Compression::SNAPPY);
+    // The columns begin behind the magic number.
+    let mut bytes = std::fs::read(path("mla_perf.parquet")).expect("a file");
+    bytes
+        .iter_mut()
+        .skip(4)
+        .take(64)
+        .for_each(|byte| *byte = 0xff);
+    std::fs::write(path("mla_perf.parquet"), bytes).expect("a file");
+    let answer = json(&command(folder.path()));
+    assert_eq!(answer.pointer("/tables/0/written"), Some(&2.into()));
+    assert_eq!(answer.pointer("/not_imported/0/rows"), Some(&2.into()));
 }
 
 /// Prints how long it took (`--nocapture`); built with `--release` that is the figure of docs/import.md.

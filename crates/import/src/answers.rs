@@ -71,10 +71,21 @@ impl MeasuredGpu {
 /// A value that a column must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The column.
+    /// The column, of files of one operation if it begins with its name: `gemm.kernel_source`.
     pub column: String,
     /// Its value, as the file writes it.
     pub value: String,
+}
+
+impl Condition {
+    /// Returns the column in files of an operation; `None` if the condition is on those of another one.
+    pub(crate) fn column_in(&self, operation: OperationKind) -> Option<&str> {
+        let (name, column) = self.column.split_once('.').unwrap_or_default();
+        match OperationKind::from_name(name) {
+            Some(of) => (of == operation).then_some(column),
+            None => Some(&self.column),
+        }
+    }
 }
 
 /// The statistic of a time that becomes its latency.

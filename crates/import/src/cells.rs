@@ -1,11 +1,11 @@
 //! The cells of a row, by the names of their columns.
 
-use csv::StringRecord;
 use rooflut_roofline::Dtype;
 
 use crate::answers::Answers;
 use crate::decimal::Decimal;
 use crate::reading::{Cause, Latency, Reason, Rounded};
+use crate::table::SourceRow;
 
 /// Indices of the columns of a file.
 pub(crate) struct ColumnIndices(Vec<(String, usize)>);
@@ -28,7 +28,7 @@ impl ColumnIndices {
 /// A row of a file whose columns are known.
 pub(crate) struct Cells<'a> {
     pub(crate) indices: &'a ColumnIndices,
-    pub(crate) record: &'a StringRecord,
+    pub(crate) row: SourceRow<'a>,
     pub(crate) answers: &'a Answers,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Cells<'a> {
     /// Returns the text of a column; `None` where the file has no such column or the cell is empty.
     pub(crate) fn text(&self, column: &str) -> Option<&'a str> {
         let (_, index) = self.indices.0.iter().find(|(name, _)| name == column)?;
-        self.record.get(*index).filter(|text| !text.is_empty())
+        Some(self.row.cell(*index)).filter(|text| !text.is_empty())
     }
 
     /// Parses a positive whole number.
@@ -146,14 +146,18 @@ fn split_exponent(text: &str) -> Option<(&str, i32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::{Column, SourceTable};
 
     fn with<T>(cell: &str, read: impl FnOnce(&Cells<'_>) -> T) -> T {
         let header = ["x".to_owned(), "mfu".to_owned()];
         let indices = ColumnIndices::of(&header, ["x", "mfu"].into_iter());
-        let record = StringRecord::from(vec![cell, cell]);
+        let mut column = Column::default();
+        column.push(cell);
+        let columns = header.map(|name| (name, column.clone())).to_vec();
+        let table = SourceTable::of_columns("x", columns, 1);
         read(&Cells {
             indices: &indices,
-            record: &record,
+            row: table.row(1).unwrap(),
             answers: &Answers::default(),
         })
     }

@@ -114,12 +114,10 @@ fn values<'r>(
         let (Some(file), Some(Some(indices))) = (files.get(row.file), indices.get(row.file)) else {
             continue;
         };
-        let rows = &file.table.rows;
-        let source = rows.binary_search_by_key(&row.number, |source| source.number);
-        let Some(source) = source.ok().and_then(|index| rows.get(index)) else {
+        let Some(source) = file.table.row(row.number) else {
             continue;
         };
-        let cells = indices.iter().filter_map(|index| source.cells.get(*index));
+        let cells = indices.iter().map(|index| source.cell(*index));
         let text = cells
             .filter(|cell| !cell.is_empty())
             .collect::<Vec<_>>()

@@ -8,11 +8,8 @@ use crate::Error;
 use crate::answers::{Answers, Condition};
 use crate::layout::{Heads, Layout};
 use crate::layouts::{Columns, Others};
-use crate::table::SourceTable;
+use crate::table::{MAX_VARIANTS, SourceRow, SourceTable};
 use crate::text::listed;
-
-/// Most values of a column that may distinguish ways of measuring; one with more is a measurement itself.
-const MAX_VALUES: usize = 16;
 
 /// A file whose columns are known.
 pub(crate) struct File<'a> {
@@ -39,7 +36,7 @@ impl<'a> File<'a> {
         let path = &table.path;
         let given = answers.header_of(operation).unwrap_or_default();
         let header = table.header.as_deref().unwrap_or(given);
-        let found = table.rows.first().map_or(0, |row| row.cells.len());
+        let found = table.rows().next().map_or(0, SourceRow::len);
         if table.header.is_none() && found != given.len() {
             let problem = format!(
                 "--header: expected a name for each of its {found} columns, found {} ({}); name them all",
@@ -97,12 +94,6 @@ impl<'a> File<'a> {
         self.columns.read().any(|column| column == name)
     }
 
-    /// Returns the values of a column.
-    fn values(&self, index: usize) -> impl Iterator<Item = &'a str> {
-        let rows = self.table.rows.iter();
-        rows.filter_map(move |row| row.cells.get(index))
-    }
-
     /// Returns the columns that are not read.
     pub(crate) fn ignored(&self) -> Vec<String> {
         let unread = self.header.iter().filter(|name| !self.is_read(name));
@@ -129,15 +120,11 @@ impl<'a> File<'a> {
     /// Whether a column has few values, so that it may be a way of measuring. A column of fractions, most of
     /// them different, is a measurement itself.
     fn is_choice(&self, index: usize) -> bool {
-        let mut values = BTreeSet::new();
-        for value in self.values(index) {
-            values.insert(value);
-            if values.len() > MAX_VALUES {
-                return false;
-            }
-        }
+        let values = self.table.texts(index).take(MAX_VARIANTS + 1);
+        let values: Vec<&str> = values.collect();
         let is_fraction = |text: &&str| text.parse().is_ok_and(|value: f64| value.fract() != 0.0);
-        values.len() * 2 <= self.table.len() || !values.iter().any(is_fraction)
+        values.len() <= MAX_VARIANTS
+            && (values.len() * 2 <= self.table.len() || !values.iter().any(is_fraction))
     }
 }
 
@@ -153,13 +140,15 @@ fn nearest<'h>(column: &str, header: &'h [String], columns: &Columns) -> Option<
 /// # Errors
 /// The first that does not.
 pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<(), Error> {
-    for Condition { column, value } in &answers.conditions {
-        let with_column = files
-            .iter()
-            .filter_map(|file| Some((file, file.index(column)?)));
+    for condition in &answers.conditions {
+        let Condition { column, value } = condition;
+        let with_column = files.iter().filter_map(|file| {
+            let column = condition.column_in(file.operation)?;
+            Some((file, file.index(column)?))
+        });
         let is_column = with_column.clone().next().is_some();
         let values: BTreeSet<&str> = with_column
-            .flat_map(|(file, index)| file.values(index))
+            .flat_map(|(file, index)| file.table.texts(index))
             .collect();
         if values.contains(value.as_str()) {
             continue;
@@ -191,7 +180,7 @@ pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result
     let columns = files.iter().flat_map(|file| {
         let header = file.header.iter().enumerate();
         let columns = header.filter(|(_, name)| name.ends_with("dtype") && file.is_read(name));
-        columns.map(move |(index, _)| file.values(index))
+        columns.map(move |(index, _)| file.table.texts(index))
     });
     let mut dtype_names = answers.dtype_names.iter().map(|(name, _)| name).peekable();
     if dtype_names.peek().is_none() {

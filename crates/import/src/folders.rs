@@ -1,4 +1,4 @@
-//! Selects the files of the measured GPU: trees hold several GPUs, each in a folder of its name.
+//! Selects the files of the measured GPU and engine stack: trees hold several, each in a folder of its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,19 +6,32 @@ use crate::answers::Answers;
 use crate::layout::Layout;
 use crate::missing::MissingAnswer;
 
-/// Returns the files that are not of the measured GPU, each with the reason, or the missing answers.
-pub(crate) fn foreign(
+/// Returns the files of other GPUs and engine stacks than were measured, each with the reason. `paths` are
+/// those of tables of the layout.
+///
+/// # Errors
+/// The missing answers, if several GPUs or stacks may be meant.
+pub fn foreign_files(
     layout: Layout,
     paths: &[&str],
     answers: &Answers,
 ) -> Result<BTreeMap<String, String>, Vec<MissingAnswer>> {
     let is_named = |path: &str| {
-        let mut folders = path.split('/');
-        folders.any(|folder| answers.folders.iter().any(|named| named == folder))
+        let (folders, _) = path.rsplit_once('/').unwrap_or_default();
+        let inside = format!("/{folders}/");
+        let mut named = answers.folders.iter();
+        named.any(|named| inside.contains(&format!("/{}/", named.trim_matches('/'))))
     };
     let unnamed = |path: &str| (path.to_owned(), "below no folder of --folder".to_owned());
     if !answers.folders.is_empty() && !paths.iter().any(|path| is_named(path)) {
         return Ok(paths.iter().map(|path| unnamed(path)).collect());
+    }
+    if layout == Layout::AiConfigurator {
+        let is_meant = |path: &&str| answers.folders.is_empty() || is_named(path);
+        let (meant, others): (Vec<&str>, Vec<&str>) = paths.iter().copied().partition(is_meant);
+        let mut foreign: BTreeMap<String, String> = others.into_iter().map(unnamed).collect();
+        foreign.extend(of_other_gpus_and_stacks(meant, answers)?);
+        return Ok(foreign);
     }
     let mut groups = BTreeMap::<&str, Vec<&str>>::new();
     for path in paths {
@@ -62,6 +75,75 @@ pub(crate) fn foreign(
     }
 }
 
+/// Returns the tables of AIConfigurator of other GPUs. Its folders are `GPU/OPERATION/ENGINE/VERSION`, formerly
+/// `GPU/ENGINE/VERSION`.
+fn of_other_gpus_and_stacks(
+    mut paths: Vec<&str>,
+    answers: &Answers,
+) -> Result<Vec<(String, String)>, Vec<MissingAnswer>> {
+    let layout = Layout::AiConfigurator;
+    let names = |paths: &[&str], of: fn(Layout, &str) -> Option<&str>| -> BTreeSet<String> {
+        let found = paths.iter().filter_map(|path| of(layout, path));
+        found.map(str::to_owned).collect()
+    };
+    let ask = |what: &str, found: &BTreeSet<String>| {
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        let last = found.last().copied().unwrap_or_default();
+        let found = found.join(", ");
+        let meaning = format!("which {what}: the tree has {found}; as in --folder {last}");
+        Err(vec![MissingAnswer::new("--folder", meaning)])
+    };
+    let mut foreign = Vec::new();
+    let gpus = names(&paths, gpu_folder);
+    if gpus.len() > 1 {
+        let gpu = answers.gpu.as_ref().map(|gpu| gpu.gpu().name.as_str());
+        let folders = gpus.iter().map(String::as_str).collect();
+        let Some(meant) = meant(&folders, gpu) else {
+            return ask("files are of this GPU", &gpus);
+        };
+        paths.retain(|path| match gpu_folder(layout, path) {
+            Some(folder) if folder != meant => {
+                foreign.push((
+                    (*path).to_owned(),
+                    format!("of another GPU (folder {folder})"),
+                ));
+                false
+            }
+            _ => true,
+        });
+    }
+    // A table may be of another version than the others, but not of several.
+    let mut of_table = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for path in &paths {
+        let (_, table) = path.rsplit_once('/').unwrap_or_default();
+        of_table
+            .entry(table)
+            .or_default()
+            .extend(stack(layout, path));
+    }
+    match of_table.values().any(|stacks| stacks.len() > 1) {
+        true => ask("engine stack", &names(&paths, stack)),
+        false => Ok(foreign),
+    }
+}
+
+/// Returns the folders that name the engine and its version: `vllm/0.24.0`.
+fn stack(_: Layout, path: &str) -> Option<&str> {
+    let (_, stack) = split_at_stack(path)?;
+    Some(stack)
+}
+
+/// Returns the folders above those of the engine and its version, and these.
+fn split_at_stack(path: &str) -> Option<(&str, &str)> {
+    let (folders, _) = path.rsplit_once('/')?;
+    let (above, version) = folders.rsplit_once('/')?;
+    let is_version = version
+        .trim_start_matches('v')
+        .starts_with(|c: char| c.is_ascii_digit());
+    let start = above.rfind('/').map_or(0, |slash| slash + 1);
+    folders.split_at_checked(start).filter(|_| is_version)
+}
+
 /// Returns the folder that names the GPU of the file at `path`.
 fn gpu_folder(layout: Layout, path: &str) -> Option<&str> {
     let (folders, _) = path.rsplit_once('/')?;
@@ -74,7 +156,11 @@ fn gpu_folder(layout: Layout, path: &str) -> Option<&str> {
                 return Some(folder);
             }
         },
-        Layout::AiConfigurator => None,
+        Layout::AiConfigurator => {
+            let (above, _) = split_at_stack(path)?;
+            let mut folders = above.split('/').rev().filter(|folder| !folder.is_empty());
+            folders.find(|folder| !matches!(*folder, "gemm" | "attention" | "moe" | "comm"))
+        }
     }
 }
 
@@ -137,24 +223,24 @@ mod tests {
 
     #[test]
     fn only_the_folder_of_the_gpu_is_read() {
-        let found = foreign(Layout::Blis, &TREE, &answers("h100", &[])).unwrap();
+        let found = foreign_files(Layout::Blis, &TREE, &answers("h100", &[])).unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["gemm/h20/data.csv"]);
-        let found = foreign(Layout::Blis, &TREE, &answers("h100", &["h20"])).unwrap();
+        let found = foreign_files(Layout::Blis, &TREE, &answers("h100", &["h20"])).unwrap();
         assert_eq!(found.len(), 2);
     }
 
     #[test]
     fn a_tree_of_other_gpus_needs_an_answer() {
-        let missing = foreign(Layout::Blis, &TREE, &answers("a100", &[])).unwrap_err();
+        let missing = foreign_files(Layout::Blis, &TREE, &answers("a100", &[])).unwrap_err();
         assert_eq!(missing.len(), 1);
         assert!(
             missing[0].meaning.ends_with("the tree has h100, h20"),
             "{missing:?}"
         );
-        let one = foreign(Layout::InferSim, &TREE[..1], &answers("h100", &[]));
+        let one = foreign_files(Layout::InferSim, &TREE[..1], &answers("h100", &[]));
         assert!(one.is_err());
         assert_eq!(
-            foreign(Layout::InferSim, &TREE, &Answers::default()),
+            foreign_files(Layout::InferSim, &TREE, &Answers::default()),
             Ok(BTreeMap::new())
         );
     }
@@ -167,7 +253,7 @@ mod tests {
             "network/a100_dgx/all_reduce.csv",
             "network/h100_dgx/all_reduce.csv",
         ];
-        let found = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap();
+        let found = foreign_files(Layout::Vidur, &tree, &answers("a100", &[])).unwrap();
         assert_eq!(found.into_keys().collect::<Vec<_>>(), [tree[1], tree[3]]);
     }
 
@@ -179,7 +265,7 @@ mod tests {
             "network/a100_dgx/all_reduce.csv",
             "network/a100_pair/all_reduce.csv",
         ];
-        let missing = foreign(Layout::Vidur, &tree, &answers("a100", &[])).unwrap_err();
+        let missing = foreign_files(Layout::Vidur, &tree, &answers("a100", &[])).unwrap_err();
         let meanings: Vec<&str> = missing
             .iter()
             .map(|missing| missing.meaning.as_str())
@@ -189,9 +275,9 @@ mod tests {
             ["which files are of this GPU: network/ has a100_dgx, a100_pair"]
         );
         // The other group is still that of the GPU.
-        let found = foreign(Layout::Vidur, &tree, &answers("a100", &["a100_dgx"])).unwrap();
+        let found = foreign_files(Layout::Vidur, &tree, &answers("a100", &["a100_dgx"])).unwrap();
         assert_eq!(found.into_keys().collect::<Vec<_>>(), [tree[1], tree[3]]);
-        let none = foreign(Layout::Vidur, &tree, &answers("a100", &["h100"])).unwrap();
+        let none = foreign_files(Layout::Vidur, &tree, &answers("a100", &["h100"])).unwrap();
         assert_eq!(none.len(), 4);
     }
 

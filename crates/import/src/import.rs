@@ -184,7 +184,7 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
         .iter()
         .map(|(table, ..)| table.path.as_str())
         .collect();
-    let (foreign, missing) = match folders::foreign(layout, &paths, answers) {
+    let (foreign, missing) = match folders::foreign_files(layout, &paths, answers) {
         Ok(foreign) => (foreign, Vec::new()),
         Err(missing) => (BTreeMap::new(), missing),
     };

@@ -72,10 +72,11 @@ mod text;
 
 pub use answers::{Answers, Condition, FloorRows, MeasuredGpu, Statistic};
 pub use error::Error;
+pub use folders::foreign_files;
 pub use gpu_sheet::GpuSheet;
 pub use import::{Import, Source, import};
 pub use layout::{Content, Heads, Layout};
 pub use missing::MissingAnswer;
 pub use report::{FileRead, Finding, LeftOutRows, NotImported, ReasonCount, Report, TableCount};
 pub use set::SetFile;
-pub use table::SourceTable;
+pub use table::{Column, MAX_VARIANTS, SourceTable};

@@ -32,7 +32,7 @@ pub(crate) fn read(layout: Layout, files: &[File<'_>], answers: &Answers) -> Rea
     for (index, file) in files.iter().enumerate() {
         read.ignored.push(file.ignored());
         read.first_rows
-            .push(file.table.rows.first().map_or(0, |row| row.number));
+            .push(file.table.rows().next().map_or(0, SourceRow::number));
         read.file(layout, index, file, answers);
     }
     read
@@ -46,19 +46,16 @@ impl Readings {
             .conditions
             .iter()
             .filter_map(|condition| {
-                let column = file
-                    .header
-                    .iter()
-                    .position(|name| *name == condition.column)?;
+                let column = file.index(condition.column_in(file.operation)?)?;
                 Some((column, condition.value.as_str()))
             })
             .collect();
-        let mut variants = BTreeMap::<String, usize>::new();
-        for row in &file.table.rows {
+        let mut variants = BTreeMap::<Vec<Option<u32>>, usize>::new();
+        for row in file.table.rows() {
             let mut leave_out = |cause: Cause| {
                 self.left_out.push(LeftOut {
                     file: index,
-                    number: row.number,
+                    number: row.number(),
                     cause,
                 });
             };
@@ -68,7 +65,7 @@ impl Readings {
             }
             let cells = Cells {
                 indices: &indices,
-                record: &row.cells,
+                row,
                 answers,
             };
             let variant = variant_of(row, &variant_columns, &mut variants, &mut self.variants);
@@ -83,7 +80,7 @@ impl Readings {
                 match sound {
                     Ok((kernel, latency)) => readings.push(Reading {
                         file: index,
-                        number: row.number,
+                        number: row.number(),
                         kernel,
                         latency_us: latency.us,
                         exact: latency.exact,
@@ -98,47 +95,36 @@ impl Readings {
 }
 
 /// Returns why a whole row is left out, if it is.
-fn whole_row(row: &SourceRow, header: &[String], conditions: &[(usize, &str)]) -> Option<Cause> {
-    if row.cells.iter().all(str::is_empty) {
+fn whole_row(row: SourceRow<'_>, header: &[String], conditions: &[(usize, &str)]) -> Option<Cause> {
+    if row.cells().all(str::is_empty) {
         return Some(Reason::Blank.into());
     }
-    if row.cells.len() != header.len() {
-        let detail = format!("expected {} cells, found {}", header.len(), row.cells.len());
+    if row.len() != header.len() {
+        let detail = format!("expected {} cells, found {}", header.len(), row.len());
         return Some(Cause::new(Reason::Length, detail));
     }
-    if row.cells.iter().eq(header.iter().map(String::as_str)) {
+    if row.cells().eq(header.iter().map(String::as_str)) {
         return Some(Reason::HeaderAgain.into());
     }
-    let unmet = |(column, value): &(usize, &str)| row.cells.get(*column) != Some(*value);
-    conditions
-        .iter()
-        .any(unmet)
-        .then(|| Reason::NotSelected.into())
+    let unmet = |(column, value): &(usize, &str)| row.cell(*column) != *value;
+    let unmet = conditions.iter().any(unmet);
+    unmet.then(|| Reason::NotSelected.into())
 }
 
 /// Returns the index of the variant of a row: its values in the columns that a table set does not have.
 fn variant_of(
-    row: &SourceRow,
+    row: SourceRow<'_>,
     columns: &[(usize, &str)],
-    known: &mut BTreeMap<String, usize>,
+    known: &mut BTreeMap<Vec<Option<u32>>, usize>,
     variants: &mut Vec<Variant>,
 ) -> usize {
-    let mut text = String::new();
-    for (column, _) in columns {
-        text.push_str(row.cells.get(*column).unwrap_or_default());
-        text.push('\0');
-    }
-    if let Some(number) = known.get(&text) {
-        return *number;
-    }
-    let value = |column: usize| row.cells.get(column).unwrap_or_default().to_owned();
-    variants.push(
-        columns
-            .iter()
-            .map(|(column, name)| ((*name).to_owned(), value(*column)))
-            .collect(),
-    );
-    let number = variants.len() - 1;
-    known.insert(text, number);
-    number
+    let texts = columns.iter().map(|(column, _)| row.text_index(*column));
+    *known.entry(texts.collect()).or_insert_with(|| {
+        let values = columns.iter().map(|(column, name)| {
+            let value = row.cell(*column).to_owned();
+            ((*name).to_owned(), value)
+        });
+        variants.push(values.collect());
+        variants.len() - 1
+    })
 }

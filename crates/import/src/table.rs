@@ -1,13 +1,19 @@
 //! Published tables: named columns of text, whatever the format of the file.
 
+use std::iter;
+
 use csv::StringRecord;
+use indexmap::IndexSet;
 
 use crate::Error;
 
-/// The rows of one file, all cells as text.
+/// Most values of a column that may distinguish ways of measuring; one with more is a measurement itself.
+pub const MAX_VARIANTS: usize = 16;
+
+/// The columns of one file, all cells as text.
 ///
 /// Text loses no digit: a reader of a binary format writes each number as the shortest text that reads
-/// back as the same number.
+/// back as the same number. Each text of a column is stored once.
 #[derive(Debug, Clone)]
 pub struct SourceTable {
     pub(crate) path: String,
@@ -15,14 +21,102 @@ pub struct SourceTable {
     pub(crate) numbering: Numbering,
     /// `None` if the file begins with measurements.
     pub(crate) header: Option<Vec<String>>,
-    pub(crate) rows: Vec<SourceRow>,
+    rows: Vec<RowStart>,
+    columns: Vec<Column>,
 }
 
-/// A row and its number.
-#[derive(Debug, Clone)]
-pub(crate) struct SourceRow {
-    pub(crate) number: u64,
-    pub(crate) cells: StringRecord,
+/// The number of a row and of its cells.
+#[derive(Debug, Clone, Copy)]
+struct RowStart {
+    number: u64,
+    cells: usize,
+}
+
+/// A column of a [`SourceTable`].
+#[derive(Debug, Clone, Default)]
+pub struct Column {
+    texts: IndexSet<Box<str>>,
+    /// The text of each row, as an index.
+    cells: Vec<u32>,
+}
+
+impl Column {
+    /// Adds the cell of the next row, and returns the number of its text in this column.
+    pub fn push(&mut self, text: &str) -> u32 {
+        let index = match self.texts.get_index_of(text) {
+            Some(index) => index,
+            None => self.texts.insert_full(text.into()).0,
+        };
+        // A file of 2^32 texts does not fit into memory.
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        self.cells.push(index);
+        index
+    }
+
+    /// Adds a cell with a text of this column, by its number.
+    pub fn push_again(&mut self, index: u32) {
+        self.cells.push(index);
+    }
+
+    /// Returns the number of different texts.
+    pub fn texts(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Returns a column of as many texts that is not read.
+    pub fn without_cells(self) -> Column {
+        let cells = Vec::new();
+        Column { cells, ..self }
+    }
+
+    fn pad(&mut self, rows: usize) {
+        while self.cells.len() < rows {
+            self.push("");
+        }
+    }
+
+    fn text(&self, row: usize) -> &str {
+        let index = self.cells.get(row).copied();
+        let text = index.and_then(|index| self.texts.get_index(index as usize));
+        text.map_or("", |text| text)
+    }
+}
+
+/// A row of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct SourceRow<'t> {
+    table: &'t SourceTable,
+    index: usize,
+    start: RowStart,
+}
+
+impl<'t> SourceRow<'t> {
+    /// Returns the line or row in the file.
+    pub(crate) fn number(self) -> u64 {
+        self.start.number
+    }
+
+    /// Returns the number of cells.
+    pub(crate) fn len(self) -> usize {
+        self.start.cells
+    }
+
+    /// Returns the text of a cell.
+    pub(crate) fn cell(self, column: usize) -> &'t str {
+        let column = self.table.columns.get(column);
+        column.map_or("", |column| column.text(self.index))
+    }
+
+    /// Returns the number of the text of a cell within its column.
+    pub(crate) fn text_index(self, column: usize) -> Option<u32> {
+        let column = self.table.columns.get(column)?;
+        column.cells.get(self.index).copied()
+    }
+
+    /// Returns the texts of all cells.
+    pub(crate) fn cells(self) -> impl Iterator<Item = &'t str> {
+        (0..self.len()).map(move |column| self.cell(column))
+    }
 }
 
 /// The numbering of the rows of a file.
@@ -78,46 +172,72 @@ impl SourceTable {
             at: 0,
             line: 1,
         };
-        let mut rows = Vec::new();
-        for record in reader.records() {
+        let mut table = SourceTable {
+            path: path.to_owned(),
+            numbering: Numbering::Line,
+            header: None,
+            rows: Vec::new(),
+            columns: Vec::new(),
+        };
+        for (place, record) in reader.records().enumerate() {
             // A `&[u8]` of UTF-8 with rows of any length cannot fail; the type of the reader allows it.
             let cells = record.map_err(|_| not_text(lines.line))?;
             let byte = cells.position().map_or(0, csv::Position::byte);
             let number = lines.line_of(usize::try_from(byte).unwrap_or(usize::MAX));
-            rows.push(SourceRow { number, cells });
+            match place == 0 && is_header(&cells) {
+                true => table.header = Some(cells.iter().map(str::to_owned).collect()),
+                false => table.push(number, &cells),
+            }
         }
-        let named = rows.first().is_some_and(|first| is_header(&first.cells));
-        let header = named.then(|| rows.remove(0).cells.iter().map(str::to_owned).collect());
-        Ok(SourceTable {
-            path: path.to_owned(),
-            numbering: Numbering::Line,
-            header,
-            rows,
-        })
+        let width = table.header.as_ref().map_or(0, Vec::len);
+        table.widen(width);
+        for column in &mut table.columns {
+            column.pad(table.rows.len());
+        }
+        Ok(table)
     }
 
-    /// Takes the rows of any other reader, with the names of their columns.
+    fn widen(&mut self, columns: usize) {
+        let missing = columns.saturating_sub(self.columns.len());
+        self.columns
+            .extend(iter::repeat_n(Column::default(), missing));
+    }
+
+    fn push(&mut self, number: u64, cells: &StringRecord) {
+        self.widen(cells.len());
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            column.pad(self.rows.len());
+            column.push(cell);
+        }
+        self.rows.push(RowStart {
+            number,
+            cells: cells.len(),
+        });
+    }
+
+    /// Takes the columns of any other reader, with their names. A column that has no cells is one of more
+    /// than [`MAX_VARIANTS`] texts that is not read.
     ///
     /// ```
-    /// use rooflut_import::SourceTable;
-    /// let header = vec!["m".to_owned(), "latency".to_owned()];
-    /// let table = SourceTable::of_rows("gemm_perf.parquet", header, [["1", "0.0042"], ["2", "0.0043"]]);
+    /// use rooflut_import::{Column, SourceTable};
+    /// let mut m = Column::default();
+    /// let eight = m.push("8");
+    /// m.push_again(eight);
+    /// let table = SourceTable::of_columns("gemm_perf.parquet", vec![("m".to_owned(), m)], 2);
     /// assert_eq!(table.len(), 2);
     /// ```
-    pub fn of_rows<R, C>(path: &str, header: Vec<String>, rows: R) -> SourceTable
-    where
-        R: IntoIterator<Item = C>,
-        C: IntoIterator<Item: AsRef<str>>,
-    {
-        let rows = rows.into_iter().zip(1..).map(|(cells, number)| SourceRow {
-            number,
-            cells: cells.into_iter().collect(),
-        });
+    pub fn of_columns(path: &str, columns: Vec<(String, Column)>, rows: usize) -> SourceTable {
+        let (header, columns): (Vec<String>, Vec<Column>) = columns.into_iter().unzip();
+        let cells = header.len();
         SourceTable {
             path: path.to_owned(),
             numbering: Numbering::Row,
             header: Some(header),
-            rows: rows.collect(),
+            rows: (1..)
+                .take(rows)
+                .map(|number| RowStart { number, cells })
+                .collect(),
+            columns,
         }
     }
 
@@ -134,6 +254,35 @@ impl SourceTable {
     /// Returns whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Returns the rows.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = SourceRow<'_>> {
+        let rows = self.rows.iter().enumerate();
+        rows.map(|(index, start)| SourceRow {
+            table: self,
+            index,
+            start: *start,
+        })
+    }
+
+    /// Returns the row of this number.
+    pub(crate) fn row(&self, number: u64) -> Option<SourceRow<'_>> {
+        let index = self
+            .rows
+            .binary_search_by_key(&number, |start| start.number);
+        let index = index.ok()?;
+        Some(SourceRow {
+            table: self,
+            index,
+            start: *self.rows.get(index)?,
+        })
+    }
+
+    /// Returns the different texts of a column.
+    pub(crate) fn texts(&self, column: usize) -> impl Iterator<Item = &str> {
+        let column = self.columns.get(column).into_iter();
+        column.flat_map(|column| column.texts.iter().map(|text| &**text))
     }
 }
 
@@ -173,7 +322,7 @@ mod tests {
         let text = "\u{feff}m,k\r\n\r\n1,2\r\n\n\n3,4\n";
         let table = SourceTable::of_csv("a.csv", text.as_bytes()).unwrap();
         assert_eq!(table.header.as_ref().unwrap(), &["m", "k"]);
-        let numbers: Vec<u64> = table.rows.iter().map(|row| row.number).collect();
+        let numbers: Vec<u64> = table.rows().map(SourceRow::number).collect();
         assert_eq!(numbers, [3, 6]);
     }
 

@@ -6,9 +6,9 @@ mod vidur;
 
 use rooflut_codegen::{MeasuredKernel, OperationKind};
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Condition};
 use crate::cells::Cells;
-use crate::layout::{Heads, Layout};
+use crate::layout::{Content, Heads, Layout};
 use crate::reading::{Cause, Latency};
 
 /// The columns of a kind of file.
@@ -62,6 +62,19 @@ impl Layout {
             Layout::AiConfigurator => aiconfigurator::columns(operation),
             Layout::Vidur => vidur::columns(operation, answers.statistic),
         }
+    }
+
+    /// Returns whether the import reads a column of the file at `path`. Of any other column it needs to know
+    /// whether it has more than [`MAX_VARIANTS`](crate::MAX_VARIANTS) texts, and else its cells.
+    pub fn reads(self, path: &str, column: &str, answers: &Answers) -> bool {
+        let Content::Table { operation, .. } = self.content(path) else {
+            return false;
+        };
+        let of_condition = |condition: &Condition| condition.column_in(operation) == Some(column);
+        self.columns(operation, answers)
+            .read()
+            .any(|read| read == column)
+            || answers.conditions.iter().any(of_condition)
     }
 
     /// Returns the number of measurements in a row.
