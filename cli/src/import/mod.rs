@@ -104,14 +104,13 @@ fn is_built_in(name: &str) -> bool {
 
 /// Adds to a missing name why that of the folder cannot be used.
 fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
-    if let rooflut_import::Error::MissingAnswers(missing) = &mut error {
-        let why = match is_built_in(folder) {
-            true => "the name of a built-in set",
-            false => "not a name for sets",
-        };
-        for answer in missing.iter_mut().filter(|answer| answer.flag == "--name") {
-            answer.meaning = format!("{}; that of DEST, {folder}, is {why}", answer.meaning);
-        }
+    let why = match is_built_in(folder) {
+        true => "the name of a built-in set",
+        false => "not a name for sets",
+    };
+    let mut missing = error.missing_answers().iter_mut();
+    if let Some(name) = missing.find(|answer| answer.flag == "--name") {
+        name.meaning = format!("{}; that of DEST, {folder}, is {why}", name.meaning);
     }
     error.into()
 }

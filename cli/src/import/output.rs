@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflut_import::{Report, SetFile};
+use rooflut_import::{NotImported, Report, SetFile};
 use serde::Serialize;
 
 use super::destination::REPORT;
@@ -35,12 +35,9 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
         let about = format!("{}, {}", finding.operation, finding.defect);
         text += &wrapped(label, &format!("{about}: {}", finding.text));
     }
-    for (index, file) in report.not_imported.iter().enumerate() {
+    for (index, files) in not_read(report).iter().enumerate() {
         let label = if index == 0 { "not read" } else { "" };
-        let rows = file.rows.map_or(String::new(), |rows| {
-            format!(", {}", plural(rows as u64, "row"))
-        });
-        text += &wrapped(label, &format!("{}{rows}: {}", file.path, file.why));
+        text += &wrapped(label, files);
     }
     text.push('\n');
     text.push_str(&counts(report).render(2));
@@ -50,6 +47,32 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
          rooflut --tables {dest} tables\n"
     ));
     text
+}
+
+/// Most files that are listed with one reason.
+const MAX_LISTED: usize = 3;
+
+/// Lists the files that were not read; of many with one reason the first.
+fn not_read(report: &Report) -> Vec<String> {
+    let mut by_reason: Vec<(&str, Vec<&NotImported>)> = Vec::new();
+    for file in &report.not_imported {
+        match by_reason.iter_mut().find(|(why, _)| *why == file.why) {
+            Some((_, files)) => files.push(file),
+            None => by_reason.push((&file.why, vec![file])),
+        }
+    }
+    let lines = by_reason.into_iter().flat_map(|(why, mut files)| {
+        let many = files.len().saturating_sub(1);
+        if many >= MAX_LISTED {
+            files.truncate(1);
+        }
+        files.into_iter().map(move |file| match file.rows {
+            _ if many >= MAX_LISTED => format!("{} and {many} more: {why}", file.path),
+            Some(rows) => format!("{}, {}: {why}", file.path, plural(rows as u64, "row")),
+            None => format!("{}: {why}", file.path),
+        })
+    });
+    lines.collect()
 }
 
 /// The numbers of measurements: read, written, and left out by reason.

@@ -1,5 +1,6 @@
 //! `rooflut import`.
 
+mod newest;
 mod parquet;
 mod refusals;
 mod reports;

@@ -98,7 +98,7 @@ fn tables_of_aiconfigurator_say_most_themselves() {
         "{message}"
     );
     assert!(
-        message.contains("--where distribution=balanced"),
+        message.contains("--where moe.distribution=balanced"),
         "{message}"
     );
     let said = format!("{SAID} --where distribution=power_law_1.01");

@@ -30,9 +30,32 @@ pub enum Error {
     Nothing(String),
     /// A data sheet cannot be read.
     Sheet(rooflut_codegen::Error),
+    /// Several of these: all that stands in the way of the import.
+    Several(Vec<Error>),
 }
 
 impl Error {
+    /// Returns the answers that neither files nor user gave.
+    pub fn missing_answers(&mut self) -> &mut [MissingAnswer] {
+        match self {
+            Error::MissingAnswers(missing) => missing,
+            // They come first.
+            Error::Several(errors) => errors.first_mut().map_or(&mut [], Error::missing_answers),
+            _ => &mut [],
+        }
+    }
+
+    /// Joins missing answers and other errors, of which there is at least one.
+    pub(crate) fn of_all(missing: Vec<MissingAnswer>, mut others: Vec<Error>) -> Error {
+        if !missing.is_empty() {
+            others.insert(0, Error::MissingAnswers(missing));
+        }
+        match others.pop() {
+            Some(only) if others.is_empty() => only,
+            last => Error::Several(others.into_iter().chain(last).collect()),
+        }
+    }
+
     pub(crate) fn file(file: &str, problem: impl Into<String>) -> Error {
         Error::File {
             file: file.to_owned(),
@@ -71,6 +94,10 @@ impl fmt::Display for Error {
             Error::Rows { about, problem } => write!(f, "{about}: {problem}"),
             Error::Nothing(problem) => f.write_str(problem),
             Error::Sheet(error) => error.fmt(f),
+            Error::Several(errors) => {
+                let errors: Vec<String> = errors.iter().map(Error::to_string).collect();
+                f.write_str(&errors.join("; also: "))
+            }
         }
     }
 }

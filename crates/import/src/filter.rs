@@ -12,7 +12,7 @@ use crate::file::File;
 use crate::findings::Findings;
 use crate::reading::{Cause, LeftOut, Reading, Reason};
 use crate::report::counted;
-use crate::text::listed;
+use crate::text::{listed, quoted};
 
 /// The readings of an operation and the lists of those that are left out.
 pub(crate) struct RowFilter<'a> {
@@ -71,14 +71,31 @@ impl RowFilter<'_> {
             };
             let problem = format!(
                 "{impossible} of {} rows are faster than the GPU can be ({}): an answer for all rows is \
-                 wrong, not these rows; check --gpu and the format of the numbers ({fitting})",
+                 wrong, not these rows; check --gpu and the format of the numbers ({fitting}){}",
                 self.readings.len(),
-                first.unwrap_or_default()
+                first.unwrap_or_default(),
+                self.without(files)
             );
             return Err(Error::rows(self.operation.name(), problem));
         }
         self.leave_out(found.into_iter());
         Ok(())
+    }
+
+    /// Returns the flags that import the other tables, if there are any.
+    fn without(&self, files: &[File<'_>]) -> String {
+        let is_own = |file: &&File<'_>| file.operation == self.operation;
+        let own = files
+            .iter()
+            .filter(is_own)
+            .map(|file| quoted(&file.table.path));
+        match files.iter().any(|file| !is_own(&file)) {
+            true => {
+                let flags: Vec<String> = own.map(|path| format!("--skip {path}")).collect();
+                format!(", or import the others with {}", flags.join(" "))
+            }
+            false => String::new(),
+        }
     }
 
     /// Leaves out repetitions of kernels.

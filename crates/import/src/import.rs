@@ -6,7 +6,7 @@ use rooflut_codegen::OperationKind;
 use rooflut_roofline::Gpu;
 
 use crate::Error;
-use crate::answers::Answers;
+use crate::answers::{Answers, MeasuredGpu};
 use crate::defects::variants;
 use crate::device;
 use crate::file::{self, File};
@@ -14,7 +14,7 @@ use crate::filter::RowFilter;
 use crate::findings::{Facts, Findings};
 use crate::folders;
 use crate::layout::{Content, Heads, Layout};
-use crate::missing::{self, Complete, MissingAnswer};
+use crate::missing::{self, MissingAnswer};
 use crate::read::{self, Readings};
 use crate::reading::{LeftOut, Reason};
 use crate::report::{FileRead, LeftOutRows, NotImported, ReasonCount, Report, TableCount, ranges};
@@ -48,8 +48,8 @@ pub struct Source {
 /// their peaks are tried if an `mfu` column does not fit.
 ///
 /// # Errors
-/// All missing answers at once ([`Error::MissingAnswers`]), missing columns, one kernel with several
-/// latencies that columns distinguish, rows that no GPU or format explains. See [`Error`].
+/// All that stands in its way, at once: missing answers, missing columns, one kernel with several latencies
+/// that columns distinguish, rows that no GPU or format explains. See [`Error`].
 pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Import, Error> {
     let layout = source.layout;
     let Sorted {
@@ -59,99 +59,115 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     } = sort(source, answers)?;
     let names: Vec<&str> = known.iter().map(|gpu| &*gpu.name).collect();
     let sources: Vec<&SourceTable> = tables.iter().map(|(table, ..)| *table).collect();
+    let is_selected = missing.is_empty();
     let complete = missing::complete(layout, &sources, answers, &names, &mut missing);
-    let Some(complete) = complete.filter(|_| missing.is_empty()) else {
+    if !is_selected || missing.iter().any(MissingAnswer::is_header) {
         return Err(Error::MissingAnswers(missing));
-    };
-    let files = tables
-        .iter()
-        .map(|(table, operation, heads)| File::try_new(layout, table, *operation, *heads, answers))
-        .collect::<Result<Vec<_>, Error>>()?;
-    file::check_conditions(&files, answers)?;
-    file::check_dtype_names(&files, answers)?;
+    }
+    let mut problems = Vec::new();
+    let mut files = Vec::new();
+    for (table, operation, heads) in tables {
+        match File::try_new(layout, table, operation, heads, answers) {
+            Ok(file) => files.push(file),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    problems.extend(file::check_conditions(&files, answers).err());
+    problems.extend(file::check_dtype_names(&files, answers).err());
     let mut read = read::read(layout, &files, answers);
-    let gpu = complete.gpu.gpu();
-    let facts = Facts {
-        gpu,
-        answers,
-        known,
-        files: &files,
-    };
     let mut findings = Findings::default();
     findings.of_files(&files, &read);
-    device::check_devices(
-        &files,
-        read.readings.values().flatten(),
-        complete.gpu,
-        known,
-    )?;
-    for (operation, readings) in std::mem::take(&mut read.readings) {
+    let rows = read.readings.values().flatten();
+    let measured = answers.gpu.as_ref();
+    let other = measured.and_then(|gpu| device::check_devices(&files, rows, gpu, known).err());
+    // Rows of another GPU need not be possible on this one.
+    let gpu = measured.map(MeasuredGpu::gpu).filter(|_| other.is_none());
+    problems.extend(other);
+    for (operation, readings) in &mut read.readings {
+        if let Err(problem) = variants::check(*operation, readings, &read.variants) {
+            problems.push(problem);
+            continue;
+        }
+        let Some(gpu) = gpu else { continue };
         let mut filter = RowFilter {
-            operation,
-            readings,
+            operation: *operation,
+            readings: std::mem::take(readings),
             left_out: &mut read.left_out,
             findings: &mut findings,
         };
-        variants::check(operation, &filter.readings, &read.variants)?;
         filter.warm_ups(&read.first_rows);
-        filter.impossible(gpu, &files)?;
+        problems.extend(filter.impossible(gpu, &files).err());
         filter.repeated();
         filter.floor(gpu, answers.floor);
         filter.points();
-        let kept = filter.readings;
-        findings.of_rows(operation, &kept, &facts);
-        read.readings.insert(operation, kept);
+        *readings = filter.readings;
+        let facts = Facts {
+            gpu,
+            answers,
+            known,
+            files: &files,
+        };
+        findings.of_rows(*operation, readings, &facts);
     }
     read.left_out
         .sort_by_key(|left_out| (left_out.file, left_out.number));
-    let report = Report {
-        layout: layout.name(),
-        set: complete.name.to_owned(),
-        gpu: gpu.name.to_string(),
-        tables: counts(&files, &read),
-        findings: findings.into_list(),
-        files: files_read(&files, &read),
-        not_imported,
-        left_out: left_out(&files, &read.left_out),
-    };
-    if report.written() == 0 {
-        let reasons = report.tables.iter().flat_map(|table| &table.left_out);
-        let left_out: Vec<String> = reasons
-            .map(|ReasonCount { reason, rows }| format!("{rows} left out: {reason}"))
-            .collect();
-        return Err(Error::Nothing(match left_out.is_empty() {
-            true => "expected rows of measurements, found only headers; check SRC".to_owned(),
-            false => format!(
-                "expected rows that a table set can hold, found none: {}",
-                left_out.join("; ")
-            ),
-        }));
+    let tables = counts(&files, &read);
+    if problems.is_empty() && missing.is_empty() {
+        nothing_left(&tables)?;
     }
-    let engine = engine(&complete, &files, &read)?;
+    let engines = match &answers.engine {
+        Some(engine) => vec![engine.clone()],
+        None => device::engines(&files, read.readings.values().flatten()),
+    };
+    if engines.len() > 1 {
+        let problem = format!(
+            "expected rows of one engine stack, found {}; select one with --where version=..., or name the \
+             stack of the set with --engine",
+            listed(&engines)
+        );
+        problems.push(Error::rows("engine", problem));
+    }
+    if engines.is_empty() && !missing.iter().any(|missing| missing.flag == "--engine") {
+        missing.push(missing::engine());
+    }
+    let complete = complete.filter(|_| missing.is_empty() && problems.is_empty());
+    let (Some(complete), [engine]) = (complete, engines.as_slice()) else {
+        return Err(Error::of_all(missing, problems));
+    };
     Ok(Import {
-        files: set::files(&complete, &engine, answers, &read.readings),
-        report,
+        files: set::files(&complete, engine, answers, &read.readings),
+        report: Report {
+            layout: layout.name(),
+            set: complete.name.to_owned(),
+            gpu: complete.gpu.gpu().name.to_string(),
+            tables,
+            findings: findings.into_list(),
+            files: files_read(&files, &read),
+            not_imported,
+            left_out: left_out(&files, &read.left_out),
+        },
     })
 }
 
-/// Returns the engine stack that was given, or else the one that the rows name.
-fn engine(complete: &Complete<'_>, files: &[File<'_>], read: &Readings) -> Result<String, Error> {
-    if let Some(given) = complete.engine {
-        return Ok(given.to_owned());
+/// Checks that a row is left.
+///
+/// # Errors
+/// None is: [`Error::Nothing`].
+fn nothing_left(tables: &[TableCount]) -> Result<(), Error> {
+    if tables.iter().any(|table| table.written > 0) {
+        return Ok(());
     }
-    let engines = device::engines(files, read.readings.values().flatten());
-    match engines.as_slice() {
-        [] => Err(Error::MissingAnswers(vec![missing::engine()])),
-        [only] => Ok(only.clone()),
-        several => {
-            let problem = format!(
-                "expected rows of one engine stack, found {}; select one with --where version=..., or name \
-                 the stack of the set with --engine",
-                listed(several)
-            );
-            Err(Error::rows("engine", problem))
-        }
-    }
+    let reasons = tables.iter().flat_map(|table| &table.left_out);
+    let left_out: Vec<String> = reasons
+        .map(|ReasonCount { reason, rows }| format!("{rows} left out: {reason}"))
+        .collect();
+    Err(Error::Nothing(match left_out.is_empty() {
+        true => "expected rows of measurements, found only headers; check SRC".to_owned(),
+        false => format!(
+            "expected rows that a table set can hold, found none: {}",
+            left_out.join("; ")
+        ),
+    }))
 }
 
 /// The files of a source: tables to read, and the others.

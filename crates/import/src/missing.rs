@@ -26,6 +26,11 @@ impl MissingAnswer {
             meaning: meaning.into(),
         }
     }
+
+    /// Whether the columns of a file are missing.
+    pub(crate) fn is_header(&self) -> bool {
+        self.flag.starts_with("--header")
+    }
 }
 
 impl fmt::Display for MissingAnswer {
@@ -38,8 +43,6 @@ impl fmt::Display for MissingAnswer {
 pub(crate) struct Complete<'a> {
     pub(crate) name: &'a str,
     pub(crate) gpu: &'a MeasuredGpu,
-    /// `None` where the rows name it.
-    pub(crate) engine: Option<&'a str>,
     pub(crate) timing: &'a str,
     pub(crate) source: &'a str,
     pub(crate) license: &'a str,
@@ -104,7 +107,6 @@ pub(crate) fn complete<'a>(
     Some(Complete {
         name: answers.name.as_deref()?,
         gpu: answers.gpu.as_ref()?,
-        engine: answers.engine.as_deref(),
         timing: answers.timing.as_deref()?,
         source: answers.source.as_deref()?,
         license: answers.license.as_deref()?,

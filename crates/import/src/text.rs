@@ -14,13 +14,17 @@ pub(crate) fn listed(names: impl IntoIterator<Item = impl AsRef<str>>) -> String
     }
 }
 
-/// Returns the flag that selects the rows with a value in a column, quoted for a shell.
+/// Returns the flag that selects the rows with a value in a column.
 pub(crate) fn condition(column: &str, value: &str) -> String {
-    let text = format!("{column}={value}");
+    format!("--where {}", quoted(&format!("{column}={value}")))
+}
+
+/// Quotes a text so that a shell reads it as one word.
+pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-+:,/".contains(c);
     match text.chars().all(is_plain) {
-        true => format!("--where {text}"),
-        false => format!("--where '{}'", text.replace('\'', "'\\''")),
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn check(
     else {
         return Ok(());
     };
-    let example = condition(column, value);
+    let example = condition(&format!("{operation}.{column}"), value);
     let columns = columns.iter();
     let columns: Vec<String> = columns
         .map(|(column, values)| format!("{column} ({})", listed(values)))
