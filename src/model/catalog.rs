@@ -11,8 +11,11 @@ pub struct CatalogEntry {
     pub name: &'static str,
     /// Hugging Face ids with these dimensions, and shorter names.
     pub aliases: &'static [&'static str],
-    /// The dimensions.
+    /// The dimensions. Where attention has a window, the longest sequence is that window.
     pub spec: ModelSpec,
+    /// The key of the `config.json` that limits attention to the longest sequence, where there is one: a window or a
+    /// chunk is not modelled.
+    pub window: Option<&'static str>,
 }
 
 /// Returns the model with the given short name or Hugging Face id, ignoring case.
@@ -44,7 +47,10 @@ const fn dense(
         kv_heads,
         head_dim,
         vocab,
-        ffn: Ffn::Dense { intermediate },
+        ffn: Ffn::Dense {
+            intermediate,
+            gated: true,
+        },
         weight_dtype: Dtype::Bf16,
         tied_embeddings: false,
         max_model_len,
@@ -69,140 +75,351 @@ const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> Mo
     ModelSpec { ffn, ..base }
 }
 
+const fn entry(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    spec: ModelSpec,
+) -> CatalogEntry {
+    CatalogEntry {
+        name,
+        aliases,
+        spec,
+        window: None,
+    }
+}
+
 /// The known models. Source of the dimensions: each model's `config.json`.
-pub static CATALOG: [CatalogEntry; 16] = [
-    CatalogEntry {
-        name: "llama-2-7b",
-        aliases: &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],
-        spec: dense([4096, 32, 32, 32, 128], 11_008, 32_000, 4096),
-    },
-    CatalogEntry {
-        name: "llama-2-70b",
-        aliases: &[
+pub static CATALOG: [CatalogEntry; 42] = [
+    entry(
+        "llama-2-7b",
+        &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],
+        dense([4096, 32, 32, 32, 128], 11_008, 32_000, 4096),
+    ),
+    entry(
+        "llama-2-13b",
+        &[
+            "meta-llama/Llama-2-13b-hf",
+            "meta-llama/Llama-2-13b-chat-hf",
+        ],
+        dense([5120, 40, 40, 40, 128], 13_824, 32_000, 4096),
+    ),
+    entry(
+        "llama-2-70b",
+        &[
             "meta-llama/Llama-2-70b-hf",
             "meta-llama/Llama-2-70b-chat-hf",
         ],
-        spec: dense([8192, 80, 64, 8, 128], 28_672, 32_000, 4096),
-    },
-    CatalogEntry {
-        name: "llama-3.2-1b",
-        aliases: &[
+        dense([8192, 80, 64, 8, 128], 28_672, 32_000, 4096),
+    ),
+    entry(
+        "llama-3-8b",
+        &[
+            "meta-llama/Meta-Llama-3-8B-Instruct",
+            "meta-llama/Meta-Llama-3-8B",
+        ],
+        dense([4096, 32, 32, 8, 128], 14_336, 128_256, 8192),
+    ),
+    entry(
+        "llama-3-70b",
+        &[
+            "meta-llama/Meta-Llama-3-70B-Instruct",
+            "meta-llama/Meta-Llama-3-70B",
+        ],
+        dense([8192, 80, 64, 8, 128], 28_672, 128_256, 8192),
+    ),
+    entry(
+        "llama-3.1-8b",
+        &[
+            "meta-llama/Llama-3.1-8B-Instruct",
+            "meta-llama/Llama-3.1-8B",
+            "meta-llama/Meta-Llama-3.1-8B-Instruct",
+            "meta-llama/Meta-Llama-3.1-8B",
+        ],
+        dense([4096, 32, 32, 8, 128], 14_336, 128_256, 131_072),
+    ),
+    entry(
+        "llama-3.1-70b",
+        &[
+            "meta-llama/Llama-3.1-70B-Instruct",
+            "meta-llama/Llama-3.1-70B",
+            "meta-llama/Meta-Llama-3.1-70B-Instruct",
+            "meta-llama/Meta-Llama-3.1-70B",
+        ],
+        dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072),
+    ),
+    entry(
+        "llama-3.1-405b",
+        &[
+            "meta-llama/Llama-3.1-405B-Instruct",
+            "meta-llama/Llama-3.1-405B",
+            "meta-llama/Meta-Llama-3.1-405B-Instruct",
+            "meta-llama/Meta-Llama-3.1-405B",
+        ],
+        dense([16_384, 126, 128, 8, 128], 53_248, 128_256, 131_072),
+    ),
+    entry(
+        "llama-3.2-1b",
+        &[
             "meta-llama/Llama-3.2-1B-Instruct",
             "meta-llama/Llama-3.2-1B",
         ],
-        spec: tied(dense([2048, 16, 32, 8, 64], 8192, 128_256, 131_072)),
-    },
-    CatalogEntry {
-        name: "llama-3.1-8b",
-        aliases: &[
-            "meta-llama/Llama-3.1-8B-Instruct",
-            "meta-llama/Llama-3.1-8B",
+        tied(dense([2048, 16, 32, 8, 64], 8192, 128_256, 131_072)),
+    ),
+    entry(
+        "llama-3.2-3b",
+        &[
+            "meta-llama/Llama-3.2-3B-Instruct",
+            "meta-llama/Llama-3.2-3B",
         ],
-        spec: dense([4096, 32, 32, 8, 128], 14_336, 128_256, 131_072),
-    },
-    CatalogEntry {
-        name: "llama-3.1-70b",
-        aliases: &[
-            "meta-llama/Llama-3.1-70B-Instruct",
-            "meta-llama/Llama-3.1-70B",
+        tied(dense([3072, 28, 24, 8, 128], 8192, 128_256, 131_072)),
+    ),
+    entry(
+        "llama-3.3-70b",
+        &[
+            "meta-llama/Llama-3.3-70B-Instruct",
+            "deepseek-ai/DeepSeek-R1-Distill-Llama-70B",
         ],
-        spec: dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072),
-    },
+        dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072),
+    ),
     CatalogEntry {
-        name: "codellama-34b",
-        aliases: &[
+        window: Some("attention_chunk_size"),
+        ..entry(
+            "llama-4-scout-17b-16e-fp8-dynamic",
+            &[
+                "RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic",
+                "llama-4-scout-17b-16e",
+                "llama-4-scout",
+            ],
+            ModelSpec {
+                ffn: Ffn::Moe {
+                    experts: 16,
+                    top_k: 1,
+                    intermediate: 8192,
+                    shared_intermediate: 8192,
+                    expert_dtype: Dtype::Fp8,
+                },
+                ..dense([5120, 48, 40, 8, 128], 8192, 202_048, 8192)
+            },
+        )
+    },
+    entry(
+        "codellama-34b",
+        &[
             "codellama/CodeLlama-34b-Instruct-hf",
             "codellama/CodeLlama-34b-hf",
         ],
-        spec: dense([8192, 48, 64, 8, 128], 22_016, 32_000, 16_384),
-    },
-    CatalogEntry {
-        name: "yi-34b",
-        aliases: &["01-ai/Yi-34B"],
-        spec: dense([7168, 60, 56, 8, 128], 20_480, 64_000, 4096),
-    },
-    CatalogEntry {
-        name: "qwen3-0.6b",
-        aliases: &["Qwen/Qwen3-0.6B"],
-        spec: tied(dense([1024, 28, 16, 8, 128], 3072, 151_936, 40_960)),
-    },
-    CatalogEntry {
-        name: "qwen2.5-7b",
-        aliases: &["Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B"],
-        spec: dense([3584, 28, 28, 4, 128], 18_944, 152_064, 32_768),
-    },
-    CatalogEntry {
-        name: "qwen3-14b",
-        aliases: &["Qwen/Qwen3-14B"],
-        spec: dense([5120, 40, 40, 8, 128], 17_408, 151_936, 40_960),
-    },
-    CatalogEntry {
-        name: "mistral-nemo-2407",
-        aliases: &["mistralai/Mistral-Nemo-Instruct-2407", "mistral-nemo"],
-        spec: dense([5120, 40, 32, 8, 128], 14_336, 131_072, 131_072),
-    },
-    CatalogEntry {
-        name: "mixtral-8x7b-v0.1",
-        aliases: &[
+        dense([8192, 48, 64, 8, 128], 22_016, 32_000, 16_384),
+    ),
+    entry(
+        "yi-34b",
+        &["01-ai/Yi-34B"],
+        dense([7168, 60, 56, 8, 128], 20_480, 64_000, 4096),
+    ),
+    entry(
+        "mistral-7b-v0.2",
+        &["mistralai/Mistral-7B-Instruct-v0.2"],
+        dense([4096, 32, 32, 8, 128], 14_336, 32_000, 32_768),
+    ),
+    entry(
+        "mistral-7b-v0.3",
+        &[
+            "mistralai/Mistral-7B-Instruct-v0.3",
+            "mistralai/Mistral-7B-v0.3",
+            "mistral-7b",
+        ],
+        dense([4096, 32, 32, 8, 128], 14_336, 32_768, 32_768),
+    ),
+    entry(
+        "mistral-nemo-2407",
+        &["mistralai/Mistral-Nemo-Instruct-2407", "mistral-nemo"],
+        dense([5120, 40, 32, 8, 128], 14_336, 131_072, 131_072),
+    ),
+    entry(
+        "mistral-small-2409",
+        &["mistralai/Mistral-Small-Instruct-2409"],
+        dense([6144, 56, 48, 8, 128], 16_384, 32_768, 32_768),
+    ),
+    entry(
+        "mistral-small-2501",
+        &[
+            "mistralai/Mistral-Small-24B-Instruct-2501",
+            "mistralai/Mistral-Small-24B-Base-2501",
+        ],
+        dense([5120, 40, 32, 8, 128], 32_768, 131_072, 32_768),
+    ),
+    entry(
+        "mistral-small-2506",
+        &[
+            "mistralai/Mistral-Small-3.2-24B-Instruct-2506",
+            "mistralai/Mistral-Small-3.1-24B-Instruct-2503",
+            "mistral-small",
+        ],
+        dense([5120, 40, 32, 8, 128], 32_768, 131_072, 131_072),
+    ),
+    entry(
+        "mistral-large-2411",
+        &[
+            "mistralai/Mistral-Large-Instruct-2411",
+            "mistralai/Mistral-Large-Instruct-2407",
+            "mistral-large",
+        ],
+        dense([12_288, 88, 96, 8, 128], 28_672, 32_768, 131_072),
+    ),
+    entry(
+        "mixtral-8x7b-v0.1",
+        &[
             "mistralai/Mixtral-8x7B-v0.1",
             "mistralai/Mixtral-8x7B-Instruct-v0.1",
             "mixtral-8x7b",
         ],
-        spec: moe(
+        moe(
             dense([4096, 32, 32, 8, 128], 14_336, 32_000, 32_768),
             8,
             2,
             14_336,
         ),
-    },
-    CatalogEntry {
-        name: "mixtral-8x22b-v0.1",
-        aliases: &["mistralai/Mixtral-8x22B-v0.1", "mixtral-8x22b"],
-        spec: moe(
+    ),
+    entry(
+        "mixtral-8x22b-v0.1",
+        &["mistralai/Mixtral-8x22B-v0.1", "mixtral-8x22b"],
+        moe(
             dense([6144, 56, 48, 8, 128], 16_384, 32_000, 65_536),
             8,
             2,
             16_384,
         ),
-    },
-    CatalogEntry {
-        name: "mixtral-8x22b-instruct-v0.1",
-        aliases: &["mistralai/Mixtral-8x22B-Instruct-v0.1"],
-        spec: moe(
+    ),
+    entry(
+        "mixtral-8x22b-instruct-v0.1",
+        &["mistralai/Mixtral-8x22B-Instruct-v0.1"],
+        moe(
             dense([6144, 56, 48, 8, 128], 16_384, 32_768, 65_536),
             8,
             2,
             16_384,
         ),
-    },
-    CatalogEntry {
-        name: "qwen3-30b-a3b",
-        aliases: &["Qwen/Qwen3-30B-A3B"],
-        spec: moe(
+    ),
+    entry(
+        "qwen2.5-0.5b",
+        &["Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-0.5B"],
+        tied(dense([896, 24, 14, 2, 64], 4864, 151_936, 32_768)),
+    ),
+    entry(
+        "qwen2.5-1.5b",
+        &["Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-1.5B"],
+        tied(dense([1536, 28, 12, 2, 128], 8960, 151_936, 32_768)),
+    ),
+    entry(
+        "qwen2.5-3b",
+        &["Qwen/Qwen2.5-3B-Instruct", "Qwen/Qwen2.5-3B"],
+        tied(dense([2048, 36, 16, 2, 128], 11_008, 151_936, 32_768)),
+    ),
+    entry(
+        "qwen2.5-7b",
+        &["Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B"],
+        dense([3584, 28, 28, 4, 128], 18_944, 152_064, 32_768),
+    ),
+    entry(
+        "qwen2.5-14b",
+        &["Qwen/Qwen2.5-14B-Instruct", "Qwen/Qwen2.5-14B"],
+        dense([5120, 48, 40, 8, 128], 13_824, 152_064, 32_768),
+    ),
+    entry(
+        "qwen2.5-32b",
+        &[
+            "Qwen/Qwen2.5-32B-Instruct",
+            "Qwen/Qwen2.5-32B",
+            "Qwen/Qwen2.5-Coder-32B-Instruct",
+        ],
+        dense([5120, 64, 40, 8, 128], 27_648, 152_064, 32_768),
+    ),
+    entry(
+        "qwen2.5-72b",
+        &["Qwen/Qwen2.5-72B-Instruct", "Qwen/Qwen2.5-72B"],
+        dense([8192, 80, 64, 8, 128], 29_568, 152_064, 32_768),
+    ),
+    entry(
+        "qwen3-0.6b",
+        &["Qwen/Qwen3-0.6B"],
+        tied(dense([1024, 28, 16, 8, 128], 3072, 151_936, 40_960)),
+    ),
+    entry(
+        "qwen3-1.7b",
+        &["Qwen/Qwen3-1.7B"],
+        tied(dense([2048, 28, 16, 8, 128], 6144, 151_936, 40_960)),
+    ),
+    entry(
+        "qwen3-4b",
+        &["Qwen/Qwen3-4B"],
+        tied(dense([2560, 36, 32, 8, 128], 9728, 151_936, 40_960)),
+    ),
+    entry(
+        "qwen3-8b",
+        &["Qwen/Qwen3-8B"],
+        dense([4096, 36, 32, 8, 128], 12_288, 151_936, 40_960),
+    ),
+    entry(
+        "qwen3-14b",
+        &["Qwen/Qwen3-14B"],
+        dense([5120, 40, 40, 8, 128], 17_408, 151_936, 40_960),
+    ),
+    entry(
+        "qwen3-32b",
+        &["Qwen/Qwen3-32B"],
+        dense([5120, 64, 64, 8, 128], 25_600, 151_936, 40_960),
+    ),
+    entry(
+        "qwen3-30b-a3b",
+        &["Qwen/Qwen3-30B-A3B"],
+        moe(
             dense([2048, 48, 32, 4, 128], 6144, 151_936, 40_960),
             128,
             8,
             768,
         ),
-    },
-    CatalogEntry {
-        name: "llama-4-scout-17b-16e-fp8-dynamic",
-        aliases: &[
-            "RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic",
-            "llama-4-scout-17b-16e",
-            "llama-4-scout",
+    ),
+    entry(
+        "qwen3-30b-a3b-2507",
+        &[
+            "Qwen/Qwen3-30B-A3B-Instruct-2507",
+            "Qwen/Qwen3-30B-A3B-Thinking-2507",
+            "Qwen/Qwen3-Coder-30B-A3B-Instruct",
         ],
-        spec: ModelSpec {
-            ffn: Ffn::Moe {
-                experts: 16,
-                top_k: 1,
-                intermediate: 8192,
-                shared_intermediate: 8192,
-                expert_dtype: Dtype::Fp8,
-            },
-            ..dense([5120, 48, 40, 8, 128], 8192, 202_048, 262_144)
-        },
-    },
+        moe(
+            dense([2048, 48, 32, 4, 128], 6144, 151_936, 262_144),
+            128,
+            8,
+            768,
+        ),
+    ),
+    entry(
+        "qwen3-235b-a22b",
+        &["Qwen/Qwen3-235B-A22B"],
+        moe(
+            dense([4096, 94, 64, 4, 128], 12_288, 151_936, 40_960),
+            128,
+            8,
+            1536,
+        ),
+    ),
+    entry(
+        "qwen3-235b-a22b-2507",
+        &[
+            "Qwen/Qwen3-235B-A22B-Instruct-2507",
+            "Qwen/Qwen3-235B-A22B-Thinking-2507",
+        ],
+        moe(
+            dense([4096, 94, 64, 4, 128], 12_288, 151_936, 262_144),
+            128,
+            8,
+            1536,
+        ),
+    ),
+    entry(
+        "phi-4",
+        &["microsoft/phi-4"],
+        dense([5120, 40, 40, 10, 128], 17_920, 100_352, 16_384),
+    ),
 ];
 
 #[cfg(test)]
@@ -225,16 +442,56 @@ mod tests {
         }
     }
 
+    /// The sizes that the publishers name, billions of weights.
     #[test]
     fn parameter_counts_match_published_ones() {
-        let billions =
-            |name: &str| find(name).map(|e| (e.spec.weight_params() as f64 * 1e-8).round() / 10.0);
-        assert_eq!(billions("llama-2-7b"), Some(6.7));
-        assert_eq!(billions("llama-3.1-70b"), Some(70.6));
-        assert_eq!(billions("mixtral-8x7b"), Some(46.7));
-        assert_eq!(billions("qwen3-30b-a3b"), Some(30.5));
-        assert_eq!(billions("mistral-nemo"), Some(12.2));
-        assert_eq!(billions("llama-3.2-1b"), Some(1.2));
-        assert_eq!(billions("qwen3-0.6b"), Some(0.6));
+        for (name, published) in [
+            ("llama-2-7b", 6.74),
+            ("llama-2-13b", 13.02),
+            ("llama-2-70b", 68.98),
+            ("llama-3-8b", 8.03),
+            ("llama-3-70b", 70.55),
+            ("llama-3.1-8b", 8.03),
+            ("llama-3.1-70b", 70.55),
+            ("llama-3.1-405b", 405.85),
+            ("llama-3.2-1b", 1.236),
+            ("llama-3.2-3b", 3.213),
+            ("llama-3.3-70b", 70.55),
+            ("llama-4-scout", 107.8),
+            ("codellama-34b", 33.74),
+            ("yi-34b", 34.39),
+            ("mistral-7b-v0.2", 7.242),
+            ("mistral-7b-v0.3", 7.248),
+            ("mistral-nemo", 12.25),
+            ("mistral-small-2409", 22.25),
+            ("mistral-small-2501", 23.57),
+            ("mistral-small-2506", 23.57),
+            ("mistral-large", 122.61),
+            ("mixtral-8x7b", 46.70),
+            ("mixtral-8x22b", 140.62),
+            ("mixtral-8x22b-instruct-v0.1", 140.63),
+            ("qwen2.5-0.5b", 0.494),
+            ("qwen2.5-1.5b", 1.544),
+            ("qwen2.5-3b", 3.086),
+            ("qwen2.5-7b", 7.616),
+            ("qwen2.5-14b", 14.77),
+            ("qwen2.5-32b", 32.76),
+            ("qwen2.5-72b", 72.71),
+            ("qwen3-0.6b", 0.596),
+            ("qwen3-1.7b", 1.72),
+            ("qwen3-4b", 4.02),
+            ("qwen3-8b", 8.19),
+            ("qwen3-14b", 14.77),
+            ("qwen3-32b", 32.76),
+            ("qwen3-30b-a3b", 30.53),
+            ("qwen3-30b-a3b-2507", 30.53),
+            ("qwen3-235b-a22b", 235.09),
+            ("qwen3-235b-a22b-2507", 235.09),
+            ("phi-4", 14.66),
+        ] {
+            let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;
+            let error = found / published - 1.0;
+            assert!(error.abs() < 0.002, "{name}: {found} for {published}");
+        }
     }
 }

@@ -236,6 +236,14 @@ pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) ->
     values * f64::from(model.layers) * kv_dtype.weight_bytes()
 }
 
+impl ModelSpec {
+    /// Returns the bytes of all weights in their formats, as one GPU would hold them; norms and routers are
+    /// negligible.
+    pub fn weight_bytes(&self) -> f64 {
+        weight_bytes(self, 1)
+    }
+}
+
 /// Returns the bytes of the weights of one of `tp` ranks. Linear layers are divided, except for replicated KV heads;
 /// embedding and lm_head (16-bit) are divided too; norms and routers are negligible.
 fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
@@ -245,10 +253,7 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     let kv_heads = f64::from((model.kv_heads / tp).max(1));
     let attention = hidden * (2.0 * q_heads + 2.0 * kv_heads) * head_dim;
     let (ffn, ffn_dtype) = match model.ffn {
-        Ffn::Dense { intermediate } => {
-            let params = 3.0 * hidden * f64::from(intermediate);
-            (params, model.weight_dtype)
-        }
+        Ffn::Dense { .. } => (model.ffn_params() as f64, model.weight_dtype),
         Ffn::Moe { expert_dtype, .. } => (model.expert_params() as f64, expert_dtype),
     };
     let layer = attention * model.weight_dtype.weight_bytes()
@@ -258,11 +263,11 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     f64::from(model.layers) * layer + vocabulary * Dtype::Bf16.weight_bytes()
 }
 
-/// Returns the activation bytes per token of a step at the peak in the FFN: gate, up and their product (for MoE: of
-/// each expert visited), and four times the hidden state, all 16-bit.
+/// Returns the activation bytes per token of a step at the peak in the FFN: gate (where there is one), up and what
+/// enters the down projection (for MoE: of each expert visited), and four times the hidden state, all 16-bit.
 fn activation_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
     let width = match model.ffn {
-        Ffn::Dense { intermediate } => f64::from(intermediate),
+        Ffn::Dense { intermediate, .. } => f64::from(intermediate),
         Ffn::Moe {
             top_k,
             intermediate,
@@ -270,7 +275,8 @@ fn activation_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
             ..
         } => f64::from(top_k) * f64::from(intermediate) + f64::from(shared_intermediate),
     };
-    2.0 * (3.0 * width / f64::from(tp) + 4.0 * f64::from(model.hidden))
+    let copies = f64::from(model.ffn.up_projections() + 1);
+    2.0 * (copies * width / f64::from(tp) + 4.0 * f64::from(model.hidden))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub struct ModelSpec {
     pub max_model_len: u32,
 }
 
-/// The feed-forward part of a layer, always gated (gate, up and down projection).
+/// The feed-forward part of a layer: gate, up and down projection, or up and down alone where it has no gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -55,6 +55,9 @@ pub enum Ffn {
     Dense {
         /// Intermediate size.
         intermediate: u32,
+        /// Whether a gate projection multiplies the up projection; experts always have one.
+        #[cfg_attr(feature = "serde", serde(default = "gated"))]
+        gated: bool,
     },
     /// A router and experts.
     #[non_exhaustive]
@@ -70,6 +73,22 @@ pub enum Ffn {
         /// Format of the experts' weights (shared one included).
         expert_dtype: Dtype,
     },
+}
+
+impl Ffn {
+    /// Returns the number of projections to the intermediate size: gate and up, or up alone.
+    pub(crate) const fn up_projections(self) -> u32 {
+        match self {
+            Ffn::Dense { gated: false, .. } => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// The FFN of a file from before there was a choice.
+#[cfg(feature = "serde")]
+const fn gated() -> bool {
+    true
 }
 
 /// Maximum hidden and intermediate size. With [`MAX_COUNT`], it keeps the number of weights below 2^64.
@@ -100,7 +119,7 @@ impl ModelSpec {
         within("max_model_len", self.max_model_len, u32::MAX)?;
         divides("q_heads", self.q_heads, "kv_heads", self.kv_heads)?;
         match self.ffn {
-            Ffn::Dense { intermediate } => within("intermediate", intermediate, MAX_WIDTH),
+            Ffn::Dense { intermediate, .. } => within("intermediate", intermediate, MAX_WIDTH),
             Ffn::Moe {
                 experts,
                 top_k,
@@ -134,7 +153,7 @@ impl ModelSpec {
             divides("kv_heads", self.kv_heads, "tp", tp)?;
         }
         match self.ffn {
-            Ffn::Dense { intermediate } => divides("intermediate", intermediate, "tp", tp),
+            Ffn::Dense { intermediate, .. } => divides("intermediate", intermediate, "tp", tp),
             Ffn::Moe {
                 intermediate,
                 shared_intermediate,
@@ -180,7 +199,10 @@ impl ModelSpec {
     pub fn ffn_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
         match self.ffn {
-            Ffn::Dense { intermediate } => product([3, hidden, u64::from(intermediate)]),
+            Ffn::Dense { intermediate, .. } => {
+                let projections = u64::from(self.ffn.up_projections()) + 1;
+                product([projections, hidden, u64::from(intermediate)])
+            }
             Ffn::Moe { experts, .. } => {
                 let router = product([hidden, u64::from(experts)]);
                 self.expert_params().saturating_add(router)

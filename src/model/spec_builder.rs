@@ -29,6 +29,7 @@ pub struct ModelSpecBuilder {
     head_dim: u32,
     vocab: u32,
     intermediate: u32,
+    gated: bool,
     experts: u32,
     top_k: u32,
     shared_intermediate: u32,
@@ -47,6 +48,7 @@ impl ModelSpecBuilder {
         head_dim: 0,
         vocab: 0,
         intermediate: 0,
+        gated: true,
         experts: 0,
         top_k: 0,
         shared_intermediate: 0,
@@ -71,6 +73,8 @@ impl ModelSpecBuilder {
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
         intermediate(intermediate: u32);
+        /// Sets whether a dense FFN has a gate projection (default: it has). Experts always have one.
+        gated(gated: bool);
         /// Sets the number of experts.
         experts(experts: u32);
         /// Sets the number of experts per token.
@@ -102,7 +106,7 @@ impl ModelSpecBuilder {
             && self.top_k == 0
             && self.shared_intermediate == 0
             && self.expert_dtype.is_none();
-        let intermediate = self.intermediate;
+        let (intermediate, gated) = (self.intermediate, self.gated);
         let spec = ModelSpec {
             hidden: self.hidden,
             layers: self.layers,
@@ -111,7 +115,10 @@ impl ModelSpecBuilder {
             head_dim: self.head_dim,
             vocab: self.vocab,
             ffn: if dense {
-                Ffn::Dense { intermediate }
+                Ffn::Dense {
+                    intermediate,
+                    gated,
+                }
             } else {
                 Ffn::Moe {
                     experts: self.experts,

@@ -28,17 +28,17 @@ pub(super) struct Kernels {
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
 pub(super) enum FfnOps {
-    Dense(GatedOps),
+    Dense(DenseOps),
     Moe {
         router: Gemm,
         experts: StepExperts,
-        shared: Option<GatedOps>,
+        shared: Option<DenseOps>,
     },
 }
 
-/// Fused gate and up projection, and down projection.
+/// Fused gate and up projection, or up projection alone, and down projection.
 #[derive(Debug, Clone)]
-pub(super) struct GatedOps {
+pub(super) struct DenseOps {
     pub(super) gate_up: Gemm,
     pub(super) down: Gemm,
 }
@@ -133,10 +133,11 @@ impl Finder<'_> {
             .map(Some)
     }
 
-    fn gated(&self, dtype: Dtype, intermediate: u32) -> Result<GatedOps, ModelError> {
+    fn dense(&self, dtype: Dtype, intermediate: u32) -> Result<DenseOps, ModelError> {
         let (hidden, local) = (self.model.hidden, intermediate / self.tp);
-        Ok(GatedOps {
-            gate_up: self.gemm(Part::GateUp, dtype, hidden, 2 * local)?,
+        let up = self.model.ffn.up_projections();
+        Ok(DenseOps {
+            gate_up: self.gemm(Part::GateUp, dtype, hidden, up * local)?,
             down: self.gemm(Part::Down, dtype, local, hidden)?,
         })
     }
@@ -148,8 +149,8 @@ impl Finder<'_> {
             ..
         } = *self.model;
         match self.model.ffn {
-            Ffn::Dense { intermediate } => {
-                Ok(FfnOps::Dense(self.gated(weight_dtype, intermediate)?))
+            Ffn::Dense { intermediate, .. } => {
+                Ok(FfnOps::Dense(self.dense(weight_dtype, intermediate)?))
             }
             Ffn::Moe {
                 experts,
@@ -169,7 +170,7 @@ impl Finder<'_> {
                 };
                 let shared = match shared_intermediate {
                     0 => None,
-                    width => Some(self.gated(dtype, width)?),
+                    width => Some(self.dense(dtype, width)?),
                 };
                 // With few tokens its time is fitted, and strictness does not apply to fitted time.
                 let layer = Moe::resolve(self.set, layer);

@@ -1,7 +1,7 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::kernel_time::KernelTime;
-use super::kernels::{FfnOps, GatedOps, Kernels};
+use super::kernels::{DenseOps, FfnOps, Kernels};
 use super::{
     Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
     StepTime,
@@ -178,19 +178,19 @@ impl RooflineModel {
 
     /// Adds the FFN. `m` is the padded number of tokens; experts process only the `tokens` themselves.
     fn add_ffn(&self, step: &mut StepTime, tokens: f64, m: f64, ln_m: f64) {
-        let mut gated = |ops: &GatedOps| {
+        let mut dense = |ops: &DenseOps| {
             self.add(step, Part::GateUp, gemm(&ops.gate_up, m, ln_m));
             self.add(step, Part::Down, gemm(&ops.down, m, ln_m));
         };
         match &self.kernels.ffn {
-            FfnOps::Dense(ops) => gated(ops),
+            FfnOps::Dense(ops) => dense(ops),
             FfnOps::Moe {
                 router,
                 experts,
                 shared,
             } => {
                 if let Some(ops) = shared {
-                    gated(ops);
+                    dense(ops);
                 }
                 self.add(step, Part::Router, gemm(router, m, ln_m));
                 self.add(step, Part::Moe, experts.at(tokens, ln(tokens)));
@@ -258,19 +258,20 @@ const LOGIT_BYTES: f64 = 4.0;
 
 /// Returns the bytes that the small kernels of a layer move per token on one rank: two norms with residual (read two,
 /// write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and V, write them as
-/// stored), activation (read gate and up, write their product).
+/// stored), activation (read gate, where there is one, and up; write one).
 fn small_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     let activated = match model.ffn {
-        Ffn::Dense { intermediate } => f64::from(intermediate),
+        Ffn::Dense { intermediate, .. } => f64::from(intermediate),
         // The fused kernel includes the activation of its experts.
         Ffn::Moe {
             shared_intermediate,
             ..
         } => f64::from(shared_intermediate),
     } / f64::from(tp);
+    let copies = f64::from(model.ffn.up_projections() + 1);
     let head_dim = f64::from(model.head_dim);
     let q = f64::from(model.q_heads / tp) * head_dim;
     let kv = f64::from((model.kv_heads / tp).max(1)) * head_dim;
-    let values = 8.0 * f64::from(model.hidden) + 2.0 * (q + kv) + 2.0 * kv + 3.0 * activated;
+    let values = 8.0 * f64::from(model.hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated;
     ACTIVATION_BYTES * values + kv_dtype.weight_bytes() * 2.0 * kv
 }

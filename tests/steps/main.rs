@@ -21,4 +21,5 @@ mod sums;
 #[path = "../support/mod.rs"]
 mod support;
 mod tally;
+mod ungated;
 mod weight_dtype;

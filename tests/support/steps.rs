@@ -17,14 +17,15 @@ pub(crate) struct Sharded {
     pub(crate) kv_dtype: Dtype,
 }
 
-/// Every model of the catalogue with every tp of an NVLink node that divides it, and both KV formats.
+/// Every model of the catalogue, and one without gates, with every tp of an NVLink node that divides it, and both
+/// KV formats.
 pub(crate) fn all() -> Vec<Sharded> {
     let mut all = Vec::new();
-    for entry in &CATALOG {
+    let catalogue = CATALOG.iter().map(|entry| (entry.name, entry.spec));
+    for (name, spec) in catalogue.chain([("apertus-8b", ungated())]) {
         for tp in [1, 2, 4, 8] {
             for kv_dtype in [Dtype::Bf16, Dtype::Fp8] {
-                if divides(&entry.spec, tp) {
-                    let (name, spec) = (entry.name, entry.spec);
+                if divides(&spec, tp) {
                     all.push(Sharded {
                         name,
                         spec,
@@ -36,6 +37,18 @@ pub(crate) fn all() -> Vec<Sharded> {
         }
     }
     all
+}
+
+/// A model whose FFNs have no gate.
+fn ungated() -> ModelSpec {
+    let builder = ModelSpec::builder()
+        .hidden(4096)
+        .layers(32)
+        .q_heads(32)
+        .kv_heads(8);
+    let builder = builder.head_dim(128).intermediate(21_504).gated(false);
+    let spec = builder.vocab(131_072).max_model_len(65_536).build();
+    spec.unwrap()
 }
 
 /// A model of the catalogue on `tp` GPUs, with 16-bit KV entries.
@@ -193,7 +206,8 @@ impl Sharded {
             other => panic!("{other:?}"),
         };
         if dense > 0 {
-            call(Part::GateUp, dtype, hidden, 2 * dense / self.tp, m, layers);
+            let wide = self.up_projections() * dense / self.tp;
+            call(Part::GateUp, dtype, hidden, wide, m, layers);
             call(Part::Down, dtype, dense / self.tp, hidden, m, layers);
         }
         if rows > 0 {
@@ -238,6 +252,14 @@ impl Sharded {
         }
     }
 
+    /// Gate and up projection, or up projection alone.
+    fn up_projections(&self) -> u32 {
+        match self.spec.ffn {
+            Ffn::Dense { gated, .. } => 1 + u32::from(gated),
+            _ => 2,
+        }
+    }
+
     /// Bytes that the small kernels of a layer move per token on one rank, 16 bits per value except for
     /// stored K and V: two norms with residual (read two, write two hidden states each), rotary embedding
     /// (Q and K), KV write (read K and V, write them), activation (read gate and up, write their product).
@@ -261,7 +283,8 @@ impl Sharded {
         let rotary = 2.0 * (q + kv);
         let kv_read = 2.0 * kv;
         let kv_written_bytes = 2.0 * kv * weight_bytes(self.kv_dtype);
-        let activation = 3.0 * f64::from(activated) / f64::from(self.tp);
+        let copies = self.up_projections() + 1;
+        let activation = f64::from(copies * activated) / f64::from(self.tp);
         2.0 * (norms + rotary + kv_read + activation) + kv_written_bytes
     }
 }

@@ -13,7 +13,12 @@ pub struct CompatSpec {
 }
 
 /// `intermediate_size` of models whose `config.json` gives the experts' size separately as `moe_intermediate_size`.
-const DENSE_INTERMEDIATE: [(&str, u32); 1] = [("qwen3-30b-a3b", 6144)];
+const DENSE_INTERMEDIATE: [(&str, u32); 4] = [
+    ("qwen3-30b-a3b", 6144),
+    ("qwen3-30b-a3b-2507", 6144),
+    ("qwen3-235b-a22b", 12_288),
+    ("qwen3-235b-a22b-2507", 12_288),
+];
 
 impl CompatSpec {
     /// Sets the `intermediate_size` of a `config.json` that gives the experts' size separately as
@@ -30,7 +35,7 @@ impl CompatSpec {
     /// Returns the `intermediate_size` of the `config.json`.
     pub(super) fn intermediate_size(&self) -> u32 {
         match self.model.ffn {
-            Ffn::Dense { intermediate } => intermediate,
+            Ffn::Dense { intermediate, .. } => intermediate,
             Ffn::Moe { intermediate, .. } => self.dense_intermediate.unwrap_or(intermediate),
         }
     }
@@ -39,7 +44,7 @@ impl CompatSpec {
     /// `num_experts`, which comes with an `intermediate_size` separate from that of the experts.
     pub(super) fn known_experts(&self) -> (u32, Option<(u32, u32)>) {
         match self.model.ffn {
-            Ffn::Dense { intermediate } => (intermediate, None),
+            Ffn::Dense { intermediate, .. } => (intermediate, None),
             Ffn::Moe {
                 experts,
                 top_k,
