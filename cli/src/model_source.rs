@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooflut::model::{self, CATALOG};
 use rooflut::step::compat::CompatSpec;
-use rooflut_hf_config::{Keys, Window};
+use rooflut_hf_config::{Keys, Options, Window};
 use rooflut_nearest::{hint, nearest};
 use rooflut_scenario::{Model, RunError};
 
@@ -30,7 +30,10 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         return Ok(NamedModel {
             model: Model::new(entry.name, entry.spec),
             compat: entry.into(),
-            window: None,
+            window: entry.window.map(|key| Window {
+                key,
+                tokens: entry.spec.max_model_len,
+            }),
             keys: None,
         });
     }
@@ -42,8 +45,8 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         return Err(unknown(name));
     }
     let text = fs::read_to_string(&path).map_err(Error::reading(&path))?;
-    let config =
-        rooflut_hf_config::read(&text).map_err(|error| Error::in_file(&path, None, error))?;
+    let config = rooflut_hf_config::read(&text, Options::default())
+        .map_err(|error| Error::in_file(&path, None, error))?;
     let compat = CompatSpec::from(&config.spec);
     Ok(NamedModel {
         model: Model::new(name, config.spec),

@@ -170,8 +170,8 @@ fn a_config_that_cannot_be_modelled_is_refused_by_its_field() {
     let path = path.to_str().expect("UTF-8");
     for (text, words) in [
         (
-            r#"{"hidden_size": 4096, "kv_lora_rank": 512}"#,
-            "kv_lora_rank: multi-head latent",
+            r#"{"model_type": "deepseek_v3", "hidden_size": 4096}"#,
+            "model_type: deepseek_v3 has multi-head latent attention, which cannot be modelled yet",
         ),
         ("no JSON", "config.json"),
     ] {

@@ -13,6 +13,8 @@ use crate::keys::TOP_K;
 pub enum ConfigError {
     /// The text is not a JSON object.
     Json(serde_json::Error),
+    /// The text of the `hf_quant_config.json` is not a JSON object.
+    QuantJson(serde_json::Error),
     /// A value has the wrong type.
     Type {
         /// Its key.
@@ -27,22 +29,61 @@ pub enum ConfigError {
         /// Its key.
         key: &'static str,
     },
-    /// The model has state-space or recurrent layers.
-    Architecture {
-        /// The key that says so.
-        key: &'static str,
-        /// The architecture.
-        name: String,
+    /// The type of the model is not known.
+    UnknownType {
+        /// The type; `None` if the file has none.
+        found: Option<String>,
+    },
+    /// A key that shapes the model is not known for models of this type.
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The type of the model.
+        model_type: String,
     },
     /// The model has a feature that rooflut does not model.
     Unsupported {
         /// The key that says so.
-        key: &'static str,
+        key: String,
         /// The feature.
         feature: String,
     },
+    /// The weights or KV entries have a format that rooflut does not model.
+    Format {
+        /// The key that says so.
+        key: String,
+        /// The format.
+        format: String,
+        /// The option that replaces it.
+        remedy: Remedy,
+    },
     /// The dimensions contradict each other or are out of range. Its fields are keys of the file.
     Spec(SpecError),
+}
+
+impl ConfigError {
+    /// Returns the option of [`Options`](crate::Options) that reads the file in spite of this error, where one does.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            ConfigError::UnknownType { .. }
+            | ConfigError::UnknownKey { .. }
+            | ConfigError::Unsupported { .. } => Some(Remedy::AssumeLlama),
+            ConfigError::Format { remedy, .. } => Some(*remedy),
+            _ => None,
+        }
+    }
+}
+
+/// An option that reads a file in spite of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// [`Options::assuming_llama`](crate::Options::assuming_llama).
+    AssumeLlama,
+    /// [`Options::with_weight_dtype`](crate::Options::with_weight_dtype).
+    WeightDtype,
+    /// [`Options::with_kv_dtype`](crate::Options::with_kv_dtype).
+    KvDtype,
 }
 
 impl fmt::Display for ConfigError {
@@ -51,6 +92,10 @@ impl fmt::Display for ConfigError {
             ConfigError::Json(error) => write!(
                 f,
                 "{error}; expected the config.json of a Hugging Face model"
+            ),
+            ConfigError::QuantJson(error) => write!(
+                f,
+                "hf_quant_config.json: {error}; correct or remove the file"
             ),
             ConfigError::Type {
                 key,
@@ -62,19 +107,39 @@ impl fmt::Display for ConfigError {
             ),
             ConfigError::Missing { key } => write!(
                 f,
-                "{key}: expected a number, found none; add it, or use the config.json of a \
-                 decoder-only transformer"
+                "{key}: expected a number, found none; check that this is the whole config.json of \
+                 a decoder-only transformer"
             ),
-            ConfigError::Architecture { key, name } => write!(
+            ConfigError::UnknownType { found: Some(found) } => {
+                write!(
+                    f,
+                    "model_type: layers of type \"{found}\" are not known; use a model of a known type, or \
+                 read it as a Llama"
+                )
+            }
+            ConfigError::UnknownType { found: None } => write!(
                 f,
-                "{key}: the architecture {name} is not modelled (state-space or recurrent layers); \
-                 use a decoder-only transformer"
+                "model_type: expected the type of the model, such as \"llama\", found none; \
+                 add it, or read the file as that of a Llama"
             ),
-            ConfigError::Unsupported { key, feature } => write!(
+            ConfigError::UnknownKey { key, model_type } => write!(
                 f,
-                "{key}: {feature} cannot be modelled; use a model of full attention, gated FFNs or \
-                 experts, and layers that are all alike"
+                "{key}: this key shapes the model, but is not known for models of type \
+                 \"{model_type}\"; use a model without it, or read it as a Llama"
             ),
+            ConfigError::Unsupported { key, feature } => {
+                write!(
+                    f,
+                    "{key}: {feature} cannot be modelled yet; use a model without it, or read it as a \
+                     Llama"
+                )
+            }
+            ConfigError::Format { key, format, .. } => {
+                write!(
+                    f,
+                    "{key}: {format} cannot be modelled yet; choose a format to model in its place"
+                )
+            }
             ConfigError::Spec(SpecError::TopK { top_k, experts }) => write!(
                 f,
                 "{TOP_K}: expected at most the {experts} experts, found {top_k}; correct the file"

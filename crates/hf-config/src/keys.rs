@@ -20,6 +20,20 @@ pub(crate) struct Field {
     pub(crate) dimension: Dimension,
 }
 
+impl Field {
+    pub(crate) fn new(
+        name: &'static str,
+        set: fn(ModelSpecBuilder, u32) -> ModelSpecBuilder,
+        dimension: Dimension,
+    ) -> Field {
+        Field {
+            name,
+            set,
+            dimension,
+        }
+    }
+}
+
 /// The keys of a `config.json` that hold the dimensions of its model.
 ///
 /// Files differ: the number of experts is `num_experts`, `num_local_experts` or `n_routed_experts`.

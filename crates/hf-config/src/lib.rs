@@ -1,13 +1,21 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod family;
 mod ffn;
+mod json;
 mod keys;
 mod model;
+mod modules;
 mod object;
+mod options;
 mod quantization;
-mod unsupported;
+mod refused;
+mod structure;
+mod window;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, Remedy};
 pub use keys::Keys;
-pub use model::{HfModel, Window, read};
+pub use model::{HfModel, read};
+pub use options::Options;
+pub use window::Window;

@@ -1,15 +1,20 @@
 //! The model that a `config.json` describes.
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{ModelSpec, ModelSpecBuilder};
-use serde_json::{Map, Value};
+use rooflut::model::{Ffn, ModelSpec, ModelSpecBuilder, SpecError};
 
 use crate::error::ConfigError;
-use crate::ffn;
+use crate::family::Family;
+use crate::ffn::{self, required};
+use crate::json::parse;
 use crate::keys::{Dimension, Field, Keys};
+use crate::modules::Modules;
 use crate::object::Object;
-use crate::quantization::{Formats, QUANTIZATION};
-use crate::unsupported::{refuse_layers, refuse_state_space};
+use crate::options::Options;
+use crate::quantization::Formats;
+use crate::refused;
+use crate::structure;
+use crate::window::{self, Window};
 
 /// The model that a `config.json` describes.
 #[derive(Debug, Clone)]
@@ -17,6 +22,8 @@ use crate::unsupported::{refuse_layers, refuse_state_space};
 pub struct HfModel {
     /// Its dimensions. Where attention has a window, the longest sequence is that window.
     pub spec: ModelSpec,
+    /// Format of the KV entries, where the files name one.
+    pub kv_dtype: Option<Dtype>,
     /// `intermediate_size` where the experts have a width of their own, `moe_intermediate_size`.
     pub dense_intermediate: Option<u32>,
     /// The window of attention.
@@ -25,304 +32,217 @@ pub struct HfModel {
     pub keys: Keys,
 }
 
-/// A window or chunk that attention is limited to. Up to its width, attention is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// Its key.
-    pub key: &'static str,
-    /// Its width in tokens.
-    pub tokens: u32,
-}
-
 /// Reads the text of a `config.json`.
 ///
-/// The dimensions of a multimodal model are those of its `text_config`. Where attention slides over
-/// a window, or is limited to chunks, the longest sequence of the model is the narrowest of them,
-/// since windows are not modelled.
+/// The dimensions of a multimodal model are those of its `text_config`. Where attention slides over a window, or is
+/// limited to chunks, the longest sequence of the model is the narrowest of them, since windows are not modelled.
 ///
 /// # Errors
 ///
-/// [`ConfigError`] if the text is not a JSON object, lacks a dimension, or describes a model that
-/// rooflut cannot time.
-pub fn read(json: impl AsRef<[u8]>) -> Result<HfModel, ConfigError> {
-    let file: Map<String, Value> =
-        serde_json::from_slice(json.as_ref()).map_err(ConfigError::Json)?;
-    let outer = Object::outermost(&file);
-    let nested = outer.object("text_config")?;
+/// [`ConfigError`] if the text is not a JSON object, lacks a dimension, or describes a model that rooflut cannot time:
+/// one of an unknown type, with a key that shapes it and is not known for this type, or with a feature that is not
+/// modelled.
+pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, ConfigError> {
+    let file = parse(json.as_ref()).map_err(ConfigError::Json)?;
+    let outer = Object::outermost("", &file);
+    let nested = nested(&outer)?;
     let config = nested.as_ref().unwrap_or(&outer);
-    refuse_state_space(&outer)?;
-    refuse_state_space(config)?;
-    refuse_layers(config)?;
-    let fields = fields(config)?;
-    let keys = Keys::new(&fields);
-    let formats = formats(config, &outer)?;
-    let builder = ModelSpec::builder()
-        .weight_dtype(formats.attention)
-        .tied_embeddings(config.switch("tie_word_embeddings")?.unwrap_or(false));
-    let builder = match ffn::experts(config)? {
-        Some(_) => builder.expert_dtype(formats.experts),
-        None => builder,
+    let (family, model_type) = family(config, options.assume_llama)?;
+    let hidden = required(config.dimension(HIDDEN)?, HIDDEN)?;
+    let layers = required(config.dimension(LAYERS)?, LAYERS)?;
+    let longest = required_or_default(config, &family, LONGEST)?;
+    let window = window::read(config, &family, layers.value, longest.value)?;
+    let ffn = ffn::read(config, &family, hidden, layers.value)?;
+    let attention = attention(config, &family, hidden)?;
+    let tied = config.switch(TIED)?;
+    let vocab = required_or_default(config, &family, VOCAB)?;
+    if !options.assume_llama {
+        structure::check(config, model_type)?;
+    }
+    let longest = match window {
+        Some(Window { key, tokens: value }) => Dimension { key, value },
+        None => longest,
     };
+    let mut fields = vec![
+        Field::new("hidden", ModelSpecBuilder::hidden, hidden),
+        Field::new("layers", ModelSpecBuilder::layers, layers),
+        Field::new("vocab", ModelSpecBuilder::vocab, vocab),
+        Field::new("max_model_len", ModelSpecBuilder::max_model_len, longest),
+    ];
+    fields.extend(attention);
+    fields.extend(ffn.fields);
+    let keys = Keys::new(&fields);
+    let builder = ModelSpec::builder()
+        .gated(ffn.gated)
+        .tied_embeddings(tied.or(outer.switch(TIED)?).unwrap_or(family.tied));
     let builder = fields.iter().fold(builder, |builder, field| {
         (field.set)(builder, field.dimension.value)
     });
     let spec = builder.build();
+    let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    let formats = formats(config, &outer, &options, Modules::of(&spec))?;
+    spec.weight_dtype = formats.attention;
+    if let Ffn::Moe { expert_dtype, .. } = &mut spec.ffn {
+        *expert_dtype = formats.ffn;
+    }
     Ok(HfModel {
-        spec: spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?,
-        dense_intermediate: dense_intermediate(config)?,
-        window: window(config)?,
+        spec,
+        kv_dtype: formats.kv,
+        dense_intermediate: ffn.dense_intermediate,
+        window,
         keys,
     })
 }
 
-/// Reads all dimensions.
-fn fields(config: &Object<'_>) -> Result<Vec<Field>, ConfigError> {
-    let hidden = config.required("hidden_size")?;
-    let q_heads = config.required("num_attention_heads")?;
-    let head_dim = Dimension {
-        key: "hidden_size / num_attention_heads",
-        value: hidden.value.checked_div(q_heads.value).unwrap_or(0),
-    };
-    let max_model_len = match window(config)? {
-        Some(Window { key, tokens: value }) => Dimension { key, value },
-        None => config.required(POSITIONS)?,
-    };
-    let field = |name, set, dimension| Field {
-        name,
-        set,
-        dimension,
-    };
-    let mut fields = vec![
-        field("hidden", ModelSpecBuilder::hidden, hidden),
-        field(
-            "layers",
-            ModelSpecBuilder::layers,
-            config.required("num_hidden_layers")?,
-        ),
-        field("q_heads", ModelSpecBuilder::q_heads, q_heads),
-        field(
-            "kv_heads",
-            ModelSpecBuilder::kv_heads,
-            config.dimension("num_key_value_heads")?.unwrap_or(q_heads),
-        ),
-        field(
-            "head_dim",
-            ModelSpecBuilder::head_dim,
-            config.dimension("head_dim")?.unwrap_or(head_dim),
-        ),
-        field(
-            "vocab",
-            ModelSpecBuilder::vocab,
-            config.required("vocab_size")?,
-        ),
-        field(
-            "max_model_len",
-            ModelSpecBuilder::max_model_len,
-            max_model_len,
-        ),
-    ];
-    fields.extend(match ffn::experts(config)? {
-        Some(experts) => ffn::expert_fields(config, experts)?,
-        None => ffn::dense_fields(config)?,
-    });
-    Ok(fields)
-}
+const HIDDEN: &[&str] = &["hidden_size", "n_embd", "n_embed", "d_model"];
+const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
+const Q_HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads"];
+const KV_HEADS: &[&str] = &[
+    "num_key_value_heads",
+    "num_kv_heads",
+    "n_head_kv",
+    "multi_query_group_num",
+    "attn_config.kv_n_heads",
+];
+const HEAD_DIM: &[&str] = &["head_dim", "attention_head_dim", "kv_channels"];
+// The vocabulary as padded comes first.
+const VOCAB: &[&str] = &["padded_vocab_size", "vocab_size"];
+const LONGEST: &[&str] = &[
+    "max_position_embeddings",
+    "n_positions",
+    "max_seq_len",
+    "seq_length",
+    "model_max_length",
+];
+const TIED: &str = "tie_word_embeddings";
 
-/// Reads the number formats, which a multimodal model has beside its `text_config` or in it.
-fn formats(config: &Object<'_>, outer: &Object<'_>) -> Result<Formats, ConfigError> {
-    let quantization = match config.object(QUANTIZATION)? {
-        Some(quantization) => Some(quantization),
-        None => outer.object(QUANTIZATION)?,
-    };
-    match quantization {
-        Some(quantization) => Formats::read(&quantization, ffn::experts(config)?.is_some()),
-        None => Ok(Formats::all(Dtype::Bf16)),
-    }
-}
-
-/// `intermediate_size`, where the experts have a size of their own.
-fn dense_intermediate(config: &Object<'_>) -> Result<Option<u32>, ConfigError> {
-    match config.dimension("moe_intermediate_size")? {
-        Some(_) => Ok(config
-            .dimension("intermediate_size")?
-            .map(|size| size.value)),
-        None => Ok(None),
-    }
-}
-
-/// The key of the longest sequence.
-const POSITIONS: &str = "max_position_embeddings";
-
-/// The narrowest window that is shorter than the longest sequence.
-fn window(config: &Object<'_>) -> Result<Option<Window>, ConfigError> {
-    let longest = config.required(POSITIONS)?.value;
-    let slides = config.switch("use_sliding_window")?.unwrap_or(true);
-    let sliding = config.dimension("sliding_window")?.filter(|_| slides);
-    let chunk = config.dimension("attention_chunk_size")?;
-    let windows = [sliding, chunk].into_iter().flatten();
-    let windows = windows.map(|Dimension { key, value: tokens }| Window { key, tokens });
-    Ok(windows
-        .filter(|window| window.tokens < longest)
-        .min_by_key(|window| window.tokens))
-}
-
-#[cfg(test)]
-mod tests {
-    use rooflut::model::Ffn;
-
-    use super::*;
-
-    const LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
-        "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
-        "vocab_size": 128256, "max_position_embeddings": 131072, "sliding_window": null}"#;
-
-    fn read_spec(text: &str) -> Result<ModelSpec, ConfigError> {
-        read(text).map(|model| model.spec)
-    }
-
-    fn with(fields: &str) -> Result<ModelSpec, ConfigError> {
-        let opened = LLAMA.strip_suffix('}').unwrap();
-        read_spec(&format!("{opened}, {fields}}}"))
-    }
-
-    #[test]
-    fn a_dense_model_equals_the_built_in_one() {
-        let built_in = rooflut::model::find("llama-3.1-8b").unwrap().spec;
-        assert_eq!(read_spec(LLAMA).unwrap(), built_in);
-        let nested = format!(r#"{{"model_type": "multimodal", "text_config": {LLAMA}}}"#);
-        assert_eq!(read_spec(&nested).unwrap(), built_in);
-    }
-
-    #[test]
-    fn experts_are_read_under_each_of_their_names() {
-        for name in ["num_local_experts", "num_experts", "n_routed_experts"] {
-            let fields = format!(
-                r#""{name}": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768,
-                "decoder_sparse_step": 1, "mlp_only_layers": []"#
-            );
-            let expected = rooflut::model::find("qwen3-30b-a3b").unwrap().spec.ffn;
-            assert_eq!(with(&fields).unwrap().ffn, expected, "{name}");
+/// Returns the object with the dimensions of the text model, if there is one.
+fn nested<'j>(outer: &Object<'j>) -> Result<Option<Object<'j>>, ConfigError> {
+    for key in ["text_config", "llm_config", "language_config"] {
+        if let Some(nested) = outer.object(key)? {
+            return Ok(Some(nested));
         }
     }
+    Ok(None)
+}
 
-    #[test]
-    fn a_window_limits_the_length_unless_it_is_off() {
-        let length = |fields| with(fields).unwrap().max_model_len;
-        assert_eq!(length(r#""attention_chunk_size": 8192"#), 8192);
-        let off = LLAMA.replace("null", r#"4096, "use_sliding_window": false"#);
-        let read = |text: &str| read(text).map(|model| (model.spec.max_model_len, model.window));
-        assert_eq!(read(&off).unwrap(), (131_072, None));
-        let on = LLAMA.replace("null", "4096");
-        let window = Window {
-            key: "sliding_window",
-            tokens: 4096,
+/// Returns the family of the model, and its type.
+fn family<'j>(config: &Object<'j>, assume_llama: bool) -> Result<(Family, &'j str), ConfigError> {
+    const KEY: &str = "model_type";
+    let Some(model_type) = config.text(KEY)? else {
+        let found = None;
+        return match assume_llama {
+            true => Ok((Family::ASSUMED, "")),
+            false => Err(ConfigError::UnknownType { found }),
         };
-        assert_eq!(read(&on).unwrap(), (4096, Some(window)));
-        let wide = LLAMA.replace("null", "131072");
-        assert_eq!(read(&wide).unwrap(), (131_072, None));
-    }
-
-    #[test]
-    fn a_shared_expert_is_read_from_its_width_or_its_count() {
-        let experts =
-            r#""num_experts": 16, "num_experts_per_tok": 1, "moe_intermediate_size": 768"#;
-        for (fields, expected) in [
-            ("", 0),
-            (r#", "n_shared_experts": 2"#, 1536),
-            (r#", "shared_expert_intermediate_size": 512"#, 512),
-            (r#", "model_type": "llama4_text""#, 768),
-        ] {
-            let Ffn::Moe {
-                shared_intermediate,
-                ..
-            } = with(&format!("{experts}{fields}")).unwrap().ffn
-            else {
-                panic!("experts");
-            };
-            assert_eq!(shared_intermediate, expected, "{fields}");
+    };
+    let family = match Family::find(model_type) {
+        Some(family) if assume_llama => family.assumed(),
+        Some(family) => *family,
+        None if assume_llama => Family::ASSUMED,
+        None => {
+            return Err(match refused::feature(model_type) {
+                Some(feature) => ConfigError::Unsupported {
+                    key: config.name(KEY),
+                    feature: format!("{model_type} has {feature}, which"),
+                },
+                None => ConfigError::UnknownType {
+                    found: Some(model_type.to_owned()),
+                },
+            });
         }
-        let config = LLAMA.replace('}', &format!(", {experts}}}"));
-        assert_eq!(read(config).unwrap().dense_intermediate, Some(14_336));
-        assert_eq!(read(LLAMA).unwrap().dense_intermediate, None);
-    }
+    };
+    Ok((family, model_type))
+}
 
-    #[test]
-    fn number_formats_may_stand_beside_the_dimensions_of_the_text() {
-        let fp8 = r#""quantization_config": {"quant_method": "fp8"}"#;
-        let beside = format!(r#"{{{fp8}, "text_config": {LLAMA}}}"#);
-        assert_eq!(read_spec(&beside).unwrap().weight_dtype, Dtype::Fp8);
-    }
+/// Reads a dimension that the model cannot be without, or takes that of its family.
+fn required_or_default(
+    config: &Object<'_>,
+    family: &Family,
+    keys: &'static [&'static str],
+) -> Result<Dimension, ConfigError> {
+    required(dimension_or_default(config, family, keys)?, keys)
+}
 
-    #[test]
-    fn what_cannot_be_modelled_is_refused_by_name() {
-        let experts = r#""num_experts": 8, "num_experts_per_tok": 2"#;
-        for (fields, field) in [
-            (r#""kv_lora_rank": 512"#.to_owned(), "kv_lora_rank"),
-            (r#""layer_types": ["mamba"]"#.to_owned(), "layer_types"),
-            (
-                r#""quantization_config": {"quant_method": "awq"}"#.to_owned(),
-                "quantization_config",
-            ),
-            (
-                format!(r#"{experts}, "first_k_dense_replace": 1"#),
-                "first_k_dense_replace",
-            ),
-        ] {
-            let message = with(&fields).unwrap_err().to_string();
-            assert!(message.starts_with(field), "{message}");
+fn dimension_or_default(
+    config: &Object<'_>,
+    family: &Family,
+    keys: &'static [&'static str],
+) -> Result<Option<Dimension>, ConfigError> {
+    let default = |&key: &&'static str| {
+        let value = family.default(key, config)?;
+        Some(Dimension { key, value })
+    };
+    Ok(config
+        .dimension(keys)?
+        .or_else(|| keys.iter().find_map(default)))
+}
+
+/// Reads the dimensions of the attention heads.
+fn attention(
+    config: &Object<'_>,
+    family: &Family,
+    hidden: Dimension,
+) -> Result<[Field; 3], ConfigError> {
+    let q_heads = required_or_default(config, family, Q_HEADS)?;
+    // Falcon has one KV head where these say so, ChatGLM as many as query heads.
+    let is_new = config.switch("new_decoder_architecture")? == Some(true);
+    let is_single = config.switch("multi_query")? == Some(true) && !is_new;
+    let is_grouped = config.switch("multi_query_attention")? != Some(false);
+    let kv_heads = dimension_or_default(config, family, KV_HEADS)?.filter(|_| is_grouped);
+    let kv_heads = match is_single {
+        true => Dimension {
+            key: "multi_query",
+            value: 1,
+        },
+        false => kv_heads.unwrap_or(q_heads),
+    };
+    let head_dim = match dimension_or_default(config, family, HEAD_DIM)? {
+        Some(head_dim) => head_dim,
+        None if hidden
+            .value
+            .checked_rem(q_heads.value)
+            .is_some_and(|rest| rest > 0) =>
+        {
+            return Err(ConfigError::Spec(SpecError::NotDivisible {
+                field: hidden.key,
+                found: hidden.value,
+                by: q_heads.key,
+                divisor: q_heads.value,
+            }));
         }
-        let missing = LLAMA.replace("hidden_size", "hidden");
-        let message = read(&missing).unwrap_err().to_string();
-        assert!(
-            message.starts_with("hidden_size: expected a number"),
-            "{message}"
-        );
-        assert!(read("[]").is_err());
-    }
+        None => Dimension {
+            key: "hidden_size / num_attention_heads",
+            value: hidden.value.checked_div(q_heads.value).unwrap_or(0),
+        },
+    };
+    Ok([
+        Field::new("q_heads", ModelSpecBuilder::q_heads, q_heads),
+        Field::new("kv_heads", ModelSpecBuilder::kv_heads, kv_heads),
+        Field::new("head_dim", ModelSpecBuilder::head_dim, head_dim),
+    ])
+}
 
-    #[test]
-    fn messages_name_the_keys_of_the_file() {
-        for (from, to, expected) in [
-            (
-                "num_key_value_heads\": 8",
-                "num_key_value_heads\": 7",
-                "num_attention_heads: expected a multiple of num_key_value_heads (7), found 32",
-            ),
-            (
-                "num_hidden_layers\": 32",
-                "num_hidden_layers\": 0",
-                "num_hidden_layers: expected a positive number, found 0",
-            ),
-            (
-                "hidden_size\": 4096",
-                "hidden_size\": 4096000",
-                "hidden_size: expected at most",
-            ),
-            (
-                "vocab_size\": 128256",
-                "vocab_size\": 0",
-                "vocab_size: expected a positive",
-            ),
-            ("null", "0", "sliding_window: expected a positive"),
-            (
-                "null}",
-                "null, \"num_experts\": 5000, \"num_experts_per_tok\": 2}",
-                "num_experts: expected at most",
-            ),
-            (
-                "null}",
-                "null, \"num_experts\": 8, \"num_experts_per_tok\": 9}",
-                "num_experts_per_tok: expected at most the 8 experts, found 9",
-            ),
-            (
-                "null}",
-                "null, \"num_experts\": 8, \"num_experts_per_tok\": 2, \
-             \"moe_intermediate_size\": 0}",
-                "moe_intermediate_size: expected a positive",
-            ),
-        ] {
-            let message = read(LLAMA.replace(from, to)).unwrap_err().to_string();
-            assert!(message.starts_with(expected), "{message}");
-        }
+/// Reads the number formats, which a multimodal model has beside its `text_config` or in it, and NVIDIA's models in a
+/// file of their own.
+fn formats(
+    config: &Object<'_>,
+    outer: &Object<'_>,
+    options: &Options<'_>,
+    modules: Modules,
+) -> Result<Formats, ConfigError> {
+    const KEY: &str = "quantization_config";
+    const FILE: &str = "hf_quant_config.json: ";
+    const FORMATS: &str = "quantization";
+    if let Some(quantization) = config.object(KEY)?.or(outer.object(KEY)?) {
+        return Formats::read(&quantization, options, modules);
     }
+    let Some(text) = options.hf_quant_config else {
+        return Ok(Formats::given(options));
+    };
+    let file = parse(text).map_err(ConfigError::QuantJson)?;
+    let file = Object::outermost(FILE, &file);
+    let missing = || file.lacks(FORMATS, "an object");
+    let quantization = file.object(FORMATS)?.ok_or_else(missing)?;
+    Formats::read_modelopt(&quantization, options, modules)
 }

@@ -1,117 +1,428 @@
-//! Number formats of the weights.
+//! Number formats of weights and KV entries.
 
 use rooflut::hardware::Dtype;
-use serde_json::Value;
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, Remedy};
+use crate::modules::{Kept, Modules};
 use crate::object::Object;
+use crate::options::Options;
 
-/// The key of the object that describes quantized weights.
-pub(crate) const QUANTIZATION: &str = "quantization_config";
-
-/// Number formats of a model's weights.
+/// Number formats of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Formats {
-    /// Format of attention projections and dense FFNs.
+    /// Format of attention projections.
     pub(crate) attention: Dtype,
-    /// Format of experts.
-    pub(crate) experts: Dtype,
+    /// Format of the FFN or the experts.
+    pub(crate) ffn: Dtype,
+    /// Format of the KV entries, if there is a choice of one.
+    pub(crate) kv: Option<Dtype>,
 }
 
 impl Formats {
-    /// Returns `dtype` for all weights.
-    pub(crate) const fn all(dtype: Dtype) -> Formats {
+    /// Returns the formats that the options set; weights are 16-bit otherwise.
+    pub(crate) fn given(options: &Options<'_>) -> Formats {
+        let weights = options.weight_dtype.unwrap_or(Dtype::Bf16);
         Formats {
-            attention: dtype,
-            experts: dtype,
+            attention: weights,
+            ffn: weights,
+            kv: options.kv_dtype,
         }
     }
 
-    /// Reads the formats from a `quantization_config`.
+    /// Reads a `quantization_config`, except for what the options set.
     pub(crate) fn read(
         quantization: &Object<'_>,
-        has_experts: bool,
+        options: &Options<'_>,
+        modules: Modules,
     ) -> Result<Formats, ConfigError> {
-        let refuse = |feature| {
-            Err(ConfigError::Unsupported {
-                key: QUANTIZATION,
-                feature,
-            })
-        };
-        let dtype = match quantization.text("quant_method")?.unwrap_or("unnamed") {
-            "fp8" if quantization.has("weight_block_size") => Dtype::Fp8Block,
-            "fp8" | "fbgemm_fp8" => Dtype::Fp8,
-            "compressed-tensors" if groups_are_fp8(quantization)? => Dtype::Fp8,
-            method => return refuse(format!("{method} quantization")),
-        };
-        // Modules that stay 16-bit.
-        let ignored = quantization.texts("ignore")?;
-        let keeps_attention = ignored.iter().any(|module| module.contains("self_attn"));
-        match (keeps_attention, has_experts) {
-            (false, _) => Ok(Formats::all(dtype)),
-            (true, true) => Ok(Formats {
-                attention: Dtype::Bf16,
-                experts: dtype,
-            }),
-            (true, false) => refuse("16-bit attention beside an 8-bit dense FFN".to_owned()),
+        const METHOD: &str = "quant_method";
+        let method = quantization.text(METHOD)?.unwrap_or("unnamed");
+        if method == "modelopt" || method == "modelopt_fp4" {
+            return Formats::read_modelopt(quantization, options, modules);
         }
+        let weights = || match method {
+            "fp8" => match quantization.numbers(BLOCK)?.as_slice() {
+                [] => Ok(Dtype::Fp8),
+                size => block(quantization, BLOCK, size),
+            },
+            "fbgemm_fp8" => Ok(Dtype::Fp8),
+            "compressed-tensors" => compressed(quantization),
+            _ => refuse(quantization, METHOD, format!("{method} weights")),
+        };
+        Formats::choose(quantization, options, modules, weights)
+    }
+
+    /// Reads the formats of NVIDIA's ModelOpt, from a `quantization_config` or a file of its own.
+    pub(crate) fn read_modelopt(
+        quantization: &Object<'_>,
+        options: &Options<'_>,
+        modules: Modules,
+    ) -> Result<Formats, ConfigError> {
+        const ALGORITHM: &str = "quant_algo";
+        let weights = || match quantization.text(ALGORITHM)? {
+            Some("FP8" | "FP8_PER_CHANNEL_PER_TOKEN") => Ok(Dtype::Fp8),
+            Some("NVFP4") => Ok(Dtype::Nvfp4),
+            Some(other) => refuse(quantization, ALGORITHM, format!("{other} weights")),
+            None => Err(quantization.lacks(ALGORITHM, "a text")),
+        };
+        Formats::choose(quantization, options, modules, weights)
+    }
+
+    /// Returns the formats of the options and, where these are silent, of the file.
+    fn choose(
+        quantization: &Object<'_>,
+        options: &Options<'_>,
+        modules: Modules,
+        weights: impl FnOnce() -> Result<Dtype, ConfigError>,
+    ) -> Result<Formats, ConfigError> {
+        let kv = match options.kv_dtype {
+            None => kv(quantization)?,
+            given => given,
+        };
+        if options.weight_dtype.is_some() {
+            return Ok(Formats {
+                kv,
+                ..Formats::given(options)
+            });
+        }
+        let dtype = weights()?;
+        let kept = Kept::read(quantization, modules)?;
+        let format = |is_kept| if is_kept { Dtype::Bf16 } else { dtype };
+        Ok(Formats {
+            attention: format(kept.attention),
+            ffn: format(kept.ffn),
+            kv,
+        })
     }
 }
 
-/// Whether there are groups of weights, all of them 8-bit floats.
-fn groups_are_fp8(quantization: &Object<'_>) -> Result<bool, ConfigError> {
-    let groups = quantization.object("config_groups")?;
-    let groups: Vec<&Value> = groups.iter().flat_map(Object::values).collect();
-    let is_fp8 = |group: &&Value| {
-        let weights = |key| group.get("weights")?.get(key);
-        weights("num_bits").and_then(Value::as_u64) == Some(8)
-            && weights("type").and_then(Value::as_str) == Some("float")
+const BLOCK: &str = "weight_block_size";
+
+fn refuse<T>(object: &Object<'_>, key: &str, format: String) -> Result<T, ConfigError> {
+    Err(ConfigError::Format {
+        key: object.name(key),
+        format,
+        remedy: Remedy::WeightDtype,
+    })
+}
+
+fn refuse_kv<T>(object: &Object<'_>, key: &str, format: String) -> Result<T, ConfigError> {
+    Err(ConfigError::Format {
+        key: object.name(key),
+        format,
+        remedy: Remedy::KvDtype,
+    })
+}
+
+/// Returns the format of 8-bit floats with a scale for each block of this size.
+fn block(object: &Object<'_>, key: &str, size: &[i64]) -> Result<Dtype, ConfigError> {
+    match size {
+        [128, 128] => Ok(Dtype::Fp8Block),
+        other => refuse(object, key, format!("fp8 in blocks of {other:?}")),
+    }
+}
+
+/// Returns the format of the weights of all groups.
+fn compressed(quantization: &Object<'_>) -> Result<Dtype, ConfigError> {
+    const GROUPS: &str = "config_groups";
+    let missing = || quantization.lacks(GROUPS, "groups of weights");
+    let groups = quantization.object(GROUPS)?.ok_or_else(missing)?;
+    let formats = groups.objects().map(|group| group_format(&group));
+    let mut formats = formats.collect::<Result<Vec<Dtype>, ConfigError>>()?;
+    formats.dedup();
+    match formats.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(missing()),
+        _ => refuse(quantization, GROUPS, "groups of several formats".to_owned()),
+    }
+}
+
+/// Returns the format of a group of weights.
+fn group_format(group: &Object<'_>) -> Result<Dtype, ConfigError> {
+    const WEIGHTS: &str = "weights";
+    if group
+        .texts("targets")?
+        .iter()
+        .any(|target| *target != "Linear")
+    {
+        return refuse(group, "targets", "a format of some modules only".to_owned());
+    }
+    let missing = || group.lacks(WEIGHTS, "an object");
+    let weights = group.object(WEIGHTS)?.ok_or_else(missing)?;
+    let number = |key| Ok(weights.dimension(&[key])?.map(|number| number.value));
+    let (bits, kind) = (number("num_bits")?, weights.text("type")?.unwrap_or("int"));
+    let format = match (bits, kind, weights.text("strategy")?.unwrap_or("tensor")) {
+        (Some(8), "float", "tensor" | "channel") => Dtype::Fp8,
+        (Some(8), "float", "block") => {
+            let key = "block_structure";
+            block(&weights, key, &weights.numbers(key)?)?
+        }
+        (Some(4), "float", _) if number("group_size")? == Some(16) => Dtype::Nvfp4,
+        (bits, kind, strategy) => {
+            let bits = bits.map_or_else(String::new, |bits| format!("{bits}-bit "));
+            let format = format!("{bits}{kind} weights with a scale per {strategy}");
+            return refuse(group, WEIGHTS, format);
+        }
     };
-    Ok(!groups.is_empty() && groups.iter().all(is_fp8))
+    if group.is_null("input_activations") {
+        let format = "quantised weights with 16-bit activations".to_owned();
+        return refuse(group, "input_activations", format);
+    }
+    Ok(format)
+}
+
+/// Reads the format of the KV entries.
+fn kv(quantization: &Object<'_>) -> Result<Option<Dtype>, ConfigError> {
+    const ALGORITHM: &str = "kv_cache_quant_algo";
+    const SCHEME: &str = "kv_cache_scheme";
+    match quantization.text(ALGORITHM)? {
+        Some("FP8") => return Ok(Some(Dtype::Fp8)),
+        Some(other) => return refuse_kv(quantization, ALGORITHM, format!("{other} KV entries")),
+        None => {}
+    }
+    let Some(scheme) = quantization.object(SCHEME)? else {
+        return Ok(None);
+    };
+    let bits = scheme.dimension(&["num_bits"])?.map(|bits| bits.value);
+    match (bits, scheme.text("type")?) {
+        (Some(8), Some("float")) => Ok(Some(Dtype::Fp8)),
+        _ => refuse_kv(
+            quantization,
+            SCHEME,
+            "a KV format other than fp8".to_owned(),
+        ),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
-    const GROUPS: &str =
-        r#""config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}}"#;
+    const DENSE: Modules = Modules {
+        layers: 2,
+        has_experts: false,
+        has_shared: false,
+    };
+    const EXPERTS: Modules = Modules {
+        has_experts: true,
+        ..DENSE
+    };
 
-    fn formats(text: &str, has_experts: bool) -> Result<Formats, String> {
-        let file = serde_json::from_str(text).unwrap();
-        Formats::read(&Object::outermost(&file), has_experts).map_err(|error| error.to_string())
+    fn read(value: &Value, modules: Modules) -> Result<Formats, String> {
+        let object = Object::outermost("quantization_config.", value.as_object().unwrap());
+        let read = Formats::read(&object, &Options::default(), modules);
+        read.map_err(|error| error.to_string())
+    }
+
+    fn all(dtype: Dtype) -> Formats {
+        Formats::given(&Options::default().with_weight_dtype(Some(dtype)))
+    }
+
+    fn groups(weights: &Value) -> Value {
+        let group = json!({"targets": ["Linear"], "weights": weights, "input_activations": {}});
+        json!({"quant_method": "compressed-tensors", "config_groups": {"group_0": group}})
     }
 
     #[test]
-    fn eight_bit_formats_are_told_apart() {
-        let fp8 = Ok(Formats::all(Dtype::Fp8));
-        assert_eq!(formats(r#"{"quant_method": "fp8"}"#, false), fp8);
-        let block = r#"{"quant_method": "fp8", "weight_block_size": [128, 128]}"#;
-        assert_eq!(formats(block, true), Ok(Formats::all(Dtype::Fp8Block)));
-        let dynamic = format!(r#"{{"quant_method": "compressed-tensors", {GROUPS}}}"#);
-        assert_eq!(formats(&dynamic, false), fp8);
-        let int8 = dynamic.replace("float", "int");
-        assert!(formats(&int8, false).is_err());
+    fn formats_are_told_apart() {
+        let float = |strategy| json!({"num_bits": 8, "type": "float", "strategy": strategy});
+        let mut block = float("block");
+        block["block_structure"] = json!([128, 128]);
+        let fp4 =
+            json!({"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16});
+        for (value, expected) in [
+            (json!({"quant_method": "fp8"}), Dtype::Fp8),
+            (
+                json!({"quant_method": "fp8", "weight_block_size": [128, 128]}),
+                Dtype::Fp8Block,
+            ),
+            (json!({"quant_method": "fbgemm_fp8"}), Dtype::Fp8),
+            (
+                json!({"quant_method": "modelopt", "quant_algo": "FP8"}),
+                Dtype::Fp8,
+            ),
+            (
+                json!({"quant_method": "modelopt", "quant_algo": "NVFP4"}),
+                Dtype::Nvfp4,
+            ),
+            (groups(&float("tensor")), Dtype::Fp8),
+            (groups(&float("channel")), Dtype::Fp8),
+            (groups(&block), Dtype::Fp8Block),
+            (groups(&fp4), Dtype::Nvfp4),
+        ] {
+            assert_eq!(read(&value, EXPERTS), Ok(all(expected)), "{value}");
+        }
     }
 
     #[test]
-    fn ignored_attention_stays_16_bit() {
-        let scout = format!(
-            r#"{{"quant_method": "compressed-tensors", {GROUPS}, "ignore": ["re:.*self_attn"]}}"#
-        );
-        let expected = Formats {
-            attention: Dtype::Bf16,
-            experts: Dtype::Fp8,
+    fn other_formats_are_refused_by_name() {
+        let float = json!({"num_bits": 8, "type": "float", "strategy": "channel"});
+        let mut weights_only = groups(&float);
+        weights_only["config_groups"]["group_0"]["input_activations"] = Value::Null;
+        let mut partly = groups(&float);
+        partly["config_groups"]["group_0"]["targets"] = json!(["re:.*experts.*"]);
+        for (value, expected) in [
+            (
+                json!({"quant_method": "gptq", "bits": 4}),
+                "quant_method: gptq weights",
+            ),
+            (
+                json!({"quant_method": "mxfp4"}),
+                "quant_method: mxfp4 weights",
+            ),
+            (json!({"bits": 4}), "quant_method: unnamed weights"),
+            (
+                json!({"quant_method": "fp8", "weight_block_size": [1, 32]}),
+                "weight_block_size: fp8 in blocks of [1, 32]",
+            ),
+            (
+                groups(
+                    &json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}),
+                ),
+                "config_groups.group_0.weights: 4-bit int weights with a scale per group",
+            ),
+            (
+                weights_only,
+                "config_groups.group_0.input_activations: quantised weights with 16-bit",
+            ),
+            (
+                partly,
+                "config_groups.group_0.targets: a format of some modules only",
+            ),
+            (
+                json!({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}),
+                "quant_algo: W4A8_AWQ weights",
+            ),
+            (
+                json!({"quant_method": "fp8", "kv_cache_scheme": {"num_bits": 8, "type": "int"}}),
+                "kv_cache_scheme: a KV format other than fp8",
+            ),
+        ] {
+            let message = read(&value, DENSE).unwrap_err();
+            let expected = format!("quantization_config.{expected}");
+            assert!(message.starts_with(&expected), "{message}");
+            assert!(message.ends_with("choose a format to model in its place"));
+        }
+    }
+
+    #[test]
+    fn kv_entries_have_their_own_format() {
+        let float = json!({"num_bits": 8, "type": "float"});
+        let value = json!({"quant_method": "fp8", "kv_cache_scheme": float});
+        assert_eq!(read(&value, DENSE).unwrap().kv, Some(Dtype::Fp8));
+        let value =
+            json!({"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": "FP8"});
+        assert_eq!(read(&value, DENSE).unwrap().kv, Some(Dtype::Fp8));
+        let object = Object::outermost("", value.as_object().unwrap());
+        let options = Options::default().with_kv_dtype(Some(Dtype::Bf16));
+        let given = Formats::read(&object, &options, DENSE).unwrap();
+        assert_eq!(given.kv, Some(Dtype::Bf16));
+    }
+
+    #[test]
+    fn modules_that_stay_16_bit_are_counted_layer_by_layer() {
+        let names = |layer: u32| {
+            let names = ["q_proj", "k_proj", "v_proj", "o_proj"];
+            names.map(|name| format!("language_model.model.layers.{layer}.self_attn.{name}"))
         };
-        assert_eq!(formats(&scout, true), Ok(expected));
-        assert!(formats(&scout, false).is_err());
+        let both = [names(0), names(1)].concat();
+        let attention = Ok(Formats {
+            attention: Dtype::Bf16,
+            ..all(Dtype::Fp8)
+        });
+        let fp8 = Ok(all(Dtype::Fp8));
+        for (key, entries, expected) in [
+            (
+                "ignore",
+                json!(["re:.*self_attn", "re:.*lm_head"]),
+                &attention,
+            ),
+            ("ignore", json!(both), &attention),
+            ("exclude_modules", json!(["*self_attn*"]), &attention),
+            (
+                "modules_to_not_convert",
+                json!(["model.layers.*.self_attn"]),
+                &attention,
+            ),
+            ("modules_to_not_convert", json!(["self_attn"]), &attention),
+            (
+                "ignore",
+                json!(["self_attn.qkv_proj", "self_attn.o_proj"]),
+                &attention,
+            ),
+            (
+                "ignored_layers",
+                json!(["lm_head", "gate", "model.embed_tokens"]),
+                &fp8,
+            ),
+            (
+                "ignore",
+                json!(["model.layers.0.mlp.gate", "model.layers.0.input_layernorm"]),
+                &fp8,
+            ),
+            (
+                "ignore",
+                json!(["vision_model.model.layers.0.self_attn.q_proj"]),
+                &fp8,
+            ),
+            ("ignore", json!(["model.layers.2.self_attn.q_proj"]), &fp8),
+            (
+                "ignored_layers",
+                json!(["self_attn", "mlp.experts"]),
+                &Ok(all(Dtype::Bf16)),
+            ),
+        ] {
+            let mut value = json!({"quant_method": "fp8"});
+            value[key] = entries;
+            assert_eq!(read(&value, EXPERTS), *expected, "{value}");
+        }
     }
 
     #[test]
-    fn other_methods_are_named() {
-        let int4 = r#"{"quant_method": "gptq", "bits": 4}"#;
-        let message = formats(int4, false).unwrap_err();
-        let expected = "quantization_config: gptq quantization cannot be modelled";
-        assert!(message.starts_with(expected), "{message}");
+    fn modules_that_would_make_layers_differ_are_refused() {
+        let shared = Modules {
+            has_shared: true,
+            ..EXPERTS
+        };
+        for (entries, modules, expected) in [
+            (
+                json!(["model.layers.0.self_attn"]),
+                EXPERTS,
+                "attention with 16-bit weights in some modules only",
+            ),
+            (
+                json!(["re:.*o_proj"]),
+                EXPERTS,
+                "attention with 16-bit weights in some modules only",
+            ),
+            (
+                json!(["model.layers.1.mlp"]),
+                DENSE,
+                "an FFN with 16-bit weights in some modules only",
+            ),
+            (
+                json!(["self_attn"]),
+                DENSE,
+                "attention and dense FFN with weights of different formats",
+            ),
+            (
+                json!(["re:.*shared_expert\\."]),
+                shared,
+                "a shared expert with weights of another format",
+            ),
+            (
+                json!(["model.layers.0.mlp.experts.5.up_proj"]),
+                EXPERTS,
+                "the 16-bit module model.layers.0.mlp.experts.5.up_proj",
+            ),
+            (json!(["re:(?!mlp)"]), EXPERTS, "the pattern \"re:(?!mlp)\""),
+        ] {
+            let value = json!({"quant_method": "fp8", "ignored_layers": entries});
+            let message = read(&value, modules).unwrap_err();
+            let expected = format!("quantization_config.ignored_layers: {expected} cannot");
+            assert!(message.starts_with(&expected), "{message}");
+        }
     }
 }

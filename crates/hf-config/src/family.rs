@@ -1,0 +1,338 @@
+//! Model types whose layers the step model has.
+
+use crate::object::Object;
+
+/// Model types whose files are read alike.
+///
+/// Keys have the same meaning in all of them; a family says what a file leaves out. Source of the defaults: the
+/// configuration classes of transformers 4.57, or those in the repository of the model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Family {
+    /// Values of `model_type`.
+    types: &'static [&'static str],
+    pub(crate) layers: Layers,
+    /// Whether embedding and lm_head are the same weights where the file does not say so.
+    pub(crate) tied: bool,
+    /// Whether `sliding_window` counts without `use_sliding_window`.
+    pub(crate) slides: bool,
+    /// Whether the file is read as that of this family, although it says otherwise.
+    pub(crate) assumed: bool,
+    /// Numbers of keys that a file may leave out.
+    defaults: &'static [(&'static str, u32)],
+}
+
+/// The feed-forward part of a family's layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layers {
+    /// Gate, up and down projection.
+    Gated,
+    /// Up and down projection; four times as wide as the hidden state unless the file says so.
+    Ungated,
+    /// Router and experts.
+    Experts,
+    /// Router and experts, and a shared expert as wide as the others, which has no key.
+    ExpertsAndOne,
+    /// A gated FFN or experts, whichever the file has.
+    Assumed,
+}
+
+const LLAMA: Family = Family {
+    types: &[
+        "Yi",
+        "aquila",
+        "aquila3",
+        "baichuan",
+        "chatglm",
+        "deepseek_llm",
+        "granite",
+        "hunyuan_v1_dense",
+        "internlm",
+        "internlm2",
+        "internlm3",
+        "llama",
+        "mimo",
+        "olmo",
+        "olmo2",
+        "orion",
+        "phi3",
+        "phi3_v",
+        "xverse",
+    ],
+    layers: Layers::Gated,
+    tied: false,
+    slides: true,
+    assumed: false,
+    defaults: &[],
+};
+
+const TIED: Family = Family {
+    types: &["cohere", "minicpm"],
+    tied: true,
+    ..LLAMA
+};
+
+const MIXTRAL: Family = Family {
+    types: &["mixtral", "phimoe"],
+    layers: Layers::Experts,
+    defaults: &[KV_HEADS_8],
+    ..LLAMA
+};
+
+const QWEN: Family = Family {
+    types: &["qwen2"],
+    slides: false,
+    defaults: &[("num_key_value_heads", 32)],
+    ..LLAMA
+};
+
+const GEMMA: Family = Family {
+    types: &["gemma"],
+    defaults: &[("num_key_value_heads", 16), ("head_dim", 256)],
+    ..TIED
+};
+
+const FALCON: Family = Family {
+    types: &["bloom", "falcon"],
+    layers: Layers::Ungated,
+    defaults: &[("max_position_embeddings", 2048)],
+    ..TIED
+};
+
+const KV_HEADS_8: (&str, u32) = ("num_key_value_heads", 8);
+const WINDOW_4096: (&str, u32) = ("sliding_window", 4096);
+
+/// The families, those alike beside each other.
+const FAMILIES: &[Family] = &[
+    LLAMA,
+    TIED,
+    Family {
+        types: &["mistral", "ministral"],
+        defaults: &[KV_HEADS_8, WINDOW_4096],
+        ..LLAMA
+    },
+    Family {
+        types: &["ministral3"],
+        defaults: &[KV_HEADS_8],
+        ..LLAMA
+    },
+    Family {
+        types: &["seed_oss"],
+        defaults: &[KV_HEADS_8, ("head_dim", 128)],
+        ..LLAMA
+    },
+    Family {
+        types: &["glm", "glm4", "glm4v_text"],
+        defaults: &[("num_key_value_heads", 2), ("head_dim", 128)],
+        ..LLAMA
+    },
+    Family {
+        types: &["stablelm", "stablelm_epoch"],
+        defaults: &[("num_key_value_heads", 32)],
+        ..LLAMA
+    },
+    Family {
+        types: &["helium"],
+        defaults: &[("num_key_value_heads", 20), ("head_dim", 128)],
+        ..LLAMA
+    },
+    Family {
+        types: &["smollm3"],
+        defaults: &[("num_key_value_heads", 4)],
+        ..TIED
+    },
+    Family {
+        types: &["ernie4_5"],
+        defaults: &[("num_key_value_heads", 2), ("head_dim", 128)],
+        ..TIED
+    },
+    Family {
+        types: &["exaone"],
+        ..TIED
+    },
+    Family {
+        types: &["exaone4"],
+        defaults: &[("num_key_value_heads", 32), WINDOW_4096],
+        ..LLAMA
+    },
+    Family {
+        types: &["olmo3"],
+        defaults: &[WINDOW_4096],
+        ..LLAMA
+    },
+    Family {
+        types: &["cohere2"],
+        defaults: &[WINDOW_4096],
+        ..TIED
+    },
+    QWEN,
+    Family {
+        types: &["qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"],
+        defaults: &[KV_HEADS_8],
+        ..QWEN
+    },
+    Family {
+        types: &["qwen3", "qwen3_vl_text"],
+        defaults: &[("num_key_value_heads", 32), ("head_dim", 128)],
+        ..QWEN
+    },
+    Family {
+        types: &["qwen2_moe", "qwen3_vl_moe_text"],
+        layers: Layers::Experts,
+        defaults: &[("num_key_value_heads", 16)],
+        ..QWEN
+    },
+    Family {
+        types: &["qwen3_moe"],
+        layers: Layers::Experts,
+        defaults: &[("num_key_value_heads", 4)],
+        ..QWEN
+    },
+    GEMMA,
+    Family {
+        types: &["gemma2"],
+        defaults: &[("num_key_value_heads", 4), ("head_dim", 256), WINDOW_4096],
+        ..GEMMA
+    },
+    Family {
+        types: &["gemma3_text"],
+        // The files of published models leave these out.
+        defaults: &[
+            ("num_attention_heads", 8),
+            ("num_key_value_heads", 4),
+            ("head_dim", 256),
+            ("vocab_size", 262_208),
+            ("max_position_embeddings", 131_072),
+            WINDOW_4096,
+        ],
+        ..GEMMA
+    },
+    FALCON,
+    Family {
+        types: &[
+            "apertus",
+            "arcee",
+            "codegen",
+            "gpt_neox",
+            "gptj",
+            "nemotron",
+            "persimmon",
+            "phi",
+        ],
+        layers: Layers::Ungated,
+        ..LLAMA
+    },
+    Family {
+        types: &["starcoder2"],
+        defaults: &[("num_key_value_heads", 2)],
+        ..FALCON
+    },
+    MIXTRAL,
+    Family {
+        types: &["minimax_m2"],
+        defaults: &[KV_HEADS_8],
+        ..MIXTRAL
+    },
+    Family {
+        types: &[
+            "bailing_moe",
+            "dbrx",
+            "deepseek",
+            "flex_olmo",
+            "granitemoe",
+            "granitemoeshared",
+            "hunyuan_v1_moe",
+            "olmoe",
+        ],
+        defaults: &[],
+        ..MIXTRAL
+    },
+    Family {
+        types: &["grok-1"],
+        defaults: &[],
+        tied: true,
+        ..MIXTRAL
+    },
+    Family {
+        types: &["dots1"],
+        defaults: &[("num_key_value_heads", 32)],
+        ..MIXTRAL
+    },
+    Family {
+        types: &["glm4_moe", "glm4v_moe_text"],
+        defaults: &[KV_HEADS_8, ("first_k_dense_replace", 1)],
+        ..MIXTRAL
+    },
+    Family {
+        types: &["ernie4_5_moe"],
+        defaults: &[("num_key_value_heads", 4), ("moe_layer_start_index", 1)],
+        tied: true,
+        ..MIXTRAL
+    },
+    Family {
+        types: &["gpt_oss"],
+        defaults: &[KV_HEADS_8, ("head_dim", 64), ("sliding_window", 128)],
+        ..MIXTRAL
+    },
+    Family {
+        types: &["llama4_text"],
+        layers: Layers::ExpertsAndOne,
+        defaults: &[
+            KV_HEADS_8,
+            ("head_dim", 128),
+            ("attention_chunk_size", 8192),
+        ],
+        ..MIXTRAL
+    },
+];
+
+impl Family {
+    /// A Llama or a Mixtral, for a file of another type.
+    pub(crate) const ASSUMED: Family = Family {
+        layers: Layers::Assumed,
+        assumed: true,
+        ..LLAMA
+    };
+
+    /// Returns the family for a file that says otherwise.
+    pub(crate) fn assumed(self) -> Family {
+        let layers = match self.layers {
+            Layers::Gated => Layers::Assumed,
+            layers => layers,
+        };
+        Family {
+            layers,
+            assumed: true,
+            ..self
+        }
+    }
+
+    /// Returns the family of a model type.
+    pub(crate) fn find(model_type: &str) -> Option<&'static Family> {
+        FAMILIES
+            .iter()
+            .find(|family| family.types.contains(&model_type))
+    }
+
+    /// Returns the number that a file of this family means where it leaves out `key`. A `null` is no omission.
+    pub(crate) fn default(&self, key: &'static str, config: &Object<'_>) -> Option<u32> {
+        let mut defaults = self.defaults.iter().filter(|(name, _)| *name == key);
+        let (_, value) = defaults.next()?;
+        (!config.is_null(key)).then_some(*value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_has_one_family() {
+        let mut types: Vec<_> = FAMILIES.iter().flat_map(|family| family.types).collect();
+        types.sort_unstable();
+        let all = types.len();
+        types.dedup();
+        assert_eq!(types.len(), all);
+        let is_refused = |name: &&&&str| crate::refused::feature(name).is_some();
+        assert_eq!(types.iter().find(is_refused), None);
+    }
+}

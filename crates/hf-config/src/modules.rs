@@ -1,0 +1,230 @@
+//! Modules whose weights stay 16-bit in a quantised model.
+
+use regex::Regex;
+use rooflut::model::{Ffn, ModelSpec};
+
+use crate::error::{ConfigError, Remedy};
+use crate::object::Object;
+
+/// The modules of a model that have weights to quantise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Modules {
+    /// Layers.
+    pub(crate) layers: u32,
+    /// Whether the FFN consists of experts.
+    pub(crate) has_experts: bool,
+    /// Whether one of them is shared.
+    pub(crate) has_shared: bool,
+}
+
+/// The parts of all layers that stay 16-bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Attention projections.
+    pub(crate) attention: bool,
+    /// FFN or experts.
+    pub(crate) ffn: bool,
+}
+
+/// Keys of lists of modules that stay 16-bit, one for each method.
+const LISTS: [&str; 4] = [
+    "ignore",
+    "ignored_layers",
+    "modules_to_not_convert",
+    "exclude_modules",
+];
+
+/// Names of a layer's modules: those of one list entry are quantised together, or are alternatives.
+type Part = &'static [&'static [&'static str]];
+const ATTENTION: Part = &[
+    &["self_attn.q_proj", "self_attn.qkv_proj"],
+    &["self_attn.k_proj", "self_attn.qkv_proj"],
+    &["self_attn.v_proj", "self_attn.qkv_proj"],
+    &["self_attn.o_proj"],
+];
+const DENSE: Part = &[
+    &["mlp.gate_proj", "mlp.up_proj", "mlp.gate_up_proj"],
+    &["mlp.down_proj"],
+];
+const EXPERTS: Part = &[
+    &[
+        "mlp.experts.0.gate_proj",
+        "mlp.experts.0.up_proj",
+        "block_sparse_moe.experts.0.w1",
+        "block_sparse_moe.experts.0.w3",
+        "feed_forward.experts.0.gate_proj",
+        "feed_forward.experts.0.up_proj",
+    ],
+    &[
+        "mlp.experts.0.down_proj",
+        "block_sparse_moe.experts.0.w2",
+        "feed_forward.experts.0.down_proj",
+    ],
+];
+const SHARED: Part = &[
+    &[
+        "mlp.shared_expert.gate_proj",
+        "mlp.shared_expert.up_proj",
+        "mlp.shared_experts.gate_proj",
+        "mlp.shared_experts.up_proj",
+        "feed_forward.shared_expert.gate_proj",
+        "feed_forward.shared_expert.up_proj",
+    ],
+    &[
+        "mlp.shared_expert.down_proj",
+        "mlp.shared_experts.down_proj",
+        "feed_forward.shared_expert.down_proj",
+    ],
+];
+
+impl Kept {
+    /// Reads the lists of a `quantization_config`. Refuses a part that is 16-bit in some layers only, since all layers
+    /// of a model are alike.
+    pub(crate) fn read(quantization: &Object<'_>, modules: Modules) -> Result<Kept, ConfigError> {
+        let mut patterns = Vec::new();
+        let mut list = "ignore";
+        for key in LISTS {
+            for entry in quantization.texts(key)? {
+                list = key;
+                let pattern = Pattern::read(entry);
+                let unknown = || format!("the pattern {entry:?}");
+                patterns.push(pattern.ok_or_else(|| refused(quantization, key, unknown()))?);
+            }
+        }
+        let error = |format| refused(quantization, list, format);
+        let mut matched = vec![false; patterns.len()];
+        let mut is_kept = |part: Part, name| {
+            let mut kept = 0;
+            for (layer, alternatives) in modules.in_part(part) {
+                let mut any = false;
+                for (pattern, matched) in patterns.iter().zip(&mut matched) {
+                    let mut paths = alternatives.iter();
+                    if paths.any(|module| pattern.matches(&format!("layers.{layer}.{module}"))) {
+                        (any, *matched) = (true, true);
+                    }
+                }
+                kept += u64::from(any);
+            }
+            match kept {
+                0 => Ok(false),
+                all if all == u64::from(modules.layers) * part.len() as u64 => Ok(true),
+                _ => Err(error(format!(
+                    "{name} with 16-bit weights in some modules only"
+                ))),
+            }
+        };
+        let ffn = if modules.has_experts { EXPERTS } else { DENSE };
+        let kept = Kept {
+            attention: is_kept(ATTENTION, "attention")?,
+            ffn: is_kept(ffn, "an FFN")?,
+        };
+        if modules.has_shared && is_kept(SHARED, "a shared expert")? != kept.ffn {
+            return Err(error(
+                "a shared expert with weights of another format".to_owned(),
+            ));
+        }
+        if !modules.has_experts && kept.attention != kept.ffn {
+            return Err(error(
+                "attention and dense FFN with weights of different formats".to_owned(),
+            ));
+        }
+        let mut unmatched = patterns
+            .iter()
+            .zip(&matched)
+            .filter(|(_, matched)| !**matched);
+        match unmatched.find_map(|(pattern, _)| pattern.names_weights_of(modules.layers)) {
+            Some(name) => Err(error(format!("the 16-bit module {name}"))),
+            None => Ok(kept),
+        }
+    }
+}
+
+fn refused(quantization: &Object<'_>, key: &str, format: String) -> ConfigError {
+    let key = quantization.name(key);
+    ConfigError::Format {
+        key,
+        format,
+        remedy: Remedy::WeightDtype,
+    }
+}
+
+impl Modules {
+    /// Returns the modules of a model.
+    pub(crate) fn of(spec: &ModelSpec) -> Modules {
+        let shared = match spec.ffn {
+            Ffn::Moe {
+                shared_intermediate,
+                ..
+            } => Some(shared_intermediate),
+            _ => None,
+        };
+        Modules {
+            layers: spec.layers,
+            has_experts: shared.is_some(),
+            has_shared: shared.is_some_and(|width| width > 0),
+        }
+    }
+
+    /// Returns the modules of a part in all layers.
+    fn in_part(self, part: Part) -> impl Iterator<Item = (u32, &'static [&'static str])> {
+        (0..self.layers).flat_map(move |layer| part.iter().map(move |module| (layer, *module)))
+    }
+}
+
+/// An entry of a list.
+enum Pattern {
+    /// Consecutive parts of a module's path.
+    Path(String),
+    /// A regular expression or a wildcard.
+    Regex(Regex),
+}
+
+impl Pattern {
+    /// Reads an entry: `re:` and a regular expression that matches from the start, a path with wildcards, or a part of
+    /// a path. Returns `None` for an expression that is not understood.
+    fn read(entry: &str) -> Option<Pattern> {
+        let regex = match entry.strip_prefix("re:") {
+            Some(expression) => format!("^(?:{expression})"),
+            None if entry.contains('*') => {
+                let path = regex::escape(entry).replace(r"\*", ".*");
+                format!(r"^(?:{path})(?:\.|$)")
+            }
+            None => return Some(Pattern::Path(entry.replace("language_model.", ""))),
+        };
+        Some(Pattern::Regex(Regex::new(&regex).ok()?))
+    }
+
+    /// Whether the entry means the module at `path` below the model.
+    fn matches(&self, path: &str) -> bool {
+        match self {
+            Pattern::Path(name) => format!(".model.{path}.").contains(&format!(".{name}.")),
+            Pattern::Regex(regex) => ["model.", "language_model.model.", "model.language_model."]
+                .iter()
+                .any(|root| regex.is_match(&format!("{root}{path}"))),
+        }
+    }
+
+    /// Returns the path if it names weights of one of the `layers` of the text model. Norms, gates of experts and
+    /// towers for images or sound are not counted, nor are layers beyond the last, which draft tokens.
+    fn names_weights_of(&self, layers: u32) -> Option<&str> {
+        const OTHERS: [&str; 10] = [
+            "norm",
+            "gate",
+            "router",
+            "bias",
+            "rotary",
+            "indexer",
+            "vision",
+            "visual",
+            "audio",
+            "projector",
+        ];
+        let Pattern::Path(path) = self else {
+            return None;
+        };
+        let (_, below) = path.split_once("layers.")?;
+        let layer: u32 = below.split('.').next()?.parse().ok()?;
+        let is_other = OTHERS.iter().any(|part| path.contains(part));
+        (layer < layers && !is_other).then_some(path)
+    }
+}

@@ -1,0 +1,62 @@
+//! How a `config.json` is read.
+
+use rooflut::hardware::Dtype;
+
+/// How a `config.json` is read: as that of its type, with the formats that it names, unless set otherwise.
+///
+/// ```
+/// use rooflut_hf_config::{Options, read};
+/// let text = r#"{"model_type": "new", "hidden_size": 4096, "num_hidden_layers": 32,
+///     "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000,
+///     "max_position_embeddings": 4096}"#;
+/// assert!(read(text, Options::default()).is_err());
+/// let model = read(text, Options::default().assuming_llama())?;
+/// assert_eq!(model.spec, rooflut::model::find("llama-2-7b").unwrap().spec);
+/// # Ok::<(), rooflut_hf_config::ConfigError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'t> {
+    pub(crate) hf_quant_config: Option<&'t [u8]>,
+    pub(crate) weight_dtype: Option<Dtype>,
+    pub(crate) kv_dtype: Option<Dtype>,
+    pub(crate) assume_llama: bool,
+}
+
+impl<'t> Options<'t> {
+    /// Sets the text of the `hf_quant_config.json` beside the file. It has the formats where the file has none.
+    #[must_use]
+    pub fn with_hf_quant_config(self, text: Option<&'t [u8]>) -> Options<'t> {
+        Options {
+            hf_quant_config: text,
+            ..self
+        }
+    }
+
+    /// Sets the format of all weights, in place of those of the file.
+    #[must_use]
+    pub fn with_weight_dtype(self, dtype: Option<Dtype>) -> Options<'t> {
+        Options {
+            weight_dtype: dtype,
+            ..self
+        }
+    }
+
+    /// Sets the format of the KV entries, in place of that of the file.
+    #[must_use]
+    pub fn with_kv_dtype(self, dtype: Option<Dtype>) -> Options<'t> {
+        Options {
+            kv_dtype: dtype,
+            ..self
+        }
+    }
+
+    /// Reads a file of any type as that of a Llama, or of a Mixtral if it has experts, and ignores the keys that these
+    /// do not have.
+    #[must_use]
+    pub fn assuming_llama(self) -> Options<'t> {
+        Options {
+            assume_llama: true,
+            ..self
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Model types whose layers the step model does not have.
+
+/// Features and the model types that have them.
+const REFUSED: &[(&str, &[&str])] = &[
+    (
+        "multi-head latent attention",
+        &[
+            "deepseek_v2",
+            "deepseek_v3",
+            "kimi_k2",
+            "longcat_flash",
+            "minicpm3",
+            "bailing_moe_v2_5",
+            "pangu_ultra_moe",
+        ],
+    ),
+    (
+        "sparse attention over latents",
+        &["deepseek_v32", "glm_moe_dsa"],
+    ),
+    ("attention over compressed keys", &["deepseek_v4"]),
+    (
+        "linear attention",
+        &[
+            "kimi_linear",
+            "minimax",
+            "minimax_m1",
+            "minimax_text_01",
+            "qwen3_5",
+            "qwen3_5_moe",
+            "qwen3_5_moe_text",
+            "qwen3_5_text",
+            "qwen3_next",
+        ],
+    ),
+    (
+        "state-space, recurrent or convolutional layers",
+        &[
+            "bamba",
+            "falcon_h1",
+            "falcon_mamba",
+            "granitemoehybrid",
+            "jamba",
+            "lfm2",
+            "lfm2_moe",
+            "mamba",
+            "mamba2",
+            "nemotron_h",
+            "plamo2",
+            "recurrent_gemma",
+            "rwkv",
+            "rwkv5",
+            "rwkv6",
+            "rwkv7",
+            "xlstm",
+            "zamba",
+            "zamba2",
+        ],
+    ),
+    (
+        "layers that differ in their attention heads",
+        &[
+            "gemma4_text",
+            "mimo_v2",
+            "mimo_v2_flash",
+            "step3p5",
+            "step3p7",
+        ],
+    ),
+    (
+        "layers that differ in size",
+        &["deci", "gemma3n_text", "nemotron-nas", "openelm"],
+    ),
+    ("cross-attention layers", &["mllama_text_model"]),
+    (
+        "learned position embeddings",
+        &["biogpt", "gpt2", "gpt_bigcode", "gpt_neo", "opt", "xglm"],
+    ),
+    (
+        "an encoder",
+        &[
+            "bart", "bert", "m2m_100", "mbart", "mt5", "pegasus", "roberta", "t5", "t5gemma",
+            "umt5", "whisper",
+        ],
+    ),
+];
+
+/// Returns the feature of `model_type` that the step model does not have.
+pub(crate) fn feature(model_type: &str) -> Option<&'static str> {
+    let has = |(_, types): &&(&str, &[&str])| types.contains(&model_type);
+    REFUSED.iter().find(has).map(|(feature, _)| *feature)
+}

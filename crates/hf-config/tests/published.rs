@@ -1,0 +1,150 @@
+//! Published models: read with the published number of parameters, or refused by what is not modelled.
+//!
+//! Each line of the fixture has the keys that shape a model, from the `config.json` (and `hf_quant_config.json`) that its
+//! publisher has on Hugging Face under this id, and the number of parameters of the text model that the publisher names,
+//! or that its weights on Hugging Face have.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
+
+use rooflut::hardware::Dtype;
+use rooflut::model::{self, Ffn};
+use rooflut_hf_config::{ConfigError, HfModel, Options, read};
+use serde_json::Value;
+
+/// A line of the fixture.
+struct Published {
+    model: String,
+    billions: f64,
+    refused: Option<String>,
+    config: String,
+    hf_quant_config: Option<String>,
+}
+
+impl Published {
+    fn read(&self) -> Result<HfModel, ConfigError> {
+        let quantization = self.hf_quant_config.as_deref().map(str::as_bytes);
+        let options = Options::default().with_hf_quant_config(quantization);
+        read(&self.config, options)
+    }
+}
+
+fn published() -> Vec<Published> {
+    let lines = include_str!("fixtures/published.jsonl").lines();
+    // Nemotron-H's file has a number that JSON has no word for.
+    let lines = lines.map(|line| line.replace("Infinity", r#""<inf>""#));
+    let parse = |line: String| -> Value { serde_json::from_str(&line).unwrap() };
+    let as_written = |value: &Value| value.to_string().replace(r#""<inf>""#, "Infinity");
+    let fields = lines.map(parse);
+    let published = fields.map(|fields| Published {
+        model: fields["model"].as_str().unwrap().to_owned(),
+        billions: fields["billions"].as_f64().unwrap(),
+        refused: fields["refused"].as_str().map(str::to_owned),
+        config: as_written(&fields["config"]),
+        hf_quant_config: fields.get("hf_quant_config").map(as_written),
+    });
+    published.collect()
+}
+
+fn find(model: &str) -> Published {
+    let mut all = published().into_iter();
+    all.find(|published| published.model == model).unwrap()
+}
+
+/// Round numbers of the publisher.
+const ROUND: [&str; 3] = [
+    "hpcai-tech/grok-1",
+    "inclusionAI/Ling-lite",
+    "nvidia/Nemotron-4-340B-Base",
+];
+
+#[test]
+fn every_model_is_read_as_published_or_refused_by_name() {
+    let mut wrong = Vec::new();
+    for published in published() {
+        let Published {
+            model, billions, ..
+        } = &published;
+        match (published.read(), &published.refused) {
+            (Err(error), Some(feature)) if error.to_string().contains(feature) => {}
+            (Err(error), _) => wrong.push(format!("{model}: {error}")),
+            (Ok(read), refused) => {
+                let found = read.spec.weight_params() as f64 / 1e9;
+                let tolerance = if ROUND.contains(&model.as_str()) {
+                    0.03
+                } else {
+                    0.005
+                };
+                let error = found / billions - 1.0;
+                if refused.is_some() || error.abs() > tolerance {
+                    wrong.push(format!("{model}: {found} for {billions}, {refused:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn formats_of_published_models_are_read() {
+    for (model, attention, ffn, kv) in [
+        (
+            "MiniMaxAI/MiniMax-M2.5",
+            Dtype::Fp8Block,
+            Dtype::Fp8Block,
+            None,
+        ),
+        (
+            "Qwen/Qwen3-30B-A3B-FP8",
+            Dtype::Fp8Block,
+            Dtype::Fp8Block,
+            None,
+        ),
+        (
+            "nvidia/Llama-3.1-70B-Instruct-FP8",
+            Dtype::Fp8,
+            Dtype::Fp8,
+            Some(Dtype::Fp8),
+        ),
+        (
+            "nvidia/Qwen3-235B-A22B-NVFP4",
+            Dtype::Nvfp4,
+            Dtype::Nvfp4,
+            Some(Dtype::Fp8),
+        ),
+    ] {
+        let read = find(model).read().unwrap();
+        let found = match read.spec.ffn {
+            Ffn::Moe { expert_dtype, .. } => expert_dtype,
+            _ => read.spec.weight_dtype,
+        };
+        let found = (read.spec.weight_dtype, found, read.kv_dtype);
+        assert_eq!(found, (attention, ffn, kv), "{model}");
+    }
+}
+
+#[test]
+fn the_built_in_scout_is_that_of_its_file() {
+    let built_in = model::find("llama-4-scout").unwrap();
+    let read = find("RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic")
+        .read()
+        .unwrap();
+    assert_eq!(read.spec, built_in.spec);
+    let window = read.window.unwrap();
+    assert_eq!((Some(window.key), window.tokens), (built_in.window, 8192));
+}
+
+#[test]
+fn the_catalogue_agrees_with_published_files() {
+    let mut compared = 0;
+    for published in published() {
+        let (Some(entry), Ok(read)) = (model::find(&published.model), published.read()) else {
+            continue;
+        };
+        assert_eq!(read.spec, entry.spec, "{}", published.model);
+        compared += 1;
+    }
+    assert!(compared > 10, "{compared}");
+}

@@ -1,0 +1,471 @@
+//! Dimensions and formats that a `config.json` is read as, and errors that refuse it.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
+
+use rooflut::hardware::Dtype;
+use rooflut::model::{Ffn, ModelSpec, find};
+use rooflut_hf_config::{HfModel, Options, Remedy, Window, read};
+use serde_json::{Value, json};
+
+/// Llama-3.1-8B with other values.
+fn config(changes: Value) -> Value {
+    let mut config = json!({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+        "vocab_size": 128_256, "max_position_embeddings": 131_072});
+    let Value::Object(changes) = changes else {
+        panic!("an object")
+    };
+    config.as_object_mut().unwrap().extend(changes);
+    config
+}
+
+fn model(config: &Value) -> HfModel {
+    read(config.to_string(), Options::default()).unwrap()
+}
+
+fn spec(changes: Value) -> ModelSpec {
+    model(&config(changes)).spec
+}
+
+fn refusal(text: impl AsRef<[u8]>) -> String {
+    let refused = read(text, Options::default());
+    refused.unwrap_err().to_string()
+}
+
+#[test]
+fn a_dense_model_equals_the_built_in_one_wherever_its_text_model_stands() {
+    let built_in = find("llama-3.1-8b").unwrap().spec;
+    assert_eq!(spec(json!({})), built_in);
+    for key in ["text_config", "llm_config", "language_config"] {
+        let nested = json!({"model_type": "multimodal", key: config(json!({}))});
+        assert_eq!(model(&nested).spec, built_in, "{key}");
+    }
+}
+
+#[test]
+fn what_a_file_leaves_out_is_the_default_of_its_type() {
+    let left_out = |model_type: &str| {
+        let mut config = config(json!({"model_type": model_type}));
+        config
+            .as_object_mut()
+            .unwrap()
+            .remove("num_key_value_heads");
+        model(&config)
+    };
+    for (model_type, kv_heads, head_dim, tied, window) in [
+        ("llama", 32, 128, false, None),
+        ("mistral", 8, 128, false, Some(4096)),
+        ("qwen2", 32, 128, false, None),
+        ("glm4", 2, 128, false, None),
+        ("cohere", 32, 128, true, None),
+        ("gemma", 16, 256, true, None),
+        ("gemma2", 4, 256, true, Some(4096)),
+        ("starcoder2", 2, 128, true, None),
+    ] {
+        let HfModel {
+            spec,
+            window: found,
+            ..
+        } = left_out(model_type);
+        let found = found.map(|window| window.tokens);
+        assert_eq!(
+            (spec.kv_heads, spec.head_dim, spec.tied_embeddings, found),
+            (kv_heads, head_dim, tied, window),
+            "{model_type}"
+        );
+    }
+    // Null is a value: as many KV heads as query heads.
+    let null = spec(json!({"model_type": "mistral", "num_key_value_heads": null}));
+    assert_eq!(null.kv_heads, 32);
+    assert!(!spec(json!({"model_type": "gemma", "tie_word_embeddings": false})).tied_embeddings);
+    let beside = json!({"tie_word_embeddings": true, "text_config": config(json!({}))});
+    assert!(model(&beside).spec.tied_embeddings);
+}
+
+#[test]
+fn an_ffn_without_a_gate_has_two_projections() {
+    let gated = |changes| match spec(changes).ffn {
+        Ffn::Dense { gated, .. } => gated,
+        other => panic!("{other:?}"),
+    };
+    assert!(gated(json!({"hidden_act": "silu"})));
+    assert!(!gated(
+        json!({"model_type": "apertus", "hidden_act": "xielu"})
+    ));
+    assert!(!gated(
+        json!({"model_type": "nemotron", "hidden_act": "relu2"})
+    ));
+    assert!(!gated(
+        json!({"model_type": "gpt_neox", "hidden_act": "gelu"})
+    ));
+    let wide = spec(json!({"model_type": "falcon", "intermediate_size": null}));
+    assert!(matches!(
+        wide.ffn,
+        Ffn::Dense {
+            intermediate: 16_384,
+            gated: false,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn experts_are_read_under_each_of_their_names() {
+    let expected = find("qwen3-30b-a3b").unwrap().spec.ffn;
+    for (model_type, experts, top_k) in [
+        ("qwen3_moe", "num_experts", "num_experts_per_tok"),
+        ("minimax_m2", "num_local_experts", "num_experts_per_tok"),
+        ("deepseek", "n_routed_experts", "num_experts_per_tok"),
+        ("bailing_moe", "moe_num_experts", "moe_k"),
+    ] {
+        let config = config(json!({"model_type": model_type, experts: 128, top_k: 8,
+            "moe_intermediate_size": 768}));
+        let model = model(&config);
+        assert_eq!(model.spec.ffn, expected, "{model_type}");
+        assert_eq!(model.dense_intermediate, Some(14_336));
+    }
+    assert_eq!(model(&config(json!({}))).dense_intermediate, None);
+}
+
+#[test]
+fn a_shared_expert_is_read_from_its_width_or_its_count() {
+    let experts = json!({"model_type": "qwen2_moe", "num_experts": 16, "num_experts_per_tok": 1,
+        "moe_intermediate_size": 768});
+    for (changes, expected) in [
+        (json!({}), 0),
+        (json!({"n_shared_experts": 2}), 1536),
+        (json!({"shared_expert_intermediate_size": 512}), 512),
+        (json!({"model_type": "llama4_text"}), 768),
+    ] {
+        let mut config = config(experts.clone());
+        let changes = changes.as_object().unwrap().clone();
+        config.as_object_mut().unwrap().extend(changes);
+        let Ffn::Moe {
+            shared_intermediate,
+            ..
+        } = model(&config).spec.ffn
+        else {
+            panic!("experts");
+        };
+        assert_eq!(shared_intermediate, expected, "{config}");
+    }
+}
+
+#[test]
+fn a_window_limits_the_length_unless_it_is_off() {
+    let sliding = |tokens| Some(("sliding_window", tokens));
+    let full = vec!["full_attention"; 32];
+    for (changes, expected) in [
+        (json!({"sliding_window": null}), None),
+        (json!({"sliding_window": 4096}), sliding(4096)),
+        (json!({"sliding_window": 131_072}), None),
+        (
+            json!({"sliding_window": 4096, "use_sliding_window": false}),
+            None,
+        ),
+        (json!({"sliding_window": 4096, "layer_types": full}), None),
+        (
+            json!({"sliding_window": 4096, "layer_types": ["sliding_attention", "full_attention"]}),
+            sliding(4096),
+        ),
+        (json!({"model_type": "qwen2", "sliding_window": 4096}), None),
+        (
+            json!({"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true,
+                "max_window_layers": 16}),
+            sliding(4096),
+        ),
+        (
+            json!({"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true,
+                "max_window_layers": 32}),
+            None,
+        ),
+        (
+            json!({"sliding_window": 9000, "attention_chunk_size": 8192}),
+            Some(("attention_chunk_size", 8192)),
+        ),
+    ] {
+        let read = model(&config(changes.clone()));
+        let expected = expected.map(|(key, tokens)| Window { key, tokens });
+        assert_eq!(read.window, expected, "{changes}");
+        let longest = expected.map_or(131_072, |window| window.tokens);
+        assert_eq!(read.spec.max_model_len, longest, "{changes}");
+    }
+}
+
+#[test]
+fn number_formats_stand_in_the_file_beside_the_text_model_or_in_a_file_of_their_own() {
+    let fp8 = json!({"quant_method": "fp8"});
+    let beside = json!({"quantization_config": fp8, "text_config": config(json!({}))});
+    assert_eq!(model(&beside).spec.weight_dtype, Dtype::Fp8);
+    let plain = config(json!({})).to_string();
+    let text = br#"{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8",
+        "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}}"#;
+    let options = Options::default().with_hf_quant_config(Some(text));
+    let nvidia = read(&plain, options).unwrap();
+    assert_eq!(nvidia.spec.weight_dtype, Dtype::Fp8);
+    assert_eq!(nvidia.kv_dtype, Some(Dtype::Fp8));
+    let given = options
+        .with_weight_dtype(Some(Dtype::Bf16))
+        .with_kv_dtype(Some(Dtype::Bf16));
+    let given = read(&plain, given).unwrap();
+    assert_eq!(given.spec, find("llama-3.1-8b").unwrap().spec);
+    assert_eq!(given.kv_dtype, Some(Dtype::Bf16));
+    for (text, expected) in [
+        ("", "hf_quant_config.json: EOF"),
+        ("[]", "hf_quant_config.json: invalid type"),
+        ("{}", "hf_quant_config.json: quantization: expected"),
+        (
+            r#"{"quantization": {"quant_algo": "W4A16_AWQ"}}"#,
+            "hf_quant_config.json: quantization.quant_algo: W4A16_AWQ weights cannot",
+        ),
+    ] {
+        let options = Options::default().with_hf_quant_config(Some(text.as_bytes()));
+        let message = read(&plain, options).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_format_that_is_not_modelled_is_replaced_by_a_given_one() {
+    let text = config(json!({"quantization_config": {"quant_method": "mxfp4"}})).to_string();
+    let error = read(&text, Options::default()).unwrap_err();
+    assert_eq!(error.remedy(), Some(Remedy::WeightDtype));
+    let options = Options::default().with_weight_dtype(Some(Dtype::Nvfp4));
+    assert_eq!(
+        read(&text, options).unwrap().spec.weight_dtype,
+        Dtype::Nvfp4
+    );
+}
+
+#[test]
+fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
+    let experts = json!({"num_experts": 8, "num_experts_per_tok": 2});
+    let with = |changes: Value| {
+        let mut both = experts.clone();
+        let changes = changes.as_object().unwrap().clone();
+        both.as_object_mut().unwrap().extend(changes);
+        both
+    };
+    for (changes, expected) in [
+        (
+            json!({"model_type": "new"}),
+            "model_type: layers of type \"new\" are not known",
+        ),
+        (
+            json!({"model_type": null}),
+            "model_type: expected the type of the model",
+        ),
+        (
+            json!({"model_type": "deepseek_v3"}),
+            "model_type: deepseek_v3 has multi-head latent",
+        ),
+        (
+            json!({"model_type": "mamba2"}),
+            "model_type: mamba2 has state-space",
+        ),
+        (
+            json!({"kv_lora_rank": 512}),
+            "kv_lora_rank: this key shapes the model",
+        ),
+        (experts.clone(), "num_experts: this key shapes the model"),
+        (
+            json!({"hidden_act": "xielu"}),
+            "hidden_act: the activation xielu",
+        ),
+        (
+            json!({"layer_types": ["linear_attention"]}),
+            "layer_types: layers of type linear",
+        ),
+        (
+            json!({"attn_type_list": [0, 1]}),
+            "attn_type_list: linear attention",
+        ),
+        (
+            with(json!({"model_type": "mixtral", "first_k_dense_replace": 1})),
+            "first_k_dense_replace: a mixture of dense and expert layers",
+        ),
+        (
+            with(json!({"model_type": "ernie4_5_moe"})),
+            "moe_layer_start_index: a mixture",
+        ),
+        (
+            with(
+                json!({"model_type": "ernie4_5_moe", "moe_layer_start_index": 0,
+                "moe_layer_end_index": 30}),
+            ),
+            "moe_layer_end_index: a mixture",
+        ),
+        (
+            with(json!({"model_type": "qwen3_moe", "decoder_sparse_step": 2})),
+            "decoder_sparse_step: a mixture",
+        ),
+        (
+            with(json!({"model_type": "qwen3_moe", "mlp_only_layers": [0]})),
+            "mlp_only_layers: a mixture",
+        ),
+        (
+            with(json!({"model_type": "mixtral", "moe_layer_freq": [0, 1]})),
+            "moe_layer_freq: a mixture",
+        ),
+    ] {
+        let text = config(changes).to_string();
+        let error = read(&text, Options::default()).unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with(expected), "{message}");
+        assert!(message.contains("Llama"), "{message}");
+        assert_eq!(error.remedy(), Some(Remedy::AssumeLlama));
+        assert!(
+            read(&text, Options::default().assuming_llama()).is_ok(),
+            "{text}"
+        );
+    }
+    let layers = json!({"model_type": "ernie4_5_moe", "moe_layer_start_index": 0,
+        "moe_layer_end_index": -1, "moe_layer_interval": 1});
+    assert!(read(config(with(layers)).to_string(), Options::default()).is_ok());
+    let read_as_llama = |changes| {
+        let text = config(changes).to_string();
+        read(text, Options::default().assuming_llama())
+            .unwrap()
+            .spec
+    };
+    assert!(matches!(
+        read_as_llama(with(json!({}))).ffn,
+        Ffn::Moe { experts: 8, .. }
+    ));
+    let ungated = read_as_llama(json!({"model_type": "new", "hidden_act": "relu2"}));
+    assert!(matches!(ungated.ffn, Ffn::Dense { gated: false, .. }));
+    assert_eq!(read_as_llama(json!({"kv_lora_rank": 512})), spec(json!({})));
+}
+
+#[test]
+fn bad_numbers_are_refused_by_their_key() {
+    let experts = |changes: Value| {
+        let mut experts =
+            json!({"model_type": "mixtral", "num_experts": 8, "num_experts_per_tok": 2});
+        let changes = changes.as_object().unwrap().clone();
+        experts.as_object_mut().unwrap().extend(changes);
+        experts
+    };
+    for (changes, expected) in [
+        (
+            json!({"num_key_value_heads": 7}),
+            "num_attention_heads: expected a multiple of num_key_value_heads (7), found 32",
+        ),
+        (
+            json!({"num_attention_heads": 24}),
+            "hidden_size: expected a multiple of num_attention_heads (24), found 4096",
+        ),
+        (
+            json!({"num_attention_heads": 0}),
+            "num_attention_heads: expected a positive number",
+        ),
+        (
+            json!({"num_hidden_layers": 0}),
+            "num_hidden_layers: expected a positive number, found 0",
+        ),
+        (
+            json!({"num_hidden_layers": 4_000_000_000_u32}),
+            "num_hidden_layers: expected at most",
+        ),
+        (
+            json!({"hidden_size": 4_096_000}),
+            "hidden_size: expected at most",
+        ),
+        (json!({"vocab_size": 0}), "vocab_size: expected a positive"),
+        (
+            json!({"sliding_window": 0}),
+            "sliding_window: expected a positive",
+        ),
+        (
+            json!({"hidden_size": -1}),
+            "hidden_size: expected a whole number, found -1",
+        ),
+        (
+            json!({"hidden_size": 1e308}),
+            "hidden_size: expected a whole number, found 1e+308",
+        ),
+        (
+            json!({"hidden_size": 0.5}),
+            "hidden_size: expected a whole number, found 0.5",
+        ),
+        (
+            json!({"hidden_size": "4096"}),
+            "hidden_size: expected a whole number, found \"4096\"",
+        ),
+        (
+            json!({"hidden_size": {}}),
+            "hidden_size: expected a whole number, found an object",
+        ),
+        (
+            json!({"hidden_size": null}),
+            "hidden_size: expected a number, found none",
+        ),
+        (
+            json!({"model_type": 7}),
+            "model_type: expected a text, found 7",
+        ),
+        (
+            json!({"tie_word_embeddings": "no"}),
+            "tie_word_embeddings: expected true or false",
+        ),
+        (
+            json!({"layer_types": "full"}),
+            "layer_types: expected a list of texts, found \"full\"",
+        ),
+        (
+            json!({"quantization_config": []}),
+            "quantization_config: expected an object",
+        ),
+        (
+            json!({"text_config": 5}),
+            "text_config: expected an object, found 5",
+        ),
+        (json!({"text_config": {}}), "model_type: expected the type"),
+        (
+            experts(json!({"num_experts": 5000})),
+            "num_experts: expected at most",
+        ),
+        (
+            experts(json!({"num_experts": 0})),
+            "num_experts: expected a positive",
+        ),
+        (
+            experts(json!({"num_experts_per_tok": 9})),
+            "num_experts_per_tok: expected at most the 8 experts, found 9",
+        ),
+        (
+            experts(json!({"moe_intermediate_size": 0})),
+            "moe_intermediate_size: expected a positive",
+        ),
+    ] {
+        let message = refusal(config(changes).to_string());
+        assert!(message.starts_with(expected), "{message}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_object_is_refused() {
+    for text in [
+        &b""[..],
+        b"[]",
+        b"7",
+        b"\x00\x01\xff",
+        b"{",
+        b"{\"hidden_size\": Inf}",
+    ] {
+        let message = refusal(text);
+        assert!(
+            message.ends_with("expected the config.json of a Hugging Face model"),
+            "{message}"
+        );
+        assert!(!message.contains('\n'), "{message}");
+    }
+    let infinite = config(json!({})).to_string().replace("4096", "Infinity");
+    let expected = "hidden_size: expected a whole number, found \"Infinity\"";
+    assert!(refusal(infinite).starts_with(expected));
+}
