@@ -1,13 +1,14 @@
 //! The model that `--model` names.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use rooflut::model::{self, CATALOG};
 use rooflut::step::compat::CompatSpec;
-use rooflut_hf_config::{Keys, Options, Window};
+use rooflut_hf_config::{ConfigError, Keys, Options, Remedy, Window};
 use rooflut_nearest::{hint, nearest};
-use rooflut_scenario::{Model, RunError};
+use rooflut_scenario::{Model, RunError, Target};
 
 use crate::error::Error;
 
@@ -23,9 +24,24 @@ pub(crate) struct NamedModel {
     keys: Option<Keys>,
 }
 
+/// Returns how the file of the model is read.
+pub(crate) fn options(target: &Target) -> Options<'static> {
+    let options = draft_options(target);
+    let options = options.with_weight_dtype(target.dtype);
+    options.with_kv_dtype(target.kv_dtype)
+}
+
+/// Returns how the file of a draft model is read, which has its own weights.
+pub(crate) fn draft_options(target: &Target) -> Options<'static> {
+    match target.assume_llama {
+        Some(true) => Options::default().assuming_llama(),
+        _ => Options::default(),
+    }
+}
+
 /// Finds a built-in model by name or Hugging Face id, or reads the `config.json` at this path (or in this
 /// folder).
-pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
+pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error> {
     if let Some(entry) = model::find(name) {
         return Ok(NamedModel {
             model: Model::new(entry.name, entry.spec),
@@ -44,12 +60,19 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
     if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
         return Err(unknown(name));
     }
-    let text = fs::read_to_string(&path).map_err(Error::reading(&path))?;
-    let config = rooflut_hf_config::read(&text, Options::default())
-        .map_err(|error| Error::in_file(&path, None, error))?;
+    let text = fs::read(&path).map_err(Error::reading(&path))?;
+    let beside = path.with_file_name("hf_quant_config.json");
+    let formats = match fs::read(&beside) {
+        Ok(formats) => Some(formats),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::reading(&beside)(error)),
+    };
+    let options = options.with_hf_quant_config(formats.as_deref());
+    let config = rooflut_hf_config::read(&text, options)
+        .map_err(|error| Error::in_file(&path, None, with_flag(&error)))?;
     let compat = CompatSpec::from(&config.spec);
     Ok(NamedModel {
-        model: Model::new(name, config.spec),
+        model: Model::new(name, config.spec).with_kv_dtype(config.kv_dtype),
         compat: match config.dense_intermediate {
             Some(size) => compat.with_dense_intermediate(size),
             None => compat,
@@ -57,6 +80,16 @@ pub(crate) fn find(name: &str) -> Result<NamedModel, Error> {
         window: config.window,
         keys: Some(config.keys),
     })
+}
+
+/// Returns the message of an error with the flag that reads the file all the same.
+fn with_flag(error: &ConfigError) -> String {
+    match error.remedy() {
+        Some(Remedy::AssumeLlama) => format!("{error} (--assume-llama)"),
+        Some(Remedy::WeightDtype) => format!("{error} (--dtype)"),
+        Some(Remedy::KvDtype) => format!("{error} (--kv-dtype)"),
+        _ => error.to_string(),
+    }
 }
 
 /// Returns an error with dimensions as the files of `models` call them.

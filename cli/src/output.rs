@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use rooflut::hardware::Dtype;
+use rooflut::model::{Ffn, ModelSpec};
 use rooflut::units::Seconds;
 use serde::Serialize;
 use serde_json::Value;
@@ -54,6 +56,26 @@ pub(crate) fn joined<const N: usize>(parts: [Value; N]) -> Value {
         _ => None,
     });
     Value::Object(objects.flatten().collect())
+}
+
+/// Describes the size of a model and its formats: `8.03 billion parameters, 16.1 GB of bf16 weights`.
+pub(crate) fn model_size(spec: &ModelSpec, kv_dtype: Dtype) -> String {
+    let experts = match spec.ffn {
+        Ffn::Moe { expert_dtype, .. } if expert_dtype != spec.weight_dtype => {
+            format!(" and {expert_dtype} (experts)")
+        }
+        _ => String::new(),
+    };
+    let kv = match kv_dtype {
+        Dtype::Bf16 => String::new(),
+        other => format!(", {other} KV cache"),
+    };
+    format!(
+        "{} billion parameters, {} GB of {}{experts} weights{kv}",
+        number(spec.weight_params() as f64 / 1e9, 2),
+        number(spec.weight_bytes() / 1e9, 1),
+        spec.weight_dtype
+    )
 }
 
 /// Formats a number with its sign, except 0, and one decimal.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{count, joined, number, plural, to_json, wrapped};
+use crate::output::{count, joined, model_size, number, plural, to_json, wrapped};
 use crate::{model_source, table_set};
 
 /// Times the step and answers with the text to print.
@@ -21,7 +21,8 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
             "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
         return Err(Error::new(message));
     }
-    let named = model_source::find(args.target.model())?;
+    let options = model_source::options(&args.target);
+    let named = model_source::find(args.target.model(), options)?;
     let tables = table_set::find(table_set::of(&args.target))?;
     let placement = Placement::try_new(&args.target, named.model.clone(), tables)
         .map_err(|error| model_source::with_keys(error, &[&named]))?;
@@ -159,8 +160,12 @@ impl Step<'_> {
             format!("\n{}", wrapped("total", &rule))
         });
         format!(
-            "One step of {}, {name} model\n\n{}{}\n{}{rule}",
+            "One step of {}, {name} model\n\n{}{}{}\n{}{rule}",
             self.placement,
+            wrapped(
+                "model",
+                &model_size(&self.placement.model.spec, self.placement.kv_dtype)
+            ),
             wrapped("batch", &self.describe_batch()),
             wrapped("tables", &self.tables()),
             self.grid().render(2)
@@ -271,10 +276,12 @@ impl Step<'_> {
         let times = parts.clone().map(|part| (part.name, json!(part.time.ms())));
         let details = parts.map(|part| (part.name, part.json()));
         to_json(&joined([
+            json!({"model": placement.model.name}),
+            json!(rooflut_report::ModelSize::from(&placement.model.spec)),
             json!({
-                "model": placement.model.name,
                 "gpu": placement.tables.name(),
                 "tp": placement.tp,
+                "gpus": placement.tp,
                 // The predecessors' models know no engine.
                 "engine": matches!(self.model, LatencyModelName::Roofline)
                     .then_some(placement.engine.name),

@@ -24,9 +24,11 @@ use text::RunText;
 /// Simulates and answers with the text to print, and with an error if no request was served.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let scenario = &args.scenario;
-    let model = model_source::find(scenario.target.model())?;
+    let target = &scenario.target;
+    let model = model_source::find(target.model(), model_source::options(target))?;
     let tables = table_set::find(table_set::of(&scenario.target))?;
-    let draft = scenario.server.draft_model().map(model_source::find);
+    let find_draft = |name| model_source::find(name, model_source::draft_options(target));
+    let draft = scenario.server.draft_model().map(find_draft);
     let draft = draft.transpose()?;
     let resources = Resources {
         model: model.model.clone(),

@@ -10,7 +10,7 @@ use super::load;
 use super::rejections::{self, LengthLimit, Rejected};
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::output::{count, number, percent, plural, wrapped};
+use crate::output::{count, model_size, number, percent, plural, wrapped};
 
 /// A run with its outcome, to be described.
 pub(crate) struct RunText<'r> {
@@ -34,7 +34,8 @@ impl RunText<'_> {
     fn setup(&self) -> String {
         let (placement, config) = (self.outcome.run.placement(), self.outcome.run.config());
         let mut text = format!(
-            "{placement}, simulated as {} serves it\n\n",
+            "{}, simulated as {} serves it\n\n",
+            placement.on_gpus(self.outcome.run.gpus()),
             placement.engine.name
         );
         let server = format!(
@@ -53,6 +54,10 @@ impl RunText<'_> {
             license,
             ..
         } = placement.tables.origin();
+        text += &wrapped(
+            "model",
+            &model_size(&placement.model.spec, placement.kv_dtype),
+        );
         if let Some(file) = &self.args.file {
             let scenario = file.path.display();
             let replaced = match file.replaced.join(", ") {

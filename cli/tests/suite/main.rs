@@ -8,6 +8,7 @@ mod fuzz_corpus;
 mod library;
 mod lists;
 mod lookup;
+mod model_file;
 mod own_tables;
 mod perfetto;
 mod plot;

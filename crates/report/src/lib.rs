@@ -13,7 +13,7 @@ mod timeline;
 
 pub use figures::{Goodput, LatencyMs, QueueGrowth};
 pub use rejections::Rejections;
-pub use report::{Disaggregation, Report, ScenarioFile, Speculation, Weights};
+pub use report::{Disaggregation, ModelSize, Report, ScenarioFile, Speculation, Weights};
 pub use requests_csv::RequestsCsv;
 pub use sources::{Provenance, Shares, SourceShares};
 pub use steps_csv::StepsCsv;

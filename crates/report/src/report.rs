@@ -21,10 +21,15 @@ use crate::sources::{Provenance, Shares, SourceShares};
 pub struct Report {
     /// Name of the model.
     pub model: String,
+    /// Its size.
+    #[serde(flatten)]
+    pub size: ModelSize,
     /// Name of the table set.
     pub gpu: String,
     /// Tensor parallelism.
     pub tp: u32,
+    /// GPUs of all servers.
+    pub gpus: u64,
     /// The scenario file, if there is one.
     pub scenario: Option<ScenarioFile>,
     /// The load.
@@ -142,6 +147,24 @@ pub struct ScenarioFile {
     pub path: String,
     /// Keys that the command line replaced, in the order of the file.
     pub replaced: Vec<String>,
+}
+
+/// Size of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ModelSize {
+    /// Number of its parameters.
+    pub parameters: u64,
+    /// Bytes of its weights, of one copy over all its GPUs.
+    pub weight_bytes: u64,
+}
+
+impl From<&ModelSpec> for ModelSize {
+    fn from(spec: &ModelSpec) -> ModelSize {
+        ModelSize {
+            parameters: spec.weight_params(),
+            weight_bytes: spec.weight_bytes() as u64,
+        }
+    }
 }
 
 /// Formats of a model's weights.

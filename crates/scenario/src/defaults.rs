@@ -1,7 +1,6 @@
 //! Values of keys, or their defaults.
 
 use rooflut::deployment::DeploymentBuilder;
-use rooflut::hardware::Dtype;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
@@ -24,11 +23,6 @@ impl Target {
     /// Tensor parallelism; by default 1.
     pub fn tp(&self) -> u32 {
         self.tp.unwrap_or(1)
-    }
-
-    /// Format of the KV cache; by default bf16.
-    pub fn kv_dtype(&self) -> Dtype {
-        self.kv_dtype.unwrap_or(Dtype::Bf16)
     }
 
     /// The engine stack; by default `vllm-0.15.1`.

@@ -12,6 +12,8 @@ pub struct Model {
     pub name: String,
     /// Its dimensions, with the weights that it is served with.
     pub spec: ModelSpec,
+    /// The format of the KV cache that its files name.
+    pub(crate) kv_dtype: Option<Dtype>,
     /// The format that replaces that of its weights.
     dtype: Option<Dtype>,
 }
@@ -22,8 +24,15 @@ impl Model {
         Model {
             name: name.into(),
             spec,
+            kv_dtype: None,
             dtype: None,
         }
+    }
+
+    /// Sets the format of the KV cache that its files name, if they do.
+    #[must_use]
+    pub fn with_kv_dtype(self, kv_dtype: Option<Dtype>) -> Model {
+        Model { kv_dtype, ..self }
     }
 
     /// Sets the format of its weights, if one is given.

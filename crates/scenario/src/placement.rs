@@ -37,13 +37,18 @@ pub struct Placement {
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gpus = if self.tp == 1 { "" } else { "s" };
-        let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());
-        write!(f, "{model} on {} {gpu} GPU{gpus}", self.tp)
+        f.write_str(&self.on_gpus(self.tp.into()))
     }
 }
 
 impl Placement {
+    /// Returns the name of the model and that many GPUs, those of all servers.
+    pub fn on_gpus(&self, gpus: u64) -> String {
+        let s = if gpus == 1 { "" } else { "s" };
+        let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());
+        format!("{model} on {gpus} {gpu} GPU{s}")
+    }
+
     /// Places `model` on the GPUs of `tables` as `target` says.
     ///
     /// # Errors
@@ -54,11 +59,12 @@ impl Placement {
             name: name.to_owned(),
             nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
         })?;
+        let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
             model: model.with_weights(target.dtype),
             tables,
             tp: target.tp(),
-            kv_dtype: target.kv_dtype(),
+            kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
             engine,
         };
         placement.check_tp(&placement.model)?;

@@ -10,7 +10,7 @@ use rooflut::sim::load::{RequestList, Source, Stream};
 use rooflut::sim::{Observer, PrefixCaching, SimConfig};
 use rooflut::step::TimeSources;
 use rooflut::table::TableSet;
-use rooflut_report::{Rejections, Report, Shares, Weights};
+use rooflut_report::{ModelSize, Rejections, Report, Shares, Weights};
 use rooflut_traces::BLOCK_TOKENS;
 
 use crate::fleet::Fleet;
@@ -147,6 +147,11 @@ impl Run {
         pools.unwrap_or(self.scenario.server.replicas())
     }
 
+    /// GPUs of all servers.
+    pub fn gpus(&self) -> u64 {
+        u64::from(self.placement.tp) * u64::from(self.replicas())
+    }
+
     fn summary(
         &self,
         fleet: &Fleet<'_>,
@@ -259,8 +264,10 @@ impl Outcome<'_> {
         let replicas = run.replicas();
         Report {
             model: model.name.clone(),
+            size: ModelSize::from(&model.spec),
             gpu: tables.name().to_owned(),
             tp: run.placement.tp,
+            gpus: run.gpus(),
             scenario: None,
             load: run.load.report(),
             seed: run.load.seed(),

@@ -47,6 +47,13 @@ pub struct Target {
     /// Built-in name, Hugging Face id, or path of a config.json [default: llama-3.1-8b].
     #[cfg_attr(feature = "clap", arg(long))]
     pub model: Option<String>,
+    /// Read a config.json of any model type as that of a Llama, or of a Mixtral if it has experts.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+            hide_possible_values = true)
+    )]
+    pub assume_llama: Option<bool>,
     /// Table set (`rooflut tables` lists them) [default: h100].
     #[cfg_attr(feature = "clap", arg(long))]
     pub gpu: Option<String>,
@@ -66,7 +73,7 @@ pub struct Target {
     /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
     #[cfg_attr(feature = "clap", arg(long, value_name = "DTYPE"))]
     pub dtype: Option<Dtype>,
-    /// Format of the KV cache: bf16 or fp8 [default: bf16].
+    /// Format of the KV cache: bf16 or fp8 [default: the model's own, bf16 unless its files name one].
     #[cfg_attr(feature = "clap", arg(long, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
     /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].

@@ -1,0 +1,183 @@
+//! `--model` with the path of a file.
+#![allow(clippy::expect_used, reason = "test code outside of test functions")]
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::support::{failure, failure_with_answer, json, number, success, text};
+
+const LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+    "vocab_size": 128256, "max_position_embeddings": 131072}"#;
+
+fn folder(config: impl AsRef<[u8]>) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("config.json"), config).expect("a file");
+    folder
+}
+
+fn run(folder: &Path) -> String {
+    format!("run --requests 20 --model {}", folder.display())
+}
+
+#[test]
+fn the_size_of_the_model_and_all_gpus_are_told() {
+    let answer = json("run --requests 20 --model llama-3.1-70b --tp 4 --replicas 3");
+    assert_eq!(answer["parameters"], 70_553_706_496_u64);
+    let weights = number(&answer, "/weight_bytes");
+    assert!((weights / 141.1e9 - 1.0).abs() < 0.001, "{weights}");
+    assert_eq!(answer["gpus"], 12_u64);
+    let people = success("run --requests 20 --model llama-3.1-70b --tp 4 --replicas 3");
+    assert!(
+        people.starts_with("llama-3.1-70b on 12 h100 GPUs, "),
+        "{people}"
+    );
+    let size = "  model    70.55 billion parameters, 141.1 GB of bf16 weights\n";
+    assert!(people.contains(size), "{people}");
+    let pools = "run --requests 20 --prefill-replicas 3 --decode-replicas 5 --link-bandwidth 50";
+    let pools = json(&format!("{pools} --link-latency 10"));
+    assert_eq!(pools["gpus"], 8_u64);
+
+    let scout = "step --model llama-4-scout --tp 4 --kv-dtype fp8 --decode 8x100";
+    let size =
+        "107.77 billion parameters, 112.9 GB of bf16 and fp8 (experts) weights, fp8 KV cache";
+    let step = success(scout).replace("\n           ", " ");
+    assert!(step.contains(size), "{step}");
+    let step = json(scout);
+    assert_eq!(step["gpus"], 4_u64);
+    assert!(number(&step, "/parameters") > 1e11);
+}
+
+#[test]
+fn formats_in_a_file_beside_the_config_are_read() {
+    let folder = folder(LLAMA);
+    let bf16 = json(&run(folder.path()));
+    let formats = r#"{"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8",
+        "exclude_modules": ["lm_head"]}}"#;
+    let beside = folder.path().join("hf_quant_config.json");
+    fs::write(&beside, formats).expect("a file");
+    let fp8 = json(&run(folder.path()));
+    assert_eq!(text(&fp8, "/weight_dtype"), "fp8");
+    assert_eq!(text(&fp8, "/kv_dtype"), "fp8");
+    let given = json("run --requests 20 --dtype fp8 --kv-dtype fp8");
+    assert_eq!(fp8["e2e_ms"], given["e2e_ms"]);
+    let back = format!("{} --dtype bf16 --kv-dtype bf16", run(folder.path()));
+    assert_eq!(json(&back)["e2e_ms"], bf16["e2e_ms"]);
+    fs::write(&beside, "no JSON").expect("a file");
+    let message = failure(&run(folder.path()));
+    assert!(
+        message.contains("hf_quant_config.json: expected ident"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_flag_that_reads_a_refused_file_is_named_and_works() {
+    let quantized = LLAMA.replace(
+        '}',
+        r#", "quantization_config": {"quant_method": "mxfp4"}}"#,
+    );
+    let kv = quantized.replace("mxfp4\"", "fp8\", \"kv_cache_scheme\": {\"num_bits\": 4}");
+    for (config, flag) in [
+        (LLAMA.replace("\"llama\"", "\"new\""), "--assume-llama"),
+        (
+            LLAMA.replace('}', ", \"kv_lora_rank\": 512}"),
+            "--assume-llama",
+        ),
+        (quantized, "--dtype fp8"),
+        (kv, "--kv-dtype fp8"),
+    ] {
+        let folder = folder(&config);
+        let message = failure(&run(folder.path()));
+        let name = flag.split(' ').next().expect("a name");
+        assert!(message.ends_with(&format!(" ({name})")), "{message}");
+        let read = json(&format!("{} {flag}", run(folder.path())));
+        assert_eq!(read["completed"], 20_u64);
+        let draft = format!("run --requests 5 --draft-tokens 2 --acceptance 0.5 {flag}");
+        let draft = format!("{draft} --draft-model {}", folder.path().display());
+        match flag {
+            // The formats of --dtype and --kv-dtype are those of the model that is served.
+            "--assume-llama" => drop(success(&draft)),
+            _ => assert!(
+                failure(&draft).contains("config.json: quantization_config"),
+                "{flag}"
+            ),
+        }
+    }
+    let folder = folder(LLAMA.replace("\"llama\"", "\"new\""));
+    let scenario = folder.path().join("scenario.toml");
+    fs::write(&scenario, "assume_llama = true").expect("a file");
+    success(&format!(
+        "{} --scenario {}",
+        run(folder.path()),
+        scenario.display()
+    ));
+}
+
+#[test]
+fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
+    let folder = folder(
+        r#"{"model_type": "llama4", "text_config": {"model_type": "llama4_text",
+        "attention_chunk_size": 8192, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120,
+        "interleave_moe_layer_step": 1, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
+        "max_position_embeddings": 10485760, "num_attention_heads": 40, "num_experts_per_tok": 1,
+        "num_hidden_layers": 48, "num_key_value_heads": 8, "num_local_experts": 16,
+        "vocab_size": 202048}, "quantization_config": {"quant_method": "compressed-tensors",
+        "config_groups": {"group_0": {"targets": ["Linear"], "input_activations": {"num_bits": 8},
+        "weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}},
+        "ignore": ["re:.*lm_head", "re:.*self_attn", "re:.*router", "re:vision_model.*"]}}"#,
+    );
+    let of = |model: &str, prompt: u32| {
+        format!("run --requests 3 --tp 4 --output 192 --model {model} --prompt {prompt}")
+    };
+    let file = folder.path().display().to_string();
+    let (built_in, read) = (json(&of("llama-4-scout", 8000)), json(&of(&file, 8000)));
+    assert_eq!(built_in["max_model_len"], 8192_u64);
+    for name in [
+        "e2e_ms",
+        "max_model_len",
+        "weight_bytes",
+        "parameters",
+        "kv_blocks",
+    ] {
+        assert_eq!(built_in[name], read[name], "{name}");
+    }
+    for model in ["llama-4-scout", &file] {
+        let (_, message) = failure_with_answer(&of(model, 8001));
+        let cause = "3 because prompt and output exceed attention_chunk_size 8192";
+        assert!(message.contains(cause), "{message}");
+    }
+}
+
+#[test]
+fn a_bad_file_is_refused_in_one_line() {
+    for (config, expected) in [
+        (&b""[..], "EOF while parsing"),
+        (b"\x7fELF\x00\xff", "expected value"),
+        (b"[1, 2]", "invalid type: sequence, expected a map"),
+        (b"{\"model_type\": \"llama\"", "EOF while parsing an object"),
+        (
+            b"{\"model_type\": 5}",
+            "model_type: expected a text, found 5",
+        ),
+        (
+            b"{\"model_type\": \"llama\", \"hidden_size\": 1e308}",
+            "hidden_size: expected a whole number, found 1e+308",
+        ),
+        (
+            b"{\"model_type\": \"llama\", \"hidden_size\": -Infinity}",
+            "hidden_size: expected a whole number, found \"-Infinity\"",
+        ),
+    ] {
+        let folder = folder(config);
+        let message = failure(&run(folder.path()));
+        let file = folder.path().join("config.json").display().to_string();
+        assert!(
+            message.starts_with(&format!("{file}: {expected}")),
+            "{message}"
+        );
+        assert!(!message.trim_end().contains('\n'), "{message}");
+    }
+}
