@@ -62,12 +62,13 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Returns the option of [`Options`](crate::Options) that reads the file in spite of this error, where one does.
+    /// Returns the option that is worth a try in spite of this error. (A Llama may be assumed in spite of an unsupported
+    /// feature too, but is another model.)
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
-            ConfigError::UnknownType { .. }
-            | ConfigError::UnknownKey { .. }
-            | ConfigError::Unsupported { .. } => Some(Remedy::AssumeLlama),
+            ConfigError::UnknownType { .. } | ConfigError::UnknownKey { .. } => {
+                Some(Remedy::AssumeLlama)
+            }
             ConfigError::Format { remedy, .. } => Some(*remedy),
             _ => None,
         }
@@ -110,13 +111,11 @@ impl fmt::Display for ConfigError {
                 "{key}: expected a number, found none; check that this is the whole config.json of \
                  a decoder-only transformer"
             ),
-            ConfigError::UnknownType { found: Some(found) } => {
-                write!(
-                    f,
-                    "model_type: layers of type \"{found}\" are not known; use a model of a known type, or \
-                 read it as a Llama"
-                )
-            }
+            ConfigError::UnknownType { found: Some(found) } => write!(
+                f,
+                "model_type: layers of type \"{found}\" are not known; use a model of a known \
+                 type, or read it as a Llama"
+            ),
             ConfigError::UnknownType { found: None } => write!(
                 f,
                 "model_type: expected the type of the model, such as \"llama\", found none; \
@@ -127,19 +126,14 @@ impl fmt::Display for ConfigError {
                 "{key}: this key shapes the model, but is not known for models of type \
                  \"{model_type}\"; use a model without it, or read it as a Llama"
             ),
-            ConfigError::Unsupported { key, feature } => {
-                write!(
-                    f,
-                    "{key}: {feature} cannot be modelled yet; use a model without it, or read it as a \
-                     Llama"
-                )
-            }
-            ConfigError::Format { key, format, .. } => {
-                write!(
-                    f,
-                    "{key}: {format} cannot be modelled yet; choose a format to model in its place"
-                )
-            }
+            ConfigError::Unsupported { key, feature } => write!(
+                f,
+                "{key}: {feature} cannot be modelled yet; use a model without it"
+            ),
+            ConfigError::Format { key, format, .. } => write!(
+                f,
+                "{key}: {format} cannot be modelled yet; choose a format to model in its place"
+            ),
             ConfigError::Spec(SpecError::TopK { top_k, experts }) => write!(
                 f,
                 "{TOP_K}: expected at most the {experts} experts, found {top_k}; correct the file"

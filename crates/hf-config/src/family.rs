@@ -235,6 +235,7 @@ const FAMILIES: &[Family] = &[
     Family {
         types: &[
             "bailing_moe",
+            "bailing_moe_v2",
             "dbrx",
             "deepseek",
             "flex_olmo",

@@ -5,7 +5,7 @@ use rooflut::model::ModelSpecBuilder;
 use crate::error::ConfigError;
 use crate::family::{Family, Layers};
 use crate::keys::{Dimension, Field, TOP_K};
-use crate::object::Object;
+use crate::object::{Object, shown};
 
 /// The feed-forward part of each layer.
 pub(crate) struct FfnFields {
@@ -134,7 +134,7 @@ fn gated(config: &Object<'_>, family: &Family) -> Result<bool, ConfigError> {
             _ => {
                 return Err(ConfigError::Unsupported {
                     key: config.name(key),
-                    feature: format!("the activation {name} in layers of this type"),
+                    feature: format!("the activation {} in layers of this type", shown(name)),
                 });
             }
         }

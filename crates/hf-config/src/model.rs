@@ -9,7 +9,7 @@ use crate::ffn::{self, required};
 use crate::json::parse;
 use crate::keys::{Dimension, Field, Keys};
 use crate::modules::Modules;
-use crate::object::Object;
+use crate::object::{Object, shown};
 use crate::options::Options;
 use crate::quantization::Formats;
 use crate::refused;
@@ -147,7 +147,7 @@ fn family<'j>(config: &Object<'j>, assume_llama: bool) -> Result<(Family, &'j st
                     feature: format!("{model_type} has {feature}, which"),
                 },
                 None => ConfigError::UnknownType {
-                    found: Some(model_type.to_owned()),
+                    found: Some(shown(model_type)),
                 },
             });
         }

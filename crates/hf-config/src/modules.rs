@@ -4,7 +4,7 @@ use regex::Regex;
 use rooflut::model::{Ffn, ModelSpec};
 
 use crate::error::{ConfigError, Remedy};
-use crate::object::Object;
+use crate::object::{Object, shown};
 
 /// The modules of a model that have weights to quantise.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,7 @@ impl Kept {
             for entry in quantization.texts(key)? {
                 list = key;
                 let pattern = Pattern::read(entry);
-                let unknown = || format!("the pattern {entry:?}");
+                let unknown = || format!("the pattern \"{}\"", shown(entry));
                 patterns.push(pattern.ok_or_else(|| refused(quantization, key, unknown()))?);
             }
         }
@@ -96,10 +96,11 @@ impl Kept {
         let mut is_kept = |part: Part, name| {
             let mut kept = 0;
             for (layer, alternatives) in modules.in_part(part) {
+                let path = |module| format!("model.layers.{layer}.{module}");
+                let paths: Vec<String> = alternatives.iter().map(path).collect();
                 let mut any = false;
                 for (pattern, matched) in patterns.iter().zip(&mut matched) {
-                    let mut paths = alternatives.iter();
-                    if paths.any(|module| pattern.matches(&format!("layers.{layer}.{module}"))) {
+                    if paths.iter().any(|path| pattern.matches(path)) {
                         (any, *matched) = (true, true);
                     }
                 }
@@ -133,7 +134,7 @@ impl Kept {
             .zip(&matched)
             .filter(|(_, matched)| !**matched);
         match unmatched.find_map(|(pattern, _)| pattern.names_weights_of(modules.layers)) {
-            Some(name) => Err(error(format!("the 16-bit module {name}"))),
+            Some(name) => Err(error(format!("the 16-bit module {}", shown(name)))),
             None => Ok(kept),
         }
     }
@@ -194,13 +195,23 @@ impl Pattern {
         Some(Pattern::Regex(Regex::new(&regex).ok()?))
     }
 
-    /// Whether the entry means the module at `path` below the model.
+    /// Whether the entry means the module at this path.
     fn matches(&self, path: &str) -> bool {
         match self {
-            Pattern::Path(name) => format!(".model.{path}.").contains(&format!(".{name}.")),
-            Pattern::Regex(regex) => ["model.", "language_model.model.", "model.language_model."]
-                .iter()
-                .any(|root| regex.is_match(&format!("{root}{path}"))),
+            Pattern::Path(name) => path.match_indices(name.as_str()).any(|(start, name)| {
+                let before = path.get(..start).unwrap_or_default();
+                let after = path.get(start + name.len()..).unwrap_or_default();
+                let is_edge = |rest: &str, dot| rest.is_empty() || dot;
+                is_edge(before, before.ends_with('.')) && is_edge(after, after.starts_with('.'))
+            }),
+            // The text model of a multimodal one has a longer path.
+            Pattern::Regex(regex) => {
+                let nested = [
+                    format!("language_model.{path}"),
+                    path.replacen("model.", "model.language_model.", 1),
+                ];
+                regex.is_match(path) || nested.iter().any(|path| regex.is_match(path))
+            }
         }
     }
 

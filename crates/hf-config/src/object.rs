@@ -146,12 +146,17 @@ impl<'j> Object<'j> {
     }
 }
 
+/// Returns a text of a file as a message shows it: on one line, at most 80 characters.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(80).flat_map(char::escape_debug).collect()
+}
+
 /// The value as a message shows it.
 fn describe(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
-        Value::String(text) if text.len() > 80 => "a long text".to_owned(),
+        Value::String(text) => format!("\"{}\"", shown(text)),
         short => short.to_string(),
     }
 }

@@ -4,7 +4,7 @@ use rooflut::hardware::Dtype;
 
 use crate::error::{ConfigError, Remedy};
 use crate::modules::{Kept, Modules};
-use crate::object::Object;
+use crate::object::{Object, shown};
 use crate::options::Options;
 
 /// Number formats of a model.
@@ -47,7 +47,7 @@ impl Formats {
             },
             "fbgemm_fp8" => Ok(Dtype::Fp8),
             "compressed-tensors" => compressed(quantization),
-            _ => refuse(quantization, METHOD, format!("{method} weights")),
+            _ => refuse(quantization, METHOD, format!("{} weights", shown(method))),
         };
         Formats::choose(quantization, options, modules, weights)
     }
@@ -62,7 +62,7 @@ impl Formats {
         let weights = || match quantization.text(ALGORITHM)? {
             Some("FP8" | "FP8_PER_CHANNEL_PER_TOKEN") => Ok(Dtype::Fp8),
             Some("NVFP4") => Ok(Dtype::Nvfp4),
-            Some(other) => refuse(quantization, ALGORITHM, format!("{other} weights")),
+            Some(other) => refuse(quantization, ALGORITHM, format!("{} weights", shown(other))),
             None => Err(quantization.lacks(ALGORITHM, "a text")),
         };
         Formats::choose(quantization, options, modules, weights)
@@ -160,6 +160,7 @@ fn group_format(group: &Object<'_>) -> Result<Dtype, ConfigError> {
         (Some(4), "float", _) if number("group_size")? == Some(16) => Dtype::Nvfp4,
         (bits, kind, strategy) => {
             let bits = bits.map_or_else(String::new, |bits| format!("{bits}-bit "));
+            let (kind, strategy) = (shown(kind), shown(strategy));
             let format = format!("{bits}{kind} weights with a scale per {strategy}");
             return refuse(group, WEIGHTS, format);
         }
@@ -177,7 +178,13 @@ fn kv(quantization: &Object<'_>) -> Result<Option<Dtype>, ConfigError> {
     const SCHEME: &str = "kv_cache_scheme";
     match quantization.text(ALGORITHM)? {
         Some("FP8") => return Ok(Some(Dtype::Fp8)),
-        Some(other) => return refuse_kv(quantization, ALGORITHM, format!("{other} KV entries")),
+        Some(other) => {
+            return refuse_kv(
+                quantization,
+                ALGORITHM,
+                format!("{} KV entries", shown(other)),
+            );
+        }
         None => {}
     }
     let Some(scheme) = quantization.object(SCHEME)? else {

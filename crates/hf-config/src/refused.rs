@@ -7,6 +7,7 @@ const REFUSED: &[(&str, &[&str])] = &[
         &[
             "deepseek_v2",
             "deepseek_v3",
+            "glm4_moe_lite",
             "kimi_k2",
             "longcat_flash",
             "minicpm3",

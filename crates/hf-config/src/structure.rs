@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::error::ConfigError;
-use crate::object::Object;
+use crate::object::{Object, shown};
 
 /// Parts of keys that shape a model.
 const SHAPING: &[&str] = &[
@@ -78,8 +78,8 @@ pub(crate) fn check(config: &Object<'_>, model_type: &str) -> Result<(), ConfigE
         .find(|(key, value)| shapes(key) && !is_off(value));
     match unread {
         Some((key, _)) => Err(ConfigError::UnknownKey {
-            key: config.name(key),
-            model_type: model_type.to_owned(),
+            key: config.name(&shown(key)),
+            model_type: shown(model_type),
         }),
         None => Ok(()),
     }

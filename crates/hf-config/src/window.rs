@@ -3,7 +3,7 @@
 use crate::error::ConfigError;
 use crate::family::Family;
 use crate::keys::Dimension;
-use crate::object::Object;
+use crate::object::{Object, shown};
 
 /// A window or chunk that attention is limited to. Up to its width, attention is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) fn read(
         .iter()
         .filter(|kind| !is_known(kind) && !family.assumed);
     if let Some(kind) = unknown.next() {
-        return refuse("layer_types", format!("layers of type {kind}"));
+        return refuse("layer_types", format!("layers of type {}", shown(kind)));
     }
     // MiniMax: 0 for linear attention.
     let kinds_of_attention = config.numbers("attn_type_list")?;
@@ -55,6 +55,14 @@ pub(crate) fn read(
     let slides = slides.unwrap_or(family.slides) && first.is_none_or(|first| first.value < layers);
     let sliding = width("sliding_window", SLIDING)?.filter(|_| slides);
     let chunk = width("attention_chunk_size", CHUNKED)?;
+    for (kind, key, width) in [
+        (SLIDING, "sliding_window", sliding),
+        (CHUNKED, "attention_chunk_size", chunk),
+    ] {
+        if kinds.contains(&kind) && width.is_none() && slides {
+            return Err(ConfigError::Missing { key });
+        }
+    }
     let windows = [sliding, chunk].into_iter().flatten();
     let windows = windows.map(|Dimension { key, value: tokens }| Window { key, tokens });
     Ok(windows

@@ -316,8 +316,9 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
         let error = read(&text, Options::default()).unwrap_err();
         let message = error.to_string();
         assert!(message.starts_with(expected), "{message}");
-        assert!(message.contains("Llama"), "{message}");
-        assert_eq!(error.remedy(), Some(Remedy::AssumeLlama));
+        let is_worth_a_try = error.remedy() == Some(Remedy::AssumeLlama);
+        assert_eq!(message.contains("a Llama"), is_worth_a_try, "{message}");
+        assert_ne!(message.contains("cannot be modelled"), is_worth_a_try);
         assert!(
             read(&text, Options::default().assuming_llama()).is_ok(),
             "{text}"
@@ -446,6 +447,52 @@ fn bad_numbers_are_refused_by_their_key() {
         assert!(message.starts_with(expected), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }
+}
+
+#[test]
+fn a_kind_of_layer_without_its_width_is_refused() {
+    let kinds = |kind| json!({"layer_types": [kind, "full_attention"]});
+    for (kind, key) in [
+        ("sliding_attention", "sliding_window"),
+        ("chunked_attention", "attention_chunk_size"),
+    ] {
+        let message = refusal(config(kinds(kind)).to_string());
+        assert!(
+            message.starts_with(&format!("{key}: expected a number, found none")),
+            "{message}"
+        );
+    }
+}
+
+/// Every key with every kind of value.
+#[test]
+fn no_value_of_a_key_is_read_as_a_model_out_of_range() {
+    let full = config(
+        json!({"model_type": "qwen2_moe", "num_experts": 60, "head_dim": 128,
+        "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "decoder_sparse_step": 1,
+        "shared_expert_intermediate_size": 5632, "sliding_window": 4096, "mlp_only_layers": [],
+        "use_sliding_window": true, "max_window_layers": 21, "layer_types": ["full_attention"],
+        "tie_word_embeddings": false, "hidden_act": "silu", "quantization_config":
+        {"quant_method": "fp8", "modules_to_not_convert": ["lm_head"]}}),
+    );
+    let values = json!([null, true, -1, 0, 1, 7, 4_294_967_295_u32, 1e308, 0.5, "", "full\n",
+        "\u{202e}", [], [0], [8, 8], ["a"], {}, {"a": {}}]);
+    let mut refused = 0;
+    for key in full.as_object().unwrap().keys() {
+        for value in values.as_array().unwrap() {
+            let mut changed = full.clone();
+            changed[key] = value.clone();
+            match read(changed.to_string(), Options::default()) {
+                Ok(model) => assert_eq!(model.spec.check(), Ok(()), "{key}: {value}"),
+                Err(error) => {
+                    let message = error.to_string();
+                    assert!(!message.contains('\n') && message.len() < 250, "{message}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 200, "{refused}");
 }
 
 #[test]
