@@ -1,5 +1,6 @@
 //! `rooflut step`: one engine step, part by part.
 
+use rooflut::model::Ffn;
 use rooflut::step::compat::{Blis, Calibrated, CompatPart, CompatSpec, CompatTime, InferSim};
 use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
 use rooflut::table::Provenance;
@@ -62,6 +63,11 @@ fn ask(
         _ if kv_dtype.name() != "bf16" => {
             return Err(Error::new(format!(
                 "--kv-dtype: the {name} model knows only bf16, found {kv_dtype}; use --latency-model roofline"
+            )));
+        }
+        _ if matches!(placement.model.spec.ffn, Ffn::Dense { gated: false, .. }) => {
+            return Err(Error::new(format!(
+                "--model: the {name} model knows only FFNs with a gate; use --latency-model roofline"
             )));
         }
         _ if args.target.dtype.is_some() => {

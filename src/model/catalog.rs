@@ -53,6 +53,7 @@ const fn dense(
         },
         weight_dtype: Dtype::Bf16,
         tied_embeddings: false,
+        positions: 0,
         max_model_len,
     }
 }

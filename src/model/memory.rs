@@ -245,7 +245,7 @@ impl ModelSpec {
 }
 
 /// Returns the bytes of the weights of one of `tp` ranks. Linear layers are divided, except for replicated KV heads;
-/// embedding and lm_head (16-bit) are divided too; norms and routers are negligible.
+/// embedding and lm_head (16-bit) are divided too, learned positions are not; norms and routers are negligible.
 fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     let hidden = f64::from(model.hidden);
     let head_dim = f64::from(model.head_dim);
@@ -260,7 +260,8 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
         + ffn / f64::from(tp) * ffn_dtype.weight_bytes();
     let vocabulary =
         f64::from(model.vocabularies()) * f64::from(model.vocab) * hidden / f64::from(tp);
-    f64::from(model.layers) * layer + vocabulary * Dtype::Bf16.weight_bytes()
+    let positions = f64::from(model.positions) * hidden;
+    f64::from(model.layers) * layer + (vocabulary + positions) * Dtype::Bf16.weight_bytes()
 }
 
 /// Returns the activation bytes per token of a step at the peak in the FFN: gate (where there is one), up and what

@@ -40,6 +40,9 @@ pub struct ModelSpec {
     pub weight_dtype: Dtype,
     /// Whether embedding and lm_head are the same weights.
     pub tied_embeddings: bool,
+    /// Learned position embeddings; 0 where positions have no weights, as with rotary embeddings.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub positions: u32,
     /// Longest sequence, prompt and output together.
     pub max_model_len: u32,
 }
@@ -116,6 +119,7 @@ impl ModelSpec {
         within("kv_heads", self.kv_heads, MAX_COUNT)?;
         within("head_dim", self.head_dim, MAX_COUNT)?;
         within("vocab", self.vocab, MAX_VOCAB)?;
+        within("positions", self.positions.max(1), MAX_VOCAB)?;
         within("max_model_len", self.max_model_len, u32::MAX)?;
         divides("q_heads", self.q_heads, "kv_heads", self.kv_heads)?;
         match self.ffn {
@@ -232,7 +236,7 @@ impl ModelSpec {
         if self.tied_embeddings { 1 } else { 2 }
     }
 
-    /// Returns the number of weights: layers, norms, embedding and lm_head. It saturates at `u64::MAX`, which no
+    /// Returns the number of weights: layers, norms, embeddings and lm_head. It saturates at `u64::MAX`, which no
     /// checked model reaches.
     pub fn weight_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
@@ -241,8 +245,10 @@ impl ModelSpec {
             .saturating_add(self.ffn_params())
             .saturating_add(2 * hidden);
         let vocabulary = product([self.vocabularies().into(), self.vocab.into(), hidden]);
+        let positions = product([self.positions.into(), hidden]);
         product([u64::from(self.layers), layer])
             .saturating_add(vocabulary)
+            .saturating_add(positions)
             .saturating_add(hidden)
     }
 }

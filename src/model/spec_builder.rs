@@ -36,6 +36,7 @@ pub struct ModelSpecBuilder {
     weight_dtype: Dtype,
     expert_dtype: Option<Dtype>,
     tied_embeddings: bool,
+    positions: u32,
     max_model_len: u32,
 }
 
@@ -55,6 +56,7 @@ impl ModelSpecBuilder {
         weight_dtype: Dtype::Bf16,
         expert_dtype: None,
         tied_embeddings: false,
+        positions: 0,
         max_model_len: 0,
     };
 
@@ -86,6 +88,8 @@ impl ModelSpecBuilder {
         weight_dtype(weight_dtype: Dtype);
         /// Sets whether embedding and lm_head are the same weights (default: they are not).
         tied_embeddings(tied_embeddings: bool);
+        /// Sets the number of learned position embeddings (default: none).
+        positions(positions: u32);
         /// Sets the longest sequence, prompt and output together.
         max_model_len(max_model_len: u32);
     }
@@ -130,6 +134,7 @@ impl ModelSpecBuilder {
             },
             weight_dtype: self.weight_dtype,
             tied_embeddings: self.tied_embeddings,
+            positions: self.positions,
             max_model_len: self.max_model_len,
         };
         spec.check()?;

@@ -152,6 +152,21 @@ fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
 }
 
 #[test]
+fn a_model_without_gates_is_timed_by_the_roofline_alone() {
+    let apertus = LLAMA.replace("\"llama\"", "\"apertus\", \"hidden_act\": \"xielu\"");
+    let folder = folder(apertus);
+    let step = format!("step --decode 8x1000 --model {}", folder.path().display());
+    let gated = json("step --decode 8x1000");
+    let ungated = json(&step);
+    let gate_up = |answer| number(answer, "/parts/gate_up");
+    assert!(gate_up(&ungated) < 0.7 * gate_up(&gated), "{ungated}");
+    for name in ["infersim", "blis", "calibrated"] {
+        let message = failure(&format!("{step} --latency-model {name}"));
+        assert!(message.contains("knows only FFNs with a gate"), "{message}");
+    }
+}
+
+#[test]
 fn a_bad_file_is_refused_in_one_line() {
     for (config, expected) in [
         (&b""[..], "EOF while parsing"),

@@ -15,6 +15,8 @@ pub(crate) struct Family {
     pub(crate) tied: bool,
     /// Whether `sliding_window` counts without `use_sliding_window`.
     pub(crate) slides: bool,
+    /// Rows of learned position embeddings beyond those of the longest sequence; `None` without such embeddings.
+    pub(crate) positions: Option<u32>,
     /// Whether the file is read as that of this family, although it says otherwise.
     pub(crate) assumed: bool,
     /// Numbers of keys that a file may leave out.
@@ -40,10 +42,8 @@ const LLAMA: Family = Family {
     types: &[
         "Yi",
         "aquila",
-        "aquila3",
         "baichuan",
         "chatglm",
-        "deepseek_llm",
         "granite",
         "hunyuan_v1_dense",
         "internlm",
@@ -61,6 +61,7 @@ const LLAMA: Family = Family {
     layers: Layers::Gated,
     tied: false,
     slides: true,
+    positions: None,
     assumed: false,
     defaults: &[],
 };
@@ -220,6 +221,16 @@ const FAMILIES: &[Family] = &[
         ],
         layers: Layers::Ungated,
         ..LLAMA
+    },
+    Family {
+        types: &["gpt2", "gpt_bigcode"],
+        positions: Some(0),
+        ..FALCON
+    },
+    Family {
+        types: &["opt"],
+        positions: Some(2),
+        ..FALCON
     },
     Family {
         types: &["starcoder2"],

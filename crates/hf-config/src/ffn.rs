@@ -197,6 +197,13 @@ fn shared_intermediate(
     })
 }
 
+fn mixed(config: &Object<'_>, key: &str) -> ConfigError {
+    ConfigError::Unsupported {
+        key: config.name(key),
+        feature: "a mixture of dense and expert layers".to_owned(),
+    }
+}
+
 /// Refuses models that have dense layers beside those of experts.
 fn refuse_dense_layers(
     config: &Object<'_>,
@@ -235,11 +242,12 @@ fn refuse_dense_layers(
             found.extend(family.default(key, config).map(i64::from));
         }
         if is_mixed(&found, layers) {
-            return Err(ConfigError::Unsupported {
-                key: config.name(key),
-                feature: "a mixture of dense and expert layers".to_owned(),
-            });
+            return Err(mixed(config, key));
         }
     }
-    Ok(())
+    const KINDS: &str = "mlp_layer_types";
+    match config.texts(KINDS)?.contains(&"dense") {
+        true => Err(mixed(config, KINDS)),
+        false => Ok(()),
+    }
 }

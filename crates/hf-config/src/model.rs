@@ -50,23 +50,38 @@ pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, Con
     let (family, model_type) = family(config, options.assume_llama)?;
     let hidden = required(config.dimension(HIDDEN)?, HIDDEN)?;
     let layers = required(config.dimension(LAYERS)?, LAYERS)?;
-    let longest = required_or_default(config, &family, LONGEST)?;
-    let window = window::read(config, &family, layers.value, longest.value)?;
+    let positions = required_or_default(config, &family, LONGEST)?;
+    let window = window::read(config, &family, layers.value, positions.value)?;
     let ffn = ffn::read(config, &family, hidden, layers.value)?;
     let attention = attention(config, &family, hidden)?;
     let tied = config.switch(TIED)?;
+    // OPT: embeddings as wide as the hidden state need no projection.
+    let projection = config.dimension(&[PROJECTION])?;
+    if projection.is_some_and(|width| width.value != hidden.value) && !family.assumed {
+        return Err(ConfigError::UnknownKey {
+            key: config.name(PROJECTION),
+            model_type: model_type.to_owned(),
+        });
+    }
     let vocab = required_or_default(config, &family, VOCAB)?;
     if !options.assume_llama {
         structure::check(config, model_type)?;
     }
     let longest = match window {
         Some(Window { key, tokens: value }) => Dimension { key, value },
-        None => longest,
+        None => positions,
+    };
+    let positions = Dimension {
+        value: family
+            .positions
+            .map_or(0, |more| positions.value.saturating_add(more)),
+        ..positions
     };
     let mut fields = vec![
         Field::new("hidden", ModelSpecBuilder::hidden, hidden),
         Field::new("layers", ModelSpecBuilder::layers, layers),
         Field::new("vocab", ModelSpecBuilder::vocab, vocab),
+        Field::new("positions", ModelSpecBuilder::positions, positions),
         Field::new("max_model_len", ModelSpecBuilder::max_model_len, longest),
     ];
     fields.extend(attention);
@@ -114,6 +129,7 @@ const LONGEST: &[&str] = &[
     "seq_length",
     "model_max_length",
 ];
+const PROJECTION: &str = "word_embed_proj_dim";
 const TIED: &str = "tie_word_embeddings";
 
 /// Returns the object with the dimensions of the text model, if there is one.

@@ -74,10 +74,6 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     ("cross-attention layers", &["mllama_text_model"]),
     (
-        "learned position embeddings",
-        &["biogpt", "gpt2", "gpt_bigcode", "gpt_neo", "opt", "xglm"],
-    ),
-    (
         "an encoder",
         &[
             "bart", "bert", "m2m_100", "mbart", "mt5", "pegasus", "roberta", "t5", "t5gemma",

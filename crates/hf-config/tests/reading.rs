@@ -308,6 +308,10 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
             "mlp_only_layers: a mixture",
         ),
         (
+            with(json!({"model_type": "qwen3_moe", "mlp_layer_types": ["dense", "sparse"]})),
+            "mlp_layer_types: a mixture",
+        ),
+        (
             with(json!({"model_type": "mixtral", "moe_layer_freq": [0, 1]})),
             "moe_layer_freq: a mixture",
         ),
