@@ -27,7 +27,7 @@ pub enum ConfigError {
     /// A number is missing.
     Missing {
         /// Its key.
-        key: &'static str,
+        key: String,
     },
     /// The type of the model is not known.
     UnknownType {

@@ -1,6 +1,9 @@
 //! Model types whose layers the step model has.
 
-use crate::object::Object;
+use crate::error::ConfigError;
+use crate::keys::Dimension;
+use crate::object::{Object, shown};
+use crate::refused;
 
 /// Model types whose files are read alike.
 ///
@@ -299,14 +302,14 @@ const FAMILIES: &[Family] = &[
 
 impl Family {
     /// A Llama or a Mixtral, for a file of another type.
-    pub(crate) const ASSUMED: Family = Family {
+    const ASSUMED: Family = Family {
         layers: Layers::Assumed,
         assumed: true,
         ..LLAMA
     };
 
     /// Returns the family for a file that says otherwise.
-    pub(crate) fn assumed(self) -> Family {
+    fn assumed(self) -> Family {
         let layers = match self.layers {
             Layers::Gated => Layers::Assumed,
             layers => layers,
@@ -318,11 +321,64 @@ impl Family {
         }
     }
 
-    /// Returns the family of a model type.
-    pub(crate) fn find(model_type: &str) -> Option<&'static Family> {
-        FAMILIES
+    /// Returns the family of the model that `config` describes, and its type.
+    pub(crate) fn of<'j>(
+        config: &Object<'j>,
+        assume_llama: bool,
+    ) -> Result<(Family, &'j str), ConfigError> {
+        const KEY: &str = "model_type";
+        let Some(model_type) = config.text(KEY)? else {
+            let found = None;
+            return match assume_llama {
+                true => Ok((Family::ASSUMED, "")),
+                false => Err(ConfigError::UnknownType { found }),
+            };
+        };
+        let family = match FAMILIES
             .iter()
             .find(|family| family.types.contains(&model_type))
+        {
+            Some(family) if assume_llama => family.assumed(),
+            Some(family) => *family,
+            None if assume_llama => Family::ASSUMED,
+            None => {
+                return Err(match refused::feature(model_type) {
+                    Some(feature) => ConfigError::Unsupported {
+                        key: config.name(KEY),
+                        feature: format!("{model_type} has {feature}, which"),
+                    },
+                    None => ConfigError::UnknownType {
+                        found: Some(shown(model_type)),
+                    },
+                });
+            }
+        };
+        Ok((family, model_type))
+    }
+
+    /// Reads a dimension that the model cannot be without, or takes that of the family.
+    pub(crate) fn required(
+        &self,
+        config: &Object<'_>,
+        keys: &'static [&'static str],
+    ) -> Result<Dimension, ConfigError> {
+        let read = self.dimension(config, keys)?;
+        read.ok_or_else(|| config.missing(keys))
+    }
+
+    /// Reads a dimension, or takes that of the family.
+    pub(crate) fn dimension(
+        &self,
+        config: &Object<'_>,
+        keys: &'static [&'static str],
+    ) -> Result<Option<Dimension>, ConfigError> {
+        let default = |&key: &&'static str| {
+            let value = self.default(key, config)?;
+            Some(Dimension { key, value })
+        };
+        Ok(config
+            .dimension(keys)?
+            .or_else(|| keys.iter().find_map(default)))
     }
 
     /// Returns the number that a file of this family means where it leaves out `key`. A `null` is no omission.
@@ -344,7 +400,7 @@ mod tests {
         let all = types.len();
         types.dedup();
         assert_eq!(types.len(), all);
-        let is_refused = |name: &&&&str| crate::refused::feature(name).is_some();
+        let is_refused = |name: &&&&str| refused::feature(name).is_some();
         assert_eq!(types.iter().find(is_refused), None);
     }
 }

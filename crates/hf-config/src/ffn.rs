@@ -28,9 +28,7 @@ pub(crate) fn read(
     let width = config.dimension(WIDTH)?;
     let experts = match family.layers {
         Layers::Gated | Layers::Ungated => None,
-        Layers::Experts | Layers::ExpertsAndOne => {
-            Some(required(config.dimension(EXPERTS)?, EXPERTS)?)
-        }
+        Layers::Experts | Layers::ExpertsAndOne => Some(config.required(EXPERTS)?),
         Layers::Assumed => config
             .dimension(EXPERTS)?
             .filter(|experts| experts.value > 1),
@@ -46,7 +44,7 @@ pub(crate) fn read(
             key: "4 * hidden_size",
             value: hidden.value.saturating_mul(4),
         },
-        (width, _) => required(width, WIDTH)?,
+        (width, _) => width.ok_or_else(|| config.missing(WIDTH))?,
     };
     Ok(FfnFields {
         fields: vec![Field::new(
@@ -57,15 +55,6 @@ pub(crate) fn read(
         gated,
         dense_intermediate: None,
     })
-}
-
-/// Returns the first of `keys` where there is no number.
-pub(crate) fn required(
-    read: Option<Dimension>,
-    keys: &[&'static str],
-) -> Result<Dimension, ConfigError> {
-    let key = keys.first().copied().unwrap_or_default();
-    read.ok_or(ConfigError::Missing { key })
 }
 
 const WIDTH: &[&str] = &[
@@ -150,8 +139,8 @@ fn expert_fields(
     width: Option<Dimension>,
 ) -> Result<FfnFields, ConfigError> {
     let own_width = config.dimension(&["moe_intermediate_size"])?;
-    let intermediate = required(own_width.or(width), WIDTH)?;
-    let top_k = required(config.dimension(EXPERTS_PER_TOKEN)?, EXPERTS_PER_TOKEN)?;
+    let intermediate = own_width.or(width).ok_or_else(|| config.missing(WIDTH))?;
+    let top_k = config.required(EXPERTS_PER_TOKEN)?;
     let shared = shared_intermediate(config, layers, intermediate.value)?;
     Ok(FfnFields {
         fields: vec![

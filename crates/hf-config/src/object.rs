@@ -51,6 +51,18 @@ impl<'j> Object<'j> {
         Ok(found)
     }
 
+    /// Returns the number of the first of `keys`, which the model cannot be without.
+    pub(crate) fn required(&self, keys: &[&'static str]) -> Result<Dimension, ConfigError> {
+        self.dimension(keys)?.ok_or_else(|| self.missing(keys))
+    }
+
+    /// Returns the error of a file that has none of `keys`, which names the first.
+    pub(crate) fn missing(&self, keys: &[&'static str]) -> ConfigError {
+        ConfigError::Missing {
+            key: self.name(keys.first().copied().unwrap_or_default()),
+        }
+    }
+
     /// Returns the switch `key`.
     pub(crate) fn switch(&self, key: &'static str) -> Result<Option<bool>, ConfigError> {
         self.value(key, "true or false", Value::as_bool)

@@ -3,6 +3,7 @@
 use rooflut::hardware::Dtype;
 
 use crate::error::{ConfigError, Remedy};
+use crate::json::parse;
 use crate::modules::{Kept, Modules};
 use crate::object::{Object, shown};
 use crate::options::Options;
@@ -19,8 +20,32 @@ pub(crate) struct Formats {
 }
 
 impl Formats {
+    /// Reads the number formats, which a multimodal model has beside its `text_config` or in it, and NVIDIA's models in a
+    /// file of their own.
+    pub(crate) fn of(
+        config: &Object<'_>,
+        outer: &Object<'_>,
+        options: &Options<'_>,
+        modules: Modules,
+    ) -> Result<Formats, ConfigError> {
+        const KEY: &str = "quantization_config";
+        const FILE: &str = "hf_quant_config.json: ";
+        const FORMATS: &str = "quantization";
+        if let Some(quantization) = config.object(KEY)?.or(outer.object(KEY)?) {
+            return Formats::read(&quantization, options, modules);
+        }
+        let Some(text) = options.hf_quant_config else {
+            return Ok(Formats::given(options));
+        };
+        let file = parse(text).map_err(ConfigError::QuantJson)?;
+        let file = Object::outermost(FILE, &file);
+        let missing = || file.lacks(FORMATS, "an object");
+        let quantization = file.object(FORMATS)?.ok_or_else(missing)?;
+        Formats::read_modelopt(&quantization, options, modules)
+    }
+
     /// Returns the formats that the options set; weights are 16-bit otherwise.
-    pub(crate) fn given(options: &Options<'_>) -> Formats {
+    fn given(options: &Options<'_>) -> Formats {
         let weights = options.weight_dtype.unwrap_or(Dtype::Bf16);
         Formats {
             attention: weights,
@@ -30,7 +55,7 @@ impl Formats {
     }
 
     /// Reads a `quantization_config`, except for what the options set.
-    pub(crate) fn read(
+    fn read(
         quantization: &Object<'_>,
         options: &Options<'_>,
         modules: Modules,
@@ -53,7 +78,7 @@ impl Formats {
     }
 
     /// Reads the formats of NVIDIA's ModelOpt, from a `quantization_config` or a file of its own.
-    pub(crate) fn read_modelopt(
+    fn read_modelopt(
         quantization: &Object<'_>,
         options: &Options<'_>,
         modules: Modules,

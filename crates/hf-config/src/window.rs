@@ -60,7 +60,7 @@ pub(crate) fn read(
         (CHUNKED, "attention_chunk_size", chunk),
     ] {
         if kinds.contains(&kind) && width.is_none() && slides {
-            return Err(ConfigError::Missing { key });
+            return Err(config.missing(&[key]));
         }
     }
     let windows = [sliding, chunk].into_iter().flatten();

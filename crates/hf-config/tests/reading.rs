@@ -431,6 +431,10 @@ fn bad_numbers_are_refused_by_their_key() {
         ),
         (json!({"text_config": {}}), "model_type: expected the type"),
         (
+            json!({"text_config": {"model_type": "llama"}}),
+            "text_config.hidden_size: expected a number, found none",
+        ),
+        (
             experts(json!({"num_experts": 5000})),
             "num_experts: expected at most",
         ),
