@@ -60,13 +60,11 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "layers that differ in their attention heads",
-        &[
-            "gemma4_text",
-            "mimo_v2",
-            "mimo_v2_flash",
-            "step3p5",
-            "step3p7",
-        ],
+        &["gemma4_text", "mimo_v2", "mimo_v2_flash"],
+    ),
+    (
+        "a mixture of dense and expert layers",
+        &["step3p5", "step3p7"],
     ),
     (
         "layers that differ in size",

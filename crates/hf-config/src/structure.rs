@@ -13,7 +13,7 @@ const SHAPING: &[&str] = &[
     "block_configs",
     "block_type",
     "chunk_size",
-    "compress",
+    "compress_",
     "conv_kernel",
     "conv_l_cache",
     "cross_attention",
@@ -124,6 +124,7 @@ mod tests {
             (json!({"moe_k": null}), false),
             (json!({"compress_ratios": []}), false),
             (json!({"moe_router_scaling_factor": 3.0}), false),
+            (json!({"for_llm_compressor": true}), false),
             (json!({"rope_theta": 10_000}), false),
         ] {
             let config = Object::outermost("outer.", value.as_object().unwrap());
