@@ -5,6 +5,7 @@ use rooflut::step::compat::{Blis, Calibrated, CompatPart, CompatSpec, CompatTime
 use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
 use rooflut::table::Provenance;
 use rooflut::units::Seconds;
+use rooflut_hf_config::Window;
 use rooflut_scenario::{Placement, RunError};
 use serde_json::{Value, json};
 
@@ -31,6 +32,9 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
         prefill: &args.prefill,
         decode: &args.decode,
     };
+    if let Some(window) = named.window {
+        check_window(&batch, window)?;
+    }
     let answer = ask(args, &placement, named.compat, &batch)?;
     let step = Step {
         model: args.latency_model,
@@ -42,6 +46,27 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
         step.json()
     } else {
         Ok(step.text())
+    }
+}
+
+/// Refuses requests beyond the window of the model, which is not modelled.
+fn check_window(batch: &StepBatch<'_>, window: Window) -> Result<(), Error> {
+    let prompts = batch.prefill.iter();
+    let prompts = prompts.map(|chunk| u64::from(chunk.kv_len()));
+    let decoding = batch.decode.iter();
+    let decoding = decoding.map(|group| {
+        group
+            .kv_tokens()
+            .div_ceil(u64::from(group.requests()).max(1))
+    });
+    let longest = prompts.chain(decoding).max().unwrap_or(0);
+    let Window { key, tokens } = window;
+    match longest > u64::from(tokens) {
+        true => Err(Error::new(format!(
+            "a request of {longest} tokens exceeds {key} {tokens} (windows are not modelled); use \
+             shorter requests"
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -148,6 +148,13 @@ fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
         let (_, message) = failure_with_answer(&of(model, 8001));
         let cause = "3 because prompt and output exceed attention_chunk_size 8192";
         assert!(message.contains(cause), "{message}");
+        let step = format!("step --tp 4 --model {model}");
+        success(&format!("{step} --prefill 2048@6144 --decode 2x8192"));
+        for beyond in ["--prefill 2049@6144", "--decode 2x8193"] {
+            let message = failure(&format!("{step} {beyond}"));
+            let cause = "a request of 8193 tokens exceeds attention_chunk_size 8192";
+            assert!(message.starts_with(cause), "{message}");
+        }
     }
 }
 
