@@ -108,7 +108,7 @@ fn engines(c: &mut Criterion) {
     let plain = roofline();
     let steps = serve_all(&simulator, &requests).steps;
     assert_eq!(
-        plain_engine::run(&plain, config, &requests, &[]).steps,
+        plain_engine::run(&plain, config, &requests, &[], |sequence| sequence).steps,
         steps
     );
     let mut group = c.benchmark_group("engines at batch 256");
@@ -116,7 +116,7 @@ fn engines(c: &mut Criterion) {
     group.bench_function("rooflut", |b| b.iter(|| serve_all(&simulator, &requests)));
     group.sample_size(20);
     group.bench_function("straightforward", |b| {
-        b.iter(|| plain_engine::run(&plain, config, &requests, &[]));
+        b.iter(|| plain_engine::run(&plain, config, &requests, &[], |sequence| sequence));
     });
     group.finish();
 }
