@@ -6,6 +6,8 @@ use std::borrow::Borrow;
 const MAX_NAMES: usize = 3;
 /// Minimum similarity of a suggested name, by Jaro and Winkler: 0 to 1.
 const MIN_SIMILARITY: f64 = 0.75;
+/// Least similarity of a name that is misspelt.
+const MIN_MISSPELT: f64 = 0.9;
 
 /// Returns up to three of the `known` names that are similar to `name`, the most similar first, in the
 /// order given where equally similar.
@@ -24,6 +26,14 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<
     similar.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     similar.truncate(MAX_NAMES);
     similar.into_iter().map(|(_, known)| known).collect()
+}
+
+/// Returns the one of the `known` names that `name` misspells: as [`nearest`], but so similar that hardly
+/// anything else can be meant.
+pub fn misspelt<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let folded_name = folded(name);
+    let near = nearest(name, known).into_iter().next();
+    near.filter(|near| strsim::jaro_winkler(&folded_name, &folded(near)) >= MIN_MISSPELT)
 }
 
 /// Returns ` (nearest: a, b)` for the end of a message, nothing where there are no names.
@@ -80,6 +90,37 @@ mod tests {
     fn three_names_at_most_are_suggested_in_the_order_given() {
         let known = ["h100", "h200", "h300", "h400"];
         assert_eq!(nearest("h500", known), ["h100", "h200", "h300"]);
+    }
+
+    #[test]
+    fn a_name_is_misspelt_only_where_it_is_very_similar() {
+        let known = [
+            "cached_prompt_tokens",
+            "prefix_id",
+            "session_id",
+            "priority",
+        ];
+        for (name, meant) in [
+            ("cached_prompts_tokens", "cached_prompt_tokens"),
+            ("cached-tokens", "cached_prompt_tokens"),
+            ("sesion_id", "session_id"),
+            ("Session", "session_id"),
+            ("prority", "priority"),
+        ] {
+            assert_eq!(misspelt(name, known), Some(meant), "{name}");
+        }
+        for name in [
+            "",
+            "id",
+            "request_id",
+            "user_id",
+            "user",
+            "model",
+            "tokens",
+            "note",
+        ] {
+            assert_eq!(misspelt(name, known), None, "{name}");
+        }
     }
 
     #[test]
