@@ -10,6 +10,7 @@ mod error;
 mod fields;
 mod grid;
 mod import;
+mod input;
 mod lookup;
 mod lookup_output;
 mod model_source;

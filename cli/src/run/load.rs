@@ -5,24 +5,20 @@ use std::path::Path;
 use rooflut_scenario::{
     Arrival, Formula, GeneratedLoad, LengthRange, Load, Sizes, ThinkTime, Workload,
 };
-use rooflut_traces::{ArrivalSource, Condition, Trace};
+use rooflut_traces::{ArrivalSource, Trace};
 
 use crate::output::{count, number, plural, scientific};
 
 pub(super) fn describe(load: &Load) -> String {
     let requests = plural(load.requests(), "request");
     match load {
-        Load::Trace {
-            path,
-            conditions,
-            trace,
-        } => format!("{requests} of {}", describe_trace(path, conditions, trace)),
+        Load::Trace { path, trace } => format!("{requests} of {}", describe_trace(path, trace)),
         Load::Generated(load) => format!("{requests}, {}", describe_generated(load)),
     }
 }
 
 /// The file, how it was read and what was left out.
-fn describe_trace(path: &Path, conditions: &[Condition], trace: &Trace) -> String {
+fn describe_trace(path: &Path, trace: &Trace) -> String {
     let arrivals = match trace.arrivals {
         ArrivalSource::Poisson { requests_per_s } => {
             let rate = scientific(requests_per_s);
@@ -32,11 +28,18 @@ fn describe_trace(path: &Path, conditions: &[Condition], trace: &Trace) -> Strin
         _ => String::new(),
     };
     let mut text = format!("{} ({}{arrivals})", path.display(), trace.format.title());
-    for condition in conditions {
+    for condition in &trace.conditions {
         text += &format!(", {condition}");
     }
     for (reason, requests) in &trace.left_out {
         text += &format!("; left out: {} {reason}", count(*requests));
+    }
+    if !trace.ignored.is_empty() {
+        text += &format!("; not read: {}", trace.ignored.join(", "));
+    }
+    if trace.with_images > 0 {
+        let requests = plural(trace.with_images, "request");
+        text += &format!("; without the images of {requests}, which are not modelled");
     }
     text
 }

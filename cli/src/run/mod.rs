@@ -6,13 +6,12 @@ mod load;
 mod rejections;
 mod text;
 
-use std::fs;
-
 use rooflut_report::ScenarioFile;
 use rooflut_scenario::{Resources, Run};
 
 use crate::args::RunArgs;
 use crate::error::Error;
+use crate::input;
 use crate::model_source;
 use crate::output::Answered;
 use crate::progress::Bar;
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         model: model.model.clone(),
         draft_model: draft.as_ref().map(|draft| draft.model.clone()),
         tables,
-        read: &|path| fs::read(path),
+        read: &input::open,
     };
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     let run = Run::try_new(scenario.clone(), resources)

@@ -2,8 +2,14 @@
 #![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
 use std::fs;
+use std::io::Write;
+#[cfg(unix)]
+use std::process::Command;
+use std::process::Stdio;
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
-use crate::support::{failure, json, number, success};
+use crate::support::{failure, json, number, rooflut, success};
 use tempfile::TempDir;
 
 fn file(text: &str) -> (TempDir, String) {
@@ -122,7 +128,9 @@ fn a_format_can_be_named() {
     let run = |format: &str| failure(&format!("run --trace {path} --trace-format {format}"));
     let message = run("azure");
     assert!(
-        message.contains("trace.csv:1: no column TIMESTAMP; rename Timestamp?"),
+        message.contains(
+            "trace.csv:1: no column TIMESTAMP, which is a date and time; Timestamp is in seconds: convert"
+        ),
         "{message}"
     );
     let message = run("mooncake");
@@ -133,7 +141,7 @@ fn a_format_can_be_named() {
     let message = run("csv");
     assert!(
         message
-            .contains("expected one of rooflut, azure, burstgpt, mooncake, vllm, inference-perf"),
+            .contains("expected one of rooflut, azure, burstgpt, vidur, splitwise, mooncake, qwen-bailian, vllm, inference-perf"),
         "{message}"
     );
     let message = failure("run --trace-format azure");
@@ -152,8 +160,7 @@ fn a_benchmark_without_start_times_says_what_its_arrivals_are() {
     assert_eq!(answer["load"]["arrivals"], "poisson");
     let text = success(&format!("run --trace {path}"));
     let text: Vec<&str> = text.split_whitespace().collect();
-    let expected =
-        "(vLLM benchmark result, Poisson arrivals at its 2.5 per second); left out: 1 failed";
+    let expected = "(vLLM or SGLang benchmark result, Poisson arrivals at its 2.5 per second); left out: 1 failed";
     assert!(text.join(" ").contains(expected), "{text:?}");
 }
 
@@ -164,4 +171,97 @@ fn a_trace_of_blocks_runs_through() {
          {\"timestamp\": 9, \"input_length\": 700, \"output_length\": 6, \"hash_ids\": [0, 2]}\n",
     );
     assert_eq!(json(&format!("run --trace {path}"))["completed"], 2);
+}
+
+#[test]
+fn what_is_not_read_is_told() {
+    let (_folder, path) = file(
+        "TIMESTAMP,ContextTokens,GeneratedTokens,NumImages,Region\n\
+         2024-11-11 00:00:00,100,5,2,x\n2024-11-11 00:00:01,100,5,0,y\n",
+    );
+    let answer = json(&format!("run --trace {path}"));
+    assert_eq!(answer["load"]["ignored"], serde_json::json!(["Region"]));
+    assert_eq!(answer["load"]["requests_with_images"], 1);
+    let text = success(&format!("run --trace {path}"));
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let expected = "; not read: Region; without the images of 1 request, which are not modelled";
+    assert!(text.join(" ").contains(expected), "{text:?}");
+}
+
+/// Runs with `input` on standard input; returns code, standard output and error.
+fn piped(line: &str, input: &[u8]) -> (Option<i32>, String, String) {
+    let mut command = rooflut(line);
+    let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = streams.stderr(Stdio::piped()).spawn().expect("a process");
+    // It may end before it has read everything.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    let output = child.wait_with_output().expect("an end");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn standard_input_is_a_trace_too() {
+    let (_folder, path) = file(BURST_GPT);
+    let file = success(&format!("run --trace {path} --json"));
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(BURST_GPT.as_bytes()).expect("memory");
+    let gzip = gzip.finish().expect("memory");
+    let names = ["-", "/dev/stdin"];
+    for name in &names[..1 + usize::from(cfg!(unix))] {
+        for input in [BURST_GPT.as_bytes(), &gzip] {
+            let (code, answer, error) = piped(&format!("run --trace {name} --json"), input);
+            assert_eq!((code, error.as_str()), (Some(0), ""));
+            assert_eq!(
+                answer.replace(&format!("{name:?}"), &format!("{path:?}")),
+                file
+            );
+        }
+    }
+    let (code, _, error) = piped("run --trace -", b"");
+    assert_eq!(code, Some(2));
+    assert!(error.contains("the file is empty"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_nothing_writes_to_is_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    let path = path.to_str().expect("UTF-8");
+    let start = Instant::now();
+    let message = failure(&format!("run --trace {path}"));
+    assert!(
+        message.ends_with("no program writes to this pipe; start the one that does first"),
+        "{message}"
+    );
+    assert!(start.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn special_files_and_folders_are_refused_on_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().to_str().expect("UTF-8");
+    let message = failure(&format!("run --trace {folder}"));
+    assert!(
+        message.contains("check the path") && message.lines().count() == 1,
+        "{message}"
+    );
+    #[cfg(unix)]
+    for (path, cause) in [
+        ("/dev/null", "the file is empty"),
+        ("/dev/zero", "more bytes than one can have"),
+    ] {
+        let message = failure(&format!("run --trace {path}"));
+        assert!(
+            message.contains(cause) && message.lines().count() == 1,
+            "{message}"
+        );
+    }
 }

@@ -62,6 +62,10 @@ pub struct TraceLoad {
     pub conditions: Vec<String>,
     /// Requests of the file that are not replayed.
     pub left_out: Vec<LeftOut>,
+    /// Columns or keys that are not read.
+    pub ignored: Vec<String>,
+    /// Requests with images, which are not modelled.
+    pub requests_with_images: u64,
 }
 
 /// Requests of a trace that are not replayed.

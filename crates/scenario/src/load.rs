@@ -6,7 +6,7 @@ use rooflut_report::load::{self, LeftOut, TraceLoad};
 use rooflut_traces::{ArrivalSource, Condition, Options, Trace};
 
 use crate::generated::GeneratedLoad;
-use crate::read::{Read, read_file};
+use crate::read::{Read, open};
 use crate::run_error::RunError;
 use crate::scenario::Workload;
 
@@ -17,9 +17,7 @@ pub enum Load {
     Trace {
         /// Its path as given.
         path: PathBuf,
-        /// Conditions on its rows.
-        conditions: Vec<Condition>,
-        /// Its requests.
+        /// The trace.
         trace: Trace,
     },
     /// Requests that are generated.
@@ -37,12 +35,8 @@ impl Load {
             format: workload.trace_format,
             conditions: &conditions,
         };
-        match rooflut_traces::read(&read_file(&path, read)?, &options) {
-            Ok(trace) => Ok(Load::Trace {
-                path,
-                conditions,
-                trace,
-            }),
+        match rooflut_traces::read(open(&path, read)?, &options) {
+            Ok(trace) => Ok(Load::Trace { path, trace }),
             Err(error) => Err(RunError::Trace { path, error }),
         }
     }
@@ -50,7 +44,7 @@ impl Load {
     /// Number of requests.
     pub fn requests(&self) -> u64 {
         match self {
-            Load::Trace { trace, .. } => trace.requests.len() as u64,
+            Load::Trace { trace, .. } => trace.requests,
             Load::Generated(load) => load.workload.requests().into(),
         }
     }
@@ -64,13 +58,9 @@ impl Load {
     }
 
     pub(crate) fn report(&self) -> load::Load {
-        let (path, conditions, trace) = match self {
+        let (path, trace) = match self {
             Load::Generated(load) => return load.report(),
-            Load::Trace {
-                path,
-                conditions,
-                trace,
-            } => (path, conditions, trace),
+            Load::Trace { path, trace } => (path, trace),
         };
         let left_out = trace.left_out.iter();
         let left_out = left_out.map(|&(reason, requests)| LeftOut {
@@ -86,8 +76,10 @@ impl Load {
                 ArrivalSource::Recorded => "recorded",
                 _ => "other",
             },
-            conditions: conditions.iter().map(Condition::to_string).collect(),
+            conditions: trace.conditions.iter().map(Condition::to_string).collect(),
             left_out: left_out.collect(),
+            ignored: trace.ignored.clone(),
+            requests_with_images: trace.with_images,
         })
     }
 }

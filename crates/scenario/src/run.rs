@@ -6,12 +6,12 @@ use std::path::Path;
 use rooflut::Deployment;
 use rooflut::deployment::ServedTally;
 use rooflut::sim::figures::{BatchSizes, Digest, Goodput, Summary, TokenGaps};
-use rooflut::sim::load::{RequestList, Source, Stream};
+use rooflut::sim::load::{Source, Stream};
 use rooflut::sim::{Observer, PrefixCaching, SimConfig};
 use rooflut::step::TimeSources;
 use rooflut::table::TableSet;
 use rooflut_report::{ModelSize, Rejections, Report, Shares, Weights};
-use rooflut_traces::BLOCK_TOKENS;
+use rooflut_traces::Input;
 
 use crate::fleet::Fleet;
 use crate::generated::Requests;
@@ -24,7 +24,7 @@ use crate::scenario::Scenario;
 use crate::speculation::Speculation;
 use crate::value::LatencyLimit;
 
-/// Maximum number of generated requests with a record each. Percentiles of more requests are within 0.05 %.
+/// Maximum number of requests with a record each. Percentiles of more requests are within 0.05 %.
 pub const MAX_RECORDS: u64 = 100_000;
 
 /// The model, tables and readers that a scenario names, found by the caller: a run opens no files.
@@ -35,8 +35,8 @@ pub struct Resources<'r> {
     pub draft_model: Option<Model>,
     /// The table set that [`Target`](crate::Target) names by `gpu` or `tables`.
     pub tables: TableSet,
-    /// Reads the trace, or files of lengths.
-    pub read: &'r dyn Fn(&Path) -> io::Result<Vec<u8>>,
+    /// Opens the trace, or files of lengths: for a file, `File::open(path).map(Input::from)`.
+    pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
 }
 
 /// A scenario that is ready to run.
@@ -158,24 +158,27 @@ impl Run {
         observer: &mut impl Observer,
     ) -> Result<Summary, RunError> {
         let load = match &self.load {
-            Load::Trace { trace, .. } => {
-                // They are in memory anyway.
-                let requests = RequestList::new(&trace.requests);
-                let mut source = requests.with_ids(&trace.block_ids, BLOCK_TOKENS);
-                return Ok(self.recorded(fleet, &mut source, observer));
+            Load::Trace { path, trace } => {
+                let failed = |error| RunError::Trace {
+                    path: path.clone(),
+                    error,
+                };
+                let mut requests = trace.replay().map_err(failed)?;
+                let summary = self.simulated(fleet, &mut requests, observer);
+                return requests.finish().map_err(failed).map(|()| summary);
             }
             Load::Generated(load) => load,
         };
         Ok(match load.requests(self.config.max_model_len)? {
             Requests::Open(requests) => {
                 let mut source = Stream::new(requests).with_total(self.load.requests());
-                self.generated(fleet, &mut source, observer)
+                self.simulated(fleet, &mut source, observer)
             }
-            Requests::Closed(mut users) => self.generated(fleet, &mut users, observer),
+            Requests::Closed(mut users) => self.simulated(fleet, &mut users, observer),
         })
     }
 
-    fn generated(
+    fn simulated(
         &self,
         fleet: &Fleet<'_>,
         source: &mut impl Source,

@@ -249,7 +249,11 @@ impl RunError {
                 name("requests", None)
             ),
             RunError::Read { path, error } => {
-                format!("cannot read {}: {error}; check the path", path.display())
+                let advice = match error.kind() {
+                    io::ErrorKind::TimedOut => "start the one that does first",
+                    _ => "check the path",
+                };
+                format!("cannot read {}: {error}; {advice}", path.display())
             }
             RunError::Lengths { path, error } => in_file(path, error.line, &error.problem),
             RunError::Trace { path, error } => in_file(path, error.line, &error.problem),

@@ -132,13 +132,14 @@ pub struct Workload {
     /// Seed of all random draws [default: 0].
     #[cfg_attr(feature = "clap", arg(long))]
     pub seed: Option<u64>,
-    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace.
+    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace; as .gz
+    /// and .zst, too; - reads standard input.
     #[serde(serialize_with = "as_text::path")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace: Option<PathBuf>,
-    /// Format of the trace: rooflut, azure, burstgpt, mooncake, vllm or inference-perf [default: by its
-    /// columns or keys].
+    /// Format of the trace: rooflut, azure, burstgpt, vidur, splitwise, mooncake, qwen-bailian, vllm or
+    /// inference-perf [default: by its columns or keys].
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]

@@ -1,5 +1,8 @@
 //! Numbers and times, as cells of CSV and values of JSON have them.
 
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::TimeZone;
 use rooflut::sim::SimConfig;
 use rooflut::units::Seconds;
 
@@ -7,6 +10,10 @@ use crate::error::{Key, Problem};
 
 /// The latest arrival that the simulator serves.
 pub(crate) const LATEST_NS: u64 = SimConfig::LAST_ARRIVAL_NS;
+
+static PARSER: DateTimeParser = DateTimeParser::new();
+/// Characters of a date, whose `-` is no sign of an offset.
+const DATE: usize = "2023-11-16".len();
 
 /// Parses a number of tokens.
 pub(crate) fn tokens(key: impl Into<Key>, text: &str) -> Result<u32, Problem> {
@@ -69,5 +76,30 @@ pub(crate) fn time_ns(key: impl Into<Key>, text: &str, unit: Unit) -> Result<u64
             Err(Problem::value(key, expected, text))
         }
         in_time => Ok(in_time),
+    }
+}
+
+/// Parses a time as nanoseconds since 1970, UTC, within the range of the simulator's clock.
+pub(crate) fn unix_ns(key: &'static str, text: &str) -> Result<u64, Problem> {
+    let Some(timestamp) = timestamp(text) else {
+        let expected = "a date and time such as 2023-11-16 18:15:46.6805900";
+        return Err(Problem::value(key, expected, text));
+    };
+    let ns = u64::try_from(timestamp.as_nanosecond()).ok();
+    let ns = ns.filter(|ns| *ns <= LATEST_NS);
+    ns.ok_or_else(|| Problem::value(key, "a time between the years 1970 and 2262", text))
+}
+
+fn timestamp(text: &str) -> Option<Timestamp> {
+    let time = text.as_bytes().get(DATE..)?;
+    let has_offset = time
+        .iter()
+        .any(|byte| matches!(byte, b'+' | b'-' | b'Z' | b'z'));
+    match has_offset {
+        true => PARSER.parse_timestamp(text).ok(),
+        false => {
+            let civil = PARSER.parse_datetime(text).ok()?;
+            TimeZone::UTC.to_timestamp(civil).ok()
+        }
     }
 }

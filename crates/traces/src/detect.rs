@@ -1,42 +1,73 @@
 //! Recognises the format of a file.
 
+use rooflut_nearest::misspelt;
+
 use crate::error::{Problem, TraceError};
+use crate::foreign::Foreign;
 use crate::format::Format;
-use crate::json::Json;
-use crate::table;
+use crate::{json, table};
 
 impl Format {
-    /// Recognises the format of a file by its columns or keys.
+    /// Recognises the format of a file by its columns or keys; `head` is the file or its beginning.
     ///
     /// A CSV is [`Format::Own`] unless more of its columns are those of another format. Reads one line of
     /// CSV, or one object of JSON.
     ///
     /// # Errors
     ///
-    /// [`TraceError`] if the file begins as JSON and its first object cannot be read or has keys of no
-    /// format.
+    /// [`TraceError`] if the file is known to be no trace, or begins as JSON and its first object cannot be
+    /// read or has keys of no format.
     ///
     /// ```
     /// use rooflut_traces::Format;
     /// let text = r#"{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}"#;
     /// assert_eq!(Format::detect(text.as_bytes()), Ok(Format::Mooncake));
     /// ```
-    pub fn detect(bytes: &[u8]) -> Result<Format, TraceError> {
-        let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-        if !matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
-            let names = table::column_names(bytes);
-            return Ok(best(&names, true).unwrap_or(Format::Own));
+    pub fn detect(head: &[u8]) -> Result<Format, TraceError> {
+        let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+        let is_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
+        let found = match is_json {
+            true => json::first_keys(text)?,
+            false => table::column_names(text),
+        };
+        if let Some(foreign) = Foreign::of_names(&found, is_json) {
+            return Err(Problem::Foreign(foreign).into());
         }
-        let found = Json::try_new(bytes)?.first_keys()?;
-        best(&found, false).ok_or_else(|| Problem::UnknownKeys { found }.into())
+        match best(&found, !is_json) {
+            Some(format) => Ok(format),
+            None if is_json => Err(Problem::UnknownKeys { found }.into()),
+            None => Ok(Format::Own),
+        }
     }
 
-    /// Counts the columns or keys of the format among `names`.
-    fn score(self, names: &[String]) -> usize {
-        let known = self.required().iter().chain(self.others());
+    /// Counts the columns or keys of the format among `found`.
+    fn score(self, found: &[String]) -> usize {
+        let known = self.names();
         known
-            .filter(|known| names.iter().any(|name| name == *known))
+            .filter(|known| found.iter().any(|name| name == known))
             .count()
+    }
+
+    /// Returns the columns or keys that are not those of the format.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem::Misspelt`] if one of them looks like an optional one that is missing.
+    pub(crate) fn ignored(self, found: &[&str]) -> Result<Vec<String>, Problem> {
+        let missing = self.optional().iter().filter(|name| !found.contains(name));
+        let missing: Vec<&'static str> = missing.copied().collect();
+        let unknown = found
+            .iter()
+            .filter(|found| !found.is_empty() && !self.names().any(|known| known == **found));
+        let ignored = unknown.map(|found| match misspelt(found, missing.iter().copied()) {
+            None => Ok((*found).to_owned()),
+            Some(meant) => Err(Problem::Misspelt {
+                found: (*found).to_owned(),
+                meant,
+                is_csv: self.is_csv(),
+            }),
+        });
+        ignored.collect()
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
+use std::{fmt, io};
 
+use crate::foreign::Foreign;
 use crate::format::Format;
 use crate::left_out::LeftOut;
 
@@ -41,6 +42,19 @@ pub enum Problem {
         /// The number of requests, by reason.
         left_out: Vec<(LeftOut, u64)>,
     },
+    /// The file cannot be read.
+    Read {
+        /// The kind of the failure.
+        kind: io::ErrorKind,
+        /// The failure.
+        cause: String,
+    },
+    /// The file was changed between the two readings.
+    Changed,
+    /// The file is not a trace, or packed in a way that is not read.
+    Foreign(Foreign),
+    /// A row or record, or the header, is too long to be one.
+    LongRecord,
     /// The file is not UTF-8 text.
     NotText,
     /// The CSV reader rejects the file.
@@ -112,8 +126,17 @@ pub enum Problem {
     },
     /// The file has more than one result.
     SeveralResults,
-    /// The file has more block ids than a `u32` can count.
-    TooManyIds,
+    /// A request waits for one before it, but names no session.
+    DelayAlone,
+    /// A column or key looks like an optional one that is missing.
+    Misspelt {
+        /// The column or key.
+        found: String,
+        /// The optional one.
+        meant: &'static str,
+        /// Whether it is a column.
+        is_csv: bool,
+    },
     /// There are conditions on rows, but the file is JSON.
     ConditionOnJson {
         /// The format of the file.
@@ -196,10 +219,18 @@ impl Problem {
         }
     }
 
-    /// Adds the line of the problem.
-    pub(crate) fn on_line(self, line: u64) -> TraceError {
+    /// A failure to read the file.
+    pub(crate) fn read(error: &io::Error) -> Problem {
+        Problem::Read {
+            kind: error.kind(),
+            cause: error.to_string(),
+        }
+    }
+
+    /// Adds the line of the problem, if it is known.
+    pub(crate) fn at_line(self, line: Option<u64>) -> TraceError {
         TraceError {
-            line: Some(line),
+            line,
             problem: self,
         }
     }

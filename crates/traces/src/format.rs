@@ -15,17 +15,31 @@ pub enum Format {
     /// `session_id`, whose requests continue each other. Ids are any text. A column `experiment`
     /// with several values needs a condition that selects one.
     Own,
-    /// The Azure LLM inference traces of 2023 and 2024: CSV with `TIMESTAMP` (taken as UTC where it has
-    /// no offset), `ContextTokens`, `GeneratedTokens`.
+    /// The Azure LLM inference traces of 2023 to 2025: CSV with `TIMESTAMP` (taken as UTC where it has
+    /// no offset), `ContextTokens`, `GeneratedTokens` and, in the multi-modal one, `NumImages`.
     Azure,
     /// BurstGPT: CSV with `Timestamp` (seconds), `Request tokens`, `Response tokens`; failures, which
     /// have 0 response tokens, are left out.
     BurstGpt,
+    /// Vidur's processed traces: CSV with `arrived_at` (seconds), `num_prefill_tokens`,
+    /// `num_decode_tokens`.
+    Vidur,
+    /// Traces of the Splitwise simulator: CSV with `arrival_timestamp` (seconds), `prompt_size`,
+    /// `token_size`, and a `batch_size` of 1 if there is any.
+    Splitwise,
     /// Mooncake: a JSON object per line with `timestamp` (ms), `input_length`, `output_length` and, if
     /// there are any, `hash_ids` of blocks of 512 tokens.
+    ///
+    /// In AIPerf's dialect a request may have a `session_id` and, in place of `timestamp`, a `delay` (ms)
+    /// after the end of the request before it in the session; in the first of a session, after the start.
+    /// Assumes: `input_length` is that of the whole prompt, with the turns before.
     Mooncake,
-    /// The result of `vllm bench serve --save-result --save-detailed`: one JSON object with the lists
-    /// `input_lens`, `output_lens` and, from newer versions, `start_times` (seconds).
+    /// Qwen-Bailian's anonymised usage traces: as Mooncake's, with `timestamp` in seconds, blocks of 16
+    /// tokens, and `chat_id`, `parent_chat_id`, `turn`, `type`, which are not read.
+    QwenBailian,
+    /// The result of `vllm bench serve --save-result --save-detailed`, or of SGLang's `bench_serving
+    /// --output-details`: one JSON object with the lists `input_lens`, `output_lens` and, from newer
+    /// versions of vLLM, `start_times` (seconds).
     ///
     /// Without `start_times` the arrivals follow `request_rate` (`burstiness` 1, no ramp-up): a Poisson
     /// process, or all at once where it is `inf` and `max_concurrency` is not set. At a finite rate,
@@ -41,89 +55,183 @@ pub enum Format {
     InferencePerf,
 }
 
+/// The columns or keys of a format, and its names.
+struct Facts {
+    name: &'static str,
+    title: &'static str,
+    is_csv: bool,
+    /// Required columns or keys, the time of arrival first where there is one.
+    required: &'static [&'static str],
+    /// Columns or keys that are read where they are present.
+    optional: &'static [&'static str],
+    /// Other columns or keys of the format, which are not read.
+    others: &'static [&'static str],
+    /// The columns or keys as messages list them.
+    expected: &'static str,
+    /// The unit of the time of arrival, as a message says what the time is.
+    time: &'static str,
+}
+
 impl Format {
     /// All formats, rooflut's own first.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 9] = [
         Format::Own,
         Format::Azure,
         Format::BurstGpt,
+        Format::Vidur,
+        Format::Splitwise,
         Format::Mooncake,
+        Format::QwenBailian,
         Format::Vllm,
         Format::InferencePerf,
     ];
 
+    fn facts(self) -> &'static Facts {
+        match self {
+            Format::Own => &Facts {
+                name: "rooflut",
+                title: "rooflut CSV",
+                is_csv: true,
+                required: &["arrival_ms", "prompt_tokens", "output_tokens"],
+                optional: &[
+                    "cached_prompt_tokens",
+                    "experiment",
+                    "priority",
+                    "prefix_id",
+                    "prefix_tokens",
+                    "session_id",
+                ],
+                others: &[],
+                expected: "arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens]",
+                time: "in milliseconds",
+            },
+            Format::Azure => &Facts {
+                name: "azure",
+                title: "Azure LLM inference trace",
+                is_csv: true,
+                required: &["TIMESTAMP", "ContextTokens", "GeneratedTokens"],
+                optional: &["NumImages"],
+                others: &[],
+                expected: "TIMESTAMP, ContextTokens, GeneratedTokens",
+                time: "a date and time",
+            },
+            Format::BurstGpt => &Facts {
+                name: "burstgpt",
+                title: "BurstGPT trace",
+                is_csv: true,
+                required: &["Timestamp", "Request tokens", "Response tokens"],
+                optional: &[],
+                others: &[
+                    "Model",
+                    "Total tokens",
+                    "Log Type",
+                    "Session ID",
+                    "Elapsed time",
+                ],
+                expected: "Timestamp, Request tokens, Response tokens",
+                time: "in seconds",
+            },
+            Format::Vidur => &Facts {
+                name: "vidur",
+                title: "Vidur trace",
+                is_csv: true,
+                required: &["arrived_at", "num_prefill_tokens", "num_decode_tokens"],
+                optional: &[],
+                others: &["num_total_tokens", "pd_ratio"],
+                expected: "arrived_at, num_prefill_tokens, num_decode_tokens",
+                time: "in seconds",
+            },
+            Format::Splitwise => &Facts {
+                name: "splitwise",
+                title: "Splitwise trace",
+                is_csv: true,
+                required: &["arrival_timestamp", "prompt_size", "token_size"],
+                optional: &["batch_size"],
+                others: &["request_id", "request_type", "application_id"],
+                expected: "arrival_timestamp, prompt_size, token_size",
+                time: "in seconds",
+            },
+            Format::Mooncake => &Facts {
+                name: "mooncake",
+                title: "Mooncake trace",
+                is_csv: false,
+                required: &["timestamp", "input_length", "output_length"],
+                optional: &["hash_ids", "session_id", "delay"],
+                others: &[],
+                expected: "timestamp, input_length, output_length[, hash_ids]",
+                time: "in milliseconds",
+            },
+            Format::QwenBailian => &Facts {
+                name: "qwen-bailian",
+                title: "Qwen-Bailian trace",
+                is_csv: false,
+                required: &["timestamp", "input_length", "output_length"],
+                optional: &["hash_ids"],
+                others: &["chat_id", "parent_chat_id", "turn", "type"],
+                expected: "timestamp, input_length, output_length, chat_id[, hash_ids]",
+                time: "in seconds",
+            },
+            Format::Vllm => &Facts {
+                name: "vllm",
+                title: "vLLM or SGLang benchmark result",
+                is_csv: false,
+                required: &["input_lens", "output_lens"],
+                optional: &["start_times"],
+                // Results without details have these, too.
+                others: &["request_throughput", "total_input_tokens"],
+                expected: "input_lens, output_lens[, start_times]",
+                time: "in seconds",
+            },
+            Format::InferencePerf => &Facts {
+                name: "inference-perf",
+                title: "inference-perf report",
+                is_csv: false,
+                required: &["start_time", "info"],
+                optional: &[],
+                // The last two are keys of a summary.
+                others: &["computed_metrics", "load_summary", "successes"],
+                expected: "start_time, info, error",
+                time: "in seconds",
+            },
+        }
+    }
+
     /// Returns the name that `FromStr` reads.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Own => "rooflut",
-            Format::Azure => "azure",
-            Format::BurstGpt => "burstgpt",
-            Format::Mooncake => "mooncake",
-            Format::Vllm => "vllm",
-            Format::InferencePerf => "inference-perf",
-        }
+        self.facts().name
     }
 
     /// Returns a title for people.
     pub fn title(self) -> &'static str {
-        match self {
-            Format::Own => "rooflut CSV",
-            Format::Azure => "Azure LLM inference trace",
-            Format::BurstGpt => "BurstGPT trace",
-            Format::Mooncake => "Mooncake trace",
-            Format::Vllm => "vLLM benchmark result",
-            Format::InferencePerf => "inference-perf report",
-        }
+        self.facts().title
     }
 
     /// Returns whether the format is CSV; the others are JSON.
     pub fn is_csv(self) -> bool {
-        matches!(self, Format::Own | Format::Azure | Format::BurstGpt)
+        self.facts().is_csv
     }
 
-    /// Returns the required columns or keys.
-    pub(crate) fn required(self) -> &'static [&'static str] {
-        match self {
-            Format::Own => &["arrival_ms", "prompt_tokens", "output_tokens"],
-            Format::Azure => &["TIMESTAMP", "ContextTokens", "GeneratedTokens"],
-            Format::BurstGpt => &["Timestamp", "Request tokens", "Response tokens"],
-            Format::Mooncake => &["timestamp", "input_length", "output_length"],
-            Format::Vllm => &["input_lens", "output_lens"],
-            Format::InferencePerf => &["start_time", "info"],
-        }
+    /// Returns all columns or keys of the format.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        let facts = self.facts();
+        let names = facts.required.iter().chain(facts.optional);
+        names.chain(facts.others).copied()
     }
 
-    /// Returns other columns or keys that identify the format, or that a message must not suggest to rename.
-    pub(crate) fn others(self) -> &'static [&'static str] {
-        match self {
-            Format::Own => &[
-                "cached_prompt_tokens",
-                "experiment",
-                "priority",
-                "prefix_id",
-                "prefix_tokens",
-                "session_id",
-            ],
-            Format::Azure => &[],
-            Format::BurstGpt => &["Model", "Total tokens", "Log Type"],
-            Format::Mooncake => &["hash_ids"],
-            // The first two are in results without details, too.
-            Format::Vllm => &["request_throughput", "total_input_tokens", "start_times"],
-            // The last two are keys of a summary.
-            Format::InferencePerf => &["computed_metrics", "load_summary", "successes"],
-        }
+    /// Returns the columns or keys that are read where they are present.
+    pub(crate) fn optional(self) -> &'static [&'static str] {
+        self.facts().optional
     }
 
     /// Returns the columns or keys as messages list them.
     pub(crate) fn expected(self) -> &'static str {
-        match self {
-            Format::Own => "arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens]",
-            Format::Azure => "TIMESTAMP, ContextTokens, GeneratedTokens",
-            Format::BurstGpt => "Timestamp, Request tokens, Response tokens",
-            Format::Mooncake => "timestamp, input_length, output_length[, hash_ids]",
-            Format::Vllm => "input_lens, output_lens[, start_times]",
-            Format::InferencePerf => "start_time, info, error",
-        }
+        self.facts().expected
+    }
+
+    /// Returns what the column or key `name` is, if it is a time of arrival.
+    pub(crate) fn time(self, name: &str) -> Option<&'static str> {
+        let facts = self.facts();
+        (facts.required.first() == Some(&name)).then_some(facts.time)
     }
 }
 

@@ -5,12 +5,13 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::builder::TraceBuilder;
 use crate::cell::{Unit, time_ns, tokens};
 use crate::error::{Problem, TraceError};
 use crate::format::Format;
-use crate::json::Json;
+use crate::input::Input;
+use crate::json::{Json, Records};
 use crate::left_out::LeftOut;
+use crate::rows::{Notes, Row, Rows};
 
 /// A request. Versions differ in the keys of the token counts.
 #[derive(Deserialize)]
@@ -81,27 +82,34 @@ impl<'t> Record<'t> {
     }
 }
 
-/// Reads the requests of all records.
-pub(crate) fn read(json: &Json<'_>) -> Result<TraceBuilder, TraceError> {
-    let mut builder = TraceBuilder::default();
-    json.records(|text| {
-        let record: Record<'_> = json.object(text)?;
-        if record.is_summary() {
-            let format = Format::InferencePerf;
-            return Err(Problem::NoDetails { format }.into());
-        }
-        if record.error.is_some() {
-            builder.left_out.count(LeftOut::Error);
-            return Ok(());
-        }
-        builder.requests.push(request(json, text, &record)?);
-        Ok(())
-    })?;
-    Ok(builder)
+/// The requests of such a report.
+pub(crate) struct Report(Records);
+
+impl Report {
+    pub(crate) fn open(input: &Input) -> Result<Report, TraceError> {
+        Records::open(input).map(Report)
+    }
 }
 
-fn request<'t>(json: &Json<'t>, text: &str, record: &Record<'t>) -> Result<Request, TraceError> {
-    let required = |key, found| json.required((Format::InferencePerf, text), key, found);
+impl Rows for Report {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, TraceError> {
+        while let Some(json) = self.0.next()? {
+            let record: Record<'_> = json.object()?;
+            if record.is_summary() {
+                let format = Format::InferencePerf;
+                return Err(Problem::NoDetails { format }.into());
+            }
+            if record.error.is_none() {
+                return Ok(Some(request(&json, &record)?.into()));
+            }
+            notes.left_out.count(LeftOut::Error);
+        }
+        Ok(None)
+    }
+}
+
+fn request<'t>(json: &Json<'t>, record: &Record<'t>) -> Result<Request, TraceError> {
+    let required = |key, found| json.required(Format::InferencePerf, key, found);
     let start_time = required("start_time", record.start_time)?;
     let count = |key, found| {
         let text = required(key, found)?;

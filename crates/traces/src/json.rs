@@ -4,6 +4,7 @@
 //! value in the file gives its line.
 
 use std::fmt;
+use std::io::{Read, empty};
 
 use serde::Deserialize;
 use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -12,132 +13,339 @@ use serde_json::value::RawValue;
 
 use crate::error::{Key, Problem, TraceError};
 use crate::format::Format;
+use crate::input::Input;
 use crate::lines::line_at;
 
-/// A JSON text.
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 16;
+/// Most bytes of a record.
+const MAX_RECORD: usize = 1 << 24;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The records of a JSON text: the elements of a list, or values one after another.
+pub(crate) struct Records {
+    input: Input,
+    reader: Box<dyn Read>,
+    /// Bytes that were read; those before `next` are done with.
+    buffer: Vec<u8>,
+    next: usize,
+    /// The offset of the buffer in the text.
+    offset: u64,
+    at_end: bool,
+    place: Place,
+    max_record: usize,
+}
+
+/// The place of the next record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the first.
+    Start,
+    /// Among values that stand one after another.
+    TopLevel,
+    /// At the beginning of a list.
+    FirstOfList,
+    /// After an element of a list.
+    WithinList,
+    /// After the end of the list.
+    AfterList,
+}
+
+impl Records {
+    /// Creates a reader of records that are small beside the whole text.
+    pub(crate) fn open(input: &Input) -> Result<Records, TraceError> {
+        let reader = input.reader().map_err(|error| Problem::read(&error))?;
+        Ok(Records {
+            reader,
+            at_end: false,
+            ..Records::in_memory(input, Vec::new())
+        })
+    }
+
+    /// Creates a reader of `text`, the whole of it.
+    pub(crate) fn in_memory(input: &Input, text: Vec<u8>) -> Records {
+        Records {
+            input: input.clone(),
+            reader: Box::new(empty()),
+            max_record: text.len().max(MAX_RECORD),
+            next: mark(&text),
+            buffer: text,
+            offset: 0,
+            at_end: true,
+            place: Place::Start,
+        }
+    }
+
+    /// Reads the next record.
+    pub(crate) fn next(&mut self) -> Result<Option<Json<'_>>, TraceError> {
+        let Some(first) = self.next_byte()? else {
+            return match self.place {
+                Place::FirstOfList | Place::WithinList => {
+                    Err(self.refused("EOF while parsing a list"))
+                }
+                _ => Ok(None),
+            };
+        };
+        match (self.place, first) {
+            (Place::Start, b'[') => {
+                self.next += 1;
+                self.place = Place::FirstOfList;
+                return self.next();
+            }
+            (Place::Start, b'{') => self.place = Place::TopLevel,
+            (Place::Start, _) => return Err(self.not_json()),
+            (Place::FirstOfList | Place::WithinList, b']') => {
+                self.next += 1;
+                self.place = Place::AfterList;
+                return self.next();
+            }
+            (Place::FirstOfList, _) => self.place = Place::WithinList,
+            (Place::WithinList, b',') => {
+                self.next += 1;
+                if self.next_byte()? == Some(b']') {
+                    return Err(self.refused("trailing comma"));
+                }
+            }
+            (Place::WithinList, _) => return Err(self.refused("expected `,` or `]`")),
+            (Place::AfterList, _) => return Err(self.refused("trailing characters")),
+            (Place::TopLevel, _) => {}
+        }
+        let length = self.value_length()?;
+        let begin = self.next;
+        self.next += length;
+        let bytes = self.buffer.get(begin..self.next).unwrap_or_default();
+        let offset = self.offset + begin as u64;
+        // The reader of the value has checked that it is text.
+        let text = str::from_utf8(bytes).map_err(|_| Problem::NotText)?;
+        let input = &self.input;
+        Ok(Some(Json {
+            text,
+            input,
+            offset,
+        }))
+    }
+
+    /// Returns the next byte that is not blank, without taking it.
+    fn next_byte(&mut self) -> Result<Option<u8>, TraceError> {
+        loop {
+            let rest = self.buffer.get(self.next..).unwrap_or_default();
+            let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace());
+            self.next += blank.count();
+            match self.buffer.get(self.next) {
+                Some(byte) => return Ok(Some(*byte)),
+                None if self.at_end => return Ok(None),
+                None => self.fill()?,
+            }
+        }
+    }
+
+    /// Returns the length of the next value, which is then in the buffer as a whole.
+    fn value_length(&mut self) -> Result<usize, TraceError> {
+        loop {
+            let rest = self.buffer.get(self.next..).unwrap_or_default();
+            let mut values = Deserializer::from_slice(rest).into_iter::<&RawValue>();
+            match values.next() {
+                Some(Ok(_)) if self.at_end || values.byte_offset() < rest.len() => {
+                    return Ok(values.byte_offset());
+                }
+                Some(Err(error)) if self.at_end || !error.is_eof() => {
+                    return Err(self.unreadable(&error));
+                }
+                None if self.at_end => return Err(self.refused("EOF while parsing a value")),
+                _ => {}
+            }
+            if rest.len() > self.max_record {
+                return Err(Problem::LongRecord.at_line(self.line()));
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Reads at least as many bytes as are left, so that a long value is not tried again and again.
+    fn fill(&mut self) -> Result<(), TraceError> {
+        self.buffer.drain(..self.next);
+        self.offset += self.next as u64;
+        self.next = 0;
+        let wanted = self.buffer.len().max(CHUNK) as u64;
+        let mut reader = self.reader.by_ref().take(wanted);
+        let read = reader.read_to_end(&mut self.buffer);
+        let read = read.map_err(|error| Problem::read(&error))?;
+        self.at_end = (read as u64) < wanted;
+        if self.offset == 0 && self.place == Place::Start {
+            self.next = mark(&self.buffer);
+        }
+        Ok(())
+    }
+
+    fn line(&self) -> Option<u64> {
+        self.input.line_at(self.offset + self.next as u64)
+    }
+
+    fn refused(&self, cause: &str) -> TraceError {
+        Problem::Json(cause.to_owned()).at_line(self.line())
+    }
+
+    fn not_json(&self) -> TraceError {
+        let rest = self.buffer.get(self.next..).unwrap_or_default();
+        let first = rest.split(|byte| matches!(byte, b'\r' | b'\n')).next();
+        let found = String::from_utf8_lossy(first.unwrap_or_default()).into_owned();
+        Problem::NotJson { found }.at_line(self.line())
+    }
+
+    /// Converts an error of the JSON reader, which read the next value.
+    fn unreadable(&self, error: &serde_json::Error) -> TraceError {
+        let rest = self.buffer.get(self.next..).unwrap_or_default();
+        match str::from_utf8(rest) {
+            Err(other) if other.error_len().is_some() => {
+                let offset = self.offset + (self.next + other.valid_up_to()) as u64;
+                Problem::NotText.at_line(self.input.line_at(offset))
+            }
+            _ => unreadable(error, self.line()),
+        }
+    }
+}
+
+/// Returns the length of the byte order mark at the beginning of `text`.
+fn mark(text: &[u8]) -> usize {
+    match text.starts_with(BYTE_ORDER_MARK) {
+        true => BYTE_ORDER_MARK.len(),
+        false => 0,
+    }
+}
+
+/// Converts an error of the JSON reader, which read a part that begins on this line.
+fn unreadable(error: &serde_json::Error, line: Option<u64>) -> TraceError {
+    // Line and column in the message count from the start of the part.
+    let text = error.to_string();
+    let cause = text
+        .split_once(" at line ")
+        .map_or(&*text, |(cause, _)| cause);
+    let before = error.line().saturating_sub(1) as u64;
+    Problem::Json(cause.to_owned()).at_line(line.map(|line| line + before))
+}
+
+/// A record.
 pub(crate) struct Json<'t> {
     text: &'t str,
+    input: &'t Input,
+    /// The offset of the record in the file.
+    offset: u64,
 }
 
 impl<'t> Json<'t> {
-    /// Checks that `bytes` are UTF-8 and drops a byte order mark.
-    pub(crate) fn try_new(bytes: &'t [u8]) -> Result<Json<'t>, TraceError> {
-        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let line = line_at(bytes, error.valid_up_to());
-            Problem::NotText.on_line(line)
-        })?;
-        Ok(Json { text })
-    }
-
-    /// The whole text.
-    pub(crate) fn text(&self) -> &'t str {
-        self.text
-    }
-
-    /// Adds the line to a problem of `part`, which is a slice of the text.
+    /// Adds the line to a problem of `part`, which is a slice of the record.
     pub(crate) fn at(&self, part: &str, problem: Problem) -> TraceError {
-        let offset = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        problem.on_line(line_at(self.text.as_bytes(), offset))
+        problem.at_line(self.line_of(part))
     }
 
-    /// Converts an error of the JSON reader, which read `part`.
-    fn unreadable(&self, part: &str, error: &serde_json::Error) -> TraceError {
-        // Line and column in the message count from the start of the part.
-        let text = error.to_string();
-        let cause = text
-            .split_once(" at line ")
-            .map_or(&*text, |(cause, _)| cause);
-        let mut converted = self.at(part, Problem::Json(cause.to_owned()));
-        let before = error.line().saturating_sub(1) as u64;
-        converted.line = converted.line.map(|line| line + before);
-        converted
+    /// Adds the line to a problem of the whole record.
+    pub(crate) fn problem(&self, problem: Problem) -> TraceError {
+        self.at(self.text, problem)
     }
 
-    /// Calls `read` with each record: the elements of a list, or values one after another.
-    pub(crate) fn records(
-        &self,
-        mut read: impl FnMut(&'t str) -> Result<(), TraceError>,
-    ) -> Result<(), TraceError> {
-        let start = self.text.trim_ascii_start();
-        match start.as_bytes().first() {
-            Some(b'{') | None => {}
-            Some(b'[') => return self.elements(self.text, |_, record| read(record)),
-            Some(_) => {
-                let found = start.lines().next().unwrap_or_default().to_owned();
-                return Err(self.at(start, Problem::NotJson { found }));
-            }
-        }
-        let mut records = Deserializer::from_str(self.text).into_iter::<&'t RawValue>();
-        loop {
-            match records.next() {
-                Some(Ok(record)) => read(record.get())?,
-                Some(Err(error)) => return Err(self.unreadable(self.text, &error)),
-                None => return Ok(()),
-            }
-        }
+    fn line_of(&self, part: &str) -> Option<u64> {
+        let within = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        self.input.line_at(self.offset + within as u64)
     }
 
-    /// Calls `read` with the index and the text of each element of `list`, which is a slice of the text.
+    /// Calls `read` with the index and the text of each element of `list`, which is a slice of the record.
     pub(crate) fn elements(
         &self,
         list: &'t str,
         read: impl FnMut(usize, &'t str) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
         let mut elements = Elements { read, error: None };
-        let mut deserializer = Deserializer::from_str(list);
-        let visited = deserializer
-            .deserialize_seq(&mut elements)
-            .and_then(|()| deserializer.end());
+        let visited = Deserializer::from_str(list).deserialize_seq(&mut elements);
         match (elements.error, visited) {
             (Some(error), _) => Err(error),
-            (None, visited) => visited.map_err(|error| self.unreadable(list, &error)),
+            (None, Ok(())) => Ok(()),
+            (None, Err(error)) => Err(unreadable(&error, self.line_of(list))),
         }
     }
 
-    /// Reads the object `record`, which is a slice of the text.
-    pub(crate) fn object<T: Deserialize<'t>>(&self, record: &'t str) -> Result<T, TraceError> {
-        if !record.starts_with('{') {
-            let expected = "an object";
+    /// Reads the record, an object.
+    pub(crate) fn object<T: Deserialize<'t>>(&self) -> Result<T, TraceError> {
+        if !self.text.starts_with('{') {
             let key = Key::from("record");
-            return Err(self.at(record, Problem::value(key, expected, record)));
+            return Err(self.problem(Problem::value(key, "an object", self.text)));
         }
-        serde_json::from_str(record).map_err(|error| self.unreadable(record, &error))
+        let read = serde_json::from_str(self.text);
+        read.map_err(|error| unreadable(&error, self.line_of(self.text)))
     }
 
-    /// Returns the text of the value `found` under `key` in the object `record`.
+    /// Returns the text of the value `found` under `key`.
     pub(crate) fn required(
         &self,
-        (format, record): (Format, &str),
+        format: Format,
         key: &'static str,
         found: Option<&'t RawValue>,
     ) -> Result<&'t str, TraceError> {
         found.map(RawValue::get).ok_or_else(|| {
-            let found = keys(record).unwrap_or_default();
-            self.at(record, Problem::NoKey { format, key, found })
+            let found = self.keys();
+            self.problem(Problem::NoKey { format, key, found })
         })
     }
 
-    /// Returns the keys of the first record.
-    pub(crate) fn first_keys(&self) -> Result<Vec<String>, TraceError> {
-        let mut first = None;
-        let read = self.records(|record| {
-            first = Some(record);
-            // Any error ends the reading.
-            Err(self.at(record, Problem::SeveralResults))
-        });
-        match first {
-            Some(record) => keys(record).map_err(|error| self.unreadable(record, &error)),
-            None => read.map(|()| Vec::new()),
-        }
+    /// Returns the keys of the record, none if it is no object.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        // A defect of the record is found when it is read.
+        let _ = Deserializer::from_str(self.text).deserialize_map(Keys(&mut keys));
+        keys
     }
 }
 
-/// Returns the keys of an object, none for any other value.
-fn keys(record: &str) -> Result<Vec<String>, serde_json::Error> {
-    match record.starts_with('{') {
-        true => Deserializer::from_str(record).deserialize_map(Keys),
-        false => Ok(Vec::new()),
+/// Returns the keys of the first record of a JSON text, those before its end if that is missing.
+pub(crate) fn first_keys(head: &[u8]) -> Result<Vec<String>, TraceError> {
+    let mut head = head.to_vec();
+    quote_infinities(&mut head);
+    let start = head.trim_ascii_start();
+    let record = start.strip_prefix(b"[").unwrap_or(start).trim_ascii_start();
+    let mut keys = Vec::new();
+    let mut reader = Deserializer::from_slice(record);
+    let read = match record.first() {
+        Some(b'{') => reader.deserialize_map(Keys(&mut keys)),
+        Some(b'[') => IgnoredAny::deserialize(&mut reader).map(|_| ()),
+        _ => Ok(()),
+    };
+    match read {
+        Err(error) if keys.is_empty() || !error.is_eof() => {
+            let before = head.len() - record.len();
+            Err(unreadable(
+                &error,
+                line_at(head.as_slice(), before as u64).ok(),
+            ))
+        }
+        _ => Ok(keys),
+    }
+}
+
+/// Writes `Infinity`, as Python writes the rate of SGLang's results, as vLLM does: `"inf"`. `NaN` becomes the text
+/// `-`. Nothing moves, so that lines and bytes stay where they are.
+pub(crate) fn quote_infinities(text: &mut [u8]) {
+    let (mut rest, mut in_string) = (text, false);
+    loop {
+        let length = match rest {
+            [] => return,
+            [b'"', ..] => {
+                in_string = !in_string;
+                1
+            }
+            [b'\\', _, ..] if in_string => 2,
+            _ if in_string => 1,
+            _ => {
+                let known = [(&b"Infinity"[..], &b"\"inf\"   "[..]), (b"NaN", b"\"-\"")];
+                let mut known = known.into_iter();
+                match known.find(|(python, _)| rest.starts_with(python)) {
+                    Some((python, json)) => {
+                        rest.iter_mut().zip(json).for_each(|(to, from)| *to = *from);
+                        python.len()
+                    }
+                    None => 1,
+                }
+            }
+        };
+        rest = rest.get_mut(length..).unwrap_or_default();
     }
 }
 
@@ -171,21 +379,21 @@ where
     }
 }
 
-/// Visits the keys of an object.
-struct Keys;
+/// Collects the keys of an object.
+struct Keys<'k>(&'k mut Vec<String>);
 
-impl<'t> Visitor<'t> for Keys {
-    type Value = Vec<String>;
+impl<'t> Visitor<'t> for Keys<'_> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<Vec<String>, A::Error> {
-        let mut keys = Vec::new();
-        while let Some((key, IgnoredAny)) = object.next_entry::<String, IgnoredAny>()? {
-            keys.push(key);
+    fn visit_map<A: MapAccess<'t>>(self, mut object: A) -> Result<(), A::Error> {
+        while let Some(key) = object.next_key::<String>()? {
+            self.0.push(key);
+            object.next_value::<IgnoredAny>()?;
         }
-        Ok(keys)
+        Ok(())
     }
 }

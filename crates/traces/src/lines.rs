@@ -1,21 +1,29 @@
 //! Line numbers in a file.
 
-/// Returns the line, from 1, of the byte at `offset`. Lines end with `\n`, `\r\n` or `\r`.
-///
-/// Walks over all bytes before `offset`: for messages only.
-pub(crate) fn line_at(bytes: &[u8], offset: usize) -> u64 {
-    let before = bytes.get(..offset).unwrap_or(bytes);
-    let after = before.iter().skip(1).chain([&0]);
-    let ends = before.iter().zip(after);
-    let ends = ends.filter(|&(&byte, &next)| byte == b'\n' || byte == b'\r' && next != b'\n');
-    1 + ends.count() as u64
-}
+use std::io::{self, BufRead};
 
-/// Returns the line, from 1, of the first byte from `offset` that ends no line.
-pub(crate) fn line_after_blanks(bytes: &[u8], offset: usize) -> u64 {
-    let blank = bytes.iter().skip(offset);
-    let blank = blank.take_while(|byte| matches!(byte, b'\r' | b'\n'));
-    line_at(bytes, offset + blank.count())
+/// Returns the line, from 1, of the first byte from `offset` that ends no line. Lines end with `\n`, `\r\n`
+/// or `\r`.
+///
+/// Reads all bytes before: for messages only.
+pub(crate) fn line_at(mut text: impl BufRead, offset: u64) -> io::Result<u64> {
+    let (mut line, mut position, mut previous) = (1, 0, 0);
+    loop {
+        let chunk = text.fill_buf()?;
+        let length = chunk.len();
+        for &byte in chunk {
+            let ends_line = matches!(byte, b'\r' | b'\n');
+            if position >= offset && !ends_line {
+                return Ok(line);
+            }
+            line += u64::from(ends_line && (byte, previous) != (b'\n', b'\r'));
+            (position, previous) = (position + 1, byte);
+        }
+        if length == 0 {
+            return Ok(line);
+        }
+        text.consume(length);
+    }
 }
 
 #[cfg(test)]
@@ -25,9 +33,8 @@ mod tests {
     #[test]
     fn every_line_end_counts_once() {
         let text = b"a\nb\r\nc\rd";
-        let lines: Vec<u64> = [0, 2, 5, 7].map(|offset| line_at(text, offset)).into();
-        assert_eq!(lines, [1, 2, 3, 4]);
-        assert_eq!(line_after_blanks(b"a\n\r\n\nb", 1), 4);
-        assert_eq!(line_at(text, 1000), 4);
+        let lines = [0, 2, 5, 7, 1000].map(|offset| line_at(&text[..], offset).unwrap());
+        assert_eq!(lines, [1, 2, 3, 4, 4]);
+        assert_eq!(line_at(&b"a\n\r\n\nb"[..], 1).unwrap(), 4);
     }
 }

@@ -1,10 +1,11 @@
 //! The texts of problems.
 
-use std::fmt;
+use std::{fmt, io};
 
 use rooflut_nearest::{hint, nearest};
 
 use crate::error::Problem;
+use crate::foreign::Foreign;
 use crate::format::Format;
 
 /// Most values that a message lists.
@@ -34,6 +35,39 @@ impl fmt::Display for Problem {
                     f,
                     "expected a request that was served, found none: {reasons}; use another file"
                 )
+            }
+            Problem::Read {
+                kind: io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other,
+                cause,
+            } => write!(
+                f,
+                "cannot decompress: {}; the file is cut or damaged: get it again",
+                Shown(cause)
+            ),
+            Problem::Read { cause, .. } => {
+                write!(f, "cannot read the file: {}; check the path", Shown(cause))
+            }
+            Problem::Changed => {
+                f.write_str("the file was changed while it was read; run again when it is complete")
+            }
+            Problem::Foreign(Foreign { title, advice }) => {
+                write!(f, "expected a trace, found {title}; {advice}")
+            }
+            Problem::LongRecord => f.write_str(
+                "expected one request, found more bytes than one can have; check that the file is a trace and \
+                 that each quote is closed",
+            ),
+            Problem::DelayAlone => {
+                f.write_str("delay: expected a session_id beside it, found none; add one, or a timestamp")
+            }
+            Problem::Misspelt {
+                found,
+                meant,
+                is_csv,
+            } => {
+                let kind = if *is_csv { "column" } else { "key" };
+                let found = Shown(found);
+                write!(f, "unknown {kind} {found}; did you mean {meant}? rename or remove it")
             }
             Problem::NotText => {
                 f.write_str("expected UTF-8 text, found other bytes; correct this line")
@@ -85,7 +119,7 @@ impl fmt::Display for Problem {
             ),
             Problem::NoDetails { .. } => f.write_str(
                 "expected input_lens and output_lens, found a result without details; run vllm bench \
-                 serve with --save-result --save-detailed",
+                 serve with --save-result --save-detailed, or SGLang's bench_serving with --output-details",
             ),
             Problem::NoArrivals { why } => write!(
                 f,
@@ -103,11 +137,6 @@ impl fmt::Display for Problem {
             ),
             Problem::SeveralResults => f.write_str(
                 "expected one result, found several (--append-result); split the file",
-            ),
-            Problem::TooManyIds => write!(
-                f,
-                "hash_ids: expected at most {} ids in a file, found more; split the file",
-                u32::MAX
             ),
             Problem::ConditionOnJson { format } => write!(
                 f,
@@ -167,18 +196,51 @@ fn write_missing(
     name: &str,
     found: &[String],
 ) -> fmt::Result {
-    let is_unknown =
-        |other: &&str| !format.required().contains(other) && !format.others().contains(other);
+    let is_unknown = |other: &&str| !format.names().any(|known| known == *other);
     let unknown = found.iter().map(String::as_str).filter(is_unknown);
-    match nearest(name, unknown).first() {
-        Some(near) => write!(f, "no {kind} {name}; rename {}?", Shown(near)),
-        None => write!(
+    match (nearest(name, unknown).first(), format.time(name)) {
+        (Some(near), None) => write!(f, "no {kind} {name}; rename {}?", Shown(near)),
+        (Some(near), Some(expected)) => match unit(near) {
+            Some(found) if found != expected => write!(
+                f,
+                "no {kind} {name}, which is {expected}; {} is {found}: convert and rename it",
+                Shown(near)
+            ),
+            _ => write!(
+                f,
+                "no {kind} {name}; rename {} if it is {expected}",
+                Shown(near)
+            ),
+        },
+        (None, _) => write!(
             f,
             "no {kind} {name}, found {}; expected {}",
             names(found),
             format.expected()
         ),
     }
+}
+
+/// Returns what a time of this name is, as far as other formats and endings tell.
+fn unit(name: &str) -> Option<&'static str> {
+    let of_format = || {
+        // Mooncake and Qwen-Bailian have one name for two units.
+        let formats = Format::ALL.into_iter().filter(|format| format.is_csv());
+        formats.into_iter().find_map(|format| format.time(name))
+    };
+    let endings = [
+        ("_s", "in seconds"),
+        ("_sec", "in seconds"),
+        ("_seconds", "in seconds"),
+        ("_ms", "in milliseconds"),
+        ("_us", "in microseconds"),
+        ("_ns", "in nanoseconds"),
+    ];
+    let mut endings = endings.into_iter();
+    of_format().or_else(|| {
+        let found = endings.find(|(ending, _)| name.to_ascii_lowercase().ends_with(ending));
+        found.map(|(_, unit)| unit)
+    })
 }
 
 fn names(names: &[String]) -> String {

@@ -1,18 +1,18 @@
-//! Mooncake traces (<https://github.com/kvcache-ai/Mooncake>, `FAST25-release/traces`).
+//! Mooncake traces (<https://github.com/kvcache-ai/Mooncake>, `FAST25-release/traces`), AIPerf's dialect of
+//! them (<https://github.com/ai-dynamo/aiperf>) and Qwen-Bailian's usage traces
+//! (<https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon>).
 
-use rooflut::sim::{Content, Request};
+use rooflut::sim::Request;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::builder::TraceBuilder;
 use crate::cell::{Unit, time_ns, tokens};
 use crate::error::{Key, Problem, TraceError};
 use crate::format::Format;
-use crate::json::Json;
-use crate::trace::BLOCK_TOKENS;
-
-/// Bytes of the shortest line of a request.
-const SHORTEST_LINE: usize = r#"{"timestamp":0,"input_length":1,"output_length":1}"#.len();
+use crate::input::Input;
+use crate::json::{Json, Records};
+use crate::rows::{Extra, Notes, Row, Rows};
+use crate::text_id::{Kind, text_id};
 
 #[derive(Deserialize)]
 struct Record<'t> {
@@ -24,64 +24,122 @@ struct Record<'t> {
     output_length: Option<&'t RawValue>,
     #[serde(borrow)]
     hash_ids: Option<&'t RawValue>,
+    #[serde(borrow)]
+    session_id: Option<&'t RawValue>,
+    #[serde(borrow)]
+    delay: Option<&'t RawValue>,
 }
 
-/// Reads the requests of all records.
-pub(crate) fn read(json: &Json<'_>) -> Result<TraceBuilder, TraceError> {
-    let mut builder = TraceBuilder::for_lines(json.text().as_bytes(), SHORTEST_LINE);
-    json.records(|text| {
-        let record: Record<'_> = json.object(text)?;
-        let required = |key, found| json.required((Format::Mooncake, text), key, found);
-        let timestamp = required("timestamp", record.timestamp)?;
-        let input_length = required("input_length", record.input_length)?;
-        let output_length = required("output_length", record.output_length)?;
-        let arrival_ns = time_ns("timestamp", timestamp, Unit::Milliseconds)
-            .map_err(|problem| json.at(timestamp, problem))?;
-        let prompt_tokens = tokens("input_length", input_length)
-            .map_err(|problem| json.at(input_length, problem))?;
-        let output_tokens = tokens("output_length", output_length)
-            .map_err(|problem| json.at(output_length, problem))?;
-        let content = match record.hash_ids {
-            Some(ids) => trace_blocks(json, ids.get(), prompt_tokens, &mut builder.block_ids)?,
-            None => Content::Unique,
+/// The requests of such a file.
+pub(crate) struct Blocks {
+    records: Records,
+    format: Format,
+    /// Whether no record has been read.
+    at_start: bool,
+}
+
+impl Blocks {
+    pub(crate) fn open(input: &Input, format: Format) -> Result<Blocks, TraceError> {
+        Ok(Blocks {
+            records: Records::open(input)?,
+            format,
+            at_start: true,
+        })
+    }
+
+    /// Returns the tokens of the block that an id stands for.
+    pub(crate) fn tokens_per_id(format: Format) -> u32 {
+        match format {
+            Format::QwenBailian => 16,
+            _ => 512,
+        }
+    }
+}
+
+impl Rows for Blocks {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, TraceError> {
+        let Some(json) = self.records.next()? else {
+            return Ok(None);
         };
-        builder.requests.push(
-            Request::new(prompt_tokens, output_tokens)
-                .at_ns(arrival_ns)
-                .with_content(content),
-        );
-        Ok(())
-    })?;
-    Ok(builder)
+        let row = row(&json, self.format)?;
+        if std::mem::take(&mut self.at_start) {
+            let keys = json.keys();
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let ignored = self.format.ignored(&keys);
+            notes.ignored = ignored.map_err(|problem| json.problem(problem))?;
+        }
+        Ok(Some(row))
+    }
 }
 
-/// Appends the ids of the blocks of a prompt to those of `all` prompts.
-fn trace_blocks<'t>(
+fn row(json: &Json<'_>, format: Format) -> Result<Row, TraceError> {
+    let record: Record<'_> = json.object()?;
+    let unit = match format {
+        Format::QwenBailian => Unit::Seconds,
+        _ => Unit::Milliseconds,
+    };
+    let time = |key, text| time_ns(key, text, unit).map_err(|problem| json.at(text, problem));
+    let count = |key, found| {
+        let text = json.required(format, key, found)?;
+        tokens(key, text).map_err(|problem| json.at(text, problem))
+    };
+    let turn = (format == Format::Mooncake).then_some((record.session_id, record.delay));
+    let (session, delay) = turn.unwrap_or_default();
+    let (arrival_ns, delay_ns) = match (record.timestamp, delay) {
+        (None, Some(delay)) if session.is_some() => (0, Some(time("delay", delay.get())?)),
+        (None, Some(delay)) => {
+            return Err(json.at(delay.get(), Problem::DelayAlone));
+        }
+        (timestamp, _) => {
+            let timestamp = json.required(format, "timestamp", timestamp)?;
+            (time("timestamp", timestamp)?, None)
+        }
+    };
+    let request = Request::new(
+        count("input_length", record.input_length)?,
+        count("output_length", record.output_length)?,
+    );
+    let request = request.at_ns(arrival_ns);
+    let block_ids = match record.hash_ids {
+        Some(ids) => block_ids(json, ids.get(), (format, request.prompt_tokens))?,
+        None => Vec::new(),
+    };
+    let session = session.map(|id| text_id(Kind::Session, id.get().as_bytes()));
+    if block_ids.is_empty() && session.is_none() {
+        return Ok(request.into());
+    }
+    Ok(Row {
+        request,
+        extra: Some(Box::new(Extra {
+            block_ids,
+            session,
+            delay_ns,
+        })),
+    })
+}
+
+/// Reads the ids of the blocks of a prompt.
+fn block_ids<'t>(
     json: &Json<'t>,
-    ids: &'t str,
-    prompt_tokens: u32,
-    all: &mut Vec<u64>,
-) -> Result<Content, TraceError> {
-    let first = all.len();
-    json.elements(ids, |index, text| {
+    list: &'t str,
+    (format, prompt_tokens): (Format, u32),
+) -> Result<Vec<u64>, TraceError> {
+    let mut ids = Vec::new();
+    json.elements(list, |index, text| {
         let id = text.parse::<u64>().map_err(|_| {
             let key = Key::element("hash_ids", index);
             json.at(text, Problem::value(key, "a whole number, 0 or more", text))
         })?;
-        all.push(id);
+        ids.push(id);
         Ok(())
     })?;
-    let count = all.len() - first;
-    let max = prompt_tokens.div_ceil(BLOCK_TOKENS);
-    if count > max as usize {
+    let tokens = Blocks::tokens_per_id(format);
+    let max = prompt_tokens.div_ceil(tokens);
+    if ids.len() > max as usize {
         let expected =
-            format!("at most {max} of {BLOCK_TOKENS} tokens each (input_length {prompt_tokens})");
-        let problem = Problem::value("hash_ids", expected, count.to_string());
-        return Err(json.at(ids, problem));
+            format!("at most {max} of {tokens} tokens each (input_length {prompt_tokens})");
+        let problem = Problem::value("hash_ids", expected, ids.len().to_string());
+        return Err(json.at(list, problem));
     }
-    match (u32::try_from(first), u32::try_from(count)) {
-        (_, Ok(0)) => Ok(Content::Unique),
-        (Ok(first), Ok(count)) => Ok(Content::TraceBlocks { first, count }),
-        _ => Err(json.at(ids, Problem::TooManyIds)),
-    }
+    Ok(ids)
 }

@@ -22,8 +22,8 @@ pub(crate) struct OwnColumns {
     rows: u64,
 }
 
-impl Columns for OwnColumns {
-    fn find(header: &Header<'_>) -> Result<OwnColumns, TraceError> {
+impl OwnColumns {
+    pub(crate) fn find(header: &Header<'_>) -> Result<OwnColumns, TraceError> {
         let required = |name| header.required(Format::Own, name);
         let prefix = match (
             header.position("prefix_id"),
@@ -43,7 +43,9 @@ impl Columns for OwnColumns {
             rows: 0,
         })
     }
+}
 
+impl Columns for OwnColumns {
     fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
         self.rows += 1;
         let arrival_ns = time_ns("arrival_ms", row.cell(self.arrival_ms), Unit::Milliseconds)?;

@@ -1,28 +1,30 @@
 //! Reads traces that are CSV.
 
 use std::collections::BTreeSet;
+use std::io::{self, Read};
 
 use csv::{ErrorKind, Position, Reader, ReaderBuilder, StringRecord};
 use rooflut::sim::Request;
 
-use crate::builder::TraceBuilder;
 use crate::error::{Problem, TraceError};
 use crate::format::Format;
+use crate::input::Input;
 use crate::left_out::LeftOut;
-use crate::lines::{line_after_blanks, line_at};
-use crate::trace::Condition;
+use crate::options::Condition;
+use crate::rows;
+use crate::rows::{Notes, Rows};
 
 /// The column that names the run of a row.
 const EXPERIMENT: &str = "experiment";
 /// Characters that separate columns in other files, with their names.
 const SEPARATORS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|', "bars")];
-/// Bytes of the shortest row with its line end.
-const SHORTEST_ROW: usize = "0,1,1\n".len();
+/// Most bytes of a row, about. A file that is none, or in which a quote is not closed, would be read whole.
+const MAX_ROW: u64 = 1 << 20;
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 16;
 
 /// The columns of a format in a file.
-pub(crate) trait Columns: Sized {
-    /// Finds the columns in a header.
-    fn find(header: &Header<'_>) -> Result<Self, TraceError>;
+pub(crate) trait Columns {
     /// Reads a row.
     fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem>;
 }
@@ -30,67 +32,117 @@ pub(crate) trait Columns: Sized {
 /// A row that was read.
 pub(crate) enum Entry {
     Request(Request),
+    /// A request with images.
+    WithImages(Request),
     LeftOut(LeftOut),
 }
 
-/// Reads the requests of the rows that meet all `conditions`, in the order of the file.
-pub(crate) fn read<C: Columns>(
-    bytes: &[u8],
-    conditions: &[Condition],
-) -> Result<TraceBuilder, TraceError> {
-    let mut reader = reader(bytes);
-    let header = reader.headers().map_err(|error| from_csv(bytes, &error))?;
-    let header = Header::new(bytes, header);
-    header.check_unique()?;
-    let mut columns = C::find(&header)?;
-    let mut filter = Filter::find(&header, conditions)?;
-    let mut builder = TraceBuilder::for_lines(bytes, SHORTEST_ROW);
-    let mut record = StringRecord::new();
-    loop {
-        let more = reader.read_record(&mut record);
-        if !more.map_err(|error| from_csv(bytes, &error))? {
-            break;
-        }
-        let row = Row(&record);
-        if !filter.accepts(&row) {
-            continue;
-        }
-        match columns.entry(&row) {
-            Ok(Entry::Request(request)) => builder.requests.push(request),
-            Ok(Entry::LeftOut(reason)) => builder.left_out.count(reason),
-            Err(problem) => return Err(problem.on_line(line_of(bytes, record.position()))),
-        }
+type Bytes = io::Take<Box<dyn Read>>;
+
+/// The rows of a CSV.
+pub(crate) struct Table<C> {
+    input: Input,
+    reader: Reader<Bytes>,
+    record: StringRecord,
+    columns: C,
+    filter: Filter,
+    /// Columns that are not read, until they are reported.
+    ignored: Vec<String>,
+}
+
+impl<C: Columns> Table<C> {
+    /// Reads the header of a CSV; only rows that meet all `conditions` count.
+    pub(crate) fn open(
+        input: &Input,
+        format: Format,
+        conditions: &[Condition],
+        find: impl FnOnce(&Header<'_>) -> Result<C, TraceError>,
+    ) -> Result<Table<C>, TraceError> {
+        let bytes = input.reader().map_err(|error| Problem::read(&error))?;
+        // The reader's own trimming copies every record.
+        let mut reader = ReaderBuilder::new()
+            .buffer_capacity(CHUNK)
+            .from_reader(bytes.take(MAX_ROW));
+        let mut record = StringRecord::new();
+        let read = reader.headers().map(|header| record.clone_from(header));
+        checked(input, &reader, &record, read)?;
+        let header = Header::new(input, &record);
+        header.check_unique()?;
+        let columns = find(&header)?;
+        let mut ignored = format
+            .ignored(&header.names)
+            .map_err(|problem| header.at(problem))?;
+        // A column with a condition is read.
+        ignored.retain(|name| conditions.iter().all(|condition| condition.column != *name));
+        let filter = Filter::find(&header, conditions)?;
+        Ok(Table {
+            input: input.clone(),
+            reader,
+            record,
+            columns,
+            filter,
+            ignored,
+        })
     }
-    filter.check()?;
-    Ok(builder)
+
+    fn next_row(&mut self) -> Result<bool, TraceError> {
+        self.reader.get_mut().set_limit(MAX_ROW);
+        let more = self.reader.read_record(&mut self.record);
+        checked(&self.input, &self.reader, &self.record, more)
+    }
+}
+
+impl<C: Columns> Rows for Table<C> {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<rows::Row>, TraceError> {
+        notes.ignored.append(&mut self.ignored);
+        while self.next_row()? {
+            let row = Row(&self.record);
+            if !self.filter.accepts(&row) {
+                continue;
+            }
+            match self.columns.entry(&row) {
+                Ok(Entry::Request(request)) => return Ok(Some(request.into())),
+                Ok(Entry::WithImages(request)) => {
+                    notes.with_images += 1;
+                    return Ok(Some(request.into()));
+                }
+                Ok(Entry::LeftOut(reason)) => notes.left_out.count(reason),
+                Err(problem) => {
+                    let line = line_of(&self.input, self.record.position());
+                    return Err(problem.at_line(line));
+                }
+            }
+        }
+        self.filter.check()?;
+        Ok(None)
+    }
 }
 
 /// Returns the names of the columns, none where they cannot be read.
-pub(crate) fn column_names(bytes: &[u8]) -> Vec<String> {
-    let mut reader = reader(bytes);
+pub(crate) fn column_names(head: &[u8]) -> Vec<String> {
+    let mut reader = Reader::from_reader(head);
     let header = reader.headers();
-    header.map_or(Vec::new(), |header| Header::new(bytes, header).names())
-}
-
-// The reader's own trimming copies every record.
-fn reader(bytes: &[u8]) -> Reader<&[u8]> {
-    ReaderBuilder::new().from_reader(bytes)
+    header.map_or(Vec::new(), |header| {
+        header.iter().map(|name| name.trim().to_owned()).collect()
+    })
 }
 
 /// The names of the columns.
 pub(crate) struct Header<'r> {
     names: Vec<&'r str>,
-    empty: bool,
-    line: u64,
+    line: Option<u64>,
 }
 
 impl<'r> Header<'r> {
-    fn new(bytes: &[u8], record: &'r StringRecord) -> Header<'r> {
+    fn new(input: &Input, record: &'r StringRecord) -> Header<'r> {
         Header {
             names: record.iter().map(str::trim).collect(),
-            empty: record.is_empty() || bytes.trim_ascii().is_empty(),
-            line: line_of(bytes, record.position()),
+            line: line_of(input, record.position()),
         }
+    }
+
+    fn at(&self, problem: Problem) -> TraceError {
+        problem.at_line(self.line)
     }
 
     fn names(&self) -> Vec<String> {
@@ -105,7 +157,7 @@ impl<'r> Header<'r> {
         match twice {
             Some(column) => {
                 let column = (*column).to_owned();
-                Err(Problem::SeveralColumns { column }.on_line(self.line))
+                Err(self.at(Problem::SeveralColumns { column }))
             }
             None => Ok(()),
         }
@@ -128,7 +180,7 @@ impl<'r> Header<'r> {
 
     /// The error of a missing `column`, or of what hides it.
     fn missing(&self, format: Format, column: &'static str) -> TraceError {
-        if self.empty {
+        if matches!(self.names.as_slice(), [] | [""]) {
             return Problem::Empty { format }.into();
         }
         let only = match self.names.as_slice() {
@@ -145,7 +197,7 @@ impl<'r> Header<'r> {
                 found: self.names(),
             },
         };
-        problem.on_line(self.line)
+        self.at(problem)
     }
 }
 
@@ -160,8 +212,8 @@ impl<'r> Row<'r> {
 }
 
 /// Selects rows by conditions.
-struct Filter<'c> {
-    conditions: Vec<(usize, &'c Condition)>,
+struct Filter {
+    conditions: Vec<(usize, Condition)>,
     experiment: Option<usize>,
     /// The experiments of the selected rows.
     experiments: BTreeSet<String>,
@@ -170,15 +222,15 @@ struct Filter<'c> {
     accepted: bool,
 }
 
-impl<'c> Filter<'c> {
-    fn find(header: &Header<'_>, conditions: &'c [Condition]) -> Result<Filter<'c>, TraceError> {
+impl Filter {
+    fn find(header: &Header<'_>, conditions: &[Condition]) -> Result<Filter, TraceError> {
         let conditions = conditions.iter().map(|condition| {
             let column = header.position(&condition.column);
             let column = column.ok_or_else(|| Problem::NoConditionColumn {
                 column: condition.column.clone(),
                 found: header.names(),
             })?;
-            Ok((column, condition))
+            Ok((column, condition.clone()))
         });
         Ok(Filter {
             conditions: conditions.collect::<Result<_, TraceError>>()?,
@@ -203,16 +255,16 @@ impl<'c> Filter<'c> {
     }
 
     /// Checks that the selected rows exist and are of one experiment.
-    fn check(self) -> Result<(), TraceError> {
+    fn check(&self) -> Result<(), TraceError> {
         if self.experiments.len() > 1 {
-            let values = self.experiments;
+            let values = self.experiments.clone();
             return Err(Problem::SeveralExperiments { values }.into());
         }
         match self.conditions.first() {
             Some((_, condition)) if !self.accepted && !self.values.is_empty() => {
                 Err(TraceError::from(Problem::NoMatch {
                     column: condition.column.clone(),
-                    values: self.values,
+                    values: self.values.clone(),
                 }))
             }
             _ => Ok(()),
@@ -226,27 +278,38 @@ fn remember(values: &mut BTreeSet<String>, value: &str) {
     }
 }
 
-/// Converts an error of the CSV reader.
-fn from_csv(bytes: &[u8], error: &csv::Error) -> TraceError {
-    let problem = match error.kind() {
-        ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => Problem::Fields {
-            expected: *expected_len,
-            found: *len,
-        },
-        ErrorKind::Utf8 { .. } => Problem::NotText,
-        _ => return Problem::Csv(error.to_string()).into(),
+/// Converts an error of the CSV reader, and rejects a record at which the limit of the bytes was reached.
+fn checked<T>(
+    input: &Input,
+    reader: &Reader<Bytes>,
+    record: &StringRecord,
+    read: csv::Result<T>,
+) -> Result<T, TraceError> {
+    let position = match &read {
+        Ok(_) => record.position().cloned(),
+        Err(error) => error.position().cloned(),
     };
-    problem.on_line(line_of(bytes, error.position()))
+    let problem = match read {
+        _ if reader.get_ref().limit() == 0 => Problem::LongRecord,
+        Ok(read) => return Ok(read),
+        Err(error) => match error.kind() {
+            ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => Problem::Fields {
+                expected: *expected_len,
+                found: *len,
+            },
+            ErrorKind::Utf8 { .. } => Problem::NotText,
+            ErrorKind::Io(error) => return Err(Problem::read(error).into()),
+            _ => return Err(Problem::Csv(error.to_string()).into()),
+        },
+    };
+    Err(problem.at_line(line_of(input, position.as_ref())))
 }
 
 /// Returns the line on which the record at `position` begins.
 ///
 /// The position is that of the blank lines before the record, so its own line number would be too small.
-fn line_of(bytes: &[u8], position: Option<&Position>) -> u64 {
-    match position {
-        Some(position) => line_after_blanks(bytes, position.byte() as usize),
-        None => line_at(bytes, 0),
-    }
+fn line_of(input: &Input, position: Option<&Position>) -> Option<u64> {
+    input.line_at(position.map_or(0, Position::byte))
 }

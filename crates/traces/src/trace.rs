@@ -1,95 +1,146 @@
-//! Requests read from a trace.
+//! A trace, and how it is read.
 
-use std::fmt;
-use std::str::FromStr;
-
-use rooflut::sim::Request;
-
+use crate::arrival_source::ArrivalSource;
+use crate::error::{Problem, TraceError};
+use crate::foreign::Foreign;
 use crate::format::Format;
+use crate::inference_perf::Report;
+use crate::input::Input;
 use crate::left_out::LeftOut;
+use crate::mooncake::Blocks;
+use crate::options::{Condition, Options};
+use crate::own::OwnColumns;
+use crate::plain::PlainColumns;
+use crate::replay::Replay;
+use crate::rows::{Notes, Rows};
+use crate::span::Span;
+use crate::table::{Header, Table};
+use crate::vllm::Results;
 
-/// Tokens of the block that an id of [`Trace::block_ids`] stands for.
-pub const BLOCK_TOKENS: u32 = 512;
-
-/// The requests of a file.
-#[derive(Debug, Clone, PartialEq)]
+/// A trace that has been read once and found in order.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Trace {
-    /// The requests, in the order of the file.
-    pub requests: Vec<Request>,
-    /// The ids that [`Content::TraceBlocks`](rooflut::sim::Content::TraceBlocks) indexes, one for each
-    /// block of [`BLOCK_TOKENS`] tokens; the last block of a prompt may be shorter.
-    pub block_ids: Vec<u64>,
-    /// The number of requests that were left out, by reason.
-    pub left_out: Vec<(LeftOut, u64)>,
     /// The format of the file.
     pub format: Format,
+    /// The conditions that its rows met.
+    pub conditions: Vec<Condition>,
+    /// The number of its requests.
+    pub requests: u64,
+    /// The number of requests that were left out, by reason.
+    pub left_out: Vec<(LeftOut, u64)>,
     /// The origin of the arrivals.
     pub arrivals: ArrivalSource,
+    /// Columns or keys of the file that are not read, without those that belong to the format; of JSON, those
+    /// of the first request.
+    pub ignored: Vec<String>,
+    /// The number of requests with images, which are not modelled.
+    pub with_images: u64,
+    pub(crate) input: Input,
+    pub(crate) span: Span,
 }
 
-/// The origin of the arrivals of a trace.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum ArrivalSource {
-    /// The file has an arrival for each request.
-    Recorded,
-    /// The file has only the rate of a Poisson process. The arrivals are drawn with seed 0 and scaled
-    /// so that the last request arrives at requests / rate, as vLLM's benchmark does.
-    Poisson {
-        /// Requests per second.
-        requests_per_s: f64,
-    },
-    /// All requests were sent at the start.
-    AtOnce,
+/// Reads a trace once to check it; [`Trace::replay`] reads it again.
+///
+/// # Errors
+///
+/// [`TraceError`] names the line that cannot be read, or what the file lacks. A file without requests is
+/// an error.
+///
+/// ```
+/// use rooflut_traces::{Options, read};
+/// let text = "arrival_ms,prompt_tokens,output_tokens\n0,x,1\n";
+/// let error = read(text.as_bytes(), &Options::default());
+/// assert_eq!(
+///     error.map(|_| ()).map_err(|error| error.to_string()),
+///     Err("line 2: prompt_tokens: expected a whole number of tokens, found \"x\"; correct this line".into())
+/// );
+/// ```
+pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, TraceError> {
+    let input = input.into();
+    let head = input.head()?;
+    if let Some(foreign) = Foreign::of_bytes(&head) {
+        return Err(Problem::Foreign(foreign).into());
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::detect(&head)?,
+    };
+    drop(head);
+    let mut notes = Notes::default();
+    let mut rows = rows(&input, format, options.conditions, &mut notes)?;
+    let (mut requests, mut span, mut clock) = (0, Span::default(), None);
+    while let Some(row) = rows.next(&mut notes)? {
+        requests += 1;
+        span.add(&row, &mut clock);
+    }
+    let left_out = notes.left_out.into_counts();
+    if requests == 0 {
+        return Err(match left_out.is_empty() {
+            true => Problem::NoRequests { format }.into(),
+            false => Problem::AllLeftOut { left_out }.into(),
+        });
+    }
+    let arrivals = notes.arrivals.unwrap_or(ArrivalSource::Recorded);
+    if format == Format::Own || arrivals != ArrivalSource::Recorded {
+        span.start_ns = 0;
+    }
+    Ok(Trace {
+        format,
+        conditions: options.conditions.to_vec(),
+        requests,
+        left_out,
+        arrivals,
+        ignored: notes.ignored,
+        with_images: notes.with_images,
+        input,
+        span,
+    })
 }
 
-/// Options for reading a file.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Options<'o> {
-    /// The format; `None` recognises it.
-    pub format: Option<Format>,
-    /// Conditions that a row must meet, all of them. Only for CSV.
-    pub conditions: &'o [Condition],
+impl Trace {
+    /// Returns a source of the requests in order of arrival, which reads the file again.
+    ///
+    /// # Errors
+    ///
+    /// A failure to read the file.
+    pub fn replay(&self) -> Result<Replay, TraceError> {
+        let rows = rows(
+            &self.input,
+            self.format,
+            &self.conditions,
+            &mut Notes::default(),
+        )?;
+        let tokens_per_id = Blocks::tokens_per_id(self.format);
+        Ok(Replay::new(rows, (self.requests, self.span), tokens_per_id))
+    }
 }
 
-/// A condition on the rows of a CSV: `COLUMN=VALUE`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
-    /// The name of the column.
-    pub column: String,
-    /// The value that its cell must have.
-    pub value: String,
-}
-
-impl FromStr for Condition {
-    type Err = NotACondition;
-
-    fn from_str(text: &str) -> Result<Condition, NotACondition> {
-        match text.split_once('=') {
-            Some((column, value)) if !column.is_empty() => Ok(Condition {
-                column: column.to_owned(),
-                value: value.to_owned(),
-            }),
-            _ => Err(NotACondition),
+/// Opens the rows of a file.
+fn rows(
+    input: &Input,
+    format: Format,
+    conditions: &[Condition],
+    notes: &mut Notes,
+) -> Result<Box<dyn Rows>, TraceError> {
+    if !format.is_csv() && !conditions.is_empty() {
+        return Err(Problem::ConditionOnJson { format }.into());
+    }
+    Ok(match format {
+        Format::Mooncake | Format::QwenBailian => Box::new(Blocks::open(input, format)?),
+        Format::InferencePerf => Box::new(Report::open(input)?),
+        Format::Vllm => {
+            let results = Results::open(input)?;
+            notes.arrivals = Some(results.arrivals);
+            Box::new(results)
         }
-    }
+        Format::Own => {
+            let columns = |header: &Header<'_>| OwnColumns::find(header);
+            Box::new(Table::open(input, format, conditions, columns)?)
+        }
+        Format::Azure | Format::BurstGpt | Format::Vidur | Format::Splitwise => {
+            let columns = |header: &Header<'_>| PlainColumns::find(format, header);
+            Box::new(Table::open(input, format, conditions, columns)?)
+        }
+    })
 }
-
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.column, self.value)
-    }
-}
-
-/// Text that is not a [`Condition`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotACondition;
-
-impl fmt::Display for NotACondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected COLUMN=VALUE, as in experiment=first")
-    }
-}
-
-impl std::error::Error for NotACondition {}

@@ -1,4 +1,7 @@
-//! The result of `vllm bench serve --save-result --save-detailed`.
+//! The result of `vllm bench serve --save-result --save-detailed`, which SGLang's `bench_serving
+//! --output-details` writes, too.
+
+use std::{mem, vec};
 
 use rooflut::sim::Request;
 use rooflut::sim::load::Arrivals;
@@ -7,13 +10,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::builder::TraceBuilder;
+use crate::arrival_source::ArrivalSource;
 use crate::cell::{LATEST_NS, Unit, time_ns, tokens};
 use crate::error::{Key, Problem, TraceError};
 use crate::format::Format;
-use crate::json::Json;
+use crate::input::Input;
+use crate::json::{Json, Records, quote_infinities};
 use crate::left_out::LeftOut;
-use crate::trace::ArrivalSource;
+use crate::rows::{Notes, Row, Rows};
 
 #[derive(Deserialize)]
 struct Record<'t> {
@@ -34,32 +38,55 @@ struct Record<'t> {
     request_throughput: Option<IgnoredAny>,
 }
 
-/// Reads the requests of the one result.
-pub(crate) fn read(json: &Json<'_>) -> Result<TraceBuilder, TraceError> {
-    let mut trace = None;
-    json.records(|text| match trace {
-        None => {
-            trace = Some(result(json, text)?);
-            Ok(())
-        }
-        Some(_) => Err(json.at(text, Problem::SeveralResults)),
-    })?;
-    trace.ok_or_else(|| {
+/// The requests of such a result.
+pub(crate) struct Results {
+    requests: vec::IntoIter<Request>,
+    /// Requests without output, until they are reported.
+    failed: u64,
+    pub(crate) arrivals: ArrivalSource,
+}
+
+impl Results {
+    /// Reads the one result of a file.
+    pub(crate) fn open(input: &Input) -> Result<Results, TraceError> {
+        let mut text = Vec::new();
+        let read = input
+            .reader()
+            .and_then(|mut file| file.read_to_end(&mut text));
+        read.map_err(|error| Problem::read(&error))?;
+        quote_infinities(&mut text);
+        let mut records = Records::in_memory(input, text);
         let format = Format::Vllm;
-        Problem::Empty { format }.into()
-    })
+        let results = match records.next()? {
+            Some(json) => result(&json)?,
+            None => return Err(Problem::Empty { format }.into()),
+        };
+        match records.next()? {
+            Some(json) => Err(json.problem(Problem::SeveralResults)),
+            None => Ok(results),
+        }
+    }
+}
+
+impl Rows for Results {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, TraceError> {
+        for _ in 0..mem::take(&mut self.failed) {
+            notes.left_out.count(LeftOut::NoOutput);
+        }
+        Ok(self.requests.next().map(Row::from))
+    }
 }
 
 /// Sets a value of each request.
 type Set = fn(&mut Request, Key, &str) -> Result<(), Problem>;
 
-fn result<'t>(json: &Json<'t>, text: &'t str) -> Result<TraceBuilder, TraceError> {
-    let record: Record<'t> = json.object(text)?;
+fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
+    let record: Record<'t> = json.object()?;
     if record.input_lens.is_none() && record.request_throughput.is_some() {
         let format = Format::Vllm;
         return Err(Problem::NoDetails { format }.into());
     }
-    let required = |key, found| json.required((Format::Vllm, text), key, found);
+    let required = |key, found| json.required(Format::Vllm, key, found);
     let input_lens = required("input_lens", record.input_lens)?;
     let output_lens = required("output_lens", record.output_lens)?;
     let mut requests = prompts(json, input_lens)?;
@@ -82,26 +109,19 @@ fn result<'t>(json: &Json<'t>, text: &'t str) -> Result<TraceBuilder, TraceError
             ArrivalSource::Recorded
         }
         None => {
-            let source = record
-                .arrivals()
-                .map_err(|problem| json.at(text, problem))?;
-            draw(source, &mut requests).map_err(|problem| json.at(text, problem))?;
+            let source = record.arrivals();
+            let source = source.map_err(|problem| json.problem(problem))?;
+            draw(source, &mut requests).map_err(|problem| json.problem(problem))?;
             source
         }
     };
-    let mut builder = TraceBuilder {
-        arrivals: Some(arrivals),
-        ..TraceBuilder::default()
-    };
-    requests.retain(|request| {
-        let served = request.output_tokens > 0;
-        if !served {
-            builder.left_out.count(LeftOut::NoOutput);
-        }
-        served
-    });
-    builder.requests = requests;
-    Ok(builder)
+    let all = requests.len();
+    requests.retain(|request| request.output_tokens > 0);
+    Ok(Results {
+        failed: (all - requests.len()) as u64,
+        requests: requests.into_iter(),
+        arrivals,
+    })
 }
 
 /// Returns a request for each prompt length of `list`.

@@ -2,6 +2,7 @@
 
 pub mod corpus;
 
+use rooflut::sim::load::Source;
 use rooflut::sim::{Content, SimConfig};
 use rooflut_scenario::{Scenario, ScenarioFile};
 use rooflut_traces::{Condition, Format, Options, Trace, read};
@@ -68,16 +69,22 @@ fn is_line(bytes: &[u8], line: u64) -> bool {
 }
 
 fn check(trace: &Trace) {
-    assert!(!trace.requests.is_empty());
-    for request in &trace.requests {
-        assert!(request.arrival_ns <= SimConfig::LAST_ARRIVAL_NS);
+    let mut replay = trace.replay().unwrap();
+    let mut now_ns = 0;
+    let mut taken = 0;
+    while let Some((index, request)) = replay.take() {
+        assert!(now_ns <= request.arrival_ns && request.arrival_ns <= SimConfig::LAST_ARRIVAL_NS);
+        now_ns = request.arrival_ns;
+        taken += 1;
         assert!(request.cached_prompt_tokens <= request.prompt_tokens);
+        let (ids, _) = replay.trace_blocks(&request);
         match request.content {
-            Content::TraceBlocks { first, count } => {
-                assert!(u64::from(first) + u64::from(count) <= trace.block_ids.len() as u64);
-            }
+            Content::TraceBlocks { count, .. } => assert_eq!(count as usize, ids.len()),
             Content::Texts { prefix_tokens, .. } => assert!(prefix_tokens <= request.prompt_tokens),
             _ => {}
         }
+        replay.finished(index, &request, now_ns);
     }
+    assert_eq!(taken, trace.requests);
+    assert_eq!(replay.finish(), Ok(()));
 }

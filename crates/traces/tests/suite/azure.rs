@@ -23,7 +23,7 @@ fn times_of_both_years_count_from_the_earliest() {
         shapes(&trace),
         [(0, 374, 44), (4315, 396, 109), (4315, 0, 0)]
     );
-    assert!(trace.left_out.is_empty() && trace.block_ids.is_empty());
+    assert!(trace.left_out.is_empty() && trace.ignored.is_empty());
     let trace = crate::support::trace(OF_2024).unwrap();
     assert_eq!(shapes(&trace), [(0, 2162, 5), (991, 2399, 6), (1, 1, 1)]);
 }

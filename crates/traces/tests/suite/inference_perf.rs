@@ -81,7 +81,7 @@ fn mistakes_are_named() {
     );
     assert_eq!(
         refused("start_time", "start"),
-        ":2: no key start_time; rename start?"
+        ":2: no key start_time; rename start if it is in seconds"
     );
     assert_eq!(
         refused(

@@ -2,11 +2,14 @@
 
 mod azure;
 mod burst_gpt;
+mod compressed;
 mod detect;
+mod formats;
 mod inference_perf;
 mod memory;
 mod mooncake;
 mod own;
 mod properties;
+mod replay;
 mod support;
 mod vllm;

@@ -2,7 +2,7 @@
 
 use crate::support::{disguises, message, requests, shapes, trace, trace_as};
 use rooflut::sim::Content;
-use rooflut_traces::{BLOCK_TOKENS, Format};
+use rooflut_traces::Format;
 
 const SAMPLE: &str = r#"{"timestamp": 27000, "input_length": 1500, "output_length": 52, "hash_ids": [46, 47, 18446744073709551615]}
 {"timestamp": 30000, "input_length": 600, "output_length": 26, "hash_ids": [46, 2353]}
@@ -12,20 +12,15 @@ const SAMPLE: &str = r#"{"timestamp": 27000, "input_length": 1500, "output_lengt
 "#;
 
 #[test]
-fn ids_are_listed_in_one_place() {
+fn ids_stand_for_blocks_of_512_tokens() {
     let trace = trace(SAMPLE).unwrap();
-    assert_eq!((trace.format, BLOCK_TOKENS), (Format::Mooncake, 512));
-    assert_eq!(trace.block_ids, [46, 47, u64::MAX, 46, 2353]);
-    let contents: Vec<Content> = trace
-        .requests
-        .iter()
-        .map(|request| request.content)
-        .collect();
-    let listed = |first, count| Content::TraceBlocks { first, count };
-    assert_eq!(
-        contents,
-        [listed(0, 3), listed(3, 2), Content::Unique, Content::Unique]
-    );
+    assert_eq!(trace.format, Format::Mooncake);
+    let ids = [&[46, 47, u64::MAX][..], &[46, 2353], &[], &[]];
+    assert_eq!(trace.block_ids, ids.map(|ids| (ids.to_vec(), 512)));
+    let contents = trace.requests.iter().map(|request| request.content);
+    let listed = |count| Content::TraceBlocks { first: 0, count };
+    assert!(contents.eq([listed(3), listed(2), Content::Unique, Content::Unique]));
+    assert_eq!(trace.ignored, [""; 0]);
 }
 
 #[test]
@@ -119,6 +114,19 @@ fn broken_json_is_named_by_its_line() {
         refused("a,b\n1,2\n"),
         ":1: expected JSON, found \"a,b\"; name another --trace-format, or none"
     );
+    let record = r#"{"timestamp": 1, "input_length": 2, "output_length": 3}"#;
+    for (list, cause) in [
+        (format!("[{record}"), "EOF while parsing a list"),
+        (format!("[{record},"), "EOF while parsing a value"),
+        (format!("[{record},]"), "trailing comma"),
+        (format!("[{record} {record}]"), "expected `,` or `]`"),
+        (format!("[{record}] 7"), "trailing characters"),
+    ] {
+        assert_eq!(
+            refused(&list),
+            format!(":1: expected other JSON: {cause}; correct it")
+        );
+    }
     for nothing in ["", "\n", "[]"] {
         assert_eq!(
             refused(nothing),

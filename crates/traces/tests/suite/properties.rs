@@ -2,17 +2,17 @@
 
 use proptest::prelude::*;
 use rooflut::sim::{Content, SimConfig};
-use rooflut_traces::{Format, Options, Trace, read};
+use rooflut_traces::{Format, Options};
+
+use crate::support::{Trace, collect};
 
 fn check(trace: &Trace) {
     assert!(!trace.requests.is_empty());
-    for request in &trace.requests {
+    for (request, (ids, _)) in trace.requests.iter().zip(&trace.block_ids) {
         assert!(request.arrival_ns <= SimConfig::LAST_ARRIVAL_NS);
         assert!(request.cached_prompt_tokens <= request.prompt_tokens);
         match request.content {
-            Content::TraceBlocks { first, count } => {
-                assert!(u64::from(first) + u64::from(count) <= trace.block_ids.len() as u64);
-            }
+            Content::TraceBlocks { count, .. } => assert_eq!(count as usize, ids.len()),
             Content::Texts { prefix_tokens, .. } => assert!(prefix_tokens <= request.prompt_tokens),
             _ => {}
         }
@@ -26,7 +26,7 @@ fn check_all(bytes: &[u8]) {
             format,
             ..Options::default()
         };
-        match read(bytes, &options) {
+        match collect(bytes, &options) {
             Ok(trace) => check(&trace),
             Err(error) => {
                 let message = error.to_string();
@@ -83,6 +83,13 @@ const WORDS: &[&str] = &[
     "input_length",
     "output_length",
     "hash_ids",
+    "session_id",
+    "delay",
+    "chat_id",
+    "arrived_at",
+    "num_prefill_tokens",
+    "num_decode_tokens",
+    "NumImages",
     "input_lens",
     "output_lens",
     "start_times",

@@ -68,6 +68,22 @@ fn an_infinite_rate_sends_all_at_the_start() {
 }
 
 #[test]
+fn infinities_of_python_are_read() {
+    let infinite = without_start_times().replace("10.0", "\"inf\"");
+    let expected = trace(&infinite);
+    // As SGLang writes it; texts stay as they are.
+    let sglang = infinite
+        .replace("\"inf\"", "Infinity")
+        .replace("0.24", "NaN")
+        .replace("\"b\"", "\"\\\"Infinity, NaN\"");
+    assert_eq!(trace(&sglang), expected);
+    assert_eq!(
+        message(&sglang.replace("[100,", "[NaN,")),
+        ":5: input_lens[0]: expected a whole number of tokens, found \"\"-\"\"; correct this line"
+    );
+}
+
+#[test]
 fn arrivals_that_nothing_tells_are_refused() {
     let refused = |from: &str, to: &str| message(&without_start_times().replace(from, to));
     let infinite = without_start_times().replace("10.0", "\"inf\"");
@@ -120,7 +136,7 @@ fn results_without_details_are_refused() {
     assert_eq!(
         message(text),
         ": expected input_lens and output_lens, found a result without details; run vllm bench serve \
-         with --save-result --save-detailed"
+         with --save-result --save-detailed, or SGLang's bench_serving with --output-details"
     );
 }
 

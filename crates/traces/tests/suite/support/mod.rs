@@ -2,12 +2,70 @@
 #![allow(dead_code, reason = "each test crate uses a part")]
 #![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
-use rooflut::sim::Request;
-use rooflut_traces::{Condition, Format, Options, Trace, TraceError, read};
+use rooflut::sim::load::Source;
+use rooflut::sim::{Content, Request};
+use rooflut_traces::{ArrivalSource, Condition, Format, Input, LeftOut, Options, TraceError, read};
+
+/// A trace with its requests, in the order of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Trace {
+    pub(crate) format: Format,
+    pub(crate) arrivals: ArrivalSource,
+    pub(crate) left_out: Vec<(LeftOut, u64)>,
+    pub(crate) ignored: Vec<String>,
+    pub(crate) with_images: u64,
+    pub(crate) requests: Vec<Request>,
+    /// Ids of the blocks of each request, and the tokens per id.
+    pub(crate) block_ids: Vec<(Vec<u64>, u32)>,
+}
+
+/// Reads a trace and all of its requests.
+pub(crate) fn collect(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, TraceError> {
+    let trace = read(input, options)?;
+    let mut replay = trace.replay()?;
+    let mut taken = Vec::new();
+    let mut now_ns = 0;
+    while let Some(next_ns) = replay.next_arrival_ns() {
+        let (index, request) = replay.take().expect("a request that was announced");
+        assert_eq!(request.arrival_ns, next_ns);
+        assert!(next_ns >= now_ns, "arrivals go back in time");
+        now_ns = next_ns;
+        let (ids, tokens) = replay.trace_blocks(&request);
+        taken.push((index, request, (ids.to_vec(), tokens)));
+        // Each request takes a second.
+        replay.finished(index, &request, now_ns + 1_000_000_000);
+    }
+    replay.finish()?;
+    taken.sort_by_key(|(index, ..)| *index);
+    assert!(
+        taken
+            .iter()
+            .map(|(index, ..)| *index)
+            .eq(0..trace.requests as usize)
+    );
+    let with_ids = |request: Request| match request.content {
+        Content::TraceBlocks { count, .. } => {
+            request.with_content(Content::TraceBlocks { first: 0, count })
+        }
+        _ => request,
+    };
+    Ok(Trace {
+        format: trace.format,
+        arrivals: trace.arrivals,
+        left_out: trace.left_out,
+        ignored: trace.ignored,
+        with_images: trace.with_images,
+        requests: taken
+            .iter()
+            .map(|(_, request, _)| with_ids(*request))
+            .collect(),
+        block_ids: taken.into_iter().map(|(.., ids)| ids).collect(),
+    })
+}
 
 /// Reads a file; messages are as they follow the name of the file.
 pub(crate) fn trace(text: &str) -> Result<Trace, String> {
-    named(read(text.as_bytes(), &Options::default()))
+    named(collect(text.as_bytes(), &Options::default()))
 }
 
 /// Reads a file of this format.
@@ -16,7 +74,7 @@ pub(crate) fn trace_as(format: Format, text: &str) -> Result<Trace, String> {
         format: Some(format),
         ..Options::default()
     };
-    named(read(text.as_bytes(), &options))
+    named(collect(text.as_bytes(), &options))
 }
 
 /// Returns the requests of the rows that meet `COLUMN=VALUE`.
@@ -33,7 +91,7 @@ pub(crate) fn requests(text: &str, conditions: &[&str]) -> Result<Vec<Request>, 
         conditions: &conditions,
         ..Options::default()
     };
-    named(read(text.as_bytes(), &options)).map(|trace| trace.requests)
+    named(collect(text.as_bytes(), &options)).map(|trace| trace.requests)
 }
 
 /// Returns the message of a file that is rejected.

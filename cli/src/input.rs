@@ -1,0 +1,50 @@
+//! Files that a run reads.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rooflut_traces::Input;
+use tempfile::spooled_tempfile;
+
+/// Time in which a pipe must be opened by the program that writes to it.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Most bytes of a pipe that are copied to memory; a longer one is copied to a temporary file.
+const IN_MEMORY: usize = 1 << 25;
+
+/// Opens the file at `path`; `-` is standard input.
+pub(crate) fn open(path: &Path) -> io::Result<Input> {
+    if path == Path::new("-") {
+        return Ok(once(io::stdin()));
+    }
+    let kind = fs::metadata(path)?;
+    let mut file = match kind.is_file() || kind.is_dir() {
+        true => File::open(path)?,
+        false => open_in_time(path)?,
+    };
+    Ok(match file.rewind() {
+        Ok(()) => file.into(),
+        Err(_) => once(file),
+    })
+}
+
+/// Returns an input that can be read only once, such as a pipe.
+fn once(source: impl Read + Send + 'static) -> Input {
+    // Its file has no name, so that nothing is left behind.
+    Input::once(source, spooled_tempfile(IN_MEMORY))
+}
+
+/// Opens a pipe, unless nothing opens its other end.
+fn open_in_time(path: &Path) -> io::Result<File> {
+    let (sender, receiver) = mpsc::channel();
+    let path = path.to_owned();
+    // It may wait for ever; it ends with the program.
+    thread::spawn(move || sender.send(File::open(path)));
+    receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        let cause = "no program writes to this pipe";
+        Err(io::Error::new(io::ErrorKind::TimedOut, cause))
+    })
+}

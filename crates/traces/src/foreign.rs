@@ -1,0 +1,136 @@
+//! Files that are no traces, or not in a form that can be read.
+
+/// A file that is recognised but not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Foreign {
+    /// Its kind.
+    pub(crate) title: &'static str,
+    /// An instruction for the user.
+    pub(crate) advice: &'static str,
+}
+
+const DECOMPRESS: &str =
+    "decompress it, or pipe it: bzcat, xzcat or unzip -p FILE | rooflut run --trace -";
+const TO_CSV: &str =
+    "write arrival_ms, prompt_tokens and output_tokens of each of its requests to a CSV";
+
+/// Files by their first bytes.
+const BEGINNINGS: [(&[u8], Foreign); 8] = [
+    (
+        b"version https://git-lfs",
+        Foreign {
+            title: "a Git LFS pointer, not the data",
+            advice: "run git lfs pull where it was cloned",
+        },
+    ),
+    (b"BZh", compressed("a bzip2 file")),
+    (b"\xfd7zXZ", compressed("an xz file")),
+    (b"PK\x03\x04", compressed("a zip file")),
+    (
+        b"PAR1",
+        Foreign {
+            title: "a Parquet file",
+            advice: "convert it to CSV",
+        },
+    ),
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+    (
+        b"SQLite format 3",
+        Foreign {
+            title: "an SQLite database",
+            advice: TO_CSV,
+        },
+    ),
+];
+
+const UTF_16: Foreign = Foreign {
+    title: "UTF-16 text",
+    advice: "convert it: iconv -f UTF-16 -t UTF-8",
+};
+
+const fn compressed(title: &'static str) -> Foreign {
+    Foreign {
+        title,
+        advice: DECOMPRESS,
+    }
+}
+
+/// Files by keys that all of them have.
+const KEYS: [(&[&str], Foreign); 7] = [
+    (
+        &["benchmarks"],
+        Foreign {
+            title: "a guidellm report",
+            advice: TO_CSV,
+        },
+    ),
+    (
+        &["experiments"],
+        Foreign {
+            title: "a genai-perf profile",
+            advice: TO_CSV,
+        },
+    ),
+    (
+        &["metadata", "metrics"],
+        Foreign {
+            title: "AIPerf's report of requests",
+            advice: TO_CSV,
+        },
+    ),
+    (
+        &["conversations"],
+        Foreign {
+            title: "a ShareGPT dataset, which has neither lengths nor times",
+            advice: "replay it with a benchmark and bring its result, as of vllm bench serve --save-detailed",
+        },
+    ),
+    (&["resourceSpans"], OPEN_TELEMETRY),
+    (&["traceId", "spanId"], OPEN_TELEMETRY),
+    (&["trace_id", "span_id"], OPEN_TELEMETRY),
+];
+
+const OPEN_TELEMETRY: Foreign = Foreign {
+    title: "OpenTelemetry spans",
+    advice: TO_CSV,
+};
+
+const SERVE_GEN: Foreign = Foreign {
+    title: "a client model of ServeGen, not a trace",
+    advice: "sample requests with ServeGen's own tool and write their arrival_ms, prompt_tokens and \
+             output_tokens to a CSV",
+};
+
+impl Foreign {
+    /// Recognises a file by its first bytes.
+    pub(crate) fn of_bytes(head: &[u8]) -> Option<Foreign> {
+        let mut known = BEGINNINGS.iter();
+        let found = known.find(|(beginning, _)| head.starts_with(beginning));
+        found.map(|(_, foreign)| *foreign)
+    }
+
+    /// Recognises a file by the keys of its first object, or the cells of its first line.
+    pub(crate) fn of_names(names: &[String], is_json: bool) -> Option<Foreign> {
+        let is_number = |name: &String| name.parse::<f64>().is_ok();
+        let is_model = match (is_json, names) {
+            // Lengths by the start of their window.
+            (true, names) => !names.is_empty() && names.iter().all(is_number),
+            // Start of the window, rate, coefficient of variation, distribution and its parameters.
+            (false, [start, rate, cv, distribution, ..]) => {
+                [start, rate, cv].into_iter().all(is_number)
+                    && distribution.starts_with(char::is_alphabetic)
+            }
+            _ => false,
+        };
+        if is_model {
+            return Some(SERVE_GEN);
+        }
+        let mut known = KEYS.iter().filter(|_| is_json);
+        let found = known.find(|(keys, _)| {
+            let mut keys = keys.iter();
+            keys.all(|key| names.iter().any(|name| name == key))
+        });
+        found.map(|(_, foreign)| *foreign)
+    }
+}

@@ -1,0 +1,56 @@
+//! Options for reading a file.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::format::Format;
+
+/// Options for reading a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'o> {
+    /// The format; `None` recognises it.
+    pub format: Option<Format>,
+    /// Conditions that a row must meet, all of them. Only for CSV.
+    pub conditions: &'o [Condition],
+}
+
+/// A condition on the rows of a CSV: `COLUMN=VALUE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// The name of the column.
+    pub column: String,
+    /// The value that its cell must have.
+    pub value: String,
+}
+
+impl FromStr for Condition {
+    type Err = NotACondition;
+
+    fn from_str(text: &str) -> Result<Condition, NotACondition> {
+        match text.split_once('=') {
+            Some((column, value)) if !column.is_empty() => Ok(Condition {
+                column: column.to_owned(),
+                value: value.to_owned(),
+            }),
+            _ => Err(NotACondition),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.column, self.value)
+    }
+}
+
+/// Text that is not a [`Condition`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotACondition;
+
+impl fmt::Display for NotACondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected COLUMN=VALUE, as in experiment=first")
+    }
+}
+
+impl std::error::Error for NotACondition {}

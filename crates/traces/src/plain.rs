@@ -1,0 +1,80 @@
+//! CSV formats with a time and two lengths: Azure (<https://github.com/Azure/AzurePublicDataset>),
+//! BurstGPT (<https://github.com/HPMLL/BurstGPT>), Vidur (<https://github.com/microsoft/vidur>) and the
+//! Splitwise simulator (<https://github.com/Mutinifni/splitwise-sim>).
+
+use rooflut::sim::Request;
+
+use crate::cell::{Unit, time_ns, tokens, unix_ns, whole};
+use crate::error::{Problem, TraceError};
+use crate::format::Format;
+use crate::left_out::LeftOut;
+use crate::table::{Columns, Entry, Header, Row};
+
+/// The columns of such a format, each with its index.
+pub(crate) struct PlainColumns {
+    format: Format,
+    time: Column,
+    prompt: Column,
+    output: Column,
+    images: Option<Column>,
+    batch: Option<Column>,
+}
+
+type Column = (&'static str, usize);
+
+impl PlainColumns {
+    pub(crate) fn find(format: Format, header: &Header<'_>) -> Result<PlainColumns, TraceError> {
+        let (time, prompt, output) = match format {
+            Format::Azure => ("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
+            Format::Vidur => ("arrived_at", "num_prefill_tokens", "num_decode_tokens"),
+            Format::Splitwise => ("arrival_timestamp", "prompt_size", "token_size"),
+            _ => ("Timestamp", "Request tokens", "Response tokens"),
+        };
+        let required =
+            |name| -> Result<Column, TraceError> { Ok((name, header.required(format, name)?)) };
+        let optional = |wanted, name| {
+            let position = header.position(name).filter(|_| format == wanted);
+            position.map(|position| (name, position))
+        };
+        Ok(PlainColumns {
+            format,
+            time: required(time)?,
+            prompt: required(prompt)?,
+            output: required(output)?,
+            images: optional(Format::Azure, "NumImages"),
+            batch: optional(Format::Splitwise, "batch_size"),
+        })
+    }
+}
+
+impl Columns for PlainColumns {
+    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
+        let read = |(name, position)| (name, row.cell(position));
+        let (name, time) = read(self.time);
+        let arrival_ns = match self.format {
+            Format::Azure => unix_ns(name, time),
+            _ => time_ns(name, time, Unit::Seconds),
+        }?;
+        let count = |column| {
+            let (name, text) = read(column);
+            tokens(name, text)
+        };
+        let request = Request::new(count(self.prompt)?, count(self.output)?).at_ns(arrival_ns);
+        if self.format == Format::BurstGpt && request.output_tokens == 0 {
+            return Ok(Entry::LeftOut(LeftOut::NoResponse));
+        }
+        if let Some((name, text)) = self.batch.map(read)
+            && whole(name, text)? != 1
+        {
+            return Err(Problem::value(name, "1", text));
+        }
+        let images = match self.images.map(read) {
+            Some((name, text)) => whole(name, text)?,
+            None => 0,
+        };
+        Ok(match images {
+            0 => Entry::Request(request),
+            _ => Entry::WithImages(request),
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! The requests of a trace in order of arrival.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
+
+use rooflut::sim::load::Source;
+use rooflut::sim::{Content, Request};
+
+use crate::cell::LATEST_NS;
+use crate::error::{Problem, TraceError};
+use crate::rows::{Extra, Notes, Row, Rows};
+use crate::span::Span;
+
+/// A source over the requests of a trace; the index of a request is its place in the file, from 0.
+///
+/// Reads the file as the simulation goes on. Memory grows with the time by which requests are out of order, and
+/// with the ids of the requests that are being served; where requests have a delay, with all of them.
+///
+/// A file that changes or cannot be read any more ends the requests; [`Replay::finish`] reports it.
+pub struct Replay {
+    rows: Box<dyn Rows>,
+    notes: Notes,
+    span: Span,
+    /// Requests in the file, and those read so far.
+    total: u64,
+    read: u64,
+    /// The latest arrival read so far.
+    latest_ns: u64,
+    /// Why no more are read; `Ok` at the end of the file.
+    end: Option<Result<(), TraceError>>,
+    /// Requests that were read and have not been taken.
+    window: BinaryHeap<Reverse<Pending>>,
+    turns: Turns,
+    blocks: BlockIds,
+}
+
+/// A request that was read; its arrival is on the clock of the simulation.
+#[derive(Debug)]
+struct Pending {
+    index: usize,
+    row: Row,
+}
+
+/// Requests that arrive after the end of others.
+#[derive(Debug, Default)]
+struct Turns {
+    /// The index of the last request of each session that was read.
+    last: HashMap<u64, usize>,
+    /// Requests by the index of the one that they wait for.
+    after: HashMap<usize, Pending>,
+}
+
+/// The ids of the blocks of requests that have been taken and have not finished.
+#[derive(Debug, Default)]
+struct BlockIds {
+    tokens_per_id: u32,
+    /// Lists of ids; [`Content::TraceBlocks`] has the index of a list.
+    lists: Vec<Vec<u64>>,
+    /// Indices of lists that are not used.
+    free: Vec<u32>,
+}
+
+impl Replay {
+    pub(crate) fn new(
+        rows: Box<dyn Rows>,
+        (total, span): (u64, Span),
+        tokens_per_id: u32,
+    ) -> Replay {
+        Replay {
+            rows,
+            notes: Notes::default(),
+            span,
+            total,
+            read: 0,
+            latest_ns: 0,
+            end: None,
+            window: BinaryHeap::new(),
+            turns: Turns::default(),
+            blocks: BlockIds {
+                tokens_per_id,
+                ..BlockIds::default()
+            },
+        }
+    }
+
+    /// Ends the replay.
+    ///
+    /// # Errors
+    ///
+    /// Why the requests ended before the end of the trace.
+    pub fn finish(self) -> Result<(), TraceError> {
+        self.end.unwrap_or(Ok(()))
+    }
+
+    /// Reads until the next request is known: until none in the rest of the file can come before it.
+    fn fill(&mut self) {
+        while self.end.is_none() && !self.knows_next() {
+            match self.rows.next(&mut self.notes) {
+                Ok(Some(row)) => self.add(row),
+                Ok(None) if self.read == self.total => self.end = Some(Ok(())),
+                Ok(None) => self.end = Some(Err(Problem::Changed.into())),
+                Err(error) => self.end = Some(Err(error)),
+            }
+        }
+    }
+
+    fn knows_next(&self) -> bool {
+        let next = self.window.peek();
+        next.is_some_and(|Reverse(Pending { row, .. })| {
+            let arrival_ns = row.request.arrival_ns;
+            arrival_ns.saturating_add(self.span.lateness_ns) <= self.latest_ns
+        })
+    }
+
+    fn add(&mut self, mut row: Row) {
+        let index = self.read as usize;
+        self.read += 1;
+        let session = row.extra.as_ref().and_then(|extra| extra.session);
+        let before = match session {
+            Some(session) if self.span.feeds_back => self.turns.last.insert(session, index),
+            _ => None,
+        };
+        match (row.delay_ns(), before) {
+            (Some(_), Some(before)) => {
+                self.turns.after.insert(before, Pending { index, row });
+                return;
+            }
+            (Some(delay_ns), None) => row.request.arrival_ns = delay_ns,
+            (None, _) => {
+                let arrival_ns = &mut row.request.arrival_ns;
+                *arrival_ns = arrival_ns.saturating_sub(self.span.start_ns);
+                self.latest_ns = self.latest_ns.max(*arrival_ns);
+            }
+        }
+        self.window.push(Reverse(Pending { index, row }));
+    }
+}
+
+impl Source for Replay {
+    fn next_arrival_ns(&mut self) -> Option<u64> {
+        self.fill();
+        let Reverse(next) = self.window.peek()?;
+        Some(next.row.request.arrival_ns)
+    }
+
+    fn take(&mut self) -> Option<(usize, Request)> {
+        self.fill();
+        let Reverse(Pending { index, row }) = self.window.pop()?;
+        let Row { request, extra } = row;
+        Some((
+            index,
+            match extra {
+                Some(extra) => request.with_content(self.blocks.add(*extra)),
+                None => request,
+            },
+        ))
+    }
+
+    fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
+        self.blocks.remove(request.content);
+        if let Some(mut next) = self.turns.after.remove(&index) {
+            let delay_ns = next.row.delay_ns().unwrap_or_default();
+            next.row.request.arrival_ns = now_ns.saturating_add(delay_ns).min(LATEST_NS);
+            self.window.push(Reverse(next));
+        }
+    }
+
+    fn trace_blocks(&self, request: &Request) -> (&[u64], u32) {
+        let list = match request.content {
+            Content::TraceBlocks { first, .. } => self.blocks.lists.get(first as usize),
+            _ => None,
+        };
+        (list.map_or(&[], Vec::as_slice), self.blocks.tokens_per_id)
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.total)
+    }
+
+    fn feeds_back(&self) -> bool {
+        self.span.feeds_back
+    }
+}
+
+impl BlockIds {
+    /// Keeps the ids of a request.
+    fn add(&mut self, extra: Extra) -> Content {
+        let ids = extra.block_ids;
+        let (Ok(count @ 1..), Ok(next)) = (ids.len().try_into(), self.lists.len().try_into())
+        else {
+            return Content::Unique;
+        };
+        let first = self.free.pop().unwrap_or(next);
+        match self.lists.get_mut(first as usize) {
+            Some(list) => *list = ids,
+            None => self.lists.push(ids),
+        }
+        Content::TraceBlocks { first, count }
+    }
+
+    /// Drops the ids of a request that has finished.
+    fn remove(&mut self, content: Content) {
+        if let Content::TraceBlocks { first, .. } = content
+            && let Some(list) = self.lists.get_mut(first as usize)
+        {
+            *list = Vec::new();
+            self.free.push(first);
+        }
+    }
+}
+
+impl Pending {
+    fn key(&self) -> (u64, usize) {
+        (self.row.request.arrival_ns, self.index)
+    }
+}
+
+impl Ord for Pending {
+    fn cmp(&self, other: &Pending) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Pending) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Pending) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Pending {}
