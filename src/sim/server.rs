@@ -12,6 +12,7 @@ use self::inbox::Inbox;
 use self::steps::InFlight;
 use crate::sim::figures::Totals;
 use crate::sim::load::arrived::Arrived;
+use crate::sim::memory::content::BlockIds;
 use crate::sim::observer::Observer;
 use crate::sim::schedule::interrupted::Interrupted;
 use crate::sim::schedule::plan::Plan;
@@ -330,6 +331,11 @@ impl<M> Server<M> {
         let at_engine_ns = self.at_engine_ns(request.arrival_ns);
         self.inbox
             .push(Arrived::new(index, request, trace_ids, at_engine_ns));
+    }
+
+    /// Returns how many tokens of a prompt with these `ids` are in the prefix cache.
+    pub(super) fn cached_tokens(&self, ids: &BlockIds<'_>, prompt_tokens: u32) -> u32 {
+        self.scheduler.cached_tokens(ids, prompt_tokens)
     }
 
     /// Returns when the engine sees a request that arrives at `arrival_ns`.

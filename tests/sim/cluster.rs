@@ -92,6 +92,21 @@ fn burst(own: impl Fn(u32) -> u64, tokens: impl Fn(u32) -> u32) -> Vec<Request> 
         .collect()
 }
 
+/// The replica of each request.
+fn replicas(
+    router: Router,
+    replicas: u32,
+    requests: &[Request],
+    (ids, tokens): (&[u64], u32),
+) -> Vec<u32> {
+    let config = config(Scheduling::OneStepAhead, 0);
+    let cluster = Cluster::try_new(Linear::mixed(), config, replicas, router).unwrap();
+    let mut source = RequestList::new(requests).with_ids(ids, tokens);
+    let report = cluster.run_source(&mut source, &mut ());
+    let timings = report.records.iter().map(|record| record.timing());
+    timings.map(|timing| timing.unwrap().replica).collect()
+}
+
 /// Prompt tokens that each replica computed.
 fn computed(router: Router, requests: &[Request]) -> [u32; 2] {
     let mut computed = [0; 2];
@@ -112,42 +127,70 @@ fn least_outstanding_tokens_balances_what_round_robin_does_not() {
 }
 
 #[test]
-fn affinity_sends_a_session_to_where_it_was_computed() {
-    // One session, each turn the same: only one replica computes anything.
-    let requests = burst(|_| 7, |_| 60);
-    let [one, other] = computed(Router::PrefixAffinity, &requests);
-    assert_eq!(one.min(other), 0);
-    let [one, other] = computed(Router::RoundRobin, &requests);
-    assert!(one > 0 && other > 0);
+fn affinity_sends_a_turn_to_where_the_session_was_computed() {
+    // Two sessions, a turn of each every 10 us, so that the turns before have ended.
+    let mut requests = burst(|index| u64::from(index % 3 == 0), |_| 60);
+    for (index, request) in (0..).zip(&mut requests) {
+        request.arrival_ns = 10_000 * index;
+    }
+    let replicas = replicas(Router::PrefixAffinity, 2, &requests, (&[], 0));
+    let expected: Vec<u32> = (0..12)
+        .map(|index| replicas[usize::from(index % 3 != 0)])
+        .collect();
+    assert_eq!(replicas, expected);
+    let [affine, round] = [Router::PrefixAffinity, Router::RoundRobin]
+        .map(|router| computed(router, &requests).iter().sum::<u32>());
+    assert!(affine < round, "{affine} {round}");
+}
+
+/// Sessions of [`conversations`], of six turns each.
+const SESSIONS: u32 = 200;
+
+/// A trace like that of Mooncake's conversations: all prompts begin with one block, and the turns of a session
+/// with all blocks of the turn before.
+fn conversations(gap_ns: u64) -> (Vec<Request>, Vec<u64>) {
+    let (mut requests, mut ids) = (Vec::new(), Vec::new());
+    for index in 0..6 * SESSIONS {
+        let (turn, session) = (index / SESSIONS, u64::from(index % SESSIONS));
+        let first = ids.len() as u32;
+        ids.push(0);
+        ids.extend((0..=turn).map(|block| 1_000 * (session + 1) + u64::from(block)));
+        let count = turn + 2;
+        requests.push(
+            Request::new(16 * count, 8)
+                .at_ns(u64::from(index) * gap_ns)
+                .with_content(Content::TraceBlocks { first, count }),
+        );
+    }
+    (requests, ids)
 }
 
 #[test]
-fn affinity_keeps_a_prefix_and_the_beginning_of_a_trace_together() {
-    // Everybody's own text, after one and the same prefix.
-    let mut requests = burst(u64::from, |_| 60);
-    for request in &mut requests {
-        if let Content::Texts { prefix_tokens, .. } = &mut request.content {
-            *prefix_tokens = 32;
+fn affinity_weighs_a_match_against_the_load() {
+    // Under load, and with replicas that are idle at every arrival.
+    for gap_ns in [100, 10_000] {
+        let (requests, ids) = conversations(gap_ns);
+        let replicas = replicas(Router::PrefixAffinity, 8, &requests, (&ids, 16));
+        let mut served = [0_u32; 8];
+        for replica in &replicas {
+            served[*replica as usize] += 1;
         }
+        // The block that all share attracts none: each replica has its share of 150.
+        let even = served.iter().all(|served| (100..200).contains(served));
+        assert!(even, "{served:?}");
+        // Turns follow their session, where it is still in the cache.
+        let follows = replicas.iter().zip(&replicas[SESSIONS as usize..]);
+        let follows = follows.filter(|(before, turn)| before == turn).count();
+        assert!(follows > 600, "{follows} of 1000");
     }
-    let [one, other] = computed(Router::PrefixAffinity, &requests);
-    assert_eq!(one.min(other), 0);
-    // Equal first ids, at two positions in the trace.
-    for (index, request) in (0_u32..).zip(&mut requests) {
-        let first = 2 * (index % 2);
-        request.content = Content::TraceBlocks { first, count: 2 };
-    }
-    let cluster = Cluster::try_new(
-        Linear::mixed(),
-        config(Scheduling::OneStepAhead, 0),
-        2,
-        Router::PrefixAffinity,
-    );
-    let mut seen = Seen::default();
-    let mut source = RequestList::new(&requests).with_ids(&[7, 8, 7, 9], 16);
-    cluster.unwrap().serve(&mut source, &mut seen);
-    let first = seen.steps[0].replica;
-    assert!(seen.steps.iter().all(|step| step.replica == first));
+}
+
+#[test]
+fn affinity_leaves_a_replica_that_is_overloaded() {
+    // One session, and all of its turns at once.
+    let requests = burst(|_| 7, |_| 60);
+    let replicas = replicas(Router::PrefixAffinity, 2, &requests, (&[], 0));
+    assert_eq!(replicas.iter().filter(|replica| **replica == 0).count(), 6);
 }
 
 #[test]

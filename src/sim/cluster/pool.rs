@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::disaggregated::ServerPool;
 use super::router::{Router, Routing};
 use crate::sim::figures::Totals;
+use crate::sim::memory::content::BlockIds;
 use crate::sim::observer::Observer;
 use crate::sim::{Progress, Request, RequestRecord, Server};
 use crate::step::LatencyModel;
@@ -16,6 +17,7 @@ pub(super) const EVENTS_PER_REPORT: u64 = 1 << 10;
 #[derive(Debug)]
 pub(super) struct Pool<'m, M> {
     servers: Vec<Server<&'m M>>,
+    block_size: u32,
     routing: Routing,
     /// Whether finished requests trigger new ones.
     feeds_back: bool,
@@ -43,6 +45,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         let server = |replica| Server::new(&pool.model, pool.config, first + replica);
         Pool {
             servers: (0..pool.replicas).map(server).collect(),
+            block_size: pool.config.block_size,
             routing: Routing::new(router, pool.replicas),
             feeds_back,
             finished: Vec::new(),
@@ -52,8 +55,14 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
     /// Sends a request to one of the replicas. Requests must come in order of arrival; `trace_ids` are its ids in a
     /// trace and the tokens per id.
     pub(super) fn push(&mut self, index: usize, request: Request, trace_ids: (&[u64], u32)) {
-        let (ids, _) = trace_ids;
-        let replica = self.routing.route(&request, ids);
+        let ids = BlockIds::of(request, index, self.block_size, trace_ids);
+        let cached = |replica: usize| {
+            let server = self.servers.get(replica);
+            server.map_or(0, |server| {
+                server.cached_tokens(&ids, request.prompt_tokens)
+            })
+        };
+        let replica = self.routing.route(&request, cached);
         if let Some(server) = self.servers.get_mut(replica) {
             server.expect(index, request, trace_ids);
         }

@@ -4,8 +4,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use crate::sim::memory::content::mix;
-use crate::sim::{Content, Request};
+use crate::sim::Request;
 
 /// Routes requests to replicas when they arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -16,8 +15,16 @@ pub enum Router {
     RoundRobin,
     /// The replica with the fewest tokens (prompt and output) of unfinished requests; ties go to the first.
     LeastOutstandingTokens,
-    /// One replica for all requests of a prefix (without a prefix: of a session), for prefix cache hits.
-    /// Requests that share no tokens are routed as by [`LeastOutstandingTokens`](Router::LeastOutstandingTokens).
+    /// The replica with the fewest tokens of unfinished requests plus tokens of the prompt that it would compute;
+    /// ties go to the one that was sent the fewest tokens so far. A prefix that the replica has cached is not
+    /// computed, if it is more than half of the prompt; a shorter one, such as a text that all prompts begin with,
+    /// counts as none, so that it does not draw all requests to the replica that had it first.
+    ///
+    /// Sources: the KV router of NVIDIA Dynamo (docs, "KV cache routing") adds what a worker would prefill to what
+    /// it has active, with equal weights by default, and takes the smallest sum; SGLang's cache-aware router follows
+    /// matches of more than half of the prompt (`cache_threshold` 0.5) and else balances the caches.
+    /// Assumes: the router knows the caches of the replicas when a request arrives, as Dynamo does by their events.
+    /// Cost: O(log blocks of the prompt) per replica.
     PrefixAffinity,
 }
 
@@ -33,6 +40,8 @@ pub(super) struct Routing {
     router: Router,
     /// Number of requests routed so far.
     routed: usize,
+    /// Tokens routed so far, by replica.
+    sent: Vec<u64>,
     /// Tokens of unfinished requests, by replica.
     outstanding: Vec<u64>,
     /// Requests that finish after the last arrival: time, replica, tokens.
@@ -44,6 +53,7 @@ impl Routing {
         Routing {
             router,
             routed: 0,
+            sent: (0..replicas).map(|_| 0).collect(),
             outstanding: (0..replicas).map(|_| 0).collect(),
             finishing: BinaryHeap::new(),
         }
@@ -55,8 +65,9 @@ impl Routing {
         self.finishing.push(Reverse(finishing));
     }
 
-    /// Returns the replica that a request goes to; `ids` are its ids in a trace.
-    pub(super) fn route(&mut self, request: &Request, ids: &[u64]) -> usize {
+    /// Returns the replica that a request goes to; `cached` returns how many tokens of its prompt a replica has in
+    /// its prefix cache.
+    pub(super) fn route(&mut self, request: &Request, cached: impl Fn(usize) -> u32) -> usize {
         while let Some(&Reverse((finish_ns, replica, tokens))) = self.finishing.peek()
             && finish_ns <= request.arrival_ns
         {
@@ -65,38 +76,35 @@ impl Routing {
                 *outstanding -= tokens;
             }
         }
-        let replica = match (self.router, first_text(request, ids)) {
-            (Router::RoundRobin, _) => self.routed % self.outstanding.len(),
-            (Router::PrefixAffinity, Some(text)) => {
-                (mix(0, text) % self.outstanding.len() as u64) as usize
+        let replica = match self.router {
+            Router::RoundRobin => self.routed % self.outstanding.len(),
+            Router::LeastOutstandingTokens => self.least(|_| (0, 0)),
+            Router::PrefixAffinity => {
+                let prompt = request.prompt_tokens;
+                let shared = |replica| cached(replica).min(prompt);
+                let saved = |replica| Some(shared(replica)).filter(|shared| *shared > prompt / 2);
+                self.least(|replica| {
+                    let computed = prompt - saved(replica).unwrap_or(0);
+                    (computed, self.sent.get(replica).copied().unwrap_or(0))
+                })
             }
-            _ => self.least_outstanding(),
         };
         self.routed += 1;
-        if let Some(outstanding) = self.outstanding.get_mut(replica) {
-            *outstanding += request.tokens();
+        for tokens in [&mut self.outstanding, &mut self.sent] {
+            if let Some(tokens) = tokens.get_mut(replica) {
+                *tokens += request.tokens();
+            }
         }
         replica
     }
 
-    fn least_outstanding(&self) -> usize {
+    /// Returns the replica with the fewest outstanding tokens, `cost` included; ties go to the first.
+    fn least(&self, cost: impl Fn(usize) -> (u32, u64)) -> usize {
         let replicas = self.outstanding.iter().enumerate();
-        replicas
-            .min_by_key(|(_, tokens)| **tokens)
-            .map_or(0, |(index, _)| index)
-    }
-}
-
-/// Returns the id of the text that a request begins with, if others may share it.
-fn first_text(request: &Request, ids: &[u64]) -> Option<u64> {
-    match request.content {
-        Content::Unique => None,
-        Content::Texts {
-            prefix_tokens: 0,
-            own,
-            ..
-        } => Some(own),
-        Content::Texts { prefix, .. } => Some(prefix),
-        Content::TraceBlocks { .. } => ids.first().copied(),
+        let costs = replicas.map(|(replica, outstanding)| {
+            let (tokens, tie) = cost(replica);
+            (outstanding + u64::from(tokens), tie, replica)
+        });
+        costs.min().map_or(0, |(.., replica)| replica)
     }
 }

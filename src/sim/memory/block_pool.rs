@@ -124,6 +124,11 @@ impl BlockPool {
         hits
     }
 
+    /// Returns whether a block with `id` is in the pool.
+    pub(crate) fn contains(&self, id: u64) -> bool {
+        self.oldest.contains_key(&id)
+    }
+
     /// Counts a request that looked up `lookups` blocks and took `hits`.
     pub(crate) fn record(&mut self, lookups: u32, hits: Hits) {
         self.counts.lookups += u64::from(lookups);

@@ -73,6 +73,19 @@ impl<'a> BlockIds<'a> {
         }
     }
 
+    /// Returns the ids of request `index`, given its own ids of a trace and the tokens per id.
+    pub(crate) fn of(
+        mut request: Request,
+        index: usize,
+        block_size: u32,
+        (ids, tokens): (&'a [u64], u32),
+    ) -> BlockIds<'a> {
+        if let Content::TraceBlocks { first, .. } = &mut request.content {
+            *first = 0;
+        }
+        BlockIds::new(&request, index, block_size, TraceIds { ids, tokens })
+    }
+
     /// Returns the id of block number `block`, counted from 0. Cost: O(1), no allocation.
     pub(crate) fn id(&self, block: u32) -> u64 {
         let seed = if block < self.head_blocks {

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use crate::sim::memory::block_pool::{BlockHandle, BlockPool, Hits, Parked};
+use crate::sim::memory::content::BlockIds;
 use crate::sim::schedule::sequence::Sequence;
 use crate::sim::{PrefixCaching, SimConfig};
 
@@ -78,6 +79,25 @@ impl KvCache {
             blocks,
             idle: blocks,
         }
+    }
+
+    /// Returns how many tokens of a prompt with these `ids` are in the prefix cache. Cost: O(log blocks).
+    ///
+    /// Assumes: a block is evicted before those that precede it, so that the cached ones are the first.
+    pub(crate) fn cached_tokens(&self, ids: &BlockIds<'_>, prompt_tokens: u32) -> u32 {
+        if self.caching == PrefixCaching::Disabled {
+            return 0;
+        }
+        // The last token is always computed.
+        let (mut cached, mut end) = (0, prompt_tokens.saturating_sub(1) / self.block_size);
+        while cached < end {
+            let middle = cached.midpoint(end);
+            match self.pool.contains(ids.id(middle)) {
+                true => cached = middle + 1,
+                false => end = middle,
+            }
+        }
+        cached * self.block_size
     }
 
     /// Takes the blocks of the prefix hit and those that `tokens` more need; returns whether there were enough,

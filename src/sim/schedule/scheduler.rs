@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::sim::load::arrived::Arrived;
 use crate::sim::memory::block_pool::BlockPool;
+use crate::sim::memory::content::BlockIds;
 use crate::sim::schedule::kv_cache::KvCache;
 use crate::sim::schedule::plan::Plan;
 use crate::sim::schedule::queue::Queue;
@@ -106,6 +107,11 @@ impl Scheduler {
     /// Returns the number of requests that hold a sequence slot.
     pub(crate) fn running(&self) -> usize {
         self.running.len()
+    }
+
+    /// Returns how many tokens of a prompt with these `ids` are in the prefix cache.
+    pub(crate) fn cached_tokens(&self, ids: &BlockIds<'_>, prompt_tokens: u32) -> u32 {
+        self.kv.cached_tokens(ids, prompt_tokens)
     }
 
     /// Returns the KV blocks.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::sim::load::arrived::Arrived;
-use crate::sim::memory::content::{BlockIds, TraceIds};
+use crate::sim::memory::content::BlockIds;
 use crate::sim::schedule::kv_cache::Blocks;
 use crate::sim::{Content, Outcome, Request, RequestRecord, Timing};
 use crate::step::Chunk;
@@ -78,15 +78,7 @@ impl Sequence {
     /// Returns the ids of its KV blocks, without those of the prefix hit given with the request.
     pub(crate) fn block_ids(&self, block_size: u32) -> impl Iterator<Item = u64> + '_ {
         let (ids, tokens) = &self.trace_ids;
-        let trace = TraceIds {
-            ids,
-            tokens: *tokens,
-        };
-        let mut request = self.request;
-        if let Content::TraceBlocks { first, .. } = &mut request.content {
-            *first = 0;
-        }
-        let ids = BlockIds::new(&request, self.index, block_size, trace);
+        let ids = BlockIds::of(self.request, self.index, block_size, (ids, *tokens));
         let first = self.cached / block_size;
         (first..).map(move |block| ids.id(block))
     }
