@@ -16,7 +16,7 @@ const MAX_PARTS: usize = 4;
 impl RunText<'_> {
     /// Latencies, what was served, and where the time went.
     pub(crate) fn figures(&self) -> String {
-        self.latencies() + &self.totals() + &self.server_use() + &self.overload()
+        self.latencies() + &self.totals() + &self.server_use() + &self.busiest() + &self.overload()
     }
 
     fn latencies(&self) -> String {
@@ -136,6 +136,20 @@ impl RunText<'_> {
             self.outcome.run.config().block_size,
             share(f64::from(kv.peak_blocks)),
             share(kv.mean_blocks),
+        )
+    }
+
+    /// Warns where one replica serves most of the load.
+    fn busiest(&self) -> String {
+        let Some(busiest) = self.outcome.busiest else {
+            return String::new();
+        };
+        format!(
+            "\n  server {} serves {} of the tokens of {} equal servers, so that the others stand idle; use another\n  \
+             --router, or fewer servers\n",
+            busiest.replica,
+            percent(100.0 * busiest.share),
+            busiest.replicas
         )
     }
 

@@ -29,6 +29,27 @@ fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
 }
 
 #[test]
+fn a_replica_that_serves_most_of_the_load_is_named() {
+    let run = |rate| {
+        let line = format!("run --requests 100 --replicas 4 --router least-tokens --rate {rate}");
+        let share = json(&line)["busiest_replica_share"].clone();
+        (share, success(&line))
+    };
+    // All replicas are idle at every arrival, and the first of them is taken.
+    let (share, text) = run(0.1);
+    assert!(share.as_f64().is_some_and(|share| share > 0.9), "{share}");
+    assert!(
+        text.contains("server 0 serves ") && text.contains("of 4 equal servers"),
+        "{text}"
+    );
+    let (share, text) = run(60.0);
+    assert!(
+        share.is_null() && !text.contains("equal servers"),
+        "{share} {text}"
+    );
+}
+
+#[test]
 fn sessions_find_their_earlier_turns_unless_nothing_is_kept() {
     let sessions = "--rate 2 --turns 5 --think-time 1 --requests 300";
     let off = format!("{sessions} --prefix-caching off");

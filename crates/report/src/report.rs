@@ -108,6 +108,9 @@ pub struct Report {
     pub speculation: Option<Speculation>,
     /// How requests are routed; null for a single server.
     pub router: Option<Router>,
+    /// Share of the tokens that one replica serves, if that is most of them: more than half, and more than one and a
+    /// half times its share.
+    pub busiest_replica_share: Option<f64>,
     /// Formats of the weights.
     #[serde(flatten)]
     pub weights: Weights,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod as_text;
+mod busiest;
 mod check;
 mod defaults;
 mod error;
@@ -24,6 +25,7 @@ mod scenario;
 mod speculation;
 mod value;
 
+pub use busiest::Busiest;
 pub use error::{KeyName, Problem, ScenarioError};
 pub use file::ScenarioFile;
 pub use generated::{GeneratedLoad, Sizes};

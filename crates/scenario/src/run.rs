@@ -1,6 +1,7 @@
 //! Runs of scenarios.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use rooflut::Deployment;
@@ -13,6 +14,7 @@ use rooflut::table::TableSet;
 use rooflut_report::{ModelSize, Rejections, Report, Shares, Weights};
 use rooflut_traces::Input;
 
+use crate::busiest::{Busiest, Served};
 use crate::fleet::Fleet;
 use crate::generated::Requests;
 use crate::load::Load;
@@ -97,7 +99,8 @@ impl Run {
         )?;
         let mut tally = ServedTally::new(&model);
         let mut rejections = Rejections::default();
-        let mut observers = (&mut tally, (&mut rejections, observer));
+        let mut served = Served::default();
+        let mut observers = (&mut tally, (&mut rejections, (&mut served, observer)));
         let summary = self.summary(&fleet, &mut observers)?;
         let sources = tally.sources();
         let checked = sources.check(self.scenario.output.strict());
@@ -106,6 +109,7 @@ impl Run {
             run: self,
             summary,
             rejections,
+            busiest: served.busiest(&self.pool_ranges()),
             sources,
             draft_sources: tally.draft_sources(),
         })
@@ -139,6 +143,12 @@ impl Run {
     /// The load.
     pub fn load(&self) -> &Load {
         &self.load
+    }
+
+    /// The replicas of each pool of equal servers.
+    fn pool_ranges(&self) -> Vec<Range<u32>> {
+        let prefill = self.pools.map_or(0, |pools| pools.prefill);
+        vec![0..prefill, prefill..self.replicas()]
     }
 
     /// Servers of the run.
@@ -238,6 +248,8 @@ pub struct Outcome<'r> {
     pub summary: Summary,
     /// Rejected requests by reason.
     pub rejections: Rejections,
+    /// The replica that serves most of the load, if one does.
+    pub busiest: Option<Busiest>,
     /// Sources of the time of all steps.
     pub sources: TimeSources,
     /// Sources of the time of the draft model's steps, if there is one.
@@ -313,6 +325,7 @@ impl Outcome<'_> {
                 .as_ref()
                 .map(|speculation| speculation.report(summary.drafts.as_ref(), self.draft_share())),
             router: (replicas > 1).then_some(server.router()),
+            busiest_replica_share: self.busiest.map(|busiest| busiest.share),
             weights: Weights::from(&model.spec),
             kv_dtype: run.placement.kv_dtype,
             provenance: self.sources.provenance().into(),
