@@ -174,6 +174,37 @@ fn a_trace_of_blocks_runs_through() {
 }
 
 #[test]
+fn prompts_that_all_begin_with_one_block_are_spread_over_replicas() {
+    // As in Mooncake's conversations, where a hash of the first block chose one replica for all.
+    let line = |index: u32| {
+        let (time, id) = (20 * index, index + 1);
+        format!(
+            "{{\"timestamp\": {time}, \"input_length\": 1500, \"output_length\": 20, \"hash_ids\": [0, {id}]}}\n"
+        )
+    };
+    let (_folder, path) = file(&(0..300).map(line).collect::<String>());
+    let run = |router| {
+        let line = format!("run --trace {path} --replicas 4 --router {router}");
+        json(&line)
+    };
+    let affine = run("prefix-affinity");
+    assert!(affine["busiest_replica_share"].is_null(), "{affine}");
+    let ttft = |answer| number(answer, "/ttft_ms/p90");
+    assert!(ttft(&affine) < 1.2 * ttft(&run("round-robin")), "{affine}");
+}
+
+#[test]
+fn a_long_trace_has_histograms_in_place_of_records() {
+    let rows: String = (0..100_001).map(|ms| format!("{ms},1,1\n")).collect();
+    let (_folder, path) = file(&format!("arrival_ms,prompt_tokens,output_tokens\n{rows}"));
+    let answer = json(&format!(
+        "run --trace {path} --max-num-seqs 4096 --max-num-batched-tokens 8192"
+    ));
+    assert_eq!(answer["completed"], 100_001);
+    assert!(number(&answer, "/percentile_error") > 0.0);
+}
+
+#[test]
 fn what_is_not_read_is_told() {
     let (_folder, path) = file(
         "TIMESTAMP,ContextTokens,GeneratedTokens,NumImages,Region\n\
