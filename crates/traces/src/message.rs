@@ -44,6 +44,14 @@ impl fmt::Display for Problem {
                 "cannot decompress: {}; the file is cut or damaged: get it again",
                 Shown(cause)
             ),
+            Problem::Read {
+                kind: io::ErrorKind::StorageFull,
+                cause,
+            } => write!(
+                f,
+                "cannot keep a copy of the pipe: {}; set TMPDIR to a folder with more room",
+                Shown(cause)
+            ),
             Problem::Read { cause, .. } => {
                 write!(f, "cannot read the file: {}; check the path", Shown(cause))
             }
