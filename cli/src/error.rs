@@ -1,7 +1,7 @@
 //! Why a command failed.
 
 use std::fmt::{self, Display};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use rooflut::step::UncertainPart;
@@ -53,10 +53,19 @@ impl Error {
     /// Converts an error of writing `path`.
     pub(crate) fn writing(path: &Path) -> impl Fn(io::Error) -> Error {
         |error| {
-            let path = path.display();
-            Error::new(format!(
-                "cannot write {path}: {error}; check the folder and its permissions"
-            ))
+            let path = match path.to_str() {
+                Some("-") => "to standard output".to_owned(),
+                _ => path.display().to_string(),
+            };
+            let advice = match error.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                    "free space there, or write to another disk"
+                }
+                ErrorKind::TimedOut => "start its reader first",
+                ErrorKind::FileTooLarge => "raise the limit of `ulimit -f`, or write less",
+                _ => "check the folder and its permissions",
+            };
+            Error::new(format!("cannot write {path}: {error}; {advice}"))
         }
     }
 
@@ -67,6 +76,11 @@ impl Error {
             Some(line) => format!("{path}:{line}: {problem}"),
             None => format!("{path}: {problem}"),
         })
+    }
+
+    /// Returns the message on one line: a name that it quotes may have line breaks.
+    pub(crate) fn one_line(&self) -> String {
+        self.to_string().replace(char::is_control, "\u{fffd}")
     }
 
     /// The keys of a scenario that the error is about; the first one that is given is the one to correct.

@@ -1,6 +1,6 @@
 //! Files that a run reads.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::mpsc;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use rooflut_traces::Input;
 use tempfile::spooled_tempfile;
 
-/// Time in which a pipe must be opened by the program that writes to it.
+/// Time in which a pipe must be opened by the program at its other end.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Most bytes of a pipe that are copied to memory; a longer one is copied to a temporary file.
 const IN_MEMORY: usize = 1 << 25;
@@ -23,7 +23,11 @@ pub(crate) fn open(path: &Path) -> io::Result<Input> {
     let kind = fs::metadata(path)?;
     let mut file = match kind.is_file() || kind.is_dir() {
         true => File::open(path)?,
-        false => open_in_time(path)?,
+        false => open_in_time(
+            path,
+            File::options().read(true),
+            "no program writes to this pipe",
+        )?,
     };
     Ok(match file.rewind() {
         Ok(()) => file.into(),
@@ -37,14 +41,18 @@ fn once(source: impl Read + Send + 'static) -> Input {
     Input::once(source, spooled_tempfile(IN_MEMORY))
 }
 
-/// Opens a pipe, unless nothing opens its other end.
-fn open_in_time(path: &Path) -> io::Result<File> {
+/// Opens a pipe, unless nothing opens its other end, which is `cause`.
+pub(crate) fn open_in_time(
+    path: &Path,
+    options: &OpenOptions,
+    cause: &'static str,
+) -> io::Result<File> {
     let (sender, receiver) = mpsc::channel();
-    let path = path.to_owned();
+    let (path, options) = (path.to_owned(), options.clone());
     // It may wait for ever; it ends with the program.
-    thread::spawn(move || sender.send(File::open(path)));
-    receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
-        let cause = "no program writes to this pipe";
-        Err(io::Error::new(io::ErrorKind::TimedOut, cause))
-    })
+    thread::spawn(move || sender.send(options.open(path)));
+    let timeout = || Err(io::Error::new(io::ErrorKind::TimedOut, cause));
+    receiver
+        .recv_timeout(PATIENCE)
+        .unwrap_or_else(|_| timeout())
 }

@@ -16,7 +16,8 @@ mod lookup_output;
 mod model_source;
 mod models;
 mod output;
-mod pending_file;
+mod output_file;
+mod outputs;
 mod plot;
 mod progress;
 mod run;
@@ -27,9 +28,11 @@ mod step;
 mod table_set;
 mod tables;
 mod tallied;
+mod temporary;
 mod validate;
 mod value;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use args::{Command, Invocation};
@@ -39,17 +42,22 @@ use error::Error;
 const FAILURE: u8 = 2;
 
 fn main() -> ExitCode {
-    let outcome = match args::parse() {
-        Ok(Invocation::Command(command)) => dispatch(&command),
-        Ok(Invocation::Text(text)) => output::print(&text),
-        Err(error) => Err(error),
-    };
-    match outcome {
+    match answer() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            // Where standard error is closed, the exit code remains.
+            let _ = writeln!(io::stderr(), "error: {}", error.one_line());
             ExitCode::from(FAILURE)
         }
+    }
+}
+
+fn answer() -> Result<(), Error> {
+    #[cfg(unix)]
+    temporary::remove_on_signals()?;
+    match args::parse()? {
+        Invocation::Command(command) => dispatch(&command),
+        Invocation::Text(text) => output::print(&text),
     }
 }
 

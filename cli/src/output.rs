@@ -1,6 +1,7 @@
 //! Output of all commands: numbers, wrapped text, JSON, standard output.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use rooflut::hardware::Dtype;
 use rooflut::model::{Ffn, ModelSpec};
@@ -34,11 +35,18 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::new(format!(
-            "cannot write the answer: {error}; try again"
-        ))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::writing(Path::new("-"))(error))
+        }
         _ => Ok(()),
     }
+}
+
+/// Writes `text` to standard error, where standard output has something else, and returns what is left to print.
+pub(crate) fn print_aside(text: String) -> String {
+    // A reader that left has seen enough.
+    let _ = io::stderr().write_all(text.as_bytes());
+    String::new()
 }
 
 /// Returns `value` as indented JSON, with its keys in the order of its fields.

@@ -11,7 +11,8 @@ use crate::args::PlotArgs;
 use crate::check::{Checked, subject};
 use crate::error::Error;
 use crate::output::{plural, to_json, wrapped};
-use crate::pending_file::PendingFile;
+use crate::output_file::OutputFile;
+use crate::outputs::{Existing, Outputs};
 
 #[derive(Serialize)]
 struct PlotJson<'f> {
@@ -41,12 +42,15 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
         )));
     }
     fs::create_dir_all(&folder).map_err(Error::writing(&folder))?;
+    let read = args.set.as_deref().map(Path::new).or(tables);
+    let read = read.map(|set| (set.to_owned(), "is a file of the set"));
+    let mut outputs = Outputs::new(read.into_iter().collect(), Existing::from(args.force));
     let mut written = Vec::new();
     let mut pending = Vec::new();
     for (path, family) in &files {
         let checked = Checked::new(&inspection, family);
         let text = picture(&inspection, family, &checked.outliers, &checked.dips)?;
-        let mut file = PendingFile::create(path, &[])?;
+        let mut file = outputs.open(path, b"<svg ")?;
         file.write_all(text.as_bytes())
             .map_err(Error::writing(path))?;
         pending.push(file);
@@ -59,7 +63,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
         });
     }
     // No file appears before all are drawn.
-    pending.into_iter().try_for_each(PendingFile::finish)?;
+    pending.into_iter().try_for_each(OutputFile::finish)?;
     if as_json {
         return to_json(&written);
     }

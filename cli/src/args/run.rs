@@ -7,21 +7,26 @@ use rooflut_scenario::{RunError, Scenario, ScenarioError, ScenarioFile};
 
 use crate::error::{Error, problem_with_flags};
 
-const LENGTHS: &str = "\
+const AFTER: &str = "\
+The FILE of an output may be a pipe. With - the output goes to standard output, the report to standard error.
+
 LENGTHS are 512, uniform:100..900, normal:512,100 (mean, standard deviation), lognormal:512,0.6
 (median, sigma) or file:lengths.txt (LENGTH or LENGTH,WEIGHT on each line); the last three may end
 with a range into which they are set, as in lognormal:512,0.6@16..4096.";
 
 /// Arguments of `rooflut run`.
 #[derive(Args, Default)]
-#[command(after_help = LENGTHS)]
+#[command(after_help = AFTER)]
 pub(crate) struct RunArgs {
-    /// TOML file with a key for every flag (see examples/scenario.toml); flags given here replace keys.
+    /// TOML file with a key for every flag but --force (see examples/scenario.toml); flags given here replace keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     path: Option<PathBuf>,
     /// The scenario: the keys of its file, replaced by flags.
     #[command(flatten)]
     pub(crate) scenario: Scenario,
+    /// Replace existing files that are no earlier outputs of the same kind; files that the run reads stay.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
     /// The file of the scenario.
     #[arg(skip)]
     pub(crate) file: Option<FromFile>,

@@ -9,6 +9,7 @@ use rooflut_codegen::{FILES, read_any_set};
 use rooflut_import::SetFile;
 
 use crate::error::Error;
+use crate::temporary;
 
 /// The report beside the files of a set.
 pub(crate) const REPORT: &str = "import-report.txt";
@@ -20,8 +21,13 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    /// Checks that the folder is new or empty or, with `force`, that it holds nothing but a set.
-    pub(crate) fn try_new(path: &Path, force: bool) -> Result<Destination, Error> {
+    /// Checks that the folder is new or empty or, with `force`, that it holds nothing but a set, and none of the
+    /// `inputs`.
+    pub(crate) fn try_new(
+        path: &Path,
+        force: bool,
+        inputs: &[&Path],
+    ) -> Result<Destination, Error> {
         let refuse = |problem: &str| Err(Error::in_file(path, None, problem));
         // A link is followed, so that it stays one.
         let folder = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -45,6 +51,12 @@ impl Destination {
                     "expected nothing but a table set to replace, found other files; name another",
                 );
             }
+            let mut read = inputs
+                .iter()
+                .filter_map(|input| fs::canonicalize(input).ok());
+            if read.any(|input| input.starts_with(&folder)) {
+                return refuse("expected another folder than that of what is read; name another");
+            }
         }
         Ok(Destination { folder, name })
     }
@@ -60,10 +72,9 @@ impl Destination {
             _ => Path::new("."),
         };
         let failed = Error::writing(&self.folder);
-        let beside = tempfile::Builder::new()
-            .prefix(".rooflut-import.")
-            .tempdir_in(parent)
-            .map_err(&failed)?;
+        let mut prefix = tempfile::Builder::new();
+        let make = || prefix.prefix(".rooflut-import.").tempdir_in(parent);
+        let beside = temporary::create(make).map_err(&failed)?;
         // Messages of the check name the folder of the set.
         let set = beside.path().join(&self.name);
         fs::create_dir(&set).map_err(&failed)?;
@@ -75,6 +86,8 @@ impl Destination {
         if !self.folder.exists() {
             return fs::rename(&set, &self.folder).map_err(&failed);
         }
+        // The old set is in the temporary folder for a moment.
+        let _signals_wait = temporary::hold();
         let old = beside.path().join("old");
         fs::rename(&self.folder, &old).map_err(&failed)?;
         fs::rename(&set, &self.folder).map_err(|error| {

@@ -21,7 +21,11 @@ use crate::error::Error;
 /// Imports the tables and returns the text to print.
 pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let (layout, set) = args.from.parts();
-    let destination = Destination::try_new(&set.dest, set.force)?;
+    let inputs: Vec<&Path> = [set.src.as_path()]
+        .into_iter()
+        .chain(set.gpu_sheet.as_deref())
+        .collect();
+    let destination = Destination::try_new(&set.dest, set.force, &inputs)?;
     let answers = answers(&args.from, set, destination.name())?;
     let source = source::read(layout, &set.src, &set.skip, &answers)?;
     let import = import(&source, &answers, &gpus::ALL)

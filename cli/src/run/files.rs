@@ -3,43 +3,55 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rooflut::model;
 use rooflut_report::{RequestsCsv, StepsCsv, Timeline};
-use rooflut_scenario::{LengthDistribution, Output, Run, Scenario};
+use rooflut_scenario::{LengthDistribution, Output, Run};
 
+use crate::args::RunArgs;
 use crate::error::Error;
-use crate::pending_file::PendingFile;
+use crate::output_file::OutputFile;
+use crate::outputs::{Existing, Outputs, is_stdout};
 
 /// Writers of files that have something for each step.
-type StepFiles = (Option<StepsCsv<PendingFile>>, Option<Timeline<PendingFile>>);
+type StepFiles = (Option<StepsCsv<OutputFile>>, Option<Timeline<OutputFile>>);
 
 /// An observer that writes the files which are asked for while the simulation runs.
 pub(crate) type Files<'f> = (
-    Option<&'f mut RequestsCsv<PendingFile>>,
+    Option<&'f mut RequestsCsv<OutputFile>>,
     Option<&'f mut StepFiles>,
 );
 
 /// The files that are asked for.
 pub(crate) struct RunFiles {
-    requests: Option<RequestsCsv<PendingFile>>,
+    requests: Option<RequestsCsv<OutputFile>>,
     of_steps: StepFiles,
 }
 
 impl RunFiles {
-    /// Opens them, so that what cannot be written is rejected before the simulation. `scenario_path` is a file, too,
-    /// that must not be replaced.
-    pub(crate) fn create(run: &Run, scenario_path: Option<&Path>) -> Result<RunFiles, Error> {
-        let inputs = inputs(run.scenario(), scenario_path);
+    /// Opens them, so that what cannot be written is rejected before the simulation.
+    pub(crate) fn create(run: &Run, args: &RunArgs) -> Result<RunFiles, Error> {
+        let mut outputs = Outputs::new(inputs(args), Existing::from(args.force));
         let output = &run.scenario().output;
-        let pending = |path: &Option<PathBuf>| match path {
-            Some(path) => PendingFile::create(path, &inputs).map(Some),
-            None => Ok(None),
+        if output.json == Some(true) && take_stdout(output) {
+            return Err(Error::new(
+                "--json writes to standard output, too; name another file for the other output",
+            ));
+        }
+        // A file without lines shows the first line of its kind.
+        let mut open = |path: &Option<PathBuf>, empty: io::Result<Vec<u8>>| {
+            let empty = empty?;
+            let first_line = empty.split_inclusive(|byte| *byte == b'\n').next();
+            let open = |path: &PathBuf| outputs.open(path, first_line.unwrap_or_default());
+            path.as_ref().map(open).transpose()
         };
-        let timeline = |file| Timeline::new(file, &server_names(run));
+        let requests = open(&output.requests_out, RequestsCsv::new(Vec::new()).finish())?;
+        let steps = open(&output.steps_out, StepsCsv::new(Vec::new()).finish())?;
+        let timeline = open(&output.perfetto, Timeline::new(Vec::new(), &[]).finish())?;
         Ok(RunFiles {
-            requests: pending(&output.requests_out)?.map(RequestsCsv::new),
+            requests: requests.map(RequestsCsv::new),
             of_steps: (
-                pending(&output.steps_out)?.map(StepsCsv::new),
-                pending(&output.perfetto)?.map(timeline),
+                steps.map(StepsCsv::new),
+                timeline.map(|file| Timeline::new(file, &server_names(run))),
             ),
         })
     }
@@ -69,7 +81,7 @@ impl RunFiles {
     }
 }
 
-fn finish(path: &Path, written: io::Result<PendingFile>) -> Result<(), Error> {
+fn finish(path: &Path, written: io::Result<OutputFile>) -> Result<(), Error> {
     written.map_err(Error::writing(path))?.finish()
 }
 
@@ -87,21 +99,45 @@ fn server_names(run: &Run) -> Vec<String> {
     }
 }
 
-/// Files that a run reads, and what is said of a destination that is one of them.
-fn inputs<'s>(
-    scenario: &'s Scenario,
-    scenario_path: Option<&'s Path>,
-) -> Vec<(&'s Path, &'static str)> {
+/// Returns whether one of the files is standard output.
+pub(super) fn take_stdout(output: &Output) -> bool {
+    let files = [&output.requests_out, &output.steps_out, &output.perfetto];
+    files.into_iter().flatten().any(|path| is_stdout(path))
+}
+
+/// Returns the files and folders that a run reads, and what is said of a destination that is one of them.
+fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
+    let scenario = &args.scenario;
     let workload = &scenario.workload;
+    let file = args.file.as_ref().map(|file| file.path.as_path());
+    let trace = workload.trace.as_deref().map(|path| match path.to_str() {
+        Some("-") => Path::new("/dev/stdin"),
+        _ => path,
+    });
     let lengths = [&workload.prompt, &workload.output, &workload.turns];
     let lengths = lengths
         .into_iter()
         .flatten()
         .filter_map(LengthDistribution::path);
-    let trace = workload.trace.as_deref();
-    let named = lengths.map(|path| (path, "is a file of lengths of this run"));
-    named
-        .chain(trace.map(|path| (path, "is the trace itself")))
-        .chain(scenario_path.map(|path| (path, "is the scenario itself")))
+    let models = [Some(scenario.target.model()), scenario.server.draft_model()];
+    let models = models.into_iter().flatten();
+    let models = models
+        .filter(|name| model::find(name).is_none())
+        .map(Path::new);
+    let beside: Vec<PathBuf> = (models.clone())
+        .map(|path| path.with_file_name("hf_quant_config.json"))
+        .collect();
+    let tables = scenario.target.tables.as_deref();
+    let named = |why| move |path: &Path| (path.to_owned(), why);
+    (file.map(named("is the scenario itself")).into_iter())
+        .chain(trace.map(named("is the trace itself")))
+        .chain(lengths.map(named("is a file of lengths of this run")))
+        .chain(tables.map(named("is a file of the tables of this run")))
+        .chain(models.map(named("is a file of a model of this run")))
+        .chain(
+            beside
+                .iter()
+                .map(|path| named("is a file of a model of this run")(path)),
+        )
         .collect()
 }

@@ -13,7 +13,7 @@ use crate::args::RunArgs;
 use crate::error::Error;
 use crate::input;
 use crate::model_source;
-use crate::output::Answered;
+use crate::output::{self, Answered};
 use crate::progress::Bar;
 use crate::table_set;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     let run = Run::try_new(scenario.clone(), resources)
         .map_err(|error| model_source::with_keys(error, &models))?;
-    let mut files = RunFiles::create(&run, args.file.as_ref().map(|file| file.path.as_path()))?;
+    let mut files = RunFiles::create(&run, args)?;
     let progress = scenario.output.progress == Some(true);
     let outcome = run.run(&mut (Bar::new(progress), files.observer()))?;
     let answer = RunText {
@@ -59,5 +59,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     };
     files.finish(&scenario.output)?;
     let failure = answer.failure();
+    let text = match files::take_stdout(&scenario.output) {
+        true => output::print_aside(text),
+        false => text,
+    };
     Ok(Answered { text, failure })
 }

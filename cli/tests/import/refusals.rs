@@ -124,6 +124,10 @@ fn a_folder_that_is_not_empty_is_replaced_only_by_force_and_only_if_it_is_a_set(
     place.import("blis", &src, &forced);
     assert_eq!(place.read("gemm.csv"), old);
     assert!(!place.dest().join("moe.csv").exists());
+    let dest = place.dest();
+    let message = place.refused("blis", dest.to_str().expect("UTF-8"), &forced);
+    assert!(message.contains("than that of what is read"), "{message}");
+    assert_eq!(place.read("gemm.csv"), old);
     fs::write(place.dest().join("notes.md"), "mine").expect("a file");
     let message = place.refused("blis", &src, &forced);
     assert!(message.contains("found other files"), "{message}");

@@ -1,6 +1,5 @@
 //! The commands, as users run them.
 
-mod bad_input;
 mod check;
 mod disaggregation;
 mod errors;
@@ -9,6 +8,7 @@ mod library;
 mod lists;
 mod lookup;
 mod model_file;
+mod outputs;
 mod own_tables;
 mod perfetto;
 mod plot;
@@ -24,6 +24,7 @@ mod step;
 #[path = "../support/mod.rs"]
 mod support;
 mod trace;
+mod unservable;
 mod validate;
 mod workload;
 mod workload_load;

@@ -1,9 +1,9 @@
-//! `rooflut run --perfetto` and its other files: names of servers, and files that cannot be written.
+//! `rooflut run --perfetto`: names of servers and models, and requests that are rejected.
 
 use std::fs;
 
-use crate::support::run_files::{POOLS, run_with, timeline, trace};
-use crate::support::{failure, failure_with_answer, list, success, text};
+use crate::support::run_files::{POOLS, run_with, timeline};
+use crate::support::{failure_with_answer, list, success, text};
 
 #[test]
 fn servers_are_named_by_model_kind_and_replica() {
@@ -70,25 +70,4 @@ fn a_timeline_is_json_whatever_the_model_is_called() {
     let title = timeline(&folder);
     let title = text(&title, "/traceEvents/0/args/name");
     assert!(title.ends_with("a\"b\\c on 1 h100 GPU"), "{title}");
-}
-
-#[test]
-fn files_that_cannot_be_written_are_refused_and_nothing_is_left() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    let (trace_path, other) = (path("trace.csv"), path("other"));
-    fs::write(&trace_path, trace()).expect("a file");
-    for flag in ["--steps-out", "--perfetto"] {
-        let message = failure(&format!("run {flag} no/such/folder/file"));
-        assert!(
-            message.starts_with("cannot write no/such/folder/file"),
-            "{message}"
-        );
-        let message = failure(&format!("run --trace {trace_path} {flag} {trace_path}"));
-        assert!(message.contains("is the trace itself"), "{message}");
-        let message = failure(&format!("run --requests-out {other} {flag} {other}"));
-        assert!(message.contains("is being written already"), "{message}");
-    }
-    assert_eq!(fs::read_to_string(&trace_path).expect("a file"), trace());
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }

@@ -146,10 +146,3 @@ fn help_is_given_whatever_the_scenario_is() {
         json("run")["ttft_ms"]
     );
 }
-
-#[test]
-fn the_scenario_itself_is_not_replaced() {
-    let (_folder, path) = file("[workload]\nrequests = 3\n");
-    let message = failure(&format!("run --scenario {path} --requests-out {path}"));
-    assert!(message.contains("is the scenario itself"), "{message}");
-}

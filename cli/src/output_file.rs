@@ -1,0 +1,121 @@
+//! A file that appears whole or not at all, or a stream.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::Error;
+use crate::input::open_in_time;
+use crate::temporary;
+
+/// An output: a file that is written beside its destination and moved there by [`finish`](OutputFile::finish) (dropped
+/// before that, it leaves nothing behind), or a stream.
+pub(crate) struct OutputFile {
+    to: BufWriter<To>,
+    /// The destination as messages name it.
+    named: PathBuf,
+}
+
+enum To {
+    File(NamedTempFile, PathBuf),
+    Stream(Box<dyn Write>),
+}
+
+impl OutputFile {
+    /// Opens a file beside `destination`.
+    pub(crate) fn beside(destination: &Path, named: &Path) -> Result<OutputFile, Error> {
+        let mut hidden = OsString::from(".");
+        hidden.push(destination.file_name().unwrap_or_default());
+        hidden.push(".rooflut-");
+        let folder = destination.parent().unwrap_or(Path::new("."));
+        let mut cause = None;
+        let make = || {
+            tempfile::Builder::new()
+                .prefix(&hidden)
+                .suffix(".tmp")
+                // Not the private mode of temporary files: the umask decides.
+                .make_in(folder, |path| {
+                    File::create_new(path).inspect_err(|error| cause = error.raw_os_error())
+                })
+        };
+        let file = temporary::create(make)
+            // Without the path of the temporary file.
+            .map_err(|error| cause.map_or(error, io::Error::from_raw_os_error))
+            .map_err(Error::writing(named))?;
+        Ok(OutputFile::new(
+            To::File(file, destination.to_owned()),
+            named,
+        ))
+    }
+
+    /// Standard output.
+    pub(crate) fn stdout(named: &Path) -> OutputFile {
+        OutputFile::new(To::Stream(Box::new(io::stdout())), named)
+    }
+
+    /// Opens a pipe or a device.
+    pub(crate) fn stream(path: &Path) -> Result<OutputFile, Error> {
+        let stream = open_in_time(
+            path,
+            File::options().write(true),
+            "no program reads this pipe",
+        )
+        .map_err(Error::writing(path))?;
+        Ok(OutputFile::new(To::Stream(Box::new(stream)), path))
+    }
+
+    fn new(to: To, named: &Path) -> OutputFile {
+        OutputFile {
+            to: BufWriter::new(to),
+            named: named.to_owned(),
+        }
+    }
+
+    /// Moves the file to its destination.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let written = self.to.into_inner().map_err(io::IntoInnerError::into_error);
+        let finished = written.and_then(|to| match to {
+            To::File(file, destination) => Ok(file.persist(destination).map(drop)?),
+            To::Stream(mut stream) => quietly((), stream.flush()),
+        });
+        finished.map_err(Error::writing(&self.named))
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+impl Write for To {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            // Its own errors name the temporary file.
+            To::File(file, _) => file.as_file_mut().write(bytes),
+            To::Stream(stream) => quietly(bytes.len(), stream.write(bytes)),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            To::File(file, _) => file.flush(),
+            To::Stream(stream) => quietly((), stream.flush()),
+        }
+    }
+}
+
+/// Takes what is written after the reader has left, as `head` does, for `written`: the run has other outputs.
+fn quietly<T>(written: T, result: io::Result<T>) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(written),
+        result => result,
+    }
+}

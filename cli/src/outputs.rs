@@ -1,0 +1,148 @@
+//! The outputs of a command, which replace nothing that they should not.
+
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::output_file::OutputFile;
+
+/// Treatment of an existing file that is not an earlier output of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// It stays, and the output is refused.
+    Keep,
+    /// It is replaced.
+    Replace,
+}
+
+impl From<bool> for Existing {
+    /// Returns what `--force` asks for.
+    fn from(force: bool) -> Existing {
+        match force {
+            true => Existing::Replace,
+            false => Existing::Keep,
+        }
+    }
+}
+
+/// Opens the outputs of a command.
+pub(crate) struct Outputs {
+    inputs: Vec<(PathBuf, &'static str)>,
+    existing: Existing,
+    opened: Vec<PathBuf>,
+}
+
+/// Returns whether a path of an output is that of standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+impl Outputs {
+    /// `inputs` are files, and folders of files, that must not be replaced, each with what the message says of it.
+    pub(crate) fn new(inputs: Vec<(PathBuf, &'static str)>, existing: Existing) -> Outputs {
+        let files = inputs.into_iter().flat_map(|(path, why)| {
+            let inside = fs::read_dir(&path).into_iter().flatten().flatten();
+            let inside: Vec<PathBuf> = inside.map(|entry| entry.path()).collect();
+            let all = [path].into_iter().chain(inside);
+            all.map(move |file| (file, why))
+        });
+        Outputs {
+            // Pipes and devices are not replaced; opening one might wait for ever.
+            inputs: files.filter(|(path, _)| path.is_file()).collect(),
+            existing,
+            opened: Vec::new(),
+        }
+    }
+
+    /// Opens an output, so that one that cannot be written is rejected before any work. `-` is standard output.
+    ///
+    /// `first_line` is that of an output of this kind.
+    pub(crate) fn open(&mut self, path: &Path, first_line: &[u8]) -> Result<OutputFile, Error> {
+        let refuse = |why: &str| Error::new(format!("{} {why}", path.display()));
+        let destination = destination(path).map_err(refuse)?;
+        if self.opened.contains(&destination) {
+            return Err(refuse("is being written already; name another file"));
+        }
+        let output = match fs::metadata(&destination) {
+            _ if is_stdout(path) => OutputFile::stdout(path),
+            Ok(other) if is_stream(&other) => OutputFile::stream(path)?,
+            Ok(other) if !other.is_file() => {
+                return Err(refuse("is not a regular file; name another file"));
+            }
+            Ok(_) => {
+                self.check_replaced(&destination, first_line)
+                    .map_err(|why| refuse(&why))?;
+                OutputFile::beside(&destination, path)?
+            }
+            Err(_) => OutputFile::beside(&destination, path)?,
+        };
+        self.opened.push(destination);
+        Ok(output)
+    }
+
+    /// Returns why an existing file must not be replaced.
+    fn check_replaced(&self, destination: &Path, first_line: &[u8]) -> Result<(), String> {
+        let is_destination = |input| same_file::is_same_file(input, destination).unwrap_or(false);
+        let mut inputs = self.inputs.iter();
+        if let Some((_, why)) = inputs.find(|(input, _)| is_destination(input)) {
+            return Err(format!("{why}; name another file"));
+        }
+        match self.existing {
+            Existing::Keep if !is_earlier_output(destination, first_line) => Err(
+                "is there already and is no earlier output of this kind; replace it with --force, or name another file"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the absolute path that an output is written to, or why there is none.
+fn destination(path: &Path) -> Result<PathBuf, &'static str> {
+    if is_stdout(path) {
+        return Ok(PathBuf::from("-"));
+    }
+    // The target of a link to a pipe may have no path.
+    if fs::metadata(path).is_ok_and(|metadata| is_stream(&metadata)) {
+        return Ok(path.to_owned());
+    }
+    // A link is followed, so that it stays one.
+    if let Ok(existing) = fs::canonicalize(path) {
+        return Ok(existing);
+    }
+    if path.is_symlink() {
+        return Err("is a link to nothing; remove it, or name another file");
+    }
+    let name = path
+        .file_name()
+        .ok_or("is no file name; name another file")?;
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    Ok(fs::canonicalize(folder).map_or_else(|_| path.to_owned(), |folder| folder.join(name)))
+}
+
+/// Returns whether what is written there replaces nothing.
+fn is_stream(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_fifo() || kind.is_char_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
+/// Returns whether a file is empty or begins with this line.
+fn is_earlier_output(path: &Path, first_line: &[u8]) -> bool {
+    let mut start = Vec::new();
+    let length = first_line.len() as u64;
+    let read = File::open(path).and_then(|file| file.take(length).read_to_end(&mut start));
+    read.is_ok() && (start.is_empty() || start == first_line)
+}
