@@ -1,0 +1,143 @@
+//! Every flag of every command, as `--help` lists them, with values that it cannot mean.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a helper of tests fails as tests do"
+)]
+
+use crate::bounded::{Place, check_all, says_what_to_do};
+
+const VALUES: [&str; 9] = [
+    "-1",
+    "0",
+    "99999999999999999999",
+    "1e308",
+    "NaN",
+    "inf",
+    "",
+    "ü\u{202e}√",
+    "a\nb",
+];
+
+/// Flags that a command needs beside the one that is tested.
+const NEEDED: [(&str, &str); 7] = [
+    ("run", "--requests 2"),
+    ("step", "--decode 1x1"),
+    ("lookup gemm", "--k 4096 --n 4096 --m 8"),
+    ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),
+    ("lookup decode", "--q-heads 32 --kv-heads 8 --kv-len 64"),
+    ("lookup allreduce", "--ranks 2 --bytes 4096"),
+    (
+        "lookup moe",
+        "--experts 8 --top-k 2 --hidden 4096 --intermediate 14336 --tokens 8",
+    ),
+];
+
+/// Values that a flag can mean after all.
+const MEANT: [(&str, &[&str]); 7] = [
+    ("--cached-prompt", &["0"]),
+    ("--seed", &["0"]),
+    ("--rate", &["99999999999999999999", "1e308"]),
+    // The share of all requests.
+    ("--priorities", &["99999999999999999999", "1e308"]),
+    ("--requests-out", &FILES),
+    ("--steps-out", &FILES),
+    ("--perfetto", &FILES),
+];
+
+/// Names of files.
+const FILES: [&str; 8] = [
+    "-1",
+    "0",
+    "99999999999999999999",
+    "1e308",
+    "NaN",
+    "inf",
+    "ü\u{202e}√",
+    "a\nb",
+];
+
+/// The commands with their flags that take a value.
+fn flags(place: &Place, command: &[String], found: &mut Vec<(Vec<String>, String)>) {
+    let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+    arguments.push("--help");
+    let help = place.run(&arguments).expect("it ends well").expect("help");
+    // Flags of a command without its subcommand are those of the subcommands, too.
+    let usage = help.lines().find(|line| line.starts_with("Usage:"));
+    let is_complete = !usage.expect("a usage").ends_with("<COMMAND>");
+    let mut is_of_commands = false;
+    for line in help.lines() {
+        is_of_commands = match line {
+            "" => false,
+            line => is_of_commands || line == "Commands:",
+        };
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("Commands:" | "help"), _) => (),
+            (Some(name), Some(_)) if is_of_commands => {
+                let command = [command, &[name.to_owned()]].concat();
+                flags(place, &command, found);
+            }
+            (Some(flag), Some(value))
+                if is_complete && flag.starts_with("--") && value.starts_with('<') =>
+            {
+                found.push((command.to_vec(), flag.to_owned()));
+            }
+            _ => (),
+        }
+    }
+}
+
+/// A path that a command is given where it needs one, so that a flag of free text is not refused for itself.
+const NO_FILE: &str = "no-such";
+
+/// Returns whether a message names a flag or quotes its value.
+fn is_about(line: &str, flag: &str, value: &str) -> bool {
+    let value = match value {
+        "" => "\"\"".to_owned(),
+        value => value.replace('\n', "\u{fffd}"),
+    };
+    [flag, NO_FILE, &value]
+        .into_iter()
+        .any(|name| line.contains(name))
+}
+
+#[test]
+fn every_flag_takes_a_value_that_it_can_mean_and_refuses_others_in_one_line() {
+    let place = Place::new();
+    let mut found = Vec::new();
+    flags(&place, &[], &mut found);
+    assert!(found.len() > 100, "{found:?}");
+    // Subcommands share flags.
+    found.sort_by(|a, b| (&a.0[0], &a.1).cmp(&(&b.0[0], &b.1)));
+    found.dedup_by(|a, b| (&a.0[0], &a.1) == (&b.0[0], &b.1));
+    let cases: Vec<_> = (found.iter())
+        .flat_map(|(command, flag)| VALUES.map(|value| (command, flag.as_str(), value)))
+        .collect();
+    check_all(&cases, |&(command, flag, value)| {
+        let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
+        let name = arguments.join(" ");
+        let needed = NEEDED.iter().find(|(command, _)| *command == name);
+        let needed: Vec<&str> = needed.map_or("", |(_, needed)| needed).split(' ').collect();
+        let others = needed.chunks_exact(2).filter(|pair| pair[0] != flag);
+        arguments.extend(others.flatten());
+        match name.split(' ').next() {
+            Some("import") => arguments.extend([NO_FILE, "new"]),
+            _ if name == "tables score" || name == "tables plot" && flag != "--tables" => {
+                arguments.push(NO_FILE)
+            }
+            _ => (),
+        }
+        arguments.extend([flag, value]);
+        let is_meant = |values: &&[&str]| values.contains(&value);
+        let mut meant = MEANT.iter().filter(|(of, _)| *of == flag);
+        let complaint = match Place::new().run(&arguments) {
+            Ok(Ok(_)) if meant.any(|(_, values)| is_meant(values)) => return None,
+            Ok(Ok(_)) => "is taken".to_owned(),
+            Ok(Err(line)) if says_what_to_do(&line) && is_about(&line, flag, value) => return None,
+            Ok(Err(line)) => format!("without flag or advice: {line}"),
+            Err(complaint) => complaint,
+        };
+        Some(format!("{arguments:?}: {complaint}"))
+    });
+}
