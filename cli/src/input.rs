@@ -20,19 +20,30 @@ pub(crate) fn open(path: &Path) -> io::Result<Input> {
     if path == Path::new("-") {
         return Ok(once(io::stdin()));
     }
-    let kind = fs::metadata(path)?;
-    let mut file = match kind.is_file() || kind.is_dir() {
-        true => File::open(path)?,
-        false => open_in_time(
-            path,
-            File::options().read(true),
-            "no program writes to this pipe",
-        )?,
-    };
+    let mut file = open_file(path)?;
     Ok(match file.rewind() {
         Ok(()) => file.into(),
         Err(_) => once(file),
     })
+}
+
+/// Reads the whole file at `path`.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path)?;
+    match kind.is_file() || kind.is_dir() {
+        true => File::open(path),
+        false => open_in_time(
+            path,
+            File::options().read(true),
+            "no program writes to this pipe",
+        ),
+    }
 }
 
 /// Returns an input that can be read only once, such as a pipe.

@@ -1,6 +1,5 @@
 //! The model that `--model` names.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -11,6 +10,7 @@ use rooflut_nearest::{hint, nearest};
 use rooflut_scenario::{Model, RunError, Target};
 
 use crate::error::Error;
+use crate::input;
 
 /// A model, and what is known of it beside its dimensions.
 pub(crate) struct NamedModel {
@@ -60,9 +60,9 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
     if !path.exists() && path.extension().is_none_or(|extension| extension != "json") {
         return Err(unknown(name));
     }
-    let text = fs::read(&path).map_err(Error::reading(&path))?;
+    let text = input::read(&path).map_err(Error::reading(&path))?;
     let beside = path.with_file_name("hf_quant_config.json");
-    let formats = match fs::read(&beside) {
+    let formats = match input::read(&beside) {
         Ok(formats) => Some(formats),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(Error::reading(&beside)(error)),

@@ -44,7 +44,24 @@ pub(crate) fn of(target: &Target) -> WhichSet<'_> {
 pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     match which {
         WhichSet::Named(name) => named(name).cloned(),
-        WhichSet::At(path) => Ok(TableSet::try_load(path)?),
+        WhichSet::At(path) => {
+            check_path(path)?;
+            Ok(TableSet::try_load(path)?)
+        }
+    }
+}
+
+/// Checks that the path of a set is none of a pipe or a device, which might never end.
+///
+/// # Errors
+/// It is.
+pub(crate) fn check_path(path: &Path) -> Result<(), Error> {
+    match path.metadata() {
+        Ok(kind) if !kind.is_file() && !kind.is_dir() => Err(Error::new(format!(
+            "{}: expected a folder or a file of measurements, found a pipe or a device; copy it to a file",
+            path.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

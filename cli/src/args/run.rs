@@ -6,6 +6,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use rooflut_scenario::{RunError, Scenario, ScenarioError, ScenarioFile};
 
 use crate::error::{Error, problem_with_flags};
+use crate::input;
 
 const AFTER: &str = "\
 The FILE of an output may be a pipe. With - the output goes to standard output, the report to standard error.
@@ -55,7 +56,7 @@ impl RunArgs {
     /// Reads the scenario file, if one is given, and checks the scenario. `matches` are these arguments.
     pub(super) fn merge(mut self, matches: &ArgMatches) -> Result<RunArgs, Error> {
         if let Some(path) = self.path.clone() {
-            let bytes = std::fs::read(&path).map_err(Error::reading(&path))?;
+            let bytes = input::read(&path).map_err(Error::reading(&path))?;
             let read = |bytes| {
                 let mut file = ScenarioFile::read(bytes)?;
                 let replaced = file.remove_replaced(&self.scenario)?;

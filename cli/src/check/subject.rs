@@ -30,6 +30,7 @@ fn is_path(name: &str) -> bool {
 }
 
 fn read(path: &Path) -> Result<Inspection, Error> {
+    table_set::check_path(path)?;
     let (set, tables) = TableSet::try_load_rows(path)?;
     Ok(Inspection::of_files(&set, tables))
 }

@@ -15,6 +15,7 @@ use rooflut_validation::{Dataset, FileReport, Predictor, embedded, read, validat
 
 use crate::args::ValidateArgs;
 use crate::error::Error;
+use crate::input;
 use crate::output::Answered;
 use crate::table_set::{self, WhichSet};
 use crate::tallied;
@@ -80,7 +81,7 @@ fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
     let datasets = paths.iter().zip(names);
     datasets
         .map(|(path, file)| {
-            let bytes = fs::read(path).map_err(Error::reading(path))?;
+            let bytes = input::read(path).map_err(Error::reading(path))?;
             // Errors name the whole path.
             let dataset = read(&path.display().to_string(), bytes)?;
             Ok(Dataset { file, ..dataset })

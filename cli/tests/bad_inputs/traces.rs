@@ -270,3 +270,23 @@ fn a_path_without_a_trace_is_refused() {
         place.complaint(&["run", "--trace", path], Refused(words))
     });
 }
+
+#[test]
+fn no_command_waits_for_a_pipe_without_a_writer() {
+    let place = Place::new();
+    let made = Command::new("mkfifo").arg(place.path("pipe")).status();
+    assert!(made.expect("mkfifo starts").success());
+    let waits = "no program writes to this pipe";
+    let copy = "found a pipe or a device; copy it to a file";
+    let cases = [
+        (&["run", "--scenario", "pipe"][..], waits),
+        (&["run", "--model", "./pipe"], waits),
+        (&["run", "--prompt", "file:pipe"], waits),
+        (&["validate", "pipe"], waits),
+        (&["run", "--tables", "pipe"], copy),
+        (&["tables", "check", "pipe"], copy),
+    ];
+    check_all(&cases, |(arguments, words)| {
+        place.complaint(arguments, Refused(words))
+    });
+}
