@@ -7,12 +7,7 @@ use serde_json::{Value, json};
 use crate::args::ListArgs;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{fold, scientific, to_json, wrapped};
-
-/// Width of the column with the meaning of a constant.
-const MEANING: usize = 33;
-/// Width of the column with its source.
-const SOURCE: usize = 22;
+use crate::output::{paragraph, scientific, to_json, wrapped};
 
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
@@ -22,11 +17,11 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     for stack in stacks::ALL {
         text += &stack_text(stack);
     }
-    text.push_str(&format!(
-        "`--engine` takes one of these names; without it, it is {}.\n",
+    let legend = format!(
+        "`--engine` takes one of these names; without it, it is {}.",
         Target::default().engine()
-    ));
-    Ok(text)
+    );
+    Ok(text + &paragraph(&legend))
 }
 
 fn stack_text(stack: &EngineStack) -> String {
@@ -40,8 +35,8 @@ fn stack_text(stack: &EngineStack) -> String {
             constant.name.to_owned(),
             scientific(constant.value),
             constant.unit.to_owned(),
-            fold(constant.meaning, MEANING).join("\n"),
-            fold(constant.source, SOURCE).join("\n"),
+            constant.meaning.to_owned(),
+            constant.source.to_owned(),
         ]);
     }
     text + &grid.render(2) + "\n"

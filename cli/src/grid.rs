@@ -2,6 +2,15 @@
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
+use crate::output::{self, fold_after, heading};
+
+/// Space between columns.
+const GAP: u16 = 2;
+/// Characters after which text wraps.
+const SPACE: &[char] = &[' '];
+/// Characters after which a long name wraps.
+pub(crate) const PARTS: &[char] = &[' ', '-', '/', '_'];
+
 /// Rows under a header, with words aligned to the left and numbers to the right.
 pub(crate) struct Grid {
     columns: Vec<(String, CellAlignment)>,
@@ -39,28 +48,80 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces.
+    /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces. Where it is
+    /// wider than the terminal, words wrap within their cells.
     pub(crate) fn render(&self, indent: usize) -> String {
+        let widths = self.widths(output::width().saturating_sub(indent));
+        let folded = |(cell, width): (&String, &usize)| match longest(cell, SPACE) <= *width {
+            true => fold_after(cell, *width, SPACE).join("\n"),
+            false => fold_after(cell, *width, PARTS).join("\n"),
+        };
         let mut table = Table::new();
         table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-')));
-        table.set_header(self.columns.iter().map(|(name, _)| name));
+        let header = self.columns.iter().map(|(name, _)| name);
+        table.set_header(header.zip(&widths).map(folded));
         for (column, (_, alignment)) in table.column_iter_mut().zip(&self.columns) {
-            column.set_padding((0, 2));
+            column.set_padding((0, GAP));
             column.set_cell_alignment(*alignment);
         }
         if let Some(last) = table.column_iter_mut().last() {
             last.set_padding((0, 0));
         }
         for row in &self.rows {
-            table.add_row(row);
+            table.add_row(row.iter().zip(&widths).map(folded));
         }
         let indent = " ".repeat(indent);
-        let lines = table.lines();
-        lines
-            .map(|line| format!("{indent}{}\n", line.trim_end()))
-            .collect()
+        let mut in_header = true;
+        let lines = table.lines().map(|line| {
+            let line = line.trim_end();
+            in_header &= !line.starts_with("--");
+            match in_header {
+                true => format!("{indent}{}\n", heading(line)),
+                false => format!("{indent}{line}\n"),
+            }
+        });
+        lines.collect()
     }
 
+    /// Returns the width of the table without a wrapped cell.
+    pub(crate) fn width(&self) -> usize {
+        let gaps = usize::from(GAP) * self.columns.len().saturating_sub(1);
+        self.least(&[]).iter().sum::<usize>() + gaps
+    }
+
+    /// Returns the widths of the columns, with cells wrapped as far as `width` needs it: between words, then within
+    /// names. Numbers are not wrapped.
+    fn widths(&self, width: usize) -> Vec<usize> {
+        let gaps = usize::from(GAP) * self.columns.len().saturating_sub(1);
+        let available = width.saturating_sub(gaps);
+        let mut widths = self.least(&[]);
+        for least in [SPACE, PARTS].map(|breaks| self.least(breaks)) {
+            while widths.iter().sum::<usize>() > available {
+                let columns = widths.iter_mut().zip(&least);
+                let wide = columns.filter(|(width, least)| **width > **least);
+                match wide.max_by_key(|(width, _)| **width) {
+                    Some((width, _)) => *width -= 1,
+                    None => break,
+                }
+            }
+        }
+        widths
+    }
+
+    /// Returns the least width of each column if its cells wrap after `breaks`.
+    fn least(&self, breaks: &[char]) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        let least = columns.map(|(index, (name, alignment))| {
+            let breaks_of_cells = match alignment {
+                CellAlignment::Right => &[],
+                _ => breaks,
+            };
+            let cells = self.rows.iter().filter_map(|row| row.get(index));
+            let cells = cells.map(|cell| longest(cell, breaks_of_cells));
+            cells.chain([longest(name, breaks)]).max().unwrap_or(0)
+        });
+        least.collect()
+    }
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
         let names = self.columns.iter().map(|(name, _)| name.as_str());
@@ -76,6 +137,13 @@ impl Grid {
     }
 }
 
+/// Returns the number of characters of the longest piece of `text`.
+fn longest(text: &str, breaks: &[char]) -> usize {
+    let pieces = text.split_inclusive(breaks);
+    let lengths = pieces.map(|piece| piece.trim_end().chars().count());
+    lengths.max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,12 +155,24 @@ mod tests {
         grid.row(vec!["a".into(), "1.0".into()]);
         grid.row(vec!["long name".into(), "12.0".into()]);
         assert_eq!(
-            grid.render(2),
+            anstream::adapter::strip_str(&grid.render(2)).to_string(),
             "  name         ms\n  ---------------\n  a           1.0\n  long name  12.0\n"
         );
         assert_eq!(
             grid.markdown(),
             "| name | ms |\n| --- | ---: |\n| a | 1.0 |\n| long name | 12.0 |\n"
         );
+    }
+
+    #[test]
+    fn a_wide_table_wraps_words_before_names_and_no_numbers() {
+        let mut grid = Grid::new("name | >latency ms | meaning");
+        let meaning = "of the time between two steps";
+        grid.row(vec!["a-long-name".into(), "1,234.5".into(), meaning.into()]);
+        assert_eq!(grid.width(), 11 + 2 + 10 + 2 + 29);
+        assert_eq!(grid.widths(54), [11, 10, 29]);
+        assert_eq!(grid.widths(40), [11, 10, 15]);
+        assert_eq!(grid.widths(28), [10, 7, 7]);
+        assert_eq!(grid.widths(10), [5, 7, 7]);
     }
 }

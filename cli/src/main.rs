@@ -8,6 +8,7 @@ mod check;
 mod engines;
 mod error;
 mod fields;
+mod generate;
 mod grid;
 mod import;
 mod input;
@@ -31,13 +32,16 @@ mod tallied;
 mod temporary;
 mod validate;
 mod value;
+mod version;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
+use anstyle::{AnsiColor, Style};
 use args::{Command, Invocation};
 use error::Error;
 
+const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// The exit code of every error; success is 0.
 const FAILURE: u8 = 2;
 
@@ -46,7 +50,11 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Where standard error is closed, the exit code remains.
-            let _ = writeln!(io::stderr(), "error: {}", error.one_line());
+            let _ = writeln!(
+                anstream::stderr(),
+                "{ERROR}error:{ERROR:#} {}",
+                error.one_line()
+            );
             ExitCode::from(FAILURE)
         }
     }
@@ -71,6 +79,8 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Models(args) => models::run(args)?.into(),
         Command::Engines(args) => engines::run(args)?.into(),
         Command::Validate(args) => validate::run(args)?,
+        Command::Completions { shell } => generate::completions(*shell)?.into(),
+        Command::Man { command } => generate::man(command)?.into(),
     };
     output::print(&answered.text)?;
     answered.failure.map_or(Ok(()), Err)

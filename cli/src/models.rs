@@ -6,29 +6,27 @@ use serde_json::{Value, json};
 use crate::args::ListArgs;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{count, number, to_json};
+use crate::output::{count, number, paragraph, to_json};
 
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
         return to_json(&CATALOG.iter().map(model_json).collect::<Vec<_>>());
     }
-    let mut grid = Grid::new("model | >weights | >layers | >hidden | >heads | FFN | >max len");
+    let mut grid = Grid::new("model | >params B | >layers x hidden | >heads | FFN | >max len");
     for CatalogEntry { name, spec, .. } in &CATALOG {
         grid.row(vec![
             (*name).to_owned(),
-            format!("{} B", number(spec.weight_params() as f64 / 1e9, 1)),
-            spec.layers.to_string(),
-            spec.hidden.to_string(),
+            number(spec.weight_params() as f64 / 1e9, 1),
+            format!("{}x{}", spec.layers, spec.hidden),
             format!("{}/{}", spec.q_heads, spec.kv_heads),
             ffn(spec),
             count(spec.max_model_len.into()),
         ]);
     }
-    Ok(format!(
-        "{}\nHeads are query/KV heads. `--model` also takes a Hugging Face id of these \
-         (`rooflut models --json`\nlists them) and the path of a config.json.\n",
-        grid.render(0)
-    ))
+    let legend = "Heads are query/KV heads; an FFN of experts is used/all x width. `--model` also takes \
+                  a Hugging Face id of these (`rooflut models --json` lists them) and the path of a \
+                  config.json.";
+    Ok(format!("{}\n{}", grid.render(0), paragraph(legend)))
 }
 
 fn ffn(spec: &ModelSpec) -> String {
@@ -45,7 +43,7 @@ fn ffn(spec: &ModelSpec) -> String {
                 true => String::new(),
                 false => format!(" {expert_dtype}"),
             };
-            format!("{top_k} of {experts} x {intermediate}{dtype}")
+            format!("{top_k}/{experts}x{intermediate}{dtype}")
         }
         _ => "-".to_owned(),
     }

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
+use anstyle::{AnsiColor, Style};
 use rooflut::hardware::Dtype;
 use rooflut::model::{Ffn, ModelSpec};
 use rooflut::units::Seconds;
@@ -28,9 +30,10 @@ impl From<String> for Answered {
     }
 }
 
-/// Writes `text` to standard output. A closed pipe (`rooflut tables | head -1`) is not an error.
+/// Writes `text` to standard output, without its colours where that is not a terminal or does not want them
+/// (`--color`, `NO_COLOR`). A closed pipe (`rooflut tables | head -1`) is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = anstream::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
@@ -45,7 +48,7 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
 /// Writes `text` to standard error, where standard output has something else, and returns what is left to print.
 pub(crate) fn print_aside(text: String) -> String {
     // A reader that left has seen enough.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = anstream::stderr().write_all(text.as_bytes());
     String::new()
 }
 
@@ -97,10 +100,42 @@ pub(crate) fn signed(value: f64) -> String {
     }
 }
 
-/// The width at which text is wrapped.
-const WIDTH: usize = 96;
+/// Width of the output where standard output is not a terminal.
+const PIPED_WIDTH: usize = 80;
+/// Width below which nothing is laid out.
+const MIN_WIDTH: usize = 40;
+/// Width beyond which lines of prose are hard to read.
+const MAX_TEXT_WIDTH: usize = 100;
 /// The column at which text begins after its label.
 const INDENT: usize = 11;
+
+/// Labels of text that is a warning.
+const WARNINGS: [&str; 3] = ["NOTE", "OUTLIERS", "DIPS"];
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const LABEL: Style = AnsiColor::Cyan.on_default();
+const HEADING: Style = Style::new().bold();
+
+/// Returns the width to lay tables out for: `COLUMNS`, else the terminal's, else 80.
+pub(crate) fn width() -> usize {
+    static WIDTH: OnceLock<usize> = OnceLock::new();
+    *WIDTH.get_or_init(|| {
+        let columns = std::env::var("COLUMNS").ok();
+        let columns = columns.and_then(|columns| columns.parse().ok());
+        let terminal = || terminal_size::terminal_size_of(io::stdout());
+        let width = columns.or_else(|| terminal().map(|(width, _)| width.0.into()));
+        width.unwrap_or(PIPED_WIDTH).max(MIN_WIDTH)
+    })
+}
+
+/// Returns the width at which prose is wrapped.
+pub(crate) fn text_width() -> usize {
+    width().min(MAX_TEXT_WIDTH)
+}
+
+/// Returns the header of a table in bold.
+pub(crate) fn heading(text: &str) -> String {
+    format!("{HEADING}{text}{HEADING:#}")
+}
 
 /// Returns `label` and `text` in two columns, the text wrapped.
 pub(crate) fn wrapped(label: &str, text: &str) -> String {
@@ -109,29 +144,43 @@ pub(crate) fn wrapped(label: &str, text: &str) -> String {
 
 /// Returns `label` and `text` in two columns, the second at `indent`.
 pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
+    let style = match (label, WARNINGS.contains(&label)) {
+        ("", _) => Style::new(),
+        (_, true) => WARNING,
+        (_, false) => LABEL,
+    };
+    let gap = " ".repeat(indent.saturating_sub(2 + label.len()));
+    let mut first = Some(format!("  {style}{label}{style:#}{gap}"));
     let mut lines = String::new();
-    let mut first = format!("  {label}");
-    for line in fold(text, WIDTH.saturating_sub(indent)) {
-        let line = format!("{:<indent$}{line}", std::mem::take(&mut first));
-        lines.push_str(line.trim_end());
+    for line in fold(text, text_width().saturating_sub(indent)) {
+        let start = first.take().unwrap_or_else(|| " ".repeat(indent));
+        lines.push_str(format!("{start}{line}").trim_end());
         lines.push('\n');
     }
     lines
 }
 
+/// Returns `text` wrapped, without a label.
+pub(crate) fn paragraph(text: &str) -> String {
+    fold(text, text_width()).join("\n") + "\n"
+}
+
 /// Wraps `text` into lines of at most `width` characters, unless a word is longer.
 pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
+    fold_after(text, width, &[' '])
+}
+
+/// Wraps `text` after some characters into lines of at most `width`, unless there is none to break after.
+pub(crate) fn fold_after(text: &str, width: usize, breaks: &[char]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for (index, word) in text.split(' ').enumerate() {
-        if index > 0 && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::take(&mut line));
-        } else if index > 0 {
-            line.push(' ');
+    for piece in text.split_inclusive(breaks) {
+        if !line.is_empty() && line.chars().count() + piece.trim_end().chars().count() > width {
+            lines.push(std::mem::take(&mut line).trim_end().to_owned());
         }
-        line.push_str(word);
+        line.push_str(piece);
     }
-    lines.push(line);
+    lines.push(line.trim_end().to_owned());
     lines
 }
 
@@ -234,11 +283,12 @@ mod tests {
 
     #[test]
     fn long_text_is_wrapped_under_its_label() {
-        assert_eq!(wrapped("load", "one two"), "  load     one two\n");
-        let long = wrapped("source", &"word ".repeat(40));
+        let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+        assert_eq!(plain(&wrapped("load", "one two")), "  load     one two\n");
+        let long = plain(&wrapped("source", &"word ".repeat(40)));
         assert!(
             long.lines()
-                .all(|line| line.len() <= WIDTH && !line.ends_with(' '))
+                .all(|line| line.len() <= text_width() && !line.ends_with(' '))
         );
         assert!(
             long.lines()

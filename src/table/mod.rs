@@ -2,6 +2,7 @@
 
 mod axis;
 mod curve;
+mod fingerprint;
 mod grid;
 mod index;
 #[cfg(feature = "runtime-tables")]
@@ -23,6 +24,7 @@ pub use axis::Axis;
 pub(crate) use axis::{Bracket, Position};
 pub use curve::Curve;
 pub(crate) use curve::Reading;
+pub use fingerprint::DATA_FINGERPRINT;
 pub use grid::Grid;
 #[doc(hidden)]
 pub use index::Index;

@@ -58,6 +58,9 @@ pub(crate) enum Kernel {
         dtype: Dtype,
     },
     /// Causal attention over whole prompts of one length.
+    #[command(override_usage = "\
+rooflut lookup prefill [OPTIONS] --q-heads <Q_HEADS>
+           --kv-heads <KV_HEADS> --seq-len <SEQ_LEN>")]
     Prefill {
         #[command(flatten)]
         shape: AttentionArgs,
@@ -69,6 +72,9 @@ pub(crate) enum Kernel {
         seq_len: u32,
     },
     /// Attention of one new token per request over its KV cache.
+    #[command(override_usage = "\
+rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
+           --kv-heads <KV_HEADS> --kv-len <KV_LEN>")]
     Decode {
         #[command(flatten)]
         shape: AttentionArgs,
@@ -89,6 +95,9 @@ pub(crate) enum Kernel {
         bytes: u64,
     },
     /// Fused mixture-of-experts layer, without its router.
+    #[command(override_usage = "\
+rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
+           --hidden <HIDDEN> --intermediate <INTERMEDIATE> --tokens <TOKENS>")]
     Moe {
         /// Experts.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]

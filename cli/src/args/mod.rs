@@ -10,6 +10,8 @@ mod validate;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
+use colorchoice_clap::Color;
 
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use lookup::{AttentionArgs, Kernel, LookupArgs};
@@ -19,6 +21,7 @@ pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesComman
 pub(crate) use validate::ValidateArgs;
 
 use crate::error::Error;
+use crate::{output, version};
 
 const TABLES: &str = "\
 Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup, tables, validate.";
@@ -27,10 +30,12 @@ Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup,
 ///
 /// Alone it simulates a default scenario: `rooflut run` with its defaults.
 #[derive(Parser)]
-#[command(name = "rooflut", version, disable_help_subcommand = true, after_help = TABLES)]
+#[command(name = "rooflut", after_help = TABLES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    color: Color,
 }
 
 /// A command.
@@ -54,6 +59,16 @@ pub(crate) enum Command {
     Engines(ListArgs),
     /// Predict measured runs and compare.
     Validate(ValidateArgs),
+    /// Write a script that completes commands and flags, for a shell to read.
+    Completions {
+        /// Shell that reads the script.
+        shell: Shell,
+    },
+    /// Write a manual page as roff: rooflut man run | man -l -
+    Man {
+        /// Command, as in rooflut man tables check [default: the page of rooflut itself].
+        command: Vec<String>,
+    },
 }
 
 /// Arguments of the commands that list something.
@@ -74,14 +89,17 @@ pub(crate) enum Invocation {
 
 /// Reads the command line, and the scenario file that it names.
 pub(crate) fn parse() -> Result<Invocation, Error> {
-    let mut command = negative_values(Cli::command());
+    let mut command = command();
     let arguments = leading::behind_command(std::env::args_os().collect());
     let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
         Err(error) => return text_or_error(&error),
     };
     let command = match Cli::from_arg_matches(&matches) {
-        Ok(Cli { command }) => command,
+        Ok(Cli { command, color }) => {
+            color.write_global();
+            command
+        }
         Err(error) => return text_or_error(&error.format(&mut command)),
     };
     Ok(Invocation::Command(
@@ -93,12 +111,21 @@ pub(crate) fn parse() -> Result<Invocation, Error> {
     ))
 }
 
+/// Returns the description of the command line.
+pub(crate) fn command() -> clap::Command {
+    negative_values(Cli::command())
+        .term_width(output::text_width())
+        .version(version::version())
+}
+
 /// Help and the version are no errors.
 fn text_or_error(error: &clap::Error) -> Result<Invocation, Error> {
-    let text = error.render().to_string();
+    let text = error.render();
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Invocation::Text(text)),
-        _ => Err(Error::new(one_line(&text))),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            Ok(Invocation::Text(text.ansi().to_string()))
+        }
+        _ => Err(Error::new(one_line(&text.to_string()))),
     }
 }
 
@@ -135,6 +162,6 @@ mod tests {
 
     #[test]
     fn the_arguments_do_not_contradict_each_other() {
-        negative_values(Cli::command()).debug_assert();
+        command().debug_assert();
     }
 }

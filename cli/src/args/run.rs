@@ -11,8 +11,8 @@ use crate::input;
 const AFTER: &str = "\
 The FILE of an output may be a pipe. With - the output goes to standard output, the report to standard error.
 
-LENGTHS are 512, uniform:100..900, normal:512,100 (mean, standard deviation), lognormal:512,0.6
-(median, sigma) or file:lengths.txt (LENGTH or LENGTH,WEIGHT on each line); the last three may end
+LENGTHS are 512, uniform:100..900, normal:512,100 (mean, standard deviation), lognormal:512,0.6 \
+(median, sigma) or file:lengths.txt (LENGTH or LENGTH,WEIGHT on each line); the last three may end \
 with a range into which they are set, as in lognormal:512,0.6@16..4096.";
 
 /// Arguments of `rooflut run`.

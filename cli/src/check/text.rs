@@ -24,7 +24,7 @@ impl Check<'_> {
         text += &format!("\n{}\n", self.families().render(2));
         text += &wrapped(
             "errors",
-            "of rows that are left out and predicted from the others, between neighbours on all sides",
+            "each row with neighbours on all sides is predicted from the others and compared with its latency",
         );
         for checked in &self.families {
             let own = |warning: &&Warning<'_>| warning.kernels() == checked.family.name;
@@ -58,8 +58,9 @@ impl Check<'_> {
     }
 
     fn families(&self) -> Grid {
-        let mut grid =
-            Grid::new("kernels | >rows | >outliers | >dips | >left out | >median error % | >p95 %");
+        let mut grid = Grid::new(
+            "kernels | >rows | >outliers | >dips | >predicted | >median error % | >p95 error %",
+        );
         for checked in &self.families {
             let errors = checked.errors.as_ref();
             let error = |pick: fn(&rooflut_inspect::Errors) -> f64| {
@@ -80,27 +81,45 @@ impl Check<'_> {
 
     /// Returns a line for each model, and the reasons of refusals below.
     fn coverage(&self) -> String {
-        let columns = TENSOR_PARALLEL.map(|tp| format!(" | tp {tp}")).concat();
-        let mut grid = Grid::new(&format!("model{columns}"));
+        let mut grid = Grid::new("model | answers");
         let mut reasons = Vec::new();
         for covered in self.coverage.chunks(TENSOR_PARALLEL.len()) {
-            let name = covered.first().map(|first| first.model.name.to_owned());
-            let cells = covered.iter().map(|coverage| cell(coverage, &mut reasons));
-            grid.row(name.into_iter().chain(cells).collect());
+            let name = covered.first().map_or("", |first| first.model.name);
+            grid.row(vec![name.to_owned(), answers(covered, &mut reasons)]);
         }
-        let meaning = "the worst class of their looked-up kernels, at best; a step can be outside of the measured ranges";
+        let meaning = "the worst class of their looked-up kernels, at best; a step can be outside of the measured \
+                       ranges; GPUs (tp) that are not listed cannot share the layers evenly";
         let mut text = format!("\n{}\n{}\n", wrapped("models", meaning), grid.render(2));
         for (index, reason) in reasons.iter().enumerate() {
             text += &wrapped(&format!("({})", index + 1), reason);
         }
-        text + &wrapped("-", "this many GPUs cannot share the layers evenly")
+        text
     }
 }
 
-fn cell(coverage: &Coverage, reasons: &mut Vec<String>) -> String {
-    match &coverage.cover {
-        Cover::Answers { class, .. } => class.to_string(),
-        Cover::Uneven(_) => "-".to_owned(),
+/// Returns the answers for a model: `tp 1, 2: measured; tp 4: refused (1)`.
+fn answers(covered: &[Coverage], reasons: &mut Vec<String>) -> String {
+    let mut answers: Vec<(String, String)> = Vec::new();
+    for coverage in covered {
+        let Some(answer) = answer(&coverage.cover, reasons) else {
+            continue;
+        };
+        match answers.last_mut().filter(|(_, last)| *last == answer) {
+            Some((tps, _)) => *tps += &format!(", {}", coverage.tp),
+            None => answers.push((format!("tp {}", coverage.tp), answer)),
+        }
+    }
+    let answers = answers
+        .iter()
+        .map(|(tps, answer)| format!("{tps}: {answer}"));
+    answers.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the class of an answer, or the number of the reason why there is none.
+fn answer(cover: &Cover, reasons: &mut Vec<String>) -> Option<String> {
+    match cover {
+        Cover::Answers { class, .. } => Some(class.to_string()),
+        Cover::Uneven(_) => None,
         Cover::Refused(error) => {
             let reason = error.to_string();
             let place = reasons.iter().position(|other| *other == reason);
@@ -108,7 +127,7 @@ fn cell(coverage: &Coverage, reasons: &mut Vec<String>) -> String {
                 reasons.push(reason);
                 reasons.len() - 1
             });
-            format!("refused ({})", place + 1)
+            Some(format!("refused ({})", place + 1))
         }
     }
 }

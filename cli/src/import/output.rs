@@ -42,11 +42,10 @@ pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
     text.push('\n');
     text.push_str(&counts(report).render(2));
     let dest = dest.display();
-    text.push_str(&format!(
-        "\n{REPORT} has every row that was left out. Try next: rooflut tables check {dest}, then \
-         rooflut --tables {dest} tables\n"
-    ));
-    text
+    text + &format!(
+        "\n{REPORT} has every row that was left out. Try next:\n  rooflut tables check {dest}\n  rooflut --tables \
+         {dest} tables\n"
+    )
 }
 
 /// Most files that are listed with one reason.

@@ -1,6 +1,7 @@
 //! The figures of a run as text.
 
 use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Stats, Summary};
+use rooflut::units::Seconds;
 use rooflut_report::Shares;
 use rooflut_scenario::{MAX_RECORDS, Speculation};
 
@@ -23,17 +24,18 @@ impl RunText<'_> {
         let mut grid = Grid::new("latency | >mean ms | >p50 ms | >p90 ms | >p95 ms | >p99 ms");
         let summary = &self.outcome.summary;
         let itl = match summary.drafts {
-            Some(_) => "ITL    between steps, +-0.05 %",
-            None => "ITL    between tokens, +-0.05 %",
+            Some(_) => "ITL    next step, +-0.05 %",
+            None => "ITL    next token, +-0.05 %",
         };
         for (name, stats) in [
-            ("TTFT   time to first token", summary.ttft),
-            ("TPOT   time per output token", summary.tpot),
+            ("TTFT   to first token", summary.ttft),
+            ("TPOT   per output token", summary.tpot),
             (itl, summary.itl),
-            ("E2E    arrival to last token", summary.e2e),
-            ("queue  arrival to scheduling", summary.queue),
+            ("E2E    to last token", summary.e2e),
+            ("queue  to scheduling", summary.queue),
         ] {
-            let cell = |of: fn(&Stats) -> _| stats.as_ref().map_or("-".to_owned(), |s| ms(of(s)));
+            let cell =
+                |of: fn(&Stats) -> _| stats.as_ref().map_or("-".to_owned(), |s| latency(of(s)));
             grid.row(vec![
                 name.to_owned(),
                 cell(|s| s.mean),
@@ -45,11 +47,12 @@ impl RunText<'_> {
         }
         let mut text = grid.render(2);
         if summary.percentile_error > 0.0 {
-            text += &format!(
-                "  percentiles from histograms, within {} %; exact up to {} requests\n",
+            let told = format!(
+                "percentiles from histograms, within {} %; exact up to {} requests",
                 number(100.0 * summary.percentile_error, 2),
                 count(MAX_RECORDS),
             );
+            text += &wrapped_at(2, "", &told);
         }
         text
     }
@@ -90,7 +93,8 @@ impl RunText<'_> {
         text += &wrapped_at(INDENT, "completed", &completed);
         for rejected in self.rejected() {
             let requests = count(rejected.requests);
-            text += &format!("  rejected     {requests}: {}\n", rejected.cause);
+            let told = format!("{requests}: {}", rejected.cause);
+            text += &wrapped_at(INDENT, "rejected", &told);
         }
         text
     }
@@ -169,13 +173,19 @@ impl RunText<'_> {
             Some(_) => "time in queues and on links",
             None => "queue time",
         };
-        format!(
-            "\n  the server does not keep up with this rate: the mean {times} grows from {} ms in the\n  \
-             first quarter of the requests to {} ms in the last\n",
+        let told = format!(
+            "the server does not keep up with this rate: the mean {times} grows from {} ms in the first \
+             quarter of the requests to {} ms in the last",
             ms(growth.first_quarter),
             ms(growth.last_quarter),
-        )
+        );
+        format!("\n{}", wrapped_at(2, "", &told))
     }
+}
+
+/// Formats milliseconds, from 10 s without decimals.
+fn latency(time: Seconds) -> String {
+    number(time.ms(), if time.0 < 10.0 { 2 } else { 0 })
 }
 
 /// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1,234 of 2,000 requests)`.

@@ -12,6 +12,9 @@ use crate::args::RunArgs;
 use crate::error::Error;
 use crate::output::{count, model_size, number, percent, plural, wrapped};
 
+const TRY_NEXT: &str =
+    "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
+
 /// A run with its outcome, to be described.
 pub(crate) struct RunText<'r> {
     pub(crate) args: &'r RunArgs,
@@ -23,9 +26,7 @@ pub(crate) struct RunText<'r> {
 impl RunText<'_> {
     pub(crate) fn text(&self) -> String {
         let next = match self.args.is_default {
-            true => {
-                "\nTry next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help\n"
-            }
+            true => TRY_NEXT,
             false => "",
         };
         self.setup() + &self.figures() + next

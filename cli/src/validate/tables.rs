@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rooflut_validation::{Case, Comparison, FileReport, Kind, Metric, Setting, Stage, Summary};
 
 use super::groups::Group;
-use crate::grid::Grid;
-use crate::output::{number, signed};
+use crate::grid::{Grid, PARTS};
+use crate::output::{self, fold_after, number, signed};
 
 /// The columns of a [`Summary`].
 const ERRORS: [&str; 6] = ["n", "median", "mean", "p90", "max", "bias"];
@@ -104,28 +104,81 @@ pub(super) fn cases(report: &FileReport) -> Grid {
     sheet
 }
 
-/// Returns the rows of each group with the largest errors, by metric.
-pub(super) fn worst(report: &FileReport, groups: &[Group<'_>], most: usize) -> Grid {
+/// Returns the errors of each metric of each run, with all that names the run in one column.
+pub(super) fn errors_by_run(report: &FileReport, runs: &[Group<'_>]) -> Grid {
+    let rows = |run: &Group<'_>| {
+        let metrics = metrics(report).into_iter();
+        let summaries = metrics.filter_map(|metric| {
+            let summary = FileReport::errors(run.cases.iter().copied(), metric)?;
+            Some([vec![title(metric).to_owned()], errors(&summary).to_vec()].concat())
+        });
+        summaries.collect()
+    };
+    by_run(&["metric"], &ERRORS, runs, rows)
+}
+
+/// Returns the rows of each run, by metric; of more than `most` those with the largest errors.
+pub(super) fn rows(report: &FileReport, runs: &[Group<'_>], most: usize) -> Grid {
     let names = ["predicted", "measured", "error"];
     let numbers: Vec<&str> = settings(report.kind).iter().copied().chain(names).collect();
-    let mut sheet = Grid::of(&["id", "metric", "row"], &numbers);
-    for group in groups {
+    let rows = |run: &Group<'_>| {
+        let mut rows = Vec::new();
         for metric in metrics(report) {
-            let cases = group.cases.iter();
-            let mut off: Vec<(&Case, &Comparison)> = cases
+            let cases = run.cases.iter();
+            let mut compared: Vec<(&Case, &Comparison)> = cases
                 .filter_map(|case| Some((*case, case.comparison(metric)?)))
                 .collect();
-            off.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
-            for (case, compared) in off.into_iter().take(most) {
-                let mut cells = vec![case.label.id.clone(), title(metric).to_owned()];
-                cells.push(stage(&case.label.stage));
+            if compared.len() > most {
+                compared.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
+                compared.truncate(most);
+            }
+            for (case, compared) in compared {
+                let mut cells = vec![title(metric).to_owned(), stage(&case.label.stage)];
                 cells.extend(setting(case.setting));
                 cells.extend(comparison(Some(compared)));
-                sheet.row(cells);
+                rows.push(cells);
             }
         }
-    }
-    sheet
+        rows
+    };
+    by_run(&["metric", "row"], &numbers, runs, rows)
+}
+
+/// Least width of the column that names a run.
+const MIN_RUN: usize = 16;
+
+/// Returns the rows of each run under its name, model, GPU and tensor parallelism, which continue on the next rows
+/// where the terminal is narrow.
+fn by_run(
+    words: &[&str],
+    numbers: &[&str],
+    runs: &[Group<'_>],
+    rows: impl Fn(&Group<'_>) -> Vec<Vec<String>>,
+) -> Grid {
+    let words = [&["run"], words].concat();
+    let sheet = |room: usize| {
+        let mut sheet = Grid::of(&words, numbers);
+        for run in runs {
+            let rows = rows(run);
+            let [id, model, gpu, tp] = run.key.as_slice() else {
+                continue;
+            };
+            let name = format!("{id} ({model}, {gpu}, tp {tp})");
+            let name = match room {
+                0 => Vec::new(),
+                room => fold_after(&name, room, PARTS),
+            };
+            let blank = vec![String::new(); words.len() + numbers.len() - 1];
+            for index in 0..rows.len().max(name.len()) {
+                let name = name.get(index).cloned().unwrap_or_default();
+                let cells = rows.get(index).unwrap_or(&blank).clone();
+                sheet.row([vec![name], cells].concat());
+            }
+        }
+        sheet
+    };
+    let room = output::width().saturating_sub(sheet(0).width());
+    sheet(room.max(MIN_RUN))
 }
 
 fn metrics(report: &FileReport) -> BTreeSet<Metric> {

@@ -3,11 +3,14 @@
 use rooflut_validation::{FileReport, Kind};
 
 use super::{groups, tables};
-use crate::output::{count, plural, wrapped};
+use crate::output::{count, paragraph, plural, width, wrapped};
 use crate::tallied;
 
 /// Most rows with the largest errors that are printed of a run, by metric.
 const WORST: usize = 3;
+
+/// Indent of tables.
+const INDENT: usize = 2;
 
 /// Returns summaries, then each file, with every row of every file if `all_rows`.
 pub(super) fn render(reports: &[FileReport], all_rows: bool) -> String {
@@ -16,8 +19,9 @@ pub(super) fn render(reports: &[FileReport], all_rows: bool) -> String {
     if !remarks.is_empty() {
         text += &format!("\n{remarks}");
     }
-    text += "\nErrors in percent of the measurement; bias is the mean with its sign, above 0: predicted too long\n\n";
-    text += &tables::summaries(reports).render(2);
+    let meaning = "Errors in percent of the measurement; bias is the mean with its sign, above 0: predicted too long";
+    text += &format!("\n{}\n", paragraph(meaning));
+    text += &tables::summaries(reports).render(INDENT);
     for report in reports.iter().filter(|report| !report.cases.is_empty()) {
         text += &file(report, all_rows);
     }
@@ -28,11 +32,11 @@ fn heading(reports: &[FileReport]) -> String {
     let predicted: usize = reports.iter().map(|report| report.cases.len()).sum();
     let rows: usize = reports.iter().map(|report| report.rows).sum();
     let files = plural(reports.len() as u64, "file");
-    format!(
-        "{} of {} of {files} predicted and compared with what was measured\n",
+    paragraph(&format!(
+        "{} of {} of {files} predicted and compared with what was measured",
         count(predicted as u64),
         plural(rows as u64, "row")
-    )
+    ))
 }
 
 /// Returns notes, and the rows that were left out.
@@ -59,17 +63,24 @@ fn remarks(reports: &[FileReport]) -> String {
 fn file(report: &FileReport, all_rows: bool) -> String {
     let name = &report.file;
     let many = matches!(report.kind, Kind::Requests | Kind::DecodeSteps);
+    let runs = groups::by_run(report);
     if all_rows || !many {
         let unit = unit(report.kind);
-        let rows = tables::cases(report).render(2);
-        return format!("\n{name}: predicted, measured ({unit}), error in percent\n\n{rows}");
+        let told = format!("{name}: predicted, measured ({unit}), error in percent");
+        let wide = tables::cases(report);
+        let rows = match wide.width() + INDENT <= width() {
+            true => wide.render(INDENT),
+            false => tables::rows(report, &runs, usize::MAX).render(INDENT),
+        };
+        return format!("\n{}\n{rows}", paragraph(&told));
     }
-    let runs = groups::by_run(report);
-    let errors = tables::down(report, &["id", "model", "GPU", "tp"], &runs).render(2);
-    let worst = tables::worst(report, &runs, WORST).render(2);
+    let errors = tables::errors_by_run(report, &runs).render(INDENT);
+    let worst = tables::rows(report, &runs, WORST).render(INDENT);
+    let told = format!("{name}: the {WORST} rows of each run that are furthest off (all: --rows)");
     format!(
-        "\n{name}: errors by run, in percent\n\n{errors}\n{name}: the {WORST} rows of each run that \
-         are furthest off (all: --rows)\n\n{worst}"
+        "\n{}\n{errors}\n{}\n{worst}",
+        paragraph(&format!("{name}: errors by run, in percent")),
+        paragraph(&told)
     )
 }
 

@@ -82,7 +82,7 @@ fn people_see_what_became_of_all_rows() {
     // The commands to try next do what they are said to do.
     let dest = place.dest();
     let dest = dest.to_str().expect("UTF-8");
-    let next = format!("rooflut tables check {dest}, then rooflut --tables {dest} tables\n");
+    let next = format!("  rooflut tables check {dest}\n  rooflut --tables {dest} tables\n");
     assert!(told.ends_with(&next), "{told}");
     success(&format!("tables check {dest}"));
     assert!(success(&format!("--tables {dest} tables")).contains("mine"));

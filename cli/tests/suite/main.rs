@@ -23,6 +23,7 @@ mod speculation;
 mod step;
 #[path = "../support/mod.rs"]
 mod support;
+mod terminal;
 mod trace;
 mod unservable;
 mod validate;

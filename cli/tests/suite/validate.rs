@@ -7,7 +7,9 @@
 
 use std::path::PathBuf;
 
-use crate::support::{failure, failure_with_answer, json, list, number, success, text, workspace};
+use crate::support::{
+    failure, failure_with_answer, json, list, number, rooflut, success, text, workspace,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -294,10 +296,15 @@ fn many_rows_are_summed_up_unless_all_are_asked_for() {
         .collect();
     let folder = Folder::new();
     let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
-    let lines = |text: &str| text.lines().filter(|line| line.starts_with("  d ")).count();
-    // The run and its three worst rows.
-    assert_eq!(lines(&success(&format!("validate {path}"))), 4);
-    assert_eq!(lines(&success(&format!("validate --rows {path}"))), 40);
+    // Not the header.
+    let is_row = |line: &&str| {
+        let has_step = line.split(' ').any(|word| word == "step");
+        line.starts_with("  d ") || has_step && line.contains('.')
+    };
+    let lines = |text: &str| text.lines().filter(is_row).count();
+    // The summary, the run and its three worst rows.
+    assert_eq!(lines(&success(&format!("validate {path}"))), 5);
+    assert_eq!(lines(&success(&format!("validate --rows {path}"))), 41);
 }
 
 #[test]
@@ -313,12 +320,27 @@ fn load_stages_are_printed_with_their_rate_and_all_their_metrics() {
     let report = json(&format!("validate {path}"));
     assert_eq!(text(&report, "/rows/0/stage"), "warm");
     assert_eq!(text(&report, "/rows/0/gpu"), "h100");
-    let people = success(&format!("validate {path}"));
+    let in_columns = |columns: &str| {
+        let output = rooflut(&format!("validate {path}"))
+            .env("COLUMNS", columns)
+            .output();
+        String::from_utf8(output.expect("it starts").stdout).expect("UTF-8")
+    };
+    let people = in_columns("200");
     let line = people.lines().find(|line| line.starts_with("  run "));
     let cells: Vec<&str> = line.expect("the stage").split_whitespace().collect();
     assert_eq!(cells[..6].join(" "), "run warm llama-3.1-8b h100 1 2.5");
     assert_eq!((cells[7], cells[13]), ("30.00", "3,000.00"));
     assert_eq!(cells[9..12], ["-", "-", "-"], "{people}");
+    // A narrow terminal has a line for each metric, and the run beside the first of them.
+    let people = in_columns("80");
+    for part in [
+        "  run (llama-3.1-8b, h100, tp  TTFT    warm   2.5 ",
+        " TPOT    2      2.5 ",
+        " E2E     warm   2.5 ",
+    ] {
+        assert!(people.contains(part), "{people}");
+    }
     // rate x E2E = 7.5 requests in the server
     let document = success(&format!("validate --markdown {path}"));
     assert!(document.contains("\n| h100 | below 8 | 1 |"), "{document}");

@@ -26,7 +26,8 @@ pub(crate) fn rooflut(line: &str) -> Command {
             false => command.args(part.split_whitespace()),
         };
     }
-    command.current_dir(workspace());
+    // Phrases that tests look for are on one line.
+    command.env("COLUMNS", "96").current_dir(workspace());
     command
 }
 
