@@ -12,8 +12,12 @@ use crate::args::RunArgs;
 use crate::error::Error;
 use crate::output::{count, model_size, number, percent, plural, wrapped};
 
-const TRY_NEXT: &str =
-    "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
+const TRY_NEXT: &str = "
+Try next:
+  rooflut run --rate 30            # overload
+  rooflut step --decode 64x1000    # one step, part by part
+  rooflut --help
+";
 
 /// A run with its outcome, to be described.
 pub(crate) struct RunText<'r> {

@@ -2,6 +2,7 @@
 
 mod check;
 mod disaggregation;
+mod documents;
 mod errors;
 mod fuzz_corpus;
 mod library;
