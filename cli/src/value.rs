@@ -3,12 +3,13 @@
 use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut_codegen::OperationKind;
+use rooflut_scenario::{dtype, whole};
 
 const KV_DTYPES: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
 
 /// Parses a format of the KV cache.
 pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, String> {
-    let found = text.parse().ok().filter(|dtype| KV_DTYPES.contains(dtype));
+    let found = dtype(text).ok().filter(|dtype| KV_DTYPES.contains(dtype));
     found.ok_or_else(|| format!("expected one of {}", KV_DTYPES.map(Dtype::name).join(", ")))
 }
 
@@ -24,7 +25,7 @@ pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
 /// Parses `NEW[@CONTEXT]`, a prompt chunk whose last token is sampled.
 pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
     let (new, context) = text.split_once('@').unwrap_or((text, "0"));
-    let lengths = positive(new).zip(context.parse::<u32>().ok());
+    let lengths = positive(new).ok().zip(whole::<u32>(context).ok());
     lengths
         .and_then(|(new, context)| Chunk::last(new, context.checked_add(new)?).ok())
         .ok_or_else(|| {
@@ -38,7 +39,7 @@ pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
 pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
     text.split_once(['x', 'X'])
         .and_then(|(requests, kv_len)| {
-            DecodeGroup::uniform(requests.parse().ok()?, kv_len.parse().ok()?).ok()
+            DecodeGroup::uniform(whole(requests).ok()?, whole(kv_len).ok()?).ok()
         })
         .ok_or_else(|| {
             "expected REQUESTSxKV, both at least 1: requests and the KV length of each with its new \
@@ -47,8 +48,13 @@ pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
         })
 }
 
-fn positive(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|&value| value > 0)
+/// Parses a whole number of at least 1.
+pub(crate) fn positive(text: &str) -> Result<u32, String> {
+    match whole(text) {
+        Ok(0) => Err("expected at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[cfg(test)]

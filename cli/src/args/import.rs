@@ -52,10 +52,10 @@ pub(crate) struct TreeArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
     /// Format of the math, for files without a column for it: bf16, fp8, fp8_block, nvfp4.
-    #[arg(long, value_name = "DTYPE")]
+    #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::dtype)]
     pub(crate) dtype: Option<Dtype>,
     /// Format of the math of GEMMs, if it differs (InferSim's are fp8_block).
-    #[arg(long, value_name = "DTYPE")]
+    #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::dtype)]
     pub(crate) gemm_dtype: Option<Dtype>,
     /// Format of the KV cache, for files without a column for it: bf16, fp8.
     #[arg(long, value_name = "DTYPE", value_parser = value::kv_dtype)]
@@ -81,7 +81,7 @@ pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
     /// Format of the math: bf16, fp8, fp8_block, nvfp4.
-    #[arg(long, value_name = "DTYPE")]
+    #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::dtype)]
     pub(crate) dtype: Option<Dtype>,
     /// Statistic that becomes the latency: median, mean, min, max.
     #[arg(long, value_name = "NAME", default_value = "median", value_parser = import_value::statistic)]

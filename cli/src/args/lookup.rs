@@ -45,16 +45,16 @@ pub(crate) enum Kernel {
     /// Matrix multiplication of m rows with k x n weights.
     Gemm {
         /// Width of the input.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         k: u32,
         /// Width of the output.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         n: u32,
         /// Rows (tokens).
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         m: u32,
         /// Format of the math.
-        #[arg(long, default_value = "bf16")]
+        #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
         dtype: Dtype,
     },
     /// Causal attention over whole prompts of one length.
@@ -65,10 +65,10 @@ rooflut lookup prefill [OPTIONS] --q-heads <Q_HEADS>
         #[command(flatten)]
         shape: AttentionArgs,
         /// Prompts.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, default_value_t = 1, value_parser = value::positive)]
         batch: u32,
         /// Tokens of each prompt.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         seq_len: u32,
     },
     /// Attention of one new token per request over its KV cache.
@@ -79,10 +79,10 @@ rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
         #[command(flatten)]
         shape: AttentionArgs,
         /// Requests.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, default_value_t = 1, value_parser = value::positive)]
         batch: u32,
         /// KV length of each request, its new token included.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         kv_len: u32,
     },
     /// All-reduce of one message over the GPUs of a node.
@@ -100,25 +100,25 @@ rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
            --hidden <HIDDEN> --intermediate <INTERMEDIATE> --tokens <TOKENS>")]
     Moe {
         /// Experts.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         experts: u32,
         /// Experts that each token visits.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         top_k: u32,
         /// Hidden size.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         hidden: u32,
         /// Intermediate size of one expert, before tp divides it.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         intermediate: u32,
         /// Tensor parallelism.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, default_value_t = 1, value_parser = value::positive)]
         tp: u32,
         /// Tokens.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = value::positive)]
         tokens: u32,
         /// Format of the math.
-        #[arg(long, default_value = "bf16")]
+        #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
         dtype: Dtype,
     },
 }
@@ -127,19 +127,19 @@ rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
 #[derive(Args)]
 pub(crate) struct AttentionArgs {
     /// Query heads, over all ranks.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = value::positive)]
     pub(crate) q_heads: u32,
     /// KV heads, over all ranks.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = value::positive)]
     pub(crate) kv_heads: u32,
     /// Dimension of a head.
-    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 128, value_parser = value::positive)]
     pub(crate) head_dim: u32,
     /// Tensor parallelism.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1, value_parser = value::positive)]
     pub(crate) tp: u32,
     /// Format of the math.
-    #[arg(long, default_value = "bf16")]
+    #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
     pub(crate) dtype: Dtype,
     /// Format of the KV cache.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]

@@ -1,6 +1,6 @@
 //! Errors: one line each.
 
-use crate::support::failure;
+use crate::support::{failure, json};
 
 #[test]
 fn unknown_names_come_with_the_nearest_ones() {
@@ -99,9 +99,10 @@ fn weights_that_a_set_cannot_multiply_are_refused_and_another_named() {
 #[test]
 fn numbers_that_mean_nothing_are_refused() {
     for (flag, values) in [
-        ("--prompt", &["4294967296"][..]),
+        ("--requests", &["1.5", "1k", "1,00", "1e99"][..]),
+        ("--prompt", &["4294967296"]),
         ("--gpu-memory-utilization", &["1.1"]),
-        ("--dtype", &["int4"]),
+        ("--dtype", &["int4", "auto"]),
         ("--kv-dtype", &["int4", "int8", "fp8_block"]),
         ("--arrival", &["bursty"]),
     ] {
@@ -118,6 +119,39 @@ fn numbers_that_mean_nothing_are_refused() {
         message.contains("expected at least --max-num-seqs 128, found 64"),
         "{message}"
     );
+}
+
+#[test]
+fn numbers_are_read_as_people_write_them() {
+    let plain =
+        json("run --requests 1000 --rate 1000 --prompt 1000 --dtype fp8 --goodput ttft:500");
+    for forms in [
+        "run --requests 1e3 --rate 1e3 --prompt 1e3 --dtype FP8 --goodput ttft:500ms",
+        "run --requests 1_000 --rate 1,000 --prompt 1,000 --dtype fp8_e4m3 --goodput ttft:0.5s",
+    ] {
+        assert_eq!(json(forms), plain, "{forms}");
+    }
+    let users = "run --requests 40 --users 4 --think-time";
+    assert_eq!(
+        json(&format!("{users} 500ms")),
+        json(&format!("{users} 0.5"))
+    );
+    let lookup = "lookup gemm --k 4096 --n 4096";
+    assert_eq!(
+        json(&format!("{lookup} --m 1,000 --dtype bfloat16")),
+        json(&format!("{lookup} --m 1000"))
+    );
+    assert_eq!(
+        json("step --decode 64x1_000"),
+        json("step --decode 64x1000")
+    );
+    let message = failure("run --requests 128k");
+    assert!(
+        message.contains("1000, 1_000, 1,000 or 1e3; write k, M and G out"),
+        "{message}"
+    );
+    assert!(failure("run --think-time 2parsecs").contains("as in 500ms"));
+    assert!(failure("run --dtype auto").contains("leave the flag out"));
 }
 
 #[test]

@@ -23,21 +23,31 @@ where
     T: FromStr<Err: Display>,
     D: Deserializer<'de>,
 {
+    let text = scalar(deserializer)?;
+    text.map(|text| text.parse().map_err(D::Error::custom))
+        .transpose()
+}
+
+/// Reads text, or a number as text.
+pub(crate) fn scalar<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a number, or text in quotes")]
     enum Scalar {
         Text(String),
+        Positive(u64),
         Whole(i64),
         Float(f64),
     }
 
-    let text = match Option::deserialize(deserializer)? {
-        None => return Ok(None),
-        Some(Scalar::Text(text)) => text,
-        Some(Scalar::Whole(number)) => number.to_string(),
-        Some(Scalar::Float(number)) => format!("{number:?}"),
-    };
-    text.parse().map(Some).map_err(D::Error::custom)
+    Ok(match Option::deserialize(deserializer)? {
+        None => None,
+        Some(Scalar::Text(text)) => Some(text),
+        Some(Scalar::Positive(number)) => Some(number.to_string()),
+        Some(Scalar::Whole(number)) => Some(number.to_string()),
+        Some(Scalar::Float(number)) => Some(format!("{number:?}")),
+    })
 }
 
 /// Writes a path; what is not UTF-8 in it is replaced.

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use rooflut::sim::SimError;
 use rooflut::sim::load::Lengths;
 
+use crate::number::whole;
 use crate::range::LengthRange;
 use crate::value::ValueError;
 
@@ -111,7 +112,7 @@ impl FromStr for LengthDistribution {
 
     fn from_str(text: &str) -> Result<LengthDistribution, ValueError> {
         let formula = match text.split_once(':') {
-            None => text.parse().map(Formula::Fixed).ok(),
+            None => whole(text).map(Formula::Fixed).ok(),
             Some(("uniform", range)) => Some(uniform(range)?),
             Some(("normal", rest)) => Some(normal(rest)?),
             Some(("lognormal", rest)) => Some(lognormal(rest)?),

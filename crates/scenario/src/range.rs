@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use crate::number::whole;
+
 /// A range of lengths, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LengthRange {
@@ -22,7 +24,7 @@ impl LengthRange {
     /// Reads `MIN..MAX`.
     pub(crate) fn read(text: &str) -> Option<LengthRange> {
         let (min, max) = text.split_once("..")?;
-        let (min, max) = (min.trim().parse().ok()?, max.trim().parse().ok()?);
+        let (min, max) = (whole(min.trim()).ok()?, whole(max.trim()).ok()?);
         Some(LengthRange { min, max })
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::as_text;
 use crate::lengths::LengthDistribution;
+use crate::number;
 use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime, ValueError};
 
 /// Everything that a run can be asked: which model on which GPUs, as which server, under which load.
@@ -62,19 +63,24 @@ pub struct Target {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH"))]
     pub tables: Option<PathBuf>,
     /// Tensor parallelism: GPUs that share each layer [default: 1].
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub tp: Option<u32>,
     /// Pipeline parallelism; only 1 is modelled.
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub pp: Option<u32>,
     /// Data parallelism; only 1 is modelled (see --replicas of `rooflut run`).
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub dp: Option<u32>,
     /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "DTYPE"))]
+    #[serde(deserialize_with = "number::dtype_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::dtype, value_name = "DTYPE"))]
     pub dtype: Option<Dtype>,
     /// Format of the KV cache: bf16 or fp8 [default: the model's own, bf16 unless its files name one].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "DTYPE"))]
+    #[serde(deserialize_with = "number::dtype_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::dtype, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
     /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
@@ -89,19 +95,21 @@ pub struct Target {
 #[non_exhaustive]
 pub struct Workload {
     /// Requests (with --turns: sessions) per second [default: 18].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "REQUESTS_PER_S"))]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "REQUESTS_PER_S"))]
     pub rate: Option<f64>,
     /// Distribution of the arrivals: poisson, constant or gamma [default: poisson].
     #[cfg_attr(feature = "clap", arg(long))]
     pub arrival: Option<Arrival>,
     /// Shape of gamma arrivals: 1 is Poisson, less comes in bursts (as vLLM's bench serve has it).
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SHAPE"))]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHAPE"))]
     pub burstiness: Option<f64>,
     /// Instead of a rate: users, who wait for each answer before they ask again.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub users: Option<u32>,
     /// Number of requests [default: 1000].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub requests: Option<u32>,
     /// Prompt tokens, a number or a distribution [default: 512].
     #[serde(with = "as_text")]
@@ -112,7 +120,8 @@ pub struct Workload {
     #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
     pub output: Option<LengthDistribution>,
     /// Leading prompt tokens that are in the prefix cache [default: 0].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub cached_prompt: Option<u32>,
     /// Text before each prompt: one of GROUPS texts of TOKENS tokens, such as system prompts.
     #[serde(with = "as_text")]
@@ -122,7 +131,7 @@ pub struct Workload {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
     pub turns: Option<LengthDistribution>,
-    /// Pause after a turn's arrival, with --users after each answer: a number or exponential:MEAN.
+    /// Pause after a turn's arrival, with --users after each answer: a number or exponential:MEAN, which may have units as in 500ms.
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
     pub think_time: Option<ThinkTime>,
@@ -130,7 +139,8 @@ pub struct Workload {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARES"))]
     pub priorities: Option<PriorityShares>,
     /// Seed of all random draws [default: 0].
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u64>))]
     pub seed: Option<u64>,
     /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace; as .gz
     /// and .zst, too; - reads standard input.
@@ -162,19 +172,23 @@ pub struct Workload {
 #[non_exhaustive]
 pub struct Server {
     /// Maximum number of requests that run at the same time [default: 128].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub max_num_seqs: Option<u32>,
     /// Maximum number of tokens that a step computes [default: 2048].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_num_batched_tokens: Option<u32>,
     /// Longest request, prompt and output together [default: the model's].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TOKENS"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_model_len: Option<u32>,
     /// Share of each GPU's memory that the server uses [default: 0.9].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     pub gpu_memory_utilization: Option<f64>,
     /// KV blocks of 16 tokens [default: what the memory leaves].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub kv_blocks: Option<u32>,
     /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
@@ -185,7 +199,8 @@ pub struct Server {
     pub policy: Option<SchedulingPolicy>,
     /// Maximum queue length of a server (with prefill servers: of these). Requests that arrive when the queue is full
     /// are rejected [default: no limit].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub max_waiting: Option<u32>,
     /// Whether freed KV blocks keep their contents: on or off [default: on].
@@ -193,7 +208,8 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub prefix_caching: Option<PrefixCaching>,
     /// Equal servers behind a router [default: 1].
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub replicas: Option<u32>,
     /// Routing to replicas: round-robin, least-tokens or prefix-affinity [default: round-robin].
@@ -201,11 +217,12 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub router: Option<Router>,
     /// Tokens that the draft model proposes at a time, and the next step verifies.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_tokens: Option<u32>,
     /// Acceptance rate: share of the drafted tokens that are accepted, of those whose predecessors are.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub acceptance: Option<f64>,
     /// Draft model, as for --model, with its own weights; ngram for lookup in the prompt, which takes no time.
@@ -213,19 +230,22 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_model: Option<String>,
     /// Servers that compute prompts only.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub prefill_replicas: Option<u32>,
     /// Servers that decode only; --router applies to both kinds.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "COUNT"))]
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub decode_replicas: Option<u32>,
     /// Bandwidth of the link over which each prefill server sends KV entries, GB/s.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "GB/S"))]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "GB/S"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub link_bandwidth: Option<f64>,
-    /// Latency of that link, microseconds.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "US"))]
+    /// Latency of that link, microseconds, or with a unit as in 0.1ms.
+    #[serde(deserialize_with = "number::microseconds_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::microseconds, value_name = "US"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub link_latency: Option<f64>,
 }
@@ -239,7 +259,7 @@ pub struct Server {
 #[cfg_attr(feature = "clap", command(next_help_heading = "Output"))]
 #[non_exhaustive]
 pub struct Output {
-    /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS.
+    /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS, or with a unit as in e2e:30s.
     #[serde(with = "as_text::list")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME:MS", num_args = 1..))]
     pub goodput: Option<Vec<LatencyLimit>>,

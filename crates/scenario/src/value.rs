@@ -9,6 +9,8 @@ use rooflut::sim::load::{self, Priorities, SharedPrefixes};
 use rooflut::units::Seconds;
 use serde::{Deserialize, Serialize};
 
+use crate::number::{milliseconds, seconds, whole};
+
 /// Why a text is not the value of a key: what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueError(String);
@@ -53,12 +55,12 @@ impl FromStr for ThinkTime {
 
     fn from_str(text: &str) -> Result<ThinkTime, ValueError> {
         let pause = match text.split_once(':') {
-            None => text.parse().ok().map(ThinkTime::Fixed),
-            Some(("exponential", mean)) => mean.parse().ok().map(ThinkTime::Exponential),
+            None => seconds(text).map(ThinkTime::Fixed),
+            Some(("exponential", mean)) => seconds(mean).map(ThinkTime::Exponential),
             Some(_) => None,
         };
         let pause = pause.ok_or(ValueError::new(
-            "expected SECONDS or exponential:MEAN_SECONDS, as in 2.5",
+            "expected SECONDS or exponential:MEAN_SECONDS, as in 2.5, or with a unit, as in 500ms",
         ))?;
         pause.distribution().map_err(ValueError::new)?;
         Ok(pause)
@@ -95,7 +97,7 @@ impl FromStr for Prefixes {
     fn from_str(text: &str) -> Result<Prefixes, ValueError> {
         let split = text.split_once(['x', 'X']);
         let read = split.and_then(|(groups, tokens)| {
-            let (groups, tokens) = (groups.parse().ok()?, tokens.parse().ok()?);
+            let (groups, tokens) = (whole(groups).ok()?, whole(tokens).ok()?);
             (groups > 0 && tokens > 0).then_some(Prefixes { groups, tokens })
         });
         read.ok_or(ValueError::new(
@@ -197,12 +199,12 @@ impl FromStr for LatencyLimit {
                 "e2e" | "e2el" => Latency::E2e,
                 _ => return None,
             };
-            let ms = ms.parse().ok();
+            let ms = milliseconds(ms);
             let ms = ms.filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
             Some(LatencyLimit { latency, ms })
         });
         limit.ok_or(ValueError::new(
-            "expected ttft:MS, tpot:MS or e2e:MS, with milliseconds, as in ttft:200",
+            "expected ttft:MS, tpot:MS or e2e:MS, with milliseconds or a unit, as in ttft:200 or e2e:30s",
         ))
     }
 }
@@ -241,6 +243,7 @@ mod tests {
     #[test]
     fn values_are_read_as_documented() {
         assert_eq!("2.5".parse(), Ok(ThinkTime::Fixed(2.5)));
+        assert_eq!("500ms".parse(), Ok(ThinkTime::Fixed(0.5)));
         assert_eq!("exponential:20".parse(), Ok(ThinkTime::Exponential(20.0)));
         let (groups, tokens) = (10, 1_000);
         assert_eq!("10x1000".parse(), Ok(Prefixes { groups, tokens }));
@@ -255,6 +258,7 @@ mod tests {
         assert_eq!(all.tpot, Some(Seconds(0.0205)));
         assert_eq!(all.e2e, Some(Seconds(30.0)));
         assert_eq!(limits(&["ttft:200"]).unwrap().e2e, None);
+        assert_eq!(limits(&["ttft:200ms", "tpot:20.5ms", "e2e:30s"]), Some(all));
         assert_eq!(
             limits(&["ttft:200", "e2e:5", "ttft:100"]),
             limits(&["ttft:100", "ttft:300", "e2e:5"])
@@ -269,7 +273,7 @@ mod tests {
             }
         }
         rejects::<ThinkTime>(&["", "-1", "NaN", "inf", "exponential:0", "exponential:"]);
-        rejects::<ThinkTime>(&["gamma:1", "2s"]);
+        rejects::<ThinkTime>(&["gamma:1", "2 parsecs", "-2s"]);
         rejects::<Prefixes>(&["", "10", "0x5", "5x0", "x", "5x5x5", "-1x5"]);
         rejects::<PriorityShares>(&["", "0", "0,0", "1,-1", "1,,1", "NaN", "inf", "high"]);
         rejects::<LatencyLimit>(&["ttft", "ttft:", "ttft:fast", "ttft:-1", "itl:5"]);

@@ -1,0 +1,231 @@
+//! Numbers, times and number formats as people write them.
+
+use std::fmt::Display;
+
+use jiff::SignedDuration;
+use rooflut::hardware::Dtype;
+use serde::{Deserializer, de};
+
+use crate::as_text;
+use crate::value::ValueError;
+
+/// Reads a whole number: `1000`, `1_000`, `1,000` or `1e3`.
+///
+/// ```
+/// use rooflut_scenario::whole;
+/// assert_eq!(whole::<u32>("1,000"), whole("1e3"));
+/// // 1,000 or 1,024?
+/// assert!(whole::<u32>("1k").is_err());
+/// ```
+///
+/// # Errors
+///
+/// Anything else, and a number that `T` does not hold.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
+    let digits = ungrouped(text);
+    let exact = digits.parse().ok();
+    let read = exact.or_else(|| whole_float(digits.parse().ok()?));
+    let read = read.and_then(|number: u64| T::try_from(number).ok());
+    read.ok_or_else(|| {
+        let largest = u64::MAX >> (64 - 8 * size_of::<T>().clamp(1, 8));
+        let advice = match text.ends_with(['k', 'K', 'm', 'M', 'g', 'G']) {
+            true => "; write k, M and G out: they may be powers of 10 or of 2",
+            false => "",
+        };
+        ValueError::new(format!(
+            "expected a whole number from 0 to {largest}, as in 1000, 1_000, 1,000 or 1e3{advice}"
+        ))
+    })
+}
+
+/// Reads a number: `0.9`, `1e3`, `1_000` or `1,000.5`.
+///
+/// # Errors
+///
+/// Text that is no number.
+pub fn real(text: &str) -> Result<f64, ValueError> {
+    let expected = "expected a number, as in 0.9, 1000, 1_000, 1,000 or 1e3";
+    ungrouped(text)
+        .parse()
+        .map_err(|_| ValueError::new(expected))
+}
+
+/// Reads a number format by the names that engines and checkpoints use, in any case: `bf16`, `bfloat16`, `float16`,
+/// `FP8`, `fp8_e4m3`, `fp8-block`, `nvfp4`.
+///
+/// # Errors
+///
+/// Another name.
+pub fn dtype(text: &str) -> Result<Dtype, ValueError> {
+    let name = text.to_ascii_lowercase().replace('-', "_");
+    let name = match name.as_str() {
+        "bfloat16" | "float16" | "fp16" | "half" => "bf16",
+        "fp8_e4m3" | "float8_e4m3fn" => "fp8",
+        name => name,
+    };
+    name.parse().map_err(|error| {
+        let advice = match name {
+            "auto" => "; leave the flag out for the model's own",
+            _ => "",
+        };
+        ValueError::new(format!("{error}{advice}"))
+    })
+}
+
+/// Reads microseconds, or a time with its unit.
+pub(crate) fn microseconds(text: &str) -> Result<f64, ValueError> {
+    let plain = real(text).ok();
+    let us = plain.or_else(|| Some(time(text)?.as_nanos() as f64 / 1e3));
+    us.ok_or(ValueError::new(
+        "expected microseconds or a time with its unit, as in 10 or 0.1ms",
+    ))
+}
+
+/// Reads seconds, or a time with its unit.
+pub(crate) fn seconds(text: &str) -> Option<f64> {
+    let plain = real(text).ok();
+    plain.or_else(|| Some(time(text)?.as_secs_f64()))
+}
+
+/// Reads milliseconds, or a time with its unit.
+pub(crate) fn milliseconds(text: &str) -> Option<f64> {
+    let plain = real(text).ok();
+    plain.or_else(|| Some(time(text)?.as_nanos() as f64 / 1e6))
+}
+
+/// Reads a time with its unit: `500ms`, `1.5s`, `2m`.
+fn time(text: &str) -> Option<SignedDuration> {
+    text.parse().ok()
+}
+
+/// Reads an optional whole number of a file, which may be a float without a fraction or text.
+pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: TryFrom<u64>,
+    D: Deserializer<'de>,
+{
+    optional(deserializer, whole)
+}
+
+/// Reads optional microseconds of a file.
+pub(crate) fn microseconds_or_none<'de, D>(deserializer: D) -> Result<Option<f64>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    optional(deserializer, microseconds)
+}
+
+/// Reads an optional number format of a file.
+pub(crate) fn dtype_or_none<'de, D>(deserializer: D) -> Result<Option<Dtype>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    optional(deserializer, dtype)
+}
+
+/// Reads an optional value from its text.
+pub(crate) fn optional<'de, T, E, D>(
+    deserializer: D,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, D::Error>
+where
+    E: Display,
+    D: Deserializer<'de>,
+{
+    let text = as_text::scalar(deserializer)?;
+    text.map(|text| read(&text))
+        .transpose()
+        .map_err(de::Error::custom)
+}
+
+/// Removes separators of thousands. Text in which they are elsewhere keeps them.
+fn ungrouped(text: &str) -> String {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut groups = whole.split([',', '_']);
+    let first = groups.next().unwrap_or_default();
+    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let grouped = is_digits(first)
+        && (1..=3).contains(&first.len())
+        && groups.all(|group| group.len() == 3 && is_digits(group));
+    match grouped && is_digits(fraction) {
+        true => text.replace([',', '_'], ""),
+        false => text.to_owned(),
+    }
+}
+
+/// Returns a float without a fraction that holds each whole number up to it.
+fn whole_float(number: f64) -> Option<u64> {
+    const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+    let is_whole = (0.0..=EXACT).contains(&number) && number.fract() <= 0.0;
+    is_whole.then_some(number as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        for text in ["1500", "1_500", "1,500", "1.5e3", "15e2", "1.5E3", "1500.0"] {
+            assert_eq!(whole(text), Ok(1_500_u32), "{text}");
+            assert_eq!(real(text), Ok(1_500.0), "{text}");
+        }
+        assert_eq!(whole("1,234,567"), Ok(1_234_567_u64));
+        assert_eq!(whole("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(real("1,234.5"), Ok(1_234.5));
+        assert_eq!(real("-0.5"), Ok(-0.5));
+        for wrong in [
+            "",
+            "-1",
+            "1.5",
+            "1e99",
+            "NaN",
+            "inf",
+            "1,5",
+            "1,00",
+            "1,0000",
+            ",100",
+            "1__000",
+            "1,000,",
+            "4294967296",
+            "1 000",
+            "x",
+        ] {
+            assert!(whole::<u32>(wrong).is_err(), "{wrong}");
+        }
+        let message = whole::<u32>("128k").unwrap_err().to_string();
+        assert!(message.contains("to 4294967295"), "{message}");
+        assert!(message.contains("write k, M and G out"), "{message}");
+    }
+
+    #[test]
+    fn times_have_units_or_the_one_of_their_key() {
+        assert_eq!(seconds("2.5"), Some(2.5));
+        assert_eq!(seconds("500ms"), Some(0.5));
+        assert_eq!(seconds("2m"), Some(120.0));
+        assert_eq!(milliseconds("200"), Some(200.0));
+        assert_eq!(milliseconds("20.5ms"), Some(20.5));
+        assert_eq!(milliseconds("1.5s"), Some(1_500.0));
+        assert_eq!(milliseconds("10us"), Some(0.01));
+        for wrong in ["", "s", "2 parsecs", "ms5"] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn formats_have_the_names_of_engines_and_checkpoints() {
+        for text in ["bf16", "BF16", "bfloat16", "float16", "half"] {
+            assert_eq!(dtype(text), Ok(Dtype::Bf16), "{text}");
+        }
+        assert_eq!(dtype("FP8"), Ok(Dtype::Fp8));
+        assert_eq!(dtype("fp8_e4m3"), Ok(Dtype::Fp8));
+        assert_eq!(dtype("fp8-block"), Ok(Dtype::Fp8Block));
+        assert_eq!(dtype("NVFP4"), Ok(Dtype::Nvfp4));
+        assert!(dtype("int4").is_err());
+        let message = dtype("auto").unwrap_err().to_string();
+        assert!(
+            message.ends_with("leave the flag out for the model's own"),
+            "{message}"
+        );
+    }
+}
