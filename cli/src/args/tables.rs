@@ -34,7 +34,7 @@ pub(crate) enum TablesCommand {
     ///
     /// Errors are those of a build: the first impossible row, with file and line. Warnings are rows far from
     /// their neighbours (outliers) and latencies that fall although the work grows (dips). The report lists
-    /// the answers of the set for each built-in model, and its errors in predicting rows that are left out.
+    /// the answers of the set for each built-in model, and its errors in predicting each row from the others.
     Check(CheckArgs),
     /// Draw a set as SVG, which makes bad rows visible: grid, efficiency and roofline of each operation.
     Plot(PlotArgs),

@@ -49,7 +49,7 @@ impl<'w> WarningsTable<'w> {
                 "{}: {found} far from their neighbours; {MEASURE_AGAIN}",
                 checked.family.name
             ),
-            columns: &["us", "expected", "times"],
+            columns: &["us", "expected us", "ratio"],
             rows,
             max_rows: MAX_OUTLIERS,
         })
@@ -87,8 +87,8 @@ impl<'w> WarningsTable<'w> {
                 number(100.0 * DIP, 0)
             ),
             columns: match has_locations {
-                true => &["us", "after line", "of us", "less %"],
-                false => &["us", "after us", "less %"],
+                true => &["us", "line before", "its us", "less %"],
+                false => &["us", "us before", "less %"],
             },
             rows: rows.collect(),
             max_rows: MAX_DIPS,

@@ -10,14 +10,10 @@ use super::load;
 use super::rejections::{self, LengthLimit, Rejected};
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::output::{count, model_size, number, percent, plural, wrapped};
+use crate::output::{count, model_size, number, paragraph, percent, plural, wrapped};
 
-const TRY_NEXT: &str = "
-Try next:
-  rooflut run --rate 30            # overload
-  rooflut step --decode 64x1000    # one step, part by part
-  rooflut --help
-";
+const TRY_NEXT: &str =
+    "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
 
 /// A run with its outcome, to be described.
 pub(crate) struct RunText<'r> {
@@ -30,10 +26,10 @@ pub(crate) struct RunText<'r> {
 impl RunText<'_> {
     pub(crate) fn text(&self) -> String {
         let next = match self.args.is_default {
-            true => TRY_NEXT,
-            false => "",
+            true => format!("\n{}", paragraph(TRY_NEXT)),
+            false => String::new(),
         };
-        self.setup() + &self.figures() + next
+        self.setup() + &self.figures() + &next
     }
 
     fn setup(&self) -> String {

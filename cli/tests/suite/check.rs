@@ -114,7 +114,10 @@ fn less_time_for_more_work_names_both_rows() {
         "{message}"
     );
     let people = success(&format!("tables check {}", set.path));
-    assert!(people.contains("after line"), "{people}");
+    assert!(
+        people.contains("us  line before  its us  less %"),
+        "{people}"
+    );
 }
 
 #[test]
@@ -269,6 +272,10 @@ fn coverage_is_told_for_each_model_and_number_of_gpus() {
     // A set without MoE cannot answer for experts, and says so.
     let people = success("tables check h100-infersim");
     assert!(people.contains("refused (1)"), "{people}");
+    // Rows that are predicted from the others are not those that a set excludes.
+    let heading = "rows  outliers  dips  predicted  median error %  p95 error %";
+    assert!(people.contains(heading), "{people}");
+    assert!(!people.contains("left out"), "{people}");
     assert!(people.contains("\n  (1)      "), "{people}");
 }
 

@@ -82,8 +82,8 @@ fn mistakes_in_a_scenario_come_with_their_line() {
              `rooflut run --help` lists all, with dashes for underscores",
         ),
         (
-            "\ntp = '2'",
-            "FILE:2: tp: invalid type: string \"2\", expected u32; correct it",
+            "\ntp = 'two'",
+            "FILE:2: tp: expected a whole number from 0 to 4294967295, as in 1000, 1_000, 1,000 or 1e3",
         ),
         (
             "[workload]\n\nrate = 0",
