@@ -25,7 +25,7 @@ pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
 /// Parses `NEW[@CONTEXT]`, a prompt chunk whose last token is sampled.
 pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
     let (new, context) = text.split_once('@').unwrap_or((text, "0"));
-    let lengths = positive(new).ok().zip(whole::<u32>(context).ok());
+    let lengths = positive::<u32>(new).ok().zip(whole::<u32>(context).ok());
     lengths
         .and_then(|(new, context)| Chunk::last(new, context.checked_add(new)?).ok())
         .ok_or_else(|| {
@@ -49,10 +49,10 @@ pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
 }
 
 /// Parses a whole number of at least 1.
-pub(crate) fn positive(text: &str) -> Result<u32, String> {
-    match whole(text) {
-        Ok(0) => Err("expected at least 1".to_owned()),
-        Ok(number) => Ok(number),
+pub(crate) fn positive<T: TryFrom<u64> + Into<u64> + Copy>(text: &str) -> Result<T, String> {
+    match whole::<T>(text) {
+        Ok(number) if number.into() > 0 => Ok(number),
+        Ok(_) => Err("expected at least 1, found 0".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

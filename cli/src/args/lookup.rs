@@ -45,13 +45,13 @@ pub(crate) enum Kernel {
     /// Matrix multiplication of m rows with k x n weights.
     Gemm {
         /// Width of the input.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         k: u32,
         /// Width of the output.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         n: u32,
         /// Rows (tokens).
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         m: u32,
         /// Format of the math.
         #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
@@ -65,10 +65,10 @@ rooflut lookup prefill [OPTIONS] --q-heads <Q_HEADS>
         #[command(flatten)]
         shape: AttentionArgs,
         /// Prompts.
-        #[arg(long, default_value_t = 1, value_parser = value::positive)]
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
         batch: u32,
         /// Tokens of each prompt.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         seq_len: u32,
     },
     /// Attention of one new token per request over its KV cache.
@@ -79,10 +79,10 @@ rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
         #[command(flatten)]
         shape: AttentionArgs,
         /// Requests.
-        #[arg(long, default_value_t = 1, value_parser = value::positive)]
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
         batch: u32,
         /// KV length of each request, its new token included.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         kv_len: u32,
     },
     /// All-reduce of one message over the GPUs of a node.
@@ -91,7 +91,7 @@ rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
         #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
         ranks: u32,
         /// Size of the message, as each GPU holds it.
-        #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long, value_parser = value::positive::<u64>)]
         bytes: u64,
     },
     /// Fused mixture-of-experts layer, without its router.
@@ -100,22 +100,22 @@ rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
            --hidden <HIDDEN> --intermediate <INTERMEDIATE> --tokens <TOKENS>")]
     Moe {
         /// Experts.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         experts: u32,
         /// Experts that each token visits.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         top_k: u32,
         /// Hidden size.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         hidden: u32,
         /// Intermediate size of one expert, before tp divides it.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         intermediate: u32,
         /// Tensor parallelism.
-        #[arg(long, default_value_t = 1, value_parser = value::positive)]
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
         tp: u32,
         /// Tokens.
-        #[arg(long, value_parser = value::positive)]
+        #[arg(long, value_parser = value::positive::<u32>)]
         tokens: u32,
         /// Format of the math.
         #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
@@ -127,16 +127,16 @@ rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
 #[derive(Args)]
 pub(crate) struct AttentionArgs {
     /// Query heads, over all ranks.
-    #[arg(long, value_parser = value::positive)]
+    #[arg(long, value_parser = value::positive::<u32>)]
     pub(crate) q_heads: u32,
     /// KV heads, over all ranks.
-    #[arg(long, value_parser = value::positive)]
+    #[arg(long, value_parser = value::positive::<u32>)]
     pub(crate) kv_heads: u32,
     /// Dimension of a head.
-    #[arg(long, default_value_t = 128, value_parser = value::positive)]
+    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
     pub(crate) head_dim: u32,
     /// Tensor parallelism.
-    #[arg(long, default_value_t = 1, value_parser = value::positive)]
+    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
     pub(crate) tp: u32,
     /// Format of the math.
     #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]

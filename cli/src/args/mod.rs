@@ -116,6 +116,9 @@ pub(crate) fn command() -> clap::Command {
     negative_values(Cli::command())
         .term_width(output::text_width())
         .version(version::version())
+        .mut_arg("color", |color| {
+            color.help("Use of colours in text").display_order(900)
+        })
 }
 
 /// Help and the version are no errors.
