@@ -104,7 +104,7 @@ fn a_scenario_is_read_right_or_refused_in_one_line() {
         ),
         (b"tp = 1.5", Refused(":1: tp: ")),
         (b"tp = 99999999999999999999", Refused(":1: tp: ")),
-        (b"tp = '1'", Refused(":1: tp: ")),
+        (b"tp = 'one'", Refused(":1: tp: ")),
         (b"tp = [1]", Refused(":1: tp: ")),
         (b"tp = 2026-01-31", Refused(":1: tp: ")),
         (b"rate = 5", Refused(":1: rate: expected in [workload]")),

@@ -64,7 +64,7 @@ fn flags(place: &Place, command: &[String], found: &mut Vec<(Vec<String>, String
     let help = place.run(&arguments).expect("it ends well").expect("help");
     // Flags of a command without its subcommand are those of the subcommands, too.
     let usage = help.lines().find(|line| line.starts_with("Usage:"));
-    let is_complete = !usage.expect("a usage").ends_with("<COMMAND>");
+    let is_complete = !command.is_empty() && !usage.expect("a usage").ends_with("<COMMAND>");
     let mut is_of_commands = false;
     for line in help.lines() {
         is_of_commands = match line {
@@ -74,7 +74,8 @@ fn flags(place: &Place, command: &[String], found: &mut Vec<(Vec<String>, String
         let mut words = line.split_whitespace();
         match (words.next(), words.next()) {
             (Some("Commands:" | "help"), _) => (),
-            (Some(name), Some(_)) if is_of_commands => {
+            // Lines of a wrapped description are indented further.
+            (Some(name), Some(_)) if is_of_commands && !line.starts_with("   ") => {
                 let command = [command, &[name.to_owned()]].concat();
                 flags(place, &command, found);
             }

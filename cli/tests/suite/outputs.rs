@@ -251,7 +251,8 @@ mod streams {
     fn shell(folder: &Path, script: &str) -> Output {
         let mut sh = Command::new("sh");
         sh.args(["-c", script]).current_dir(folder);
-        sh.env("rooflut", env!("CARGO_BIN_EXE_rooflut"));
+        sh.env("rooflut", env!("CARGO_BIN_EXE_rooflut"))
+            .env("COLUMNS", "96");
         sh.output().expect("sh starts")
     }
 
