@@ -4,6 +4,9 @@ use crate::engine::{EngineStack, Scheduling};
 use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
+/// Sleep of vLLM 0.15 after a schedule without work.
+const EMPTY_SCHEDULE_SLEEP_NS: u64 = 1_000_000;
+
 /// Limits and policy of a server, named as in vLLM.
 ///
 /// ```
@@ -43,6 +46,9 @@ pub struct SimConfig {
     /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
     /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
+    /// Time for which the engine sleeps after a schedule without work while requests are unfinished, in nanoseconds
+    /// (`EngineCoreProc._process_engine_step`; from vLLM 0.15 on).
+    pub empty_schedule_sleep_ns: u64,
 }
 
 /// Whether freed KV blocks keep their contents until they are reused.
@@ -100,8 +106,8 @@ impl SimConfig {
 
     /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///
-    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, scheduling one step ahead and
-    /// prefix caching. The API server takes no time.
+    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, scheduling one step ahead,
+    /// prefix caching, and a sleep of 1 ms after a schedule without work. The API server takes no time.
     pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
         SimConfig {
             max_num_seqs: 128,
@@ -116,10 +122,11 @@ impl SimConfig {
             speculation: None,
             role: Role::Whole,
             api_server_ns: 0,
+            empty_schedule_sleep_ns: EMPTY_SCHEDULE_SLEEP_NS,
         }
     }
 
-    /// Sets the scheduling and the API server's time to those of `engine`.
+    /// Sets the scheduling, the API server's time and the sleep after a schedule without work to those of `engine`.
     ///
     /// ```
     /// use rooflut::engine::{Scheduling, stacks};
@@ -131,6 +138,11 @@ impl SimConfig {
         SimConfig {
             scheduling: engine.scheduling,
             api_server_ns: engine.api_server.to_nanos(),
+            // Engines that schedule synchronously by default are older than the sleep.
+            empty_schedule_sleep_ns: match engine.scheduling {
+                Scheduling::Synchronous => 0,
+                Scheduling::OneStepAhead => EMPTY_SCHEDULE_SLEEP_NS,
+            },
             ..self
         }
     }
@@ -164,6 +176,8 @@ impl SimConfig {
         with_policy(policy: SchedulingPolicy);
         /// Sets the API server's time per request, in nanoseconds.
         with_api_server_ns(api_server_ns: u64);
+        /// Sets the sleep after a schedule without work, in nanoseconds.
+        with_empty_schedule_sleep_ns(empty_schedule_sleep_ns: u64);
     }
 
     /// Checks that a server with these limits can serve `request`, at least alone.

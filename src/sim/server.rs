@@ -74,6 +74,8 @@ pub struct Server<M> {
     /// Index among the replicas of a run.
     replica: u32,
     now_ns: u64,
+    /// End of the last sleep after a schedule without work.
+    wakes_ns: u64,
     scheduler: Scheduler,
     totals: Totals,
     interrupted: Interrupted,
@@ -312,6 +314,7 @@ impl<M> Server<M> {
             config,
             replica,
             now_ns: 0,
+            wakes_ns: 0,
             scheduler: Scheduler::new(config),
             totals: Totals::default(),
             interrupted: Interrupted::default(),

@@ -115,6 +115,7 @@ fn a_server_takes_scheduling_and_api_server_from_its_engine() {
         let mut back = with;
         back.scheduling = config.scheduling;
         back.api_server_ns = config.api_server_ns;
+        back.empty_schedule_sleep_ns = config.empty_schedule_sleep_ns;
         assert_eq!(back, config, "{}", stack.name);
     }
     let ways = stacks::ALL.map(|stack| stack.scheduling);

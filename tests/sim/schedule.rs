@@ -219,6 +219,21 @@ fn one_step_ahead_the_end_of_a_step_frees_no_slot_of_the_next() {
 }
 
 #[test]
+fn the_engine_sleeps_after_an_empty_schedule_if_requests_are_waiting() {
+    let requests = [request(0, 10, 1), request(0, 10, 1)];
+    let second = |scheduling, sleep_ns| {
+        let mut config = config(scheduling, 100, 100).with_empty_schedule_sleep_ns(sleep_ns);
+        config.max_num_seqs = 1;
+        times(&run(&Linear::mixed(), config, &requests), 1)
+    };
+    assert_eq!(second(Synchronous, 1_000_000), (1_100, 2_200, 2_200, 0));
+    assert_eq!(second(OneStepAhead, 0), (1_100, 2_200, 2_200, 0));
+    // During the first step its slot is taken: the schedule of the second step is empty.
+    let slept = (1_001_100, 1_002_200, 1_002_200, 0);
+    assert_eq!(second(OneStepAhead, 1_000_000), slept);
+}
+
+#[test]
 fn a_request_that_finds_no_block_preempts_itself_if_it_came_last() {
     // Three blocks of 16: A grows to 33 tokens, B wants 18.
     let requests = [request(0, 16, 18), request(0, 16, 3)];

@@ -41,7 +41,7 @@ impl<M: LatencyModel> Server<M> {
     /// Returns the earliest time at which the next step begins if none is in flight; `None` if the server is idle.
     pub(in crate::sim) fn begins_ns(&self) -> Option<u64> {
         if self.has_work() {
-            return Some(self.now_ns);
+            return Some(self.now_ns.max(self.wakes_ns));
         }
         Some(self.inbox.next_ns()?.max(self.now_ns))
     }
@@ -53,16 +53,17 @@ impl<M: LatencyModel> Server<M> {
         self.inbox.next_ns().filter(|_| matters).unwrap_or(u64::MAX)
     }
 
-    /// Runs one step to its end, after the next arrival if there is no work. Returns false if the server is idle.
-    pub(in crate::sim) fn run_step<O: Observer + ?Sized>(&mut self, observer: &mut O) -> bool {
-        let begun = self.begin_next_step();
-        if begun {
+    /// Runs the step that is due next to its end, and the sleep after it.
+    pub(in crate::sim) fn run_step<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+        if let Some(begins_ns) = self.begins_ns() {
+            self.now_ns = begins_ns;
+            self.begin_step();
             self.end_step(observer);
+            self.now_ns = self.now_ns.max(self.wakes_ns);
         }
-        begun
     }
 
-    /// Does the same as [`run_step`](Server::run_step), and fills the buffers of the outcome.
+    /// Runs one step to its end, after the next arrival if there is no work, and fills the buffers of its outcome.
     pub(super) fn run_detailed_step(&mut self) -> Option<StepRecord> {
         if !self.begin_next_step() {
             return None;
@@ -134,6 +135,17 @@ impl<M: LatencyModel> Server<M> {
         self.report_resumed(observer);
         self.record_interrupted();
         self.retire_finished();
+        if self.config.scheduling == Scheduling::OneStepAhead && self.next.is_empty() {
+            self.sleep();
+        }
+    }
+
+    /// Delays the next step after a schedule without work, unless all requests have finished.
+    fn sleep(&mut self) {
+        if self.has_work() {
+            let sleep_ns = self.config.empty_schedule_sleep_ns;
+            self.wakes_ns = self.now_ns.saturating_add(sleep_ns);
+        }
     }
 
     /// Counts the current step, which began at `start_ns` and ends now.

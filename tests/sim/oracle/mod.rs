@@ -110,6 +110,11 @@ pub(crate) fn run(
             run.timing(index).finish_ns = now_ns;
         }
         scheduler.retire(&current);
+        // The schedule ahead had no work: the engine sleeps if it has requests all the same.
+        let ahead = config.scheduling == Scheduling::OneStepAhead;
+        if ahead && next.is_empty() && scheduler.has_requests() {
+            now_ns += config.empty_schedule_sleep_ns;
+        }
     }
 }
 

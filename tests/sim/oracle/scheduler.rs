@@ -43,6 +43,11 @@ impl Scheduler {
         self.waiting.push_back(sequence);
     }
 
+    /// Whether any request waits or runs.
+    pub(crate) fn has_requests(&self) -> bool {
+        !(self.waiting.is_empty() && self.running.is_empty())
+    }
+
     /// The place in the queue of the one whose turn it is.
     fn turn(&self) -> Option<usize> {
         let indices = 0..self.waiting.len();
