@@ -73,17 +73,18 @@ impl<M: LatencyModel> Simulator<M> {
                 server.wait_until(at_engine_ns);
                 continue;
             }
+            observer.progress(&server.progress(source.total()));
             server.run_step(observer);
             server.report_finished(|index, record, at_ns| {
                 observer.finished(index, record);
                 source.finished(index, &record.request, at_ns);
             });
-            // An arrival matters only if it can be admitted, or if its rejection triggers the next request.
-            let matters = server.has_room() || source.feeds_back();
+            // An arrival matters only if it can be admitted, if its rejection triggers the next request, or if the
+            // steps are observed: they count waiting requests.
+            let matters = server.has_room() || source.feeds_back() || observer.wants_steps();
             let next_ns = matters.then(|| next_at_engine_ns(&server, source));
             let horizon_ns = next_ns.flatten().unwrap_or(u64::MAX);
             server.run_decodes(horizon_ns, u64::MAX, observer);
-            observer.progress(&server.progress(source.total()));
         }
         observer.progress(&server.progress(source.total()));
         debug_assert_eq!(server.kv_blocks_used(), 0, "KV blocks were lost");

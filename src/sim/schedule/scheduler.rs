@@ -99,9 +99,10 @@ impl Scheduler {
         self.scheduled_steps
     }
 
-    /// Returns the number of requests in the queue.
+    /// Returns the number of requests in the queue, and of those that were preempted while the step with their last
+    /// token was in flight: vLLM queues them until that step ends.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.ending.len()
     }
 
     /// Returns the number of requests that hold a sequence slot.

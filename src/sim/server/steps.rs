@@ -25,7 +25,8 @@ impl<M: LatencyModel> Server<M> {
                     break;
                 }
                 self.end_step(observer);
-                self.run_decodes(self.horizon_ns().min(to_ns), to_ns, observer);
+                let horizon_ns = self.horizon_ns(observer.wants_steps());
+                self.run_decodes(horizon_ns.min(to_ns), to_ns, observer);
                 continue;
             }
             // At the end of time nothing can begin later.
@@ -47,9 +48,9 @@ impl<M: LatencyModel> Server<M> {
     }
 
     /// Returns the time until which decode steps may follow each other without a look into the inbox. An arrival
-    /// matters only if it can be admitted or rejected.
-    fn horizon_ns(&self) -> u64 {
-        let matters = self.has_room() || self.config.max_waiting.is_some();
+    /// matters only if it can be admitted or rejected, or if the steps are observed: they count waiting requests.
+    fn horizon_ns(&self, observed: bool) -> u64 {
+        let matters = self.has_room() || self.config.max_waiting.is_some() || observed;
         self.inbox.next_ns().filter(|_| matters).unwrap_or(u64::MAX)
     }
 
@@ -189,6 +190,7 @@ impl<M: LatencyModel> Server<M> {
                 let number = self.scheduler.scheduled_steps() - u64::from(ahead);
                 self.current.set_decodes(number, decode);
                 self.in_flight = Some(step);
+                self.take_arrivals();
                 break;
             }
             let record = StepRecord {

@@ -23,6 +23,8 @@ pub(crate) struct Run {
     pub(crate) peak_blocks: u32,
     /// Sum over the steps of held blocks times nanoseconds.
     pub(crate) block_ns: u128,
+    /// Requests in the queue during each step.
+    pub(crate) waiting: Vec<u32>,
     /// All gaps between consecutive tokens of a request, nanoseconds.
     pub(crate) gaps_ns: Vec<u64>,
 }
@@ -46,6 +48,7 @@ pub(crate) fn run(
         preemptions: 0,
         peak_blocks: 0,
         block_ns: 0,
+        waiting: Vec::new(),
         gaps_ns: Vec::new(),
     };
     let mut last_token_ns = vec![None; requests.len()];
@@ -98,6 +101,8 @@ pub(crate) fn run(
         let duration_ns = model.total_time(&current.batch()).to_nanos().max(1);
         now_ns += duration_ns;
         run.steps += 1;
+        run.waiting
+            .push(scheduler.waiting.len() as u32 + scheduler.ending);
         run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv.used());
         for &index in &current.tokens {
             let last_ns: Option<u64> = last_token_ns[index].replace(now_ns);

@@ -14,6 +14,8 @@ pub(crate) struct Scheduler {
     pub(crate) kv: KvCache,
     /// First come first served; preempted requests go to the front.
     pub(crate) waiting: VecDeque<Sequence>,
+    /// Requests that were preempted for the last plan while the step with their last token is in flight.
+    pub(crate) ending: u32,
     /// The ids of a trace.
     listed: Vec<u64>,
     /// In the order of admission.
@@ -29,6 +31,7 @@ impl Scheduler {
             config,
             kv: KvCache::new(config.kv_blocks, config.prefix_caching),
             waiting: VecDeque::new(),
+            ending: 0,
             listed,
             running: Vec::new(),
             scheduled_steps: 0,
@@ -84,6 +87,7 @@ impl Scheduler {
     pub(crate) fn plan(&mut self, plan: &mut Plan) {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
+        self.ending = 0;
         let budget = self.serve_running(plan, self.config.max_num_batched_tokens);
         if plan.preempted.is_empty() {
             self.admit_waiting(plan, budget);
@@ -155,7 +159,9 @@ impl Scheduler {
         let mut victim = self.let_go(victim);
         plan.preempted.push(victim.request);
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
-        if !victim.is_complete() {
+        if victim.is_complete() {
+            self.ending += 1;
+        } else {
             victim.restart();
             self.waiting.push_front(victim);
         }
