@@ -5,7 +5,7 @@
 
 use crate::support::{Batch, Linear, request, simulator};
 use rooflut::engine::Scheduling;
-use rooflut::sim::{Outcome, Rejection, Request, SimConfig, SimReport};
+use rooflut::sim::{Content, Outcome, Rejection, Request, SimConfig, SimReport};
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::units::Seconds;
 
@@ -297,6 +297,33 @@ fn a_prefix_hit_is_not_computed_and_takes_no_block() {
     assert_eq!(hit(50), (chunk(48, 48, 1), 1_480, 3));
     // Not the last token, and so not its block.
     assert_eq!(hit(96), (chunk(16, 80, 1), 1_160, 1));
+}
+
+#[test]
+fn a_request_that_decodes_is_found_as_far_as_its_blocks_are_full() {
+    let text = Content::Texts {
+        prefix: 0,
+        prefix_tokens: 0,
+        own: 5,
+    };
+    for (scheduling, in_flight) in [(Synchronous, 0), (OneStepAhead, 1)] {
+        let mut contexts = Vec::new();
+        for arrival_ns in (2_000..60_000).step_by(500) {
+            let model = Linear::mixed();
+            let first = request(0, 20, 100).with_content(text);
+            let turn = request(arrival_ns, 60, 1).with_content(text);
+            run(&model, config(scheduling, 100, 100), &[first, turn]);
+            let batches = model.batches.borrow();
+            let of_turn = |batch: &Batch| !batch.prefill.is_empty() && !batch.decode.is_empty();
+            let step = batches.iter().position(of_turn).unwrap() as u32;
+            let context = batches[step as usize].prefill[0].context();
+            // One token a step after the prompt; the last token of the turn is computed in any case.
+            assert_eq!(context, ((20 + step - in_flight) / 16 * 16).min(48));
+            contexts.push(context);
+        }
+        contexts.dedup();
+        assert_eq!(contexts, [16, 32, 48], "{scheduling:?}");
+    }
 }
 
 #[test]

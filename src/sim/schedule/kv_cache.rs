@@ -131,7 +131,7 @@ impl KvCache {
         if self.caching == PrefixCaching::Disabled || !sequence.shares() {
             return;
         }
-        let full = sequence.full_blocks(sequence.computed(), self.block_size);
+        let full = sequence.full_blocks(sequence.known(), self.block_size);
         let registered = sequence.blocks.registered();
         let new = full.saturating_sub(registered);
         let ids = sequence
@@ -143,6 +143,14 @@ impl KvCache {
             .collect();
         sequence.blocks.registered.extend(handles);
         sequence.blocks.unregistered -= new;
+    }
+
+    /// Registers the full blocks of a decoding request, whose token number `computed` fills one.
+    pub(crate) fn register_decoded(&mut self, sequence: &mut Sequence, computed: u32) {
+        let held = sequence.blocks_for(computed, self.block_size);
+        sequence.blocks.unregistered = held - sequence.blocks.registered();
+        sequence.set_known(computed);
+        self.register_full(sequence);
     }
 
     /// Frees all blocks of a request, the last one first: the beginning stays in the cache longest.
@@ -162,7 +170,7 @@ impl KvCache {
             self.release(sequence);
             return;
         }
-        let full = sequence.full_blocks(sequence.computed(), self.block_size);
+        let full = sequence.full_blocks(sequence.known(), self.block_size);
         let unregistered = mem::take(&mut sequence.blocks.unregistered);
         self.pool.release_unregistered(unregistered - full);
         sequence.blocks.parked = Some(self.pool.park(full));

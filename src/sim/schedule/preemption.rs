@@ -2,6 +2,7 @@
 
 use core::mem;
 
+use crate::engine::Scheduling;
 use crate::sim::schedule::plan::Plan;
 use crate::sim::schedule::running::Admitted;
 use crate::sim::schedule::scheduler::Scheduler;
@@ -35,6 +36,9 @@ impl Scheduler {
                 return;
             };
             plan.verify(sequence.computed());
+            // Its drafts are not registered, and accepted ones with the next step.
+            sequence.set_known(sequence.computed() + 1);
+            scheduler.kv.register_full(sequence);
             let accepted = speculation.accepted(sequence.index, sequence.generated());
             plan.accepted += accepted;
             let yielded = sequence.accept(accepted);
@@ -91,6 +95,10 @@ impl Scheduler {
         let Some(mut victim) = self.running.remove(admitted, plan.number()) else {
             return;
         };
+        if self.config.scheduling == Scheduling::OneStepAhead {
+            // vLLM registers a decoded token with the next step that computes one, and this step does not.
+            victim.forget_in_flight();
+        }
         plan.preempted.push(victim.index);
         victim.timing.preemptions += 1;
         if victim.is_complete() {

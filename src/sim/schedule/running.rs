@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use crate::sim::schedule::sequence::Sequence;
+use crate::sim::{PrefixCaching, SimConfig};
 use crate::step::DecodeGroup;
 
 /// A running request: its slot, and its admission, as slots are reused.
@@ -32,6 +33,7 @@ pub(crate) struct Running {
     /// is admitted.
     pub(crate) partial: Option<Admitted>,
     decode: DecodeSet,
+    caching: PrefixCaching,
 }
 
 /// All requests that take a token in the next step.
@@ -41,12 +43,15 @@ struct DecodeSet {
     next: DecodeGroup,
     /// Number of requests by the step in which they need a block, modulo the block size.
     growing: Vec<u32>,
+    /// Requests whose blocks others can share, likewise; removed ones are dropped lazily.
+    sharing: Vec<Vec<Admitted>>,
     /// Last step of each request.
     ends: BinaryHeap<Reverse<(u64, Admitted)>>,
 }
 
 impl Running {
-    pub(crate) fn new(block_size: u32) -> Running {
+    pub(crate) fn new(config: &SimConfig) -> Running {
+        let block_size = config.block_size.max(1) as usize;
         Running {
             slots: Vec::new(),
             vacant: Vec::new(),
@@ -56,9 +61,11 @@ impl Running {
             partial: None,
             decode: DecodeSet {
                 next: DecodeGroup::EMPTY,
-                growing: vec![0; block_size.max(1) as usize],
+                growing: vec![0; block_size],
+                sharing: vec![Vec::new(); block_size],
                 ends: BinaryHeap::new(),
             },
+            caching: config.prefix_caching,
         }
     }
 
@@ -77,6 +84,18 @@ impl Running {
         let growing = &self.decode.growing;
         let index = (step % growing.len() as u64) as usize;
         growing.get(index).copied().unwrap_or(0)
+    }
+
+    /// Calls `visit` with each decoding request that needs one more block in `step` and whose blocks others can
+    /// share, in order of admission, and with its tokens before `step`. Cost: O(requests visited).
+    #[inline]
+    pub(crate) fn for_each_sharing(&mut self, step: u64, visit: impl FnMut(&mut Sequence, u32)) {
+        let index = (step % self.decode.sharing.len() as u64) as usize;
+        if let Some(sharing) = self.decode.sharing.get_mut(index)
+            && !sharing.is_empty()
+        {
+            visit_sharing(&mut self.slots, sharing, step, visit);
+        }
     }
 
     /// Returns the first step in which a request takes its last token; `None` if none decodes.
@@ -137,24 +156,26 @@ impl Running {
 
     /// Returns the request if it still runs.
     pub(crate) fn get_mut(&mut self, admitted: Admitted) -> Option<&mut Sequence> {
-        match self.slots.get_mut(admitted.slot as usize) {
-            Some(Some((admission, sequence))) if *admission == admitted.admission => Some(sequence),
-            _ => None,
-        }
+        held_mut(&mut self.slots, admitted)
     }
 
     /// Adds a request whose prompt is computed to the decoding ones, from `step` on.
     pub(crate) fn decode_from(&mut self, admitted: Admitted, step: u64) {
+        let caching = self.caching == PrefixCaching::Enabled;
         let Some(sequence) = self.get_mut(admitted) else {
             return;
         };
         sequence.decodes_from = Some(step);
         let computed = sequence.computed();
         let end = step + u64::from(sequence.remaining()) - 1;
+        let shares = caching && sequence.shares();
         self.decode.next.requests += 1;
         self.decode.next.kv_tokens += u64::from(computed) + 1;
         let index = self.decode.index(computed, step);
         self.decode.change(index, 1);
+        if shares && let Some(sharing) = self.decode.sharing.get_mut(index) {
+            sharing.push(admitted);
+        }
         self.decode.ends.push(Reverse((end, admitted)));
     }
 
@@ -233,6 +254,31 @@ fn held(slots: &[Option<(u64, Sequence)>], admitted: Admitted) -> Option<&Sequen
         Some(Some((admission, sequence))) if *admission == admitted.admission => Some(sequence),
         _ => None,
     }
+}
+
+fn held_mut(slots: &mut [Option<(u64, Sequence)>], admitted: Admitted) -> Option<&mut Sequence> {
+    match slots.get_mut(admitted.slot as usize) {
+        Some(Some((admission, sequence))) if *admission == admitted.admission => Some(sequence),
+        _ => None,
+    }
+}
+
+/// Calls `visit` with the requests of `sharing` that still decode, and drops the others.
+fn visit_sharing(
+    slots: &mut [Option<(u64, Sequence)>],
+    sharing: &mut Vec<Admitted>,
+    step: u64,
+    mut visit: impl FnMut(&mut Sequence, u32),
+) {
+    sharing.retain(|admitted| {
+        let sequence = held_mut(slots, *admitted);
+        let decoding = sequence.filter(|sequence| sequence.decodes_from.is_some());
+        decoding.is_some_and(|sequence| {
+            let computed = sequence.computed_before(step);
+            visit(sequence, computed);
+            true
+        })
+    });
 }
 
 impl DecodeSet {

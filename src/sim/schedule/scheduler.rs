@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::engine::Scheduling;
 use crate::sim::load::arrived::Arrived;
 use crate::sim::memory::block_pool::BlockPool;
 use crate::sim::memory::content::BlockIds;
@@ -39,7 +40,7 @@ impl Scheduler {
             config,
             kv: KvCache::new(&config),
             waiting: Queue::new(config.policy, config.block_size),
-            running: Running::new(config.block_size),
+            running: Running::new(&config),
             ending: Vec::new(),
             scheduled_steps: 0,
             visited: Vec::new(),
@@ -85,6 +86,7 @@ impl Scheduler {
         if !self.kv.pool.take_unregistered(growing) {
             return None;
         }
+        self.register_decoded(step);
         self.scheduled_steps = step;
         Some(self.running.advance())
     }
@@ -182,10 +184,27 @@ impl Scheduler {
         if !self.kv.pool.take_unregistered(growing) {
             self.grow_or_preempt(plan);
         }
+        self.register_decoded(step);
         plan.decode = self.running.advance();
         while let Some(admitted) = self.running.next_end(step) {
             self.finish(plan, admitted);
         }
+    }
+
+    /// Registers the blocks that decoding requests have filled, before requests are admitted to `step`.
+    ///
+    /// A block is registered when the step that fills it is scheduled, or the following one if the last token of the
+    /// block is not known before: `allocate_slots` of vLLM registers no unknown token.
+    #[inline]
+    fn register_decoded(&mut self, step: u64) {
+        let grows_in = match self.config.scheduling {
+            Scheduling::Synchronous => step + 1,
+            Scheduling::OneStepAhead => step,
+        };
+        let Scheduler { running, kv, .. } = self;
+        running.for_each_sharing(grows_in, |sequence, computed| {
+            kv.register_decoded(sequence, computed);
+        });
     }
 
     /// Schedules the next chunk of the request in prefill; returns the remaining budget.

@@ -31,6 +31,8 @@ pub(crate) struct Sequence {
     generated: u32,
     /// Tokens in the KV cache, prefix hits included.
     computed: u32,
+    /// Tokens in the KV cache whose full blocks others can find.
+    known: u32,
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
     prefill: u32,
@@ -69,6 +71,7 @@ impl Sequence {
             transferred: if with_kv { but_last } else { 0 },
             generated: 0,
             computed: cached,
+            known: cached,
             prefill: request.prompt_tokens,
             blocks: Blocks::default(),
             decodes_from: None,
@@ -121,6 +124,18 @@ impl Sequence {
         self.computed
     }
 
+    /// Returns the tokens in the KV cache whose full blocks others can find.
+    pub(crate) fn known(&self) -> u32 {
+        self.known
+    }
+
+    /// Excludes the token that the step in flight decodes from [`known`](Sequence::known).
+    pub(crate) fn forget_in_flight(&mut self) {
+        if self.computed > self.prefill {
+            self.known = self.computed - 1;
+        }
+    }
+
     /// Returns the output tokens sampled.
     pub(crate) fn generated(&self) -> u32 {
         self.generated
@@ -129,6 +144,11 @@ impl Sequence {
     /// Returns whether its prompt is computed and tokens remain to be sampled.
     pub(crate) fn decodes(&self) -> bool {
         self.pending() == 0 && !self.is_complete()
+    }
+
+    /// Sets the tokens whose full blocks others can find.
+    pub(crate) fn set_known(&mut self, tokens: u32) {
+        self.known = tokens;
     }
 
     /// Accepts `drafted` tokens; returns the number of tokens sampled: these and one more, up to the output length.
@@ -167,6 +187,7 @@ impl Sequence {
     /// Schedules a chunk of `new` tokens, at most [`pending`](Sequence::pending); the last chunk samples a token.
     pub(crate) fn advance(&mut self, new: u32) -> Chunk {
         self.computed += new;
+        self.known = self.computed;
         let last = self.computed == self.prefill;
         self.generated += u32::from(last);
         Chunk {
@@ -187,6 +208,7 @@ impl Sequence {
         let computed = self.computed_before(step);
         self.generated += computed - self.computed;
         self.computed = computed;
+        self.known = computed;
         self.blocks.unregistered = self.blocks_for(computed, block_size) - self.blocks.registered();
         self.decodes_from = None;
     }

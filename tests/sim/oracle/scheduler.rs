@@ -98,12 +98,14 @@ impl Scheduler {
     pub(crate) fn retire(&mut self, plan: &Plan) {
         let number = Some(plan.number);
         while let Some(index) = self.running.iter().position(|s| s.last_step == number) {
-            let sequence = self.running.remove(index);
+            let mut sequence = self.running.remove(index);
+            // Synchronous engines register no block when they free it.
+            sequence.ended();
             self.let_go(sequence);
         }
     }
 
-    /// Its blocks are free; all that it filled can be found.
+    /// Its blocks are free; those that can be found keep their contents.
     fn let_go(&mut self, mut sequence: Sequence) -> Sequence {
         self.fill(&sequence);
         self.kv.release(std::mem::take(&mut sequence.blocks));
@@ -117,7 +119,7 @@ impl Scheduler {
         }
         let block_size = self.config.block_size;
         for (block, end) in sequence.blocks.iter().zip(ends(sequence, block_size)) {
-            if end <= sequence.computed {
+            if end <= sequence.known {
                 let tokens = tokens(&sequence.asked, sequence.request, &self.listed, end);
                 self.kv.fill(*block, tokens);
             }
@@ -141,12 +143,9 @@ impl Scheduler {
             if tokens > 0 {
                 plan.add(sequence, tokens);
                 budget -= tokens;
-                // Decoded tokens can be found once their request has left.
-                if sequence.is_in_prefill() {
-                    let sequence = self.running.remove(position);
-                    self.fill(&sequence);
-                    self.running.insert(position, sequence);
-                }
+                let sequence = self.running.remove(position);
+                self.fill(&sequence);
+                self.running.insert(position, sequence);
             }
             position += 1;
         }

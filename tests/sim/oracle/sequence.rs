@@ -1,5 +1,6 @@
 //! A request inside the engine.
 
+use rooflut::engine::Scheduling;
 use rooflut::sim::{Request, SimConfig, Speculation};
 
 /// How far the steps scheduled so far bring a request.
@@ -15,6 +16,8 @@ pub(crate) struct Sequence {
     prompt_tokens: u32,
     output_tokens: u32,
     speculation: Option<Speculation>,
+    /// Whether steps are scheduled before the tokens of the one before are sampled.
+    ahead: bool,
     /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
     pub(crate) cached: u32,
     /// Tokens whose KV entries came with it.
@@ -24,6 +27,8 @@ pub(crate) struct Sequence {
     /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
     /// freed blocks that no other request has taken yet.
     pub(crate) computed: u32,
+    /// Tokens whose full blocks can be found.
+    pub(crate) known: u32,
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
     prefill: u32,
@@ -56,10 +61,12 @@ impl Sequence {
             prompt_tokens: request.prompt_tokens,
             output_tokens: request.output_tokens,
             speculation: config.speculation,
+            ahead: config.scheduling == Scheduling::OneStepAhead,
             cached,
             arrived: 0,
             generated: 0,
             computed: cached,
+            known: cached,
             prefill: request.prompt_tokens,
             blocks: Vec::new(),
             last_step: None,
@@ -85,6 +92,12 @@ impl Sequence {
         }
     }
 
+    /// Tokens of its prompt and of the output whose values are sampled before the step that is scheduled next begins.
+    fn tokens_sampled(&self) -> u32 {
+        let in_flight = u32::from(self.ahead && self.computed > self.prefill);
+        self.prompt_tokens + self.generated - in_flight
+    }
+
     /// Whether its last token is scheduled.
     pub(crate) fn is_complete(&self) -> bool {
         self.generated == self.output_tokens
@@ -99,6 +112,7 @@ impl Sequence {
     pub(crate) fn advance(&mut self, tokens: u32) -> Work {
         let context = self.computed;
         self.computed += tokens;
+        self.known = self.computed.min(self.tokens_sampled());
         if context < self.prefill {
             let last = self.computed == self.prefill;
             self.generated += u32::from(last);
@@ -136,8 +150,10 @@ impl Sequence {
         self.computed = tokens.max(self.arrived);
     }
 
-    /// Whether it has decoded since it was admitted.
-    pub(crate) fn is_in_prefill(&self) -> bool {
-        self.computed <= self.prefill
+    /// All its tokens are sampled.
+    pub(crate) fn ended(&mut self) {
+        if self.ahead {
+            self.known = self.computed;
+        }
     }
 }
