@@ -92,7 +92,10 @@ impl DeploymentBuilder {
         config.kv_blocks = kv_blocks;
         config.block_size = self.memory.block_size;
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;
-        if config.speculation.is_some() {
+        if let Some(speculation) = config.speculation {
+            if self.draft.is_some() {
+                config.speculation = Some(speculation.with_draft_model());
+            }
             config.scheduling = Scheduling::Synchronous;
         }
         if let Some(scheduling) = self.scheduling {

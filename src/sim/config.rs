@@ -216,12 +216,18 @@ impl SimConfig {
     /// KV blocks that `request` needs at its longest.
     pub(super) fn blocks_for(&self, request: &Request) -> u32 {
         // The last token is sampled and not computed. The drafts of the last verification are computed; a
-        // single output token needs none.
-        let drafts = match request.output_tokens {
-            1 => 0,
-            _ => self.draft_tokens(),
-        };
+        // single output token needs none. Slots of a draft model are reserved by running requests only: not with the
+        // first chunk of a prompt.
+        let verified = request.output_tokens > 1;
+        let chunked = request.prompt_tokens > self.max_num_batched_tokens;
+        let drafts = if verified { self.draft_tokens() } else { 0 };
         let kv_tokens = request.tokens().saturating_sub(1) + u64::from(drafts);
+        let lookahead = match self.speculation {
+            Some(speculation) if verified || chunked => u64::from(speculation.lookahead_tokens()),
+            _ => 0,
+        };
+        let longest = kv_tokens.max(u64::from(self.max_model_len));
+        let kv_tokens = (kv_tokens + lookahead).min(longest);
         let blocks = kv_tokens.div_ceil(u64::from(self.block_size.max(1)));
         u32::try_from(blocks).unwrap_or(u32::MAX)
     }

@@ -32,6 +32,7 @@ const MAX_DRAFT_TOKENS: usize = 16;
 #[cfg_attr(feature = "serde", serde(try_from = "Parameters", into = "Parameters"))]
 pub struct Speculation {
     draft_tokens: u32,
+    lookahead_tokens: u32,
     seed: u64,
     /// Number of the 2^64 draws that accept the first 1, 2, ... drafted tokens.
     accepting: [u64; MAX_DRAFT_TOKENS],
@@ -66,9 +67,24 @@ impl Speculation {
         }
         Ok(Speculation {
             draft_tokens,
+            lookahead_tokens: 0,
             seed,
             accepting,
         })
+    }
+
+    /// Sets that a draft model drafts the tokens: a running request then reserves KV blocks for as many more tokens
+    /// in each step, into which the draft model writes (`num_lookahead_tokens` of vLLM's scheduler).
+    #[must_use]
+    pub const fn with_draft_model(mut self) -> Speculation {
+        self.lookahead_tokens = self.draft_tokens;
+        self
+    }
+
+    /// Returns the tokens beyond those of a step for which a running request reserves KV blocks: as many as are
+    /// drafted per step with a draft model, else 0.
+    pub fn lookahead_tokens(&self) -> u32 {
+        self.lookahead_tokens
     }
 
     /// Returns the drafted tokens per request and step.
@@ -100,6 +116,8 @@ struct Parameters {
     draft_tokens: u32,
     acceptance: f64,
     seed: u64,
+    #[serde(default)]
+    draft_model: bool,
 }
 
 #[cfg(feature = "serde")]
@@ -107,11 +125,15 @@ impl TryFrom<Parameters> for Speculation {
     type Error = SimError;
 
     fn try_from(parameters: Parameters) -> Result<Speculation, SimError> {
-        Speculation::try_new(
+        let speculation = Speculation::try_new(
             parameters.draft_tokens,
             parameters.acceptance,
             parameters.seed,
-        )
+        )?;
+        Ok(match parameters.draft_model {
+            true => speculation.with_draft_model(),
+            false => speculation,
+        })
     }
 }
 
@@ -124,6 +146,7 @@ impl From<Speculation> for Parameters {
             // The first draft is accepted at the rate itself.
             acceptance: first as f64 / DRAWS,
             seed: speculation.seed,
+            draft_model: speculation.lookahead_tokens > 0,
         }
     }
 }

@@ -92,6 +92,7 @@ fn serialized_values_are_read_back() {
     for acceptance in [0.0, 0.3, 0.7, 1.0] {
         let speculation = Speculation::try_new(4, acceptance, 9).unwrap();
         round_trip(&speculation);
+        round_trip(&speculation.with_draft_model());
         let config = SimConfig::new(8_192, 27_000).with_engine(&stacks::VLLM_0_11_0);
         round_trip(
             &config

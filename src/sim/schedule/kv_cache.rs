@@ -37,6 +37,9 @@ pub(crate) struct KvCache {
     pub(crate) pool: BlockPool,
     block_size: u32,
     caching: PrefixCaching,
+    /// Tokens beyond those of a step for which running requests reserve blocks, up to `max_model_len`.
+    lookahead_tokens: u32,
+    max_model_len: u32,
 }
 
 impl KvCache {
@@ -46,13 +49,20 @@ impl KvCache {
             pool: BlockPool::new(config.kv_blocks),
             block_size: config.block_size,
             caching: config.prefix_caching,
+            lookahead_tokens: config
+                .speculation
+                .map_or(0, |speculation| speculation.lookahead_tokens()),
+            max_model_len: config.max_model_len,
         }
     }
 
     /// Takes the blocks that a running request needs for `tokens` more; returns whether there were enough.
     #[must_use]
     pub(crate) fn grow(&mut self, sequence: &mut Sequence, tokens: u32) -> bool {
-        let needed = sequence.blocks_for(sequence.computed() + tokens, self.block_size);
+        let tokens = sequence.computed() + tokens;
+        let longest = tokens.max(self.max_model_len);
+        let reserved = tokens.saturating_add(self.lookahead_tokens).min(longest);
+        let needed = sequence.blocks_for(reserved, self.block_size);
         let missing = needed - sequence.blocks.held();
         let fits = self.pool.take_unregistered(missing);
         if fits {

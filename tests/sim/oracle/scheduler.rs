@@ -132,7 +132,14 @@ impl Scheduler {
         // Preemption shortens the list from its end, at the latest until it reaches this request.
         while let Some(sequence) = self.running.get(position) {
             let tokens = sequence.pending().min(budget);
-            let own = blocks_for(sequence, sequence.computed + tokens, self.config.block_size);
+            let end = sequence.computed + tokens;
+            // A draft model writes beyond the step.
+            let room = self.config.max_model_len.saturating_sub(end);
+            let drafted = self
+                .config
+                .speculation
+                .map_or(0, |of| of.lookahead_tokens());
+            let own = blocks_for(sequence, end + drafted.min(room), self.config.block_size);
             let missing = own.saturating_sub(sequence.blocks.len() as u32);
             let Some(blocks) = self.kv.take(&[], missing) else {
                 self.preempt(plan, self.victim(position));

@@ -139,7 +139,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         prop_oneof![Just(16_u32), Just(1), Just(7)],
     );
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
-    let drafts = (draft_tokens, prop_oneof![Just(0.0), Just(1.0), 0.0..1.0]);
+    let acceptance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
+    let drafts = (draft_tokens, acceptance, any::<bool>());
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
@@ -156,11 +157,15 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.policy = policy;
             config.max_waiting = max_waiting;
             config.api_server_ns = 700 * api;
-            let (draft_tokens, acceptance) = drafts;
+            let (draft_tokens, acceptance, draft_model) = drafts;
             if draft_tokens > 0 {
                 config.scheduling = Scheduling::Synchronous;
                 config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens) + more;
-                config.speculation = Speculation::try_new(draft_tokens, acceptance, api).ok();
+                let speculation = Speculation::try_new(draft_tokens, acceptance, api).unwrap();
+                config.speculation = Some(match draft_model {
+                    true => speculation.with_draft_model(),
+                    false => speculation,
+                });
             }
             config
         },
