@@ -45,6 +45,8 @@ struct DecodeSet {
     growing: Vec<u32>,
     /// Requests whose blocks others can share, likewise; removed ones are dropped lazily.
     sharing: Vec<Vec<Admitted>>,
+    /// Whether `sharing` has had requests.
+    shares: bool,
     /// Last step of each request.
     ends: BinaryHeap<Reverse<(u64, Admitted)>>,
 }
@@ -63,6 +65,7 @@ impl Running {
                 next: DecodeGroup::EMPTY,
                 growing: vec![0; block_size],
                 sharing: vec![Vec::new(); block_size],
+                shares: false,
                 ends: BinaryHeap::new(),
             },
             caching: config.prefix_caching,
@@ -86,16 +89,32 @@ impl Running {
         growing.get(index).copied().unwrap_or(0)
     }
 
+    /// Returns whether blocks of decoding requests can be shared with others.
+    #[inline]
+    pub(crate) fn shares(&self) -> bool {
+        self.decode.shares
+    }
+
     /// Calls `visit` with each decoding request that needs one more block in `step` and whose blocks others can
     /// share, in order of admission, and with its tokens before `step`. Cost: O(requests visited).
-    #[inline]
-    pub(crate) fn for_each_sharing(&mut self, step: u64, visit: impl FnMut(&mut Sequence, u32)) {
+    pub(crate) fn for_each_sharing(
+        &mut self,
+        step: u64,
+        mut visit: impl FnMut(&mut Sequence, u32),
+    ) {
         let index = (step % self.decode.sharing.len() as u64) as usize;
-        if let Some(sharing) = self.decode.sharing.get_mut(index)
-            && !sharing.is_empty()
-        {
-            visit_sharing(&mut self.slots, sharing, step, visit);
-        }
+        let Some(sharing) = self.decode.sharing.get_mut(index) else {
+            return;
+        };
+        sharing.retain(|admitted| {
+            let sequence = held_mut(&mut self.slots, *admitted);
+            let decoding = sequence.filter(|sequence| sequence.decodes_from.is_some());
+            decoding.is_some_and(|sequence| {
+                let computed = sequence.computed_before(step);
+                visit(sequence, computed);
+                true
+            })
+        });
     }
 
     /// Returns the first step in which a request takes its last token; `None` if none decodes.
@@ -175,6 +194,7 @@ impl Running {
         self.decode.change(index, 1);
         if shares && let Some(sharing) = self.decode.sharing.get_mut(index) {
             sharing.push(admitted);
+            self.decode.shares = true;
         }
         self.decode.ends.push(Reverse((end, admitted)));
     }
@@ -261,24 +281,6 @@ fn held_mut(slots: &mut [Option<(u64, Sequence)>], admitted: Admitted) -> Option
         Some(Some((admission, sequence))) if *admission == admitted.admission => Some(sequence),
         _ => None,
     }
-}
-
-/// Calls `visit` with the requests of `sharing` that still decode, and drops the others.
-fn visit_sharing(
-    slots: &mut [Option<(u64, Sequence)>],
-    sharing: &mut Vec<Admitted>,
-    step: u64,
-    mut visit: impl FnMut(&mut Sequence, u32),
-) {
-    sharing.retain(|admitted| {
-        let sequence = held_mut(slots, *admitted);
-        let decoding = sequence.filter(|sequence| sequence.decodes_from.is_some());
-        decoding.is_some_and(|sequence| {
-            let computed = sequence.computed_before(step);
-            visit(sequence, computed);
-            true
-        })
-    });
 }
 
 impl DecodeSet {
