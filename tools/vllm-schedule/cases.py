@@ -1,0 +1,290 @@
+"""The cases: each is a function of a seed that yields workloads."""
+
+import random
+
+from workload import Workload
+
+
+def row(arrival_ms, prompt, output, **more):
+    """A row of a trace."""
+    return dict(
+        arrival_ms=round(float(arrival_ms), 6), prompt_tokens=int(prompt), output_tokens=int(output), **more
+    )
+
+
+def poisson(rng, n, rate):
+    """Arrival times in milliseconds at `rate` requests per second."""
+    now = 0.0
+    for _ in range(n):
+        now += rng.expovariate(rate) * 1000
+        yield now
+
+
+def at_once(rng, n):
+    """Arrival times of `n` requests that arrive together."""
+    return [0.0] * n
+
+
+def short_requests(seed):
+    """Short requests at several rates."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for rate in (None, 40, 200):
+            times = at_once(rng, 300) if rate is None else list(poisson(rng, 300, rate))
+            rows = [row(t, rng.randint(1, 200), rng.randint(1, 80)) for t in times]
+            yield Workload(rows, asynchronous=asynchronous, blocks=5000)
+
+
+def chunked_prompts(seed):
+    """Prompts that exceed the token budget of a step."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for budget in (512, 2048, 8192):
+            for rate in (None, 2):
+                n = 40
+                times = at_once(rng, n) if rate is None else list(poisson(rng, n, rate))
+                rows = [
+                    row(t, rng.choice([rng.randint(1, 400), rng.randint(2000, 20000)]), rng.randint(1, 120))
+                    for t in times
+                ]
+                yield Workload(rows, asynchronous=asynchronous, budget=budget, blocks=40_000)
+
+
+def tight_kv_cache(seed):
+    """KV caches that make requests preempt each other."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for caching in (False, True):
+            for rate in (None, 20):
+                n = 80
+                times = at_once(rng, n) if rate is None else list(poisson(rng, n, rate))
+                rows = [row(t, rng.randint(10, 500), rng.randint(50, 400)) for t in times]
+                yield Workload(
+                    rows,
+                    asynchronous=asynchronous,
+                    blocks=rng.choice([120, 200, 300]),
+                    caching=caching,
+                    budget=rng.choice([512, 2048]),
+                )
+
+
+def shared_prefixes(seed):
+    """Prefixes shared by many requests, and sessions whose turns follow each other."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for caching in (False, True):
+            for blocks in (4000, 250):
+                for aligned in (False, True):
+                    rows = []
+                    groups = [
+                        (f"p{g}", rng.randint(4, 60) * 16 + (0 if aligned else rng.randint(1, 15)))
+                        for g in range(4)
+                    ]
+                    for t in poisson(rng, 100, 15):
+                        prefix, tokens = rng.choice(groups)
+                        own = rng.choice([0, rng.randint(1, 200), 16 * rng.randint(1, 6)])
+                        rows.append(
+                            row(t, tokens + own, rng.randint(1, 150), prefix_id=prefix, prefix_tokens=tokens)
+                        )
+                    yield Workload(rows, asynchronous=asynchronous, blocks=blocks, caching=caching)
+            # Turns of sessions: each prompt has the one before and its answer.
+            rows, now = [], 0.0
+            for session in range(15):
+                said, start = rng.randint(1, 100), now
+                now += rng.expovariate(1 / 400)
+                for _ in range(5):
+                    output = rng.randint(1, 100)
+                    rows.append(row(start, said, output, session_id=f"s{session}"))
+                    said += output + rng.randint(1, 100)
+                    start += 8000 + rng.uniform(500, 3000)  # after the answer
+            rows.sort(key=lambda r: r["arrival_ms"])
+            yield Workload(rows, asynchronous=asynchronous, blocks=rng.choice([300, 4000]), caching=caching)
+
+
+def full_prefix_hits(seed):
+    """Equal prompts, of whole blocks and one more or less: all but the last token is found."""
+    for asynchronous in (False, True):
+        for blocks in (2000, 60):
+            rows = []
+            for k, prompt in enumerate([16, 32, 512, 511, 513, 15, 17, 1, 480]):
+                for repeat in range(4):
+                    rows.append(
+                        row(120 * k + 900 * repeat, prompt, 20, prefix_id=f"p{prompt}", prefix_tokens=prompt)
+                    )
+            rows.sort(key=lambda r: r["arrival_ms"])
+            yield Workload(rows, asynchronous=asynchronous, blocks=blocks)
+            # All at the same time.
+            yield Workload([dict(r, arrival_ms=0.0) for r in rows], asynchronous=asynchronous, blocks=blocks)
+
+
+def few_slots(seed):
+    """Fewer sequence slots than requests."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for seqs in (1, 2, 8):
+            for rate in (None, 10):
+                n = 60
+                times = at_once(rng, n) if rate is None else list(poisson(rng, n, rate))
+                rows = [row(t, rng.randint(1, 1500), rng.randint(1, 60)) for t in times]
+                yield Workload(
+                    rows, asynchronous=asynchronous, seqs=seqs, budget=rng.choice([64, 512]), blocks=3000
+                )
+
+
+def longest_requests(seed):
+    """The longest that fit: the model's length, the whole cache."""
+    for asynchronous in (False, True):
+        rows = [row(0, 1000, 24), row(0, 1, 1023), row(5, 1023, 1), row(5, 500, 524)]
+        yield Workload(rows, asynchronous=asynchronous, model_len=1024, blocks=300)
+        rows = [row(0, 1000, 25), row(0, 1, 1024), row(5, 1024, 1)]  # the last token is never computed
+        yield Workload(rows, asynchronous=asynchronous, model_len=4096, blocks=64)
+        rows = [row(0, 900, 125), row(3, 100, 900), row(3, 17, 50)]
+        yield Workload(rows, asynchronous=asynchronous, model_len=4096, blocks=64, caching=False)
+
+
+def priority(seed):
+    """Three priorities, in KV caches from roomy to tight."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for blocks, caching in ((5000, True), (200, True), (200, False), (120, False)):
+            for rate in (None, 20):
+                n = 80
+                times = at_once(rng, n) if rate is None else list(poisson(rng, n, rate))
+                rows = [
+                    row(t, rng.randint(10, 400), rng.randint(20, 300), priority=rng.randint(0, 2))
+                    for t in times
+                ]
+                yield Workload(
+                    rows,
+                    asynchronous=asynchronous,
+                    blocks=blocks,
+                    caching=caching,
+                    policy="priority",
+                    seqs=rng.choice([16, 128]),
+                )
+
+
+def overlapping_turns(seed):
+    """A session's next turn arrives before its answer is complete: what is computed of it can be found."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        rows = []
+        for session in range(20):
+            said, start = rng.randint(50, 200), 300.0 * session
+            for _ in range(3):
+                output = rng.randint(50, 100)
+                rows.append(row(start, said, output, session_id=f"s{session}"))
+                said += output + rng.randint(1, 100)
+                start += rng.uniform(100, 700)
+        rows.sort(key=lambda r: r["arrival_ms"])
+        yield Workload(rows, asynchronous=asynchronous, blocks=4000)
+
+
+def drafts(seed, model):
+    """Drafts that are all accepted, or none."""
+    rng = random.Random(seed)
+    for acceptance in (0, 1):
+        for tokens in (1, 3):
+            for blocks in (5000, 150):
+                rows = [row(t, rng.randint(10, 300), rng.randint(1, 150)) for t in poisson(rng, 40, 20)]
+                yield Workload(
+                    rows,
+                    asynchronous=False,
+                    blocks=blocks,
+                    caching=rng.random() < 0.5,
+                    spec=dict(model=model, acceptance=acceptance, tokens=tokens),
+                )
+
+
+def ngram_drafts(seed):
+    """Drafts from n-grams."""
+    return drafts(seed, "ngram")
+
+
+def draft_model(seed):
+    """Drafts of a model, which reserves slots of its own."""
+    return drafts(seed, "llama-3.2-1b")
+
+
+def random_workload(rng, policy="fcfs"):
+    """A random server and workload."""
+    n = rng.randint(2, 60)
+    rate = rng.choice([None, 2, 10, 50, 300])
+    times = at_once(rng, n) if rate is None else list(poisson(rng, n, rate))
+    longest = rng.choice([40, 300, 3000])
+    out = rng.choice([1, 10, 60, 300])
+    groups = [(f"p{g}", rng.randint(1, longest)) for g in range(rng.randint(1, 4))]
+    share = rng.choice([0, 0, 0.5, 1])
+    rows = []
+    for t in times:
+        more = {}
+        prompt = rng.randint(1, longest)
+        if rng.random() < share:
+            prefix, tokens = rng.choice(groups)
+            prompt = tokens + rng.choice([0, rng.randint(1, longest)])
+            more = dict(prefix_id=prefix, prefix_tokens=tokens)
+        if policy == "priority":
+            more["priority"] = rng.randint(0, 3)
+        rows.append(row(t, prompt, rng.randint(1, out), **more))
+    need = max((r["prompt_tokens"] + r["output_tokens"] - 1 + 15) // 16 for r in rows)
+    blocks = need + rng.choice([0, rng.randint(0, 10), rng.randint(0, need * 3), 5000])
+    seqs = rng.choice([1, 3, 16, 128])
+    return Workload(
+        rows,
+        asynchronous=rng.random() < 0.5,
+        blocks=blocks,
+        seqs=seqs,
+        budget=max(seqs, rng.choice([16, 64, 512, 2048])),
+        caching=rng.random() < 0.6,
+        policy=policy,
+    )
+
+
+def random_fcfs(seed, count=300):
+    """Random servers and workloads, first come first served."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        yield random_workload(rng)
+
+
+def random_priority(seed, count=300):
+    """Random servers and workloads with the priority policy."""
+    rng = random.Random(seed + 1)
+    for _ in range(count):
+        yield random_workload(rng, "priority")
+
+
+def short_random(seed):
+    """The first random workloads, first come first served."""
+    return random_fcfs(seed, 60)
+
+
+#: Cases under first come, first served.
+FCFS = (
+    short_requests,
+    chunked_prompts,
+    tight_kv_cache,
+    shared_prefixes,
+    full_prefix_hits,
+    few_slots,
+    longest_requests,
+    overlapping_turns,
+    ngram_drafts,
+    draft_model,
+    random_fcfs,
+)
+#: Cases of the full form. Those with priorities differ: docs/vllm-schedule.md.
+FULL = (*FCFS, priority, random_priority)
+#: Cases of the short form.
+SHORT = (
+    tight_kv_cache,
+    shared_prefixes,
+    full_prefix_hits,
+    few_slots,
+    longest_requests,
+    overlapping_turns,
+    ngram_drafts,
+    draft_model,
+    short_random,
+)
+CASES = {case.__name__: case for case in (*FULL, short_random)}

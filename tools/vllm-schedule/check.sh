@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Compares rooflut's schedule with that of vLLM's own scheduler:
+#
+#   check.sh FOLDER ROOFLUT VERSION [--short] [other arguments of check.py]
+#
+# FOLDER keeps the environment and the Python sources of that version; its wheel (340 to 510 MB) is fetched once.
+# Exit status: 0 if nothing differs, 1 if anything does, 75 if Python or the wheel cannot be had.
+set -euo pipefail
+here=$(realpath "$(dirname "$0")")
+usage="usage: check.sh FOLDER ROOFLUT VERSION [--short]"
+folder=$(realpath -m "${1:?$usage}")
+rooflut=$(realpath "${2:?$usage}")
+version=${3:?$usage}
+shift 3
+
+unavailable() { echo "left out: $1"; exit 75; }
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "python3 is older than 3.11"
+python3 -c 'import ensurepip, venv' 2>/dev/null || unavailable "python3 has no venv (Debian: python3-venv)"
+
+environment=$folder/environment
+[ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+"$environment/bin/python" -m pip install -q -r "$here/requirements.txt" || unavailable "pip cannot install the packages"
+
+sources=$folder/vllm-$version
+if [ ! -d "$sources" ]; then
+  rm -rf "$folder/wheel" "$folder/unpacked"
+  "$environment/bin/python" -m pip download -q --no-deps --only-binary :all: -d "$folder/wheel" "vllm==$version" \
+    || unavailable "pip cannot fetch the wheel of vLLM $version"
+  "$environment/bin/python" - "$folder/wheel" "$folder/unpacked" <<'PYTHON'
+import pathlib
+import sys
+import zipfile
+
+folder, target = sys.argv[1:]
+(wheel,) = pathlib.Path(folder).glob("*.whl")
+with zipfile.ZipFile(wheel) as archive:
+    # The scheduler is Python; the rest of the wheel is kernels.
+    archive.extractall(target, [name for name in archive.namelist() if name.endswith((".py", "/METADATA"))])
+PYTHON
+  mv "$folder/unpacked" "$sources"
+  rm -r "$folder/wheel"
+fi
+PYTHONDONTWRITEBYTECODE=1 exec "$environment/bin/python" "$here/check.py" "$rooflut" --vllm "$sources" "$@"

@@ -1,0 +1,194 @@
+"""Runs a workload on both sides and compares step by step and request by request."""
+
+import hashlib
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+
+from engine import Engine
+from workload import API_NS, Rooflut, ns
+
+
+def number(*of):
+    """A number for a text."""
+    return int.from_bytes(hashlib.blake2b(repr(of).encode(), digest_size=6).digest(), "big")
+
+
+def text_of(index, row):
+    """Token `i` of a request: what rooflut's Content::Texts says."""
+    prefix, cut = str(row.get("prefix_id", "")), int(row.get("prefix_tokens") or 0)
+    session = str(row.get("session_id", ""))
+    head = number("prefix", prefix)
+    own = number("own", prefix if cut else "", cut, ("s", session) if session else ("r", index))
+
+    def text(i):
+        return (head if i < cut else own) * 65_536 + i
+
+    return text
+
+
+def durations(rooflut):
+    """The duration of a step: rooflut's of the same step or the same work, or else a fit over its steps."""
+    same = {step.key: step.duration for step in rooflut.steps}
+
+    def features(key):
+        return [1.0, *key]
+
+    x = np.array([features(step.key) for step in rooflut.steps])
+    y = np.array([step.duration for step in rooflut.steps], dtype=float)
+    fit = np.linalg.lstsq(x, y, rcond=None)[0] if len(y) else np.zeros(5)
+
+    def duration(number, step):
+        key = key_of(step)
+        if number < len(rooflut.steps) and rooflut.steps[number].key == key:
+            return rooflut.steps[number].duration
+        if key in same:
+            return same[key]
+        return max(int(np.dot(fit, features(key))), 1_000_000)
+
+    return duration
+
+
+def key_of(step):
+    """Chunks, prefill tokens, decodes and KV tokens of a step of vLLM."""
+    return (len(step.chunks), sum(new for _, new, _ in step.chunks), len(step.decodes), step.kv_tokens)
+
+
+def serve(vllm, workload, rooflut, limit=200_000):
+    """Serves `workload` on vLLM's side; returns the engine and notes."""
+    extra = workload.extra
+    spec = None
+    if workload.spec:
+        accept = int(workload.spec["tokens"]) if workload.spec["acceptance"] == 1 else 0
+        spec = dict(
+            tokens=workload.spec["tokens"],
+            lookahead=workload.has_draft_model,
+            accepted=lambda id, sampled, drafts: min(accept, drafts),
+        )
+    engine = Engine(
+        vllm,
+        max_num_seqs=workload.seqs,
+        max_num_batched_tokens=workload.budget,
+        max_model_len=workload.model_len,
+        kv_blocks=workload.blocks,
+        policy=workload.policy,
+        prefix_caching=workload.caching,
+        asynchronous=workload.asynchronous,
+        extra=extra,
+        speculation=spec,
+    )
+    notes = {}
+    arrivals = []
+    for index, row in enumerate(workload.rows):
+        if rooflut.requests[index]["outcome"] != "completed":
+            notes["rejected"] = notes.get("rejected", 0) + 1
+            continue
+        at_ns = ns(f"{float(row['arrival_ms']):.6f}") + API_NS
+
+        def add(engine, index=index, row=row, at_ns=at_ns):
+            engine.add(
+                f"{index:06d}",
+                row["prompt_tokens"],
+                row["output_tokens"],
+                text_of(index, row),
+                int(row.get("priority", 0)),
+                at_ns / 1e9 + index * 1e-6,
+            )  # 0.11 cannot compare equal times
+
+        arrivals.append((at_ns, index, add))
+    arrivals.sort(key=lambda arrival: arrival[:2])
+    notes["done"] = engine.serve([(at, add) for at, _, add in arrivals], durations(rooflut), limit)
+    return engine, notes
+
+
+@dataclass
+class Result:
+    """Both schedules of a workload, and how many of their steps and requests differ."""
+
+    rooflut: Rooflut
+    engine: Engine
+    done: bool  # whether vLLM served all requests
+    steps: int = 0
+    different: int = 0  # chunks, decodes, KV tokens, preemptions or start
+    state: int = 0  # of the other steps: running, waiting or KV blocks
+    requests: int = 0  # first token, end or preemptions
+    rejected: int = 0
+    first: int | None = None  # first step that differs
+
+    @property
+    def differs(self):
+        """Whether anything differs."""
+        return not self.done or bool(self.different or self.state or self.requests)
+
+
+def compare(vllm, binary, workload, folder, version=None):
+    """Runs `workload` on both sides."""
+    rooflut = Rooflut(binary, workload, folder, version)
+    engine, notes = serve(vllm, workload, rooflut)
+    result = Result(rooflut, engine, notes["done"], rejected=notes.get("rejected", 0))
+    compare_steps(result)
+    for index, row in enumerate(rooflut.requests):
+        if row["outcome"] == "completed":
+            result.requests += outcome(row) != engine.outcome(f"{index:06d}")
+    return result
+
+
+def compare_steps(result):
+    """Counts the steps that differ."""
+    for number, (ours, real) in enumerate(zip_longest(result.rooflut.steps, result.engine.steps)):
+        result.steps += 1
+        if not (ours and real) or work(ours, ours.key) != work(real, key_of(real)):
+            result.different += 1
+        elif ours.state != real.state:
+            result.state += 1
+        else:
+            continue
+        if result.first is None:
+            result.first = number
+
+
+def work(step, key):
+    """Work, start and preemptions of a step."""
+    return (key, step.start, step.preempted)
+
+
+def outcome(row):
+    """First token and end in nanoseconds, and preemptions, of a row of rooflut's requests."""
+    arrived = ns(row["arrival_ms"])
+    return (arrived + ns(row["ttft_ms"]), arrived + ns(row["e2e_ms"]), int(row["preemptions"]))
+
+
+def shrink(vllm, binary, workload, folder, version=None, tries=150):
+    """A smaller workload that still differs."""
+    rows = workload.rows
+    size = max(len(rows) // 2, 1)
+    while size >= 1 and tries > 0:
+        at = 0
+        while at < len(rows) and len(rows) > 1 and tries > 0:
+            fewer = rows[:at] + rows[at + size :]
+            tries -= 1
+            if fewer and compare(vllm, binary, workload.with_rows(fewer), folder, version).differs:
+                rows = fewer
+            else:
+                at += size
+        size //= 2
+    return workload.with_rows(rows)
+
+
+def show(result, around=2):
+    """The steps around the first difference, as lines."""
+    first = result.first or 0
+    lines = [
+        "  step  side     (chunks, tokens, decodes, KV tokens) preempted (running, waiting, blocks) start"
+    ]
+    ours, real = result.rooflut.steps, result.engine.steps
+    for number in range(max(0, first - around), first + around + 1):
+        if number < len(ours):
+            step = ours[number]
+            lines.append(f"  {number:5} rooflut  {step.key} {step.preempted} {step.state} {step.start}")
+        if number < len(real):
+            step = real[number]
+            lines.append(f"  {number:5} vLLM     {key_of(step)} {step.preempted} {step.state} {step.start}")
+            lines.append(f"        chunks {step.chunks[:6]}, decodes {step.decodes[:12]}")
+    return "\n".join(lines)

@@ -1,0 +1,130 @@
+"""A workload for both sides: rows of rooflut's own trace format, and the flags of the server."""
+
+import csv
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+
+#: Time of the API server per request, of rooflut's stack vllm-0.15.1.
+API_NS = 7_700_000
+COLUMNS = (
+    "arrival_ms",
+    "prompt_tokens",
+    "output_tokens",
+    "priority",
+    "prefix_id",
+    "prefix_tokens",
+    "session_id",
+)
+
+
+@dataclass
+class Workload:
+    """Requests and limits of a server."""
+
+    rows: list  # dicts with some of COLUMNS
+    seqs: int = 128
+    budget: int = 2048
+    model_len: int = 131072
+    blocks: int = 20_000
+    policy: str = "fcfs"
+    caching: bool = True
+    asynchronous: bool = True
+    extra: dict = field(default_factory=dict)  # vLLM settings that rooflut lacks
+    spec: dict | None = None
+
+    @property
+    def has_draft_model(self):
+        """Whether a model drafts tokens."""
+        return self.spec is not None and self.spec["model"] != "ngram"
+
+    def with_rows(self, rows):
+        """Returns the workload with other requests."""
+        return Workload(**{**self.__dict__, "rows": rows})
+
+    def describe(self):
+        """The workload as JSON."""
+        flags = {name: value for name, value in self.__dict__.items() if name != "rows"}
+        return json.dumps({"rows": self.rows, **flags})
+
+
+class Rooflut:
+    """The result of rooflut for a workload."""
+
+    def __init__(self, binary, workload, folder, engine=None):
+        os.makedirs(folder, exist_ok=True)
+        trace, steps, requests = (f"{folder}/{name}.csv" for name in ("trace", "steps", "requests"))
+        with open(trace, "w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, restval="")
+            writer.writeheader()
+            for row in workload.rows:
+                row = dict(row)
+                row.setdefault("priority", 0)
+                writer.writerow(row)
+        command = [
+            binary,
+            "run",
+            "--trace",
+            trace,
+            "--trace-format",
+            "rooflut",
+            "--steps-out",
+            steps,
+            "--requests-out",
+            requests,
+            "--json",
+            "--max-num-seqs",
+            workload.seqs,
+            "--max-num-batched-tokens",
+            workload.budget,
+            "--max-model-len",
+            workload.model_len,
+            "--kv-blocks",
+            workload.blocks,
+            "--policy",
+            workload.policy,
+            "--prefix-caching",
+            "on" if workload.caching else "off",
+            "--scheduling",
+            "async" if workload.asynchronous else "sync",
+        ]
+        if workload.spec:
+            command += [
+                "--draft-tokens",
+                workload.spec["tokens"],
+                "--acceptance",
+                workload.spec["acceptance"],
+                "--draft-model",
+                workload.spec["model"],
+            ]
+        if engine:
+            command += ["--engine", engine]
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        with open(steps) as file:
+            self.steps = [Step(row) for row in csv.DictReader(file)]
+        with open(requests) as file:
+            self.requests = list(csv.DictReader(file))
+
+
+def ns(text):
+    """Nanoseconds of a decimal number of milliseconds."""
+    whole, _, part = text.partition(".")
+    return int(whole) * 1_000_000 + int((part + "000000")[:6])
+
+
+class Step:
+    """A step of rooflut: a row of steps.csv."""
+
+    def __init__(self, row):
+        self.start = ns(row["start_ms"])
+        self.duration = ns(row["duration_ms"])
+
+        def get(name):
+            return int(row[name])
+
+        self.key = (get("prefill_chunks"), get("prefill_tokens"), get("decode_requests"), get("kv_tokens"))
+        self.preempted = get("preempted")
+        self.state = (get("running"), get("waiting"), get("kv_blocks_used"))
