@@ -2,7 +2,12 @@
 //! that walks over all requests in each step (`tests/sim/oracle`).
 #![allow(missing_docs, clippy::expect_used, clippy::indexing_slicing)] // criterion's macros; benches may panic
 
-#[allow(dead_code, reason = "the tests read all of it")]
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "part of the tests, which read all of it"
+)]
 #[path = "../tests/sim/oracle/mod.rs"]
 mod plain_engine;
 mod support;
