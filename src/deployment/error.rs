@@ -67,17 +67,5 @@ impl fmt::Display for DeploymentError {
     }
 }
 
-impl core::error::Error for DeploymentError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            DeploymentError::Model(error) | DeploymentError::Draft(error) => Some(error),
-            DeploymentError::Engine(error) => Some(error),
-            DeploymentError::Memory(error) => Some(error),
-            #[cfg(feature = "sim")]
-            DeploymentError::Limits(error) => Some(error),
-            DeploymentError::DraftVocabulary { .. }
-            | DeploymentError::DraftContext { .. }
-            | DeploymentError::DraftWithoutSpeculation => None,
-        }
-    }
-}
+/// Has no source: its message contains that of the error that it wraps.
+impl core::error::Error for DeploymentError {}

@@ -61,17 +61,8 @@ impl fmt::Display for ModelError {
     }
 }
 
-impl core::error::Error for ModelError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            ModelError::Spec(error) => Some(error),
-            ModelError::Kernel { error, .. } => Some(error),
-            ModelError::NoPeak { .. }
-            | ModelError::Constant(_)
-            | ModelError::TooUncertain { .. } => None,
-        }
-    }
-}
+/// Has no source: its message contains that of the error that it wraps.
+impl core::error::Error for ModelError {}
 
 /// A part of a step that is less certain than the caller accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
