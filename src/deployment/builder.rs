@@ -85,6 +85,12 @@ impl DeploymentBuilder {
         block_size(tokens: u32) => memory.block_size;
     }
 
+    /// Sets the tables of the GPU.
+    pub fn tables(mut self, tables: &TableSet) -> Self {
+        self.tables = tables.clone();
+        self
+    }
+
     /// Sets the tensor parallelism: `tp` GPUs that share each layer.
     pub fn tp(self, tp: u32) -> Self {
         self.parallelism(Parallelism::tensor(tp))
@@ -104,7 +110,8 @@ impl DeploymentBuilder {
     }
 
     /// Sets the maximum length of a request, prompt plus output; default: that of the model, or of the draft model if
-    /// it is shorter. A value above the model's own is accepted, as with vLLM's `VLLM_ALLOW_LONG_MAX_MODEL_LEN`.
+    /// it is shorter, or what the KV cache holds ([`Deployment::server_config`]). A value above the model's own is
+    /// accepted, as with vLLM's `VLLM_ALLOW_LONG_MAX_MODEL_LEN`.
     pub fn max_model_len(mut self, tokens: impl Into<Option<u32>>) -> Self {
         self.max_model_len = tokens.into();
         self

@@ -57,6 +57,11 @@ impl Deployment {
         Ok(deployment)
     }
 
+    /// Returns a builder with the settings of this deployment.
+    pub fn to_builder(&self) -> DeploymentBuilder {
+        self.given.clone()
+    }
+
     /// Returns the served model, with the weight format it is served in.
     pub fn spec(&self) -> &ModelSpec {
         &self.given.spec
@@ -92,7 +97,7 @@ impl Deployment {
         &self.given.memory
     }
 
-    /// Returns the maximum length of a request, prompt plus output.
+    /// Returns the maximum length of a request, prompt plus output, whether or not the KV cache holds it.
     pub fn max_model_len(&self) -> u32 {
         self.max_model_len
     }

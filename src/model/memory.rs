@@ -108,6 +108,13 @@ pub enum MemoryError {
         /// Bytes that the engine may use.
         usable_bytes: f64,
     },
+    /// The KV cache holds less than the longest request that is asked for.
+    ContextTooLong {
+        /// The longest request that the KV cache holds, tokens.
+        longest: u32,
+        /// The given `max_model_len`.
+        found: u32,
+    },
     /// The dimensions of the model are invalid or not divisible by the ranks.
     Spec(SpecError),
     /// The share of memory is not above 0 and at most 1.
@@ -135,6 +142,11 @@ impl fmt::Display for MemoryError {
                 usable_bytes / GIB,
                 needed_bytes / GIB,
                 (needed_bytes - usable_bytes) / GIB
+            ),
+            MemoryError::ContextTooLong { longest, found } => write!(
+                f,
+                "max_model_len: expected at most {longest} tokens, which the KV cache holds, found {found}; lower it, \
+                 or use a larger tp"
             ),
             MemoryError::Spec(error) => write!(f, "model: {error}"),
             MemoryError::Utilization { found } => write!(
@@ -197,6 +209,11 @@ impl MemoryPlan {
             limits,
         };
         empty.with(model)
+    }
+
+    /// Returns the number of tokens whose KV entries fit into all blocks.
+    pub fn kv_tokens(&self) -> u64 {
+        u64::from(self.kv_blocks) * u64::from(self.limits.block_size)
     }
 
     /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding,

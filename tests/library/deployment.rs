@@ -199,3 +199,38 @@ fn a_model_that_does_not_fit_has_step_times_and_no_server() {
     let given = on_h100("llama-3.1-70b").kv_blocks(100).build().unwrap();
     assert_eq!(given.server_config().unwrap().kv_blocks, 100);
 }
+
+#[test]
+fn a_request_fits_into_the_kv_cache_as_vllm_asks() {
+    let large = || {
+        on_h100("llama-3.1-70b")
+            .weight_dtype(Dtype::Fp8)
+            .kv_dtype(Dtype::Fp8)
+    };
+    let longest = |deployment: DeploymentBuilder| {
+        let config = deployment.build().unwrap().server_config();
+        config.map(|config| config.max_model_len)
+    };
+    let held = large().build().unwrap().memory_plan().unwrap().kv_tokens() as u32;
+    assert!((10_000..40_000).contains(&held));
+    assert_eq!(longest(large()), Ok(held));
+    assert_eq!(longest(large().max_model_len(held)), Ok(held));
+    let found = held + 1;
+    let refused = longest(large().max_model_len(found)).unwrap_err();
+    assert_eq!(
+        refused,
+        MemoryError::ContextTooLong {
+            longest: held,
+            found
+        }
+    );
+    // Elsewhere it is the model's, and a given number of blocks is taken as it is.
+    assert_eq!(longest(large().tp(4)), Ok(131_072));
+    assert_eq!(longest(large().kv_blocks(100)), Ok(131_072));
+}
+
+#[test]
+fn an_error_says_what_it_wraps_once() {
+    let error = on_h100("llama-3.1-8b").tp(3).build().unwrap_err();
+    assert!(std::error::Error::source(&error).is_none(), "{error}");
+}
