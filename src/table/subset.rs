@@ -1,14 +1,15 @@
-//! A table with replaced points, for leaving rows out.
+//! Tables with replaced points, for leaving rows out or correcting them.
 
 use alloc::vec::Vec;
 
-use rooflut_roofline::operation::{Codes, key};
+use rooflut_roofline::math::ln;
+use rooflut_roofline::operation::{Codes, MeasuredKernel, key};
 use rooflut_roofline::{answering_cell, axis_points};
 
 use super::owned::{OwnedSet, OwnedTable};
 use super::stored::{EntryPlace, TableHead};
 use super::table::Table;
-use super::{Index, TableSet};
+use super::{Curve, Entry, Grid, Index, TableSet};
 
 /// The points of a shape.
 pub(crate) struct OwnedPoints {
@@ -47,30 +48,108 @@ impl OwnedSet {
     }
 }
 
+impl TableSet {
+    /// Returns the set with the latency of a row multiplied by `factor`, on the heap.
+    pub fn with_scaled(&self, row: &MeasuredKernel, factor: f64) -> TableSet {
+        let mut owned = OwnedSet::without_tables(self);
+        for table in self.tables() {
+            let mut points = table.all_points();
+            if table.operation() == row.operation() {
+                let of_shape = points
+                    .iter_mut()
+                    .find(|points| points.shape == row.shape::<Codes>());
+                if let Some(points) = of_shape {
+                    points.scale(row.point(), factor);
+                }
+            }
+            owned.push(table.head(), points);
+        }
+        TableSet::shared(owned)
+    }
+}
+
+impl OwnedPoints {
+    fn scale(&mut self, [first, second]: [u32; 2], factor: f64) {
+        let [rows, columns] = &self.axes;
+        let row = rows.iter().position(|&value| value == first);
+        let column = match columns.is_empty() {
+            true => Some(0),
+            false => columns.iter().position(|&value| value == second),
+        };
+        let Some((row, column)) = row.zip(column) else {
+            return;
+        };
+        let place = row * columns.len().max(1) + column;
+        if let Some(latency_us) = self.latency_us.get_mut(place) {
+            *latency_us *= factor as f32;
+        }
+        if let Some(ln_slowdown) = self.ln_slowdown.get_mut(place) {
+            *ln_slowdown += ln(factor) as f32;
+        }
+    }
+}
+
 impl Table<'_> {
     /// Returns a set of this table alone with other `points`, at most 65,536 shapes in ascending order.
     pub(crate) fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
-        let (set, head) = (self.set(), self.head());
-        let mut owned = OwnedSet {
+        let mut owned = OwnedSet::without_tables(self.set());
+        owned.push(self.head(), points);
+        TableSet::shared(owned)
+    }
+
+    /// Returns the points of all shapes.
+    fn all_points(self) -> Vec<OwnedPoints> {
+        if self.operation().declared().axes.len() == 1 {
+            let entries = self.typed::<Codes, Curve<'_>>();
+            let points = |entry: Entry<Codes, Curve<'_>>| OwnedPoints {
+                shape: entry.shape,
+                axes: [entry.points.axis().values().to_vec(), Vec::new()],
+                latency_us: entry.points.latency_us().to_vec(),
+                ln_slowdown: entry.points.ln_slowdown().to_vec(),
+            };
+            return entries.entries().map(points).collect();
+        }
+        let entries = self.typed::<Codes, Grid<'_>>();
+        let points = |entry: Entry<Codes, Grid<'_>>| {
+            let grid = entry.points;
+            let (latency_us, ln_slowdown) = grid.arrays();
+            OwnedPoints {
+                shape: entry.shape,
+                axes: [grid.batch(), grid.length()].map(|axis| axis.values().to_vec()),
+                latency_us: latency_us.to_vec(),
+                ln_slowdown: ln_slowdown.to_vec(),
+            }
+        };
+        entries.entries().map(points).collect()
+    }
+}
+
+impl OwnedSet {
+    fn without_tables(set: &TableSet) -> OwnedSet {
+        OwnedSet {
             name: set.name_text(),
             gpu: set.gpu().clone(),
             origin: set.origin().clone(),
             axis_values: Vec::new(),
             axis_points: Vec::new(),
             tables: Vec::new(),
-        };
+        }
+    }
+
+    /// Adds a table with the description of another and `points`, at most 65,536 shapes in ascending order.
+    fn push(&mut self, head: &TableHead, points: impl IntoIterator<Item = OwnedPoints>) {
         let width = head.operation.shape_columns();
         let (mut shapes, mut entries) = (Vec::new(), Vec::new());
         let (mut latency_us, mut ln_slowdown) = (Vec::new(), Vec::new());
         for points in points {
-            let axes = points.axes.each_ref().map(|axis| owned.axis(axis));
+            let axes = points.axes.each_ref().map(|axis| self.axis(axis));
             let start = latency_us.len() as u32;
             entries.push(EntryPlace::from_generated(axes, start));
             shapes.extend(points.shape.into_iter().take(width));
             ln_slowdown.extend(points.filled());
             latency_us.extend(points.latency_us);
         }
-        owned.tables.push(OwnedTable {
+        self.tables.push(OwnedTable {
             head: TableHead {
                 operation: head.operation,
                 t0_us: head.t0_us,
@@ -84,6 +163,5 @@ impl Table<'_> {
             latency_us,
             ln_slowdown,
         });
-        TableSet::shared(owned)
     }
 }

@@ -1,4 +1,5 @@
 //! Outliers, dips and coverage of table sets.
 
 mod built_in;
+mod flagged;
 mod outliers;
