@@ -16,7 +16,7 @@ impl TableSet {
     /// Reads a set of measurements at run time: a folder in the format of `tables!`, or a single file that `tail -n
     /// +1 set.toml *.csv > my-gpu.tables` makes from one. `bench_data/README.md` describes the files.
     ///
-    /// The files are checked as at compile time, with the same messages, and every answer of the set equals that of
+    /// The files are checked as at compile time, with the same messages (but for the whole paths of files), and every answer of the set equals that of
     /// the compiled one, bit for bit. The set must not have the name of a built-in set.
     ///
     /// The set lives as long as its handles and the kernels and models made from it; the last of them frees its
@@ -43,7 +43,8 @@ impl TableSet {
     /// ```
     pub fn try_load(path: impl AsRef<Path>) -> Result<TableSet, LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
-        let set = read_own_set(path.as_ref(), &known)?;
+        let path = path.as_ref();
+        let set = read_own_set(path, &known).map_err(|error| error.in_set_at(path))?;
         Ok(owned(set.stored(is_wanted)))
     }
 
@@ -70,7 +71,8 @@ impl TableSet {
         path: impl AsRef<Path>,
     ) -> Result<(TableSet, Vec<LoadedTable>), LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
-        let set = read_any_set(path.as_ref(), &known)?;
+        let path = path.as_ref();
+        let set = read_any_set(path, &known).map_err(|error| error.in_set_at(path))?;
         let mut rows = set.rows();
         rows.retain(|table| is_wanted(table.operation));
         Ok((owned(set.stored(is_wanted)), rows))

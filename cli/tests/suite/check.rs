@@ -173,7 +173,7 @@ fn errors_are_those_of_a_build() {
     let line = set.scale("gemm.csv", 5, 1e-3);
     let message = failure(&format!("tables check {}", set.path));
     assert!(
-        message.starts_with(&format!("measured/gemm.csv:{line}: ")),
+        message.starts_with(&format!("{}/gemm.csv:{line}: ", set.path)),
         "{message}"
     );
     assert!(message.contains("TFLOP/s"), "{message}");

@@ -128,8 +128,10 @@ fn the_name_of_a_built_in_set_is_refused() {
     let dir = copy("h200", temp.path()).display().to_string();
     assert_eq!(
         failure(&format!("{GEMM} --tables {dir}")),
-        "measured/set.toml:1: name: expected another name than those of the built-in sets (a100, \
-         b200, h100, h100-infersim, h200, l40s), found \"h200\"; rename the set"
+        format!(
+            "{dir}/set.toml:1: name: expected another name than those of the built-in sets (a100, \
+             b200, h100, h100-infersim, h200, l40s), found \"h200\"; rename the set"
+        )
     );
 }
 
@@ -149,9 +151,11 @@ fn what_is_wrong_with_the_files_is_told_as_by_the_compiler() {
     fs::write(&gemm, "dtype,k,n,m,latency_us\nbf16,4096,4096,16,0.01\n").unwrap();
     assert_eq!(
         ask(&path),
-        "measured/gemm.csv:2: latency_us: expected at most the bf16 peak of h100 (989.50 TFLOP/s), \
-         found 0.01, which is 53687.09 TFLOP/s; check the dtype (an 8-bit table read as 16-bit looks \
-         like this), the shape and the unit"
+        format!(
+            "{gemm}:2: latency_us: expected at most the bf16 peak of h100 (989.50 TFLOP/s), found 0.01, \
+             which is 53687.09 TFLOP/s; check the dtype (an 8-bit table read as 16-bit looks like \
+             this), the shape and the unit"
+        )
     );
     let mistaken = failure(&format!("{GEMM} --gpu {path}"));
     assert!(

@@ -93,6 +93,18 @@ impl Error {
         }))
     }
 
+    /// Names the file with its whole path, where `set` is the path of its set; without this, names begin with the
+    /// folder of the set.
+    #[must_use]
+    pub fn in_set_at(mut self, set: &Path) -> Error {
+        let file = &mut self.0.location.file;
+        let folder = set.parent();
+        if let Some(folder) = folder.filter(|folder| !Path::new(file).starts_with(folder)) {
+            *file = folder.join(&file).display().to_string();
+        }
+        self
+    }
+
     /// A file that cannot be read.
     pub(crate) fn io(path: &Path, source: io::Error) -> Error {
         let found = Found::words(source.to_string());
