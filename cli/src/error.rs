@@ -83,6 +83,11 @@ impl Error {
         self.to_string().replace(char::is_control, "\u{fffd}")
     }
 
+    /// Returns the message with keys as a scenario file has them.
+    pub(crate) fn in_keys(&self) -> String {
+        self.cause.to_string()
+    }
+
     /// The keys of a scenario that the error is about; the first one that is given is the one to correct.
     pub(crate) fn keys(&self) -> Vec<&'static str> {
         match self.cause.downcast_ref::<RunError>() {
@@ -117,7 +122,7 @@ fn flag(key: &str, value: Option<&str>) -> String {
 /// Returns the message of an error with flags for keys, and with the commands that list what there is.
 fn with_flags(error: &RunError) -> String {
     match error {
-        RunError::Scenario(error) => problem_with_flags(&error.problem),
+        RunError::Scenario(error) => error.problem.message(flag),
         RunError::UnknownEngine { name, nearest } => format!(
             "--engine: unknown engine {name:?}{}; `rooflut engines` lists all",
             hint(nearest)
@@ -126,22 +131,23 @@ fn with_flags(error: &RunError) -> String {
     }
 }
 
-/// Returns the message of a problem with flags for keys.
-pub(crate) fn problem_with_flags(problem: &Problem) -> String {
-    let Problem::UnknownKey {
-        found,
-        section,
-        nearest,
-    } = problem
-    else {
-        return problem.message(flag);
-    };
-    let section = match *section {
-        "" => String::new(),
-        section => format!(" in [{section}]"),
-    };
-    let hint = hint(nearest);
-    format!(
-        "unknown key {found:?}{section}{hint}; `rooflut run --help` lists all, with dashes for underscores"
-    )
+/// Returns the message of a problem of a scenario file.
+pub(crate) fn problem_of_file(problem: &Problem) -> String {
+    match problem {
+        Problem::UnknownKey {
+            found,
+            section,
+            nearest,
+        } => {
+            let section = match *section {
+                "" => String::new(),
+                section => format!(" in [{section}]"),
+            };
+            let hint = hint(nearest);
+            format!(
+                "unknown key {found:?}{section}{hint}; `rooflut run --help` lists all, with dashes for underscores"
+            )
+        }
+        problem => problem.to_string(),
+    }
 }

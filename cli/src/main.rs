@@ -8,6 +8,7 @@ mod check;
 mod engines;
 mod error;
 mod fields;
+mod flagged;
 mod generate;
 mod grid;
 mod import;

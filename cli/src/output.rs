@@ -211,9 +211,20 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
     group(&format!("{value:.decimals$}"))
 }
 
-/// Formats a time in milliseconds with two decimals.
+/// Formats a figure with three digits, or with all those before the point: predictions are not known better.
+pub(crate) fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 99.95 || size == 0.0 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        _ => 3,
+    };
+    number(value, decimals)
+}
+
+/// Formats a time in milliseconds with three digits.
 pub(crate) fn ms(time: Seconds) -> String {
-    number(time.ms(), 2)
+    three_digits(time.ms())
 }
 
 /// Formats a share in percent, a small one with a decimal.
@@ -272,6 +283,17 @@ mod tests {
         assert_eq!(scientific(0.05), "0.05");
         assert_eq!(scientific(1e300), "1e300");
         assert_eq!(scientific(2.5e-9), "2.5e-9");
+    }
+
+    #[test]
+    fn figures_have_three_digits_or_all_before_the_point() {
+        let shown = [
+            0.0, 0.0196, 0.9996, 9.28, 9.996, 42.76, 99.96, 783.4, 2763.15,
+        ];
+        let expected = [
+            "0", "0.020", "1.00", "9.28", "10.0", "42.8", "100", "783", "2,763",
+        ];
+        assert_eq!(shown.map(three_digits), expected);
     }
 
     #[test]

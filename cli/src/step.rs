@@ -1,16 +1,20 @@
 //! `rooflut step`: one engine step, part by part.
 
-use rooflut::model::Ffn;
+use rooflut::model::{Ffn, MemoryLimits, MemoryPlan};
 use rooflut::step::compat::{Blis, Calibrated, CompatPart, CompatSpec, CompatTime, InferSim};
 use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
 use rooflut::table::Provenance;
 use rooflut::units::Seconds;
 use rooflut_hf_config::Window;
+use rooflut_inspect::Corrected;
+use rooflut_report::FlaggedRow;
 use rooflut_scenario::{Placement, RunError};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
+use crate::flagged;
 use crate::grid::Grid;
 use crate::output::{count, joined, model_size, number, plural, to_json, wrapped};
 use crate::{model_source, table_set};
@@ -39,6 +43,7 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     let step = Step {
         model: args.latency_model,
         placement: &placement,
+        memory: Memory::of(&placement, &batch),
         batch,
         answer,
     };
@@ -83,7 +88,16 @@ fn ask(
             let deployment = placement.deploy(strictness)?;
             let time = deployment.step_model().step_time(batch);
             time.check(strictness).map_err(Error::uncertain_part)?;
-            return Ok(time.into());
+            let rows = Corrected::all(&deployment)
+                .into_iter()
+                .filter_map(|corrected| {
+                    let parts = corrected.changed_parts(&deployment, batch);
+                    (!parts.is_empty()).then(|| flagged::row(&corrected.flagged, &parts))
+                });
+            return Ok(Answer {
+                flagged: rows.collect(),
+                ..time.into()
+            });
         }
         _ if kv_dtype.name() != "bf16" => {
             return Err(Error::new(format!(
@@ -129,6 +143,8 @@ struct Answer {
     provenance: Option<Provenance>,
     /// Share of the time that is fitted, where the model says so.
     fitted_share: Option<f64>,
+    /// Rows of the tables that stand out and on which the time depends.
+    flagged: Vec<FlaggedRow>,
 }
 
 struct Part {
@@ -153,6 +169,7 @@ impl From<StepTime> for Answer {
             binding: Some(time.binding()),
             provenance: time.provenance(),
             fitted_share: Some(time.fitted_share()),
+            flagged: Vec::new(),
         }
     }
 }
@@ -171,7 +188,47 @@ impl From<CompatTime> for Answer {
             binding: None,
             provenance: Some(time.provenance()),
             fitted_share: None,
+            flagged: Vec::new(),
         }
+    }
+}
+
+/// KV entries of a step, and those for which each server has memory.
+#[derive(Serialize)]
+struct Memory {
+    kv_tokens: u64,
+    /// None where not even the weights fit.
+    max_kv_tokens: Option<u64>,
+    fits: bool,
+}
+
+impl Memory {
+    fn of(placement: &Placement, batch: &StepBatch<'_>) -> Memory {
+        let contexts = batch.prefill.iter().map(|chunk| u64::from(chunk.context()));
+        let kv_tokens = contexts.sum::<u64>() + batch.prefill_tokens() + batch.decode_kv_tokens();
+        let limits = MemoryLimits::default().with_kv_dtype(placement.kv_dtype);
+        let tokens = u32::try_from(batch.tokens()).unwrap_or(u32::MAX);
+        let budget = limits.max_num_batched_tokens.max(tokens);
+        let limits = limits.with_max_num_batched_tokens(budget);
+        let (spec, gpu) = (&placement.model.spec, placement.tables.gpu());
+        let plan = MemoryPlan::try_new(spec, gpu, placement.tp, limits);
+        let max_kv_tokens = plan.ok().map(|plan| plan.kv_tokens());
+        Memory {
+            kv_tokens,
+            max_kv_tokens,
+            fits: max_kv_tokens.is_some_and(|max| kv_tokens <= max),
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        let held = match self.max_kv_tokens {
+            Some(max) => format!("{} KV tokens fit beside the weights", count(max)),
+            None => "the weights alone do not fit".to_owned(),
+        };
+        let kv_tokens = count(self.kv_tokens);
+        (!self.fits).then(|| {
+            format!("no server could hold this batch of {kv_tokens} KV tokens: {held} into 0.9 of the memory")
+        })
     }
 }
 
@@ -180,6 +237,7 @@ struct Step<'s> {
     model: LatencyModelName,
     placement: &'s Placement,
     batch: StepBatch<'s>,
+    memory: Memory,
     answer: Answer,
 }
 
@@ -191,7 +249,7 @@ impl Step<'_> {
             format!("\n{}", wrapped("total", &rule))
         });
         format!(
-            "One step of {}, {name} model\n\n{}{}{}\n{}{rule}",
+            "One step of {}, {name} model\n\n{}{}{}\n{}{rule}{}",
             self.placement,
             wrapped(
                 "model",
@@ -199,8 +257,21 @@ impl Step<'_> {
             ),
             wrapped("batch", &self.describe_batch()),
             wrapped("tables", &self.tables()),
-            self.grid().render(2)
+            self.grid().render(2),
+            self.notes(),
         )
+    }
+
+    fn notes(&self) -> String {
+        let memory = self.memory.note();
+        let notes = memory
+            .into_iter()
+            .chain(self.answer.flagged.iter().map(flagged::note));
+        let notes: Vec<String> = notes.map(|note| wrapped("note", &note)).collect();
+        match notes.concat() {
+            none if none.is_empty() => none,
+            notes => format!("\n{notes}"),
+        }
     }
 
     /// How the total follows from the parts, where it is not their sum.
@@ -329,7 +400,11 @@ impl Step<'_> {
                 "binding": answer.binding.map(Binding::name),
             }),
             json!(rooflut_report::Provenance::from(answer.provenance)),
-            json!({"fitted_share": answer.fitted_share}),
+            json!({
+                "fitted_share": answer.fitted_share,
+                "memory": self.memory,
+                "flagged_rows": answer.flagged,
+            }),
         ]))
     }
 }

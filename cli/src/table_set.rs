@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
-use rooflut_nearest::{either, hint, nearest};
-use rooflut_scenario::Target;
+use rooflut_nearest::nearest;
+use rooflut_scenario::{RunError, Target};
 
 use crate::error::Error;
 
@@ -46,7 +46,7 @@ pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
         WhichSet::Named(name) => named(name).cloned(),
         WhichSet::At(path) => {
             check_path(path)?;
-            Ok(TableSet::try_load(path)?)
+            TableSet::try_load(path).map_err(|error| Error::new(error).about("tables"))
         }
     }
 }
@@ -67,16 +67,13 @@ pub(crate) fn check_path(path: &Path) -> Result<(), Error> {
 
 fn named(name: &str) -> Result<&'static TableSet, Error> {
     built_in(name).ok_or_else(|| {
-        let own_tables = match Path::new(name).exists() {
-            true => format!(", or --tables {name} for measurements of your own"),
-            false => String::new(),
+        let error = RunError::UnknownTables {
+            name: name.to_owned(),
+            nearest: nearest(name, names()),
+            known: names().to_vec(),
+            is_path: Path::new(name).exists(),
         };
-        let message = format!(
-            "unknown table set \"{name}\"{}; use --gpu {}{own_tables}",
-            hint(&nearest(name, names())),
-            either(&names())
-        );
-        Error::new(message).about("gpu")
+        error.into()
     })
 }
 

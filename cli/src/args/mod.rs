@@ -8,8 +8,10 @@ mod step;
 mod tables;
 mod validate;
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use colorchoice_clap::Color;
 
@@ -90,10 +92,11 @@ pub(crate) enum Invocation {
 /// Reads the command line, and the scenario file that it names.
 pub(crate) fn parse() -> Result<Invocation, Error> {
     let mut command = command();
-    let arguments = leading::behind_command(std::env::args_os().collect());
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let arguments = leading::behind_command(given.clone());
     let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
-        Err(error) => return text_or_error(&error),
+        Err(error) => return text_or_error(&error).map_err(|error| hint_at_run(error, &given)),
     };
     let command = match Cli::from_arg_matches(&matches) {
         Ok(Cli { command, color }) => {
@@ -119,6 +122,24 @@ pub(crate) fn command() -> clap::Command {
         .mut_arg("color", |color| {
             color.help("Use of colours in text").display_order(900)
         })
+}
+
+/// Adds the command that a flag of `run` without one belongs to.
+fn hint_at_run(error: Error, given: &[OsString]) -> Error {
+    let first = given.get(1).and_then(|first| first.to_str());
+    let flag = first.and_then(|first| first.strip_prefix("--")?.split('=').next());
+    let cli = Cli::command();
+    let of_run = cli
+        .find_subcommand("run")
+        .into_iter()
+        .flat_map(clap::Command::get_arguments);
+    let mut flags = of_run.filter_map(Arg::get_long);
+    match flag.filter(|flag| flags.any(|of_run| of_run == *flag)) {
+        Some(flag) => Error::new(format!(
+            "--{flag} is a flag of `rooflut run`; use rooflut run --{flag} ..."
+        )),
+        None => error,
+    }
 }
 
 /// Help and the version are no errors.

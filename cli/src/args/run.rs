@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, FromArgMatches};
 use rooflut_scenario::{RunError, Scenario, ScenarioError, ScenarioFile};
 
-use crate::error::{Error, problem_with_flags};
+use crate::error::{Error, problem_of_file};
 use crate::input;
 
 const AFTER: &str = "\
@@ -63,7 +63,7 @@ impl RunArgs {
                 Ok((file, replaced))
             };
             let (file, replaced) = read(&bytes).map_err(|error: ScenarioError| {
-                Error::in_file(&path, error.line, problem_with_flags(&error.problem))
+                Error::in_file(&path, error.line, problem_of_file(&error.problem))
             })?;
             self.scenario = file.scenario().clone();
             self.scenario.update_from_arg_matches(matches)?;
@@ -84,7 +84,9 @@ impl RunArgs {
         let file = self.file.as_ref();
         let line = file.and_then(|file| keys.iter().find_map(|key| file.file.line(key)));
         match file.zip(line) {
-            Some((FromFile { path, .. }, line)) => Error::in_file(path, Some(line), error),
+            Some((FromFile { path, .. }, line)) => {
+                Error::in_file(path, Some(line), error.in_keys())
+            }
             None => error,
         }
     }

@@ -1,23 +1,43 @@
 //! The figures of a run as text.
 
-use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Stats, Summary};
-use rooflut::units::Seconds;
-use rooflut_report::Shares;
+use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Summary};
+use rooflut_report::{LatencyMs, Shares};
 use rooflut_scenario::{MAX_RECORDS, Speculation};
 
+use super::seeds;
 use super::text::RunText;
+use crate::flagged;
 use crate::grid::Grid;
-use crate::output::{count, ms, number, percent, plural, wrapped_at};
+use crate::output::{count, ms, number, percent, plural, three_digits, wrapped_at};
 
 /// Column of the text after its label.
-const INDENT: usize = 15;
+pub(super) const INDENT: usize = 15;
 /// Maximum number of parts of a step that are named.
 const MAX_PARTS: usize = 4;
 
 impl RunText<'_> {
-    /// Latencies, what was served, and where the time went.
+    /// Latencies, what was served, and where the time went; only what was rejected, if nothing was served.
     pub(crate) fn figures(&self) -> String {
-        self.latencies() + &self.totals() + &self.server_use() + &self.busiest() + &self.overload()
+        if self.outcome.summary.completed == 0 {
+            return self.served();
+        }
+        let seeds = self.outcome.seeds.as_ref();
+        let seeds = seeds.map_or(String::new(), |seeds| "\n".to_owned() + &seeds::text(seeds));
+        self.latencies()
+            + &self.totals()
+            + &self.server_use()
+            + &self.notes()
+            + &seeds
+            + &self.busiest()
+            + &self.overload()
+    }
+
+    /// Notes on the tables.
+    fn notes(&self) -> String {
+        let notes = self.flagged.iter().map(flagged::note);
+        notes
+            .map(|note| wrapped_at(INDENT, "note", &note))
+            .collect()
     }
 
     fn latencies(&self) -> String {
@@ -34,16 +54,17 @@ impl RunText<'_> {
             ("E2E    to last token", summary.e2e),
             ("queue  to scheduling", summary.queue),
         ] {
-            let cell =
-                |of: fn(&Stats) -> _| stats.as_ref().map_or("-".to_owned(), |s| latency(of(s)));
-            grid.row(vec![
-                name.to_owned(),
-                cell(|s| s.mean),
-                cell(|s| s.p50),
-                cell(|s| s.p90),
-                cell(|s| s.p95),
-                cell(|s| s.p99),
-            ]);
+            let LatencyMs {
+                mean,
+                p50,
+                p90,
+                p95,
+                p99,
+                ..
+            } = LatencyMs::of(stats, summary.completed);
+            let cells = [mean, p50, p90, p95, p99];
+            let cells = cells.map(|ms| ms.map_or("-".to_owned(), three_digits));
+            grid.row([name.to_owned()].into_iter().chain(cells).collect());
         }
         let mut text = grid.render(2);
         if summary.percentile_error > 0.0 {
@@ -82,6 +103,12 @@ impl RunText<'_> {
                 text += &wrapped_at(INDENT, label, &figures);
             }
         }
+        text + &self.served()
+    }
+
+    /// Completed and rejected requests.
+    fn served(&self) -> String {
+        let summary = &self.outcome.summary;
         let completed = format!(
             "{} of {} in {} simulated s, {}, {}",
             count(summary.completed),
@@ -90,7 +117,7 @@ impl RunText<'_> {
             plural(summary.steps, "step"),
             plural(summary.preemptions, "preemption"),
         );
-        text += &wrapped_at(INDENT, "completed", &completed);
+        let mut text = wrapped_at(INDENT, "completed", &completed);
         for rejected in self.rejected() {
             let requests = count(rejected.requests);
             let told = format!("{requests}: {}", rejected.cause);
@@ -159,17 +186,10 @@ impl RunText<'_> {
 
     /// Warns where the queue grows during the whole run.
     fn overload(&self) -> String {
-        // Users who wait for answers limit the queue.
-        if self.outcome.run.scenario().workload.users.is_some() {
-            return String::new();
-        }
-        let summary = &self.outcome.summary;
-        let mean_step = self.outcome.sources.total() * (1.0 / summary.steps.max(1) as f64);
-        let growth = summary.queue_growth;
-        let Some(growth) = growth.filter(|growth| growth.is_overload(mean_step)) else {
+        let Some(growth) = self.outcome.overload() else {
             return String::new();
         };
-        let times = match summary.stages {
+        let times = match self.outcome.summary.stages {
             Some(_) => "time in queues and on links",
             None => "queue time",
         };
@@ -181,11 +201,6 @@ impl RunText<'_> {
         );
         format!("\n{}", wrapped_at(2, "", &told))
     }
-}
-
-/// Formats milliseconds, from 10 s without decimals.
-fn latency(time: Seconds) -> String {
-    number(time.ms(), if time.0 < 10.0 { 2 } else { 0 })
 }
 
 /// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1,234 of 2,000 requests)`.

@@ -4,13 +4,16 @@ mod figures;
 mod files;
 mod load;
 mod rejections;
+mod seeds;
 mod text;
 
+use rooflut_inspect::{Corrected, FlaggedTally};
 use rooflut_report::ScenarioFile;
 use rooflut_scenario::{Resources, Run};
 
 use crate::args::RunArgs;
 use crate::error::Error;
+use crate::flagged;
 use crate::input;
 use crate::model_source;
 use crate::output::{self, Answered};
@@ -24,11 +27,14 @@ use text::RunText;
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let scenario = &args.scenario;
     let target = &scenario.target;
-    let model = model_source::find(target.model(), model_source::options(target))?;
+    let model = model_source::find(target.model(), model_source::options(target))
+        .map_err(|error| error.about("model"))?;
     let tables = table_set::find(table_set::of(&scenario.target))?;
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));
     let draft = scenario.server.draft_model().map(find_draft);
-    let draft = draft.transpose()?;
+    let draft = draft
+        .transpose()
+        .map_err(|error| error.about("draft_model"))?;
     let resources = Resources {
         model: model.model.clone(),
         draft_model: draft.as_ref().map(|draft| draft.model.clone()),
@@ -40,10 +46,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         .map_err(|error| model_source::with_keys(error, &models))?;
     let mut files = RunFiles::create(&run, args)?;
     let progress = scenario.output.progress == Some(true);
-    let outcome = run.run(&mut (Bar::new(progress), files.observer()))?;
+    let corrected = Corrected::all(run.deployment());
+    let models: Vec<_> = corrected
+        .iter()
+        .map(|c| c.deployment.served_model())
+        .collect();
+    let mut flagged = FlaggedTally::new(&corrected, &models);
+    let outcome = run.run(&mut (Bar::new(progress), (&mut flagged, files.observer())))?;
+    let flagged = flagged.changed_parts(&outcome.sources).into_iter();
     let answer = RunText {
         args,
         outcome: &outcome,
+        flagged: flagged
+            .map(|(row, parts)| flagged::row(row, &parts))
+            .collect(),
         window: model.window,
     };
     let text = match scenario.output.json {
@@ -53,6 +69,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
                 path: file.path.display().to_string(),
                 replaced: file.replaced.iter().map(|key| (*key).to_owned()).collect(),
             });
+            report.flagged_rows.clone_from(&answer.flagged);
             report.to_json()?
         }
         _ => answer.text(),

@@ -39,6 +39,8 @@ pub(crate) enum LengthLimit {
     Flag(Option<Window>),
     /// A window, which is not modelled.
     Window(Window),
+    /// The KV cache, which holds less than the longest request of the model, this many tokens.
+    KvCache(u32),
     /// The draft model, which has a smaller limit than the model.
     Draft,
     /// The model.
@@ -67,6 +69,10 @@ impl LengthLimit {
             LengthLimit::Window(Window { key, .. }) => {
                 format!(" ({key}, as windows are not modelled)")
             }
+            LengthLimit::KvCache(tokens) => format!(
+                " (lowered from {}, as the KV cache holds no more)",
+                count(tokens.into())
+            ),
             LengthLimit::Draft => " (where the draft model ends)".to_owned(),
             LengthLimit::Flag(None) | LengthLimit::Model => String::new(),
         }
@@ -79,6 +85,9 @@ impl LengthLimit {
             LengthLimit::Window(Window { key, .. }) => {
                 format!("{EXCEED} {key} {tokens} (windows are not modelled)")
             }
+            LengthLimit::KvCache(_) => {
+                format!("{EXCEED} the {tokens} tokens that the KV cache holds")
+            }
             LengthLimit::Draft => format!("{EXCEED} the draft model's limit of {tokens} tokens"),
             LengthLimit::Model => format!("{EXCEED} the model's limit of {tokens} tokens"),
         }
@@ -90,6 +99,9 @@ impl LengthLimit {
             LengthLimit::Window(_) => {
                 "use shorter requests, or give --max-model-len to have full attention beyond the \
                  window"
+            }
+            LengthLimit::KvCache(_) => {
+                "use shorter requests, or more memory (--tp, --gpu-memory-utilization, --kv-dtype fp8)"
             }
             LengthLimit::Draft => "use shorter requests or another draft model",
             LengthLimit::Model => "use shorter requests or another model",

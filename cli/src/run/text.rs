@@ -4,6 +4,7 @@ use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::step::TimeSources;
 use rooflut::table::{Class, Origin};
 use rooflut_hf_config::Window;
+use rooflut_report::FlaggedRow;
 use rooflut_scenario::{Outcome, Pools, Speculation};
 
 use super::load;
@@ -19,6 +20,8 @@ const TRY_NEXT: &str =
 pub(crate) struct RunText<'r> {
     pub(crate) args: &'r RunArgs,
     pub(crate) outcome: &'r Outcome<'r>,
+    /// Rows of the tables that stand out and on which the figures depend.
+    pub(crate) flagged: Vec<FlaggedRow>,
     /// The window of the model's attention, which is not modelled.
     pub(crate) window: Option<Window>,
 }
@@ -80,9 +83,13 @@ impl RunText<'_> {
         let run = self.outcome.run;
         let server = &run.scenario().server;
         let mut text = String::new();
+        let each = match run.placement().tp {
+            1 => String::new(),
+            tp => format!(" of {}", plural(tp.into(), "GPU")),
+        };
         if server.replicas() > 1 {
             let servers = plural(server.replicas().into(), "replica");
-            text += &format!("; {servers}, {}", server.router());
+            text += &format!("; {servers}{each}, {}", server.router());
         }
         if let Some(pools) = run.pools() {
             text += &format!("; {}, {}", describe_pools(pools), server.router());
@@ -105,6 +112,9 @@ impl RunText<'_> {
     /// Returns the limit of the longest request.
     fn length_limit(&self) -> LengthLimit {
         let run = self.outcome.run;
+        if let Some(tokens) = run.lowered_from() {
+            return LengthLimit::KvCache(tokens);
+        }
         let flag = run.scenario().server.max_model_len;
         let draft = run.speculation().and_then(|s| s.draft.as_ref());
         let model = run.placement().model.spec.max_model_len;

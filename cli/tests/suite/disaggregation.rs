@@ -9,7 +9,7 @@ fn pools(bandwidth: u32, latency: u32) -> String {
 }
 
 fn answer(flags: &str) -> serde_json::Value {
-    json(&format!("run --rate 4 --requests 80 {flags}"))
+    json(&format!("run --rate 4 --requests 500 {flags}"))
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn prompts_no_longer_hold_tokens_up() {
         (&own["replicas"], &own["router"]),
         (&2.into(), &"round-robin".into())
     );
-    assert_eq!(own["completed"], 80);
+    assert_eq!(own["completed"], 500);
     assert!(number(&own, "/busy_share") <= 1.0);
 }
 
@@ -46,7 +46,7 @@ fn a_slow_link_delays_the_first_token_by_what_it_takes() {
     assert!(delay(&slow) >= bytes / 2e6 + 1.0, "{}", delay(&slow));
     let ttft = |answer| number(answer, "/ttft_ms/mean");
     assert!(ttft(&slow) - ttft(&fast) > bytes / 2e6);
-    assert_eq!(fast["disaggregation"]["transfers"], 80);
+    assert_eq!(fast["disaggregation"]["transfers"], 500);
     assert_eq!(answer("")["disaggregation"], serde_json::Value::Null);
     let text = success(&format!("run --rate 4 --requests 20 {}", pools(100, 5)));
     for part in [

@@ -36,8 +36,24 @@ fn a_model_that_does_not_fit_says_by_how_much_and_what_would() {
     assert!(message.contains("use --tp 2, which leaves"), "{message}");
     // The suggested command works.
     crate::support::json("run --model llama-3.1-70b --tp 2 --requests 3");
-    let message = failure("run --model mixtral-8x22b --tp 8 --gpu-memory-utilization 0.3");
+    assert!(
+        message.contains(", or --dtype fp8, which leaves"),
+        "{message}"
+    );
+    crate::support::json("run --model llama-3.1-70b --dtype fp8 --requests 3");
+    let message = failure("run --gpu-memory-utilization 0.15");
+    assert!(
+        message.contains(", or --gpu-memory-utilization 0.95, which"),
+        "{message}"
+    );
+    let message = failure("run --model llama-3.1-405b --gpu l40s --gpu-memory-utilization 0.95");
     assert!(message.contains("no --tp would do"), "{message}");
+    // The budget is too large, not the model.
+    let message = failure("run --max-num-batched-tokens 4000000000");
+    assert!(
+        message.ends_with("use --max-num-batched-tokens 2048, which leaves 28598 KV blocks"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -197,4 +213,60 @@ fn a_config_that_cannot_be_modelled_is_refused_by_its_field() {
         assert!(message.contains(words), "{message}");
     }
     assert!(failure("run --model no/config.json").starts_with("cannot read"));
+}
+
+#[test]
+fn what_has_no_effect_is_refused() {
+    for (flags, expected) in [
+        (
+            "--router least-tokens",
+            "--router needs --replicas or --prefill-replicas; add it",
+        ),
+        (
+            "--policy priority",
+            "--policy priority needs --priorities or --trace; add it",
+        ),
+        (
+            "--priorities 0.5,0.5",
+            "--priorities needs --policy priority; add it",
+        ),
+        (
+            "--goodput ttft:200 tpot:9 ttft:300",
+            "--goodput: expected one limit on a latency, found two on ttft",
+        ),
+        (
+            "--kv-blocks 500 --gpu-memory-utilization 0.8",
+            "--kv-blocks cannot be used with --gpu-memory-utilization: it determines the number of KV blocks; \
+             leave one of them out",
+        ),
+    ] {
+        assert_eq!(failure(&format!("run {flags}")), expected);
+    }
+    let message = failure("run --policy priority --priorities 0.8,0.3");
+    assert!(
+        message.contains("expected shares whose sum is 1, found the sum 1.1"),
+        "{message}"
+    );
+}
+
+#[test]
+fn advice_fits_the_cause() {
+    for (line, expected) in [
+        (
+            "run --tp 16",
+            "llama-3.1-8b: --tp: expected at most 8 ranks, the most over which table set h100 has an all-reduce, \
+             found 16; use --tp 8",
+        ),
+        (
+            "run --kv-dtype fp4",
+            "invalid value 'fp4' for '--kv-dtype <DTYPE>': expected one of bf16, fp8; see --help",
+        ),
+        (
+            "--rate 5",
+            "--rate is a flag of `rooflut run`; use rooflut run --rate ...",
+        ),
+    ] {
+        assert_eq!(failure(line), expected);
+    }
+    assert!(failure("--nothing").contains("unexpected argument '--nothing'"));
 }

@@ -58,7 +58,7 @@ fn sessions_find_their_earlier_turns_unless_nothing_is_kept() {
 
 #[test]
 fn short_prompts_go_first_where_the_policy_says_so() {
-    let load = "--rate 40 --requests 400 --prompt uniform:10..4000";
+    let load = "--rate 40 --requests 500 --prompt uniform:10..4000";
     let shortest = format!("{load} --policy shortest-prompt");
     let (fcfs, shortest) = (
         json(&format!("run {load}")),
@@ -99,4 +99,21 @@ fn what_is_no_policy_is_refused() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn the_gpus_of_all_servers_are_counted() {
+    let pools = "--prefill-replicas 3 --decode-replicas 5 --link-bandwidth 50 --link-latency 10";
+    for (flags, gpus, title) in [
+        ("--tp 4 --replicas 3", 12, "llama-3.1-8b on 12 h100 GPUs,"),
+        ("--replicas 4", 4, "llama-3.1-8b on 4 h100 GPUs,"),
+        (pools, 8, "llama-3.1-8b on 8 h100 GPUs,"),
+        ("", 1, "llama-3.1-8b on 1 h100 GPU,"),
+    ] {
+        let flags = format!("run --requests 3 {flags}");
+        assert_eq!(json(&flags)["gpus"], gpus);
+        assert!(success(&flags).starts_with(title), "{flags}");
+    }
+    let text = success("run --requests 3 --tp 4 --replicas 3");
+    assert!(text.contains("3 replicas of 4 GPUs, round-robin"), "{text}");
 }

@@ -52,7 +52,7 @@ fn the_readme_shows_what_it_prints() {
 
 #[test]
 fn the_answer_is_consistent() {
-    let answer = json("run --requests 300");
+    let answer = json("run --requests 500");
     for name in ["ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "queue_ms"] {
         let at = |key: &str| number(&answer, &format!("/{name}/{key}"));
         assert!(at("p50") <= at("p90") && at("p90") <= at("p95"), "{answer}");
@@ -60,7 +60,7 @@ fn the_answer_is_consistent() {
         assert!(at("mean") > 0.0 && at("mean") <= at("p99"), "{answer}");
     }
     assert!(number(&answer, "/ttft_ms/p50") <= number(&answer, "/e2e_ms/p50"));
-    assert_eq!(answer["completed"], 300);
+    assert_eq!(answer["completed"], 500);
     assert_eq!(answer["rejected"], 0);
     assert_eq!(answer["preemptions"], 0);
     assert!(number(&answer, "/kv_blocks_peak") <= number(&answer, "/kv_blocks"));
@@ -69,7 +69,7 @@ fn the_answer_is_consistent() {
         / number(&answer, "/throughput/output_tokens_per_s");
     assert!((rates - 3.0).abs() < 1e-9);
     let per_second = number(&answer, "/throughput/requests_per_s");
-    assert!((per_second * number(&answer, "/makespan_s") - 300.0).abs() < 1e-6);
+    assert!((per_second * number(&answer, "/makespan_s") - 500.0).abs() < 1e-6);
     // All requests have the same number of gaps.
     let means = number(&answer, "/itl_ms/mean") / number(&answer, "/tpot_ms/mean");
     assert!((means - 1.0).abs() < 1e-9, "{answer}");

@@ -175,3 +175,89 @@ fn without_sketches(mut answer: Value) -> Value {
     }
     answer
 }
+
+#[test]
+fn percentiles_of_too_few_requests_are_not_printed() {
+    let answer = json("run --requests 60");
+    assert!(answer["ttft_ms"]["p90"].is_number(), "{answer}");
+    assert_eq!(answer["ttft_ms"]["p95"], Value::Null);
+    let text = success("run --requests 60");
+    let ttft = text
+        .lines()
+        .find(|line| line.contains("TTFT"))
+        .expect("a line");
+    let cells: Vec<&str> = ttft.split_whitespace().rev().take(3).collect();
+    assert!(cells[..2] == ["-", "-"] && cells[2] != "-", "{ttft}");
+}
+
+#[test]
+fn seeds_give_ranges_beside_the_figures_of_the_first() {
+    let flags = "run --rate 25 --requests 500";
+    let (one, all) = (json(flags), json(&format!("{flags} --seeds 3")));
+    assert_eq!(one["seeds"], Value::Null);
+    assert_eq!(all["ttft_ms"], one["ttft_ms"]);
+    let at = |key: &str| number(&all, &format!("/seeds/ttft_ms/p99/{key}"));
+    assert!(at("lowest") < at("mean") && at("mean") < at("highest"));
+    let text = success(&format!("{flags} --seeds 3"));
+    for words in [
+        "over 3 seeds, 0 to 2",
+        "TTFT   lowest",
+        "0 of 3 overloaded",
+        "with a probability of 50 %",
+    ] {
+        assert!(text.contains(words), "no {words} in {text}");
+    }
+    assert!(failure("run --seeds 0").contains("--seeds: expected a whole number from 1"));
+    let message = failure("run --seeds 2 --trace examples/chat_trace.csv");
+    assert!(
+        message.contains("--trace cannot be used with --seeds"),
+        "{message}"
+    );
+}
+
+#[test]
+fn overload_is_a_boolean() {
+    assert_eq!(json("run --requests 300 --rate 60")["overloaded"], true);
+    assert_eq!(json("run --requests 300 --rate 2")["overloaded"], false);
+}
+
+#[test]
+fn a_run_that_serves_nothing_shows_no_figures() {
+    let (text, message) = failure_with_answer("run --prompt 9999999 --requests 7");
+    assert!(
+        message.starts_with("all requests were rejected: 7"),
+        "{message}"
+    );
+    assert!(text.contains("0 of 7 requests"), "{text}");
+    assert!(!text.contains("TTFT") && !text.contains("busy"), "{text}");
+}
+
+#[test]
+fn the_longest_request_is_what_the_kv_cache_holds() {
+    let flags = "run --model llama-3.1-70b --dtype fp8 --kv-dtype fp8 --rate 1 --requests 9";
+    let answer = json(flags);
+    assert_eq!(answer["max_model_len_lowered_from"], 131_072);
+    let held = number(&answer, "/kv_blocks") * number(&answer, "/block_size");
+    assert_eq!(answer["max_model_len"].as_f64(), Some(held));
+    let text = success(flags);
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    assert!(
+        text.contains("a request (lowered from 131,072, as the KV cache holds no more)"),
+        "{text}"
+    );
+    let message = failure(&format!("{flags} --max-model-len 32000"));
+    let expected = format!(
+        "--max-model-len: expected at most {held} tokens, which the KV cache holds, found 32000; lower it, or use --tp 2"
+    );
+    assert_eq!(message, expected);
+    let (_, message) = failure_with_answer(&format!("{flags} --prompt 30000"));
+    assert!(
+        message.contains("tokens that the KV cache holds; use shorter"),
+        "{message}"
+    );
+    assert_eq!(
+        json("run --requests 9")["max_model_len_lowered_from"],
+        Value::Null
+    );
+}

@@ -20,13 +20,13 @@ fn the_example_runs_and_the_readme_names_it() {
 
 #[test]
 fn keys_are_the_flags_of_their_names() {
-    let text = "tp = 2\n[server]\nmax-num-seqs = 64\n[workload]\nrate = 5\nrequests = 50\n\
-                prompt = 'uniform:100..900'\noutput = 100\npriorities = [1, 2.5]\nseed = 3\n\
+    let text = "tp = 2\n[server]\nmax-num-seqs = 64\npolicy = 'priority'\n[workload]\nrate = 5\nrequests = 50\n\
+                prompt = 'uniform:100..900'\noutput = 100\npriorities = [0.4, 0.6]\nseed = 3\n\
                 [output]\njson = true\n";
     let (_folder, path) = file(text);
     let said: Value =
         serde_json::from_str(&success(&format!("run --scenario {path}"))).expect("JSON");
-    let flags = "run --tp 2 --max-num-seqs 64 --rate 5 --requests 50 --prompt uniform:100..900 --output 100 --priorities 1,2.5 --seed 3";
+    let flags = "run --tp 2 --max-num-seqs 64 --rate 5 --requests 50 --prompt uniform:100..900 --output 100 --policy priority --priorities 0.4,0.6 --seed 3";
     let mut flagged = json(flags);
     assert_eq!(flagged["scenario"], Value::Null);
     flagged["scenario"] = json!({"path": path, "replaced": []});
@@ -67,10 +67,7 @@ fn the_command_line_replaces_keys_and_what_they_bring_along() {
 fn what_is_missing_once_a_key_is_replaced_is_asked_for() {
     let text = "[workload]\nusers = 5\nturns = 2";
     let message = refusal(text, "--rate 5");
-    assert_eq!(
-        message,
-        "FILE:3: --turns needs --think-time or --users; add it"
-    );
+    assert_eq!(message, "FILE:3: turns needs think_time or users; add it");
 }
 
 #[test]
@@ -87,15 +84,15 @@ fn mistakes_in_a_scenario_come_with_their_line() {
         ),
         (
             "[workload]\n\nrate = 0",
-            "FILE:3: --rate: expected a positive, finite number of requests per second, found 0;",
+            "FILE:3: rate: expected a positive, finite number of requests per second, found 0",
         ),
         (
             "[workload]\nrate = 1\nusers = 2",
-            "FILE:3: --users cannot be used with --rate; leave one of them out",
+            "FILE:3: users cannot be used with rate; leave one of them out",
         ),
         (
             "[workload]\narrival = 'gamma'",
-            "FILE:2: --arrival gamma needs --burstiness; add it",
+            "FILE:2: arrival = gamma needs burstiness; add it",
         ),
         ("x = ", "FILE:1: expected TOML: "),
     ] {

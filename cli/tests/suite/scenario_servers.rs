@@ -35,7 +35,7 @@ fn half_of_the_pools_is_not_enough() {
     let drafts = "--draft-tokens 2 --acceptance 1 --draft-model ngram";
     let message = refusal(POOLS, drafts);
     assert!(
-        message.starts_with("FILE:3: --decode-replicas needs --prefill-replicas"),
+        message.starts_with("FILE:3: decode_replicas needs prefill_replicas"),
         "{message}"
     );
 }
@@ -47,30 +47,30 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
     for (text, expected) in [
         (
             format!("{DRAFTS}scheduling = 'async'"),
-            "FILE:5: --scheduling async cannot be used with --draft-tokens: the tokens",
+            "FILE:5: scheduling = async cannot be used with draft_tokens: the tokens",
         ),
         (
             format!("{DRAFTS}{pools}"),
-            "FILE:2: --draft-tokens cannot be used with --prefill-replicas: speculative decoding",
+            "FILE:2: draft_tokens cannot be used with prefill_replicas: speculative decoding",
         ),
         (
             drafts("qwen3-0.6b"),
-            "FILE:4: --draft-model qwen3-0.6b: expected the vocabulary of llama-3.1-8b",
+            "FILE:4: draft_model = qwen3-0.6b: expected the vocabulary of llama-3.1-8b",
         ),
         (
             format!(
                 "model = 'codellama-34b'\ntp = 2\n{}max_model_len = 8000",
                 drafts("llama-2-7b")
             ),
-            "FILE:7: --max-model-len: expected at most 4096, the longest request of the draft model",
+            "FILE:7: max_model_len: expected at most 4096, the longest request of the draft model",
         ),
         (
             format!("{DRAFTS}max_num_batched_tokens = 600"),
-            "FILE:5: --max-num-batched-tokens: expected at least --max-num-seqs 128 x 5",
+            "FILE:5: max_num_batched_tokens: expected at least max_num_seqs = 128 x 5",
         ),
         (
             "[server]\nmax_num_seqs = 4000".to_owned(),
-            "FILE:2: --max-num-batched-tokens: expected at least --max-num-seqs 4000, found",
+            "FILE:2: max_num_batched_tokens: expected at least max_num_seqs = 4000, found",
         ),
         (
             "\ngpu = 'h10'".to_owned(),
@@ -78,8 +78,28 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
         ),
         ("tp = 3".to_owned(), "FILE:1: llama-3.1-8b: "),
         (
+            "\nmodel = 'lama'".to_owned(),
+            "FILE:2: unknown model \"lama\"",
+        ),
+        (
+            "tables = 'nowhere'".to_owned(),
+            "FILE:1: nowhere: expected a table set",
+        ),
+        (
+            "[workload]\n\ntrace = 'nowhere.csv'".to_owned(),
+            "FILE:3: cannot read nowhere.csv: ",
+        ),
+        (
+            "[workload]\nprompt = 9\noutput = 'file:nowhere.txt'".to_owned(),
+            "FILE:3: cannot read nowhere.txt: ",
+        ),
+        (
+            "tp = 1\n[server]\nmax_num_batched_tokens = 4000000".to_owned(),
+            "FILE:3: llama-3.1-8b does not fit h100 with tp = 1",
+        ),
+        (
             "[workload]\nprompt = 10\ncached_prompt = 11".to_owned(),
-            "FILE:3: --cached-prompt: expected at most the shortest --prompt, 10, found 11",
+            "FILE:3: cached_prompt: expected at most the shortest prompt, 10, found 11",
         ),
     ] {
         let message = refusal(&text, "");

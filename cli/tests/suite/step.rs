@@ -247,3 +247,49 @@ fn weights_of_another_format_change_the_step_and_its_heading() {
     assert_eq!(text(&bf16, "/expert_dtype"), "bf16");
     assert!(number(&bf16, "/parts/moe") > number(&own, "/parts/moe"));
 }
+
+#[test]
+fn a_batch_that_no_memory_holds_is_noted() {
+    const NOTE: &str = "no server could hold this batch of 6,400,000 KV tokens";
+    let large = json("step --decode 64x100000");
+    assert_eq!(large["memory"]["kv_tokens"], 6_400_000);
+    assert_eq!(large["memory"]["fits"], false);
+    assert!(success("step --decode 64x100000").contains(NOTE));
+    assert_eq!(json("step --decode 64x1000")["memory"]["fits"], true);
+    assert!(!success("step --decode 64x1000").contains("note"));
+    // Not even its weights.
+    let answer = json("step --model llama-3.1-70b --decode 1x1");
+    assert_eq!(answer["memory"]["max_kv_tokens"], Value::Null);
+    assert_eq!(answer["memory"]["fits"], false);
+}
+
+#[test]
+fn a_step_that_uses_a_flagged_row_names_it() {
+    // `rooflut tables check bench_data/a100` flags it.
+    let flags = "--gpu a100 --tp 4 --prefill 2048";
+    let rows = &json(&format!("step {flags}"))["flagged_rows"];
+    assert_eq!(rows[0]["row"], "allreduce, ranks 4, bytes 16777216");
+    assert_eq!(rows[0]["latency_us"], 182.5);
+    let change = rows[0]["parts"]["all_reduce"].as_f64();
+    assert!(
+        change.is_some_and(|change| (-0.3..-0.1).contains(&change)),
+        "{rows}"
+    );
+    let text = success(&format!("step {flags}"));
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let note = "flags is used: allreduce, ranks 4, bytes 16777216, 182.5 us, expected about 143 us from the rows \
+                beside it, with which all_reduce takes 22 % less time";
+    assert!(text.join(" ").contains(note), "{text:?}");
+    assert_eq!(
+        json("step --decode 64x1000")["flagged_rows"],
+        serde_json::json!([])
+    );
+    // So does a run.
+    let run = "run --gpu a100 --tp 4 --prompt 2000 --output 4 --requests 50 --rate 40";
+    assert_eq!(json(run)["flagged_rows"][0]["row"], rows[0]["row"]);
+    assert!(success(run).contains("note "));
+    assert_eq!(
+        json("run --requests 50")["flagged_rows"],
+        serde_json::json!([])
+    );
+}

@@ -40,7 +40,7 @@ fn rows(flags: &str) -> Vec<Row> {
 
 #[test]
 fn gamma_arrivals_are_as_bursty_as_asked() {
-    let run = |flags: &str| json(&format!("run --requests 300 {flags}"));
+    let run = |flags: &str| json(&format!("run --requests 500 {flags}"));
     let gamma = |shape| run(&format!("--arrival gamma --burstiness {shape}"));
     let poisson = run("");
     assert_eq!(gamma("1")["e2e_ms"], poisson["e2e_ms"]);

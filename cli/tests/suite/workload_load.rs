@@ -22,7 +22,7 @@ fn the_load_is_described_for_people() {
          prompt + 256 output tokens"
     );
     assert_eq!(
-        load("--users 3 --output normal:60,20 --priorities 0.8,0.2"),
+        load("--users 3 --output normal:60,20 --policy priority --priorities 0.8,0.2"),
         "20 requests, 3 users without a pause (seed 0); 512 prompt + 60 (mean, normal, sd 20) \
          output tokens; priorities in shares 0.8, 0.2"
     );
@@ -74,7 +74,8 @@ fn the_load_is_described_for_programs() {
             "turns": {"distribution": "uniform", "min": 1, "max": 3}, "think_time_s": 2.0
         })
     );
-    let users = with("--users 2 --think-time exponential:3 --priorities 1,3");
+    let users =
+        with("--users 2 --think-time exponential:3 --policy priority --priorities 0.25,0.75");
     assert_eq!(
         (&users["kind"], &users["users"]),
         (&json!("closed_loop"), &json!(2))
@@ -83,5 +84,5 @@ fn the_load_is_described_for_programs() {
         users["think_time_s"],
         json!({"distribution": "exponential", "mean": 3.0})
     );
-    assert_eq!(users["priority_shares"], json!([1.0, 3.0]));
+    assert_eq!(users["priority_shares"], json!([0.25, 0.75]));
 }

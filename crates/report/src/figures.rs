@@ -5,6 +5,9 @@ use rooflut::units::Seconds;
 use serde::Serialize;
 
 /// Mean and percentiles, milliseconds; all null where there is no such time.
+///
+/// A percentile is null where fewer than [`MIN_BEYOND`](LatencyMs::MIN_BEYOND) completed requests are expected beyond
+/// it, as chance would decide it: p99 needs 500 completed requests, p95 100, p90 50 and p50 10.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LatencyMs {
@@ -20,14 +23,22 @@ pub struct LatencyMs {
     pub p99: Option<f64>,
 }
 
-impl From<Option<Stats>> for LatencyMs {
-    fn from(stats: Option<Stats>) -> LatencyMs {
+impl LatencyMs {
+    /// Least number of requests that are expected beyond a percentile.
+    pub const MIN_BEYOND: u64 = 5;
+
+    /// Returns the figures of `completed` requests.
+    pub fn of(stats: Option<Stats>, completed: u64) -> LatencyMs {
+        let known = |percent: u64, of: fn(&Stats) -> Seconds| {
+            let enough = completed.saturating_mul(100 - percent) >= 100 * LatencyMs::MIN_BEYOND;
+            stats.as_ref().filter(|_| enough).map(|s| of(s).ms())
+        };
         LatencyMs {
             mean: stats.map(|s| s.mean.ms()),
-            p50: stats.map(|s| s.p50.ms()),
-            p90: stats.map(|s| s.p90.ms()),
-            p95: stats.map(|s| s.p95.ms()),
-            p99: stats.map(|s| s.p99.ms()),
+            p50: known(50, |s| s.p50),
+            p90: known(90, |s| s.p90),
+            p95: known(95, |s| s.p95),
+            p99: known(99, |s| s.p99),
         }
     }
 }
@@ -87,7 +98,42 @@ fn limit_ms(limit: Seconds) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use rooflut::sim::{Request, Simulator};
+    use rooflut::step::{LatencyModel, StepBatch};
+
     use super::*;
+
+    struct Steady;
+
+    impl LatencyModel for Steady {
+        fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
+            Seconds(0.01)
+        }
+    }
+
+    #[test]
+    fn a_percentile_needs_five_requests_beyond_it() {
+        let config = rooflut::sim::SimConfig::new(64, 8);
+        let server = Simulator::try_new(Steady, config).unwrap();
+        let stats = server.run(&[Request::new(8, 2)]).summary.ttft;
+        let known = |completed| {
+            let LatencyMs {
+                mean,
+                p50,
+                p90,
+                p95,
+                p99,
+            } = LatencyMs::of(stats, completed);
+            [mean, p50, p90, p95, p99].map(|figure| figure.is_some())
+        };
+        assert_eq!(known(9), [true, false, false, false, false]);
+        assert_eq!(known(10), [true, true, false, false, false]);
+        assert_eq!(known(50), [true, true, true, false, false]);
+        assert_eq!(known(99), [true, true, true, false, false]);
+        assert_eq!(known(100), [true, true, true, true, false]);
+        assert_eq!(known(499), [true, true, true, true, false]);
+        assert_eq!(known(500), [true; 5]);
+    }
 
     #[test]
     fn limits_are_written_as_they_were_given() {

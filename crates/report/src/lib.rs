@@ -2,19 +2,23 @@
 
 mod clock;
 mod figures;
+mod flagged;
 pub mod load;
 mod rejections;
 mod report;
 mod requests_csv;
+mod seeds;
 mod sink;
 mod sources;
 mod steps_csv;
 mod timeline;
 
 pub use figures::{Goodput, LatencyMs, QueueGrowth};
+pub use flagged::FlaggedRow;
 pub use rejections::Rejections;
 pub use report::{Disaggregation, ModelSize, Report, ScenarioFile, Speculation, Weights};
 pub use requests_csv::RequestsCsv;
+pub use seeds::{LatencySpread, Seeds, Spread};
 pub use sources::{Provenance, Shares, SourceShares};
 pub use steps_csv::StepsCsv;
 pub use timeline::Timeline;

@@ -9,8 +9,10 @@ use rooflut::sim::figures::{BatchStats, Throughput};
 use serde::Serialize;
 
 use crate::figures::{Goodput, LatencyMs, QueueGrowth};
+use crate::flagged::FlaggedRow;
 use crate::load::Load;
 use crate::rejections::Rejections;
+use crate::seeds::{LatencySpread, Seeds, Spread};
 use crate::sources::{Provenance, Shares, SourceShares};
 
 /// The report of a run: what `rooflut run --json` prints.
@@ -52,6 +54,10 @@ pub struct Report {
     pub itl_percentile_error: f64,
     /// Queue times at the beginning and at the end; null where fewer than four requests were served.
     pub queue_growth: Option<QueueGrowth>,
+    /// Whether the queue grows during the whole run, as the server does not keep up with the rate.
+    pub overloaded: bool,
+    /// Figures over several seeds; null for one. All other figures are those of the first seed.
+    pub seeds: Option<Seeds>,
     /// Served work per second of the makespan.
     pub throughput: Throughput,
     /// Requests served within limits; null without limits.
@@ -90,6 +96,8 @@ pub struct Report {
     pub max_num_batched_tokens: u32,
     /// Longest request, prompt and output together, tokens.
     pub max_model_len: u32,
+    /// The longest request of the models, where the KV cache holds less; null where it holds it.
+    pub max_model_len_lowered_from: Option<u32>,
     /// Name of the engine stack.
     pub engine: String,
     /// When the batch of a step is fixed.
@@ -127,6 +135,8 @@ pub struct Report {
     pub time_share_by_part: Shares,
     /// Share of the time by what bounds it.
     pub time_share_by_binding: Shares,
+    /// Rows of the tables that stand out from their neighbours and change the time of the steps.
+    pub flagged_rows: Vec<FlaggedRow>,
     /// Engine and kernels that were measured for the table set.
     pub table_engine: String,
     /// Publisher of the measurements.
@@ -134,6 +144,28 @@ pub struct Report {
 }
 
 impl Report {
+    /// Returns the figures over the `reports` of runs with consecutive seeds, of which `first` is the first; `None`
+    /// for fewer than two.
+    pub fn over_seeds(first: u64, reports: &[Report]) -> Option<Seeds> {
+        let count = reports.len() as u64;
+        let spread = |of: fn(&Report) -> Option<f64>| Spread::of(reports.iter().map(of));
+        let latency = |of: fn(&Report) -> LatencyMs| LatencySpread::of(reports.iter().map(of));
+        (count > 1).then(|| Seeds {
+            first,
+            count,
+            coverage: (count - 1) as f64 / (count + 1) as f64,
+            ttft_ms: latency(|report| report.ttft_ms),
+            tpot_ms: latency(|report| report.tpot_ms),
+            itl_ms: latency(|report| report.itl_ms),
+            e2e_ms: latency(|report| report.e2e_ms),
+            queue_ms: latency(|report| report.queue_ms),
+            requests_per_s: spread(|report| Some(report.throughput.requests_per_s)),
+            output_tokens_per_s: spread(|report| Some(report.throughput.output_tokens_per_s)),
+            goodput_per_s: spread(|report| report.goodput.map(|goodput| goodput.requests_per_s)),
+            overloaded: reports.iter().filter(|report| report.overloaded).count() as u64,
+        })
+    }
+
     /// Returns the report as indented JSON with a final line break, the bytes of `rooflut run --json`.
     ///
     /// # Errors

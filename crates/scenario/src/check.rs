@@ -8,6 +8,7 @@ use rooflut::hardware::Dtype;
 use crate::error::{Problem, ScenarioError};
 use crate::rules::Given;
 use crate::scenario::{Scenario, Target};
+use crate::value::LatencyLimit;
 
 const HOUR_US: f64 = 3.6e9;
 
@@ -37,6 +38,7 @@ impl Scenario {
         for (key, value, range) in [
             ("users", workload.users, 1..=1_000_000),
             ("requests", workload.requests, 1..=10_000_000),
+            ("seeds", workload.seeds, 1..=1_000),
             ("max_num_seqs", server.max_num_seqs, ANY),
             ("max_num_batched_tokens", server.max_num_batched_tokens, ANY),
             ("max_model_len", server.max_model_len, ANY),
@@ -94,7 +96,14 @@ impl Scenario {
                 return Err(rejected(key, expected, found));
             }
         }
-        Ok(())
+        let limits = self.output.goodput.as_deref().unwrap_or_default();
+        match LatencyLimit::repeated(limits) {
+            Some(twice) => {
+                let found = format!("two on {twice}");
+                Err(rejected("goodput", "one limit on a latency", found))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -73,6 +73,11 @@ impl Workload {
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
     }
+
+    /// Number of seeds, each with a run of its own; by default 1.
+    pub fn seeds(&self) -> u32 {
+        self.seeds.unwrap_or(1)
+    }
 }
 
 impl Server {

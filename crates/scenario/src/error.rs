@@ -96,10 +96,10 @@ impl Problem {
         }
     }
 
-    /// The key that a problem of values is about.
+    /// The key that a problem is about.
     pub(crate) fn key(&self) -> Option<&'static str> {
         match self {
-            Problem::Value { key, .. } => Some(key),
+            Problem::Type { key, .. } | Problem::Value { key, .. } => Some(key),
             Problem::Conflict { key, .. } | Problem::Missing { key, .. } => Some(key.0),
             _ => None,
         }
@@ -120,9 +120,9 @@ impl Problem {
     pub fn message(&self, name: KeyName) -> String {
         match self {
             Problem::NotText => "expected UTF-8 text; save the file as such".to_owned(),
-            Problem::Toml(message) => format!("expected TOML: {message}; correct it"),
+            Problem::Toml(message) => format!("expected TOML: {message}"),
             Problem::Data(message) => {
-                format!("expected values that JSON has, too: {message}; correct them")
+                format!("expected values that JSON has, too: {message}")
             }
             Problem::UnknownKey {
                 found,
@@ -151,14 +151,14 @@ impl Problem {
             Problem::Twice { key, first } => {
                 format!("{key}: expected once, found on line {first}, too; remove one")
             }
-            Problem::Type { key, message } => format!("{key}: {message}; correct it"),
+            Problem::Type { key, message } => format!("{key}: {message}"),
             Problem::Value {
                 key,
                 expected,
                 found,
             } => {
                 let key = name(key, None);
-                format!("{key}: expected {expected}, found {found}; correct it")
+                format!("{key}: expected {expected}, found {found}")
             }
             Problem::Conflict { key, with, why } => {
                 let (key, with) = (name(key.0, key.1), name(with, None));

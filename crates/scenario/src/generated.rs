@@ -43,10 +43,10 @@ impl GeneratedLoad {
     /// Reads the files of lengths and checks what depends on them.
     pub(crate) fn try_new(workload: &Workload, read: Read<'_>) -> Result<GeneratedLoad, RunError> {
         let load = GeneratedLoad {
-            prompt: Sizes::try_new(workload.prompt(), read)?,
-            output: Sizes::try_new(workload.output(), read)?,
+            prompt: Sizes::try_new("prompt", workload.prompt(), read)?,
+            output: Sizes::try_new("output", workload.output(), read)?,
             turns: match &workload.turns {
-                Some(turns) => Some(Sizes::try_new(turns.clone(), read)?),
+                Some(turns) => Some(Sizes::try_new("turns", turns.clone(), read)?),
                 None => None,
             },
             workload: workload.clone(),
@@ -168,14 +168,18 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    fn try_new(given: LengthDistribution, read: Read<'_>) -> Result<Sizes, RunError> {
+    fn try_new(
+        key: &'static str,
+        given: LengthDistribution,
+        read: Read<'_>,
+    ) -> Result<Sizes, RunError> {
         match given {
             LengthDistribution::Formula(formula) => Ok(Sizes::Formula(formula, formula.lengths()?)),
             LengthDistribution::File { path, within } => {
                 let within = within.unwrap_or(LengthRange::ANY);
-                match FileLengths::read(&read_file(&path, read)?, within) {
+                match FileLengths::read(&read_file(key, &path, read)?, within) {
                     Ok(file) => Ok(Sizes::File(path, file)),
-                    Err(error) => Err(RunError::Lengths { path, error }),
+                    Err(error) => Err(RunError::Lengths { key, path, error }),
                 }
             }
         }

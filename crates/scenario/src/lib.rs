@@ -40,7 +40,7 @@ pub use pools::Pools;
 pub use range::LengthRange;
 pub use refusal::{Refusal, accepting};
 pub use run::{MAX_RECORDS, Outcome, Resources, Run};
-pub use run_error::{ARRIVAL_YEARS, RunError};
+pub use run_error::{ARRIVAL_YEARS, Fitting, RunError};
 pub use scenario::{Arrival, Output, Scenario, Server, Target, Workload};
 pub use speculation::Speculation;
 pub use value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime, ValueError};

@@ -35,7 +35,7 @@ impl Load {
             format: workload.trace_format,
             conditions: &conditions,
         };
-        match rooflut_traces::read(open(&path, read)?, &options) {
+        match rooflut_traces::read(open("trace", &path, read)?, &options) {
             Ok(trace) => Ok(Load::Trace { path, trace }),
             Err(error) => Err(RunError::Trace { path, error }),
         }

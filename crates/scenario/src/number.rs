@@ -115,6 +115,14 @@ where
     optional(deserializer, microseconds)
 }
 
+/// Reads a format that a KV cache may have.
+#[cfg(feature = "clap")]
+pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, ValueError> {
+    let found = dtype(text).ok();
+    let found = found.filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8));
+    found.ok_or(ValueError::new("expected one of bf16, fp8"))
+}
+
 /// Reads an optional number format of a file.
 pub(crate) fn dtype_or_none<'de, D>(deserializer: D) -> Result<Option<Dtype>, D::Error>
 where

@@ -5,19 +5,22 @@ use std::fmt;
 use rooflut::deployment::{Deployment, DeploymentBuilder, DeploymentError};
 use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
-use rooflut::model::{MemoryError, ModelSpec};
+use rooflut::model::{MemoryError, MemoryLimits, ModelSpec};
 use rooflut::sim::SimConfig;
 use rooflut::table::{Strictness, TableSet, sets};
 
 use crate::model::Model;
 use crate::refusal::Refusal;
-use crate::run_error::RunError;
+use crate::run_error::{Fitting, RunError};
 use crate::scenario::{Server, Target};
 use crate::speculation::Speculation;
 use rooflut_nearest::nearest;
 
 /// Ranks that are tried where a set has no all-reduce.
 const MAX_RANKS: u32 = 8;
+
+/// A larger share of the memory than vLLM's default, which servers are known to run with.
+const HIGH_UTILIZATION: f64 = 0.95;
 
 /// A model on the GPUs of a table set, as an engine runs it.
 #[derive(Debug, Clone)]
@@ -125,16 +128,65 @@ impl Placement {
                 usable_bytes,
                 fitting: self.fitting(deployment),
             },
+            MemoryError::ContextTooLong { longest, found } => RunError::ContextTooLong {
+                longest,
+                found,
+                tp: self.tp_for(deployment, found.into()),
+            },
             error => RunError::Memory(error),
         })
     }
 
-    /// The smallest tensor parallelism above this one at which the models of `deployment` fit, and its KV blocks.
-    fn fitting(&self, deployment: &Deployment) -> Option<(u32, u32)> {
+    /// The settings that, each by itself, let the models of `deployment` fit.
+    fn fitting(&self, deployment: &Deployment) -> Vec<Fitting> {
+        let limits = deployment.memory_limits();
+        let default = MemoryLimits::default().max_num_batched_tokens;
+        let again = || deployment.to_builder();
+        let budget = (limits.max_num_batched_tokens > default).then(|| {
+            (
+                "max_num_batched_tokens",
+                default.to_string(),
+                again().max_num_batched_tokens(default),
+            )
+        });
+        let tp = self.tp_for(deployment, 1);
+        let tp = tp.map(|tp| ("tp", tp.to_string(), again().tp(tp)));
+        let fp8 = (self.model.spec.weight_dtype == Dtype::Bf16).then(|| {
+            (
+                "dtype",
+                Dtype::Fp8.to_string(),
+                again().weight_dtype(Dtype::Fp8),
+            )
+        });
+        let share = (limits.gpu_memory_utilization < HIGH_UTILIZATION).then(|| {
+            let share = HIGH_UTILIZATION;
+            (
+                "gpu_memory_utilization",
+                share.to_string(),
+                again().gpu_memory_utilization(share),
+            )
+        });
+        let settings = [budget, tp, fp8, share].into_iter().flatten();
+        let fitting = settings.filter_map(|(key, value, deployment)| {
+            let kv_blocks = deployment.build().ok()?.memory_plan().ok()?.kv_blocks;
+            Some(Fitting {
+                key,
+                value,
+                kv_blocks,
+            })
+        });
+        fitting.collect()
+    }
+
+    /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV entries.
+    fn tp_for(&self, deployment: &Deployment, kv_tokens: u64) -> Option<u32> {
         let mut larger = self
             .possible_tp(&self.model.spec)
             .filter(|&tp| tp > self.tp);
-        larger.find_map(|tp| Some((tp, deployment.memory_plan_at(tp).ok()?.kv_blocks)))
+        larger.find(|&tp| {
+            let plan = deployment.memory_plan_at(tp);
+            plan.is_ok_and(|plan| plan.kv_tokens() >= kv_tokens)
+        })
     }
 
     fn on(&self, tables: &TableSet, spec: &ModelSpec) -> DeploymentBuilder {

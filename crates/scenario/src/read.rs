@@ -10,21 +10,28 @@ use crate::run_error::RunError;
 /// Opens the file at a path.
 pub(crate) type Read<'r> = &'r dyn Fn(&Path) -> io::Result<Input>;
 
-pub(crate) fn open(path: &Path, read: Read<'_>) -> Result<Input, RunError> {
-    read(path).map_err(|error| unreadable(path, error))
+/// Opens the file that a key names.
+pub(crate) fn open(key: &'static str, path: &Path, read: Read<'_>) -> Result<Input, RunError> {
+    read(path).map_err(|error| unreadable(key, path, error))
 }
 
-pub(crate) fn read_file(path: &Path, read: Read<'_>) -> Result<Vec<u8>, RunError> {
+/// Reads the file that a key names.
+pub(crate) fn read_file(
+    key: &'static str,
+    path: &Path,
+    read: Read<'_>,
+) -> Result<Vec<u8>, RunError> {
     let mut bytes = Vec::new();
-    let file = open(path, read)?.reader();
+    let file = open(key, path, read)?.reader();
     match file.and_then(|mut file| file.read_to_end(&mut bytes)) {
         Ok(_) => Ok(bytes),
-        Err(error) => Err(unreadable(path, error)),
+        Err(error) => Err(unreadable(key, path, error)),
     }
 }
 
-fn unreadable(path: &Path, error: io::Error) -> RunError {
+fn unreadable(key: &'static str, path: &Path, error: io::Error) -> RunError {
     RunError::Read {
+        key,
         path: path.to_owned(),
         error,
     }

@@ -27,6 +27,23 @@ impl Refusal {
             error,
             other_sets,
         } = self;
+        if let ModelError::Kernel {
+            error: ResolveError::TooManyRanks { set, ranks, most },
+            ..
+        } = error
+        {
+            return format!(
+                "{model}: {}: expected at most {most} ranks, the most over which table set {} has an all-reduce, \
+                 found {ranks}; use {}{}",
+                name("tp", None),
+                set.name(),
+                name("tp", Some(&most.to_string())),
+                match other_sets.is_empty() {
+                    true => String::new(),
+                    false => " or ".to_owned() + &name("gpu", Some(&either(other_sets))),
+                }
+            );
+        }
         let accept = match error {
             ModelError::TooUncertain { error, .. } => format!(" ({})", accepting(error, name)),
             _ => String::new(),
@@ -38,6 +55,19 @@ impl Refusal {
             (true, _) => "; no compiled-in set can answer for this model".to_owned(),
         };
         format!("{model}: {error}{accept}{advice}")
+    }
+
+    /// The keys that the refusal is about.
+    pub(crate) fn keys(&self) -> Vec<&'static str> {
+        match &self.error {
+            ModelError::Kernel { error, .. } => match error {
+                ResolveError::TooManyRanks { .. } => vec!["tp"],
+                ResolveError::NoAttentionDtype { .. } => vec!["kv_dtype", "gpu", "tables"],
+                _ => vec!["dtype", "gpu", "tables", "model"],
+            },
+            ModelError::TooUncertain { .. } => vec!["strict"],
+            _ => vec!["model"],
+        }
     }
 
     /// The words between the error, which may end with an advice, and the sets that can answer.

@@ -38,9 +38,11 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     }
 }
 
-const NEEDS: [Need; 16] = [
+const NEEDS: [Need; 19] = [
     idle("burstiness", &[("arrival", Some("gamma"))]),
     idle("think_time", &[any("users"), any("turns")]),
+    idle("priorities", &[("policy", Some("priority"))]),
+    idle("router", &[any("replicas"), any("prefill_replicas")]),
     idle("trace_format", &[any("trace")]),
     idle("where", &[any("trace")]),
     idle("acceptance", &[any("draft_tokens")]),
@@ -48,6 +50,10 @@ const NEEDS: [Need; 16] = [
     idle("link_bandwidth", &[any("prefill_replicas")]),
     idle("link_latency", &[any("prefill_replicas")]),
     vague(("arrival", Some("gamma")), &[any("burstiness")]),
+    vague(
+        ("policy", Some("priority")),
+        &[any("priorities"), any("trace")],
+    ),
     vague(any("turns"), &[any("think_time"), any("users")]),
     vague(any("draft_tokens"), &[any("draft_model")]),
     vague(any("draft_tokens"), &[any("acceptance")]),
@@ -72,7 +78,7 @@ const fn excludes(key: &'static str, with: &'static [&'static str]) -> Conflict 
     }
 }
 
-const CONFLICTS: [Conflict; 8] = [
+const CONFLICTS: [Conflict; 9] = [
     Conflict {
         key: ("scheduling", Some("async")),
         with: &["draft_tokens"],
@@ -88,6 +94,11 @@ const CONFLICTS: [Conflict; 8] = [
     excludes("prefill_replicas", &["replicas"]),
     excludes("decode_replicas", &["replicas"]),
     excludes("tables", &["gpu"]),
+    Conflict {
+        key: any("kv_blocks"),
+        with: &["gpu_memory_utilization"],
+        why: Some("it determines the number of KV blocks"),
+    },
     excludes(
         "trace",
         &[
@@ -104,6 +115,7 @@ const CONFLICTS: [Conflict; 8] = [
             "think_time",
             "priorities",
             "seed",
+            "seeds",
         ],
     ),
 ];

@@ -4,14 +4,15 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::Deployment;
 use rooflut::deployment::ServedTally;
-use rooflut::sim::figures::{BatchSizes, Digest, Goodput, Summary, TokenGaps};
+use rooflut::sim::figures::{BatchSizes, Digest, Goodput, QueueGrowth, Summary, TokenGaps};
 use rooflut::sim::load::{Source, Stream};
 use rooflut::sim::{Observer, PrefixCaching, SimConfig};
 use rooflut::step::TimeSources;
 use rooflut::table::TableSet;
-use rooflut_report::{ModelSize, Rejections, Report, Shares, Weights};
+use rooflut_report::{LatencyMs, ModelSize, Rejections, Report, Seeds, Shares, Weights};
 use rooflut_traces::Input;
 
 use crate::busiest::{Busiest, Served};
@@ -84,12 +85,47 @@ impl Run {
         })
     }
 
-    /// Simulates the run; `observer` receives what happens.
+    /// Simulates the run; `observer` receives what happens with the first seed. The runs with the other
+    /// [`seeds`](crate::Workload::seeds) follow, in parallel.
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent, and answers of the tables that are less certain than
     /// [`Output::strict`](crate::Output::strict) accepts.
     pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
+        let mut outcome = self.run_once(observer)?;
+        let (first, count) = (
+            self.scenario.workload.seed(),
+            self.scenario.workload.seeds(),
+        );
+        let report = |index: u32| {
+            let run = self.with_seed(first.wrapping_add(index.into()))?;
+            Ok(run.run_once(&mut ())?.report())
+        };
+        let others: Vec<Result<Report, RunError>> =
+            (1..count).into_par_iter().map(report).collect();
+        let mut reports = vec![outcome.report()];
+        for report in others {
+            reports.push(report?);
+        }
+        outcome.seeds = Report::over_seeds(first, &reports);
+        Ok(outcome)
+    }
+
+    /// The run with another seed.
+    fn with_seed(&self, seed: u64) -> Result<Run, RunError> {
+        let mut run = self.clone();
+        run.scenario.workload.seed = Some(seed);
+        if let Load::Generated(load) = &mut run.load {
+            load.workload.seed = Some(seed);
+        }
+        if let Some(speculation) = &mut run.speculation {
+            speculation.reseed(seed)?;
+            run.config.speculation = Some(speculation.drafts);
+        }
+        Ok(run)
+    }
+
+    fn run_once(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
         let model = self.deployment.served_model();
         let fleet = Fleet::try_new(
             &model,
@@ -112,6 +148,7 @@ impl Run {
             busiest: served.busiest(&self.pool_ranges()),
             sources,
             draft_sources: tally.draft_sources(),
+            seeds: None,
         })
     }
 
@@ -128,6 +165,17 @@ impl Run {
     /// The limits of each server.
     pub fn config(&self) -> &SimConfig {
         &self.config
+    }
+
+    /// The deployment of each server.
+    pub fn deployment(&self) -> &Deployment {
+        &self.deployment
+    }
+
+    /// The longest request of the models, tokens, where the KV cache holds less.
+    pub fn lowered_from(&self) -> Option<u32> {
+        let longest = self.deployment.max_model_len();
+        (self.config.max_model_len < longest).then_some(longest)
     }
 
     /// Speculative decoding, if it is asked for.
@@ -254,6 +302,8 @@ pub struct Outcome<'r> {
     pub sources: TimeSources,
     /// Sources of the time of the draft model's steps, if there is one.
     pub draft_sources: Option<TimeSources>,
+    /// Figures over several seeds, if there are several.
+    pub seeds: Option<Seeds>,
 }
 
 impl Outcome<'_> {
@@ -266,17 +316,30 @@ impl Outcome<'_> {
             .map(|draft| draft.total().0 / total)
     }
 
+    /// Growth of the queue during the whole run, where the server does not keep up with the load.
+    pub fn overload(&self) -> Option<QueueGrowth> {
+        // Users who wait for answers limit the queue.
+        if self.run.scenario.workload.users.is_some() {
+            return None;
+        }
+        let mean_step = self.sources.total() * (1.0 / self.summary.steps.max(1) as f64);
+        let growth = self.summary.queue_growth;
+        growth.filter(|growth| growth.is_overload(mean_step))
+    }
+
     /// Requests, completed and rejected.
     pub fn requests(&self) -> u64 {
         self.summary.completed + self.summary.rejected
     }
 
-    /// The report of the run. Its `scenario`, the path of a scenario file, is left to the caller.
+    /// The report of the run. Its `scenario`, the path of a scenario file, and its `flagged_rows` are left to the
+    /// caller.
     pub fn report(&self) -> Report {
         let (run, summary) = (self.run, &self.summary);
         let (server, config) = (&run.scenario.server, &run.config);
         let Placement { model, tables, .. } = &run.placement;
         let replicas = run.replicas();
+        let latency = |stats| LatencyMs::of(stats, summary.completed);
         Report {
             model: model.name.clone(),
             size: ModelSize::from(&model.spec),
@@ -286,14 +349,16 @@ impl Outcome<'_> {
             scenario: None,
             load: run.load.report(),
             seed: run.load.seed(),
-            ttft_ms: summary.ttft.into(),
-            tpot_ms: summary.tpot.into(),
-            itl_ms: summary.itl.into(),
-            e2e_ms: summary.e2e.into(),
-            queue_ms: summary.queue.into(),
+            ttft_ms: latency(summary.ttft),
+            tpot_ms: latency(summary.tpot),
+            itl_ms: latency(summary.itl),
+            e2e_ms: latency(summary.e2e),
+            queue_ms: latency(summary.queue),
             percentile_error: summary.percentile_error,
             itl_percentile_error: TokenGaps::RELATIVE_ERROR,
             queue_growth: summary.queue_growth.map(Into::into),
+            overloaded: self.overload().is_some(),
+            seeds: self.seeds,
             throughput: summary.throughput,
             goodput: summary.goodput.map(Into::into),
             requests: self.requests(),
@@ -313,6 +378,7 @@ impl Outcome<'_> {
             max_num_seqs: config.max_num_seqs,
             max_num_batched_tokens: config.max_num_batched_tokens,
             max_model_len: config.max_model_len,
+            max_model_len_lowered_from: run.lowered_from(),
             engine: run.placement.engine.name.to_owned(),
             scheduling: config.scheduling,
             policy: server.policy(),
@@ -333,6 +399,7 @@ impl Outcome<'_> {
             time_share_outside: self.sources.outside_share(),
             time_share_by_part: Shares::by_part(&self.sources),
             time_share_by_binding: Shares::by_binding(&self.sources),
+            flagged_rows: Vec::new(),
             table_engine: tables.origin().engine.as_str().to_owned(),
             table_source: tables.origin().source.as_str().to_owned(),
         }

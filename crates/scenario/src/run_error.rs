@@ -33,6 +33,17 @@ pub enum RunError {
         /// Similar names.
         nearest: Vec<&'static str>,
     },
+    /// No table set has this name.
+    UnknownTables {
+        /// The name as given.
+        name: String,
+        /// Similar names.
+        nearest: Vec<&'static str>,
+        /// All names.
+        known: Vec<&'static str>,
+        /// Whether it is the path of a file or folder, which another key takes.
+        is_path: bool,
+    },
     /// The ranks cannot share the model.
     Tp {
         /// The model.
@@ -80,8 +91,17 @@ pub enum RunError {
         needed_bytes: f64,
         /// Bytes that each GPU has at this share.
         usable_bytes: f64,
-        /// The smallest tensor parallelism at which the model fits, and its KV blocks.
-        fitting: Option<(u32, u32)>,
+        /// The settings that, each by itself, let the model fit.
+        fitting: Vec<Fitting>,
+    },
+    /// The KV cache holds less than the longest request that is asked for.
+    ContextTooLong {
+        /// The longest request that the KV cache holds, tokens.
+        longest: u32,
+        /// The longest request asked for, tokens.
+        found: u32,
+        /// The smallest tensor parallelism whose KV cache holds it.
+        tp: Option<u32>,
     },
     /// A memory limit is out of range.
     Memory(MemoryError),
@@ -103,6 +123,8 @@ pub enum RunError {
     },
     /// A file cannot be read.
     Read {
+        /// The key that names it.
+        key: &'static str,
         /// Its path as given.
         path: PathBuf,
         /// Why.
@@ -110,6 +132,8 @@ pub enum RunError {
     },
     /// A file of lengths is wrong.
     Lengths {
+        /// The key that names it.
+        key: &'static str,
         /// Its path as given.
         path: PathBuf,
         /// The problem.
@@ -126,17 +150,39 @@ pub enum RunError {
     UncertainPart(UncertainPart),
 }
 
+/// A setting that lets a model fit into memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fitting {
+    /// Its key.
+    pub key: &'static str,
+    /// Its value.
+    pub value: String,
+    /// The KV blocks that it leaves.
+    pub kv_blocks: u32,
+}
+
 impl RunError {
     /// The keys that the error is about; the first one that is given is the one to correct.
     pub fn keys(&self) -> Vec<&'static str> {
         match self {
             RunError::Scenario(error) => error.problem.key().into_iter().collect(),
             RunError::UnknownEngine { .. } => vec!["engine"],
-            RunError::Tp { .. } | RunError::DoesNotFit { .. } => vec!["tp"],
+            RunError::UnknownTables { .. } => vec!["gpu"],
+            RunError::Tp { .. } => vec!["tp"],
+            RunError::DoesNotFit { fitting, .. } => {
+                let keys = fitting.iter().map(|fitting| fitting.key);
+                keys.chain(["tp", "model"]).collect()
+            }
+            RunError::Refused(refusal) => refusal.keys(),
+            RunError::Read { key, .. } | RunError::Lengths { key, .. } => vec![key],
+            RunError::Trace { .. } => vec!["trace"],
             RunError::CachedPrompt { .. } => vec!["cached_prompt", "prompt"],
             RunError::LateArrival { .. } => vec!["rate"],
             RunError::DraftVocabulary { .. } => vec!["draft_model"],
-            RunError::DraftContext { .. } => vec!["max_model_len"],
+            RunError::DraftContext { .. } | RunError::ContextTooLong { .. } => {
+                vec!["max_model_len"]
+            }
             RunError::Sim(SimError::BudgetBelowSequences { .. }) => {
                 vec!["max_num_batched_tokens", "max_num_seqs", "draft_tokens"]
             }
@@ -159,6 +205,23 @@ impl RunError {
                 hint(nearest),
                 either(&stacks::ALL.map(|stack| stack.name)),
             ),
+            RunError::UnknownTables {
+                name: found,
+                nearest,
+                known,
+                is_path,
+            } => {
+                let own = is_path.then(|| {
+                    let tables = name("tables", Some(found));
+                    format!(", or {tables} for measurements of your own")
+                });
+                format!(
+                    "unknown table set \"{found}\"{}; use {}{}",
+                    hint(nearest),
+                    name("gpu", Some(&either(known))),
+                    own.unwrap_or_default()
+                )
+            }
             RunError::Tp {
                 model,
                 error,
@@ -199,14 +262,16 @@ impl RunError {
                 fitting,
             } => {
                 let with_tp = |tp: &u32| name("tp", Some(&tp.to_string()));
-                let advice = match fitting {
-                    Some((tp, kv_blocks)) => {
-                        format!("use {}, which leaves {kv_blocks} KV blocks", with_tp(tp))
-                    }
-                    None => format!(
+                let fitting = fitting.iter().map(|fitting| {
+                    let setting = name(fitting.key, Some(&fitting.value));
+                    format!("{setting}, which leaves {} KV blocks", fitting.kv_blocks)
+                });
+                let advice = match fitting.collect::<Vec<_>>() {
+                    none if none.is_empty() => format!(
                         "no {} would do: use a smaller model or a larger GPU",
                         name("tp", None)
                     ),
+                    fitting => format!("use {}", fitting.join(", or ")),
                 };
                 format!(
                     "{model} does not fit {gpu} with {}: each GPU needs {:.1} GiB for weights, activations and one \
@@ -216,6 +281,14 @@ impl RunError {
                     usable_bytes / GIB,
                     name("gpu_memory_utilization", Some(&utilization.to_string())),
                     (needed_bytes - usable_bytes) / GIB
+                )
+            }
+            RunError::ContextTooLong { longest, found, tp } => {
+                let tp = tp.map(|tp| format!(", or use {}", name("tp", Some(&tp.to_string()))));
+                format!(
+                    "{}: expected at most {longest} tokens, which the KV cache holds, found {found}; lower it{}",
+                    name("max_model_len", None),
+                    tp.unwrap_or_default()
                 )
             }
             RunError::Memory(error) => error.to_string(),
@@ -248,14 +321,14 @@ impl RunError {
                 name("rate", None),
                 name("requests", None)
             ),
-            RunError::Read { path, error } => {
+            RunError::Read { path, error, .. } => {
                 let advice = match error.kind() {
                     io::ErrorKind::TimedOut => "start the one that does first",
                     _ => "check the path",
                 };
                 format!("cannot read {}: {error}; {advice}", path.display())
             }
-            RunError::Lengths { path, error } => in_file(path, error.line, &error.problem),
+            RunError::Lengths { path, error, .. } => in_file(path, error.line, &error.problem),
             RunError::Trace { path, error } => in_file(path, error.line, &error.problem),
             RunError::UncertainPart(error) => {
                 format!("{error} ({})", accepting(&error.error, name))
@@ -273,16 +346,8 @@ impl fmt::Display for RunError {
     }
 }
 
-impl std::error::Error for RunError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            RunError::Scenario(error) => Some(error),
-            RunError::Read { error, .. } => Some(error),
-            RunError::Trace { error, .. } => Some(error),
-            _ => None,
-        }
-    }
-}
+/// Has no source: its message contains that of the error that it wraps.
+impl std::error::Error for RunError {}
 
 impl From<ScenarioError> for RunError {
     fn from(error: ScenarioError) -> RunError {

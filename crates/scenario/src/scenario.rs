@@ -80,7 +80,7 @@ pub struct Target {
     pub dtype: Option<Dtype>,
     /// Format of the KV cache: bf16 or fp8 [default: the model's own, bf16 unless its files name one].
     #[serde(deserialize_with = "number::dtype_or_none")]
-    #[cfg_attr(feature = "clap", arg(long, value_parser = number::dtype, value_name = "DTYPE"))]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::kv_dtype, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
     /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
@@ -135,13 +135,17 @@ pub struct Workload {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
     pub think_time: Option<ThinkTime>,
-    /// Shares of priority 0 (most urgent), 1 and so on; --policy fcfs ignores them.
+    /// Shares of priority 0 (most urgent), 1 and so on, for --policy priority.
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARES"))]
     pub priorities: Option<PriorityShares>,
     /// Seed of all random draws [default: 0].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u64>))]
     pub seed: Option<u64>,
+    /// Runs with this number of consecutive seeds; the output adds the range of each figure over them [default: 1].
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
+    pub seeds: Option<u32>,
     /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace; as .gz
     /// and .zst, too; - reads standard input.
     #[serde(serialize_with = "as_text::path")]

@@ -37,6 +37,14 @@ impl Speculation {
         }))
     }
 
+    /// Draws the acceptances from another seed.
+    pub(crate) fn reseed(&mut self, seed: u64) -> Result<(), RunError> {
+        let tokens = self.drafts.draft_tokens();
+        self.drafts = sim::Speculation::try_new(tokens, self.acceptance, seed)?;
+        self.seed = seed;
+        Ok(())
+    }
+
     /// The name of the draft model, `ngram` without one.
     pub fn draft_name(&self) -> String {
         let draft = self.draft.as_ref();

@@ -34,6 +34,21 @@ fn keys_that_mean_nothing_or_too_little_alone_need_others() {
         ("workload", "turns = 3", "turns needs think_time or users"),
         (
             "workload",
+            "priorities = [0.5, 0.5]",
+            "priorities needs policy = priority",
+        ),
+        (
+            "server",
+            "policy = 'priority'",
+            "policy = priority needs priorities or trace",
+        ),
+        (
+            "server",
+            "router = 'least-tokens'",
+            "router needs replicas or prefill_replicas",
+        ),
+        (
+            "workload",
             "trace_format = 'azure'",
             "trace_format needs trace",
         ),
@@ -119,6 +134,7 @@ fn keys_that_contradict_each_other_are_rejected() {
         ("trace", "think_time = 3", "workload.trace = 'x'"),
         ("trace", "priorities = [1]", "workload.trace = 'x'"),
         ("trace", "seed = 3", "workload.trace = 'x'"),
+        ("trace", "seeds = 3", "workload.trace = 'x'"),
     ] {
         let (other, _) = others.split_once(' ').unwrap();
         let error = read(&format!("{text}\nworkload.{others}"))
@@ -135,6 +151,10 @@ fn keys_that_contradict_each_other_are_rejected() {
         (
             "decode_replicas = 1, replicas = 2",
             "decode_replicas cannot be used with replicas;",
+        ),
+        (
+            "kv_blocks = 9, gpu_memory_utilization = 0.5",
+            "kv_blocks cannot be used with gpu_memory_utilization: it determines",
         ),
         (
             "draft_tokens = 1, scheduling = 'async'",

@@ -28,7 +28,7 @@ tp = 0x10
 json = true
 goodput = 'ttft:200'
 [workload]
-priorities = [0.8, 1, 2e-1]
+priorities = [0.3, 0.5, 2e-1]
 where = ['a=b', 'c=d']
 prompt = 1_000
 output = \"uniform:1..2\"
@@ -43,7 +43,7 @@ kv-blocks = 99
     assert_eq!(scenario.output.json, Some(true));
     assert_eq!(scenario.output.goodput.unwrap().len(), 1);
     let workload = scenario.workload;
-    assert_eq!(workload.priorities.unwrap().shares(), [0.8, 1.0, 0.2]);
+    assert_eq!(workload.priorities.unwrap().shares(), [0.3, 0.5, 0.2]);
     let conditions = workload.conditions.unwrap();
     let conditions: Vec<String> = conditions.iter().map(ToString::to_string).collect();
     assert_eq!(conditions, ["a=b", "c=d"]);
