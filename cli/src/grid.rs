@@ -4,8 +4,9 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 use crate::output::{self, fold_after, heading};
 
-/// Space between columns.
+/// Space between columns, and in a table that is too wide with it.
 const GAP: u16 = 2;
+const NARROW_GAP: u16 = 1;
 /// Characters after which text wraps.
 const SPACE: &[char] = &[' '];
 /// Characters after which a long name wraps.
@@ -51,7 +52,9 @@ impl Grid {
     /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces. Where it is
     /// wider than the terminal, words wrap within their cells.
     pub(crate) fn render(&self, indent: usize) -> String {
-        let widths = self.widths(output::width().saturating_sub(indent));
+        let available = output::width().saturating_sub(indent);
+        let gap = self.gap(available);
+        let widths = self.widths(available, gap);
         let folded = |(cell, width): (&String, &usize)| match longest(cell, SPACE) <= *width {
             true => fold_after(cell, *width, SPACE).join("\n"),
             false => fold_after(cell, *width, PARTS).join("\n"),
@@ -61,7 +64,7 @@ impl Grid {
         let header = self.columns.iter().map(|(name, _)| name);
         table.set_header(header.zip(&widths).map(folded));
         for (column, (_, alignment)) in table.column_iter_mut().zip(&self.columns) {
-            column.set_padding((0, GAP));
+            column.set_padding((0, gap));
             column.set_cell_alignment(*alignment);
         }
         if let Some(last) = table.column_iter_mut().last() {
@@ -85,15 +88,27 @@ impl Grid {
 
     /// Returns the width of the table without a wrapped cell.
     pub(crate) fn width(&self) -> usize {
-        let gaps = usize::from(GAP) * self.columns.len().saturating_sub(1);
-        self.least(&[]).iter().sum::<usize>() + gaps
+        self.least(&[]).iter().sum::<usize>() + self.gaps(GAP)
+    }
+
+    /// Returns the space between columns in a table of `width`.
+    fn gap(&self, width: usize) -> u16 {
+        let least = self.least(PARTS).iter().sum::<usize>();
+        match least + self.gaps(GAP) <= width {
+            true => GAP,
+            false => NARROW_GAP,
+        }
+    }
+
+    /// Returns the sum of the spaces between columns.
+    fn gaps(&self, gap: u16) -> usize {
+        usize::from(gap) * self.columns.len().saturating_sub(1)
     }
 
     /// Returns the widths of the columns, with cells wrapped as far as `width` needs it: between words, then within
     /// names. Numbers are not wrapped.
-    fn widths(&self, width: usize) -> Vec<usize> {
-        let gaps = usize::from(GAP) * self.columns.len().saturating_sub(1);
-        let available = width.saturating_sub(gaps);
+    fn widths(&self, width: usize, gap: u16) -> Vec<usize> {
+        let available = width.saturating_sub(self.gaps(gap));
         let mut widths = self.least(&[]);
         for least in [SPACE, PARTS].map(|breaks| self.least(breaks)) {
             while widths.iter().sum::<usize>() > available {
@@ -122,6 +137,8 @@ impl Grid {
         });
         least.collect()
     }
+
+    /// Returns the table as Markdown.
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
         let names = self.columns.iter().map(|(name, _)| name.as_str());
@@ -170,9 +187,10 @@ mod tests {
         let meaning = "of the time between two steps";
         grid.row(vec!["a-long-name".into(), "1,234.5".into(), meaning.into()]);
         assert_eq!(grid.width(), 11 + 2 + 10 + 2 + 29);
-        assert_eq!(grid.widths(54), [11, 10, 29]);
-        assert_eq!(grid.widths(40), [11, 10, 15]);
-        assert_eq!(grid.widths(28), [10, 7, 7]);
-        assert_eq!(grid.widths(10), [5, 7, 7]);
+        assert_eq!(grid.widths(54, GAP), [11, 10, 29]);
+        assert_eq!(grid.widths(40, GAP), [11, 10, 15]);
+        assert_eq!(grid.widths(28, GAP), [10, 7, 7]);
+        assert_eq!(grid.widths(10, GAP), [5, 7, 7]);
+        assert_eq!((grid.gap(23), grid.gap(22)), (GAP, NARROW_GAP));
     }
 }

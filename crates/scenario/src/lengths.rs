@@ -9,7 +9,7 @@ use rooflut::sim::load::Lengths;
 
 use crate::number::whole;
 use crate::range::LengthRange;
-use crate::value::ValueError;
+use crate::value_error::ValueError;
 
 /// A distribution of lengths: `512`, `uniform:100..900`, `normal:512,100`, `lognormal:512,0.6@16..4096` or
 /// `file:lengths.txt`.

@@ -25,6 +25,7 @@ mod run_error;
 mod scenario;
 mod speculation;
 mod value;
+mod value_error;
 
 pub use busiest::Busiest;
 pub use error::{KeyName, Problem, ScenarioError};
@@ -43,4 +44,5 @@ pub use run::{MAX_RECORDS, Outcome, Resources, Run};
 pub use run_error::{ARRIVAL_YEARS, Fitting, RunError};
 pub use scenario::{Arrival, Output, Scenario, Server, Target, Workload};
 pub use speculation::Speculation;
-pub use value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime, ValueError};
+pub use value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
+pub use value_error::ValueError;

@@ -7,7 +7,7 @@ use rooflut::hardware::Dtype;
 use serde::{Deserializer, de};
 
 use crate::as_text;
-use crate::value::ValueError;
+use crate::value_error::ValueError;
 
 /// Reads a whole number: `1000`, `1_000`, `1,000` or `1e3`.
 ///

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::as_text;
 use crate::lengths::LengthDistribution;
 use crate::number;
-use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime, ValueError};
+use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
+use crate::value_error::ValueError;
 
 /// Everything that a run can be asked: which model on which GPUs, as which server, under which load.
 ///

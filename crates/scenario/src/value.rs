@@ -10,24 +10,7 @@ use rooflut::units::Seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::number::{milliseconds, seconds, whole};
-
-/// Why a text is not the value of a key: what was expected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueError(String);
-
-impl ValueError {
-    pub(crate) fn new(expected: impl fmt::Display) -> ValueError {
-        ValueError(expected.to_string())
-    }
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ValueError {}
+use crate::value_error::ValueError;
 
 /// A pause of users: `20` or `exponential:20`, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
