@@ -11,7 +11,7 @@ mod validate;
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use colorchoice_clap::Color;
 
@@ -96,7 +96,7 @@ pub(crate) fn parse() -> Result<Invocation, Error> {
     let arguments = leading::behind_command(given.clone());
     let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
-        Err(error) => return text_or_error(&error).map_err(|error| hint_at_run(error, &given)),
+        Err(error) => return text_or_error(&error).map_err(|error| hint_at_command(error, &given)),
     };
     let command = match Cli::from_arg_matches(&matches) {
         Ok(Cli { command, color }) => {
@@ -124,21 +124,32 @@ pub(crate) fn command() -> clap::Command {
         })
 }
 
-/// Adds the command that a flag of `run` without one belongs to.
-fn hint_at_run(error: Error, given: &[OsString]) -> Error {
-    let first = given.get(1).and_then(|first| first.to_str());
-    let flag = first.and_then(|first| first.strip_prefix("--")?.split('=').next());
+/// Says where a flag belongs that stands in place of the command.
+fn hint_at_command(error: Error, given: &[OsString]) -> Error {
+    let given = || {
+        given
+            .iter()
+            .skip(1)
+            .filter_map(|argument| argument.to_str())
+    };
     let cli = Cli::command();
-    let of_run = cli
-        .find_subcommand("run")
-        .into_iter()
-        .flat_map(clap::Command::get_arguments);
-    let mut flags = of_run.filter_map(Arg::get_long);
-    match flag.filter(|flag| flags.any(|of_run| of_run == *flag)) {
-        Some(flag) => Error::new(format!(
+    let takes = |command: &str, flag: &str| {
+        let command = cli.find_subcommand(command);
+        let mut arguments = command.into_iter().flat_map(clap::Command::get_arguments);
+        arguments.any(|argument| argument.get_long() == Some(flag))
+    };
+    let first = given().next().and_then(|first| first.strip_prefix("--"));
+    let Some(flag) = first.and_then(|first| first.split('=').next()) else {
+        return error;
+    };
+    match given().find(|argument| cli.find_subcommand(argument).is_some()) {
+        Some(command) if takes(command, flag) => Error::new(format!(
+            "--{flag} stands before the command; use rooflut {command} --{flag} ..."
+        )),
+        None if takes("run", flag) => Error::new(format!(
             "--{flag} is a flag of `rooflut run`; use rooflut run --{flag} ..."
         )),
-        None => error,
+        _ => error,
     }
 }
 

@@ -113,7 +113,12 @@ fn describe_seed(load: &GeneratedLoad) -> String {
     let sizes = [Some(&load.prompt), Some(&load.output), load.turns.as_ref()];
     let is_drawn = |sizes: &Sizes| !matches!(sizes, Sizes::Formula(Formula::Fixed(_), _));
     let lengths = sizes.into_iter().flatten().any(is_drawn);
-    let pauses = matches!(load.workload.think_time, Some(ThinkTime::Exponential(_)));
+    // Users begin at any time within a constant pause.
+    let pauses = match load.workload.think_time {
+        Some(ThinkTime::Fixed(pause)) => users.is_some() && pause > 0.0,
+        Some(ThinkTime::Exponential(_)) => true,
+        None => false,
+    };
     match arrivals || lengths || pauses || prefixes.is_some() || priorities.is_some() {
         true => format!(" (seed {})", load.workload.seed()),
         false => String::new(),

@@ -37,11 +37,12 @@ impl RunText<'_> {
 
     fn setup(&self) -> String {
         let (placement, config) = (self.outcome.run.placement(), self.outcome.run.config());
-        let mut text = format!(
-            "{}, simulated as {} serves it\n\n",
+        let title = format!(
+            "{}, simulated as {} serves it",
             placement.on_gpus(self.outcome.run.gpus()),
             placement.engine.name
         );
+        let mut text = paragraph(&title) + "\n";
         let server = format!(
             "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
             plural(config.max_num_seqs.into(), "sequence"),

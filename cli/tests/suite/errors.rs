@@ -265,6 +265,10 @@ fn advice_fits_the_cause() {
             "--rate 5",
             "--rate is a flag of `rooflut run`; use rooflut run --rate ...",
         ),
+        (
+            "--gpu h200 step --decode 1x1",
+            "--gpu stands before the command; use rooflut step --gpu ...",
+        ),
     ] {
         assert_eq!(failure(line), expected);
     }

@@ -32,6 +32,11 @@ fn the_load_is_described_for_people() {
         "20 requests, 18 sessions per second, Poisson (seed 5); 512 prompt + 256 output tokens; \
          before each prompt one of 2 texts of 1,000 tokens; sessions of 2 turns, 3 s apart"
     );
+    // Users with a constant pause begin at any time within it.
+    assert_eq!(
+        load("--users 3 --think-time 5"),
+        "20 requests, 3 users pausing 5 s (seed 0); 512 prompt + 256 output tokens"
+    );
     // Nothing is drawn.
     assert_eq!(
         load("--arrival constant --cached-prompt 100"),
