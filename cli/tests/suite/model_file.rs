@@ -203,3 +203,17 @@ fn a_bad_file_is_refused_in_one_line() {
         assert!(!message.trim_end().contains('\n'), "{message}");
     }
 }
+
+#[test]
+fn block_scales_that_no_set_has_are_refused_with_the_format_that_some_have() {
+    let quantized = LLAMA.replacen(
+        '{',
+        r#"{"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}, "#,
+        1,
+    );
+    let folder = folder(quantized);
+    let message = failure(&run(folder.path()));
+    let advice = "--dtype fp8 takes its scales as one per tensor, for which there are sets";
+    assert!(message.ends_with(advice), "{message}");
+    success(&(run(folder.path()) + " --dtype fp8"));
+}

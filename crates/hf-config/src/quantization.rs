@@ -88,6 +88,8 @@ impl Formats {
             Some("FP8" | "FP8_PER_CHANNEL_PER_TOKEN") => Ok(Dtype::Fp8),
             Some("NVFP4") => Ok(Dtype::Nvfp4),
             Some(other) => refuse(quantization, ALGORITHM, format!("{} weights", shown(other))),
+            // The KV cache alone is in another format.
+            None if kv(quantization)?.is_some() => Ok(Dtype::Bf16),
             None => Err(quantization.lacks(ALGORITHM, "a text")),
         };
         Formats::choose(quantization, options, modules, weights)
@@ -351,6 +353,10 @@ mod tests {
         let options = Options::default().with_kv_dtype(Some(Dtype::Bf16));
         let given = Formats::read(&object, &options, DENSE).unwrap();
         assert_eq!(given.kv, Some(Dtype::Bf16));
+        let value =
+            json!({"quant_method": "modelopt", "quant_algo": null, "kv_cache_quant_algo": "FP8"});
+        let formats = read(&value, DENSE).unwrap();
+        assert_eq!((formats.ffn, formats.kv), (Dtype::Bf16, Some(Dtype::Fp8)));
     }
 
     #[test]
