@@ -10,7 +10,7 @@ use rooflut_traces::{Options, read};
 
 const REQUESTS: usize = 60_000;
 
-/// Returns the most bytes that are held while a file of these lines is read and replayed.
+/// Returns the peak memory, in bytes, of reading and replaying a file of these lines.
 fn most_bytes(header: &str, line: impl Fn(usize, &mut String)) -> u64 {
     let mut text = header.to_owned();
     for index in 0..REQUESTS {
