@@ -1,20 +1,29 @@
 //! The engine around the kernels: the time that vLLM adds to them, by version.
 
-pub use crate::generated::stacks;
+mod rules;
 
 use core::fmt;
 
+pub use self::rules::{
+    BeyondMaxModelLen, FreedBlocks, Scheduling, SchedulingRules, SelfPreemption, VictimIndex,
+    VictimToken,
+};
+pub use crate::generated::stacks;
+
 use crate::units::Seconds;
 
-/// A serving engine: its scheduling and the time it adds to the measured kernels.
+/// A serving engine: its scheduling rules and the time it adds to the measured kernels.
 ///
-/// The built-in stacks ([`stacks`]) come from `bench_data/engines/`. One set of constants serves all models and GPUs.
+/// The built-in stacks ([`stacks`]) come from `bench_data/engines/`. One set of constants serves all models and GPUs. A
+/// stack may inherit rules and constants from another one, usually of another version.
 ///
 /// ```
 /// use rooflut::engine;
 /// let stack = engine::find("vllm-0.15.1").unwrap();
 /// assert!(stack.api_server.ms() > 1.0);
 /// assert_eq!(stack.about[0].unit, "us");
+/// let newer = engine::find("vllm-0.33.0").unwrap();
+/// assert_eq!(newer.inherits, Some("vllm-0.15.1"));
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -23,17 +32,21 @@ pub struct EngineStack {
     pub name: &'static str,
     /// The exact configuration.
     pub description: &'static str,
-    /// The point in time at which the batch of a step is fixed.
-    pub scheduling: Scheduling,
+    /// The stack that it inherits from what its own file leaves out.
+    pub inherits: Option<&'static str>,
+    /// The rules by which it schedules.
+    pub rules: SchedulingRules,
     /// Time of a step outside the measured kernels.
     pub constants: StepConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
-    /// Each constant as given in the file of the stack.
+    /// Each constant as given in a file.
     pub about: &'static [Constant],
+    /// Each rule as given in a file.
+    pub about_rules: &'static [Rule],
 }
 
-/// A constant of an engine stack as given in its file.
+/// A constant of an engine stack as given in a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Constant {
@@ -47,6 +60,22 @@ pub struct Constant {
     pub meaning: &'static str,
     /// The source of its value.
     pub source: &'static str,
+    /// The stack whose file gives it: this one, or one that it inherits from.
+    pub stack: &'static str,
+}
+
+/// A scheduling rule of an engine stack as given in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// Its name, a field of [`SchedulingRules`].
+    pub name: &'static str,
+    /// Its value as in the file.
+    pub value: &'static str,
+    /// Its meaning.
+    pub meaning: &'static str,
+    /// The stack whose file gives it: this one, or one that it inherits from.
+    pub stack: &'static str,
 }
 
 /// Time of a step outside the measured kernels.
@@ -234,30 +263,6 @@ impl StepConstants {
         }
     }
 }
-
-/// The point in time at which the batch of a step is fixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Scheduling {
-    /// When the previous step has ended (vLLM 0.11).
-    ///
-    /// An arrival during step s joins step s+1: a short prompt gets its first token after about 1.5 steps.
-    Synchronous,
-    /// When the previous step starts (vLLM 0.15).
-    ///
-    /// An arrival during step s joins step s+2: a short prompt gets its first token after about 2.5 steps. A request
-    /// that finishes in step s is left out of step s+1, because its length is known, but it holds its slot and its
-    /// blocks until step s has ended, so that step s+2 is the first that can use them. If no batch could be fixed for
-    /// step s+1, the engine is idle when step s ends and immediately starts a step with the requests that have
-    /// arrived.
-    #[default]
-    OneStepAhead,
-}
-
-crate::names!(Scheduling {
-    Synchronous => "sync",
-    OneStepAhead => "async",
-});
 
 /// Returns the engine stack with the given name.
 pub fn find(name: &str) -> Option<&'static EngineStack> {

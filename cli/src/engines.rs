@@ -1,6 +1,6 @@
-//! `rooflut engines`: lists the engine stacks and the times that they add to the measured kernels.
+//! `rooflut engines`: lists the engine stacks, their scheduling rules and the times that they add to the measured kernels.
 
-use rooflut::engine::{EngineStack, Scheduling, stacks};
+use rooflut::engine::{EngineStack, stacks};
 use rooflut_scenario::Target;
 use serde_json::{Value, json};
 
@@ -24,13 +24,29 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     Ok(text + &paragraph(&legend))
 }
 
+/// Returns the rules and constants that the stack does not inherit.
 fn stack_text(stack: &EngineStack) -> String {
     let mut text = format!("{}: {}\n\n", stack.name, stack.description);
-    let (name, fixed) = (stack.scheduling.name(), fixed(stack.scheduling));
-    text += &wrapped("schedule", &format!("{name}: {fixed}"));
-    text += "\n";
+    if let Some(ancestor) = stack.inherits {
+        text += &wrapped(
+            "inherits",
+            &format!("all other rules and constants from {ancestor}"),
+        );
+        text += "\n";
+    }
+    let mut grid = Grid::new("rule | value | meaning");
+    let rules = stack.about_rules.iter();
+    for rule in rules.filter(|rule| rule.stack == stack.name) {
+        grid.row(
+            [rule.name, rule.value, rule.meaning]
+                .map(str::to_owned)
+                .into(),
+        );
+    }
+    text += &(grid.render(2) + "\n");
     let mut grid = Grid::new("constant | >value | unit | meaning | source");
-    for constant in stack.about {
+    let constants = stack.about.iter();
+    for constant in constants.filter(|constant| constant.stack == stack.name) {
         grid.row(vec![
             constant.name.to_owned(),
             scientific(constant.value),
@@ -39,18 +55,21 @@ fn stack_text(stack: &EngineStack) -> String {
             constant.source.to_owned(),
         ]);
     }
-    text + &grid.render(2) + "\n"
-}
-
-/// Returns the time at which the batch of a step is fixed.
-fn fixed(scheduling: Scheduling) -> &'static str {
-    match scheduling {
-        Scheduling::Synchronous => "a batch is fixed when the step before it has ended",
-        _ => "a batch is fixed when the step before it starts",
+    if !grid.is_empty() {
+        text += &(grid.render(2) + "\n");
     }
+    text
 }
 
 fn engine_json(stack: &EngineStack) -> Value {
+    let rules = stack.about_rules.iter().map(|rule| {
+        json!({
+            "name": rule.name,
+            "value": rule.value,
+            "meaning": rule.meaning,
+            "from": rule.stack,
+        })
+    });
     let constants = stack.about.iter().map(|constant| {
         json!({
             "name": constant.name,
@@ -58,12 +77,14 @@ fn engine_json(stack: &EngineStack) -> Value {
             "unit": constant.unit,
             "meaning": constant.meaning,
             "source": constant.source,
+            "from": constant.stack,
         })
     });
     json!({
         "name": stack.name,
         "description": stack.description,
-        "scheduling": stack.scheduling.name(),
+        "inherits": stack.inherits,
+        "rules": rules.collect::<Value>(),
         "constants": constants.collect::<Value>(),
     })
 }

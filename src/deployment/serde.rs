@@ -50,7 +50,7 @@ struct ServerDescription {
 
 impl Serialize for DeploymentBuilder {
     /// # Errors
-    /// The tables are not built in, or the constants differ from the built-in engine stack of that name. Neither is
+    /// The tables are not built in, or rules or constants differ from the built-in engine stack of that name. Neither is
     /// part of the serialized form.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let name = self.tables.name();
@@ -63,7 +63,7 @@ impl Serialize for DeploymentBuilder {
         let name = self.engine.name;
         if !engine::find(name).is_some_and(|known| same_engine(known, &self.engine)) {
             return Err(S::Error::custom(format_args!(
-                "engine: expected the built-in stack {name:?} as it is, found other constants; keep them beside it"
+                "engine: expected the built-in stack {name:?} as it is, found other rules or constants; keep them beside it"
             )));
         }
         Description {
@@ -171,6 +171,6 @@ impl<'de> Deserialize<'de> for Deployment {
 }
 
 fn same_engine(one: &EngineStack, other: &EngineStack) -> bool {
-    let of = |stack: &EngineStack| (stack.scheduling, stack.constants, stack.api_server);
+    let of = |stack: &EngineStack| (stack.rules, stack.constants, stack.api_server);
     of(one) == of(other)
 }

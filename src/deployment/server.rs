@@ -111,10 +111,10 @@ impl DeploymentBuilder {
             if self.draft.is_some() {
                 config.speculation = Some(speculation.with_draft_model());
             }
-            config.scheduling = Scheduling::Synchronous;
+            config.rules.scheduling = Scheduling::Synchronous;
         }
         if let Some(scheduling) = self.scheduling {
-            config.scheduling = scheduling;
+            config.rules.scheduling = scheduling;
         }
         config
     }

@@ -1,11 +1,8 @@
 //! The configuration of a simulated server.
 
-use crate::engine::{EngineStack, Scheduling};
+use crate::engine::{EngineStack, Scheduling, SchedulingRules, stacks};
 use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
-
-/// Sleep of vLLM 0.15 after a schedule without work.
-const EMPTY_SCHEDULE_SLEEP_NS: u64 = 1_000_000;
 
 /// Limits and policy of a server, named as in vLLM.
 ///
@@ -29,8 +26,6 @@ pub struct SimConfig {
     pub kv_blocks: u32,
     /// Tokens per KV block.
     pub block_size: u32,
-    /// When the batch of a step is fixed.
-    pub scheduling: Scheduling,
     /// Whether freed blocks keep their contents until they are reused.
     pub prefix_caching: PrefixCaching,
     /// Order in which waiting requests are admitted.
@@ -46,9 +41,8 @@ pub struct SimConfig {
     /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
     /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
-    /// Time for which the engine sleeps after a schedule without work while requests are unfinished, in nanoseconds
-    /// (`EngineCoreProc._process_engine_step`; from vLLM 0.15 on).
-    pub empty_schedule_sleep_ns: u64,
+    /// Rules that differ between versions of the engine.
+    pub rules: SchedulingRules,
 }
 
 /// Whether freed KV blocks keep their contents until they are reused.
@@ -106,8 +100,8 @@ impl SimConfig {
 
     /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///
-    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, scheduling one step ahead,
-    /// prefix caching, and a sleep of 1 ms after a schedule without work. The API server takes no time.
+    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, prefix caching, and the rules of vLLM 0.15.1.
+    /// The API server takes no time.
     pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
         SimConfig {
             max_num_seqs: 128,
@@ -115,34 +109,28 @@ impl SimConfig {
             max_model_len,
             kv_blocks,
             block_size: 16,
-            scheduling: Scheduling::OneStepAhead,
             prefix_caching: PrefixCaching::Enabled,
             policy: SchedulingPolicy::Fcfs,
             max_waiting: None,
             speculation: None,
             role: Role::Whole,
             api_server_ns: 0,
-            empty_schedule_sleep_ns: EMPTY_SCHEDULE_SLEEP_NS,
+            rules: stacks::VLLM_0_15_1.rules,
         }
     }
 
-    /// Sets the scheduling, the API server's time and the sleep after a schedule without work to those of `engine`.
+    /// Sets the rules and the API server's time to those of `engine`.
     ///
     /// ```
     /// use rooflut::engine::{Scheduling, stacks};
     /// use rooflut::sim::SimConfig;
     /// let config = SimConfig::new(8_192, 27_000).with_engine(&stacks::VLLM_0_11_0);
-    /// assert_eq!(config.scheduling, Scheduling::Synchronous);
+    /// assert_eq!(config.rules.scheduling, Scheduling::Synchronous);
     /// ```
     pub fn with_engine(self, engine: &EngineStack) -> SimConfig {
         SimConfig {
-            scheduling: engine.scheduling,
+            rules: engine.rules,
             api_server_ns: engine.api_server.to_nanos(),
-            // Engines that schedule synchronously by default are older than the sleep.
-            empty_schedule_sleep_ns: match engine.scheduling {
-                Scheduling::Synchronous => 0,
-                Scheduling::OneStepAhead => EMPTY_SCHEDULE_SLEEP_NS,
-            },
             ..self
         }
     }
@@ -163,21 +151,19 @@ impl SimConfig {
 
     crate::setters! {
         /// Sets the maximum number of running requests.
-        with_max_num_seqs(max_num_seqs: u32);
+        with_max_num_seqs(max_num_seqs: u32) => max_num_seqs;
         /// Sets the token budget of a step.
-        with_max_num_batched_tokens(max_num_batched_tokens: u32);
+        with_max_num_batched_tokens(max_num_batched_tokens: u32) => max_num_batched_tokens;
         /// Sets the tokens per KV block.
-        with_block_size(block_size: u32);
+        with_block_size(block_size: u32) => block_size;
         /// Sets when the batch of a step is fixed.
-        with_scheduling(scheduling: Scheduling);
+        with_scheduling(scheduling: Scheduling) => rules.scheduling;
         /// Enables or disables prefix caching.
-        with_prefix_caching(prefix_caching: PrefixCaching);
+        with_prefix_caching(prefix_caching: PrefixCaching) => prefix_caching;
         /// Sets the order of admission.
-        with_policy(policy: SchedulingPolicy);
+        with_policy(policy: SchedulingPolicy) => policy;
         /// Sets the API server's time per request, in nanoseconds.
-        with_api_server_ns(api_server_ns: u64);
-        /// Sets the sleep after a schedule without work, in nanoseconds.
-        with_empty_schedule_sleep_ns(empty_schedule_sleep_ns: u64);
+        with_api_server_ns(api_server_ns: u64) => api_server_ns;
     }
 
     /// Checks that a server with these limits can serve `request`, at least alone.
@@ -261,7 +247,7 @@ impl SimConfig {
                 tokens_per_request,
             });
         }
-        if self.speculation.is_some() && self.scheduling != Scheduling::Synchronous {
+        if self.speculation.is_some() && self.rules.scheduling != Scheduling::Synchronous {
             return Err(SimError::SpeculationAhead);
         }
         Ok(())
@@ -360,7 +346,7 @@ mod tests {
         let mut config = SimConfig::new(64, 4);
         config.speculation = Some(Speculation::try_new(3, 0.5, 0).unwrap());
         assert_eq!(config.validate(), Err(SimError::SpeculationAhead));
-        config.scheduling = Scheduling::Synchronous;
+        config.rules.scheduling = Scheduling::Synchronous;
         assert_eq!(config.validate(), Ok(()));
         config.max_num_seqs = 513;
         let message = config.validate().unwrap_err().to_string();

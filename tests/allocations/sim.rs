@@ -36,7 +36,7 @@ fn model() -> TabulatedModel {
 
 fn config(scheduling: Scheduling) -> SimConfig {
     let mut config = SimConfig::new(200_000, 10_000_000);
-    config.scheduling = scheduling;
+    config.rules.scheduling = scheduling;
     config
 }
 

@@ -156,7 +156,7 @@ impl Server {
         let kv_blocks = self.kv_blocks.unwrap_or(plan.kv_blocks);
         let mut config = SimConfig::new(spec.max_model_len, kv_blocks).with_engine(self.engine);
         if self.draft.is_some() {
-            config.scheduling = Scheduling::Synchronous;
+            config.rules.scheduling = Scheduling::Synchronous;
             config.speculation = Speculation::try_new(3, 0.7, 0).ok();
         }
         config

@@ -75,7 +75,7 @@ fn model_and_tables_alone_give_a_server_of_the_default_engine() {
     let config = deployment.server_config().unwrap();
     let api_server = stacks::VLLM_0_15_1.api_server;
     assert_eq!(config.api_server_ns, api_server.to_nanos());
-    assert_eq!(config.scheduling, Scheduling::OneStepAhead);
+    assert_eq!(config.rules.scheduling, Scheduling::OneStepAhead);
     assert_eq!(
         (config.max_num_seqs, config.max_num_batched_tokens),
         (128, 2_048)
@@ -96,7 +96,7 @@ fn a_draft_model_takes_memory_limits_requests_and_makes_schedules_synchronous() 
     assert!(drafted.memory_plan().unwrap().kv_blocks < alone.memory_plan().unwrap().kv_blocks);
     let config = drafted.server_config().unwrap();
     assert_eq!(
-        (config.max_model_len, config.scheduling),
+        (config.max_model_len, config.rules.scheduling),
         (4_096, Scheduling::Synchronous)
     );
     assert!(drafted.draft_step_model().is_some() && alone.draft_step_model().is_none());

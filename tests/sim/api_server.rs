@@ -17,7 +17,7 @@ fn tight(scheduling: Scheduling) -> SimConfig {
     let mut config = SimConfig::new(300, 20);
     config.max_num_seqs = 4;
     config.max_num_batched_tokens = 50;
-    config.scheduling = scheduling;
+    config.rules.scheduling = scheduling;
     config
 }
 
@@ -98,13 +98,13 @@ fn an_api_server_that_takes_forever_does_not_run_over() {
 }
 
 #[test]
-fn a_server_takes_scheduling_and_api_server_from_its_engine() {
+fn a_server_takes_rules_and_api_server_from_its_engine() {
     let mut config = SimConfig::new(8_192, 27_000);
     assert_eq!(config.api_server_ns, 0);
     config.max_num_seqs = 77;
     for stack in stacks::ALL {
         let with = config.with_engine(stack);
-        assert_eq!(with.scheduling, stack.scheduling, "{}", stack.name);
+        assert_eq!(with.rules, stack.rules, "{}", stack.name);
         assert_eq!(
             with.api_server_ns,
             stack.api_server.to_nanos(),
@@ -113,11 +113,10 @@ fn a_server_takes_scheduling_and_api_server_from_its_engine() {
         );
         // All else is as it was.
         let mut back = with;
-        back.scheduling = config.scheduling;
+        back.rules = config.rules;
         back.api_server_ns = config.api_server_ns;
-        back.empty_schedule_sleep_ns = config.empty_schedule_sleep_ns;
         assert_eq!(back, config, "{}", stack.name);
     }
-    let ways = stacks::ALL.map(|stack| stack.scheduling);
+    let ways = stacks::ALL.map(|stack| stack.rules.scheduling);
     assert!(ways.contains(&Scheduling::Synchronous) && ways.contains(&Scheduling::OneStepAhead));
 }

@@ -23,7 +23,7 @@ fn config(scheduling: Scheduling, api_server_ns: u64) -> SimConfig {
     let mut config = SimConfig::new(180, 24);
     config.max_num_seqs = 6;
     config.max_num_batched_tokens = 40;
-    config.scheduling = scheduling;
+    config.rules.scheduling = scheduling;
     config.api_server_ns = api_server_ns;
     config
 }

@@ -122,7 +122,7 @@ fn what_is_counted_is_the_same_to_the_bit() {
 fn gaps_make_up_the_time_from_the_first_token_to_the_last_through_all_preemptions() {
     for scheduling in [Scheduling::Synchronous, Scheduling::OneStepAhead] {
         let mut config = SimConfig::new(360, 40);
-        config.scheduling = scheduling;
+        config.rules.scheduling = scheduling;
         let (report, gaps, streamed) = both(config, &stories(), 3_000);
         assert!(report.summary.preemptions > 1_000);
         let served = report.records.iter().filter(|r| r.timing().is_some());

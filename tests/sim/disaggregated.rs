@@ -123,7 +123,7 @@ fn config() -> impl Strategy<Value = SimConfig> {
         config.max_num_batched_tokens = max_num_seqs + more;
         config.policy = policy;
         config.api_server_ns = 500 * api;
-        config.scheduling = scheduling;
+        config.rules.scheduling = scheduling;
         config
     })
 }
@@ -272,7 +272,7 @@ fn what_is_not_modelled_is_refused_by_name() {
     let model = Linear::mixed();
     let plain = SimConfig::new(220, 500);
     let mut speculative = plain;
-    speculative.scheduling = Scheduling::Synchronous;
+    speculative.rules.scheduling = Scheduling::Synchronous;
     speculative.speculation = Speculation::try_new(2, 0.5, 0).ok();
     let refused = |config, replicas| {
         let pool = |config, replicas| ServerPool::new(&model, config, replicas);

@@ -45,7 +45,7 @@ fn a_preemption_storm_is_the_same_storm() {
         .collect();
     for scheduling in [Scheduling::Synchronous, Scheduling::OneStepAhead] {
         let mut config = SimConfig::new(280, 45);
-        config.scheduling = scheduling;
+        config.rules.scheduling = scheduling;
         compare(config, &requests, &[]);
         let model = Linear::mixed();
         assert!(simulator(&model, config).run(&requests).summary.preemptions > 30);
@@ -56,7 +56,7 @@ fn a_preemption_storm_is_the_same_storm() {
 fn tokens_beyond_the_end_of_a_request_are_not_yielded() {
     let request = Request::new(20, 4);
     let mut config = SimConfig::new(280, 100);
-    config.scheduling = Scheduling::Synchronous;
+    config.rules.scheduling = Scheduling::Synchronous;
     config.speculation = Speculation::try_new(8, 1.0, 0).ok();
     let model = Linear::mixed();
     let requests = [request; 5];

@@ -56,7 +56,7 @@ fn tight() -> impl Strategy<Value = SimConfig> {
             let mut config = SimConfig::new(300, kv_blocks);
             config.max_num_seqs = seqs;
             config.max_num_batched_tokens = seqs + more;
-            config.scheduling = scheduling;
+            config.rules.scheduling = scheduling;
             config
         },
     )
@@ -202,9 +202,9 @@ proptest! {
         requests in servable(),
         mut config in tight(),
     ) {
-        config.scheduling = Scheduling::Synchronous;
+        config.rules.scheduling = Scheduling::Synchronous;
         let synchronous = run(config, &requests[..1]);
-        config.scheduling = Scheduling::OneStepAhead;
+        config.rules.scheduling = Scheduling::OneStepAhead;
         let ahead = run(config, &requests[..1]);
         prop_assert_eq!(&synchronous.report.records, &ahead.report.records);
         prop_assert_eq!(&synchronous.batches, &ahead.batches);
@@ -219,7 +219,7 @@ fn tight_servers_do_preempt() {
     // The properties above would say little if this did not happen.
     for scheduling in [Scheduling::Synchronous, Scheduling::OneStepAhead] {
         let mut config = SimConfig::new(300, 14);
-        config.scheduling = scheduling;
+        config.rules.scheduling = scheduling;
         let requests = [Request::new(30, 50); 12];
         let summary = run(config, &requests).report.summary;
         assert_eq!(summary.completed, 12);

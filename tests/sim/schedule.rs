@@ -15,7 +15,7 @@ fn config(scheduling: Scheduling, budget: u32, kv_blocks: u32) -> SimConfig {
     let mut config = SimConfig::new(4_096, kv_blocks);
     config.max_num_seqs = 4;
     config.max_num_batched_tokens = budget;
-    config.scheduling = scheduling;
+    config.rules.scheduling = scheduling;
     config
 }
 
@@ -222,7 +222,8 @@ fn one_step_ahead_the_end_of_a_step_frees_no_slot_of_the_next() {
 fn the_engine_sleeps_after_an_empty_schedule_if_requests_are_waiting() {
     let requests = [request(0, 10, 1), request(0, 10, 1)];
     let second = |scheduling, sleep_ns| {
-        let mut config = config(scheduling, 100, 100).with_empty_schedule_sleep_ns(sleep_ns);
+        let mut config = config(scheduling, 100, 100);
+        config.rules.empty_schedule_sleep_ns = sleep_ns;
         config.max_num_seqs = 1;
         times(&run(&Linear::mixed(), config, &requests), 1)
     };

@@ -291,7 +291,7 @@ fn timing_of(server: &mut Server<Linear>, of: RequestId) -> Timing {
 #[test]
 fn a_step_in_flight_ends_before_a_later_arrival_is_scheduled() {
     let mut config = SimConfig::new(300, 100);
-    config.scheduling = Scheduling::Synchronous;
+    config.rules.scheduling = Scheduling::Synchronous;
     let mut server = server(config);
     // 1000 + 10 x 100 ns for the prompt.
     server.push(request(0, 100, 2)).unwrap();

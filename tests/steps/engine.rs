@@ -26,7 +26,7 @@ fn every_file_is_compiled_in_with_its_numbers() {
         let stack = built_in(file);
         assert_eq!(stack.name, file.quoted("", "name"));
         assert_eq!(stack.description, file.quoted("", "description"));
-        assert_eq!(stack.scheduling, file.scheduling());
+        assert_eq!(stack.rules, file.rules());
         assert_eq!(stack.constants, file.constants());
         assert_eq!(stack.api_server, file.time("api_server"));
     }
@@ -37,12 +37,9 @@ fn every_file_is_compiled_in_with_its_numbers() {
 fn an_engine_has_at_most_eleven_constants_each_with_its_meaning_and_source() {
     for file in &engines::all() {
         let stack = built_in(file);
-        let names: Vec<&str> = stack.about.iter().map(|constant| constant.name).collect();
-        let mut expected = file.sections();
-        expected.sort_unstable();
-        let mut sorted = names.clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, expected);
+        let mut names: Vec<&str> = stack.about.iter().map(|constant| constant.name).collect();
+        names.sort_unstable();
+        assert_eq!(names, file.constant_names());
         // The largest CUDA graph counts as a constant, too.
         assert!(names.len() <= 11, "{names:?}");
         for constant in stack.about {
@@ -51,6 +48,7 @@ fn an_engine_has_at_most_eleven_constants_each_with_its_meaning_and_source() {
             assert_eq!(constant.unit, text("unit"));
             assert_eq!(constant.meaning, text("meaning"));
             assert_eq!(constant.source, text("source"));
+            assert_eq!(constant.stack, file.giving(constant.name, "value").name);
             for text in [constant.unit, constant.meaning, constant.source] {
                 assert!(!text.trim().is_empty(), "{} {constant:?}", stack.name);
             }
@@ -59,21 +57,29 @@ fn an_engine_has_at_most_eleven_constants_each_with_its_meaning_and_source() {
 }
 
 #[test]
-fn a_constant_fitted_for_two_engines_is_equal_in_both() {
-    let mut together = 0;
-    for stack in stacks::ALL {
-        for constant in stack.about {
-            let Some(rest) = constant.source.strip_prefix("as ") else {
-                continue;
-            };
-            let (other, _) = rest.split_once(':').unwrap();
-            let other = engine::find(other).unwrap_or_else(|| panic!("{}: no {other}", stack.name));
-            let same = other.about.iter().find(|same| same.name == constant.name);
-            assert_eq!(same.unwrap().value, constant.value, "{}", constant.name);
-            together += 1;
+fn each_rule_is_given_with_the_stack_that_names_it() {
+    for file in &engines::all() {
+        for rule in built_in(file).about_rules {
+            let given = file.quoted("rules", rule.name).replace('_', "");
+            assert_eq!(rule.value, given, "{}", rule.name);
+            assert_eq!(rule.stack, file.giving("rules", rule.name).name);
+            assert!(!rule.meaning.is_empty());
         }
     }
-    assert!(together > 0);
+}
+
+#[test]
+fn vllm_0_33_0_has_the_constants_of_0_15_1_and_rules_of_its_own() {
+    let (older, newer) = (&stacks::VLLM_0_15_1, &stacks::VLLM_0_33_0);
+    assert_eq!(newer.constants, older.constants);
+    assert_eq!(newer.api_server, older.api_server);
+    assert!(
+        newer
+            .about
+            .iter()
+            .all(|constant| constant.stack == older.name)
+    );
+    assert_ne!(newer.rules, older.rules);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rooflut::engine::{Scheduling, StepConstants};
+use rooflut::engine::{SchedulingRules, StepConstants, stacks};
 use rooflut::units::Seconds;
 
 use super::tables::{toml_number, toml_value};
@@ -13,12 +13,13 @@ pub(crate) struct EngineFile {
     /// Name of the file, such as `vllm-0.15.1`.
     pub(crate) name: String,
     text: String,
+    /// The file that it inherits from.
+    parent: Option<Box<EngineFile>>,
 }
 
 /// Reads all `.toml` files, in order of their names.
 pub(crate) fn all() -> Vec<EngineFile> {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bench_data/engines");
-    let paths = fs::read_dir(dir)
+    let paths = fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| {
@@ -26,31 +27,55 @@ pub(crate) fn all() -> Vec<EngineFile> {
                 .is_some_and(|extension| extension == "toml")
         });
     let mut files: Vec<EngineFile> = paths
-        .map(|path| EngineFile {
-            name: path.file_stem().unwrap().to_str().unwrap().to_owned(),
-            text: fs::read_to_string(&path).unwrap(),
-        })
+        .map(|path| read(path.file_stem().unwrap().to_str().unwrap()))
         .collect();
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files
 }
 
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("bench_data/engines")
+}
+
+fn read(name: &str) -> EngineFile {
+    let text = fs::read_to_string(folder().join(format!("{name}.toml"))).unwrap();
+    let parent = toml_value(&text, "", "inherits");
+    EngineFile {
+        name: name.to_owned(),
+        parent: parent.map(|parent| Box::new(read(parent.trim_matches('"')))),
+        text,
+    }
+}
+
 impl EngineFile {
-    /// The names of its sections: the constants with a unit, a meaning and a source.
-    pub(crate) fn sections(&self) -> Vec<&str> {
+    /// The names of the sections with a unit, a meaning and a source, its own and those it inherits.
+    pub(crate) fn constant_names(&self) -> Vec<&str> {
         let lines = self.text.lines();
-        lines
-            .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'))
-            .collect()
+        let sections = lines.filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+        let mut names: Vec<&str> = sections.filter(|section| *section != "rules").collect();
+        if let Some(parent) = &self.parent {
+            names.extend(parent.constant_names());
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The file that gives the key, this one or the closest that it inherits from.
+    pub(crate) fn giving(&self, section: &str, key: &str) -> &EngineFile {
+        match toml_value(&self.text, section, key) {
+            Some(_) => self,
+            None => self.parent.as_ref().unwrap().giving(section, key),
+        }
     }
 
     pub(crate) fn number(&self, section: &str, key: &str) -> f64 {
-        toml_number(&self.text, section, key).unwrap()
+        toml_number(&self.giving(section, key).text, section, key).unwrap()
     }
 
     /// A text without its quotes.
     pub(crate) fn quoted(&self, section: &str, key: &str) -> &str {
-        toml_value(&self.text, section, key)
+        toml_value(&self.giving(section, key).text, section, key)
             .unwrap()
             .trim_matches('"')
     }
@@ -70,12 +95,20 @@ impl EngineFile {
         Seconds(self.number(section, "value") / per_second)
     }
 
-    pub(crate) fn scheduling(&self) -> Scheduling {
-        match self.quoted("", "scheduling") {
-            "synchronous" => Scheduling::Synchronous,
-            "one-step-ahead" => Scheduling::OneStepAhead,
-            other => panic!("{other}"),
-        }
+    pub(crate) fn rules(&self) -> SchedulingRules {
+        let rule = |name| self.quoted("rules", name);
+        let mut rules = stacks::VLLM_0_15_1.rules;
+        rules.scheduling = rule("scheduling").parse().unwrap();
+        let sleep_ns = rule("empty_schedule_sleep_ns").replace('_', "");
+        rules.empty_schedule_sleep_ns = sleep_ns.parse().unwrap();
+        rules.victim_token = rule("victim_token").parse().unwrap();
+        rules.victim_index = rule("victim_index").parse().unwrap();
+        rules.self_preemption = rule("self_preemption").parse().unwrap();
+        let reserve = rule("scheduler_reserve_full_isl");
+        rules.scheduler_reserve_full_isl = reserve.parse().unwrap();
+        rules.freed_blocks = rule("freed_blocks").parse().unwrap();
+        rules.beyond_max_model_len = rule("beyond_max_model_len").parse().unwrap();
+        rules
     }
 
     /// The constants of steps.

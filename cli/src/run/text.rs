@@ -49,7 +49,7 @@ impl RunText<'_> {
             plural(config.max_num_batched_tokens.into(), "token"),
             count(config.max_model_len.into()),
             self.length_limit().remark(),
-            config.scheduling,
+            config.rules.scheduling,
             number(config.api_server_ns as f64 / 1e6, 1),
         );
         let server = server + &self.policies();

@@ -52,7 +52,7 @@ fn models_lists_every_name_that_run_takes() {
 }
 
 #[test]
-fn engines_lists_every_name_that_run_takes_with_its_constants() {
+fn engines_lists_every_name_that_run_takes_with_its_rules_and_constants() {
     let engines = json("engines");
     let people = success("engines");
     for engine in list(&engines, "") {
@@ -64,15 +64,32 @@ fn engines_lists_every_name_that_run_takes_with_its_constants() {
             for pointer in ["/name", "/unit"] {
                 assert!(people.contains(text(constant, pointer)), "{constant}");
             }
-            for pointer in ["/meaning", "/source"] {
+            for pointer in ["/meaning", "/source", "/from"] {
                 assert!(!text(constant, pointer).is_empty(), "{constant}");
             }
+        }
+        let rules = list(engine, "/rules");
+        for rule in rules {
+            for pointer in ["/name", "/value", "/meaning", "/from"] {
+                assert!(!text(rule, pointer).is_empty(), "{rule}");
+            }
+            assert!(people.contains(text(rule, "/name")), "{rule}");
         }
         // A run is simulated as it is listed.
         let run = json(&format!("run --requests 3 --engine {name}"));
         assert_eq!(text(&run, "/engine"), name);
-        assert_eq!(text(&run, "/scheduling"), text(engine, "/scheduling"));
+        let scheduling = rules
+            .iter()
+            .find(|rule| text(rule, "/name") == "scheduling");
+        assert_eq!(
+            text(&run, "/scheduling"),
+            text(scheduling.unwrap(), "/value")
+        );
     }
+    // The constants of an heir say from which stack they are.
+    assert!(people.contains("vllm-0.33.0: vLLM 0.33.0"));
+    let newest = list(&engines, "").last().unwrap();
+    assert_eq!(text(&list(newest, "/constants")[0], "/from"), "vllm-0.15.1");
     let default = text(&json("run --requests 3"), "/engine").to_owned();
     assert!(people.contains(&format!("it is {default}.")), "{people}");
     assert!(people.lines().all(|line| line.len() <= 100), "{people}");

@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use super::{constant_name, doc};
-use crate::read::{Constant, Engine, Error, Unit};
+use crate::read::{Constant, Engine, Error, Given, Rule, Unit};
 
 /// Returns the Rust source of a module with a static for each engine stack of `paths`, in this order.
 ///
 /// # Errors
 /// A file cannot be read; it lacks a key or has one that is unknown, a wrong unit, an impossible value,
-/// empty text, or a name that is not that of the file.
+/// empty text, or a name that is not that of the file; it inherits from an unknown stack, or from itself.
 pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
-    let engines = paths.iter().map(|path| Engine::read(path));
-    let engines = engines.collect::<Result<Vec<_>, _>>()?;
+    let engines = Engine::read_all(paths)?;
     let name = |engine: &Engine| format!("&{}", constant_name(&engine.name));
     let names: Vec<_> = engines.iter().map(name).collect();
     let names = names.join(", ");
@@ -21,7 +20,7 @@ pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
     Ok(format!(
         "/// Engine stacks of `bench_data/engines/`.
 pub mod stacks {{
-    use crate::engine::{{Constant, EngineStack, Scheduling, StepConstants}};
+    use crate::engine::*;
     use crate::units::Seconds;
 {items}
     /// All of them, in order of their names.
@@ -35,27 +34,34 @@ fn engine(engine: &Engine) -> String {
     let Engine {
         name,
         description,
-        scheduling,
+        inherits,
+        rules,
         constants,
     } = engine;
     let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
     // A request pays the API server once; the others are per step.
-    let (request, step): (Vec<_>, Vec<_>) = constants
-        .iter()
-        .partition(|(constant, _)| constant.name == "api_server");
+    let values = constants.iter().map(|constant| &constant.value);
+    let (request, step): (Vec<_>, Vec<_>) =
+        values.partition(|(constant, _)| constant.name == "api_server");
     let (request, step) = (fields(&request), fields(&step));
-    let about = constants.iter().map(|(constant, _)| about(constant));
-    let about: String = about.collect();
+    let rule = |rule: &Given<Rule>| format!("{}: {}", rule.value.kind.name, rule.value.rust);
+    let scheduling: Vec<_> = rules.iter().map(rule).collect();
+    let scheduling = scheduling.join(", ");
+    let about: String = constants.iter().map(about).collect();
+    let about_rules: String = rules.iter().map(about_rule).collect();
     format!(
         "
     {doc}
     pub static {ident}: EngineStack = EngineStack {{
         name: {name:?},
         description: {description:?},
-        scheduling: Scheduling::{scheduling:?},
+        inherits: {inherits:?},
+        rules: SchedulingRules {{ {scheduling} }},
         constants: StepConstants {{ {step} }},
         {request},
         about: &[{about}
+        ],
+        about_rules: &[{about_rules}
         ],
     }};
 "
@@ -78,8 +84,12 @@ fn fields(constants: &[&(Constant, Unit)]) -> String {
     constants.iter().map(field).collect::<Vec<_>>().join(", ")
 }
 
-/// The constant as the file gives it.
-fn about(constant: &Constant) -> String {
+/// The constant as its file gives it.
+fn about(given: &Given<(Constant, Unit)>) -> String {
+    let Given {
+        value: (constant, _),
+        stack,
+    } = given;
     let Constant {
         name,
         value,
@@ -90,6 +100,17 @@ fn about(constant: &Constant) -> String {
     } = constant;
     format!(
         "
-            Constant {{ name: {name:?}, value: {value:?}, unit: {unit:?}, meaning: {meaning:?}, source: {source:?} }},"
+            Constant {{ name: {name:?}, value: {value:?}, unit: {unit:?}, meaning: {meaning:?}, source: {source:?}, \
+             stack: {stack:?} }},"
+    )
+}
+
+/// The rule as its file gives it.
+fn about_rule(given: &Given<Rule>) -> String {
+    let Given { value: rule, stack } = given;
+    let (name, value, meaning) = (rule.kind.name, &rule.value, rule.kind.meaning);
+    format!(
+        "
+            Rule {{ name: {name:?}, value: {value:?}, meaning: {meaning:?}, stack: {stack:?} }},"
     )
 }

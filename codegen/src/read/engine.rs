@@ -5,22 +5,31 @@ use std::path::Path;
 
 use super::constants::{Constant, constant};
 use super::error::Error;
-use super::toml_file::{TomlFile, Value, is_simple};
+use super::rules::{RULES, Rule};
+use super::toml_file::{Table, TomlFile, Value, is_simple};
 
 /// A checked engine stack.
 pub(crate) struct Engine {
     pub(crate) name: String,
     pub(crate) description: String,
-    pub(crate) scheduling: Scheduling,
+    pub(crate) inherits: Option<String>,
+    /// In the order of [`RULES`].
+    pub(crate) rules: Vec<Given<Rule>>,
     /// In the order of [`CONSTANTS`].
-    pub(crate) constants: Vec<(Constant, Unit)>,
+    pub(crate) constants: Vec<Given<(Constant, Unit)>>,
 }
 
-/// When an engine prepares a step, by the name of the library's variant.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Scheduling {
-    OneStepAhead,
-    Synchronous,
+/// A value, and the name of the stack whose file gives it.
+pub(crate) struct Given<T> {
+    pub(crate) value: T,
+    pub(crate) stack: String,
+}
+
+/// The file of a stack.
+struct Stack<'a> {
+    name: &'a str,
+    table: Table<'a>,
+    rules: Option<Table<'a>>,
 }
 
 /// The constants of an engine, and their units.
@@ -56,37 +65,125 @@ pub(crate) enum Unit {
 }
 
 impl Engine {
-    /// Reads the engine stack in the file at `path`.
+    /// Reads the engine stacks in the files at `paths`, in this order. A stack has the rules and the constants that its
+    /// file does not name from the stack that it inherits from.
     ///
     /// # Errors
-    /// The file cannot be read. [`ErrorKind::Toml`](super::error::ErrorKind::Toml) for a key that is
-    /// missing or unknown, a unit other than that of [`CONSTANTS`], an impossible value, empty text, or a
-    /// name other than that of the file.
-    pub(crate) fn read(path: &Path) -> Result<Engine, Error> {
-        let text = fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
-        let stem = stem.to_string_lossy();
-        let file = format!("engines/{stem}.toml");
-        let file = TomlFile::new(&file, &text);
-        let entries = file.parse()?;
-        let sections = CONSTANTS.map(|(key, _)| key);
-        let keys = [["name", "description", "scheduling"].as_slice(), &sections].concat();
-        let table = file.table(&entries).only(&keys)?;
-        let constants = CONSTANTS.into_iter().map(|(key, unit)| {
-            let in_si = |name: &Value<'_>, value: &Value<'_>| unit.in_si(name, value);
-            Ok((constant(key, &table.required(key)?, in_si)?, unit))
-        });
-        Ok(Engine {
-            name: engine_name(&table.required("name")?, &stem)?,
-            description: table.required("description")?.text()?.to_owned(),
-            scheduling: Scheduling::parse(&table.required("scheduling")?)?,
-            constants: constants.collect::<Result<_, Error>>()?,
-        })
+    /// A file cannot be read. [`ErrorKind::Toml`](super::error::ErrorKind::Toml) for a key that is
+    /// missing or unknown, a unit other than that of [`CONSTANTS`], an impossible value, empty text, a
+    /// name other than that of the file, and a stack that inherits from an unknown one or from itself.
+    pub(crate) fn read_all(paths: &[&Path]) -> Result<Vec<Engine>, Error> {
+        let texts = paths.iter().map(|path| read(path));
+        let texts: Vec<(String, String)> = texts.collect::<Result<_, _>>()?;
+        let files: Vec<TomlFile<'_>> = texts
+            .iter()
+            .map(|(name, text)| TomlFile::new(name, text))
+            .collect();
+        let entries = files.iter().map(TomlFile::parse);
+        let entries: Vec<_> = entries.collect::<Result<_, _>>()?;
+        let tables = files.iter().zip(&entries);
+        let stacks = tables
+            .zip(paths)
+            .map(|((file, entries), path)| Stack::new(path, file.table(entries)));
+        let stacks: Vec<Stack<'_>> = stacks.collect::<Result<_, _>>()?;
+        stacks.iter().map(|stack| stack.engine(&stacks)).collect()
     }
 }
 
+/// The name of a file in messages, and its text.
+fn read(path: &Path) -> Result<(String, String), Error> {
+    let text = fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
+    Ok((format!("engines/{}.toml", stem(path)), text))
+}
+
+fn stem(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or(path.as_os_str());
+    stem.to_string_lossy().into_owned()
+}
+
+impl<'a> Stack<'a> {
+    fn new(path: &Path, table: Table<'a>) -> Result<Stack<'a>, Error> {
+        let mut keys = vec!["name", "description", "inherits", "rules"];
+        keys.extend(CONSTANTS.map(|(key, _)| key));
+        let table = table.only(&keys)?;
+        let rules = table.optional("rules").map(|rules| {
+            let names = RULES.each_ref().map(|rule| rule.name);
+            rules.table(&names)
+        });
+        Ok(Stack {
+            name: engine_name(&table.required("name")?, &stem(path))?,
+            rules: rules.transpose()?,
+            table,
+        })
+    }
+
+    /// The stack with what it inherits from others of `stacks`.
+    fn engine(&self, stacks: &[Stack<'a>]) -> Result<Engine, Error> {
+        let line = self.line(stacks)?;
+        let rules = RULES.iter().map(|kind| {
+            let rule = |stack: &Stack<'a>| stack.rules.as_ref()?.optional(kind.name);
+            let (stack, value) = match (given(&line, rule), &self.rules) {
+                (Some(given), _) => given,
+                (None, Some(rules)) => (self.name, rules.required(kind.name)?),
+                (None, None) => (self.name, self.table.required("rules")?),
+            };
+            let value = kind.read(&value)?;
+            let stack = stack.to_owned();
+            Ok(Given { value, stack })
+        });
+        let constants = CONSTANTS.into_iter().map(|(key, unit)| {
+            let (stack, section) = match given(&line, |stack| stack.table.optional(key)) {
+                Some(given) => given,
+                None => (self.name, self.table.required(key)?),
+            };
+            let in_si = |name: &Value<'_>, value: &Value<'_>| unit.in_si(name, value);
+            let value = (constant(key, &section, in_si)?, unit);
+            let stack = stack.to_owned();
+            Ok(Given { value, stack })
+        });
+        Ok(Engine {
+            name: self.name.to_owned(),
+            description: self.table.required("description")?.text()?.to_owned(),
+            inherits: line.get(1).map(|stack| stack.name.to_owned()),
+            rules: rules.collect::<Result<_, Error>>()?,
+            constants: constants.collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// The stack and those that it inherits from, the closest first.
+    fn line<'s>(&'s self, stacks: &'s [Stack<'a>]) -> Result<Vec<&'s Stack<'a>>, Error> {
+        let mut line = vec![self];
+        let mut last = self;
+        while let Some(inherits) = last.table.optional("inherits") {
+            let name = inherits.string()?;
+            let Some(next) = stacks.iter().find(|stack| stack.name == name) else {
+                let names: Vec<_> = stacks.iter().map(|stack| stack.name).collect();
+                let expected = format!("the name of a stack ({})", names.join(", "));
+                return Err(inherits.refuse(expected, "correct it or add the file"));
+            };
+            if line.iter().any(|heir| heir.name == name) {
+                let expected = format!("a stack that does not inherit from {}", last.name);
+                let hint = "remove it from one of the two files";
+                return Err(inherits.refuse(expected, hint));
+            }
+            line.push(next);
+            last = next;
+        }
+        Ok(line)
+    }
+}
+
+/// The value that the first stack of a line has, and the name of that stack.
+fn given<'a, 's>(
+    line: &[&'s Stack<'a>],
+    find: impl Fn(&'s Stack<'a>) -> Option<Value<'a>>,
+) -> Option<(&'a str, Value<'a>)> {
+    line.iter()
+        .find_map(|stack| Some((stack.name, find(stack)?)))
+}
+
 /// The name of an engine: that of its file, and simple except for the dots of versions.
-fn engine_name(value: &Value<'_>, stem: &str) -> Result<String, Error> {
+fn engine_name<'a>(value: &Value<'a>, stem: &str) -> Result<&'a str, Error> {
     let name = value.string()?;
     if !is_simple(&name.replace('.', "-")) {
         let expected = "lower-case letters, digits, hyphens and dots, starting with a letter (and not \"all\")";
@@ -95,17 +192,7 @@ fn engine_name(value: &Value<'_>, stem: &str) -> Result<String, Error> {
     if name != stem {
         return Err(value.refuse(format!("the name of the file, {stem:?}"), "rename one"));
     }
-    Ok(name.to_owned())
-}
-
-impl Scheduling {
-    fn parse(value: &Value<'_>) -> Result<Scheduling, Error> {
-        match value.string()? {
-            "one-step-ahead" => Ok(Scheduling::OneStepAhead),
-            "synchronous" => Ok(Scheduling::Synchronous),
-            _ => Err(value.refuse("\"one-step-ahead\" or \"synchronous\"", "correct it")),
-        }
-    }
+    Ok(name)
 }
 
 impl Unit {

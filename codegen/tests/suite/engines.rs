@@ -3,7 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::bench_data;
-use crate::support::engines::{ENGINE, generate};
+use crate::support::engines::{ENGINE, generate, generate_all};
 use rooflut_codegen::generate_engines;
 
 /// Returns `source` on one line.
@@ -20,6 +20,9 @@ fn a_file_becomes_a_static_in_si_units() {
         "name: \"toy-1.0\"",
         "description: \"An engine that does not exist\"",
         "scheduling: Scheduling::Synchronous",
+        "empty_schedule_sleep_ns: 2000,",
+        "scheduler_reserve_full_isl: true",
+        "Rule { name: \"victim_token\", value: \"computed\", meaning: \"priority: ",
         "cuda_graph_max_tokens: 64",
         "smoothed_rows: 48",
         "smoothing_width: 0.625",
@@ -77,10 +80,51 @@ fn values_at_their_limits_are_accepted() {
 }
 
 #[test]
-fn both_ways_of_scheduling_are_accepted() {
-    let ahead = ENGINE.replace("synchronous", "one-step-ahead");
-    let source = generate(&ahead).unwrap();
-    assert!(source.contains("Scheduling::OneStepAhead"), "{source}");
+fn a_stack_has_what_its_file_leaves_out_from_those_that_it_inherits_from() {
+    let child = r#"name = "toy-1.1"
+description = "An heir"
+inherits = "toy-1.0"
+[rules]
+scheduling = "async"
+[host]
+value = 5
+unit = "us"
+meaning = "waiting"
+source = "made up"
+"#;
+    let grandchild = r#"name = "toy-1.2"
+description = "An heir of an heir"
+inherits = "toy-1.1"
+[rules]
+freed_blocks = "uncached-first"
+"#;
+    let files = [
+        ("toy-1.0", ENGINE.as_str()),
+        ("toy-1.1", child),
+        ("toy-1.2", grandchild),
+    ];
+    let source = on_one_line(&generate_all(&files).unwrap());
+    let newest = source.split("pub static TOY_1_2").nth(1).unwrap();
+    for expected in [
+        "inherits: Some(\"toy-1.1\")",
+        "rules: SchedulingRules { scheduling: Scheduling::OneStepAhead, empty_schedule_sleep_ns: 2000,",
+        "freed_blocks: FreedBlocks::UncachedFirst",
+        "layer: Seconds(3e-6)",
+        "host: Seconds(5e-6)",
+        "source: \"made up\", stack: \"toy-1.0\"",
+        "meaning: \"waiting\", source: \"made up\", stack: \"toy-1.1\"",
+        "value: \"async\", meaning: \"a batch is fixed when the step before it has ended (sync) or starts (async)\", \
+         stack: \"toy-1.1\"",
+        "stack: \"toy-1.2\"",
+    ] {
+        assert!(newest.contains(expected), "no {expected} in {newest}");
+    }
+    // The order of the files does not matter.
+    let [oldest, older, newer] = files;
+    let reversed = on_one_line(&generate_all(&[newer, older, oldest]).unwrap());
+    let same = reversed.split("pub static TOY_1_2").nth(1).unwrap();
+    let end = |text: &str| text.split("}; ").next().unwrap().to_owned();
+    assert_eq!(end(same), end(newest));
 }
 
 /// Files of the built-in engines, in order of their names.

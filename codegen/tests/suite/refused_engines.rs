@@ -1,7 +1,7 @@
 //! Files of engine stacks that codegen refuses, each with its message.
 use std::path::Path;
 
-use crate::support::engines::{ENGINE, generate};
+use crate::support::engines::{ENGINE, generate, generate_all};
 use crate::support::no_value;
 use rooflut_codegen::generate_engines;
 
@@ -15,38 +15,122 @@ fn refusal(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn another_way_of_scheduling_is_refused() {
+fn a_rule_with_another_value_is_refused() {
+    let whole = "a whole number of nanoseconds, at most 1e18";
+    for (from, to, line, rule, expected, found) in [
+        (
+            "\"sync\"",
+            "\"synchronous\"",
+            4,
+            "scheduling",
+            "\"sync\" or \"async\"",
+            "\"synchronous\"",
+        ),
+        (
+            "\"sync\"",
+            "true",
+            4,
+            "scheduling",
+            "\"sync\" or \"async\"",
+            "true",
+        ),
+        ("2_000", "0.5", 5, "empty_schedule_sleep_ns", whole, "0.5"),
+        ("2_000", "-1", 5, "empty_schedule_sleep_ns", whole, "-1"),
+        ("2_000", "1e19", 5, "empty_schedule_sleep_ns", whole, "1e19"),
+        (
+            "2_000",
+            "\"1 ms\"",
+            5,
+            "empty_schedule_sleep_ns",
+            whole,
+            "\"1 ms\"",
+        ),
+        (
+            "\"stays\"",
+            "\"\"",
+            7,
+            "victim_index",
+            "\"stays\" or \"moves-if-scheduled\" or \"moves\"",
+            "\"\"",
+        ),
+        (
+            "= true",
+            "= \"on\"",
+            9,
+            "scheduler_reserve_full_isl",
+            "true or false",
+            "\"on\"",
+        ),
+    ] {
+        assert_eq!(
+            refusal(from, to),
+            format!(
+                "engines/toy-1.0.toml:{line}: rules.{rule}: expected {expected}, found {found}; correct it"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_stack_inherits_from_another_that_is_known() {
+    let heir = |name: &str, of: &str| {
+        format!("name = \"{name}\"\ndescription = \"An heir\"\ninherits = \"{of}\"\n")
+    };
+    let [one, two, three] = [("b", "c"), ("c", "d"), ("d", "c")].map(|(name, of)| heir(name, of));
     assert_eq!(
-        refusal("\"synchronous\"", "\"async\""),
-        "engines/toy-1.0.toml:3: scheduling: expected \"one-step-ahead\" or \"synchronous\", found \
-         \"async\"; correct it"
+        generate_all(&[("toy-1.0", &ENGINE), ("b", &heir("b", "toy-1"))]).unwrap_err(),
+        "engines/b.toml:3: inherits: expected the name of a stack (toy-1.0, b), found \"toy-1\"; correct it or \
+         add the file"
+    );
+    assert_eq!(
+        generate_all(&[("b", &heir("b", "b"))]).unwrap_err(),
+        "engines/b.toml:3: inherits: expected a stack that does not inherit from b, found \"b\"; remove it from \
+         one of the two files"
+    );
+    assert_eq!(
+        generate_all(&[("b", &one), ("c", &two), ("d", &three)]).unwrap_err(),
+        "engines/d.toml:3: inherits: expected a stack that does not inherit from d, found \"c\"; remove it from \
+         one of the two files"
     );
 }
 
 #[test]
 fn an_unknown_key_is_named() {
     assert_eq!(
-        refusal("[layer]", "layers = 3\n[layer]"),
-        "engines/toy-1.0.toml:4: expected one of the keys name, description, scheduling, layer, \
+        refusal("[rules]", "layers = 3\n[rules]"),
+        "engines/toy-1.0.toml:3: expected one of the keys name, description, inherits, rules, layer, \
          small_kernel_bandwidth, logit, moe_layer, expert_bandwidth, host, cuda_graph_max_tokens, \
          smoothed_rows, smoothing_width, cold_kv, api_server, found \"layers\"; rename or remove it"
     );
     assert_eq!(
         refusal("meaning = \"routing\"", "means = \"routing\""),
-        "engines/toy-1.0.toml:22: moe_layer: expected one of the keys value, unit, meaning, source, \
+        "engines/toy-1.0.toml:30: moe_layer: expected one of the keys value, unit, meaning, source, \
          found \"means\"; rename or remove it"
     );
 }
 
 #[test]
 fn every_key_that_is_missing_is_named() {
-    for line in ENGINE.lines().take(3) {
+    for line in ENGINE.lines().take(2) {
         let key = line.split(' ').next().unwrap();
         assert_eq!(
             refusal(&format!("{line}\n"), ""),
             no_value(&format!("engines/toy-1.0.toml:1: {key}"))
         );
     }
+    for line in ENGINE.lines().skip(3).take(8) {
+        let key = line.split(' ').next().unwrap();
+        assert_eq!(
+            refusal(&format!("{line}\n"), ""),
+            no_value(&format!("engines/toy-1.0.toml:3: rules.{key}"))
+        );
+    }
+    let (before, rest) = ENGINE.split_once("[rules]").unwrap();
+    let (_, constants) = rest.split_once("[layer]").unwrap();
+    assert_eq!(
+        generate(&format!("{before}[layer]{constants}")).unwrap_err(),
+        no_value("engines/toy-1.0.toml:1: rules")
+    );
     let sections: Vec<&str> = ENGINE.split_inclusive("made up\"\n").collect();
     assert_eq!(sections.len(), 11);
     for section in sections {
@@ -68,7 +152,7 @@ fn every_key_that_is_missing_is_named() {
         let field = key.split(' ').next().unwrap();
         assert_eq!(
             generate(&format!("{before}[moe_layer]{section}")).unwrap_err(),
-            no_value(&format!("engines/toy-1.0.toml:19: moe_layer.{field}"))
+            no_value(&format!("engines/toy-1.0.toml:27: moe_layer.{field}"))
         );
     }
 }
@@ -76,17 +160,17 @@ fn every_key_that_is_missing_is_named() {
 #[test]
 fn a_wrong_unit_is_refused() {
     for (name, line, unit, other) in [
-        ("layer", 6, "us", "ms"),
-        ("small_kernel_bandwidth", 11, "share", "%"),
-        ("logit", 16, "ns", "us"),
-        ("moe_layer", 21, "us", "\u{b5}s"),
-        ("expert_bandwidth", 26, "share", ""),
-        ("host", 31, "us", "US"),
-        ("api_server", 36, "ms", "s"),
-        ("cuda_graph_max_tokens", 41, "tokens", "token"),
-        ("smoothed_rows", 46, "rows", "tokens"),
-        ("smoothing_width", 51, "ln(rows)", "rows"),
-        ("cold_kv", 56, "L2", "MiB"),
+        ("layer", 14, "us", "ms"),
+        ("small_kernel_bandwidth", 19, "share", "%"),
+        ("logit", 24, "ns", "us"),
+        ("moe_layer", 29, "us", "\u{b5}s"),
+        ("expert_bandwidth", 34, "share", ""),
+        ("host", 39, "us", "US"),
+        ("api_server", 44, "ms", "s"),
+        ("cuda_graph_max_tokens", 49, "tokens", "token"),
+        ("smoothed_rows", 54, "rows", "tokens"),
+        ("smoothing_width", 59, "ln(rows)", "rows"),
+        ("cold_kv", 64, "L2", "MiB"),
     ] {
         let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
         let from = format!("unit = \"{unit}\"");
@@ -106,16 +190,16 @@ fn an_impossible_value_is_refused() {
     let (time, share) = ("a number of at least 0", "a number above 0 and at most 1");
     let whole = "a whole number below 2^32";
     for (from, line, name, expected) in [
-        ("value = 3.0", 5, "layer", time),
-        ("value = 0.5", 15, "logit", time),
-        ("value = 7.0", 20, "moe_layer", time),
-        ("value = 0.0", 30, "host", time),
-        ("value = 9.0", 35, "api_server", time),
-        ("value = 0.25", 10, "small_kernel_bandwidth", share),
-        ("value = 0.75", 25, "expert_bandwidth", share),
-        ("value = 48", 45, "smoothed_rows", whole),
-        ("value = 0.625", 50, "smoothing_width", "a number above 0"),
-        ("value = 4.0", 55, "cold_kv", time),
+        ("value = 3.0", 13, "layer", time),
+        ("value = 0.5", 23, "logit", time),
+        ("value = 7.0", 28, "moe_layer", time),
+        ("value = 0.0", 38, "host", time),
+        ("value = 9.0", 43, "api_server", time),
+        ("value = 0.25", 18, "small_kernel_bandwidth", share),
+        ("value = 0.75", 33, "expert_bandwidth", share),
+        ("value = 48", 53, "smoothed_rows", whole),
+        ("value = 0.625", 58, "smoothing_width", "a number above 0"),
+        ("value = 4.0", 63, "cold_kv", time),
     ] {
         let mut wrong = vec!["-1", "-1e-9", "nan", "inf"];
         if expected.contains("above 0") {
@@ -139,13 +223,13 @@ fn an_impossible_value_is_refused() {
     }
     assert_eq!(
         refusal("value = 3.0", "value = \"3.0\""),
-        "engines/toy-1.0.toml:5: layer.value: expected a number, found \"3.0\"; correct it"
+        "engines/toy-1.0.toml:13: layer.value: expected a number, found \"3.0\"; correct it"
     );
     for size in ["-8", "3", "7", "250", "64.5", "4294967296"] {
         assert_eq!(
             refusal("value = 64", &format!("value = {size}")),
             format!(
-                "engines/toy-1.0.toml:40: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
+                "engines/toy-1.0.toml:48: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
                  multiple of 8 below 2^32, found {size}; correct it"
             )
         );
@@ -176,7 +260,7 @@ fn the_name_is_that_of_the_file_and_text_is_not_empty() {
     );
     for (from, key, line) in [
         ("\"An engine that does not exist\"", "description", 2),
-        ("\"routing\"", "moe_layer.meaning", 22),
+        ("\"routing\"", "moe_layer.meaning", 30),
     ] {
         assert_eq!(
             refusal(from, "\" \""),
@@ -190,11 +274,14 @@ fn the_name_is_that_of_the_file_and_text_is_not_empty() {
 #[test]
 fn toml_that_does_not_parse_is_refused_on_one_line() {
     let message = refusal("unit = \"us\"", "unit = us");
-    assert!(message.starts_with("engines/toy-1.0.toml:6: "), "{message}");
+    assert!(
+        message.starts_with("engines/toy-1.0.toml:14: "),
+        "{message}"
+    );
     let message = refusal("value = 0.25\n", "value = 0.25\nvalue = 0.5\n");
     assert!(
         message
-            .starts_with("engines/toy-1.0.toml:11: expected TOML, found an error (duplicate key)"),
+            .starts_with("engines/toy-1.0.toml:19: expected TOML, found an error (duplicate key)"),
         "{message}"
     );
 }

@@ -380,7 +380,7 @@ impl Outcome<'_> {
             max_model_len: config.max_model_len,
             max_model_len_lowered_from: run.lowered_from(),
             engine: run.placement.engine.name.to_owned(),
-            scheduling: config.scheduling,
+            scheduling: config.rules.scheduling,
             policy: server.policy(),
             max_waiting: server.max_waiting,
             prefix_caching: server.prefix_caching() == PrefixCaching::Enabled,

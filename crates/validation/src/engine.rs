@@ -37,26 +37,26 @@ pub(crate) struct Choice<'e> {
 impl<'e> Predictor<'e> {
     /// Returns the engine called `name`. If it is unknown: the newest version of the same product that is
     /// not newer, where patches of one release count as equal; else the oldest version of the product.
-    /// For other products: the newest engine.
+    /// For other products: vLLM 0.15.1.
     pub(crate) fn engine(&self, name: &str) -> Choice<'e> {
         let choice = |engine, because| Choice {
             engine,
             because: Some(because),
         };
+        let find = |name: &str| {
+            let mut engines = self.engines.iter().copied();
+            engines.find(|engine| engine.name.eq_ignore_ascii_case(name))
+        };
+        if let Some(engine) = find(name) {
+            let because = None;
+            return Choice { engine, because };
+        }
         let mut known: Vec<(Version, &EngineStack)> = self
             .engines
             .iter()
             .map(|engine| (Version::of(engine.name), *engine))
             .collect();
         known.sort_by_key(|(version, _)| Reverse(version.numbers));
-        let named = self
-            .engines
-            .iter()
-            .find(|engine| engine.name.eq_ignore_ascii_case(name));
-        if let Some(engine) = named {
-            let because = None;
-            return Choice { engine, because };
-        }
         let asked = Version::of(name);
         let mut same = known
             .iter()
@@ -68,10 +68,8 @@ impl<'e> Predictor<'e> {
         if let Some((_, engine)) = oldest {
             return choice(engine, "the oldest that is known");
         }
-        let default = known
-            .first()
-            .map_or(&stacks::VLLM_0_15_1, |(_, engine)| *engine);
-        choice(default, "the default")
+        let default = &stacks::VLLM_0_15_1;
+        choice(find(default.name).unwrap_or(default), "the default")
     }
 }
 
@@ -152,7 +150,7 @@ mod tests {
             "vllm-0.15.0",
             "vllm-0.15",
             "vLLM 0.16.0",
-            "vllm-1.0",
+            "vllm-0.32",
             "vllm-0.15.1+cu130",
         ] {
             assert_eq!(chosen(name), ("vllm-0.15.1", older), "{name}");

@@ -95,7 +95,7 @@ impl Scheduler {
         let Some(mut victim) = self.running.remove(admitted, plan.number()) else {
             return;
         };
-        if self.config.scheduling == Scheduling::OneStepAhead {
+        if self.config.rules.scheduling == Scheduling::OneStepAhead {
             // vLLM registers a decoded token with the next step that computes one, and this step does not.
             victim.forget_in_flight();
         }

@@ -202,7 +202,7 @@ impl Scheduler {
     /// Kept out of line: runs without shared blocks would take 3 % more instructions.
     #[cold]
     fn register_decoded(&mut self, step: u64) {
-        let grows_in = match self.config.scheduling {
+        let grows_in = match self.config.rules.scheduling {
             Scheduling::Synchronous => step + 1,
             Scheduling::OneStepAhead => step,
         };

@@ -127,7 +127,7 @@ impl<M: LatencyModel> Server<M> {
             return;
         };
         // The next step was scheduled when this one began: without its results, and without later arrivals.
-        if self.config.scheduling == Scheduling::OneStepAhead && self.next.is_empty() {
+        if self.config.rules.scheduling == Scheduling::OneStepAhead && self.next.is_empty() {
             self.plan_next(start_ns);
         }
         self.now_ns = end_ns;
@@ -136,7 +136,7 @@ impl<M: LatencyModel> Server<M> {
         self.report_resumed(observer);
         self.record_interrupted();
         self.retire_finished();
-        if self.config.scheduling == Scheduling::OneStepAhead && self.next.is_empty() {
+        if self.config.rules.scheduling == Scheduling::OneStepAhead && self.next.is_empty() {
             self.sleep();
         }
     }
@@ -144,7 +144,7 @@ impl<M: LatencyModel> Server<M> {
     /// Delays the next step after a schedule without work, unless all requests have finished.
     fn sleep(&mut self) {
         if self.has_work() {
-            let sleep_ns = self.config.empty_schedule_sleep_ns;
+            let sleep_ns = self.config.rules.empty_schedule_sleep_ns;
             self.wakes_ns = self.now_ns.saturating_add(sleep_ns);
         }
     }
@@ -169,7 +169,7 @@ impl<M: LatencyModel> Server<M> {
         observer: &mut O,
     ) {
         // With steps fixed ahead, `fixed` is the work of the next step, and what is planned comes after it.
-        let ahead = self.config.scheduling == Scheduling::OneStepAhead;
+        let ahead = self.config.rules.scheduling == Scheduling::OneStepAhead;
         let mut fixed = None;
         if ahead {
             fixed = self.next.only_decodes();

@@ -90,7 +90,7 @@ pub(crate) fn run(
             }
         }
         std::mem::swap(&mut current, &mut next);
-        match config.scheduling {
+        match config.rules.scheduling {
             Scheduling::Synchronous => next = Plan::default(),
             Scheduling::OneStepAhead => {
                 scheduler.plan(&mut next);
@@ -116,9 +116,9 @@ pub(crate) fn run(
         }
         scheduler.retire(&current);
         // The schedule ahead had no work: the engine sleeps if it has requests all the same.
-        let ahead = config.scheduling == Scheduling::OneStepAhead;
+        let ahead = config.rules.scheduling == Scheduling::OneStepAhead;
         if ahead && next.is_empty() && scheduler.has_requests() {
-            now_ns += config.empty_schedule_sleep_ns;
+            now_ns += config.rules.empty_schedule_sleep_ns;
         }
     }
 }

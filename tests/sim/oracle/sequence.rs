@@ -61,7 +61,7 @@ impl Sequence {
             prompt_tokens: request.prompt_tokens,
             output_tokens: request.output_tokens,
             speculation: config.speculation,
-            ahead: config.scheduling == Scheduling::OneStepAhead,
+            ahead: config.rules.scheduling == Scheduling::OneStepAhead,
             cached,
             arrived: 0,
             generated: 0,

@@ -152,14 +152,14 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.max_num_seqs = max_num_seqs;
             config.max_num_batched_tokens = max_num_seqs + more;
             config.block_size = block_size;
-            config.scheduling = scheduling;
+            config.rules.scheduling = scheduling;
             config.prefix_caching = prefix_caching;
             config.policy = policy;
             config.max_waiting = max_waiting;
             config.api_server_ns = 700 * api;
             let (draft_tokens, acceptance, draft_model) = drafts;
             if draft_tokens > 0 {
-                config.scheduling = Scheduling::Synchronous;
+                config.rules.scheduling = Scheduling::Synchronous;
                 config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens) + more;
                 let speculation = Speculation::try_new(draft_tokens, acceptance, api).unwrap();
                 config.speculation = Some(match draft_model {

@@ -1,15 +1,24 @@
 //! A made-up engine stack.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name; from line 4 on each constant has five lines.
+/// Line 1 is the name; lines 4 to 11 are the rules; from line 12 on each constant has five lines.
 pub(crate) static ENGINE: LazyLock<String> = LazyLock::new(|| {
     let head = r#"name = "toy-1.0"
 description = "An engine that does not exist"
-scheduling = "synchronous"
+[rules]
+scheduling = "sync"
+empty_schedule_sleep_ns = 2_000
+victim_token = "computed"
+victim_index = "stays"
+self_preemption = "ends-pass"
+scheduler_reserve_full_isl = true
+freed_blocks = "last"
+beyond_max_model_len = "reject"
 "#;
     let constants = [
         ("layer", "3.0", "us", "launches"),
@@ -34,10 +43,20 @@ scheduling = "synchronous"
 
 /// The source emitted for a file with this text, or the message of its refusal.
 pub(crate) fn generate(text: &str) -> Result<String, String> {
+    generate_all(&[("toy-1.0", text)])
+}
+
+/// The source emitted for files with these names and texts, or the message of their refusal.
+pub(crate) fn generate_all(files: &[(&str, &str)]) -> Result<String, String> {
     let temp = tempfile::tempdir().unwrap();
-    let path = temp.path().join("toy-1.0.toml");
-    fs::write(&path, text).unwrap();
-    generate_engines(&[&path]).map_err(|error| {
+    let paths = files.iter().map(|(name, text)| {
+        let path = temp.path().join(format!("{name}.toml"));
+        fs::write(&path, text).unwrap();
+        path
+    });
+    let paths: Vec<PathBuf> = paths.collect();
+    let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    generate_engines(&paths).map_err(|error| {
         let message = error.to_string();
         assert!(!message.contains('\n'), "more than a line: {message}");
         message

@@ -167,7 +167,7 @@ fn check(timeline: &Value) -> usize {
 fn the_timeline_of_a_server_keeps_the_rules() {
     for scheduling in [Scheduling::OneStepAhead, Scheduling::Synchronous] {
         let mut config = tight();
-        config.scheduling = scheduling;
+        config.rules.scheduling = scheduling;
         assert_eq!(check(&single(config, &trace()).timeline), 1);
     }
 }
@@ -176,7 +176,7 @@ fn the_timeline_of_a_server_keeps_the_rules() {
 fn the_timeline_of_speculative_decoding_keeps_the_rules() {
     let drafts = Speculation::try_new(4, 0.6, 0).unwrap();
     let mut config = tight().with_speculation(drafts);
-    config.scheduling = Scheduling::Synchronous;
+    config.rules.scheduling = Scheduling::Synchronous;
     let run = single(config, &trace());
     let summary = &run.report.summary;
     assert!(summary.preemptions > 0 && summary.rejected > 0);

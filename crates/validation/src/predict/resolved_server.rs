@@ -244,7 +244,7 @@ mod tests {
             (128, 2048)
         );
         assert_eq!(default.kv_blocks, planned(&UNLIMITED));
-        assert_eq!(default.scheduling, engine.scheduling);
+        assert_eq!(default.rules.scheduling, engine.rules.scheduling);
         let limits = Limits {
             kv_blocks: Some(77),
             max_num_batched_tokens: Some(4096),

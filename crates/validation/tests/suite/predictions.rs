@@ -151,7 +151,7 @@ fn a_replay_waits_for_the_running_step_as_its_engine_does() {
     // The second request arrives while the first decodes. The engines differ in the schedule only.
     let ttft = |scheduling| {
         let mut engine = stacks::VLLM_0_15_1;
-        engine.scheduling = scheduling;
+        engine.rules.scheduling = scheduling;
         let common = "r,h100,llama-3.1-8b,,1,vllm-0.15.1,,0";
         let rows = format!("{common},0,30,200,20,5,30\n{common},100,30,2,20,5,30\n");
         let dataset = read("requests.csv", format!("{REQUESTS}{rows}")).unwrap();

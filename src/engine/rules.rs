@@ -1,0 +1,143 @@
+//! The scheduling rules of an engine, by version.
+
+/// The rules by which an engine forms its batches and uses its KV blocks, as far as versions of vLLM differ.
+///
+/// Functions named are those of `vllm/v1/core/sched/scheduler.py`, unless another file is named.
+///
+/// ```
+/// use rooflut::engine::{Scheduling, stacks};
+/// assert_eq!(stacks::VLLM_0_15_1.rules.scheduling, Scheduling::OneStepAhead);
+/// assert!(stacks::VLLM_0_33_0.rules.scheduler_reserve_full_isl);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct SchedulingRules {
+    /// The point in time at which the batch of a step is fixed (`async_scheduling`; `EngineCore.step` and
+    /// `step_with_batch_queue`, `vllm/v1/engine/core.py`).
+    pub scheduling: Scheduling,
+    /// Time for which the engine sleeps after a schedule without work while requests are unfinished, in nanoseconds
+    /// (`EngineCoreProc._process_engine_step`, `vllm/v1/engine/core.py`): none in 0.11, 1 ms in 0.15.
+    pub empty_schedule_sleep_ns: u64,
+    /// Fate of the token of a request that is preempted in the step in which it was scheduled (`schedule`, policy
+    /// `priority`).
+    pub victim_token: VictimToken,
+    /// The index of the pass over the running requests after a request before it was preempted (`schedule`, policy
+    /// `priority`).
+    pub victim_index: VictimIndex,
+    /// The pass over the running requests after one that preempts itself (`schedule`, policy `priority`; first come,
+    /// first served, nothing runs after it).
+    pub self_preemption: SelfPreemption,
+    /// Whether a request is admitted only if the blocks of its whole prompt are free, not only those of its first chunk
+    /// (`scheduler_reserve_full_isl`; `KVCacheManager.allocate_slots`, `vllm/v1/core/kv_cache_manager.py`): on in 0.33.
+    pub scheduler_reserve_full_isl: bool,
+    /// The order in which freed blocks are reused (`BlockPool.free_blocks`, `vllm/v1/core/block_pool.py`).
+    pub freed_blocks: FreedBlocks,
+    /// Fate of a request whose prompt and `max_tokens` exceed `max_model_len` (`get_max_tokens` of the API server,
+    /// `vllm/entrypoints/serve/utils/api_utils.py`; up to 0.15 `_validate_input` is before it).
+    pub beyond_max_model_len: BeyondMaxModelLen,
+}
+
+/// The point in time at which the batch of a step is fixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Scheduling {
+    /// When the previous step has ended (vLLM 0.11).
+    ///
+    /// An arrival during step s joins step s+1: a short prompt gets its first token after about 1.5 steps.
+    Synchronous,
+    /// When the previous step starts (vLLM 0.15).
+    ///
+    /// An arrival during step s joins step s+2: a short prompt gets its first token after about 2.5 steps. A request
+    /// that finishes in step s is left out of step s+1, because its length is known, but it holds its slot and its
+    /// blocks until step s has ended, so that step s+2 is the first that can use them. If no batch could be fixed for
+    /// step s+1, the engine is idle when step s ends and immediately starts a step with the requests that have
+    /// arrived.
+    #[default]
+    OneStepAhead,
+}
+
+crate::names!(Scheduling {
+    Synchronous => "sync",
+    OneStepAhead => "async",
+});
+
+/// Fate of the token of a request that is preempted in the step in which it was scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum VictimToken {
+    /// The step computes it all the same, and its budget stays spent (vLLM 0.11).
+    Computed,
+    /// It is taken out of the step, and its budget is given back (from vLLM 0.15 on).
+    TakenBack,
+}
+
+crate::names!(VictimToken {
+    Computed => "computed",
+    TakenBack => "taken-back",
+});
+
+/// The index of the pass over the running requests after a request before it was preempted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum VictimIndex {
+    /// It stays, so that the pass skips one request (vLLM 0.11).
+    Stays,
+    /// It moves back if the victim had a token in the step, else the pass skips one request (vLLM 0.15).
+    MovesIfScheduled,
+    /// It moves back (vLLM 0.33).
+    Moves,
+}
+
+crate::names!(VictimIndex {
+    Stays => "stays",
+    MovesIfScheduled => "moves-if-scheduled",
+    Moves => "moves",
+});
+
+/// The pass over the running requests after one that preempts itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SelfPreemption {
+    /// The requests after it have no token in the step (vLLM 0.11 and 0.15).
+    EndsPass,
+    /// The pass continues with the request after it (vLLM 0.33).
+    Continues,
+}
+
+crate::names!(SelfPreemption {
+    EndsPass => "ends-pass",
+    Continues => "continues",
+});
+
+/// The order in which freed KV blocks are reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FreedBlocks {
+    /// All freed blocks join the end of the queue (vLLM 0.11 and 0.15).
+    Last,
+    /// Blocks without contents that a lookup could find are reused first; the others join the end of the queue (vLLM
+    /// 0.33).
+    UncachedFirst,
+}
+
+crate::names!(FreedBlocks {
+    Last => "last",
+    UncachedFirst => "uncached-first",
+});
+
+/// Fate of a request whose prompt and `max_tokens` exceed `max_model_len`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BeyondMaxModelLen {
+    /// The API server rejects it (vLLM 0.11 and 0.15).
+    Reject,
+    /// Its output ends at `max_model_len`; a prompt that leaves no room for a token is rejected (vLLM 0.33).
+    Truncate,
+}
+
+crate::names!(BeyondMaxModelLen {
+    Reject => "reject",
+    Truncate => "truncate",
+});
