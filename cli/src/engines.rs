@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::args::ListArgs;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{paragraph, scientific, to_json, wrapped};
+use crate::output::{paragraph, scientific, title, to_json, wrapped};
 
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
 
 /// Returns the rules and constants that the stack does not inherit.
 fn stack_text(stack: &EngineStack) -> String {
-    let mut text = format!("{}: {}\n\n", stack.name, stack.description);
+    let mut text = title(&format!("{}: {}", stack.name, stack.description));
     if let Some(ancestor) = stack.inherits {
         text += &wrapped(
             "inherits",

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::fields::{Fields, Value};
 use crate::grid::Grid;
-use crate::output::{number, percent, to_json, wrapped};
+use crate::output::{number, percent, title, to_json, wrapped};
 
 /// A measured shape that answers.
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{} on {}\n\n", self.operation, self.set.name());
+        let mut text = title(&format!("{} on {}", self.operation, self.set.name()));
         text += &wrapped("query", &self.query.to_string());
         let latency = number(self.estimate.time.us(), 2);
         text += &wrapped("latency", &format!("{latency} us"));

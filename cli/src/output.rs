@@ -160,14 +160,32 @@ pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
     lines
 }
 
+/// Returns the first line of an answer and an empty one.
+pub(crate) fn title(text: &str) -> String {
+    paragraph(text) + "\n"
+}
+
 /// Returns `text` wrapped, without a label.
 pub(crate) fn paragraph(text: &str) -> String {
     fold(text, text_width()).join("\n") + "\n"
 }
 
-/// Wraps `text` into lines of at most `width` characters, unless a word is longer.
+/// Wraps `text` into lines of at most `width` characters, unless a word is longer. A number stays with the word after
+/// it, which may be its unit, and a no-break space is no place to break.
 pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
-    fold_after(text, width, &[' '])
+    const TOGETHER: char = '\u{a0}';
+    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | '-' | '+' | '<');
+    let mut joined = String::with_capacity(text.len());
+    for word in text.split_inclusive(' ') {
+        let bare = word.trim_end();
+        let is_number = bare.ends_with(|c: char| c.is_ascii_digit()) && bare.chars().all(is_digit);
+        joined.push_str(bare);
+        if bare.len() < word.len() {
+            joined.push(if is_number { TOGETHER } else { ' ' });
+        }
+    }
+    let lines = fold_after(&joined, width, &[' ']).into_iter();
+    lines.map(|line| line.replace(TOGETHER, " ")).collect()
 }
 
 /// Wraps `text` after some characters into lines of at most `width`, unless there is none to break after.
@@ -318,5 +336,10 @@ mod tests {
                 .all(|line| line.starts_with("           word"))
         );
         assert_eq!(long.matches("word").count(), 40);
+        let shares = "busy 97 % of the time, <0.1 % others";
+        assert_eq!(
+            fold(shares, 7),
+            ["busy", "97 % of", "the", "time,", "<0.1 %", "others"]
+        );
     }
 }

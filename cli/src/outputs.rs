@@ -1,5 +1,6 @@
 //! The outputs of a command, which replace nothing that they should not.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ impl From<bool> for Existing {
         }
     }
 }
+
+/// Extensions that readers take for compressed data.
+const COMPRESSED: [&str; 5] = ["gz", "zst", "bz2", "xz", "zip"];
 
 /// Opens the outputs of a command.
 pub(crate) struct Outputs {
@@ -60,6 +64,13 @@ impl Outputs {
     /// `first_line` is that of an output of this kind.
     pub(crate) fn open(&mut self, path: &Path, first_line: &[u8]) -> Result<OutputFile, Error> {
         let refuse = |why: &str| Error::new(format!("{} {why}", path.display()));
+        let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        if COMPRESSED.contains(&extension) {
+            return Err(refuse(&format!(
+                "is the name of a compressed file, which outputs are not; leave out .{extension}, or write to - and \
+                 pipe that into a compressor"
+            )));
+        }
         let destination = destination(path).map_err(refuse)?;
         if self.opened.contains(&destination) {
             return Err(refuse("is being written already; name another file"));
@@ -90,7 +101,7 @@ impl Outputs {
         }
         match self.existing {
             Existing::Keep if !is_earlier_output(destination, first_line) => Err(
-                "is there already and is no earlier output of this kind; replace it with --force, or name another file"
+                "is there already and is no earlier output of this kind; replace it with --force, or name another path"
                     .to_owned(),
             ),
             _ => Ok(()),

@@ -10,9 +10,12 @@ use serde::Serialize;
 use crate::args::PlotArgs;
 use crate::check::{Checked, subject};
 use crate::error::Error;
-use crate::output::{plural, to_json, wrapped};
+use crate::output::{plural, title, to_json, wrapped};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
+
+/// The first line of a picture, by which it is recognised.
+const FIRST_LINE: &[u8] = b"<!-- rooflut tables plot -->\n";
 
 #[derive(Serialize)]
 struct PlotJson<'f> {
@@ -35,12 +38,6 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     let files: Vec<(PathBuf, &Family)> = families
         .map(|family| (folder.join(file_name(family)), family))
         .collect();
-    if let Some((path, _)) = files.iter().find(|(path, _)| !args.force && path.exists()) {
-        return Err(Error::new(format!(
-            "{} is there already; replace it with --force, or name another folder with --out",
-            path.display()
-        )));
-    }
     fs::create_dir_all(&folder).map_err(Error::writing(&folder))?;
     let read = args.set.as_deref().map(Path::new).or(tables);
     let read = read.map(|set| (set.to_owned(), "is a file of the set"));
@@ -50,8 +47,9 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     for (path, family) in &files {
         let checked = Checked::new(&inspection, family);
         let text = picture(&inspection, family, &checked.outliers, &checked.dips)?;
-        let mut file = outputs.open(path, b"<svg ")?;
-        file.write_all(text.as_bytes())
+        let mut file = outputs.open(path, FIRST_LINE)?;
+        (file.write_all(FIRST_LINE))
+            .and_then(|()| file.write_all(text.as_bytes()))
             .map_err(Error::writing(path))?;
         pending.push(file);
         written.push(PlotJson {
@@ -67,7 +65,10 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     if as_json {
         return to_json(&written);
     }
-    let mut text = format!("{set}: {}\n\n", inspection.set.gpu().description.as_str());
+    let mut text = title(&format!(
+        "{set}: {}",
+        inspection.set.gpu().description.as_str()
+    ));
     for plot in &written {
         let found = format!(
             "{} ({}, {}, {})",

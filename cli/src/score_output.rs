@@ -4,7 +4,7 @@ use rooflut_validation::Summary;
 
 use crate::fields::{self, Fields};
 use crate::grid::Grid;
-use crate::output::{count, number, signed, wrapped};
+use crate::output::{count, number, signed, title, wrapped};
 use crate::score::{Group, Score, Scored, Split};
 use crate::tallied;
 
@@ -13,7 +13,11 @@ const WORST: usize = 5;
 
 impl Score<'_> {
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{} against {}\n\n", self.set.name(), self.file.display());
+        let mut text = title(&format!(
+            "{} against {}",
+            self.set.name(),
+            self.file.display()
+        ));
         let tables = format!("{}: {}", self.set.name(), self.set.origin().engine.as_str());
         text += &wrapped("tables", &tables);
         let rows = format!(

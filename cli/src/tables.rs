@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::{TablesArgs, TablesCommand};
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{Answered, count, to_json, wrapped};
+use crate::output::{Answered, count, title, to_json, wrapped};
 use crate::table_set::{self, WhichSet};
 use crate::{check, plot, score};
 
@@ -97,7 +97,7 @@ impl<'s> SetJson<'s> {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("{}: {}\n\n", self.name, self.gpu_description);
+        let mut text = title(&format!("{}: {}", self.name, self.gpu_description));
         for (label, value) in [
             ("engine", self.engine),
             ("timing", self.timing),

@@ -1,5 +1,7 @@
 //! Temporary files and folders, which do not outlive the process.
 
+#[cfg(unix)]
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,17 +22,18 @@ pub(crate) fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes Ctrl-C and SIGTERM remove what is temporary and end the process with 128 + their number, and makes writing
-/// beyond the shell's limit of file sizes an error.
+/// Makes Ctrl-C, SIGTERM and SIGHUP remove what is temporary and end the process with 128 + their number, and makes
+/// writing beyond the shell's limit of file sizes an error.
 ///
-/// A background job of `nohup` ignores SIGHUP, which is therefore left as it is.
+/// Where SIGHUP is ignored, as by a job of `nohup`, it stays ignored.
 #[cfg(unix)]
 pub(crate) fn remove_on_signals() -> io::Result<()> {
-    use std::fs;
-
-    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;
+    if !ignores_hangup() {
+        signals.add_signal(SIGHUP)?;
+    }
     let end = move || {
         let ends = signals.forever().find(|signal| *signal != SIGXFSZ);
         // Held to the end: nothing is created any more.
@@ -45,4 +48,14 @@ pub(crate) fn remove_on_signals() -> io::Result<()> {
         std::process::exit(128 + ends.unwrap_or(SIGTERM));
     };
     std::thread::Builder::new().spawn(end).map(drop)
+}
+
+/// Returns whether the process ignores SIGHUP, or cannot tell.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of signal 1, SIGHUP.
+    ignored.is_none_or(|mask| mask & 1 != 0)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::destination::REPORT;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{count, plural, to_json, wrapped};
+use crate::output::{count, plural, title, to_json, wrapped};
 
 #[derive(Serialize)]
 struct ImportJson<'r> {
@@ -27,7 +27,11 @@ pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result
 }
 
 pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
-    let mut text = format!("{} from files of {}\n\n", dest.display(), report.layout);
+    let mut text = title(&format!(
+        "{} from files of {}",
+        dest.display(),
+        report.layout
+    ));
     text += &wrapped("set", &format!("{} for {}", report.set, report.gpu));
     text += &wrapped("files", &written(files).join(", "));
     for (index, finding) in report.findings.iter().enumerate() {

@@ -4,6 +4,7 @@ use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Summary};
 use rooflut_report::{LatencyMs, Shares};
 use rooflut_scenario::{MAX_RECORDS, Speculation};
 
+use super::files::outputs;
 use super::seeds;
 use super::text::RunText;
 use crate::flagged;
@@ -22,7 +23,9 @@ impl RunText<'_> {
             return self.served();
         }
         let seeds = self.outcome.seeds.as_ref();
-        let seeds = seeds.map_or(String::new(), |seeds| "\n".to_owned() + &seeds::text(seeds));
+        let seeds = seeds.map_or(String::new(), |seeds| {
+            "\n".to_owned() + &seeds::text(seeds) + &self.files(seeds.first)
+        });
         self.latencies()
             + &self.totals()
             + &self.server_use()
@@ -30,6 +33,15 @@ impl RunText<'_> {
             + &seeds
             + &self.busiest()
             + &self.overload()
+    }
+
+    /// Names the seed of the files, if there are any.
+    fn files(&self, seed: u64) -> String {
+        let of_seed = format!("of seed {seed} alone, as the figures above");
+        match outputs(&self.outcome.run.scenario().output).next() {
+            Some(_) => wrapped_at(INDENT, "files", &of_seed),
+            None => String::new(),
+        }
     }
 
     /// Notes on the tables.
@@ -136,7 +148,7 @@ impl RunText<'_> {
         let mut text = wrapped_at(INDENT, "busy", &busy);
         if let Some(batch) = &self.outcome.summary.batch {
             let sizes = format!(
-                "{} requests a step on average, p50 {}, p90 {}, p95 {}, p99 {} (over the time)",
+                "{} requests a step on average, p50\u{a0}{}, p90\u{a0}{}, p95\u{a0}{}, p99\u{a0}{} (over the time)",
                 number(batch.mean, 1),
                 count(batch.p50.into()),
                 count(batch.p90.into()),
@@ -175,13 +187,14 @@ impl RunText<'_> {
         let Some(busiest) = self.outcome.busiest else {
             return String::new();
         };
-        format!(
-            "\n  server {} serves {} of the tokens of {} equal servers, so that the others stand idle; use another\n  \
-             --router, or fewer servers\n",
+        let told = format!(
+            "server {} serves {} of the tokens of {} equal servers, so that the others stand idle; use another \
+             --router, or fewer servers",
             busiest.replica,
             percent(100.0 * busiest.share),
             busiest.replicas
-        )
+        );
+        format!("\n{}", wrapped_at(2, "", &told))
     }
 
     /// Warns where the queue grows during the whole run.

@@ -99,10 +99,15 @@ fn server_names(run: &Run) -> Vec<String> {
     }
 }
 
+/// Returns the paths of the files that are asked for.
+pub(super) fn outputs(output: &Output) -> impl Iterator<Item = &PathBuf> {
+    let files = [&output.requests_out, &output.steps_out, &output.perfetto];
+    files.into_iter().flatten()
+}
+
 /// Returns whether one of the files is standard output.
 pub(super) fn take_stdout(output: &Output) -> bool {
-    let files = [&output.requests_out, &output.steps_out, &output.perfetto];
-    files.into_iter().flatten().any(|path| is_stdout(path))
+    outputs(output).any(|path| is_stdout(path))
 }
 
 /// Returns the files and folders that a run reads, and what is said of a destination that is one of them.

@@ -27,7 +27,11 @@ fn describe_trace(path: &Path, trace: &Trace) -> String {
         ArrivalSource::AtOnce => ", all at the start".to_owned(),
         _ => String::new(),
     };
-    let mut text = format!("{} ({}{arrivals})", path.display(), trace.format.title());
+    let path = match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => path.display().to_string(),
+    };
+    let mut text = format!("{path} ({}{arrivals})", trace.format.title());
     for condition in &trace.conditions {
         text += &format!(", {condition}");
     }

@@ -11,7 +11,7 @@ use super::load;
 use super::rejections::{self, LengthLimit, Rejected};
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::output::{count, model_size, number, paragraph, percent, plural, wrapped};
+use crate::output::{count, model_size, number, paragraph, percent, plural, title, wrapped};
 
 const TRY_NEXT: &str =
     "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
@@ -37,12 +37,12 @@ impl RunText<'_> {
 
     fn setup(&self) -> String {
         let (placement, config) = (self.outcome.run.placement(), self.outcome.run.config());
-        let title = format!(
+        let heading = format!(
             "{}, simulated as {} serves it",
             placement.on_gpus(self.outcome.run.gpus()),
             placement.engine.name
         );
-        let mut text = paragraph(&title) + "\n";
+        let mut text = title(&heading);
         let server = format!(
             "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
             plural(config.max_num_seqs.into(), "sequence"),

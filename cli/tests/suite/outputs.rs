@@ -7,7 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::support::made_up::{MadeUp, OPERATIONS};
-use crate::support::{failure, rooflut, success};
+use crate::support::{failure, success};
 
 /// Each kind of output.
 const FLAGS: [&str; 3] = ["--requests-out", "--steps-out", "--perfetto"];
@@ -152,7 +152,7 @@ fn only_earlier_outputs_of_the_same_kind_are_replaced_unasked() {
             assert!(
                 message.ends_with(
                     "/out is there already and is no earlier output of this kind; replace it with --force, or name \
-                     another file"
+                     another path"
                 ),
                 "{message}"
             );
@@ -168,6 +168,24 @@ fn only_earlier_outputs_of_the_same_kind_are_replaced_unasked() {
         assert_eq!(fs::read_to_string(&path).expect("a file"), written);
     }
     assert_eq!(names(folder.path()), ["out"]);
+}
+
+#[test]
+fn a_name_of_compressed_data_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for flag in FLAGS {
+        let path = folder.path().join("out.csv.gz");
+        let path = path.display();
+        let message = failure(&format!("run --requests 2 {flag} {path}"));
+        assert_eq!(
+            message,
+            format!(
+                "{path} is the name of a compressed file, which outputs are not; leave out .gz, or write to - and pipe \
+                 that into a compressor"
+            )
+        );
+    }
+    assert!(names(folder.path()).is_empty());
 }
 
 #[test]
@@ -248,12 +266,16 @@ mod streams {
     use super::*;
 
     /// A script of sh in which `$rooflut` is the binary.
-    fn shell(folder: &Path, script: &str) -> Output {
+    fn command(folder: &Path, script: &str) -> Command {
         let mut sh = Command::new("sh");
         sh.args(["-c", script]).current_dir(folder);
         sh.env("rooflut", env!("CARGO_BIN_EXE_rooflut"))
             .env("COLUMNS", "96");
-        sh.output().expect("sh starts")
+        sh
+    }
+
+    fn shell(folder: &Path, script: &str) -> Output {
+        command(folder, script).output().expect("sh starts")
     }
 
     fn text(bytes: Vec<u8>) -> String {
@@ -400,19 +422,36 @@ mod streams {
 
     #[test]
     fn signals_leave_no_temporary_file_and_end_with_their_number() {
-        for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        for (ignored, signals, code) in [
+            ("", ["INT"].as_slice(), 130),
+            ("", &["TERM"], 143),
+            ("", &["HUP"], 129),
+            // As under `nohup`.
+            ("trap '' HUP;", &["HUP", "TERM"], 143),
+        ] {
+            // Where it is unknown whether SIGHUP is ignored, it stays as it is.
+            if signals.contains(&"HUP") && !Path::new("/proc/self/status").exists() {
+                continue;
+            }
             let folder = tempfile::tempdir().expect("a folder");
             let out = folder.path().join("out.csv");
             fs::write(&out, "").expect("a file");
-            let mut command = rooflut("run --requests 10000000");
-            command.arg("--steps-out").arg(&out);
+            let script =
+                format!("{ignored} exec $rooflut run --requests 10000000 --steps-out out.csv");
+            let mut command = command(folder.path(), &script);
             let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");
             wait_for(folder.path(), ".out.csv.rooflut-");
-            let kill = Command::new("kill")
-                .args([format!("-{signal}"), child.id().to_string()])
-                .status();
-            assert!(kill.expect("kill starts").success());
-            assert_eq!(child.wait().expect("it ends").code(), Some(code));
+            for signal in signals {
+                let kill = Command::new("kill")
+                    .args([format!("-{signal}"), child.id().to_string()])
+                    .status();
+                assert!(kill.expect("kill starts").success());
+            }
+            assert_eq!(
+                child.wait().expect("it ends").code(),
+                Some(code),
+                "{signals:?}"
+            );
             assert_eq!(names(folder.path()), ["out.csv"]);
             assert_eq!(fs::read(&out).expect("a file"), b"");
         }

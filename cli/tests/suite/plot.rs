@@ -63,7 +63,8 @@ fn each_kind_of_kernels_is_a_picture_of_the_same_bytes_each_time() {
     );
     for (name, svg) in &first {
         assert!(
-            svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
+            svg.starts_with("<!-- rooflut tables plot -->\n<svg ")
+                && svg.trim_end().ends_with("</svg>"),
             "{name}"
         );
         let axis = if name == "allreduce.svg" {
@@ -115,7 +116,7 @@ fn pictures_are_not_replaced_unasked() {
     assert_eq!(
         message,
         format!(
-            "{} is there already; replace it with --force, or name another folder with --out",
+            "{} is there already and is no earlier output of this kind; replace it with --force, or name another path",
             mine.display()
         )
     );
@@ -134,6 +135,11 @@ fn pictures_are_not_replaced_unasked() {
     );
     assert_eq!(text(gemm, "/file"), mine.to_str().expect("UTF-8"));
     assert_ne!(fs::read_to_string(&mine).expect("a file"), "mine");
+    // Its own pictures are.
+    assert_eq!(json(&arguments), written);
+    // A picture of another program.
+    fs::write(&mine, "<svg width=\"1120\">").expect("a file");
+    failure(&arguments);
 }
 
 #[test]

@@ -207,6 +207,17 @@ fn seeds_give_ranges_beside_the_figures_of_the_first() {
     ] {
         assert!(text.contains(words), "no {words} in {text}");
     }
+    let folder = tempfile::tempdir().expect("a folder");
+    let steps = folder.path().join("steps.csv");
+    let with_file = success(&format!(
+        "{flags} --seeds 3 --seed 4 --steps-out {}",
+        steps.display()
+    ));
+    let file = "  files        of seed 4 alone, as the figures above";
+    assert!(
+        with_file.contains(file) && !text.contains("files  "),
+        "{with_file}"
+    );
     assert!(failure("run --seeds 0").contains("--seeds: expected a whole number from 1"));
     let message = failure("run --seeds 2 --trace examples/chat_trace.csv");
     assert!(

@@ -51,6 +51,15 @@ fn text_fits_into_80_columns_and_into_those_that_there_are() {
             assert_eq!(long, None, "{line}");
         }
     }
+    // One begins with its table.
+    for line in COMMANDS.into_iter().filter(|line| *line != "models") {
+        let text = stdout(line, &[("COLUMNS", "40")]);
+        let title: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+        assert!(
+            title.iter().all(|line| line.len() <= 40),
+            "{line}: {title:?}"
+        );
+    }
     // A wide terminal has a row of measurements on one line.
     let wide = stdout("validate", &[("COLUMNS", "200")]);
     assert!(wide.contains("  id  "), "{wide}");

@@ -253,9 +253,19 @@ fn standard_input_is_a_trace_too() {
             );
         }
     }
-    let (code, _, error) = piped("run --trace -", b"");
-    assert_eq!(code, Some(2));
-    assert!(error.contains("the file is empty"), "{error}");
+    let (_, answer, _) = piped("run --trace -", BURST_GPT.as_bytes());
+    assert!(
+        answer.contains("of standard input (BurstGPT trace"),
+        "{answer}"
+    );
+    for (input, message) in [
+        ("", "error: standard input: the file is empty"),
+        ("{\n", "error: standard input:2: "),
+    ] {
+        let (code, _, error) = piped("run --trace -", input.as_bytes());
+        assert_eq!(code, Some(2));
+        assert!(error.starts_with(message), "{error}");
+    }
 }
 
 #[cfg(unix)]

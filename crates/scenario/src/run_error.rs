@@ -326,7 +326,7 @@ impl RunError {
                     io::ErrorKind::TimedOut => "start the one that does first",
                     _ => "check the path",
                 };
-                format!("cannot read {}: {error}; {advice}", path.display())
+                format!("cannot read {}: {error}; {advice}", named(path))
             }
             RunError::Lengths { path, error, .. } => in_file(path, error.line, &error.problem),
             RunError::Trace { path, error } => in_file(path, error.line, &error.problem),
@@ -363,5 +363,13 @@ impl From<SimError> for RunError {
 
 fn in_file(path: &Path, line: Option<u64>, problem: &impl fmt::Display) -> String {
     let line = line.map_or(String::new(), |line| format!(":{line}"));
-    format!("{}{line}: {problem}", path.display())
+    format!("{}{line}: {problem}", named(path))
+}
+
+/// Returns a path as messages name it.
+fn named(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => path.display().to_string(),
+    }
 }

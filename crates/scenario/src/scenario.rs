@@ -143,7 +143,8 @@ pub struct Workload {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u64>))]
     pub seed: Option<u64>,
-    /// Runs with this number of consecutive seeds; the output adds the range of each figure over them [default: 1].
+    /// Runs with this number of consecutive seeds; the output adds the range of each figure over them, files
+    /// are of the first [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub seeds: Option<u32>,
