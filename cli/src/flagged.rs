@@ -5,17 +5,32 @@ use rooflut_inspect::Flagged;
 use rooflut_report::{FlaggedRow, Shares};
 
 use crate::fields;
-use crate::output::{percent, three_digits};
+use crate::output::{percent, plural, three_digits};
 
 /// Returns the entry of a report.
 pub(crate) fn row(flagged: &Flagged, parts: &[(Part, f64)]) -> FlaggedRow {
-    let kernel = &flagged.row.kernel;
     let parts = parts.iter().map(|(part, change)| (part.name(), *change));
-    FlaggedRow {
-        row: format!("{}, {}", kernel.operation(), fields::measured(kernel)),
-        latency_us: flagged.row.latency_us,
-        expected_us: flagged.expected_us,
-        parts: Shares(parts.collect()),
+    let parts = Shares(parts.collect());
+    match (&flagged.dips_of, flagged.rows.first()) {
+        (None, Some((row, expected_us))) => {
+            let kernel = &row.kernel;
+            FlaggedRow {
+                row: format!("{}, {}", kernel.operation(), fields::measured(kernel)),
+                latency_us: Some(row.latency_us),
+                expected_us: Some(*expected_us),
+                parts,
+            }
+        }
+        (kernels, _) => FlaggedRow {
+            row: format!(
+                "{}, {} slower than the next with more work",
+                kernels.as_deref().unwrap_or_default(),
+                plural(flagged.rows.len() as u64, "row")
+            ),
+            latency_us: None,
+            expected_us: None,
+            parts,
+        },
     }
 }
 
@@ -28,12 +43,16 @@ pub(crate) fn note(flagged: &FlaggedRow) -> String {
             percent(100.0 * change.abs())
         )
     });
-    format!(
-        "a row that `rooflut tables check` flags is used: {}, {} us, expected about {} us from the rows beside it, \
-         with which {}",
-        flagged.row,
-        flagged.latency_us,
-        three_digits(flagged.expected_us),
-        parts.collect::<Vec<_>>().join(" and ")
-    )
+    let parts = parts.collect::<Vec<_>>().join(" and ");
+    let row = &flagged.row;
+    match (flagged.latency_us, flagged.expected_us) {
+        (Some(latency_us), Some(expected_us)) => format!(
+            "a row that `rooflut tables check` flags is used: {row}, {latency_us} us, expected about {} us from the \
+             rows beside it, with which {parts}",
+            three_digits(expected_us)
+        ),
+        _ => format!(
+            "rows that `rooflut tables check` flags are used: {row}; with the time of the next, {parts}"
+        ),
+    }
 }

@@ -16,7 +16,7 @@ use crate::args::{LatencyModelName, StepArgs};
 use crate::error::Error;
 use crate::flagged;
 use crate::grid::Grid;
-use crate::output::{count, joined, model_size, number, plural, to_json, wrapped};
+use crate::output::{count, joined, model_size, number, percent, plural, title, to_json, wrapped};
 use crate::{model_source, table_set};
 
 /// Times the step and answers with the text to print.
@@ -36,14 +36,16 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
         prefill: &args.prefill,
         decode: &args.decode,
     };
+    let longest = longest_request(&batch);
     if let Some(window) = named.window {
-        check_window(&batch, window)?;
+        check_window(longest, window)?;
     }
     let answer = ask(args, &placement, named.compat, &batch)?;
     let step = Step {
         model: args.latency_model,
         placement: &placement,
         memory: Memory::of(&placement, &batch),
+        longest,
         batch,
         answer,
     };
@@ -54,8 +56,8 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     }
 }
 
-/// Refuses requests beyond the window of the model, which is not modelled.
-fn check_window(batch: &StepBatch<'_>, window: Window) -> Result<(), Error> {
+/// Returns the tokens of the longest request; of decoding ones the mean counts.
+fn longest_request(batch: &StepBatch<'_>) -> u64 {
     let prompts = batch.prefill.iter();
     let prompts = prompts.map(|chunk| u64::from(chunk.kv_len()));
     let decoding = batch.decode.iter();
@@ -64,7 +66,11 @@ fn check_window(batch: &StepBatch<'_>, window: Window) -> Result<(), Error> {
             .kv_tokens()
             .div_ceil(u64::from(group.requests()).max(1))
     });
-    let longest = prompts.chain(decoding).max().unwrap_or(0);
+    prompts.chain(decoding).max().unwrap_or(0)
+}
+
+/// Refuses requests beyond the window of the model, which is not modelled.
+fn check_window(longest: u64, window: Window) -> Result<(), Error> {
     let Window { key, tokens } = window;
     match longest > u64::from(tokens) {
         true => Err(Error::new(format!(
@@ -238,6 +244,8 @@ struct Step<'s> {
     placement: &'s Placement,
     batch: StepBatch<'s>,
     memory: Memory,
+    /// Tokens of the longest request.
+    longest: u64,
     answer: Answer,
 }
 
@@ -249,13 +257,15 @@ impl Step<'_> {
             format!("\n{}", wrapped("total", &rule))
         });
         format!(
-            "One step of {}, {name} model\n\n{}{}{}\n{}{rule}{}",
-            self.placement,
+            "{}{}{}{}{}\n{}{rule}{}",
+            title(&format!("One step of {}, {name} model", self.placement)),
             wrapped(
                 "model",
                 &model_size(&self.placement.model.spec, self.placement.kv_dtype)
             ),
             wrapped("batch", &self.describe_batch()),
+            self.engine()
+                .map_or(String::new(), |engine| wrapped("engine", engine)),
             wrapped("tables", &self.tables()),
             self.grid().render(2),
             self.notes(),
@@ -263,15 +273,32 @@ impl Step<'_> {
     }
 
     fn notes(&self) -> String {
-        let memory = self.memory.note();
-        let notes = memory
-            .into_iter()
+        let longest = self.longest > self.max_model_len();
+        let longest = longest.then(|| {
+            format!(
+                "no server takes a request of {} tokens: the model's maximum length is {}",
+                count(self.longest),
+                count(self.max_model_len())
+            )
+        });
+        let notes = (self.memory.note().into_iter())
+            .chain(longest)
             .chain(self.answer.flagged.iter().map(flagged::note));
         let notes: Vec<String> = notes.map(|note| wrapped("note", &note)).collect();
         match notes.concat() {
             none if none.is_empty() => none,
             notes => format!("\n{notes}"),
         }
+    }
+
+    /// Maximum number of tokens of a request of the model.
+    fn max_model_len(&self) -> u64 {
+        self.placement.model.spec.max_model_len.into()
+    }
+
+    /// The engine; the predecessors' models know none.
+    fn engine(&self) -> Option<&'static str> {
+        matches!(self.model, LatencyModelName::Roofline).then_some(self.placement.engine.name)
     }
 
     /// How the total follows from the parts, where it is not their sum.
@@ -354,7 +381,10 @@ impl Step<'_> {
                 part.name.to_owned(),
                 number(part.time.ms(), 3),
                 match self.rule().is_none() {
-                    true => format!("{:.1} %", 100.0 * part.time.0 / total.0),
+                    true => match 100.0 * part.time.0 / total.0 {
+                        small if small < 0.05 => percent(small),
+                        share => format!("{share:.1} %"),
+                    },
                     false => "-".to_owned(),
                 },
                 named(&part.binding),
@@ -384,9 +414,7 @@ impl Step<'_> {
                 "gpu": placement.tables.name(),
                 "tp": placement.tp,
                 "gpus": placement.tp,
-                // The predecessors' models know no engine.
-                "engine": matches!(self.model, LatencyModelName::Roofline)
-                    .then_some(placement.engine.name),
+                "engine": self.engine(),
             }),
             json!(rooflut_report::Weights::from(&placement.model.spec)),
             json!({
@@ -394,6 +422,8 @@ impl Step<'_> {
                 "prefill_tokens": self.batch.prefill_tokens(),
                 "decode_requests": self.batch.decode_requests(),
                 "decode_kv_tokens": self.batch.decode_kv_tokens(),
+                "longest_request": self.longest,
+                "max_model_len": self.max_model_len(),
                 "total_ms": answer.total.ms(),
                 "parts": times.collect::<Value>(),
                 "part_details": details.collect::<Value>(),

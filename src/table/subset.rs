@@ -49,17 +49,16 @@ impl OwnedSet {
 }
 
 impl TableSet {
-    /// Returns the set with the latency of a row multiplied by `factor`, on the heap.
-    pub fn with_scaled(&self, row: &MeasuredKernel, factor: f64) -> TableSet {
+    /// Returns the set with the latency of each of `rows` multiplied by its factor, on the heap.
+    pub fn with_scaled(&self, rows: &[(MeasuredKernel, f64)]) -> TableSet {
         let mut owned = OwnedSet::without_tables(self);
         for table in self.tables() {
             let mut points = table.all_points();
-            if table.operation() == row.operation() {
-                let of_shape = points
-                    .iter_mut()
-                    .find(|points| points.shape == row.shape::<Codes>());
-                if let Some(points) = of_shape {
-                    points.scale(row.point(), factor);
+            let of_table = rows.iter();
+            for (row, factor) in of_table.filter(|(row, _)| row.operation() == table.operation()) {
+                let shape = row.shape::<Codes>();
+                if let Some(points) = points.iter_mut().find(|points| points.shape == shape) {
+                    points.scale(row.point(), *factor);
                 }
             }
             owned.push(table.head(), points);

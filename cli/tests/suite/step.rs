@@ -49,6 +49,7 @@ fn the_answer_names_what_binds_and_where_it_comes_from() {
     assert_eq!(decode["decode_kv_tokens"], 8000);
     let people = success("step --decode 8x1000");
     for word in [
+        "engine   vllm-0.15.1",
         "decode_attention",
         "bound by",
         "memory",
@@ -264,6 +265,31 @@ fn a_batch_that_no_memory_holds_is_noted() {
 }
 
 #[test]
+fn a_request_beyond_the_models_maximum_is_noted() {
+    let answer = json("step --decode 1x200000");
+    assert_eq!(
+        (&answer["longest_request"], &answer["max_model_len"]),
+        (&200_000.into(), &131_072.into())
+    );
+    const NOTE: &str = "no server takes a request of 200,000 tokens";
+    assert!(success("step --decode 1x200000").contains(NOTE));
+    assert!(
+        success("step --prefill 1@200000 --tp 8")
+            .contains("no server takes a request of 200,001 tokens")
+    );
+    assert!(!success("step --decode 2x131072 --tp 4").contains("no server"));
+}
+
+#[test]
+fn a_part_of_little_time_has_no_share_of_zero() {
+    let text = success("step --prefill 65536");
+    assert!(
+        !text.contains(" 0.0 %") && text.contains("<0.1 %"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_step_that_uses_a_flagged_row_names_it() {
     // `rooflut tables check bench_data/a100` flags it.
     let flags = "--gpu a100 --tp 4 --prefill 2048";
@@ -284,6 +310,27 @@ fn a_step_that_uses_a_flagged_row_names_it() {
         json("step --decode 64x1000")["flagged_rows"],
         serde_json::json!([])
     );
+    // At m = 1 nearly all fp8 rows are slower than at m = 4.
+    let flags = "--gpu b200 --dtype fp8 --decode 1x1000";
+    let dips = &json(&format!("step {flags}"))["flagged_rows"][0];
+    assert_eq!(
+        dips["row"],
+        "gemm fp8, 42 rows slower than the next with more work"
+    );
+    assert_eq!(
+        (&dips["latency_us"], &dips["expected_us"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(number(dips, "/parts/o_proj") < -0.5, "{dips}");
+    let note = "flags are used: gemm fp8, 42 rows slower than the next with more work; with the time of the next, qkv takes 59 % \
+                less time and";
+    let text: Vec<String> = success(&format!("step {flags}"))
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    assert!(text.join(" ").contains(note), "{text:?}");
+    let other = json("step --gpu b200 --dtype fp8 --decode 16x1000");
+    assert_eq!(other["flagged_rows"], serde_json::json!([]));
     // So does a run.
     let run = "run --gpu a100 --tp 4 --prompt 2000 --output 4 --requests 50 --rate 40";
     assert_eq!(json(run)["flagged_rows"][0]["row"], rows[0]["row"]);

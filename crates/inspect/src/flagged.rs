@@ -1,4 +1,6 @@
-//! Outliers that the steps of a deployment depend on.
+//! Outliers and dips that the steps of a deployment depend on.
+
+use std::collections::BTreeMap;
 
 use rooflut::Deployment;
 use rooflut::deployment::{ServedModel, ServedTally};
@@ -7,45 +9,81 @@ use rooflut::sim::Observer;
 use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch, StepModel, TimeSources};
 use rooflut::table::TableSet;
 
-use crate::family::Inspection;
+use crate::dips::{DIP, dips};
+use crate::family::{Family, Inspection};
 use crate::outliers::outliers;
 use crate::row::Row;
 
-/// Least relative change of a part that counts as a use of a row: lookups themselves are less certain.
+/// Least relative change of a part that counts as a use of an outlier: lookups themselves are less certain. For dips
+/// it is [`DIP`], since latencies that fall by less are not reported.
 pub const LEAST_CHANGE: f64 = 0.01;
 
-/// A row far slower or faster than its neighbours suggest.
+/// Rows that stand out: an outlier, or the dips of a family.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flagged {
-    /// The row.
-    pub row: Row,
-    /// The latency that its neighbours suggest, microseconds.
-    pub expected_us: f64,
+    /// The rows, each with the latency that its neighbours suggest, microseconds. For dips these are the slower rows;
+    /// each should take no longer than the next one on its axis.
+    pub rows: Vec<(Row, f64)>,
+    /// The name of the family; `None` for an outlier.
+    pub dips_of: Option<String>,
 }
 
-/// Returns the outliers of all operations of a set, in the order of its rows.
-pub fn flagged(set: &TableSet) -> Vec<Flagged> {
-    flagged_of(set, |_| true)
+impl Flagged {
+    /// Returns the parts whose time differs, and by how much of the given time.
+    fn changes(&self, given: &TimeSources, corrected: &TimeSources) -> Vec<(Part, f64)> {
+        let least = match self.dips_of {
+            Some(_) => DIP,
+            None => LEAST_CHANGE,
+        };
+        let times =
+            |sources: &TimeSources| sources.part_shares().map(|share| share * sources.total().0);
+        let times = times(given).into_iter().zip(times(corrected));
+        let parts = Part::ALL.into_iter().zip(times);
+        let changes = parts.filter(|(_, (given, _))| *given > 0.0);
+        let changes = changes.map(|(part, (given, corrected))| (part, corrected / given - 1.0));
+        changes
+            .filter(|(_, change)| change.abs() >= least)
+            .collect()
+    }
 }
 
-fn flagged_of(set: &TableSet, is_wanted: impl Fn(OperationKind) -> bool) -> Vec<Flagged> {
+/// Returns the outliers of the operations of a set that are wanted, in the order of its rows, and the dips of each
+/// family behind its outliers.
+fn flagged(set: &TableSet, is_wanted: impl Fn(OperationKind) -> bool) -> Vec<Flagged> {
     let families = Inspection::of(set).families.into_iter();
     let families = families.filter(|family| is_wanted(family.operation));
-    let of_family = families.flat_map(|family| {
-        let found = outliers(&family).into_iter().filter_map(move |outlier| {
-            let row = family.rows.get(outlier.row)?.clone();
-            let expected_us = row.latency_us / outlier.ratio;
-            Some(Flagged { row, expected_us })
-        });
-        found.collect::<Vec<_>>()
-    });
-    of_family.collect()
+    families.flat_map(|family| of_family(&family)).collect()
 }
 
-/// A deployment as it would be if a flagged row had the latency that its neighbours suggest.
+fn of_family(family: &Family) -> Vec<Flagged> {
+    let outliers = outliers(family);
+    let of_row = |rows: Vec<(usize, f64)>, dips_of| {
+        let rows = rows.into_iter();
+        let rows = rows.filter_map(|(row, ratio)| {
+            let row = family.rows.get(row)?.clone();
+            let expected_us = row.latency_us * ratio;
+            Some((row, expected_us))
+        });
+        let rows: Vec<_> = rows.collect();
+        (!rows.is_empty()).then_some(Flagged { rows, dips_of })
+    };
+    let dips = dips(family, &outliers, DIP).into_iter();
+    let mut falls = BTreeMap::new();
+    for dip in dips.flat_map(|dips| dips.dips) {
+        let ratio: &mut f64 = falls.entry(dip.from).or_insert(1.0);
+        *ratio = ratio.min(1.0 - dip.falls);
+    }
+    let dips = of_row(falls.into_iter().collect(), Some(family.name.clone()));
+    let outliers = outliers.iter();
+    let outliers =
+        outliers.filter_map(|outlier| of_row(vec![(outlier.row, 1.0 / outlier.ratio)], None));
+    outliers.chain(dips).collect()
+}
+
+/// A deployment as it would be if flagged rows had the latency that their neighbours suggest.
 #[derive(Debug, Clone)]
 pub struct Corrected {
-    /// The row.
+    /// The rows.
     pub flagged: Flagged,
     /// The deployment on the corrected tables.
     pub deployment: Deployment,
@@ -59,17 +97,16 @@ impl Corrected {
     pub fn all(deployment: &Deployment) -> Vec<Corrected> {
         let tables = deployment.tables();
         let is_used = |operation| operation != OperationKind::Decode;
-        let corrected = flagged_of(tables, is_used)
-            .into_iter()
-            .filter_map(|flagged| {
-                let factor = flagged.expected_us / flagged.row.latency_us;
-                let tables = tables.with_scaled(&flagged.row.kernel, factor);
-                let corrected = Corrected {
-                    deployment: deployment.to_builder().tables(&tables).build().ok()?,
-                    flagged,
-                };
-                corrected.changes_own_step(deployment).then_some(corrected)
-            });
+        let corrected = flagged(tables, is_used).into_iter().filter_map(|flagged| {
+            let rows = flagged.rows.iter();
+            let rows = rows.map(|(row, us)| (row.kernel, us / row.latency_us));
+            let tables = tables.with_scaled(&rows.collect::<Vec<_>>());
+            let corrected = Corrected {
+                deployment: deployment.to_builder().tables(&tables).build().ok()?,
+                flagged,
+            };
+            corrected.changes_own_steps(deployment).then_some(corrected)
+        });
         corrected.collect()
     }
 
@@ -83,35 +120,34 @@ impl Corrected {
             }
             sources
         };
-        changes(&sources(given), &sources(&self.deployment))
+        self.flagged
+            .changes(&sources(given), &sources(&self.deployment))
     }
 
-    /// Whether the step at the coordinates of the row changes.
-    fn changes_own_step(&self, given: &Deployment) -> bool {
-        let [first, second] = self.flagged.row.point;
-        let changes = |batch: StepBatch<'_>| !self.changed_parts(given, &batch).is_empty();
-        let tokens = match self.flagged.row.kernel.operation() {
+    /// Whether the step at the coordinates of one of the rows changes.
+    fn changes_own_steps(&self, given: &Deployment) -> bool {
+        let mut rows = self.flagged.rows.iter();
+        rows.any(|(row, _)| self.changes_step_of(row, given))
+    }
+
+    fn changes_step_of(&self, row: &Row, given: &Deployment) -> bool {
+        let [first, second] = row.point;
+        let (mut prefill, mut decode) = (Vec::new(), Vec::new());
+        let tokens = match row.kernel.operation() {
             OperationKind::Prefill => {
-                let chunk = Chunk::prompt(second);
-                let chunks = chunk.map(|chunk| vec![chunk; first as usize]);
-                return chunks.is_ok_and(|chunks| {
-                    changes(StepBatch {
-                        prefill: &chunks,
-                        decode: &[],
-                    })
-                });
+                prefill.extend(Chunk::prompt(second).map(|chunk| vec![chunk; first as usize]));
+                0
             }
             // Bytes of 16-bit hidden states.
-            OperationKind::AllReduce => first / (2 * given.spec().hidden.max(1)),
+            OperationKind::AllReduce => (first / (2 * given.spec().hidden.max(1))).max(1),
             _ => first,
         };
-        let group = DecodeGroup::uniform(tokens.max(1), 1);
-        group.is_ok_and(|group| {
-            changes(StepBatch {
-                prefill: &[],
-                decode: &[group],
-            })
-        })
+        decode.extend(DecodeGroup::uniform(tokens, 1));
+        let batch = StepBatch {
+            prefill: &prefill.concat(),
+            decode: &decode,
+        };
+        !self.changed_parts(given, &batch).is_empty()
     }
 }
 
@@ -134,7 +170,8 @@ impl<'c> FlaggedTally<'c> {
     /// [`LEAST_CHANGE`], with these parts and their changes.
     pub fn changed_parts(&self, given: &TimeSources) -> Vec<(&'c Flagged, Vec<(Part, f64)>)> {
         let rows = self.tallies.iter();
-        let rows = rows.map(|(flagged, tally)| (*flagged, changes(given, &tally.sources())));
+        let rows =
+            rows.map(|(flagged, tally)| (*flagged, flagged.changes(given, &tally.sources())));
         rows.filter(|(_, parts)| !parts.is_empty()).collect()
     }
 }
@@ -149,17 +186,4 @@ impl Observer for FlaggedTally<'_> {
             tally.step_batch(batch);
         }
     }
-}
-
-/// Returns the parts whose time differs, and by how much of the given time.
-fn changes(given: &TimeSources, corrected: &TimeSources) -> Vec<(Part, f64)> {
-    let times =
-        |sources: &TimeSources| sources.part_shares().map(|share| share * sources.total().0);
-    let times = times(given).into_iter().zip(times(corrected));
-    let parts = Part::ALL.into_iter().zip(times);
-    let changes = parts.filter(|(_, (given, _))| *given > 0.0);
-    let changes = changes.map(|(part, (given, corrected))| (part, corrected / given - 1.0));
-    changes
-        .filter(|(_, change)| change.abs() >= LEAST_CHANGE)
-        .collect()
 }

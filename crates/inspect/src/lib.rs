@@ -7,7 +7,7 @@
 //! - [`dips`]: rows with more work that take less time.
 //! - [`coverage`]: the models that the set can answer for.
 //! - [`errors`]: how well the set predicts rows that it does not have.
-//! - [`flagged`]: the outliers of a whole set; [`Corrected`] finds those on which the steps of a deployment depend.
+//! - [`Corrected`]: the outliers and dips on which the steps of a deployment depend.
 //! - [`picture`]: all of it as SVG, which makes a bad row visible.
 //!
 //! The crate opens no files and reads no clock: the same rows give the same findings and the same bytes.
@@ -41,7 +41,7 @@ pub use coverage::{Cover, Coverage, TENSOR_PARALLEL, coverage};
 pub use dips::{DIP, Dip, Dips, dips};
 pub use errors::{Errors, errors};
 pub use family::{Family, Inspection, family_name};
-pub use flagged::{Corrected, Flagged, FlaggedTally, LEAST_CHANGE, flagged};
+pub use flagged::{Corrected, Flagged, FlaggedTally, LEAST_CHANGE};
 pub use outliers::{FAR, OUTLIER, Outlier, outliers};
 pub use plot::{DrawingError, picture};
 pub use row::{Location, Row, Shape};

@@ -4,15 +4,16 @@ use serde::Serialize;
 
 use crate::sources::Shares;
 
-/// A row that is far from what its neighbours suggest, and on which the time of steps depends.
+/// Rows far from what their neighbours suggest, on which the time of steps depends: one, or several of a kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlaggedRow {
-    /// The row: its operation with the names and values of its columns.
+    /// The row: its operation with the names and values of its columns; for several rows their number and kind.
     pub row: String,
-    /// Its latency, microseconds.
-    pub latency_us: f64,
-    /// The latency that its neighbours suggest, microseconds.
-    pub expected_us: f64,
-    /// The parts of the steps that use the row, each with the relative change of its time if the row had that latency.
+    /// Its latency, microseconds; `None` for several rows.
+    pub latency_us: Option<f64>,
+    /// The latency that its neighbours suggest, microseconds; `None` for several rows.
+    pub expected_us: Option<f64>,
+    /// The parts of the steps that use the rows, each with the relative change of its time if they had the latency
+    /// that their neighbours suggest.
     pub parts: Shares,
 }
