@@ -27,8 +27,8 @@ mod read;
 
 pub use emit::{generate_builtin, generate_constants, generate_engines, generate_expression};
 pub use read::{
-    BUILT_IN, Error, ErrorKind, FILES, Fingerprint, Gpus, MeasuredRow, MeasuredRows, RefusedRow,
-    StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet, fingerprints,
+    BUILT_IN, Error, ErrorKind, ExcludedRows, FILES, Fingerprint, Gpus, MeasuredRow, MeasuredRows,
+    RefusedRow, StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet, fingerprints,
     fingerprints_csv, own_gpu, read_any_set, read_own_set, read_rows, read_set,
 };
 pub use rooflut_roofline::{MeasuredKernel, OperationKind};

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::vec::Vec;
 
-pub use rooflut_codegen::{Error as LoadError, MeasuredRow as LoadedRow, TableRows as LoadedTable};
+pub use rooflut_codegen::{
+    Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable,
+};
 use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
 use rooflut_roofline::{OperationKind, Reference};
 

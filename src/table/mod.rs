@@ -30,7 +30,7 @@ pub use grid::Grid;
 pub use index::Index;
 #[cfg(feature = "runtime-tables")]
 #[doc(inline)]
-pub use load::{LoadError, LoadedRow, LoadedTable};
+pub use load::{ExcludedRows, LoadError, LoadedRow, LoadedTable};
 pub(crate) use merged_axis::MergedAxis;
 pub use origin::Origin;
 pub use provenance::{Class, Extent, ParseProvenanceError, Provenance};

@@ -1,6 +1,6 @@
 //! The JSON output of `rooflut tables check`.
 
-use rooflut_inspect::{Cover, Coverage, Row};
+use rooflut_inspect::{Cover, Coverage, Excluded, Row};
 use serde_json::{Value, json};
 
 use super::warning::Warning;
@@ -17,11 +17,16 @@ impl Check<'_> {
             "set": set.name(),
             "gpu": set.gpu().name.as_str(),
             "rows": self.inspection.rows(),
+            "excluded": self.inspection.excluded.iter().map(excluded).collect::<Value>(),
             "kernels": self.families.iter().map(kernels).collect::<Value>(),
             "warnings": self.warnings.iter().map(warning).collect::<Value>(),
             "coverage": self.coverage.iter().map(coverage).collect::<Value>(),
         }))
     }
+}
+
+fn excluded(excluded: &Excluded) -> Value {
+    json!({"file": excluded.file, "reason": excluded.reason, "rows": excluded.rows})
 }
 
 fn kernels(checked: &Checked<'_>) -> Value {

@@ -6,12 +6,16 @@ use super::Check;
 use super::warning::Warning;
 use super::warnings_table::WarningsTable;
 use crate::grid::Grid;
-use crate::output::{count, number, plural, wrapped};
+use crate::output::{count, number, plural, title, wrapped};
 
 impl Check<'_> {
     pub(super) fn text(&self) -> String {
         let set = &self.inspection.set;
-        let mut text = format!("{}: {}\n\n", set.name(), set.gpu().description.as_str());
+        let mut text = title(&format!(
+            "{}: {}",
+            set.name(),
+            set.gpu().description.as_str()
+        ));
         text += &wrapped("tables", set.origin().engine.as_str());
         text += &wrapped("source", set.origin().source.as_str());
         let rows = format!(
@@ -20,6 +24,11 @@ impl Check<'_> {
             plural(self.families.len() as u64, "kind") + " of kernels"
         );
         text += &wrapped("rows", &rows);
+        for excluded in &self.inspection.excluded {
+            let rows = plural(excluded.rows.len() as u64, "row");
+            let of_file = format!("{rows} of {}: {}", excluded.file, excluded.reason);
+            text += &wrapped("excluded", &of_file);
+        }
         text += &wrapped("warnings", &self.warning_count());
         text += &format!("\n{}\n", self.families().render(2));
         text += &wrapped(

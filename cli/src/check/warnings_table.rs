@@ -6,7 +6,7 @@ use super::Checked;
 use super::warning::{MEASURE_AGAIN, Warning, expected, falls};
 use crate::fields::{self, Fields};
 use crate::grid::Grid;
-use crate::output::{count, number, plural, wrapped};
+use crate::output::{count, number, wrapped};
 
 /// Most outliers that are listed.
 const MAX_OUTLIERS: usize = 8;
@@ -42,13 +42,13 @@ impl<'w> WarningsTable<'w> {
             Warning::Dips { .. } => None,
         });
         let rows: Vec<_> = rows.collect();
-        let found = plural(rows.len() as u64, "row");
+        let found = match rows.len() {
+            1 => "1 row far from its neighbours".to_owned(),
+            rows => format!("{} rows far from their neighbours", count(rows as u64)),
+        };
         (!rows.is_empty()).then(|| WarningsTable {
             label: "OUTLIERS",
-            meaning: format!(
-                "{}: {found} far from their neighbours; {MEASURE_AGAIN}",
-                checked.family.name
-            ),
+            meaning: format!("{}: {found}; {MEASURE_AGAIN}", checked.family.name),
             columns: &["us", "expected us", "ratio"],
             rows,
             max_rows: MAX_OUTLIERS,

@@ -77,6 +77,10 @@ fn one_slow_row_is_named_and_no_other() {
             let people = success(&format!("tables check {}", set.path));
             assert!(people.contains(&format!("{place}:{line} ")), "{people}");
             assert!(
+                people.contains(": 1 row far from its neighbours;"),
+                "{people}"
+            );
+            assert!(
                 people.contains("warnings 1: 1 outlier, 0 groups of dips"),
                 "{people}"
             );
@@ -150,6 +154,27 @@ fn a_set_in_one_file_is_checked_with_its_own_lines() {
         line + offset,
     );
     assert_eq!(warned(&check(&file)), [place]);
+}
+
+#[test]
+fn rows_that_the_set_excludes_are_listed_with_their_reason() {
+    let answer = check("bench_data/b200");
+    let excluded = list(&answer, "/excluded");
+    let rows: Vec<usize> = excluded
+        .iter()
+        .map(|entry| list(entry, "/rows").len())
+        .collect();
+    assert_eq!(rows, [35, 10, 7]);
+    assert_eq!(text(&excluded[1], "/file"), "b200/gemm.csv");
+    assert!(text(&excluded[1], "/reason").starts_with("Slower than GB200's row by 23 to 67 %"));
+    assert_eq!(list(&excluded[1], "/rows")[0], "fp8,512,16384,16384,497.4");
+    let people = success("tables check bench_data/b200");
+    assert!(
+        people.contains("  excluded 10 rows of b200/gemm.csv: Slower than"),
+        "{people}"
+    );
+    // The compiled set does not have them.
+    assert_eq!(list(&check("b200"), "/excluded").len(), 0);
 }
 
 #[test]

@@ -6,9 +6,20 @@ use super::csv_file::Row;
 use super::error::{Error, ErrorKind, Found, Location};
 use super::toml_file::Table;
 
+/// Rows of a table that the set does not use.
+#[derive(Debug, Clone)]
+pub struct ExcludedRows {
+    /// The reason, as `set.toml` has it.
+    pub reason: String,
+    /// The rows, in the words of the CSV.
+    pub rows: Vec<String>,
+}
+
 /// The rows of one table that are read but not used.
 #[derive(Default)]
 pub(crate) struct Excluded {
+    /// The entries in the order of the file.
+    pub(crate) entries: Vec<ExcludedRows>,
     /// The text of each row and its location in `set.toml`.
     rows: BTreeMap<String, Location>,
 }
@@ -20,19 +31,22 @@ impl Excluded {
     /// [`ErrorKind::Toml`] for an entry without a reason or rows, and for a
     /// row that is listed twice.
     pub(crate) fn parse(section: &Table<'_>) -> Result<Excluded, Error> {
-        let mut rows = BTreeMap::new();
+        let mut excluded = Excluded::default();
         let entries = section.optional("excluded");
         for entry in entries.map_or(Ok(Vec::new()), |entries| entries.list())? {
             let table = entry.table(&["reason", "rows"])?;
-            table.required("reason")?.text()?;
+            let reason = table.required("reason")?.text()?.trim().replace('\n', " ");
+            let mut rows = Vec::new();
             for row in table.required("rows")?.list()? {
                 let text = row.text()?.to_owned();
-                if rows.insert(text, row.location()).is_some() {
+                rows.push(text.clone());
+                if excluded.rows.insert(text, row.location()).is_some() {
                     return Err(row.refuse("each row once", "list it under one reason"));
                 }
             }
+            excluded.entries.push(ExcludedRows { reason, rows });
         }
-        Ok(Excluded { rows })
+        Ok(excluded)
     }
 
     /// The rows that are not found yet.

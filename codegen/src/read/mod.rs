@@ -24,6 +24,7 @@ pub(crate) use constants::{Constant, read_constants};
 pub(crate) use engine::{Engine, Given, Unit};
 pub use error::{Error, ErrorKind};
 pub(crate) use error::{Found, Location};
+pub use excluded::ExcludedRows;
 pub use files::FILES;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
 pub use gpus::{Gpus, own_gpu};

@@ -7,6 +7,7 @@ use rooflut_roofline::operation::{Codes, MAX_POINTS, key};
 
 use super::csv_file::Rows;
 use super::error::{Error, ErrorKind, Found, Location};
+use super::excluded::ExcludedRows;
 use super::files::Files;
 use super::header::{Header, Timing};
 use super::measurement::MeasuredRow;
@@ -27,6 +28,7 @@ pub(crate) struct Table {
     file: String,
     /// The rows in the order of the file.
     measured: Vec<MeasuredRow>,
+    excluded: Vec<ExcludedRows>,
 }
 
 /// The rows of one table of a checked set.
@@ -38,6 +40,8 @@ pub struct TableRows {
     pub operation: OperationKind,
     /// The rows in the order of the file; each kernel occurs once.
     pub rows: Vec<MeasuredRow>,
+    /// The rows that are not used, by reason.
+    pub excluded: Vec<ExcludedRows>,
 }
 
 impl Table {
@@ -131,6 +135,7 @@ impl Table {
             shapes,
             file: part.name.clone(),
             measured,
+            excluded: section.excluded.entries.clone(),
         };
         table.check_axes(&names)?;
         table.check_keys(&names)?;
@@ -154,6 +159,7 @@ impl Table {
             file: self.file.clone(),
             operation: self.operation,
             rows: self.measured.clone(),
+            excluded: self.excluded.clone(),
         }
     }
 

@@ -15,6 +15,18 @@ pub struct Inspection {
     pub set: TableSet,
     /// The families, by operation, then by formats.
     pub families: Vec<Family>,
+    /// Rows of the files that the set does not use; empty for a built-in set.
+    pub excluded: Vec<Excluded>,
+}
+
+/// Rows of a file that a set does not use.
+pub struct Excluded {
+    /// The file, as messages name it.
+    pub file: String,
+    /// The reason.
+    pub reason: String,
+    /// The rows, in the words of the file.
+    pub rows: Vec<String>,
 }
 
 /// The rows of one operation and formats, which can be compared with each other.
@@ -38,8 +50,14 @@ impl Inspection {
 
     /// Inspects a set that was read from `tables`.
     pub fn of_files(set: &TableSet, tables: Vec<LoadedTable>) -> Inspection {
+        let mut excluded = Vec::new();
         let rows = tables.into_iter().flat_map(|table| {
             let LoadedTable { file, rows, .. } = table;
+            excluded.extend(table.excluded.into_iter().map(|entry| Excluded {
+                file: file.clone(),
+                reason: entry.reason,
+                rows: entry.rows,
+            }));
             rows.into_iter().map(move |row| {
                 let location = Location {
                     file: file.clone(),
@@ -51,7 +69,11 @@ impl Inspection {
         let rows = rows.filter_map(|(row, location)| {
             Row::new(set, row.kernel, row.latency_us, Some(location))
         });
-        Inspection::new(set, rows.collect())
+        let rows = rows.collect();
+        Inspection {
+            excluded,
+            ..Inspection::new(set, rows)
+        }
     }
 
     fn new(set: &TableSet, rows: Vec<Row>) -> Inspection {
@@ -72,6 +94,7 @@ impl Inspection {
         Inspection {
             set: set.clone(),
             families: families.collect(),
+            excluded: Vec::new(),
         }
     }
 

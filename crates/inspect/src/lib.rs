@@ -40,7 +40,7 @@ mod stats;
 pub use coverage::{Cover, Coverage, TENSOR_PARALLEL, coverage};
 pub use dips::{DIP, Dip, Dips, dips};
 pub use errors::{Errors, errors};
-pub use family::{Family, Inspection, family_name};
+pub use family::{Excluded, Family, Inspection, family_name};
 pub use flagged::{Corrected, Flagged, FlaggedTally, LEAST_CHANGE};
 pub use outliers::{FAR, OUTLIER, Outlier, outliers};
 pub use plot::{DrawingError, picture};
