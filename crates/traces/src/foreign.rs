@@ -56,15 +56,16 @@ const fn compressed(title: &'static str) -> Foreign {
     }
 }
 
-/// Files by keys that all of them have.
-const KEYS: [(&[&str], Foreign); 7] = [
-    (
-        &["benchmarks"],
-        Foreign {
-            title: "a guidellm report",
-            advice: TO_CSV,
-        },
-    ),
+/// CSV files by columns that all of them have.
+const COLUMNS: [(&[&str], Foreign); 2] = [
+    (&["Metric", "avg"], SUMMARY),
+    (&["Run Info", "Benchmark"], GUIDELLM),
+];
+
+/// JSON files by keys that all of them have.
+const KEYS: [(&[&str], Foreign); 8] = [
+    (&["benchmarks"], GUIDELLM),
+    (&["request_throughput", "input_config"], SUMMARY),
     (
         &["experiments"],
         Foreign {
@@ -90,6 +91,17 @@ const KEYS: [(&[&str], Foreign); 7] = [
     (&["traceId", "spanId"], OPEN_TELEMETRY),
     (&["trace_id", "span_id"], OPEN_TELEMETRY),
 ];
+
+const GUIDELLM: Foreign = Foreign {
+    title: "a guidellm report",
+    advice: TO_CSV,
+};
+
+const SUMMARY: Foreign = Foreign {
+    title: "a summary of genai-perf or AIPerf, which has no single requests",
+    advice: "write arrival_ms, prompt_tokens and output_tokens of each request of its profile_export.json or \
+             profile_export.jsonl to a CSV",
+};
 
 const OPEN_TELEMETRY: Foreign = Foreign {
     title: "OpenTelemetry spans",
@@ -126,7 +138,8 @@ impl Foreign {
         if is_model {
             return Some(SERVE_GEN);
         }
-        let mut known = KEYS.iter().filter(|_| is_json);
+        let known: &[(&[&str], Foreign)] = if is_json { &KEYS } else { &COLUMNS };
+        let mut known = known.iter();
         let found = known.find(|(keys, _)| {
             let mut keys = keys.iter();
             keys.all(|key| names.iter().any(|name| name == key))

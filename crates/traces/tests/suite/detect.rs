@@ -119,6 +119,21 @@ fn files_that_are_no_traces_are_named_with_what_to_bring() {
             "AIPerf",
             "arrival_ms",
         ),
+        (
+            r#"{"request_throughput": {"avg": 1.5}, "input_config": {}}"#,
+            "summary of genai-perf or AIPerf",
+            "profile_export.json",
+        ),
+        (
+            "Metric,avg,min\nTime To First Token (ms),1,1\n",
+            "summary of genai-perf",
+            "profile_export.json",
+        ),
+        (
+            "Run Info,Run Info,Benchmark\nId,Name,Type\n",
+            "guidellm",
+            "arrival_ms",
+        ),
         (r#"{"resourceSpans": []}"#, "OpenTelemetry", "arrival_ms"),
     ] {
         let message = message(text);
