@@ -9,18 +9,15 @@ use rooflut_traces::{Condition, Format, Options, Trace, read};
 
 /// Runs the fuzz target `name` on its input.
 pub fn target(name: &str, bytes: &[u8]) {
-    let format = match name {
-        "scenario" => return scenario(bytes),
-        "detect" => None,
-        "own" => Some(Format::Own),
-        "azure" => Some(Format::Azure),
-        "burst_gpt" => Some(Format::BurstGpt),
-        "mooncake" => Some(Format::Mooncake),
-        "vllm" => Some(Format::Vllm),
-        "inference_perf" => Some(Format::InferencePerf),
+    match name {
+        "scenario" => scenario(bytes),
+        // As the recognised format, and as each of them.
+        "trace" => [None]
+            .into_iter()
+            .chain(Format::ALL.map(Some))
+            .for_each(|format| trace(bytes, format)),
         _ => panic!("no target {name}"),
-    };
-    trace(bytes, format);
+    }
 }
 
 /// Reads `bytes`, with and without a condition, and checks what comes of it.
