@@ -66,15 +66,7 @@ impl RunText<'_> {
             ("E2E    to last token", summary.e2e),
             ("queue  to scheduling", summary.queue),
         ] {
-            let LatencyMs {
-                mean,
-                p50,
-                p90,
-                p95,
-                p99,
-                ..
-            } = LatencyMs::of(stats, summary.completed);
-            let cells = [mean, p50, p90, p95, p99];
+            let cells = LatencyMs::of(stats, summary.completed).all();
             let cells = cells.map(|ms| ms.map_or("-".to_owned(), three_digits));
             grid.row([name.to_owned()].into_iter().chain(cells).collect());
         }

@@ -24,17 +24,10 @@ pub(super) fn text(seeds: &Seeds) -> String {
         ("E2E", seeds.e2e_ms),
         ("queue", seeds.queue_ms),
     ] {
-        let spreads = [
-            latency.mean,
-            latency.p50,
-            latency.p90,
-            latency.p95,
-            latency.p99,
-        ];
         let mut row = |name: String, of: fn(&Spread) -> f64| {
             let cell =
                 |spread: Option<Spread>| spread.map_or("-".to_owned(), |s| three_digits(of(&s)));
-            let cells = spreads.into_iter().map(cell);
+            let cells = latency.all().map(cell);
             grid.row([name].into_iter().chain(cells).collect());
         };
         row(format!("{name:<7}lowest"), |spread| spread.lowest);

@@ -2,9 +2,9 @@
 
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::step::TimeSources;
-use rooflut::table::{Class, Origin};
+use rooflut::table::Origin;
 use rooflut_hf_config::Window;
-use rooflut_report::FlaggedRow;
+use rooflut_report::{FlaggedRow, Shares};
 use rooflut_scenario::{Outcome, Pools, Speculation};
 
 use super::load;
@@ -161,11 +161,8 @@ fn describe_speculation(speculation: &Speculation) -> String {
 
 /// The sources that occur, with their shares of the time.
 fn describe_sources(sources: &TimeSources) -> String {
-    let names = Class::ALL.map(Class::name).into_iter();
-    let named = names
-        .zip(sources.class_shares())
-        .chain([("fitted", sources.fitted_share())]);
-    let shares: Vec<String> = named
+    let shares = Shares::by_source(sources).0.into_iter();
+    let shares: Vec<String> = shares
         .filter(|(_, share)| *share > 0.0)
         .map(|(name, share)| format!("{} {name}", percent(100.0 * share)))
         .collect();

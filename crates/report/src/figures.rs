@@ -4,24 +4,34 @@ use rooflut::sim::figures::{self, Stats};
 use rooflut::units::Seconds;
 use serde::Serialize;
 
+/// Mean and percentiles; null where a figure is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Percentiles<T> {
+    /// Mean.
+    pub mean: Option<T>,
+    /// Median.
+    pub p50: Option<T>,
+    /// 90th percentile.
+    pub p90: Option<T>,
+    /// 95th percentile.
+    pub p95: Option<T>,
+    /// 99th percentile.
+    pub p99: Option<T>,
+}
+
+impl<T> Percentiles<T> {
+    /// Returns the mean and the percentiles, in ascending order.
+    pub fn all(self) -> [Option<T>; 5] {
+        [self.mean, self.p50, self.p90, self.p95, self.p99]
+    }
+}
+
 /// Mean and percentiles, milliseconds; all null where there is no such time.
 ///
 /// A percentile is null where fewer than [`MIN_BEYOND`](LatencyMs::MIN_BEYOND) completed requests are expected beyond
 /// it, as chance would decide it: p99 needs 500 completed requests, p95 100, p90 50 and p50 10.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct LatencyMs {
-    /// Mean.
-    pub mean: Option<f64>,
-    /// Median.
-    pub p50: Option<f64>,
-    /// 90th percentile.
-    pub p90: Option<f64>,
-    /// 95th percentile.
-    pub p95: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-}
+pub type LatencyMs = Percentiles<f64>;
 
 impl LatencyMs {
     /// Least number of requests that are expected beyond a percentile.
@@ -117,14 +127,8 @@ mod tests {
         let server = Simulator::try_new(Steady, config).unwrap();
         let stats = server.run(&[Request::new(8, 2)]).summary.ttft;
         let known = |completed| {
-            let LatencyMs {
-                mean,
-                p50,
-                p90,
-                p95,
-                p99,
-            } = LatencyMs::of(stats, completed);
-            [mean, p50, p90, p95, p99].map(|figure| figure.is_some())
+            let figures = LatencyMs::of(stats, completed).all();
+            figures.map(|figure| figure.is_some())
         };
         assert_eq!(known(9), [true, false, false, false, false]);
         assert_eq!(known(10), [true, true, false, false, false]);

@@ -13,12 +13,12 @@ mod sources;
 mod steps_csv;
 mod timeline;
 
-pub use figures::{Goodput, LatencyMs, QueueGrowth};
+pub use figures::{Goodput, LatencyMs, Percentiles, QueueGrowth};
 pub use flagged::FlaggedRow;
 pub use rejections::Rejections;
 pub use report::{Disaggregation, ModelSize, Report, ScenarioFile, Speculation, Weights};
 pub use requests_csv::RequestsCsv;
 pub use seeds::{LatencySpread, Seeds, Spread};
-pub use sources::{Provenance, Shares, SourceShares};
+pub use sources::{Provenance, Shares};
 pub use steps_csv::StepsCsv;
 pub use timeline::Timeline;

@@ -13,7 +13,7 @@ use crate::flagged::FlaggedRow;
 use crate::load::Load;
 use crate::rejections::Rejections;
 use crate::seeds::{LatencySpread, Seeds, Spread};
-use crate::sources::{Provenance, Shares, SourceShares};
+use crate::sources::{Provenance, Shares};
 
 /// The report of a run: what `rooflut run --json` prints.
 ///
@@ -128,7 +128,7 @@ pub struct Report {
     #[serde(flatten)]
     pub provenance: Provenance,
     /// Share of the time of all steps by source.
-    pub time_share_by_source: SourceShares,
+    pub time_share_by_source: Shares,
     /// Share of the time that was looked up outside of the measured ranges.
     pub time_share_outside: f64,
     /// Share of the time by part of a step.
@@ -149,7 +149,7 @@ impl Report {
     pub fn over_seeds(first: u64, reports: &[Report]) -> Option<Seeds> {
         let count = reports.len() as u64;
         let spread = |of: fn(&Report) -> Option<f64>| Spread::of(reports.iter().map(of));
-        let latency = |of: fn(&Report) -> LatencyMs| LatencySpread::of(reports.iter().map(of));
+        let latency = |of: fn(&Report) -> LatencyMs| LatencySpread::of_runs(reports.iter().map(of));
         (count > 1).then(|| Seeds {
             first,
             count,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::figures::LatencyMs;
+use crate::figures::{LatencyMs, Percentiles};
 
 /// Lowest, mean and highest value of a figure over runs that differ only in their seed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -29,27 +29,14 @@ impl Spread {
 }
 
 /// Spreads of the mean and the percentiles of a latency, milliseconds; null where a seed does not have the figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct LatencySpread {
-    /// Mean.
-    pub mean: Option<Spread>,
-    /// Median.
-    pub p50: Option<Spread>,
-    /// 90th percentile.
-    pub p90: Option<Spread>,
-    /// 95th percentile.
-    pub p95: Option<Spread>,
-    /// 99th percentile.
-    pub p99: Option<Spread>,
-}
+pub type LatencySpread = Percentiles<Spread>;
 
 impl LatencySpread {
     /// Returns the spreads of the figures of `runs`.
-    pub(crate) fn of(runs: impl Iterator<Item = LatencyMs> + Clone) -> LatencySpread {
+    pub(crate) fn of_runs(runs: impl Iterator<Item = LatencyMs> + Clone) -> LatencySpread {
         let spread =
             |pick: fn(&LatencyMs) -> Option<f64>| Spread::of(runs.clone().map(|ms| pick(&ms)));
-        LatencySpread {
+        Percentiles {
             mean: spread(|ms| ms.mean),
             p50: spread(|ms| ms.p50),
             p90: spread(|ms| ms.p90),

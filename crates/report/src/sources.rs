@@ -1,14 +1,14 @@
 //! Sources of the time of steps.
 
 use rooflut::step::{Binding, Part, TimeSources};
-use rooflut::table;
+use rooflut::table::{self, Class};
 use serde::{Serialize, Serializer};
 
 /// Where looked-up time comes from; both null where nothing was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Provenance {
-    /// Name of the [`Class`](table::Class).
+    /// Name of the [`Class`].
     pub class: Option<&'static str>,
     /// `inside` or `outside` of the measured ranges.
     pub extent: Option<&'static str>,
@@ -29,43 +29,23 @@ impl From<table::Provenance> for Provenance {
     }
 }
 
-/// Shares of the time of all steps by source; 1 in all, unless no step was run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct SourceShares {
-    /// Measured rows.
-    pub measured: f64,
-    /// Interpolated between rows of a shape.
-    pub interpolated: f64,
-    /// Read from a smoothed curve.
-    pub smoothed: f64,
-    /// Transferred from another shape.
-    pub transferred: f64,
-    /// Physical bounds without a measurement.
-    pub bound: f64,
-    /// Constants fitted to servers, and traffic of small kernels.
-    pub fitted: f64,
-}
-
-impl From<&TimeSources> for SourceShares {
-    fn from(sources: &TimeSources) -> SourceShares {
-        let [measured, interpolated, smoothed, transferred, bound] = sources.class_shares();
-        SourceShares {
-            measured,
-            interpolated,
-            smoothed,
-            transferred,
-            bound,
-            fitted: sources.fitted_share(),
-        }
-    }
-}
-
 /// Names with their shares of the time, in JSON an object in this order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares(pub Vec<(&'static str, f64)>);
 
 impl Shares {
+    /// Shares by source: the classes of what was looked up, and `fitted` for constants that were fitted to servers and
+    /// traffic of small kernels. 1 in all, unless no step was run.
+    pub fn by_source(sources: &TimeSources) -> Shares {
+        let classes = Class::ALL.map(Class::name).into_iter();
+        let classes = classes.zip(sources.class_shares());
+        Shares(
+            classes
+                .chain([("fitted", sources.fitted_share())])
+                .collect(),
+        )
+    }
+
     /// Shares by part of a step.
     pub fn by_part(sources: &TimeSources) -> Shares {
         let names = Part::ALL.map(Part::name);

@@ -395,7 +395,7 @@ impl Outcome<'_> {
             weights: Weights::from(&model.spec),
             kv_dtype: run.placement.kv_dtype,
             provenance: self.sources.provenance().into(),
-            time_share_by_source: (&self.sources).into(),
+            time_share_by_source: Shares::by_source(&self.sources),
             time_share_outside: self.sources.outside_share(),
             time_share_by_part: Shares::by_part(&self.sources),
             time_share_by_binding: Shares::by_binding(&self.sources),
