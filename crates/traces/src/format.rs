@@ -218,6 +218,11 @@ impl Format {
         names.chain(facts.others).copied()
     }
 
+    /// Returns the columns or keys that a file must have, the time of arrival first where there is one.
+    pub(crate) fn required(self) -> &'static [&'static str] {
+        self.facts().required
+    }
+
     /// Returns the columns or keys that are read where they are present.
     pub(crate) fn optional(self) -> &'static [&'static str] {
         self.facts().optional

@@ -24,23 +24,20 @@ type Column = (&'static str, usize);
 
 impl PlainColumns {
     pub(crate) fn find(format: Format, header: &Header<'_>) -> Result<PlainColumns, TraceError> {
-        let (time, prompt, output) = match format {
-            Format::Azure => ("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
-            Format::Vidur => ("arrived_at", "num_prefill_tokens", "num_decode_tokens"),
-            Format::Splitwise => ("arrival_timestamp", "prompt_size", "token_size"),
-            _ => ("Timestamp", "Request tokens", "Response tokens"),
-        };
-        let required =
-            |name| -> Result<Column, TraceError> { Ok((name, header.required(format, name)?)) };
+        let mut required = [("", 0); 3];
+        for (column, name) in required.iter_mut().zip(format.required()) {
+            *column = (*name, header.required(format, name)?);
+        }
         let optional = |wanted, name| {
             let position = header.position(name).filter(|_| format == wanted);
             position.map(|position| (name, position))
         };
+        let [time, prompt, output] = required;
         Ok(PlainColumns {
             format,
-            time: required(time)?,
-            prompt: required(prompt)?,
-            output: required(output)?,
+            time,
+            prompt,
+            output,
             images: optional(Format::Azure, "NumImages"),
             batch: optional(Format::Splitwise, "batch_size"),
         })

@@ -1,9 +1,9 @@
 //! Azure LLM inference traces.
 
-use crate::support::{disguises, message, requests, shapes, trace, trace_as};
+use crate::support::{message, requests, shapes, trace, trace_as};
 use rooflut_traces::{ArrivalSource, Format};
 
-const OF_2023: &str = "TIMESTAMP,ContextTokens,GeneratedTokens\n\
+pub(crate) const OF_2023: &str = "TIMESTAMP,ContextTokens,GeneratedTokens\n\
                        2023-11-16 18:15:46.6800000,374,44\n\
                        2023-11-16 18:15:50.9950000,396,109\n\
                        2023-11-16 18:15:50.9950000,0,0\n";
@@ -44,11 +44,8 @@ fn a_tenth_of_a_microsecond_counts() {
 }
 
 #[test]
-fn byte_order_marks_line_ends_and_quotes_change_nothing() {
+fn quotes_change_nothing() {
     let plain = trace(OF_2023);
-    for disguise in disguises(OF_2023) {
-        assert_eq!(trace(&disguise), plain);
-    }
     let quoted = OF_2023.replace(",374,", "\" ,\"374\",");
     assert_eq!(
         trace(&quoted.replace("2023-11-16 18:15:46", "\"2023-11-16 18:15:46")),

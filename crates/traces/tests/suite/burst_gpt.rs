@@ -1,9 +1,9 @@
 //! BurstGPT traces.
 
-use crate::support::{disguises, message, requests, shapes, trace};
+use crate::support::{message, requests, shapes, trace};
 use rooflut_traces::{Format, LeftOut};
 
-const SAMPLE: &str = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n\
+pub(crate) const SAMPLE: &str = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n\
                       5,ChatGPT,472,18,490,Conversation log\n\
                       45,ChatGPT,1087,0,1087,Conversation log\n\
                       118.5,GPT-4,417,276,693,API log\n\
@@ -38,11 +38,8 @@ fn conditions_pick_models() {
 }
 
 #[test]
-fn byte_order_marks_line_ends_and_quotes_change_nothing() {
+fn quotes_change_nothing() {
     let plain = trace(SAMPLE);
-    for disguise in disguises(SAMPLE) {
-        assert_eq!(trace(&disguise), plain);
-    }
     assert_eq!(
         trace(&SAMPLE.replace("Conversation log", "\"Conversation, \"\"log\"\"\"")),
         plain

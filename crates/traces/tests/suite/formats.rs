@@ -1,6 +1,7 @@
 //! Vidur, Splitwise, Qwen-Bailian, AIPerf's sessions, Azure's images, and columns that are not read.
 
-use crate::support::{disguises, message, shapes, trace};
+use crate::support::{message, shapes, trace};
+use crate::{azure, burst_gpt, inference_perf, mooncake, own, vllm};
 use rooflut_traces::{ArrivalSource, Format};
 
 const VIDUR: &str = "arrived_at,num_prefill_tokens,num_decode_tokens\n\
@@ -26,11 +27,32 @@ fn seconds_are_seconds() {
     let qwen = trace(QWEN).unwrap();
     assert_eq!(qwen.format, Format::QwenBailian);
     assert_eq!(shapes(&qwen), [(0, 40, 5), (500, 48, 6)]);
-    for (text, plain) in [(VIDUR, vidur), (SPLITWISE, splitwise), (QWEN, qwen)] {
+    for plain in [vidur, splitwise, qwen] {
         assert_eq!(plain.arrivals, ArrivalSource::Recorded);
-        assert_eq!(plain.ignored, [""; 0], "{text}");
-        for disguise in disguises(text) {
-            assert_eq!(trace(&disguise).unwrap(), plain);
+        assert_eq!(plain.ignored, [""; 0]);
+    }
+}
+
+#[test]
+fn byte_order_marks_and_line_ends_change_nothing() {
+    for text in [
+        VIDUR,
+        SPLITWISE,
+        QWEN,
+        azure::OF_2023,
+        burst_gpt::SAMPLE,
+        inference_perf::OLD,
+        inference_perf::NEW,
+        mooncake::SAMPLE,
+        own::QUOTED,
+        vllm::SAMPLE,
+    ] {
+        let plain = trace(text);
+        assert!(plain.is_ok(), "{text}");
+        let crlf = text.replace('\n', "\r\n");
+        let mark = '\u{feff}';
+        for same in [format!("{mark}{text}"), format!("{mark}{crlf}"), crlf] {
+            assert_eq!(trace(&same), plain);
         }
     }
 }

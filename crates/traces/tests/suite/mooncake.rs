@@ -1,10 +1,10 @@
 //! Mooncake traces.
 
-use crate::support::{disguises, message, requests, shapes, trace, trace_as};
+use crate::support::{message, requests, shapes, trace, trace_as};
 use rooflut::sim::Content;
 use rooflut_traces::Format;
 
-const SAMPLE: &str = r#"{"timestamp": 27000, "input_length": 1500, "output_length": 52, "hash_ids": [46, 47, 18446744073709551615]}
+pub(crate) const SAMPLE: &str = r#"{"timestamp": 27000, "input_length": 1500, "output_length": 52, "hash_ids": [46, 47, 18446744073709551615]}
 {"timestamp": 30000, "input_length": 600, "output_length": 26, "hash_ids": [46, 2353]}
 
 {"timestamp": 27000.5, "input_length": 0, "output_length": 1, "hash_ids": []}
@@ -35,9 +35,6 @@ fn milliseconds_count_from_the_earliest() {
 #[test]
 fn other_ways_to_write_the_same_change_nothing() {
     let plain = trace(SAMPLE);
-    for disguise in disguises(SAMPLE) {
-        assert_eq!(trace(&disguise), plain);
-    }
     let lines: Vec<&str> = SAMPLE.lines().filter(|line| !line.is_empty()).collect();
     assert_eq!(trace(&format!("[{}]", lines.join(",\n"))), plain);
     assert_eq!(trace(&SAMPLE.replace(", ", ",\n  ")), plain);

@@ -116,13 +116,3 @@ pub(crate) fn shapes(trace: &Trace) -> Vec<(u64, u32, u32)> {
     };
     trace.requests.iter().map(shape).collect()
 }
-
-/// Returns the file with a byte order mark, with CRLF, and with both.
-pub(crate) fn disguises(text: &str) -> [String; 3] {
-    let crlf = text.replace('\n', "\r\n");
-    [
-        format!("\u{feff}{text}"),
-        crlf.clone(),
-        format!("\u{feff}{crlf}"),
-    ]
-}
