@@ -62,6 +62,17 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// The key in spite of which a Llama may be assumed.
+    pub(crate) fn key(&self) -> Option<String> {
+        match self {
+            ConfigError::UnknownType { .. } => Some("model_type".to_owned()),
+            ConfigError::UnknownKey { key, .. } | ConfigError::Unsupported { key, .. } => {
+                Some(key.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the option that is worth a try in spite of this error. (A Llama may be assumed in spite of an unsupported
     /// feature too, but is another model.)
     pub fn remedy(&self) -> Option<Remedy> {

@@ -2,6 +2,7 @@
 
 use rooflut::hardware::Dtype;
 use rooflut::model::{Ffn, ModelSpec, ModelSpecBuilder};
+use serde_json::{Map, Value};
 
 use crate::attention;
 use crate::error::ConfigError;
@@ -10,7 +11,7 @@ use crate::ffn;
 use crate::json::parse;
 use crate::keys::{Dimension, Field, Keys};
 use crate::modules::Modules;
-use crate::object::Object;
+use crate::object::{Object, shown};
 use crate::options::Options;
 use crate::quantization::Formats;
 use crate::structure;
@@ -30,6 +31,8 @@ pub struct HfModel {
     pub window: Option<Window>,
     /// The keys of the dimensions.
     pub keys: Keys,
+    /// The keys that were ignored, as a Llama was assumed; empty where the file is read without.
+    pub ignored: Vec<String>,
 }
 
 /// Reads the text of a `config.json`.
@@ -44,7 +47,22 @@ pub struct HfModel {
 /// modelled.
 pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, ConfigError> {
     let file = parse(json.as_ref()).map_err(ConfigError::Json)?;
-    let outer = Object::outermost("", &file);
+    let mut model = read_as(&file, options)?;
+    if options.assume_llama {
+        let plain = Options {
+            assume_llama: false,
+            ..options
+        };
+        let refused = read_as(&file, plain).err();
+        let refused = refused.and_then(|error| error.key());
+        model.ignored.retain(|key| Some(key) != refused.as_ref());
+        model.ignored.splice(..0, refused);
+    }
+    Ok(model)
+}
+
+fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, ConfigError> {
+    let outer = Object::outermost("", file);
     let nested = nested(&outer)?;
     let config = nested.as_ref().unwrap_or(&outer);
     let (family, model_type) = Family::of(config, options.assume_llama)?;
@@ -64,8 +82,12 @@ pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, Con
         });
     }
     let vocab = family.required(config, VOCAB)?;
-    if !options.assume_llama {
-        structure::check(config, model_type)?;
+    let ignored = structure::unread(config);
+    if let Some(key) = ignored.first().filter(|_| !options.assume_llama) {
+        return Err(ConfigError::UnknownKey {
+            key: key.clone(),
+            model_type: shown(model_type),
+        });
     }
     let longest = match window {
         Some(Window { key, tokens: value }) => Dimension { key, value },
@@ -106,6 +128,7 @@ pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, Con
         dense_intermediate: ffn.dense_intermediate,
         window,
         keys,
+        ignored,
     })
 }
 

@@ -323,11 +323,19 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
         let is_worth_a_try = error.remedy() == Some(Remedy::AssumeLlama);
         assert_eq!(message.contains("a Llama"), is_worth_a_try, "{message}");
         assert_ne!(message.contains("cannot be modelled"), is_worth_a_try);
-        assert!(
-            read(&text, Options::default().assuming_llama()).is_ok(),
-            "{text}"
-        );
+        let assumed = read(&text, Options::default().assuming_llama()).unwrap();
+        let (key, _) = expected.split_once(':').unwrap();
+        assert_eq!(assumed.ignored[0], key, "{text}");
     }
+    let known = read(
+        config(json!({})).to_string(),
+        Options::default().assuming_llama(),
+    );
+    assert_eq!(known.unwrap().ignored, [""; 0]);
+    let several =
+        config(json!({"model_type": "new", "kv_lora_rank": 512, "swa_heads": 4})).to_string();
+    let several = read(several, Options::default().assuming_llama()).unwrap();
+    assert_eq!(several.ignored, ["model_type", "kv_lora_rank", "swa_heads"]);
     let layers = json!({"model_type": "ernie4_5_moe", "moe_layer_start_index": 0,
         "moe_layer_end_index": -1, "moe_layer_interval": 1});
     assert!(read(config(with(layers)).to_string(), Options::default()).is_ok());
