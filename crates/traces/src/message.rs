@@ -131,8 +131,8 @@ impl fmt::Display for Problem {
             ),
             Problem::NoArrivals { why } => write!(
                 f,
-                "expected start_times, or arrivals that follow request_rate, found {}; run vllm bench \
-                 serve of a version that saves start_times, or with --request-rate alone",
+                "expected start_times, which newer versions of vllm bench serve save, or arrivals that follow \
+                 request_rate, found {}; run vLLM's or SGLang's benchmark with --request-rate alone",
                 Shown(why)
             ),
             Problem::Lengths {

@@ -46,6 +46,10 @@ impl OwnColumns {
 }
 
 impl Columns for OwnColumns {
+    fn has_priorities(&self) -> bool {
+        self.priority.is_some()
+    }
+
     fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
         self.rows += 1;
         let arrival_ns = time_ns("arrival_ms", row.cell(self.arrival_ms), Unit::Milliseconds)?;

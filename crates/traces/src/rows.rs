@@ -56,6 +56,8 @@ pub(crate) struct Notes {
     pub(crate) ignored: Vec<String>,
     /// Requests with images.
     pub(crate) with_images: u64,
+    /// Whether requests have priorities.
+    pub(crate) has_priorities: bool,
     /// The origin of the arrivals; `None` if they are recorded.
     pub(crate) arrivals: Option<ArrivalSource>,
 }

@@ -27,6 +27,11 @@ const CHUNK: usize = 1 << 16;
 pub(crate) trait Columns {
     /// Reads a row.
     fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem>;
+
+    /// Whether there is a column of priorities.
+    fn has_priorities(&self) -> bool {
+        false
+    }
 }
 
 /// A row that was read.
@@ -95,6 +100,7 @@ impl<C: Columns> Table<C> {
 impl<C: Columns> Rows for Table<C> {
     fn next(&mut self, notes: &mut Notes) -> Result<Option<rows::Row>, TraceError> {
         notes.ignored.append(&mut self.ignored);
+        notes.has_priorities = self.columns.has_priorities();
         while self.next_row()? {
             let row = Row(&self.record);
             if !self.filter.accepts(&row) {

@@ -36,6 +36,8 @@ pub struct Trace {
     pub ignored: Vec<String>,
     /// The number of requests with images, which are not modelled.
     pub with_images: u64,
+    /// Whether the requests have priorities.
+    pub has_priorities: bool,
     pub(crate) input: Input,
     pub(crate) span: Span,
 }
@@ -93,6 +95,7 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Tra
         arrivals,
         ignored: notes.ignored,
         with_images: notes.with_images,
+        has_priorities: notes.has_priorities,
         input,
         span,
     })

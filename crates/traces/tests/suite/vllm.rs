@@ -92,8 +92,8 @@ fn arrivals_that_nothing_tells_are_refused() {
     let closed = message(&infinite.replace("null", "8"));
     assert_eq!(
         closed,
-        ":1: expected start_times, or arrivals that follow request_rate, found request_rate \"inf\" \
-         with max_concurrency 8; run vllm bench serve of a version that saves start_times, or with \
+        ":1: expected start_times, which newer versions of vllm bench serve save, or arrivals that follow \
+         request_rate, found request_rate \"inf\" with max_concurrency 8; run vLLM's or SGLang's benchmark with \
          --request-rate alone"
     );
     assert!(
