@@ -58,28 +58,26 @@ impl Deployment {
     /// Returns the limits of the server, KV blocks and API server included.
     ///
     /// A request must fit into the KV cache, without which vLLM does not start: where `max_model_len` is not set, it is
-    /// at most the tokens of all KV blocks. `kv_blocks`, if set, is taken as it is, as vLLM's `num_gpu_blocks_override`.
+    /// at most the tokens of all KV blocks. `kv_blocks`, if set, replaces those that the memory holds, as vLLM's
+    /// `num_gpu_blocks_override` (which vLLM checks so since 0.33 at the latest).
     ///
     /// # Errors
-    /// `kv_blocks` is not set, and no block fits into memory ([`MemoryError::DoesNotFit`]) or the blocks do not hold the
-    /// given `max_model_len` ([`MemoryError::ContextTooLong`]).
+    /// No block fits into memory, and `kv_blocks` is not set ([`MemoryError::DoesNotFit`]), or the blocks do not hold
+    /// the given `max_model_len` ([`MemoryError::ContextTooLong`]).
     pub fn server_config(&self) -> Result<SimConfig, MemoryError> {
         let (given, longest) = (&self.given, self.max_model_len());
-        let (max_model_len, kv_blocks) = match given.kv_blocks {
-            Some(blocks) => (longest, blocks),
-            None => {
-                let plan = self.memory_plan()?;
-                let held = plan.kv_tokens();
-                match given.max_model_len {
-                    Some(found) if held < found.into() => {
-                        let longest = held as u32;
-                        return Err(MemoryError::ContextTooLong { longest, found });
-                    }
-                    _ => (held.min(longest.into()) as u32, plan.kv_blocks),
-                }
-            }
+        let kv_blocks = match given.kv_blocks {
+            Some(blocks) => blocks,
+            None => self.memory_plan()?.kv_blocks,
         };
-        Ok(given.server_config(max_model_len, kv_blocks))
+        let held = kv_blocks.saturating_mul(given.memory.block_size);
+        match given.max_model_len.filter(|found| *found > held) {
+            Some(found) => Err(MemoryError::ContextTooLong {
+                longest: held,
+                found,
+            }),
+            None => Ok(given.server_config(longest.min(held), kv_blocks)),
+        }
     }
 
     /// Checks the limits of the server independently of the memory plan.

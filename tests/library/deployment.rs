@@ -224,9 +224,13 @@ fn a_request_fits_into_the_kv_cache_as_vllm_asks() {
             found
         }
     );
-    // Elsewhere it is the model's, and a given number of blocks is taken as it is.
+    // Elsewhere it is the model's.
     assert_eq!(longest(large().tp(4)), Ok(131_072));
-    assert_eq!(longest(large().kv_blocks(100)), Ok(131_072));
+    // So it is with a given number of blocks.
+    assert_eq!(longest(large().kv_blocks(100)), Ok(1_600));
+    let refused = longest(large().kv_blocks(100).max_model_len(1_601)).unwrap_err();
+    let (longest, found) = (1_600, 1_601);
+    assert_eq!(refused, MemoryError::ContextTooLong { longest, found });
 }
 
 #[test]

@@ -79,7 +79,8 @@ class Rooflut:
             "--max-num-batched-tokens",
             workload.budget,
             "--max-model-len",
-            workload.model_len,
+            # rooflut asks for a KV cache that holds the longest request, as vLLM 0.33 does.
+            min(workload.model_len, 16 * workload.blocks),
             "--kv-blocks",
             workload.blocks,
             "--policy",
