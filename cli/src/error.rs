@@ -7,7 +7,7 @@ use std::path::Path;
 use rooflut::step::UncertainPart;
 use rooflut::table::TooUncertain;
 use rooflut_nearest::hint;
-use rooflut_scenario::{Problem, RunError, accepting};
+use rooflut_scenario::{RunError, accepting};
 
 /// Why a command failed: one line that says what was found, what was expected and what to do.
 ///
@@ -128,26 +128,5 @@ fn with_flags(error: &RunError) -> String {
             hint(nearest)
         ),
         error => error.message(flag),
-    }
-}
-
-/// Returns the message of a problem of a scenario file.
-pub(crate) fn problem_of_file(problem: &Problem) -> String {
-    match problem {
-        Problem::UnknownKey {
-            found,
-            section,
-            nearest,
-        } => {
-            let section = match *section {
-                "" => String::new(),
-                section => format!(" in [{section}]"),
-            };
-            let hint = hint(nearest);
-            format!(
-                "unknown key {found:?}{section}{hint}; `rooflut run --help` lists all, with dashes for underscores"
-            )
-        }
-        problem => problem.to_string(),
     }
 }

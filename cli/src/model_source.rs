@@ -7,7 +7,7 @@ use rooflut::model::{self, CATALOG};
 use rooflut::step::compat::CompatSpec;
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy, Window};
 use rooflut_nearest::{hint, nearest};
-use rooflut_scenario::{Model, RunError, Target};
+use rooflut_scenario::{Model, Problem, RunError, ScenarioError, Target};
 
 use crate::error::Error;
 use crate::input;
@@ -22,6 +22,28 @@ pub(crate) struct NamedModel {
     pub(crate) window: Option<Window>,
     /// The keys of its dimensions in its file.
     keys: Option<Keys>,
+    /// The keys of its file that were ignored.
+    ignored: Vec<String>,
+}
+
+impl NamedModel {
+    /// Returns a remark on what was ignored.
+    pub(crate) fn note(&self) -> Option<String> {
+        let (name, ignored) = (&self.model.name, self.ignored.join(", "));
+        (!ignored.is_empty()).then(|| format!("{name} is read as a Llama, in spite of {ignored}"))
+    }
+}
+
+/// Refuses `--assume-llama` where no file of the `models` needs it.
+pub(crate) fn check_assumption(target: &Target, models: &[&NamedModel]) -> Result<(), RunError> {
+    let is_needed = models.iter().any(|model| !model.ignored.is_empty());
+    match target.assume_llama == Some(true) && !is_needed {
+        true => Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
+            key: "assume_llama",
+            why: "the model is known without it",
+        }))),
+        false => Ok(()),
+    }
 }
 
 /// Returns how the file of the model is read.
@@ -51,6 +73,7 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
                 tokens: entry.spec.max_model_len,
             }),
             keys: None,
+            ignored: Vec::new(),
         });
     }
     let mut path = Path::new(name).to_path_buf();
@@ -79,6 +102,7 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         },
         window: config.window,
         keys: Some(config.keys),
+        ignored: config.ignored,
     })
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     }
     let options = model_source::options(&args.target);
     let named = model_source::find(args.target.model(), options)?;
+    model_source::check_assumption(&args.target, &[&named])?;
     let tables = table_set::find(table_set::of(&args.target))?;
     let placement = Placement::try_new(&args.target, named.model.clone(), tables)
         .map_err(|error| model_source::with_keys(error, &[&named]))?;
@@ -44,6 +45,7 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     let step = Step {
         model: args.latency_model,
         placement: &placement,
+        note: named.note(),
         memory: Memory::of(&placement, &batch),
         longest,
         batch,
@@ -242,6 +244,8 @@ impl Memory {
 struct Step<'s> {
     model: LatencyModelName,
     placement: &'s Placement,
+    /// Remark on keys of the model's file that were ignored.
+    note: Option<String>,
     batch: StepBatch<'s>,
     memory: Memory,
     /// Tokens of the longest request.
@@ -281,7 +285,8 @@ impl Step<'_> {
                 count(self.max_model_len())
             )
         });
-        let notes = (self.memory.note().into_iter())
+        let notes = (self.note.iter().cloned())
+            .chain(self.memory.note())
             .chain(longest)
             .chain(self.answer.flagged.iter().map(flagged::note));
         let notes: Vec<String> = notes.map(|note| wrapped("note", &note)).collect();
@@ -434,6 +439,7 @@ impl Step<'_> {
                 "fitted_share": answer.fitted_share,
                 "memory": self.memory,
                 "flagged_rows": answer.flagged,
+                "notes": self.note.as_slice(),
             }),
         ]))
     }

@@ -8,7 +8,6 @@ use rooflut_codegen::OperationKind;
 use rooflut_import::{Condition, Layout, Statistic};
 
 use crate::import::value as import_value;
-use crate::value;
 
 /// Arguments of `rooflut import`.
 #[derive(Args)]
@@ -58,7 +57,7 @@ pub(crate) struct TreeArgs {
     #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::dtype)]
     pub(crate) gemm_dtype: Option<Dtype>,
     /// Format of the KV cache, for files without a column for it: bf16, fp8.
-    #[arg(long, value_name = "DTYPE", value_parser = value::kv_dtype)]
+    #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::kv_dtype)]
     pub(crate) kv_dtype: Option<Dtype>,
     /// Peak that the mfu columns are relative to [default: that of the GPU and format].
     #[arg(long, value_name = "TFLOPS", value_parser = import_value::positive)]

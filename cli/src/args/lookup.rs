@@ -142,6 +142,6 @@ pub(crate) struct AttentionArgs {
     #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
     pub(crate) dtype: Dtype,
     /// Format of the KV cache.
-    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = value::kv_dtype)]
+    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = rooflut_scenario::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
 }

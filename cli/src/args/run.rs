@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use rooflut_scenario::{RunError, Scenario, ScenarioError, ScenarioFile};
+use rooflut_scenario::{Output, Problem, RunError, Scenario, ScenarioError, ScenarioFile};
 
-use crate::error::{Error, problem_of_file};
+use crate::error::Error;
 use crate::input;
+use crate::outputs::is_stdout;
 
 const AFTER: &str = "\
 The FILE of an output may be a pipe. With - the output goes to standard output, the report to standard error.
@@ -63,7 +64,7 @@ impl RunArgs {
                 Ok((file, replaced))
             };
             let (file, replaced) = read(&bytes).map_err(|error: ScenarioError| {
-                Error::in_file(&path, error.line, problem_of_file(&error.problem))
+                Error::in_file(&path, error.line, &error.problem)
             })?;
             self.scenario = file.scenario().clone();
             self.scenario.update_from_arg_matches(matches)?;
@@ -73,9 +74,27 @@ impl RunArgs {
                 replaced,
             });
         }
-        let checked = self.scenario.check();
+        let checked = self.scenario.check().and_then(|()| self.check_force());
         checked.map_err(|error| self.place(RunError::from(error).into()))?;
         Ok(self)
+    }
+
+    /// Refuses `--force` where no file is written.
+    fn check_force(&self) -> Result<(), ScenarioError> {
+        let Output {
+            requests_out,
+            steps_out,
+            perfetto,
+            ..
+        } = &self.scenario.output;
+        let files = [requests_out, steps_out, perfetto];
+        match self.force && files.into_iter().flatten().all(|path| is_stdout(path)) {
+            true => Err(ScenarioError::from(Problem::NoEffect {
+                key: "force",
+                why: "no file is written",
+            })),
+            false => Ok(()),
+        }
     }
 
     /// Adds the line of the scenario file to an error on one of its keys.

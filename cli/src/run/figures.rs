@@ -44,9 +44,10 @@ impl RunText<'_> {
         }
     }
 
-    /// Notes on the tables.
+    /// Notes on the server and on the tables.
     fn notes(&self) -> String {
-        let notes = self.flagged.iter().map(flagged::note);
+        let flagged = self.report.flagged_rows.iter().map(flagged::note);
+        let notes = self.report.notes.iter().cloned().chain(flagged);
         notes
             .map(|note| wrapped_at(INDENT, "note", &note))
             .collect()

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use rooflut_scenario::{
-    Arrival, Formula, GeneratedLoad, LengthRange, Load, Sizes, ThinkTime, Workload,
-};
+use rooflut_scenario::{Arrival, Formula, GeneratedLoad, LengthRange, Load, Sizes, ThinkTime};
 use rooflut_traces::{ArrivalSource, Trace};
 
 use crate::output::{count, number, plural, scientific};
@@ -50,7 +48,11 @@ fn describe_trace(path: &Path, trace: &Trace) -> String {
 
 fn describe_generated(load: &GeneratedLoad) -> String {
     let workload = &load.workload;
-    let (users, seed) = (describe_arrivals(load), describe_seed(load));
+    let users = describe_arrivals(load);
+    let seed = match workload.is_random() {
+        true => format!(" (seed {})", workload.seed()),
+        false => String::new(),
+    };
     let (prompt, output) = (sizes(&load.prompt), sizes(&load.output));
     let cached = match workload.cached_prompt() {
         0 => String::new(),
@@ -103,30 +105,6 @@ fn describe_arrivals(load: &GeneratedLoad) -> String {
     };
     let rate = scientific(workload.rate());
     format!("{rate}{sessions} per second, {arrivals}")
-}
-
-/// The seed, if anything is drawn.
-fn describe_seed(load: &GeneratedLoad) -> String {
-    let Workload {
-        users,
-        prefixes,
-        priorities,
-        ..
-    } = &load.workload;
-    let arrivals = users.is_none() && load.workload.arrival() != Arrival::Constant;
-    let sizes = [Some(&load.prompt), Some(&load.output), load.turns.as_ref()];
-    let is_drawn = |sizes: &Sizes| !matches!(sizes, Sizes::Formula(Formula::Fixed(_), _));
-    let lengths = sizes.into_iter().flatten().any(is_drawn);
-    // Users begin at any time within a constant pause.
-    let pauses = match load.workload.think_time {
-        Some(ThinkTime::Fixed(pause)) => users.is_some() && pause > 0.0,
-        Some(ThinkTime::Exponential(_)) => true,
-        None => false,
-    };
-    match arrivals || lengths || pauses || prefixes.is_some() || priorities.is_some() {
-        true => format!(" (seed {})", load.workload.seed()),
-        false => String::new(),
-    }
 }
 
 fn seconds(pause: ThinkTime) -> String {

@@ -42,36 +42,38 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         read: &input::open,
     };
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
+    model_source::check_assumption(target, &models)?;
     let run = Run::try_new(scenario.clone(), resources)
         .map_err(|error| model_source::with_keys(error, &models))?;
     let mut files = RunFiles::create(&run, args)?;
     let progress = scenario.output.progress == Some(true);
     let corrected = Corrected::all(run.deployment());
-    let models: Vec<_> = corrected
+    let served: Vec<_> = corrected
         .iter()
         .map(|c| c.deployment.served_model())
         .collect();
-    let mut flagged = FlaggedTally::new(&corrected, &models);
+    let mut flagged = FlaggedTally::new(&corrected, &served);
     let outcome = run.run(&mut (Bar::new(progress), (&mut flagged, files.observer())))?;
     let flagged = flagged.changed_parts(&outcome.sources).into_iter();
+    let mut report = outcome.report();
+    report
+        .notes
+        .splice(..0, models.iter().filter_map(|model| model.note()));
+    report.flagged_rows = flagged
+        .map(|(row, parts)| flagged::row(row, &parts))
+        .collect();
+    report.scenario = args.file.as_ref().map(|file| ScenarioFile {
+        path: file.path.display().to_string(),
+        replaced: file.replaced.iter().map(|key| (*key).to_owned()).collect(),
+    });
     let answer = RunText {
         args,
         outcome: &outcome,
-        flagged: flagged
-            .map(|(row, parts)| flagged::row(row, &parts))
-            .collect(),
+        report: &report,
         window: model.window,
     };
     let text = match scenario.output.json {
-        Some(true) => {
-            let mut report = outcome.report();
-            report.scenario = args.file.as_ref().map(|file| ScenarioFile {
-                path: file.path.display().to_string(),
-                replaced: file.replaced.iter().map(|key| (*key).to_owned()).collect(),
-            });
-            report.flagged_rows.clone_from(&answer.flagged);
-            report.to_json()?
-        }
+        Some(true) => report.to_json()?,
         _ => answer.text(),
     };
     files.finish(&scenario.output)?;

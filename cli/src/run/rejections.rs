@@ -1,9 +1,9 @@
 //! Why requests were rejected, and what would help.
 
-use rooflut::sim::SimConfig;
+use rooflut::hardware::Dtype;
 use rooflut_hf_config::Window;
 use rooflut_report::Rejections;
-use rooflut_scenario::ARRIVAL_YEARS;
+use rooflut_scenario::{ARRIVAL_YEARS, Run};
 
 use crate::error::Error;
 use crate::output::count;
@@ -13,7 +13,7 @@ use crate::output::count;
 pub(crate) struct Rejected {
     pub(crate) requests: u64,
     pub(crate) cause: String,
-    pub(crate) next_step: &'static str,
+    pub(crate) next_step: String,
 }
 
 /// The error of a run that has served no request.
@@ -23,7 +23,7 @@ pub(super) fn all_rejected(rejected: &[Rejected]) -> Error {
         format!("{requests} because {}", rejected.cause)
     });
     let causes: Vec<String> = causes.collect();
-    let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step).collect();
+    let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step.as_str()).collect();
     next_steps.dedup();
     Error::new(format!(
         "all requests were rejected: {}; {}",
@@ -80,10 +80,11 @@ impl LengthLimit {
 
     fn cause(self, tokens: u32) -> String {
         const EXCEED: &str = "prompt and output exceed";
+        let tokens = count(tokens.into());
         match self {
-            LengthLimit::Flag(_) => format!("{EXCEED} --max-model-len {tokens}"),
+            LengthLimit::Flag(_) => format!("{EXCEED} the {tokens} tokens of --max-model-len"),
             LengthLimit::Window(Window { key, .. }) => {
-                format!("{EXCEED} {key} {tokens} (windows are not modelled)")
+                format!("{EXCEED} the {tokens} tokens of {key} (windows are not modelled)")
             }
             LengthLimit::KvCache(_) => {
                 format!("{EXCEED} the {tokens} tokens that the KV cache holds")
@@ -93,33 +94,31 @@ impl LengthLimit {
         }
     }
 
-    fn next_step(self) -> &'static str {
-        match self {
+    fn next_step(self, run: &Run) -> String {
+        let advice = match self {
             LengthLimit::Flag(_) => "use shorter requests or a larger --max-model-len",
             LengthLimit::Window(_) => {
                 "use shorter requests, or give --max-model-len to have full attention beyond the \
                  window"
             }
             LengthLimit::KvCache(_) => {
-                "use shorter requests, or more memory (--tp, --gpu-memory-utilization, --kv-dtype fp8)"
+                let flags = match (run.scenario().server.kv_blocks, run.placement().kv_dtype) {
+                    (Some(_), _) => "more --kv-blocks",
+                    (None, Dtype::Fp8) => "more memory (--tp, --gpu-memory-utilization)",
+                    _ => "more memory (--tp, --gpu-memory-utilization, --kv-dtype fp8)",
+                };
+                return format!("use shorter requests, or {flags}");
             }
             LengthLimit::Draft => "use shorter requests or another draft model",
             LengthLimit::Model => "use shorter requests or another model",
-        }
+        };
+        advice.to_owned()
     }
 }
 
 /// The reasons that occurred.
-pub(crate) fn explain(
-    rejections: &Rejections,
-    config: &SimConfig,
-    limit: LengthLimit,
-) -> Vec<Rejected> {
+pub(crate) fn explain(rejections: &Rejections, run: &Run, limit: LengthLimit) -> Vec<Rejected> {
     const CORRECT: &str = "correct the trace";
-    let blocks = match config.kv_blocks {
-        1 => "the one KV block".to_owned(),
-        blocks => format!("the {} KV blocks", count(blocks.into())),
-    };
     let all = [
         (
             rejections.empty_prompt,
@@ -138,13 +137,8 @@ pub(crate) fn explain(
         ),
         (
             rejections.too_long,
-            limit.cause(config.max_model_len),
-            limit.next_step(),
-        ),
-        (
-            rejections.too_many_kv_blocks,
-            format!("one request needs more than {blocks}"),
-            "use shorter requests, or more KV blocks (--kv-blocks, --tp, --gpu-memory-utilization)",
+            limit.cause(run.config().max_model_len),
+            &limit.next_step(run),
         ),
         (
             rejections.queue_full,
@@ -161,7 +155,7 @@ pub(crate) fn explain(
     let rejected = |(requests, cause, next_step)| Rejected {
         requests,
         cause,
-        next_step,
+        next_step: String::from(next_step),
     };
     occurred.map(rejected).collect()
 }

@@ -4,7 +4,7 @@ use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::step::TimeSources;
 use rooflut::table::Origin;
 use rooflut_hf_config::Window;
-use rooflut_report::{FlaggedRow, Shares};
+use rooflut_report::{Report, Shares};
 use rooflut_scenario::{Outcome, Pools, Speculation};
 
 use super::load;
@@ -20,8 +20,8 @@ const TRY_NEXT: &str =
 pub(crate) struct RunText<'r> {
     pub(crate) args: &'r RunArgs,
     pub(crate) outcome: &'r Outcome<'r>,
-    /// Rows of the tables that stand out and on which the figures depend.
-    pub(crate) flagged: Vec<FlaggedRow>,
+    /// Its report.
+    pub(crate) report: &'r Report,
     /// The window of the model's attention, which is not modelled.
     pub(crate) window: Option<Window>,
 }
@@ -97,6 +97,9 @@ impl RunText<'_> {
         }
         if let Some(speculation) = run.speculation() {
             text += &format!("; {}", describe_speculation(speculation));
+            if server.is_random() {
+                text += &format!(" (seed {})", run.scenario().workload.seed());
+            }
         }
         if server.policy() != SchedulingPolicy::Fcfs {
             text += &format!("; {} first", server.policy());
@@ -130,7 +133,7 @@ impl RunText<'_> {
         let Outcome {
             run, rejections, ..
         } = self.outcome;
-        rejections::explain(rejections, run.config(), self.length_limit())
+        rejections::explain(rejections, run, self.length_limit())
     }
 
     /// The error of a run that has served nothing.

@@ -51,7 +51,9 @@ fn a_model_that_does_not_fit_says_by_how_much_and_what_would() {
     // The budget is too large, not the model.
     let message = failure("run --max-num-batched-tokens 4000000000");
     assert!(
-        message.ends_with("use --max-num-batched-tokens 2048, which leaves 28598 KV blocks"),
+        message.starts_with(
+            "--max-num-batched-tokens 4000000000: the activations of such a step do not fit h100"
+        ) && message.ends_with("use --max-num-batched-tokens 2048, which leaves 28,598 KV blocks"),
         "{message}"
     );
 }
@@ -163,11 +165,11 @@ fn numbers_are_read_as_people_write_them() {
     );
     let message = failure("run --requests 128k");
     assert!(
-        message.contains("1000, 1_000, 1,000 or 1e3; write k, M and G out"),
+        message.contains("1000, 1_000, 1,000 or 1e3 (not 1k, which"),
         "{message}"
     );
     assert!(failure("run --think-time 2parsecs").contains("as in 500ms"));
-    assert!(failure("run --dtype auto").contains("leave the flag out"));
+    assert!(failure("run --dtype auto").contains("auto is the default"));
 }
 
 #[test]
@@ -242,6 +244,44 @@ fn what_has_no_effect_is_refused() {
     ] {
         assert_eq!(failure(&format!("run {flags}")), expected);
     }
+    for (flags, expected) in [
+        (
+            "--router least-tokens --replicas 1",
+            "--router has no effect: there is one server",
+        ),
+        (
+            "--replicas 2 --router prefix-affinity --prefix-caching off",
+            "--router prefix-affinity has no effect: servers without prefix caching have no",
+        ),
+        (
+            "--turns 1 --think-time 5",
+            "--think-time has no effect: no turn follows",
+        ),
+        (
+            "--arrival constant --seeds 3",
+            "--seeds has no effect: nothing is drawn",
+        ),
+        (
+            "--assume-llama",
+            "--assume-llama has no effect: the model is known without it",
+        ),
+        ("--force", "--force has no effect: no file is written"),
+        (
+            "--force --steps-out -",
+            "--force has no effect: no file is written",
+        ),
+        (
+            "--trace examples/chat_trace.csv --policy priority",
+            "--policy priority has no effect: the trace has no priorities",
+        ),
+    ] {
+        let message = failure(&format!("run {flags}"));
+        assert!(
+            message.starts_with(expected) && message.ends_with("; leave it out"),
+            "{message}"
+        );
+    }
+    assert!(failure("step --decode 1x1 --assume-llama").starts_with("--assume-llama has no"));
     let message = failure("run --policy priority --priorities 0.8,0.3");
     assert!(
         message.contains("expected shares whose sum is 1, found the sum 1.1"),
@@ -260,6 +300,29 @@ fn advice_fits_the_cause() {
         (
             "run --kv-dtype fp4",
             "invalid value 'fp4' for '--kv-dtype <DTYPE>': expected one of bf16, fp8; see --help",
+        ),
+        (
+            "run --pp 2",
+            "--pp: expected 1, found 2: pipeline parallelism is not modelled; use --tp, which divides a model over the \
+             GPUs of one node",
+        ),
+        (
+            "run --prefill-replicas 2 --link-latency 10",
+            "--prefill-replicas needs --decode-replicas and --link-bandwidth; add them",
+        ),
+        (
+            "run --requests 20000000",
+            "--requests: expected a whole number from 1 to 10,000,000, found 20000000",
+        ),
+        (
+            "run --requests 10.5",
+            "invalid value '10.5' for '--requests <COUNT>': expected a whole number of at least 0, as in 1000, 1_000, \
+             1,000 or 1e3 (not 1k, which may be 1,024); see --help",
+        ),
+        (
+            "step --decode 10000000000x1",
+            "invalid value '10000000000x1' for '--decode <REQUESTSxKV>': expected REQUESTSxKV, both from 1 to \
+             4,294,967,295: requests and the KV length of each with its new token, as in 64x1000; see --help",
         ),
         (
             "--rate 5",

@@ -93,8 +93,31 @@ fn the_flag_that_reads_a_refused_file_is_named_and_works() {
         let message = failure(&run(folder.path()));
         let name = flag.split(' ').next().expect("a name");
         assert!(message.ends_with(&format!(" ({name})")), "{message}");
-        let read = json(&format!("{} {flag}", run(folder.path())));
+        let flags = format!("{} {flag}", run(folder.path()));
+        let read = json(&flags);
         assert_eq!(read["completed"], 20_u64);
+        let notes = read["notes"].as_array().expect("notes");
+        match flag {
+            "--assume-llama" => {
+                let (key, _) = message
+                    .split_once("config.json: ")
+                    .expect("a file")
+                    .1
+                    .split_once(": ")
+                    .expect("a key");
+                let note = notes[0].as_str().expect("a note");
+                assert!(
+                    note.ends_with(&format!(" is read as a Llama, in spite of {key}")),
+                    "{note}"
+                );
+                let text: Vec<String> = success(&flags)
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect();
+                assert!(text.join(" ").contains("is read as a Llama, in spite of"));
+            }
+            _ => assert_eq!(notes.len(), 0),
+        }
         let draft = format!("run --requests 5 --draft-tokens 2 --acceptance 0.5 {flag}");
         let draft = format!("{draft} --draft-model {}", folder.path().display());
         match flag {
@@ -146,7 +169,7 @@ fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
     }
     for model in ["llama-4-scout", &file] {
         let (_, message) = failure_with_answer(&of(model, 8001));
-        let cause = "3 because prompt and output exceed attention_chunk_size 8192";
+        let cause = "3 because prompt and output exceed the 8,192 tokens of attention_chunk_size";
         assert!(message.contains(cause), "{message}");
         let step = format!("step --tp 4 --model {model}");
         success(&format!("{step} --prefill 2048@6144 --decode 2x8192"));

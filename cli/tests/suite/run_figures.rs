@@ -258,13 +258,38 @@ fn the_longest_request_is_what_the_kv_cache_holds() {
         "{text}"
     );
     let message = failure(&format!("{flags} --max-model-len 32000"));
-    let expected = format!(
-        "--max-model-len: expected at most {held} tokens, which the KV cache holds, found 32000; lower it, or use --tp 2"
+    assert!((held - 19_152.0).abs() < 0.5, "{held}");
+    assert_eq!(
+        message,
+        "--max-model-len: expected at most 19,152 tokens, which the KV cache holds, found 32,000; lower it, or use --tp 2"
     );
-    assert_eq!(message, expected);
     let (_, message) = failure_with_answer(&format!("{flags} --prompt 30000"));
     assert!(
-        message.contains("tokens that the KV cache holds; use shorter"),
+        message.ends_with(
+            "the 19,152 tokens that the KV cache holds; use shorter requests, or more memory (--tp, \
+             --gpu-memory-utilization)"
+        ),
+        "{message}"
+    );
+    let many = "run --requests 9 --kv-blocks 30000 --prefix-caching off --cached-prompt 9";
+    assert_eq!(
+        json(many)["notes"],
+        serde_json::json!([
+            "30,000 KV blocks are given, and the memory holds 28,598",
+            "the cached prompt tokens count as found, although the server caches no prefixes"
+        ])
+    );
+    assert!(success(many).contains("note         30,000 KV blocks are given"));
+    let few = "run --requests 9 --kv-blocks 100";
+    assert_eq!(json(few)["max_model_len"], 1_600);
+    assert_eq!(
+        failure(&format!("{few} --max-model-len 1601")),
+        "--max-model-len: expected at most 1,600 tokens, which the KV cache holds, found 1,601; lower it, or use \
+         --kv-blocks 101"
+    );
+    let (_, message) = failure_with_answer(&format!("{few} --prompt 1601"));
+    assert!(
+        message.ends_with("use shorter requests, or more --kv-blocks"),
         "{message}"
     );
     assert_eq!(

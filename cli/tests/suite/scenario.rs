@@ -75,12 +75,13 @@ fn mistakes_in_a_scenario_come_with_their_line() {
     for (text, expected) in [
         (
             "[workload]\nmodle = 'a'",
-            "FILE:2: unknown key \"modle\" in [workload] (nearest: model, max_model_len); \
-             `rooflut run --help` lists all, with dashes for underscores",
+            "FILE:2: unknown key \"modle\" in [workload] (nearest: model); correct or remove it \
+             (`rooflut run --help` lists all, with dashes for underscores)",
         ),
         (
             "\ntp = 'two'",
-            "FILE:2: tp: expected a whole number from 0 to 4294967295, as in 1000, 1_000, 1,000 or 1e3",
+            "FILE:2: tp: expected a whole number of at least 0, as in 1000, 1_000, 1,000 or 1e3 (not 1k, which may be 1,024); \
+             correct 'two'",
         ),
         (
             "[workload]\n\nrate = 0",

@@ -62,7 +62,7 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
                 "model = 'codellama-34b'\ntp = 2\n{}max_model_len = 8000",
                 drafts("llama-2-7b")
             ),
-            "FILE:7: max_model_len: expected at most 4096, the longest request of the draft model",
+            "FILE:7: max_model_len: expected at most 4,096, the longest request of the draft model",
         ),
         (
             format!("{DRAFTS}max_num_batched_tokens = 600"),
@@ -95,7 +95,7 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
         ),
         (
             "tp = 1\n[server]\nmax_num_batched_tokens = 4000000".to_owned(),
-            "FILE:3: llama-3.1-8b does not fit h100 with tp = 1",
+            "FILE:3: max_num_batched_tokens = 4000000: the activations of such a step do not fit h100",
         ),
         (
             "[workload]\nprompt = 10\ncached_prompt = 11".to_owned(),

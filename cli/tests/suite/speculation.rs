@@ -29,6 +29,21 @@ fn accepted_drafts_make_tokens_come_faster_and_rejected_ones_slower() {
 }
 
 #[test]
+fn the_seed_of_drawn_acceptances_is_told() {
+    for (acceptance, is_told) in [(0.7, true), (1.0, false)] {
+        let flags = format!(
+            "run --users 1 --requests 9 --seed 3 {}",
+            drafts("ngram", acceptance)
+        );
+        assert_eq!(
+            success(&flags).contains("(seed 3)"),
+            is_told,
+            "{acceptance}"
+        );
+    }
+}
+
+#[test]
 fn the_answer_tells_what_was_drafted_and_what_came_of_it() {
     let answer = answer(&drafts("llama-3.2-1b", 0.7));
     let told = &answer["speculation"];

@@ -137,6 +137,8 @@ pub struct Report {
     pub time_share_by_binding: Shares,
     /// Rows of the tables that stand out from their neighbours and change the time of the steps.
     pub flagged_rows: Vec<FlaggedRow>,
+    /// Remarks on how the model was read and on settings that do not fit each other.
+    pub notes: Vec<String>,
     /// Engine and kernels that were measured for the table set.
     pub table_engine: String,
     /// Publisher of the measurements.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::de::Error;
+use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serializer};
 
 pub(crate) fn serialize<T: Display, S: Serializer>(
@@ -23,31 +23,102 @@ where
     T: FromStr<Err: Display>,
     D: Deserializer<'de>,
 {
-    let text = scalar(deserializer)?;
-    text.map(|text| text.parse().map_err(D::Error::custom))
-        .transpose()
+    parsed(scalar(deserializer)?)
 }
 
 /// Reads text, or a number as text.
 pub(crate) fn scalar<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a number, or text in quotes")]
-    enum Scalar {
-        Text(String),
-        Positive(u64),
-        Whole(i64),
-        Float(f64),
-    }
+    let expected = "expected a number, or text in quotes";
+    read(deserializer, expected, Value::into_text)
+}
 
-    Ok(match Option::deserialize(deserializer)? {
-        None => None,
-        Some(Scalar::Text(text)) => Some(text),
-        Some(Scalar::Positive(number)) => Some(number.to_string()),
-        Some(Scalar::Whole(number)) => Some(number.to_string()),
-        Some(Scalar::Float(number)) => Some(format!("{number:?}")),
+/// Reads text that is not a number.
+pub(crate) fn quoted<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: From<String>,
+    D: Deserializer<'de>,
+{
+    read(
+        deserializer,
+        "expected text in quotes",
+        |value| match value {
+            Value::Text(text) => Some(text.into()),
+            _ => None,
+        },
+    )
+}
+
+/// Reads `true` or `false`.
+pub(crate) fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    read(
+        deserializer,
+        "expected true or false",
+        |value| match value {
+            Value::Switch(on) => Some(on),
+            _ => None,
+        },
+    )
+}
+
+/// Reads numbers or texts, or a single one, as a text with commas between them.
+pub(crate) fn joined<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: Display>,
+    D: Deserializer<'de>,
+{
+    let texts = texts(deserializer)?;
+    parsed(texts.map(|texts| texts.join(",")))
+}
+
+/// Any value of a key, so that messages do not depend on the format of the file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Value {
+    Text(String),
+    Switch(bool),
+    Positive(u64),
+    Whole(i64),
+    Float(f64),
+    List(Vec<Value>),
+    Other(IgnoredAny),
+}
+
+impl Value {
+    /// A text, or a number as text.
+    fn into_text(self) -> Option<String> {
+        match self {
+            Value::Text(text) => Some(text),
+            Value::Positive(number) => Some(number.to_string()),
+            Value::Whole(number) => Some(number.to_string()),
+            Value::Float(number) => Some(format!("{number:?}")),
+            Value::Switch(_) | Value::List(_) | Value::Other(_) => None,
+        }
+    }
+}
+
+fn read<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: &str,
+    pick: impl Fn(Value) -> Option<T>,
+) -> Result<Option<T>, D::Error> {
+    let value: Option<Value> = Option::deserialize(deserializer)?;
+    let picked = value.map(|value| pick(value).ok_or_else(|| D::Error::custom(expected)));
+    picked.transpose()
+}
+
+/// Reads a list of texts or numbers, or a single one.
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    let expected = "expected a number, text in quotes, or a list of such";
+    read(deserializer, expected, |value| match value {
+        Value::List(values) => values.into_iter().map(Value::into_text).collect(),
+        single => Some(vec![single.into_text()?]),
     })
+}
+
+fn parsed<T: FromStr<Err: Display>, E: Error>(text: Option<String>) -> Result<Option<T>, E> {
+    text.map(|text| text.parse().map_err(E::custom)).transpose()
 }
 
 /// Writes a path; what is not UTF-8 in it is replaced.
@@ -78,17 +149,8 @@ pub(crate) mod list {
         T: FromStr<Err: Display>,
         D: Deserializer<'de>,
     {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "expected text in quotes, or a list of such")]
-        enum Texts {
-            One(String),
-            Many(Vec<String>),
-        }
-
-        let texts = match Option::deserialize(deserializer)? {
-            None => return Ok(None),
-            Some(Texts::One(text)) => vec![text],
-            Some(Texts::Many(texts)) => texts,
+        let Some(texts) = texts(deserializer)? else {
+            return Ok(None);
         };
         let values: Result<Vec<T>, T::Err> = texts.iter().map(|text| text.parse()).collect();
         values.map(Some).map_err(D::Error::custom)

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use rooflut::hardware::Dtype;
 
 use crate::error::{Problem, ScenarioError};
+use crate::number::grouped;
 use crate::rules::Given;
 use crate::scenario::{Scenario, Target};
 use crate::value::LatencyLimit;
@@ -28,7 +29,16 @@ impl Scenario {
     /// ```
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_values()?;
-        Ok(Given::of(self)?.check()?)
+        Given::of(self)?.check()?;
+        let is_random = self.workload.is_random() || self.server.is_random();
+        match self.workload.seeds() > 1 && !is_random {
+            true => Err(Problem::NoEffect {
+                key: "seeds",
+                why: "nothing is drawn at random, so that all runs would be equal",
+            }
+            .into()),
+            false => Ok(()),
+        }
     }
 
     /// Rejects values that are out of range, whatever the other keys are.
@@ -123,21 +133,30 @@ impl Target {
 
     fn check_values(&self) -> Result<(), Problem> {
         check_count("tp", self.tp, ANY)?;
-        for (key, value, why_not_more) in [
+        for (key, value, feature, instead, does) in [
             (
                 "pp",
                 self.pp,
-                "1 (pipeline parallelism is not modelled; the key tp divides a model over the GPUs of one node)",
+                "pipeline parallelism",
+                "tp",
+                "divides a model over the GPUs of one node",
             ),
             (
                 "dp",
                 self.dp,
-                "1 (attention on each rank with experts shared by all ranks is not modelled; the key \
-                 replicas runs copies of the whole model)",
+                "attention on each rank with experts shared by all ranks",
+                "replicas",
+                "runs copies of the whole model",
             ),
         ] {
             if let Some(found) = value.filter(|value| *value != 1) {
-                return Err(rejected(key, why_not_more, found));
+                return Err(Problem::NotModelled {
+                    key,
+                    found,
+                    feature,
+                    instead,
+                    does,
+                });
             }
         }
         match self.kv_dtype {
@@ -160,7 +179,7 @@ fn check_count(
     };
     let expected = match *range.end() {
         u32::MAX => "a whole number of at least 1".to_owned(),
-        max => format!("a whole number from 1 to {max}"),
+        max => format!("a whole number from 1 to {}", grouped(max)),
     };
     Err(rejected(key, &expected, found))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rooflut_nearest::hint;
+use rooflut_nearest::{either, hint};
 
 /// Why a scenario is wrong: one line that says what was found, what was expected and what to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,15 +30,15 @@ pub enum Problem {
         found: String,
         /// The table that it is in, empty above the first one.
         section: &'static str,
-        /// Similar names.
-        nearest: Vec<&'static str>,
+        /// The name that it misspells.
+        nearest: Option<&'static str>,
     },
     /// No table has this name.
     UnknownTable {
         /// The name as written.
         found: String,
-        /// Similar names.
-        nearest: Vec<&'static str>,
+        /// The name that it misspells.
+        nearest: Option<&'static str>,
     },
     /// A key belongs in another table.
     Misplaced {
@@ -58,8 +58,10 @@ pub enum Problem {
     Type {
         /// The key.
         key: &'static str,
-        /// The expected and the found value.
-        message: String,
+        /// The value as written.
+        found: String,
+        /// The accepted values.
+        expected: String,
     },
     /// A value is out of range.
     Value {
@@ -70,21 +72,41 @@ pub enum Problem {
         /// The value.
         found: String,
     },
+    /// A value asks for something that is not modelled.
+    NotModelled {
+        /// The key, of which only 1 is accepted.
+        key: &'static str,
+        /// The value.
+        found: u32,
+        /// Name of the feature that is not modelled.
+        feature: &'static str,
+        /// The key to use instead.
+        instead: &'static str,
+        /// Use of that key.
+        does: &'static str,
+    },
     /// Two keys contradict each other.
     Conflict {
-        /// The key to leave out, with the value that conflicts, if only one does.
-        key: (&'static str, Option<&'static str>),
-        /// The other key.
+        /// The key to leave out, with its value (`arrival = gamma`) if only that one conflicts.
+        key: &'static str,
+        /// The other key, with its value if only that one conflicts.
         with: &'static str,
         /// Why.
         why: Option<&'static str>,
     },
-    /// A key has no meaning without another.
+    /// A key has no meaning without others.
     Missing {
-        /// The key, with the value that needs others, if only one does.
-        key: (&'static str, Option<&'static str>),
-        /// The keys of which one is needed, with their values.
-        one_of: &'static [(&'static str, Option<&'static str>)],
+        /// The key, with its value if only that one needs others.
+        key: &'static str,
+        /// The keys, with their values where only these will do: one of each list is needed.
+        needs: Vec<&'static [&'static str]>,
+    },
+    /// A key changes nothing.
+    NoEffect {
+        /// The key, with its value if only that one changes nothing.
+        key: &'static str,
+        /// Why.
+        why: &'static str,
     },
 }
 
@@ -99,8 +121,12 @@ impl Problem {
     /// The key that a problem is about.
     pub(crate) fn key(&self) -> Option<&'static str> {
         match self {
-            Problem::Type { key, .. } | Problem::Value { key, .. } => Some(key),
-            Problem::Conflict { key, .. } | Problem::Missing { key, .. } => Some(key.0),
+            Problem::Type { key, .. }
+            | Problem::Value { key, .. }
+            | Problem::NotModelled { key, .. } => Some(key),
+            Problem::Conflict { key, .. }
+            | Problem::Missing { key, .. }
+            | Problem::NoEffect { key, .. } => Some(split(key).0),
             _ => None,
         }
     }
@@ -118,6 +144,10 @@ impl From<Problem> for ScenarioError {
 impl Problem {
     /// Returns the message, with keys and values of keys as `name` writes them.
     pub fn message(&self, name: KeyName) -> String {
+        let named = |wanted| {
+            let (key, value) = split(wanted);
+            name(key, value)
+        };
         match self {
             Problem::NotText => "expected UTF-8 text; save the file as such".to_owned(),
             Problem::Toml(message) => format!("expected TOML: {message}"),
@@ -134,13 +164,14 @@ impl Problem {
                     section => format!(" in [{section}]"),
                 };
                 format!(
-                    "unknown key {found:?}{section}{}; correct or remove it",
-                    hint(nearest)
+                    "unknown key {found:?}{section}{}; correct or remove it (`rooflut run --help` lists all, with \
+                     dashes for underscores)",
+                    hint(nearest.as_slice())
                 )
             }
             Problem::UnknownTable { found, nearest } => format!(
                 "unknown table {found:?}{}; use [server], [workload], [output]",
-                hint(nearest)
+                hint(nearest.as_slice())
             ),
             Problem::Misplaced { key, section: "" } => {
                 format!("{key}: expected above the first table; move it there")
@@ -151,7 +182,11 @@ impl Problem {
             Problem::Twice { key, first } => {
                 format!("{key}: expected once, found on line {first}, too; remove one")
             }
-            Problem::Type { key, message } => format!("{key}: {message}"),
+            Problem::Type {
+                key,
+                found,
+                expected,
+            } => format!("{key}: {expected}; correct {found}"),
             Problem::Value {
                 key,
                 expected,
@@ -160,15 +195,38 @@ impl Problem {
                 let key = name(key, None);
                 format!("{key}: expected {expected}, found {found}")
             }
+            Problem::NotModelled {
+                key,
+                found,
+                feature,
+                instead,
+                does,
+            } => format!(
+                "{}: expected 1, found {found}: {feature} is not modelled; use {}, which {does}",
+                named(key),
+                named(instead)
+            ),
             Problem::Conflict { key, with, why } => {
-                let (key, with) = (name(key.0, key.1), name(with, None));
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
+                let (key, with) = (named(key), named(with));
                 format!("{key} cannot be used with {with}{why}; leave one of them out")
             }
-            Problem::Missing { key, one_of } => {
-                let one_of: Vec<String> = one_of.iter().map(|key| name(key.0, key.1)).collect();
-                let key = name(key.0, key.1);
-                format!("{key} needs {}; add it", one_of.join(" or "))
+            Problem::Missing { key, needs } => {
+                let one_of = |keys: &&[&'static str]| {
+                    let keys: Vec<String> = keys.iter().map(|key| named(key)).collect();
+                    either(&keys)
+                };
+                let needs: Vec<String> = needs.iter().map(one_of).collect();
+                let (needs, them) = match needs.as_slice() {
+                    [others @ .., last] if !others.is_empty() => {
+                        (format!("{} and {last}", others.join(", ")), "them")
+                    }
+                    needs => (needs.concat(), "it"),
+                };
+                format!("{} needs {needs}; add {them}", named(key))
+            }
+            Problem::NoEffect { key, why } => {
+                format!("{} has no effect: {why}; leave it out", named(key))
             }
         }
     }
@@ -190,6 +248,12 @@ impl fmt::Display for ScenarioError {
 }
 
 impl std::error::Error for ScenarioError {}
+
+/// Returns a key without its value, and the value: `arrival` and `gamma` of `arrival = gamma`.
+pub(crate) fn split(key: &'static str) -> (&'static str, Option<&'static str>) {
+    let split = key.split_once(" = ");
+    split.map_or((key, None), |(key, value)| (key, Some(value)))
+}
 
 /// Writes a key in a message, with a value where only that one is meant.
 pub type KeyName = fn(key: &str, value: Option<&str>) -> String;

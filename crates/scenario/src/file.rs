@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::error::{Problem, ScenarioError};
 use crate::fields::fields;
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::value::shortened;
-use rooflut_nearest::nearest;
+use rooflut_nearest::misspelt;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
 ///
@@ -43,6 +43,8 @@ struct FileKey {
     line: u64,
     /// Bytes of name and value.
     span: Range<usize>,
+    /// The first byte of the value.
+    value: usize,
 }
 
 impl ScenarioFile {
@@ -144,13 +146,19 @@ impl<'t> Reader<'t> {
             let line = line_at(self.text, name.span().start);
             let mut named = NAMED.into_iter().filter(|_| section.is_empty());
             let table = named.find(|table| *table == name.get_ref());
-            let span = name.span().start..value.span().end;
+            let (start, value_start) = (name.span().start, value.span().start);
+            let span = start..value.span().end;
             match (table, value.get_ref()) {
                 (Some(table), DeValue::Table(keys)) => self.section(table, keys.clone())?,
-                (Some(key), other) => {
-                    let found = other.type_str();
-                    let message = format!("expected the table [{key}], found {found}");
-                    return Err(Problem::Type { key, message }.at_line(line));
+                (Some(key), _) => {
+                    let found = shown(self.text.get(value_start..span.end));
+                    let expected = format!("expected the table [{key}]");
+                    return Err(Problem::Type {
+                        key,
+                        found,
+                        expected,
+                    }
+                    .at_line(line));
                 }
                 (None, other) => {
                     let key = find(section, name.get_ref(), other.is_table())
@@ -160,9 +168,21 @@ impl<'t> Reader<'t> {
                         let first = line_at(self.text, first.span().start);
                         return Err(Problem::Twice { key, first }.at_line(line));
                     }
+                    let text = self.text.get(value.span()).unwrap_or_default();
+                    let value = match value.get_ref() {
+                        // TOML has no larger numbers; the key says what is too large for it.
+                        DeValue::Integer(number) if is_large(number) => {
+                            Spanned::new(value.span(), DeValue::String(Cow::Borrowed(text)))
+                        }
+                        _ => value,
+                    };
                     keys.insert(name, value);
-                    let name = key;
-                    self.keys.push(FileKey { name, line, span });
+                    self.keys.push(FileKey {
+                        name: key,
+                        line,
+                        span,
+                        value: value_start,
+                    });
                 }
             }
         }
@@ -184,11 +204,15 @@ impl<'t> Reader<'t> {
         read.map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
             let key = self.keys.iter().find(|key| key.span.contains(&start));
-            let Some(&FileKey { name, line, .. }) = key else {
+            let Some(key) = key else {
                 return toml_error(self.text, &error);
             };
-            let (key, message) = (name, one_line(error.message()));
-            Problem::Type { key, message }.at_line(line)
+            let problem = Problem::Type {
+                key: key.name,
+                found: shown(self.text.get(key.value..key.span.end)),
+                expected: one_line(error.message()),
+            };
+            problem.at_line(key.line)
         })
     }
 }
@@ -220,14 +244,23 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
         Some((section, key)) => Err(Problem::Misplaced { key, section }),
         None if is_table && section.is_empty() => Err(Problem::UnknownTable {
             found: shortened(found),
-            nearest: nearest(found, NAMED),
+            nearest: misspelt(found, NAMED),
         }),
         None => Err(Problem::UnknownKey {
             found: shortened(found),
             section,
-            nearest: nearest(found, all().map(|(_, key)| key)),
+            nearest: misspelt(found, all().map(|(_, key)| key)),
         }),
     }
+}
+
+fn is_large(number: &DeInteger<'_>) -> bool {
+    i64::from_str_radix(number.as_str(), number.radix()).is_err()
+}
+
+/// A value as it is written, without its end if it is long.
+fn shown(value: Option<&str>) -> String {
+    shortened(&value.unwrap_or_default().replace(char::is_control, " "))
 }
 
 /// Joins the lines of a message.

@@ -41,6 +41,14 @@ impl Load {
         }
     }
 
+    /// Whether requests differ in their priority.
+    pub(crate) fn has_priorities(&self) -> bool {
+        match self {
+            Load::Trace { trace, .. } => trace.has_priorities,
+            Load::Generated(load) => load.workload.priorities.is_some(),
+        }
+    }
+
     /// Number of requests.
     pub fn requests(&self) -> u64 {
         match self {

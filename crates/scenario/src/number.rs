@@ -9,6 +9,9 @@ use serde::{Deserializer, de};
 use crate::as_text;
 use crate::value_error::ValueError;
 
+/// Forms of a number in messages.
+const FORMS: &str = "as in 1000, 1_000, 1,000 or 1e3 (not 1k, which may be 1,024)";
+
 /// Reads a whole number: `1000`, `1_000`, `1,000` or `1e3`.
 ///
 /// ```
@@ -28,13 +31,12 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
     let read = read.and_then(|number: u64| T::try_from(number).ok());
     read.ok_or_else(|| {
         let largest = u64::MAX >> (64 - 8 * size_of::<T>().clamp(1, 8));
-        let advice = match text.ends_with(['k', 'K', 'm', 'M', 'g', 'G']) {
-            true => "; write k, M and G out: they may be powers of 10 or of 2",
-            false => "",
-        };
-        ValueError::new(format!(
-            "expected a whole number from 0 to {largest}, as in 1000, 1_000, 1,000 or 1e3{advice}"
-        ))
+        ValueError::new(match digits.parse() {
+            Ok(number) if f64::fract(number) <= 0.0 && number >= largest as f64 => {
+                format!("expected a whole number of at most {}", grouped(largest))
+            }
+            _ => format!("expected a whole number of at least 0, {FORMS}"),
+        })
     })
 }
 
@@ -44,10 +46,8 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
 ///
 /// Text that is no number.
 pub fn real(text: &str) -> Result<f64, ValueError> {
-    let expected = "expected a number, as in 0.9, 1000, 1_000, 1,000 or 1e3";
-    ungrouped(text)
-        .parse()
-        .map_err(|_| ValueError::new(expected))
+    let number = ungrouped(text).parse();
+    number.map_err(|_| ValueError::new(format!("expected a number, {FORMS}")))
 }
 
 /// Reads a number format by the names that engines and checkpoints use, in any case: `bf16`, `bfloat16`, `float16`,
@@ -65,7 +65,7 @@ pub fn dtype(text: &str) -> Result<Dtype, ValueError> {
     };
     name.parse().map_err(|error| {
         let advice = match name {
-            "auto" => "; leave the flag out for the model's own",
+            "auto" => " (auto is the default: leave it out)",
             _ => "",
         };
         ValueError::new(format!("{error}{advice}"))
@@ -107,6 +107,14 @@ where
     optional(deserializer, whole)
 }
 
+/// Reads an optional number of a file.
+pub(crate) fn real_or_none<'de, D>(deserializer: D) -> Result<Option<f64>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    optional(deserializer, real)
+}
+
 /// Reads optional microseconds of a file.
 pub(crate) fn microseconds_or_none<'de, D>(deserializer: D) -> Result<Option<f64>, D::Error>
 where
@@ -115,9 +123,12 @@ where
     optional(deserializer, microseconds)
 }
 
-/// Reads a format that a KV cache may have.
-#[cfg(feature = "clap")]
-pub(crate) fn kv_dtype(text: &str) -> Result<Dtype, ValueError> {
+/// Reads the name of a format that a KV cache may have: bf16 or fp8.
+///
+/// # Errors
+///
+/// Another name.
+pub fn kv_dtype(text: &str) -> Result<Dtype, ValueError> {
     let found = dtype(text).ok();
     let found = found.filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8));
     found.ok_or(ValueError::new("expected one of bf16, fp8"))
@@ -144,6 +155,15 @@ where
     text.map(|text| read(&text))
         .transpose()
         .map_err(de::Error::custom)
+}
+
+/// Writes a whole number with separators of thousands.
+pub(crate) fn grouped(number: impl Into<u64>) -> String {
+    let number = number.into();
+    match number / 1_000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), number % 1_000),
+    }
 }
 
 /// Removes separators of thousands. Text in which they are elsewhere keeps them.
@@ -201,9 +221,28 @@ mod tests {
         ] {
             assert!(whole::<u32>(wrong).is_err(), "{wrong}");
         }
-        let message = whole::<u32>("128k").unwrap_err().to_string();
-        assert!(message.contains("to 4294967295"), "{message}");
-        assert!(message.contains("write k, M and G out"), "{message}");
+        for (text, words) in [
+            ("128k", "as in 1000, 1_000, 1,000 or 1e3 (not 1k, which"),
+            ("10.5", "a whole number of at least 0, as in"),
+            ("5e9", "a whole number of at most 4,294,967,295"),
+            ("99999999999", "a whole number of at most 4,294,967,295"),
+        ] {
+            let message = whole::<u32>(text).unwrap_err().to_string();
+            assert!(message.contains(words), "{text}: {message}");
+        }
+        assert!(real("1k").unwrap_err().to_string().contains("not 1k"));
+    }
+
+    #[test]
+    fn numbers_are_written_with_separators() {
+        for (number, text) in [
+            (0_u32, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_020_003, "1,020,003"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
     }
 
     #[test]
@@ -230,9 +269,14 @@ mod tests {
         assert_eq!(dtype("fp8-block"), Ok(Dtype::Fp8Block));
         assert_eq!(dtype("NVFP4"), Ok(Dtype::Nvfp4));
         assert!(dtype("int4").is_err());
+        assert_eq!(kv_dtype("fp8"), Ok(Dtype::Fp8));
+        for wrong in ["int8", "fp8_block", "nvfp4", ""] {
+            let message = kv_dtype(wrong).unwrap_err().to_string();
+            assert_eq!(message, "expected one of bf16, fp8");
+        }
         let message = dtype("auto").unwrap_err().to_string();
         assert!(
-            message.ends_with("leave the flag out for the model's own"),
+            message.ends_with("(auto is the default: leave it out)"),
             "{message}"
         );
     }

@@ -11,7 +11,7 @@ use rooflut::table::{Strictness, TableSet, sets};
 
 use crate::model::Model;
 use crate::refusal::Refusal;
-use crate::run_error::{Fitting, RunError};
+use crate::run_error::{Fitting, MAX_TOKENS, RunError};
 use crate::scenario::{Server, Target};
 use crate::speculation::Speculation;
 use rooflut_nearest::nearest;
@@ -106,10 +106,11 @@ impl Placement {
         self.build(deployment, strictness, draft)
     }
 
-    /// The limits of the server, KV blocks included.
+    /// The limits of the server, KV blocks included, of which `given` may say how many there are.
     pub(crate) fn config(
         &self,
         deployment: &Deployment,
+        given: Option<u32>,
         draft: Option<&Model>,
     ) -> Result<SimConfig, RunError> {
         deployment.server_config().map_err(|error| match error {
@@ -124,6 +125,7 @@ impl Placement {
                 gpu: self.tables.gpu().name.as_str().to_owned(),
                 tp: self.tp,
                 utilization: deployment.memory_limits().gpu_memory_utilization,
+                max_num_batched_tokens: deployment.memory_limits().max_num_batched_tokens,
                 needed_bytes,
                 usable_bytes,
                 fitting: self.fitting(deployment),
@@ -131,7 +133,10 @@ impl Placement {
             MemoryError::ContextTooLong { longest, found } => RunError::ContextTooLong {
                 longest,
                 found,
-                tp: self.tp_for(deployment, found.into()),
+                fitting: match given {
+                    Some(_) => Some(more_blocks(deployment, found)),
+                    None => self.larger_tp(deployment, found.into()),
+                },
             },
             error => RunError::Memory(error),
         })
@@ -144,13 +149,11 @@ impl Placement {
         let again = || deployment.to_builder();
         let budget = (limits.max_num_batched_tokens > default).then(|| {
             (
-                "max_num_batched_tokens",
+                MAX_TOKENS,
                 default.to_string(),
                 again().max_num_batched_tokens(default),
             )
         });
-        let tp = self.tp_for(deployment, 1);
-        let tp = tp.map(|tp| ("tp", tp.to_string(), again().tp(tp)));
         let fp8 = (self.model.spec.weight_dtype == Dtype::Bf16).then(|| {
             (
                 "dtype",
@@ -166,26 +169,37 @@ impl Placement {
                 again().gpu_memory_utilization(share),
             )
         });
-        let settings = [budget, tp, fp8, share].into_iter().flatten();
-        let fitting = settings.filter_map(|(key, value, deployment)| {
+        let with = |(key, value, deployment): (_, _, DeploymentBuilder)| {
             let kv_blocks = deployment.build().ok()?.memory_plan().ok()?.kv_blocks;
             Some(Fitting {
                 key,
                 value,
                 kv_blocks,
             })
-        });
-        fitting.collect()
+        };
+        let fitting = [
+            budget.and_then(with),
+            self.larger_tp(deployment, 1),
+            fp8.and_then(with),
+            share.and_then(with),
+        ];
+        fitting.into_iter().flatten().collect()
     }
 
     /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV entries.
-    fn tp_for(&self, deployment: &Deployment, kv_tokens: u64) -> Option<u32> {
+    fn larger_tp(&self, deployment: &Deployment, kv_tokens: u64) -> Option<Fitting> {
         let mut larger = self
             .possible_tp(&self.model.spec)
             .filter(|&tp| tp > self.tp);
-        larger.find(|&tp| {
-            let plan = deployment.memory_plan_at(tp);
-            plan.is_ok_and(|plan| plan.kv_tokens() >= kv_tokens)
+        larger.find_map(|tp| {
+            let larger = deployment.to_builder().tp(tp).build().ok()?;
+            let plan = larger.memory_plan().ok();
+            let plan = plan.filter(|plan| plan.kv_tokens() >= kv_tokens)?;
+            Some(Fitting {
+                key: "tp",
+                value: tp.to_string(),
+                kv_blocks: plan.kv_blocks,
+            })
         })
     }
 
@@ -246,5 +260,15 @@ impl Placement {
         let ranks = ranks.into_iter().flat_map(|table| table.entries());
         let max = ranks.map(|entry| entry.shape.ranks).max();
         (1..=max.unwrap_or(MAX_RANKS)).filter(move |&tp| spec.check_tp(tp).is_ok())
+    }
+}
+
+/// The KV blocks that hold a request of this many tokens.
+fn more_blocks(deployment: &Deployment, tokens: u32) -> Fitting {
+    let kv_blocks = tokens.div_ceil(deployment.memory_limits().block_size);
+    Fitting {
+        key: "kv_blocks",
+        value: kv_blocks.to_string(),
+        kv_blocks,
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::error::Problem;
+use crate::error::{Problem, split};
 use crate::scenario::Scenario;
 
-/// A key, with this value where there is one.
-pub(crate) type Wanted = (&'static str, Option<&'static str>);
+/// A key, `arrival`, or one value of it, `arrival = gamma`.
+type Wanted = &'static str;
 
 /// A key that needs one of others.
 struct Need {
@@ -18,13 +18,9 @@ struct Need {
     idle_alone: bool,
 }
 
-const fn any(key: &'static str) -> Wanted {
-    (key, None)
-}
-
-const fn idle(key: &'static str, one_of: &'static [Wanted]) -> Need {
+const fn idle(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need {
-        key: any(key),
+        key,
         one_of,
         idle_alone: true,
     }
@@ -39,40 +35,65 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
 }
 
 const NEEDS: [Need; 19] = [
-    idle("burstiness", &[("arrival", Some("gamma"))]),
-    idle("think_time", &[any("users"), any("turns")]),
-    idle("priorities", &[("policy", Some("priority"))]),
-    idle("router", &[any("replicas"), any("prefill_replicas")]),
-    idle("trace_format", &[any("trace")]),
-    idle("where", &[any("trace")]),
-    idle("acceptance", &[any("draft_tokens")]),
-    idle("draft_model", &[any("draft_tokens")]),
-    idle("link_bandwidth", &[any("prefill_replicas")]),
-    idle("link_latency", &[any("prefill_replicas")]),
-    vague(("arrival", Some("gamma")), &[any("burstiness")]),
-    vague(
-        ("policy", Some("priority")),
-        &[any("priorities"), any("trace")],
-    ),
-    vague(any("turns"), &[any("think_time"), any("users")]),
-    vague(any("draft_tokens"), &[any("draft_model")]),
-    vague(any("draft_tokens"), &[any("acceptance")]),
-    vague(any("decode_replicas"), &[any("prefill_replicas")]),
-    vague(any("prefill_replicas"), &[any("decode_replicas")]),
-    vague(any("prefill_replicas"), &[any("link_bandwidth")]),
-    vague(any("prefill_replicas"), &[any("link_latency")]),
+    idle("burstiness", &["arrival = gamma"]),
+    idle("think_time", &["users", "turns"]),
+    idle("priorities", &["policy = priority"]),
+    idle("router", &["replicas", "prefill_replicas"]),
+    idle("trace_format", &["trace"]),
+    idle("where", &["trace"]),
+    idle("acceptance", &["draft_tokens"]),
+    idle("draft_model", &["draft_tokens"]),
+    idle("link_bandwidth", &["prefill_replicas"]),
+    idle("link_latency", &["prefill_replicas"]),
+    vague("arrival = gamma", &["burstiness"]),
+    vague("policy = priority", &["priorities", "trace"]),
+    vague("turns", &["think_time", "users"]),
+    vague("draft_tokens", &["draft_model"]),
+    vague("draft_tokens", &["acceptance"]),
+    vague("decode_replicas", &["prefill_replicas"]),
+    vague("prefill_replicas", &["decode_replicas"]),
+    vague("prefill_replicas", &["link_bandwidth"]),
+    vague("prefill_replicas", &["link_latency"]),
+];
+
+/// A key that others leave without effect.
+struct Idle {
+    key: Wanted,
+    is_idle: fn(&Given) -> bool,
+    why: &'static str,
+}
+
+const IDLE: [Idle; 3] = [
+    Idle {
+        key: "router",
+        is_idle: |given| {
+            let pools = ["prefill_replicas = 1", "decode_replicas = 1"];
+            given.has("replicas = 1") || pools.iter().all(|pool| given.has(pool))
+        },
+        why: "there is one server to send requests to",
+    },
+    Idle {
+        key: "router = prefix-affinity",
+        is_idle: |given| given.has("prefix_caching = off"),
+        why: "servers without prefix caching have no prefixes to route by",
+    },
+    Idle {
+        key: "think_time",
+        is_idle: |given| given.has("turns = 1") && !given.has("users"),
+        why: "no turn follows the only one of a session",
+    },
 ];
 
 /// A key that excludes others.
 struct Conflict {
     key: Wanted,
-    with: &'static [&'static str],
+    with: &'static [Wanted],
     why: Option<&'static str>,
 }
 
-const fn excludes(key: &'static str, with: &'static [&'static str]) -> Conflict {
+const fn excludes(key: Wanted, with: &'static [Wanted]) -> Conflict {
     Conflict {
-        key: any(key),
+        key,
         with,
         why: None,
     }
@@ -80,12 +101,12 @@ const fn excludes(key: &'static str, with: &'static [&'static str]) -> Conflict 
 
 const CONFLICTS: [Conflict; 9] = [
     Conflict {
-        key: ("scheduling", Some("async")),
+        key: "scheduling = async",
         with: &["draft_tokens"],
         why: Some("the tokens of a step are known when it has ended"),
     },
     Conflict {
-        key: any("draft_tokens"),
+        key: "draft_tokens",
         with: &["prefill_replicas"],
         why: Some("speculative decoding on servers that only decode is not modelled"),
     },
@@ -95,7 +116,7 @@ const CONFLICTS: [Conflict; 9] = [
     excludes("decode_replicas", &["replicas"]),
     excludes("tables", &["gpu"]),
     Conflict {
-        key: any("kv_blocks"),
+        key: "kv_blocks",
         with: &["gpu_memory_utilization"],
         why: Some("it determines the number of KV blocks"),
     },
@@ -135,63 +156,85 @@ impl Given {
         Ok(Given(given.collect()))
     }
 
-    fn has(&self, (key, value): Wanted) -> bool {
+    fn has(&self, wanted: Wanted) -> bool {
+        let (key, value) = split(wanted);
         let found = self.0.get(key);
-        found.is_some_and(|found| value.is_none_or(|value| found.as_str() == Some(value)))
+        found.is_some_and(|found| match (value, found) {
+            (None, _) => true,
+            (Some(value), Value::String(found)) => value == found,
+            (Some(value), found) => found
+                .as_u64()
+                .is_some_and(|found| value.parse() == Ok(found)),
+        })
     }
 
     fn has_any(&self, wanted: &[Wanted]) -> bool {
-        wanted.iter().any(|wanted| self.has(*wanted))
+        wanted.iter().any(|wanted| self.has(wanted))
     }
 
     /// Whether `key`, as it is here, gives way to `others`, which replace or exclude it.
     fn gives_way(&self, key: &str, others: &Given) -> bool {
-        let excluded = |conflict: &Conflict| {
-            let with = |given: &Given, name: &str| {
-                conflict
-                    .with
-                    .iter()
-                    .any(|with| *with == name && given.has(any(with)))
-            };
-            let left = conflict.key.0 == key
-                && self.has(conflict.key)
-                && conflict.with.iter().any(|with| others.has(any(with)));
-            left || (others.has(conflict.key) && with(self, key))
+        let excluded = |Conflict { key: of, with, .. }: &Conflict| {
+            let left = split(of).0 == key && self.has(of) && others.has_any(with);
+            let is_right = with.contains(&key) && self.0.contains_key(key);
+            left || (is_right && others.has(of))
         };
         others.0.contains_key(key) || CONFLICTS.iter().any(excluded)
     }
 
-    /// Keys that give way to `others`, with those that mean nothing without one of these.
+    /// Whether `key` has no effect without another key, or with another.
+    fn is_idle(&self, key: &str) -> bool {
+        let alone = |need: &Need| need.idle_alone && need.key == key && !self.has_any(need.one_of);
+        let beside =
+            |idle: &Idle| split(idle.key).0 == key && self.has(idle.key) && (idle.is_idle)(self);
+        NEEDS.iter().any(alone) || IDLE.iter().any(beside)
+    }
+
+    /// Keys that give way to `others`, with those that lose their effect beside these.
     pub(crate) fn replaced_by(&self, others: &Given) -> Vec<String> {
-        let mut kept = self.clone();
-        kept.0.retain(|key, _| !self.gives_way(key, others));
-        let is_idle = |key: &str| {
-            let mut needs = NEEDS
-                .iter()
-                .filter(|need| need.idle_alone && need.key.0 == key);
-            needs.any(|need| {
-                let lacks = !kept.has_any(need.one_of) && !others.has_any(need.one_of);
-                self.has_any(need.one_of) && lacks
-            })
-        };
-        let keys = self.0.keys();
-        let replaced = keys.filter(|key| !kept.0.contains_key(*key) || is_idle(key));
+        let mut all = self.clone();
+        all.0.retain(|key, _| !self.gives_way(key, others));
+        let kept = all.clone();
+        all.0.extend(others.0.clone());
+        let is_kept =
+            |key: &str| kept.0.contains_key(key) && (self.is_idle(key) || !all.is_idle(key));
+        let replaced = self.0.keys().filter(|key| !is_kept(key));
         replaced.cloned().collect()
     }
 
-    /// Rejects keys that exclude each other or lack another.
+    /// Rejects keys that exclude each other, lack another, or have no effect.
     pub(crate) fn check(&self) -> Result<(), Problem> {
-        for Conflict { key, with, why } in &CONFLICTS {
-            let other = with.iter().find(|with| self.has(any(with)));
-            if let Some(with) = other.filter(|_| self.has(*key)) {
-                let (key, why) = (*key, *why);
+        for &Conflict { key, with, why } in &CONFLICTS {
+            let other = with.iter().find(|with| self.has(with));
+            if let Some(with) = other.filter(|_| self.has(key)) {
                 return Err(Problem::Conflict { key, with, why });
             }
         }
         let lacks = |need: &&Need| self.has(need.key) && !self.has_any(need.one_of);
-        match NEEDS.iter().find(lacks) {
-            Some(&Need { key, one_of, .. }) => Err(Problem::Missing { key, one_of }),
+        if let Some(&Need { key, .. }) = NEEDS.iter().find(lacks) {
+            let needs = self.lacking(key);
+            return Err(Problem::Missing { key, needs });
+        }
+        let is_idle = |idle: &&Idle| self.has(idle.key) && (idle.is_idle)(self);
+        match IDLE.iter().find(is_idle) {
+            Some(&Idle { key, why, .. }) => Err(Problem::NoEffect { key, why }),
             None => Ok(()),
         }
+    }
+
+    /// The keys that `key` lacks, and those that these would lack, as lists of which one is needed.
+    fn lacking(&self, key: Wanted) -> Vec<&'static [Wanted]> {
+        let mut needs: Vec<&[Wanted]> = Vec::new();
+        let mut keys = vec![key];
+        while let Some(key) = keys.pop() {
+            let lacks = |need: &&Need| need.key == key && !self.has_any(need.one_of);
+            for Need { one_of, .. } in NEEDS.iter().filter(lacks) {
+                if !needs.contains(one_of) {
+                    needs.push(one_of);
+                    keys.extend(one_of.first().filter(|_| one_of.len() == 1));
+                }
+            }
+        }
+        needs
     }
 }

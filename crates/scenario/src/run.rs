@@ -9,17 +9,19 @@ use rooflut::Deployment;
 use rooflut::deployment::ServedTally;
 use rooflut::sim::figures::{BatchSizes, Digest, Goodput, QueueGrowth, Summary, TokenGaps};
 use rooflut::sim::load::{Source, Stream};
-use rooflut::sim::{Observer, PrefixCaching, SimConfig};
+use rooflut::sim::{Observer, PrefixCaching, SchedulingPolicy, SimConfig};
 use rooflut::step::TimeSources;
 use rooflut::table::TableSet;
 use rooflut_report::{LatencyMs, ModelSize, Rejections, Report, Seeds, Shares, Weights};
 use rooflut_traces::Input;
 
 use crate::busiest::{Busiest, Served};
+use crate::error::{Problem, ScenarioError};
 use crate::fleet::Fleet;
 use crate::generated::Requests;
 use crate::load::Load;
 use crate::model::Model;
+use crate::number::grouped;
 use crate::placement::Placement;
 use crate::pools::Pools;
 use crate::run_error::RunError;
@@ -74,10 +76,17 @@ impl Run {
         draft.map_or(Ok(()), |draft| placement.check_tp(draft))?;
         let strictness = scenario.output.strict();
         let deployment = placement.serve(&scenario.server, speculation.as_ref(), strictness)?;
+        let load = Load::try_new(&scenario.workload, read)?;
+        if scenario.server.policy() == SchedulingPolicy::Priority && !load.has_priorities() {
+            return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
+                key: "policy = priority",
+                why: "the trace has no priorities, which only the column priority of a CSV of rooflut's own gives",
+            })));
+        }
         Ok(Run {
-            config: placement.config(&deployment, draft)?,
+            config: placement.config(&deployment, scenario.server.kv_blocks, draft)?,
             pools: Pools::of(&scenario.server, &deployment),
-            load: Load::try_new(&scenario.workload, read)?,
+            load,
             scenario,
             placement,
             deployment,
@@ -176,6 +185,25 @@ impl Run {
     pub fn lowered_from(&self) -> Option<u32> {
         let longest = self.deployment.max_model_len();
         (self.config.max_model_len < longest).then_some(longest)
+    }
+
+    /// Remarks on settings with which a server does not exist as described.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let server = &self.scenario.server;
+        let plan = self.deployment.memory_plan();
+        let held = plan.map_or(0, |plan| plan.kv_blocks);
+        let beyond = server.kv_blocks.filter(|given| *given > held);
+        let beyond = beyond.map(|given| {
+            let (given, held) = (grouped(given), grouped(held));
+            format!("{given} KV blocks are given, and the memory holds {held}")
+        });
+        let cached = self.scenario.workload.cached_prompt();
+        let is_off = server.prefix_caching() == PrefixCaching::Disabled;
+        let cached = (is_off && cached > 0).then(|| {
+            "the cached prompt tokens count as found, although the server caches no prefixes"
+                .to_owned()
+        });
+        beyond.into_iter().chain(cached).collect()
     }
 
     /// Speculative decoding, if it is asked for.
@@ -332,8 +360,8 @@ impl Outcome<'_> {
         self.summary.completed + self.summary.rejected
     }
 
-    /// The report of the run. Its `scenario`, the path of a scenario file, and its `flagged_rows` are left to the
-    /// caller.
+    /// The report of the run. Its `scenario`, the path of a scenario file, its `flagged_rows` and notes on the reading
+    /// of the model are left to the caller.
     pub fn report(&self) -> Report {
         let (run, summary) = (self.run, &self.summary);
         let (server, config) = (&run.scenario.server, &run.config);
@@ -400,6 +428,7 @@ impl Outcome<'_> {
             time_share_by_part: Shares::by_part(&self.sources),
             time_share_by_binding: Shares::by_binding(&self.sources),
             flagged_rows: Vec::new(),
+            notes: run.notes(),
             table_engine: tables.origin().engine.as_str().to_owned(),
             table_source: tables.origin().source.as_str().to_owned(),
         }

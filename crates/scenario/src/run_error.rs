@@ -13,10 +13,12 @@ use rooflut_traces::TraceError;
 use crate::error::{KeyName, ScenarioError, key_name};
 use crate::lengths_file::LengthsError;
 use crate::model::Model;
+use crate::number::grouped;
 use crate::refusal::{Refusal, accepting};
 use rooflut_nearest::{either, hint};
 
-const GIB: f64 = (1_u64 << 30) as f64;
+/// The key of the maximum number of tokens of a step.
+pub(crate) const MAX_TOKENS: &str = "max_num_batched_tokens";
 /// Years of 365 days from the start of a run in which requests can arrive.
 pub const ARRIVAL_YEARS: u64 = SimConfig::LAST_ARRIVAL_NS / (365 * 24 * 3600 * 1_000_000_000);
 
@@ -87,6 +89,8 @@ pub enum RunError {
         tp: u32,
         /// Share of the memory that the server uses.
         utilization: f64,
+        /// Maximum number of tokens of a step.
+        max_num_batched_tokens: u32,
         /// Bytes that each GPU needs.
         needed_bytes: f64,
         /// Bytes that each GPU has at this share.
@@ -100,8 +104,8 @@ pub enum RunError {
         longest: u32,
         /// The longest request asked for, tokens.
         found: u32,
-        /// The smallest tensor parallelism whose KV cache holds it.
-        tp: Option<u32>,
+        /// A setting with which the KV cache holds it.
+        fitting: Option<Fitting>,
     },
     /// A memory limit is out of range.
     Memory(MemoryError),
@@ -184,7 +188,7 @@ impl RunError {
                 vec!["max_model_len"]
             }
             RunError::Sim(SimError::BudgetBelowSequences { .. }) => {
-                vec!["max_num_batched_tokens", "max_num_seqs", "draft_tokens"]
+                vec![MAX_TOKENS, "max_num_seqs", "draft_tokens"]
             }
             _ => Vec::new(),
         }
@@ -247,9 +251,11 @@ impl RunError {
                 longest,
                 found,
             } => format!(
-                "{}: expected at most {longest}, the longest request of the draft model {draft}, found {found}; \
-                 lower it, or use another draft model",
-                name("max_model_len", None)
+                "{}: expected at most {}, the longest request of the draft model {draft}, found {}; lower it, or \
+                 use another draft model",
+                name("max_model_len", None),
+                grouped(*longest),
+                grouped(*found)
             ),
             RunError::Deployment(error) => error.to_string(),
             RunError::DoesNotFit {
@@ -257,14 +263,25 @@ impl RunError {
                 gpu,
                 tp,
                 utilization,
+                max_num_batched_tokens: tokens,
                 needed_bytes,
                 usable_bytes,
                 fitting,
             } => {
-                let with_tp = |tp: &u32| name("tp", Some(&tp.to_string()));
+                let with = |key, value: &u32| name(key, Some(&value.to_string()));
+                let subject = match fitting.first() {
+                    Some(Fitting { key, .. }) if *key == MAX_TOKENS => {
+                        let tokens = with(MAX_TOKENS, tokens);
+                        format!(
+                            "{tokens}: the activations of such a step do not fit {gpu} beside {model}"
+                        )
+                    }
+                    _ => format!("{model} does not fit {gpu}"),
+                };
                 let fitting = fitting.iter().map(|fitting| {
                     let setting = name(fitting.key, Some(&fitting.value));
-                    format!("{setting}, which leaves {} KV blocks", fitting.kv_blocks)
+                    let blocks = grouped(fitting.kv_blocks);
+                    format!("{setting}, which leaves {blocks} KV blocks")
                 });
                 let advice = match fitting.collect::<Vec<_>>() {
                     none if none.is_empty() => format!(
@@ -274,21 +291,30 @@ impl RunError {
                     fitting => format!("use {}", fitting.join(", or ")),
                 };
                 format!(
-                    "{model} does not fit {gpu} with {}: each GPU needs {:.1} GiB for weights, activations and one \
-                     KV block and has {:.1} GiB at {}, {:.1} GiB too little; {advice}",
-                    with_tp(tp),
-                    needed_bytes / GIB,
-                    usable_bytes / GIB,
+                    "{subject} with {}: each GPU needs {} GiB for weights, activations and one KV block and has {} \
+                     GiB at {}, {} GiB too little; {advice}",
+                    with("tp", tp),
+                    gib(*needed_bytes),
+                    gib(*usable_bytes),
                     name("gpu_memory_utilization", Some(&utilization.to_string())),
-                    (needed_bytes - usable_bytes) / GIB
+                    gib(needed_bytes - usable_bytes)
                 )
             }
-            RunError::ContextTooLong { longest, found, tp } => {
-                let tp = tp.map(|tp| format!(", or use {}", name("tp", Some(&tp.to_string()))));
+            RunError::ContextTooLong {
+                longest,
+                found,
+                fitting,
+            } => {
+                let fitting = fitting.as_ref().map(|fitting| {
+                    let setting = name(fitting.key, Some(&fitting.value));
+                    format!(", or use {setting}")
+                });
                 format!(
-                    "{}: expected at most {longest} tokens, which the KV cache holds, found {found}; lower it{}",
+                    "{}: expected at most {} tokens, which the KV cache holds, found {}; lower it{}",
                     name("max_model_len", None),
-                    tp.unwrap_or_default()
+                    grouped(*longest),
+                    grouped(*found),
+                    fitting.unwrap_or_default()
                 )
             }
             RunError::Memory(error) => error.to_string(),
@@ -304,7 +330,7 @@ impl RunError {
                 let sequences = name("max_num_seqs", Some(&max_num_seqs.to_string()));
                 format!(
                     "{}: expected at least {sequences}{times}, found {max_num_batched_tokens}; raise it, or lower {}",
-                    name("max_num_batched_tokens", None),
+                    name(MAX_TOKENS, None),
                     name("max_num_seqs", None)
                 )
             }
@@ -359,6 +385,12 @@ impl From<SimError> for RunError {
     fn from(error: SimError) -> RunError {
         RunError::Sim(error)
     }
+}
+
+/// Bytes as GiB with one decimal.
+fn gib(bytes: f64) -> String {
+    let tenths = (bytes / f64::from(1 << 30) * 10.0).round() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }
 
 fn in_file(path: &Path, line: Option<u64>, problem: &impl fmt::Display) -> String {

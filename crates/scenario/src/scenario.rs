@@ -47,9 +47,11 @@ pub struct Scenario {
 #[non_exhaustive]
 pub struct Target {
     /// Built-in name, Hugging Face id, or path of a config.json [default: llama-3.1-8b].
+    #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long))]
     pub model: Option<String>,
     /// Read a config.json of any model type as that of a Llama, or of a Mixtral if it has experts.
+    #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
@@ -57,10 +59,11 @@ pub struct Target {
     )]
     pub assume_llama: Option<bool>,
     /// Table set (`rooflut tables` lists them) [default: h100].
+    #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long))]
     pub gpu: Option<String>,
     /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
-    #[serde(serialize_with = "as_text::path")]
+    #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH"))]
     pub tables: Option<PathBuf>,
     /// Tensor parallelism: GPUs that share each layer [default: 1].
@@ -84,6 +87,7 @@ pub struct Target {
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::kv_dtype, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
     /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].
+    #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub engine: Option<String>,
 }
@@ -96,12 +100,15 @@ pub struct Target {
 #[non_exhaustive]
 pub struct Workload {
     /// Requests (with --turns: sessions) per second [default: 18].
+    #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "REQUESTS_PER_S"))]
     pub rate: Option<f64>,
     /// Distribution of the arrivals: poisson, constant or gamma [default: poisson].
+    #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long))]
     pub arrival: Option<Arrival>,
     /// Shape of gamma arrivals: 1 is Poisson, less comes in bursts (as vLLM's bench serve has it).
+    #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHAPE"))]
     pub burstiness: Option<f64>,
     /// Instead of a rate: users, who wait for each answer before they ask again.
@@ -120,7 +127,7 @@ pub struct Workload {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
     pub output: Option<LengthDistribution>,
-    /// Leading prompt tokens that are in the prefix cache [default: 0].
+    /// Leading prompt tokens that are in the prefix cache, with --prefix-caching off too [default: 0].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub cached_prompt: Option<u32>,
@@ -137,6 +144,7 @@ pub struct Workload {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
     pub think_time: Option<ThinkTime>,
     /// Shares of priority 0 (most urgent), 1 and so on, for --policy priority.
+    #[serde(deserialize_with = "as_text::joined")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARES"))]
     pub priorities: Option<PriorityShares>,
     /// Seed of all random draws [default: 0].
@@ -148,9 +156,9 @@ pub struct Workload {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub seeds: Option<u32>,
-    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens], or a published trace; as .gz
-    /// and .zst, too; - reads standard input.
-    #[serde(serialize_with = "as_text::path")]
+    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens, priority], or a published trace; as
+    /// .gz and .zst, too; - reads standard input.
+    #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace: Option<PathBuf>,
@@ -190,6 +198,7 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_model_len: Option<u32>,
     /// Share of each GPU's memory that the server uses [default: 0.9].
+    #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     pub gpu_memory_utilization: Option<f64>,
     /// KV blocks of 16 tokens [default: what the memory leaves].
@@ -197,9 +206,11 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub kv_blocks: Option<u32>,
     /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
+    #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
     pub scheduling: Option<Scheduling>,
-    /// Order of admission: fcfs, shortest-prompt or priority [default: fcfs].
+    /// Order of admission: fcfs, shortest-prompt or priority (of --priorities or the trace) [default: fcfs].
+    #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "POLICY"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub policy: Option<SchedulingPolicy>,
@@ -210,6 +221,7 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub max_waiting: Option<u32>,
     /// Whether freed KV blocks keep their contents: on or off [default: on].
+    #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PREFIX_CACHING"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub prefix_caching: Option<PrefixCaching>,
@@ -219,6 +231,7 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub replicas: Option<u32>,
     /// Routing to replicas: round-robin, least-tokens or prefix-affinity [default: round-robin].
+    #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "ROUTER"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub router: Option<Router>,
@@ -228,10 +241,12 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_tokens: Option<u32>,
     /// Acceptance rate: share of the drafted tokens that are accepted, of those whose predecessors are.
+    #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub acceptance: Option<f64>,
     /// Draft model, as for --model, with its own weights; ngram for lookup in the prompt, which takes no time.
+    #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "MODEL"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_model: Option<String>,
@@ -246,6 +261,7 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub decode_replicas: Option<u32>,
     /// Bandwidth of the link over which each prefill server sends KV entries, GB/s.
+    #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "GB/S"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub link_bandwidth: Option<f64>,
@@ -270,9 +286,11 @@ pub struct Output {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME:MS", num_args = 1..))]
     pub goodput: Option<Vec<LatencyLimit>>,
     /// Reject worse answers of the tables: a class (`rooflut step --help` lists them), inside, or both.
+    #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS"))]
     pub strict: Option<Strictness>,
     /// Write JSON.
+    #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
@@ -280,18 +298,19 @@ pub struct Output {
     )]
     pub json: Option<bool>,
     /// Also write one line per request, in the order of the load, to this CSV file.
-    #[serde(serialize_with = "as_text::path")]
+    #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub requests_out: Option<PathBuf>,
     /// Also write one line per step to this CSV file (about 50 bytes each).
-    #[serde(serialize_with = "as_text::path")]
+    #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub steps_out: Option<PathBuf>,
     /// Also write a timeline for ui.perfetto.dev to this JSON file (about 200 bytes a step, 1 kB a request).
-    #[serde(serialize_with = "as_text::path")]
+    #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub perfetto: Option<PathBuf>,
     /// Report the progress in simulated time.
+    #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
@@ -302,7 +321,7 @@ pub struct Output {
 }
 
 /// Distribution of the gaps between arrivals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrival {
     /// Exponential.

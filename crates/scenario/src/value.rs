@@ -7,7 +7,7 @@ use rooflut::sim::SimError;
 use rooflut::sim::figures::LatencyLimits;
 use rooflut::sim::load::{self, Priorities, SharedPrefixes};
 use rooflut::units::Seconds;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::number::{milliseconds, seconds, whole};
 use crate::value_error::ValueError;
@@ -99,8 +99,8 @@ impl fmt::Display for Prefixes {
 const SUM_ERROR: f64 = 0.002;
 
 /// Shares of the priorities 0 (most urgent), 1 and so on: `0.8,0.2`, in a file a list of numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(into = "Vec<f64>")]
 pub struct PriorityShares(Vec<f64>);
 
 impl PriorityShares {

@@ -56,12 +56,17 @@ fn keys_that_mean_nothing_or_too_little_alone_need_others() {
         (
             "server",
             "acceptance = 0.5",
-            "acceptance needs draft_tokens",
+            "acceptance needs draft_tokens and draft_model",
         ),
         (
             "server",
             "draft_model = 'ngram'",
-            "draft_model needs draft_tokens",
+            "draft_model needs draft_tokens and acceptance",
+        ),
+        (
+            "server",
+            "draft_tokens = 4",
+            "draft_tokens needs draft_model and acceptance",
         ),
         (
             "server",
@@ -76,22 +81,22 @@ fn keys_that_mean_nothing_or_too_little_alone_need_others() {
         (
             "server",
             "prefill_replicas = 1",
-            "prefill_replicas needs decode_replicas",
+            "prefill_replicas needs decode_replicas, link_bandwidth and link_latency",
         ),
         (
             "server",
             "decode_replicas = 1",
-            "decode_replicas needs prefill_replicas",
+            "decode_replicas needs prefill_replicas, link_bandwidth and link_latency",
         ),
         (
             "server",
             "link_bandwidth = 1",
-            "link_bandwidth needs prefill_replicas",
+            "link_bandwidth needs prefill_replicas, decode_replicas and link_latency",
         ),
         (
             "server",
             "link_latency = 1",
-            "link_latency needs prefill_replicas",
+            "link_latency needs prefill_replicas, decode_replicas and link_bandwidth",
         ),
         (
             "server",
@@ -107,7 +112,62 @@ fn keys_that_mean_nothing_or_too_little_alone_need_others() {
         let error = read(&format!("{section} = {{ {keys} }}"))
             .check()
             .unwrap_err();
-        assert_eq!(error.to_string(), format!("{message}; add it"));
+        let them = if message.contains(" and ") {
+            "them"
+        } else {
+            "it"
+        };
+        assert_eq!(error.to_string(), format!("{message}; add {them}"));
+    }
+}
+
+#[test]
+fn keys_that_change_nothing_are_rejected() {
+    let drawn = "[workload]\nseeds = 5\narrival = 'constant'\n";
+    let pools = "[server]\nrouter = 'least-tokens'\nlink_bandwidth = 1\nlink_latency = 1\nprefill_replicas = 1\n";
+    for (text, more, message) in [
+        (
+            "[server]\nreplicas = 1\nrouter = 'least-tokens'",
+            "[server]\nreplicas = 2\nrouter = 'least-tokens'",
+            "router has no effect: there is one server",
+        ),
+        (
+            &format!("{pools}decode_replicas = 1"),
+            &format!("{pools}decode_replicas = 2"),
+            "router has no effect: there is one server",
+        ),
+        (
+            "[server]\nreplicas = 2\nrouter = 'prefix-affinity'\nprefix_caching = 'off'",
+            "[server]\nreplicas = 2\nrouter = 'least-tokens'\nprefix_caching = 'off'",
+            "router = prefix-affinity has no effect: servers without prefix caching",
+        ),
+        (
+            "[workload]\nturns = 1\nthink_time = 5",
+            "[workload]\nturns = 1\nthink_time = 5\nusers = 3",
+            "think_time has no effect: no turn follows",
+        ),
+        (
+            drawn,
+            &format!("{drawn}prompt = 'uniform:1..9'"),
+            "seeds has no effect: nothing is drawn",
+        ),
+        (
+            &format!("{drawn}[server]\ndraft_tokens = 2\ndraft_model = 'ngram'\nacceptance = 1"),
+            &format!("{drawn}[server]\ndraft_tokens = 2\ndraft_model = 'ngram'\nacceptance = 0.5"),
+            "seeds has no effect: nothing is drawn",
+        ),
+        (
+            "[workload]\nseeds = 5\nusers = 5",
+            "[workload]\nseeds = 5\nusers = 5\nthink_time = 1",
+            "seeds has no effect: nothing is drawn",
+        ),
+    ] {
+        let error = read(text).check().unwrap_err().to_string();
+        assert!(
+            error.starts_with(message) && error.ends_with("; leave it out"),
+            "{error}"
+        );
+        assert_eq!(read(more).check(), Ok(()), "{more}");
     }
 }
 
@@ -200,17 +260,17 @@ fn values_out_of_range_are_rejected_with_their_line() {
         ),
         (
             "server.decode_replicas = 0",
-            "decode_replicas: expected a whole number from 1 to 4096",
+            "decode_replicas: expected a whole number from 1 to 4,096",
         ),
         (
             "workload.users = 0",
-            "users: expected a whole number from 1 to 1000000, found 0",
+            "users: expected a whole number from 1 to 1,000,000, found 0",
         ),
         (
             "pp = 2",
-            "pp: expected 1 (pipeline parallelism is not modelled; the key tp divides",
+            "pp: expected 1, found 2: pipeline parallelism is not modelled; use tp, which divides",
         ),
-        ("dp = 2", "dp: expected 1 (attention on each rank"),
+        ("dp = 2", "dp: expected 1, found 2: attention on each rank"),
         (
             "kv_dtype = 'nvfp4'",
             "kv_dtype: expected one of bf16, fp8, found nvfp4",
@@ -228,6 +288,8 @@ fn values_out_of_range_are_rejected_with_their_line() {
 fn given_keys_replace_those_of_a_file_and_what_they_bring_along() {
     let gamma = "workload = { rate = 5, arrival = 'gamma', burstiness = 0.5, requests = 9 }";
     let users = "workload = { users = 5, think_time = 1, requests = 9 }";
+    let routed = "server = { replicas = 4, router = 'prefix-affinity' }";
+    let sessions = "workload = { turns = 4, think_time = 1 }";
     let chat = "workload = { users = 5, think_time = 1, turns = 2, requests = 9 }";
     let trace = "workload = { trace = 'a', trace_format = 'rooflut' }";
     let drafts = "server = { draft_tokens = 4, acceptance = 0.7, draft_model = 'ngram' }";
@@ -266,6 +328,10 @@ fn given_keys_replace_those_of_a_file_and_what_they_bring_along() {
         ),
         ("server.replicas = 2", pools, "replicas"),
         (pools, "server.link_latency = 9", "link_latency"),
+        (routed, "server.replicas = 1", "replicas router"),
+        (routed, "server.prefix_caching = 'off'", "router"),
+        (chat, "workload.turns = 1", "turns"),
+        (sessions, "workload.turns = 1", "turns think_time"),
     ] {
         let mut file = ScenarioFile::read(file.as_bytes()).unwrap();
         let found = file.remove_replaced(&read(given)).unwrap();
