@@ -1,7 +1,6 @@
 //! Curves that are in no table: made from measured neighbours for weights that were not measured, or with summaries
 //! in place of single rows.
 
-use super::tiles::{has_tile_steps, read_gemm};
 use crate::hardware::GemmShape;
 use crate::hardware::operation::MAX_POINTS;
 use crate::math::ln;
@@ -50,7 +49,6 @@ impl Blend {
         curves.clone().next()?;
         let merged = MergedAxis::of(curves.clone().map(|curve| curve.axis()));
         let axis = merged.axis();
-        let tile_steps = has_tile_steps(shape.dtype);
         let mut ln_slowdown = [0.0_f32; MAX_POINTS];
         for ((slot, &m), ln_m) in ln_slowdown
             .iter_mut()
@@ -59,9 +57,7 @@ impl Blend {
         {
             let parts = weighted.iter().flatten();
             let mean: f64 = parts
-                .map(|(entry, share)| {
-                    read_gemm(&entry.points, tile_steps, f64::from(m), ln_m).ln_slowdown * share
-                })
+                .map(|(entry, share)| entry.points.read(f64::from(m), ln_m).ln_slowdown * share)
                 .sum();
             *slot = mean as f32;
         }

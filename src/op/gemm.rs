@@ -4,9 +4,8 @@ use rooflut_roofline::GemmPace;
 
 use super::Estimate;
 use super::blend::{Blend, Neighbour};
-use super::tiles::{has_tile_steps, read_gemm};
 use crate::error::ResolveError;
-use crate::hardware::{GemmShape, OperationKind, Reference, Work};
+use crate::hardware::{Dtype, GemmShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, Extent, Held, KernelTable, Table, TableSet};
 
@@ -30,8 +29,6 @@ pub struct Gemm {
     shape: GemmShape,
     reference: Reference,
     pace: GemmPace,
-    /// Whether the kernel depends on m, see [`within_tile_class`].
-    tile_steps: bool,
     points: Points,
 }
 
@@ -67,7 +64,6 @@ impl Gemm {
             shape,
             reference,
             pace: shape.pace(&reference),
-            tile_steps: has_tile_steps(shape.dtype),
             points,
         };
         // Returned early, because a blend is 40 times as large.
@@ -87,9 +83,8 @@ impl Gemm {
 
     /// Returns the time at `m` rows (tokens); 0 is treated as 1.
     ///
-    /// Between measured rows the efficiency against the roofline is interpolated in logarithms. Libraries choose
-    /// 8-bit and 4-bit kernels by m, so there it is held within m <= 64, m <= 128 and above, with a step between.
-    /// Below and above the measured rows the efficiency is held.
+    /// Between measured rows the efficiency against the roofline is interpolated in logarithms; below and above them
+    /// it is held. Times of per-tensor fp8 step after every 256 rows, the tile of its kernels.
     pub fn at(&self, m: u32) -> Estimate {
         let m = f64::from(m.max(1));
         self.at_ln(m, ln_of_normal(m))
@@ -101,7 +96,7 @@ impl Gemm {
             Points::Measured(held) => (held.curve(), Class::Measured),
             Points::Blended(blend) => (blend.curve(), blend.class_at(m)),
         };
-        let mut reading = read_gemm(&curve, self.tile_steps, m, ln_m);
+        let mut reading = curve.read(m, ln_m);
         reading.provenance = reading.provenance.at_best(best);
         if let Points::Blended(blend) = &self.points
             && blend.is_outside(m)
@@ -132,9 +127,9 @@ impl Gemm {
         }
     }
 
-    /// Returns whether the kernel depends on m, so that its slowdown has steps.
+    /// Returns whether the library chooses the kernel by m, so that its slowdown has steps: 8-bit and 4-bit formats.
     pub(crate) fn has_tile_steps(&self) -> bool {
-        self.tile_steps
+        matches!(self.shape.dtype, Dtype::Fp8 | Dtype::Nvfp4)
     }
 
     /// Returns the work at `m` rows.

@@ -15,7 +15,6 @@ mod gemm;
 pub mod leave_one_out;
 mod moe;
 mod prefill;
-mod tiles;
 #[cfg(feature = "window")]
 mod window;
 

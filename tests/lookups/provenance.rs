@@ -90,19 +90,6 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
 }
 
 #[test]
-fn a_tile_class_without_rows_is_interpolated_across() {
-    // Rows at m = 16 and 256 only: m = 100 belongs to the class of neither.
-    let shape = gemm(Dtype::Fp8, 2048, 1024);
-    let resolved = Gemm::resolve(&RAGGED, shape).unwrap();
-    let rates = RAGGED.gpu().rates(Dtype::Fp8).unwrap();
-    let ln_slowdown =
-        |m: u32| (resolved.at(m).time.0 / shape.work(f64::from(m)).bound_s(&rates)).ln();
-    assert!(ln_slowdown(60).abs() < 1e-6);
-    assert!((ln_slowdown(64 + 36) - (100.0_f64 / 16.0).log2() / 4.0).abs() < 1e-6);
-    assert!((ln_slowdown(129) - 1.0).abs() < 1e-6);
-}
-
-#[test]
 fn holes_take_the_next_smaller_batch_then_the_next_larger() {
     // Measured: batches 16 and 256 at length 64 (e^1, e^3), batch 64 at length 256 (e^2).
     let shape = attention(Dtype::Bf16, 16, 16, 2);

@@ -24,14 +24,12 @@ const fn set(name: &'static str, gpu: &'static Gpu, tables: &'static [StaticTabl
             "MIT OR Apache-2.0",
             "2026-01-01",
         ]),
-        axis_values: &[16, 64, 64, 256, 16, 256, 16, 64, 256],
+        axis_values: &[16, 64, 64, 256, 16, 64, 256],
         axis_points: const {
             &[
                 point(0, 4, 2),
                 point(1, 6, 0),
                 point(0, 6, 2),
-                point(1, 8, 0),
-                point(0, 4, 4),
                 point(1, 8, 0),
                 point(0, 4, 2),
                 point(1, 6, 2),
@@ -60,8 +58,7 @@ const fn point(index: u32, log2: u32, span: u32) -> AxisPoint {
 
 const AXIS_16_64: (u32, u32) = (0, 2);
 const AXIS_64_256: (u32, u32) = (2, 2);
-const AXIS_16_256: (u32, u32) = (4, 2);
-const AXIS_16_64_256: (u32, u32) = (6, 3);
+const AXIS_16_64_256: (u32, u32) = (4, 3);
 
 /// The only curve of a table.
 const CURVE_16_64: &[EntryPlace] = &[curve(AXIS_16_64, 0)];
@@ -85,9 +82,8 @@ const fn head(operation: OperationKind, gpu: &Gpu) -> TableHead {
     }
 }
 
-/// The codes of dtypes.
+/// The code of the dtype.
 const BF16: u32 = 0;
-const FP8: u32 = 1;
 
 static H100: Gpu = gpus::H100;
 
@@ -105,25 +101,23 @@ static NO_FP8: Gpu = Gpu::from_generated(
 );
 
 /// bf16: four pairs, the corner (4096, 4096) is missing, slowdowns e^0, e^1, e^2 and e^4, the same
-/// everywhere on a curve. fp8: one curve that skips the second tile class.
+/// everywhere on a curve.
 pub(crate) static RAGGED: TableSet = TableSet::from_generated(&RAGGED_SET);
 static RAGGED_SET: StaticSet = set("ragged", &H100, &RAGGED_TABLES);
 static RAGGED_TABLES: [StaticTable; 2] = [
     StaticTable {
         head: head(OperationKind::Gemm, &H100),
         shapes: &[
-            BF16, 1024, 1024, BF16, 1024, 4096, BF16, 4096, 1024, BF16, 65_536, 65_536, FP8, 1024,
-            1024,
+            BF16, 1024, 1024, BF16, 1024, 4096, BF16, 4096, 1024, BF16, 65_536, 65_536,
         ],
         entries: &[
             curve(AXIS_16_64, 0),
             curve(AXIS_64_256, 2),
             curve(AXIS_16_64, 4),
             curve(AXIS_16_64, 6),
-            curve(AXIS_16_256, 8),
         ],
-        latency_us: &[1.0; 10],
-        ln_slowdown: &[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 0.0, 1.0],
+        latency_us: &[1.0; 8],
+        ln_slowdown: &[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0],
     },
     StaticTable {
         head: head(OperationKind::Decode, &H100),

@@ -131,7 +131,7 @@ fn pictures_are_not_replaced_unasked() {
     let gemm = &list(&written, "")[1];
     assert_eq!(
         (text(gemm, "/kernels"), &gemm["rows"]),
-        ("gemm fp8", &672.into())
+        ("gemm fp8", &1_260.into())
     );
     assert_eq!(text(gemm, "/file"), mine.to_str().expect("UTF-8"));
     assert_ne!(fs::read_to_string(&mine).expect("a file"), "mine");

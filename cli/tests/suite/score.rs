@@ -403,7 +403,7 @@ fn missing_files_sets_and_operations_are_refused() {
     let message = failure(&format!("tables score {moe} --gpu h100-infersim"));
     assert!(
         message.contains(
-            "340 rows (lines 2, 3, 4, 5, 6 and 335 more): table set h100-infersim: \
+            "700 rows (lines 2, 3, 4, 5, 6 and 695 more): table set h100-infersim: \
                           expected a table for moe"
         ),
         "{message}"

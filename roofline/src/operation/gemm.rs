@@ -1,7 +1,10 @@
 //! Dense matrix multiplication: m x k activations times k x n weights.
 
+use core::hint::select_unpredictable;
+
 use super::{Column, Operation, codes, debug};
 use crate::math::larger;
+use crate::tuned::TILE_ROWS;
 use crate::{Dtype, Reference, Work};
 
 /// Dense matrix multiplication: `dtype, k, n` over m.
@@ -63,10 +66,10 @@ impl GemmShape {
         }
     }
 
-    /// Returns the reference time at `m` rows, seconds: launch time plus the bound.
+    /// Returns the reference time at `m` rows, seconds: see [`GemmPace::reference_s`].
     #[inline]
     pub fn reference_s(&self, m: f64, reference: &Reference) -> f64 {
-        reference.t0_s + self.work(m).bound_s(&reference.rates)
+        self.pace(reference).reference_s(m)
     }
 
     /// Returns [`reference_s`](Self::reference_s) as a function of the rows.
@@ -75,6 +78,7 @@ impl GemmShape {
         let rates = &reference.rates;
         GemmPace {
             t0_s: reference.t0_s,
+            has_tiles: self.dtype == Dtype::Fp8,
             math_s_per_row: one.flops * rates.s_per_flop,
             weights_s: none.bytes * rates.s_per_byte,
             traffic_s_per_row: (one.bytes - none.bytes) * rates.s_per_byte,
@@ -95,14 +99,14 @@ impl GemmShape {
 /// let rates = Rates { s_per_flop: 1e-15, s_per_byte: 3e-13, s_per_link_byte: 0.0 };
 /// let reference = Reference { rates, t0_s: 2e-6, hot_read: 1.0, per_l2_byte: 0.0, sms: 132.0 };
 /// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 };
-/// for m in [1.0, 100.0, 10_000.0] {
-///     let apart = shape.pace(&reference).reference_s(m) / shape.reference_s(m, &reference) - 1.0;
-///     assert!(apart.abs() < 1e-15);
-/// }
+/// let pace = shape.pace(&reference);
+/// assert!(pace.reference_s(100.0) > pace.at_peak_s(100.0));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GemmPace {
     t0_s: f64,
+    /// Whether the kernel computes whole tiles of rows.
+    has_tiles: bool,
     math_s_per_row: f64,
     weights_s: f64,
     traffic_s_per_row: f64,
@@ -115,11 +119,15 @@ impl GemmPace {
         m * self.math_s_per_row
     }
 
-    /// Returns the reference time at `m` rows, seconds.
+    /// Returns the reference time at `m` rows, seconds: launch time plus the larger of math and traffic. Kernels of
+    /// per-tensor fp8 compute whole tiles of 256 rows above the first.
     #[inline]
     pub fn reference_s(&self, m: f64) -> f64 {
         let traffic_s = self.weights_s + m * self.traffic_s_per_row;
-        self.t0_s + larger(self.at_peak_s(m), traffic_s)
+        let tiles = (m as u32).div_ceil(TILE_ROWS as u32);
+        let in_tiles = self.has_tiles & (tiles > 1);
+        let rows = select_unpredictable(in_tiles, f64::from(tiles) * TILE_ROWS, m);
+        self.t0_s + larger(self.at_peak_s(rows), traffic_s)
     }
 }
 

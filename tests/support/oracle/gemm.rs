@@ -15,17 +15,14 @@ fn gemm_reference(tables: &Tables, shape: GemmShape, m: f64) -> f64 {
     let (k, n) = (f64::from(shape.k), f64::from(shape.n));
     let bytes =
         m * k * activation_bytes(shape.dtype) + k * n * weight_bytes(shape.dtype) + 2.0 * m * n;
-    let compute = gemm_flops(shape, m) / tables.peak(shape.dtype);
+    let rows = tiles(shape.dtype, m).map_or(m, |tiles| tiles * 256.0);
+    let compute = gemm_flops(shape, rows) / tables.peak(shape.dtype);
     tables.t0("gemm") + compute.max(bytes / tables.gpu.bandwidth)
 }
 
-/// Kernels of per-tensor fp8 and nvfp4 change at m = 64 and 128.
-pub(crate) fn tile_class(dtype: Dtype, m: f64) -> u32 {
-    match dtype {
-        Dtype::Fp8 | Dtype::Nvfp4 if m > 128.0 => 2,
-        Dtype::Fp8 | Dtype::Nvfp4 if m > 64.0 => 1,
-        _ => 0,
-    }
+/// The whole tiles of 256 rows that per-tensor fp8 computes, if more than one.
+pub(crate) fn tiles(dtype: Dtype, m: f64) -> Option<f64> {
+    (dtype == Dtype::Fp8 && m > 256.0).then(|| (m / 256.0).ceil())
 }
 
 /// Logarithm of the slowdown of a measured (k, n) at any m.
@@ -40,19 +37,7 @@ fn gemm_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenan
         (row.unwrap().us * 1e-6 / gemm_reference(tables, shape, m)).ln()
     };
     let axis = axis(tables.gemm.iter().filter(of_shape).map(|row| row.amount));
-    let (lower, upper, mut share, provenance) = neighbours(&axis, m);
-    let own = tile_class(shape.dtype, m);
-    if lower < upper {
-        let classes = (
-            tile_class(shape.dtype, lower),
-            tile_class(shape.dtype, upper),
-        );
-        if classes.0 == own && classes.1 != own {
-            share = 0.0;
-        } else if classes.0 != own && classes.1 == own {
-            share = 1.0;
-        }
-    }
+    let (lower, upper, share, provenance) = neighbours(&axis, m);
     let mean = (1.0 - share) * ln_slowdown(lower) + share * ln_slowdown(upper);
     (mean, provenance)
 }

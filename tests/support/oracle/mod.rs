@@ -9,7 +9,7 @@ mod step;
 
 pub(crate) use attention::{decode, decode_work, prefill, prefill_work};
 pub(crate) use collective::allreduce;
-pub(crate) use gemm::{StepGemm, gemm, tile_class};
+pub(crate) use gemm::{StepGemm, gemm, tiles};
 pub(crate) use moe::{expected_bytes, moe, step_moe};
 pub(crate) use step::ExpectedSteps;
 
