@@ -52,6 +52,12 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
             print_errors(out, &format!("{name} inside"), "efficiency", &inside)?;
             print_errors(out, &format!("{name} outside"), "efficiency", &outside)?;
         }
+        let prefill = leave_one_out::prefill_shapes(set);
+        print(out, "prefill, unseen shape", "efficiency", &prefill)?;
+        let decode = leave_one_out::decode_shapes(set);
+        print(out, "decode, unseen shape", "efficiency", &decode)?;
+        let moe = leave_one_out::moe_shapes(set);
+        print(out, "moe, unseen layer", "efficiency", &moe)?;
         print(
             out,
             "allreduce",

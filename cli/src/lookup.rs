@@ -172,14 +172,26 @@ fn allreduce(set: &TableSet, shape: AllReduceShape, bytes: u64) -> Result<Answer
 
 fn moe(set: &TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveError> {
     let moe = Moe::resolve(set, shape)?;
-    let key = moe_key(moe.matched());
+    let neighbours = moe.matched().flat_map(|matched| {
+        let entry = set.moe().and_then(|table| table.find(&matched.shape));
+        let key = moe_key(matched.shape);
+        entry
+            .into_iter()
+            .flat_map(move |entry| on_curve(&key, "tokens", entry.points, tokens.into()))
+    });
     Ok(Answer {
         operation: "moe",
         set: set.clone(),
         query: moe_key(shape).and("tokens", tokens),
         estimate: moe.at(tokens),
-        neighbours: on_curve(&key, "tokens", moe.curve(), tokens.into()).collect(),
-        matched: vec![Matched { key, share: 1.0 }],
+        matched: moe
+            .matched()
+            .map(|matched| Matched {
+                key: moe_key(matched.shape),
+                share: matched.share,
+            })
+            .collect(),
+        neighbours: neighbours.collect(),
     })
 }
 

@@ -2,9 +2,11 @@
 //! in place of single rows.
 
 use crate::hardware::GemmShape;
-use crate::hardware::operation::MAX_POINTS;
+use crate::hardware::operation::{Codes, MAX_POINTS};
 use crate::math::ln;
-use crate::table::{Axis, Class, Curve, Entry, KernelTable, MergedAxis};
+use crate::table::{
+    Axis, Class, Curve, Entry, Extent, Held, KernelTable, MergedAxis, Points, Reading,
+};
 
 /// Maximum number of measured curves in a blend: the corners of a rectangle, or the minimum number of points in
 /// Shepard's method.
@@ -19,13 +21,23 @@ pub struct Neighbour<S> {
     pub share: f64,
 }
 
+/// The points that answer for a shape of an operation with one axis.
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // No box: the handle owns its blend, without allocation.
+pub(super) enum CurveAnswer<S> {
+    /// Points that were measured on the shape, or on an equal one.
+    Measured(S, Held),
+    /// Points made from those of other shapes.
+    Blended(Blend<S>),
+}
+
 /// A weighted mean of measured curves.
 #[derive(Debug, Clone)]
-pub(crate) struct Blend {
+pub(super) struct Blend<S> {
     /// Every coordinate of the curves.
     axis: MergedAxis,
     ln_slowdown: [f32; MAX_POINTS],
-    neighbours: [Option<Neighbour<GemmShape>>; MAX_NEIGHBOURS],
+    neighbours: [Option<Neighbour<S>>; MAX_NEIGHBOURS],
     class: Class,
     /// Minimum and maximum number of rows (tokens) at which every curve was measured, if the axes differ.
     rows: Option<[f64; 2]>,
@@ -33,31 +45,90 @@ pub(crate) struct Blend {
     smoothed_below: f64,
 }
 
-type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
 type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
-type Weighted<'t> = [Option<(GemmEntry<'t>, f64)>; MAX_NEIGHBOURS];
+type Weighted<S, P> = [Option<(Entry<S, P>, f64)>; MAX_NEIGHBOURS];
 
-impl Blend {
-    /// Returns the blend for `shape` from the shapes of a table, or `None` if none has its dtype.
-    pub(crate) fn of_gemms(table: GemmTable<'_>, shape: GemmShape) -> Option<Blend> {
-        let (weighted, class) = match rectangle(table, shape) {
-            Some((corners, true)) => (corners, Class::Interpolated),
-            Some((corners, false)) => (corners, Class::Transferred),
-            None => (nearest(table, shape), Class::Transferred),
+impl<S: Copy> CurveAnswer<S> {
+    /// Returns the points.
+    #[inline]
+    pub(super) fn curve(&self) -> Curve<'_> {
+        match self {
+            CurveAnswer::Measured(_, held) => held.curve(),
+            CurveAnswer::Blended(blend) => blend.curve(),
+        }
+    }
+
+    /// Returns the slowdown at `x` rows (tokens).
+    #[inline]
+    pub(super) fn read(&self, x: f64, ln_x: f64) -> Reading {
+        let mut reading = self.curve().read(x, ln_x);
+        if let CurveAnswer::Blended(blend) = self {
+            reading.provenance = reading.provenance.at_best(blend.class_at(x));
+            if blend.is_outside(x) {
+                reading.provenance.extent = Extent::Outside;
+            }
+        }
+        reading
+    }
+
+    /// Returns the measured shapes with their shares.
+    pub(super) fn matched(&self) -> impl Iterator<Item = Neighbour<S>> + '_ {
+        let (exact, blend) = match self {
+            CurveAnswer::Measured(shape, _) => (
+                Some(Neighbour {
+                    shape: *shape,
+                    share: 1.0,
+                }),
+                None,
+            ),
+            CurveAnswer::Blended(blend) => (None, Some(blend.neighbours.iter().flatten().copied())),
         };
+        exact.into_iter().chain(blend.into_iter().flatten())
+    }
+
+    /// Returns the best class that an answer can have.
+    pub(super) fn class(&self) -> Class {
+        match self {
+            CurveAnswer::Measured(..) => Class::Measured,
+            // Most queries ask for few rows (tokens).
+            CurveAnswer::Blended(blend) => blend.class_at(0.0),
+        }
+    }
+}
+
+impl Blend<GemmShape> {
+    /// Returns the blend for `shape` from the shapes of a table, or `None` if none has its dtype.
+    pub(super) fn of_gemms(table: GemmTable<'_>, shape: GemmShape) -> Option<Blend<GemmShape>> {
+        match rectangle(table, shape) {
+            Some((corners, true)) => Blend::of(&corners, Class::Interpolated),
+            Some((corners, false)) => Blend::of(&corners, Class::Transferred),
+            None => {
+                let squared = |other: &GemmShape| {
+                    let same = other.dtype == shape.dtype;
+                    same.then(|| squared_log(other.k, shape.k) + squared_log(other.n, shape.n))
+                };
+                Blend::of(&nearest(table, squared), Class::Transferred)
+            }
+        }
+    }
+}
+
+impl<S: Copy> Blend<S> {
+    /// Returns the mean of the curves of `weighted`, or `None` if there are none.
+    pub(super) fn of(weighted: &Weighted<S, Curve<'_>>, class: Class) -> Option<Blend<S>> {
         let curves = weighted.iter().flatten().map(|(entry, _)| entry.points);
         curves.clone().next()?;
         let merged = MergedAxis::of(curves.clone().map(|curve| curve.axis()));
         let axis = merged.axis();
         let mut ln_slowdown = [0.0_f32; MAX_POINTS];
-        for ((slot, &m), ln_m) in ln_slowdown
+        for ((slot, &x), ln_x) in ln_slowdown
             .iter_mut()
             .zip(axis.values())
             .zip(axis.ln_values())
         {
             let parts = weighted.iter().flatten();
             let mean: f64 = parts
-                .map(|(entry, share)| entry.points.read(f64::from(m), ln_m).ln_slowdown * share)
+                .map(|(entry, share)| entry.points.read(f64::from(x), ln_x).ln_slowdown * share)
                 .sum();
             *slot = mean as f32;
         }
@@ -78,7 +149,7 @@ impl Blend {
     }
 
     /// Returns a blend that equals one measured curve.
-    pub(crate) fn of_curve(curve: &Curve<'_>, shape: GemmShape) -> Blend {
+    pub(super) fn of_curve(curve: &Curve<'_>, shape: S) -> Blend<S> {
         let mut ln_slowdown = [0.0; MAX_POINTS];
         for (slot, value) in ln_slowdown.iter_mut().zip(curve.ln_slowdown()) {
             *slot = *value;
@@ -95,7 +166,7 @@ impl Blend {
 
     /// Replaces the slowdowns (as logarithms) of the first measured rows, which answer for all rows below the next
     /// one.
-    pub(crate) fn with_summaries(mut self, summaries: &[f32]) -> Blend {
+    pub(super) fn with_summaries(mut self, summaries: &[f32]) -> Blend<S> {
         for (slot, value) in self.ln_slowdown.iter_mut().zip(summaries) {
             *slot = *value;
         }
@@ -110,17 +181,12 @@ impl Blend {
 
     /// Returns the blended curve. It has no latencies, because none was measured.
     #[inline]
-    pub(crate) fn curve(&self) -> Curve<'_> {
+    fn curve(&self) -> Curve<'_> {
         Curve::blended(self.axis.axis(), &self.ln_slowdown)
     }
 
-    /// Returns the best class of an answer for few rows (tokens), which most queries ask for.
-    pub(crate) fn class(&self) -> Class {
-        self.class_at(0.0)
-    }
-
     /// Returns the best class of an answer for `m` rows (tokens).
-    pub(crate) fn class_at(&self, m: f64) -> Class {
+    fn class_at(&self, m: f64) -> Class {
         if m < self.smoothed_below {
             self.class.max(Class::Smoothed)
         } else {
@@ -130,13 +196,9 @@ impl Blend {
 
     /// Returns whether one of the curves was not measured at `m` rows (tokens) although the axis includes them.
     #[inline]
-    pub(crate) fn is_outside(&self, m: f64) -> bool {
+    fn is_outside(&self, m: f64) -> bool {
         self.rows
             .is_some_and(|[fewest, most]| m < fewest || m > most)
-    }
-
-    pub(crate) fn neighbours(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {
-        self.neighbours.iter().flatten().copied()
     }
 }
 
@@ -154,7 +216,10 @@ fn common_rows<'t>(axis: Axis<'_>, curves: impl Iterator<Item = Curve<'t>>) -> O
 /// Returns the corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and
 /// whether the shape lies inside. Outside, each coordinate is clamped to the measured range. Returns `None` if a
 /// corner was not measured.
-fn rectangle(table: GemmTable<'_>, shape: GemmShape) -> Option<(Weighted<'_>, bool)> {
+fn rectangle<'t>(
+    table: GemmTable<'t>,
+    shape: GemmShape,
+) -> Option<(Weighted<GemmShape, Curve<'t>>, bool)> {
     let same = || {
         let entries = table.entries();
         entries.filter(|entry| entry.shape.dtype == shape.dtype)
@@ -216,32 +281,45 @@ impl Span {
     }
 }
 
-/// Returns the nearest measured (k, n) in logarithms, weighted by the inverse of the squared distance.
+/// Returns the nearest measured shapes, weighted by the inverse of the squared distance; those for which `squared`
+/// returns `None` are left out.
 ///
 /// Source: D. Shepard, "A two-dimensional interpolation function for irregularly-spaced data" (1968), for the
 /// exponent 2 and the nearest four to ten points. Neither was tuned.
-fn nearest(table: GemmTable<'_>, shape: GemmShape) -> Weighted<'_> {
-    let mut best: Weighted<'_> = [None; MAX_NEIGHBOURS];
-    for entry in table
-        .entries()
-        .filter(|entry| entry.shape.dtype == shape.dtype)
-    {
-        let dk = ln(f64::from(entry.shape.k)) - ln(f64::from(shape.k));
-        let dn = ln(f64::from(entry.shape.n)) - ln(f64::from(shape.n));
-        let mut candidate = Some((entry, dk * dk + dn * dn));
+pub(super) fn nearest<'t, S, P>(
+    table: KernelTable<'t, S, P>,
+    squared: impl Fn(&S) -> Option<f64>,
+) -> Weighted<S, P>
+where
+    S: From<Codes> + Into<Codes> + Copy,
+    P: From<Points<'t>> + Copy,
+{
+    let mut best: Weighted<S, P> = [None; MAX_NEIGHBOURS];
+    for entry in table.entries() {
+        let distance = squared(&entry.shape).map(|squared| squared.max(EQUAL));
+        let mut candidate = distance.map(|distance| (entry, distance));
         for slot in &mut best {
+            let distance =
+                |slot: &Option<(_, f64)>| slot.map_or(f64::INFINITY, |(_, squared)| squared);
             // Insertion into the sorted slots; ties keep the earlier entry.
             if distance(&candidate) < distance(slot) {
                 core::mem::swap(slot, &mut candidate);
             }
         }
     }
-    let inverse =
-        |slot: &Option<(_, f64)>| slot.map_or(0.0, |(_, squared): (_, f64)| 1.0 / squared);
-    let total: f64 = best.iter().map(inverse).sum();
+    let total: f64 = best
+        .iter()
+        .flatten()
+        .map(|(_, squared)| 1.0 / squared)
+        .sum();
     best.map(|slot| slot.map(|(entry, squared)| (entry, 1.0 / (squared * total))))
 }
 
-fn distance(slot: &Option<(GemmEntry<'_>, f64)>) -> f64 {
-    slot.map_or(f64::INFINITY, |(_, squared)| squared)
+/// Squared distance of shapes that one rank computes alike. Others are a thousand times as far away or more.
+const EQUAL: f64 = 1e-12;
+
+/// Returns the square of the logarithm of the ratio of two sizes.
+pub(super) fn squared_log(a: impl Into<f64>, b: impl Into<f64>) -> f64 {
+    let apart = ln(a.into()) - ln(b.into());
+    apart * apart
 }

@@ -3,11 +3,11 @@
 use rooflut_roofline::GemmPace;
 
 use super::Estimate;
-use super::blend::{Blend, Neighbour};
+use super::blend::{Blend, CurveAnswer, Neighbour};
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
-use crate::table::{Class, Curve, Extent, Held, KernelTable, Table, TableSet};
+use crate::table::{Class, Curve, KernelTable, Table, TableSet};
 
 /// A resolved GEMM. Each query costs a binary search.
 ///
@@ -29,14 +29,7 @@ pub struct Gemm {
     shape: GemmShape,
     reference: Reference,
     pace: GemmPace,
-    points: Points,
-}
-
-#[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)] // No box: the handle owns its blend, without allocation.
-enum Points {
-    Measured(Held),
-    Blended(Blend),
+    points: CurveAnswer<GemmShape>,
 }
 
 impl TableSet {
@@ -68,7 +61,7 @@ impl Gemm {
         };
         // Returned early, because a blend is 40 times as large.
         if let Some(entry) = table.find(&shape) {
-            return Ok(resolved(Points::Measured(table.hold(&entry))));
+            return Ok(resolved(CurveAnswer::Measured(shape, table.hold(&entry))));
         }
         if shape.k == 0 || shape.n == 0 {
             return Err(ResolveError::ZeroDimension { operation: "gemm" });
@@ -78,7 +71,7 @@ impl Gemm {
             set: set.clone(),
             shape,
         })?;
-        Ok(resolved(Points::Blended(blend)))
+        Ok(resolved(CurveAnswer::Blended(blend)))
     }
 
     /// Returns the time at `m` rows (tokens); 0 is treated as 1.
@@ -92,17 +85,7 @@ impl Gemm {
 
     /// Returns [`at`](Self::at) for a caller that has the logarithm of `m`.
     pub(crate) fn at_ln(&self, m: f64, ln_m: f64) -> Estimate {
-        let (curve, best) = match &self.points {
-            Points::Measured(held) => (held.curve(), Class::Measured),
-            Points::Blended(blend) => (blend.curve(), blend.class_at(m)),
-        };
-        let mut reading = curve.read(m, ln_m);
-        reading.provenance = reading.provenance.at_best(best);
-        if let Points::Blended(blend) = &self.points
-            && blend.is_outside(m)
-        {
-            reading.provenance.extent = Extent::Outside;
-        }
+        let reading = self.points.read(m, ln_m);
         let seconds = self.pace.reference_s(m) * exp_short(reading.ln_slowdown);
         Estimate::new(&reading, seconds, self.pace.at_peak_s(m))
     }
@@ -110,21 +93,18 @@ impl Gemm {
     /// Replaces the slowdowns (as logarithms) of the first measured rows by summaries of several points (`Smoothed`).
     pub(crate) fn with_summaries(self, ln_slowdown: &[f32]) -> Gemm {
         let blend = match self.points {
-            Points::Measured(held) => Blend::of_curve(&held.curve(), self.shape),
-            Points::Blended(blend) => blend,
+            CurveAnswer::Measured(shape, held) => Blend::of_curve(&held.curve(), shape),
+            CurveAnswer::Blended(blend) => blend,
         };
         Gemm {
-            points: Points::Blended(blend.with_summaries(ln_slowdown)),
+            points: CurveAnswer::Blended(blend.with_summaries(ln_slowdown)),
             ..self
         }
     }
 
     /// Returns the curve that answers: a measured one, or a blended one without latencies.
     pub(crate) fn curve(&self) -> Curve<'_> {
-        match &self.points {
-            Points::Measured(held) => held.curve(),
-            Points::Blended(blend) => blend.curve(),
-        }
+        self.points.curve()
     }
 
     /// Returns whether the library chooses the kernel by m, so that its slowdown has steps: 8-bit and 4-bit formats.
@@ -144,24 +124,11 @@ impl Gemm {
 
     /// Returns the matched measured (k, n) with their shares.
     pub fn matched(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {
-        let (exact, blend) = match &self.points {
-            Points::Measured(_) => (
-                Some(Neighbour {
-                    shape: self.shape,
-                    share: 1.0,
-                }),
-                None,
-            ),
-            Points::Blended(blend) => (None, Some(blend.neighbours())),
-        };
-        exact.into_iter().chain(blend.into_iter().flatten())
+        self.points.matched()
     }
 
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
-        match &self.points {
-            Points::Measured(_) => Class::Measured,
-            Points::Blended(blend) => blend.class(),
-        }
+        self.points.class()
     }
 }

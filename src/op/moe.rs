@@ -1,10 +1,11 @@
 //! A fused mixture-of-experts layer.
 
+use super::blend::{Blend, CurveAnswer, Neighbour, nearest, squared_log};
 use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, OperationKind, Reference};
-use crate::math::{exp_short, ln, ln_of_normal};
-use crate::table::{Class, Curve, Entry, Held, KernelTable, Table, TableSet};
+use crate::math::{exp_short, ln_of_normal};
+use crate::table::{Class, Curve, KernelTable, Table, TableSet};
 
 /// A resolved fused MoE layer.
 ///
@@ -24,9 +25,8 @@ use crate::table::{Class, Curve, Entry, Held, KernelTable, Table, TableSet};
 #[derive(Debug, Clone)]
 pub struct Moe {
     shape: MoeShape,
-    matched: MoeShape,
     reference: Reference,
-    points: Held,
+    points: CurveAnswer<MoeShape>,
 }
 
 impl TableSet {
@@ -37,8 +37,10 @@ impl TableSet {
 }
 
 impl Moe {
-    /// Looks up the experts in `set`, or takes the efficiency of the nearest measured layer (`Transferred`),
-    /// preferring the same dtype.
+    /// Looks up the experts in `set`, or computes the efficiency from the four nearest measured layers, weighted by
+    /// the inverse of the squared distance in logarithms of experts, experts per token, hidden size and width per rank
+    /// (`Transferred`). Layers of the same dtype are preferred, and those whose width per rank is a multiple of 16 if
+    /// that of the asked layer is, because kernels are several times as slow otherwise.
     ///
     /// # Errors
     /// The set has no MoE table, the GPU has no peak for the dtype, or a dimension is zero.
@@ -58,19 +60,24 @@ impl Moe {
             return Err(ResolveError::ZeroDimension { operation });
         }
         let reference = set.reference(&table, dtype)?;
-        let entry = table
-            .find(&shape)
-            .or_else(|| table.find(&shape.local()?))
-            .or_else(|| nearest(table, &shape))
-            .ok_or_else(|| ResolveError::NoTable {
-                set: set.clone(),
-                operation,
-            })?;
+        let found = table.find(&shape).or_else(|| table.find(&shape.local()?));
+        let points = match found {
+            Some(entry) => CurveAnswer::Measured(entry.shape, table.hold(&entry)),
+            None => {
+                let blend = Blend::of(
+                    &nearest(table, |other| Some(squared(other, &shape))),
+                    Class::Transferred,
+                );
+                CurveAnswer::Blended(blend.ok_or_else(|| ResolveError::NoTable {
+                    set: set.clone(),
+                    operation,
+                })?)
+            }
+        };
         Ok(Moe {
             shape,
-            matched: entry.shape,
             reference,
-            points: table.hold(&entry),
+            points,
         })
     }
 
@@ -82,12 +89,7 @@ impl Moe {
 
     /// Returns [`at`](Self::at) for a caller that has the logarithm of `tokens`.
     pub(crate) fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
-        let mut reading = self.curve().read(tokens, ln_tokens);
-        let class = self.class();
-        if class > Class::Measured {
-            reading.latency_us = None;
-            reading.provenance = reading.provenance.at_best(class);
-        }
+        let reading = self.points.read(tokens, ln_tokens);
         let seconds =
             self.shape.reference_s(tokens, &self.reference) * exp_short(reading.ln_slowdown);
         let at_peak = self.shape.work(tokens).flops * self.reference.rates.s_per_flop;
@@ -104,47 +106,40 @@ impl Moe {
         &self.reference
     }
 
-    /// Returns the matched measured layer.
-    pub fn matched(&self) -> MoeShape {
-        self.matched
+    /// Returns the matched measured layers with their shares.
+    pub fn matched(&self) -> impl Iterator<Item = Neighbour<MoeShape>> + '_ {
+        self.points.matched()
     }
 
-    /// Returns the matched measured points.
+    /// Returns the curve that answers: a measured one, or a blended one without latencies.
     pub fn curve(&self) -> Curve<'_> {
         self.points.curve()
     }
 
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
-        if self.matched == self.shape || Some(self.matched) == self.shape.local() {
-            Class::Measured
-        } else {
-            Class::Transferred
-        }
+        self.points.class()
     }
 }
 
-/// Returns the measured layer nearest in logarithms of experts, experts per token, hidden size and width per rank,
-/// preferring the same dtype; the first one on a tie.
-fn nearest<'t>(
-    table: KernelTable<'t, MoeShape, Curve<'t>>,
-    shape: &MoeShape,
-) -> Option<Entry<MoeShape, Curve<'t>>> {
-    let dimensions = |shape: &MoeShape| {
-        [
-            ln(f64::from(shape.experts)),
-            ln(f64::from(shape.top_k)),
-            ln(f64::from(shape.hidden)),
-            ln(shape.local_intermediate()),
-        ]
+/// Returns the squared distance of two layers.
+fn squared(a: &MoeShape, b: &MoeShape) -> f64 {
+    let is_aligned = |shape: &MoeShape| {
+        shape
+            .intermediate
+            .is_multiple_of(ALIGNED_WIDTH.saturating_mul(shape.tp))
     };
-    let distance = |other: &MoeShape| -> f64 {
-        let pairs = dimensions(other).into_iter().zip(dimensions(shape));
-        pairs.map(|(a, b)| (a - b) * (a - b)).sum()
-    };
-    table.entries().min_by(|a, b| {
-        let other_dtype = |entry: &Entry<MoeShape, _>| entry.shape.dtype != shape.dtype;
-        let by_distance = distance(&a.shape).total_cmp(&distance(&b.shape));
-        other_dtype(a).cmp(&other_dtype(b)).then(by_distance)
-    })
+    let far = |differs: bool| if differs { FAR } else { 0.0 };
+    squared_log(a.experts, b.experts)
+        + squared_log(a.top_k, b.top_k)
+        + squared_log(a.hidden, b.hidden)
+        + squared_log(a.local_intermediate(), b.local_intermediate())
+        + far(a.dtype != b.dtype)
+        + far(is_aligned(a) != is_aligned(b))
 }
+
+/// Width per rank of which the kernels' tiles are multiples.
+const ALIGNED_WIDTH: u32 = 16;
+
+/// Squared distance of layers with different kernels; the sizes of others are seldom this far apart.
+const FAR: f64 = 1e3;

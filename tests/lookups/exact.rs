@@ -87,7 +87,10 @@ fn every_moe_row_is_hit() {
     every_row_is_hit(
         |set| &set.moe,
         Moe::resolve,
-        Moe::matched,
+        |moe| {
+            assert_eq!(moe.matched().count(), 1);
+            moe.matched().next().unwrap().shape
+        },
         |moe, row| moe.at(row.amount),
     );
 }

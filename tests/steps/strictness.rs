@@ -86,12 +86,12 @@ fn experts_are_checked_where_their_table_contributes_to_their_time() {
         let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();
         (time, experts.source)
     };
-    // With few tokens, launches and reads take longer than the table's kernel.
-    let (few, source) = experts(Batch::decoding(64, 4096));
+    // With few tokens, launches and reads take longer than the table's kernel, whose routing reaches fewer experts.
+    let (few, source) = experts(Batch::decoding(256, 4096));
     assert_eq!(source, TimeSource::FITTED);
     assert_eq!(few.provenance(), Some(Class::Smoothed.inside()));
     // With many tokens math takes over, and the table answers for other experts.
-    let shares = [4_096, 16_384, 1 << 20].map(|tokens| {
+    let shares = [8_192, 16_384, 1 << 20].map(|tokens| {
         let (many, source) = experts(Batch::chunk(tokens, 0));
         assert_eq!(source.provenance().unwrap().class, Class::Transferred);
         let fitted = many

@@ -29,6 +29,15 @@ pub const MOE: Operation = Operation {
     debug: debug::<MoeShape>,
 };
 
+/// Matrices of an expert: gate, up and down.
+const PROJECTIONS: f64 = 3.0;
+
+/// ln(0.01), the lowest load of few tokens.
+const LN_LOWEST: f64 = -4.605_170_185_988_092;
+
+/// Sum of (rounded load - load) over log-uniform loads from 0.5 up, per unit of their logarithm: (1 - ln 2) / 2.
+const ROUNDED_UP: f64 = 0.153_426_409_720_027_35;
+
 /// The static part of a fused MoE layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -53,7 +62,7 @@ impl MoeShape {
     /// activations and of the weights of `experts_read` experts, on one rank.
     #[inline]
     fn work_reading(&self, tokens: f64, experts_read: f64) -> Work {
-        let weights = 3.0 * f64::from(self.hidden) * self.local_intermediate();
+        let weights = PROJECTIONS * f64::from(self.hidden) * self.local_intermediate();
         let activations = tokens * f64::from(self.hidden) * (self.dtype.activation_bytes() + 2.0);
         Work {
             flops: 2.0 * tokens * f64::from(self.top_k) * weights,
@@ -81,13 +90,64 @@ impl MoeShape {
         self.work_reading(tokens, (experts * (1.0 - missed)).max(top_k))
     }
 
-    /// Returns the reference time of `tokens` tokens, seconds: the sum of launch time, matrix math and the reads of
-    /// the experts reached on average. Few tokens per expert leave little to overlap.
+    /// Returns the reference time of `tokens` tokens, seconds: the sum of launch time, matrix math, the reads of the
+    /// experts that [skewed routing](Self::experts_reached) reaches, and the activations. Few tokens per expert leave
+    /// little to overlap.
     #[inline]
     pub fn reference_s(&self, tokens: f64, reference: &Reference) -> f64 {
-        let work = self.expected_work(tokens);
+        let (hidden, width) = (f64::from(self.hidden), self.local_intermediate());
+        let weights = PROJECTIONS * hidden * width;
+        // Each chosen expert has a copy of the token. Every result is written and read once, in 16 bits: the input,
+        // gate and up, their product, the output.
+        let copies = tokens * f64::from(self.top_k);
+        let activations = copies * 2.0 * (3.0 * hidden + 6.0 * width);
+        let read = self.experts_reached(tokens) * weights * self.dtype.weight_bytes();
         let rates = &reference.rates;
-        reference.t0_s + work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte
+        let math_s = 2.0 * copies * weights * rates.s_per_flop;
+        reference.t0_s + math_s + (read + activations) * rates.s_per_byte
+    }
+
+    /// Returns the experts that `tokens` tokens reach in the measured tables, whose routing is skewed.
+    ///
+    /// The loads of the experts are drawn from a power law with exponent 1.01, nearly log-uniform: on [1, 0.8 tokens]
+    /// if there are more loads than experts, else on [0.01, 2]. They are scaled to a sum of tokens x `top_k` and
+    /// rounded, and the rest goes to the least loaded experts. Between one and two loads per expert, the ends of the
+    /// range change from one case to the other.
+    ///
+    /// Source: the collector of ai-dynamo/aiconfigurator, whose tables `bench_data/` holds.
+    ///
+    /// ```
+    /// use rooflut_roofline::{Dtype, MoeShape};
+    /// let shape = MoeShape {
+    ///     dtype: Dtype::Bf16, experts: 256, top_k: 8, hidden: 2048, intermediate: 512, tp: 1,
+    /// };
+    /// assert_eq!(shape.experts_reached(1.0), 8.0);
+    /// let reached = shape.experts_reached(64.0);
+    /// assert!((190.0..200.0).contains(&reached), "{reached}"); // Uniform routing: 222.
+    /// ```
+    pub fn experts_reached(&self, tokens: f64) -> f64 {
+        const LN_2: f64 = core::f64::consts::LN_2;
+        let loads = tokens * f64::from(self.top_k);
+        let experts = f64::from(self.experts);
+        let mean = loads / experts;
+        let many = (ln(mean) / LN_2).clamp(0.0, 1.0);
+        let few = 1.0 - many;
+        let lowest = few * LN_LOWEST;
+        let highest = if many > 0.0 {
+            few * LN_2 + many * ln(0.8 * tokens)
+        } else {
+            LN_2
+        };
+        let range = highest - lowest;
+        let scale = mean * range / (exp(highest) - exp(lowest));
+        // All loads round to 0 or 1, and the rest makes up for the zeros.
+        if scale * exp(highest) < 1.5 {
+            return loads;
+        }
+        let rounded_to_0 = ((-LN_2 - ln(scale) - lowest) / range).max(0.0);
+        let rest = (0.5 - ROUNDED_UP - scale * exp(lowest)).max(0.0) / range;
+        let reached = experts * (1.0 - rounded_to_0 + rest).min(1.0);
+        reached.min(loads)
     }
 
     /// Returns the shape that one rank computes: the intermediate size divided by `tp`, `tp` 1. Returns `None` if it
@@ -104,7 +164,8 @@ impl MoeShape {
 
     /// Returns the bytes of all experts' weights on one rank.
     pub fn weight_bytes(&self) -> f64 {
-        3.0 * f64::from(self.hidden)
+        PROJECTIONS
+            * f64::from(self.hidden)
             * self.local_intermediate()
             * f64::from(self.experts)
             * self.dtype.weight_bytes()

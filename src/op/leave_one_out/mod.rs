@@ -3,6 +3,7 @@
 //! Each interior point of a table (one with a neighbour on both sides of each axis) is predicted with its own row and
 //! column left out, by the same code that answers queries, and compared with the measurement.
 
+mod shapes;
 mod subset;
 
 use alloc::vec::Vec;
@@ -10,8 +11,10 @@ use alloc::vec::Vec;
 use super::compat::{Method, MfuCurve, MfuGrid};
 use super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 use crate::hardware::operation::Codes;
-use crate::hardware::{AttentionShape, Dtype, GemmShape, MoeShape, Prompts};
+use crate::hardware::{AttentionShape, Dtype, MoeShape, Prompts};
 use crate::table::{Axis, Curve, Entry, Grid, Table, TableSet};
+
+pub use shapes::{decode_shapes, gemm_shapes, moe_shapes, prefill_shapes};
 
 /// Errors of predictions of left-out points: |predicted / measured - 1|.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -72,40 +75,6 @@ pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
             };
             result.add(4, answer(), measured_us);
         });
-    }
-    result
-}
-
-/// Returns the errors for GEMMs of `dtype` with a (k, n) that was not measured: all rows of its k and of its n are
-/// left out. `full` holds the pairs between measured ones, `ragged` the pairs outside. Only rooflut's own method is
-/// evaluated.
-pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
-    let mut result = LeftOut::default();
-    let Some(table) = set.gemm() else {
-        return result;
-    };
-    let same = || {
-        let entries = table.entries();
-        entries.filter(|entry| entry.shape.dtype == dtype)
-    };
-    let inside = |value: u32, pick: fn(&GemmShape) -> u32| {
-        let least = same().map(|entry| pick(&entry.shape)).min();
-        let most = same().map(|entry| pick(&entry.shape)).max();
-        least < Some(value) && Some(value) < most
-    };
-    for Entry { shape, points, .. } in same() {
-        let corners = if inside(shape.k, |s| s.k) && inside(shape.n, |s| s.n) {
-            4
-        } else {
-            1
-        };
-        let others = same().filter(|entry| entry.shape.k != shape.k && entry.shape.n != shape.n);
-        let rest = others.map(|entry| subset::of_curve(entry.shape, &entry.points, |_| true));
-        let blended = Gemm::resolve(&table.with_points(rest), shape).ok();
-        for (&m, &measured) in points.axis().values().iter().zip(points.latency_us()) {
-            let answer = blended.as_ref().map(|gemm| gemm.at(m));
-            result.add(corners, answer, measured);
-        }
     }
     result
 }

@@ -21,33 +21,68 @@ pub(crate) fn expected_bytes(shape: MoeShape, tokens: f64) -> f64 {
     weights + tokens * f64::from(shape.hidden) * (activation_bytes(shape.dtype) + 2.0)
 }
 
-fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
-    let compute = moe_flops(shape, tokens) / tables.peak(shape.dtype);
-    tables.t0("moe") + compute + expected_bytes(shape, tokens) / tables.gpu.bandwidth
+/// Experts that have tokens if their loads are log-uniform on a range, scaled and rounded.
+fn reached_by_skewed_routing(shape: MoeShape, tokens: f64) -> f64 {
+    let experts = f64::from(shape.experts);
+    let loads = tokens * f64::from(shape.top_k);
+    // From 0 at one load per expert to 1 at two.
+    let many = (loads / experts).log2().clamp(0.0, 1.0);
+    let low = 0.01_f64.powf(1.0 - many);
+    let high = 2.0_f64.powf(1.0 - many) * (0.8 * tokens).powf(many);
+    let range = (high / low).ln();
+    let mean = (high - low) / range;
+    let scale = loads / experts / mean;
+    if scale * high < 1.5 {
+        return loads;
+    }
+    let zeros = ((0.5 / (scale * low)).ln() / range).max(0.0);
+    // Loads below a half lose what they have; rounding adds this much to the others.
+    let added = (1.0 - 2.0_f64.ln()) / 2.0;
+    let rest = (0.5 - scale * low - added).max(0.0) / range;
+    (experts * (1.0 - zeros + rest)).min(experts).min(loads)
 }
 
-/// The layer itself, or the nearest measured one.
-fn matching(tables: &Tables, shape: MoeShape) -> MoeShape {
+fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
+    let compute = moe_flops(shape, tokens) / tables.peak(shape.dtype);
+    let hidden = f64::from(shape.hidden);
+    let width = f64::from(shape.intermediate) / f64::from(shape.tp);
+    let weights =
+        reached_by_skewed_routing(shape, tokens) * 3.0 * hidden * width * weight_bytes(shape.dtype);
+    // Input, gate and up, their product, output: written and read by every copy of a token.
+    let floats =
+        tokens * f64::from(shape.top_k) * (hidden + 4.0 * width + 2.0 * width + 2.0 * hidden);
+    tables.t0("moe") + compute + (weights + 2.0 * floats) / tables.gpu.bandwidth
+}
+
+/// The layer itself, or the four nearest measured ones, with their shares.
+fn matching(tables: &Tables, shape: MoeShape) -> Vec<(MoeShape, f64)> {
+    let width = |s: &MoeShape| f64::from(s.intermediate) / f64::from(s.tp);
     let distance = |other: &MoeShape| {
         let square = |a: f64, b: f64| (a / b).ln() * (a / b).ln();
-        let width = |s: &MoeShape| f64::from(s.intermediate) / f64::from(s.tp);
-        square(f64::from(other.experts), f64::from(shape.experts))
+        let aligned = |s: &MoeShape| width(s) % 16.0 == 0.0;
+        let mut sum = square(f64::from(other.experts), f64::from(shape.experts))
             + square(f64::from(other.top_k), f64::from(shape.top_k))
             + square(f64::from(other.hidden), f64::from(shape.hidden))
-            + square(width(other), width(&shape))
+            + square(width(other), width(&shape));
+        if other.dtype != shape.dtype {
+            sum += 1e3;
+        }
+        if aligned(other) != aligned(&shape) {
+            sum += 1e3;
+        }
+        sum.max(1e-12)
     };
     let mut shapes: Vec<MoeShape> = tables.moe.iter().map(|row| row.shape).collect();
     shapes.sort_unstable();
     shapes.dedup();
-    let any_of_dtype = shapes.iter().any(|other| other.dtype == shape.dtype);
-    shapes.retain(|other| !any_of_dtype || other.dtype == shape.dtype);
-    let mut matched = shapes[0];
-    for other in shapes {
-        if other == shape || (matched != shape && distance(&other) < distance(&matched)) {
-            matched = other;
-        }
+    if shapes.contains(&shape) {
+        return vec![(shape, 1.0)];
     }
-    matched
+    shapes.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    shapes.truncate(4);
+    let total: f64 = shapes.iter().map(|other| 1.0 / distance(other)).sum();
+    let share = |other: MoeShape| (other, 1.0 / distance(&other) / total);
+    shapes.into_iter().map(share).collect()
 }
 
 /// Logarithm of the slowdown of a measured layer at any number of tokens.
@@ -62,14 +97,20 @@ fn moe_ln_slowdown(tables: &Tables, matched: MoeShape, tokens: f64) -> (f64, Pro
     (mean, place)
 }
 
-/// An unseen layer has the slowdown of the nearest measured one.
+/// An unseen layer has the weighted mean of the slowdowns of measured ones.
 pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
     let tokens = f64::from(tokens.max(1));
     let matched = matching(tables, shape);
-    let (ln_slowdown, mut provenance) = moe_ln_slowdown(tables, matched, tokens);
+    let mut ln_slowdown = 0.0;
+    let mut provenance = Class::Measured.inside();
+    for &(other, share) in &matched {
+        let (of_other, place) = moe_ln_slowdown(tables, other, tokens);
+        ln_slowdown += share * of_other;
+        provenance = provenance.worst(place);
+    }
     let mut seconds = moe_reference(tables, shape, tokens) * ln_slowdown.exp();
     let row = |row: &&Row<MoeShape>| row.shape == shape && f64::from(row.amount) == tokens;
-    if matched != shape {
+    if matched[0].0 != shape {
         provenance = at_best(provenance, Class::Transferred);
     } else if let Some(row) = tables.moe.iter().find(row) {
         seconds = row.us * 1e-6;
