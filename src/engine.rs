@@ -5,8 +5,8 @@ mod rules;
 use core::fmt;
 
 pub use self::rules::{
-    BeyondMaxModelLen, FreedBlocks, Scheduling, SchedulingRules, SelfPreemption, VictimIndex,
-    VictimToken,
+    BeyondMaxModelLen, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
+    VictimIndex, VictimToken,
 };
 pub use crate::generated::stacks;
 

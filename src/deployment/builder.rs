@@ -149,6 +149,12 @@ impl DeploymentBuilder {
         self
     }
 
+    /// Sets the maximum tokens per step of one prompt; default: the budget of the step.
+    pub fn long_prefill_token_threshold(mut self, tokens: impl Into<Option<u32>>) -> Self {
+        self.config.long_prefill_token_threshold = tokens.into();
+        self
+    }
+
     /// Sets the maximum queue length; default: no limit. Requests that arrive when the queue is full are rejected.
     pub fn max_waiting(mut self, requests: impl Into<Option<u32>>) -> Self {
         self.config.max_waiting = requests.into();

@@ -40,6 +40,7 @@ struct Description {
 #[serde(deny_unknown_fields, rename = "Server")]
 struct ServerDescription {
     max_num_seqs: u32,
+    long_prefill_token_threshold: Option<u32>,
     kv_blocks: Option<u32>,
     scheduling: Option<Scheduling>,
     prefix_caching: PrefixCaching,
@@ -127,6 +128,7 @@ impl DeploymentBuilder {
     fn server(&self) -> ServerDescription {
         let SimConfig {
             max_num_seqs,
+            long_prefill_token_threshold,
             prefix_caching,
             policy,
             max_waiting,
@@ -135,6 +137,7 @@ impl DeploymentBuilder {
         } = self.config;
         ServerDescription {
             max_num_seqs,
+            long_prefill_token_threshold,
             kv_blocks: self.kv_blocks,
             scheduling: self.scheduling,
             prefix_caching,
@@ -146,6 +149,7 @@ impl DeploymentBuilder {
 
     fn with_server(self, server: ServerDescription) -> DeploymentBuilder {
         self.max_num_seqs(server.max_num_seqs)
+            .long_prefill_token_threshold(server.long_prefill_token_threshold)
             .kv_blocks(server.kv_blocks)
             .scheduling(server.scheduling)
             .prefix_caching(server.prefix_caching)

@@ -29,6 +29,8 @@ pub struct SchedulingRules {
     /// The pass over the running requests after one that preempts itself (`schedule`, policy `priority`; first come,
     /// first served, nothing runs after it).
     pub self_preemption: SelfPreemption,
+    /// The chunks of a prompt while no other request runs or waits (`schedule`).
+    pub lone_prefill: LonePrefill,
     /// Whether a request is admitted only if the blocks of its whole prompt are free, not only those of its first chunk
     /// (`scheduler_reserve_full_isl`; `KVCacheManager.allocate_slots`, `vllm/v1/core/kv_cache_manager.py`): on in 0.33.
     pub scheduler_reserve_full_isl: bool,
@@ -109,6 +111,21 @@ pub enum SelfPreemption {
 crate::names!(SelfPreemption {
     EndsPass => "ends-pass",
     Continues => "continues",
+});
+
+/// The chunks of a prompt while no other request runs or waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LonePrefill {
+    /// At most `long_prefill_token_threshold` tokens, as always (vLLM 0.11 and 0.15).
+    Threshold,
+    /// The token budget of the step (vLLM 0.33).
+    Budget,
+}
+
+crate::names!(LonePrefill {
+    Threshold => "threshold",
+    Budget => "budget",
 });
 
 /// The order in which freed KV blocks are reused.

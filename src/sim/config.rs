@@ -20,6 +20,9 @@ pub struct SimConfig {
     pub max_num_seqs: u32,
     /// Maximum tokens per step; at least `max_num_seqs`, as in vLLM.
     pub max_num_batched_tokens: u32,
+    /// Maximum tokens per step of one prompt; `None` for the budget of the step, as vLLM's 0. Other requests are
+    /// admitted beside a prompt that is cut by it, so that several may be partial. Not together with `speculation`.
+    pub long_prefill_token_threshold: Option<u32>,
     /// Maximum tokens of prompt and output of a request.
     pub max_model_len: u32,
     /// Number of KV blocks.
@@ -73,8 +76,8 @@ pub enum SchedulingPolicy {
     Fcfs,
     /// Shortest prompt first; ties by arrival.
     ShortestPrompt,
-    /// Smallest priority number first; ties by arrival. Preempts the request with the largest number (ties:
-    /// the latest arrival) among those that have no token in the step yet.
+    /// Smallest priority number first; ties by arrival. Preempts the running request with the largest number (ties:
+    /// the latest arrival), even if it has its token in the step.
     Priority,
 }
 
@@ -106,6 +109,7 @@ impl SimConfig {
         SimConfig {
             max_num_seqs: 128,
             max_num_batched_tokens: 2_048,
+            long_prefill_token_threshold: None,
             max_model_len,
             kv_blocks,
             block_size: 16,
@@ -139,6 +143,13 @@ impl SimConfig {
     #[must_use]
     pub const fn with_max_waiting(mut self, max_waiting: u32) -> SimConfig {
         self.max_waiting = Some(max_waiting);
+        self
+    }
+
+    /// Sets the maximum tokens per step of one prompt.
+    #[must_use]
+    pub const fn with_long_prefill_token_threshold(mut self, tokens: u32) -> SimConfig {
+        self.long_prefill_token_threshold = Some(tokens);
         self
     }
 
@@ -229,6 +240,10 @@ impl SimConfig {
         let limits = [
             ("max_num_seqs", self.max_num_seqs),
             ("max_num_batched_tokens", self.max_num_batched_tokens),
+            (
+                "long_prefill_token_threshold",
+                self.long_prefill_token_threshold.unwrap_or(u32::MAX),
+            ),
             ("max_model_len", self.max_model_len),
             ("kv_blocks", self.kv_blocks),
             ("block_size", self.block_size),
@@ -249,6 +264,9 @@ impl SimConfig {
         }
         if self.speculation.is_some() && self.rules.scheduling != Scheduling::Synchronous {
             return Err(SimError::SpeculationAhead);
+        }
+        if self.speculation.is_some() && self.long_prefill_token_threshold.is_some() {
+            return Err(SimError::SpeculationWithThreshold);
         }
         Ok(())
     }
@@ -314,9 +332,10 @@ mod tests {
 
     #[test]
     fn every_zero_limit_is_refused_by_name() {
-        let limits: [fn(&mut SimConfig) -> &mut u32; 5] = [
+        let limits: [fn(&mut SimConfig) -> &mut u32; 6] = [
             |config| &mut config.max_num_seqs,
             |config| &mut config.max_num_batched_tokens,
+            |config| config.long_prefill_token_threshold.insert(0),
             |config| &mut config.max_model_len,
             |config| &mut config.kv_blocks,
             |config| &mut config.block_size,
@@ -334,6 +353,7 @@ mod tests {
             [
                 "max_num_seqs",
                 "max_num_batched_tokens",
+                "long_prefill_token_threshold",
                 "max_model_len",
                 "kv_blocks",
                 "block_size"
@@ -348,6 +368,9 @@ mod tests {
         assert_eq!(config.validate(), Err(SimError::SpeculationAhead));
         config.rules.scheduling = Scheduling::Synchronous;
         assert_eq!(config.validate(), Ok(()));
+        config.long_prefill_token_threshold = Some(64);
+        assert_eq!(config.validate(), Err(SimError::SpeculationWithThreshold));
+        config.long_prefill_token_threshold = None;
         config.max_num_seqs = 513;
         let message = config.validate().unwrap_err().to_string();
         assert!(

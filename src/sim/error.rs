@@ -24,6 +24,8 @@ pub enum SimError {
     },
     /// Speculative decoding with [`Scheduling::OneStepAhead`](crate::engine::Scheduling::OneStepAhead).
     SpeculationAhead,
+    /// Speculative decoding with a `long_prefill_token_threshold`.
+    SpeculationWithThreshold,
     /// Speculative decoding on separate prefill and decode servers.
     SpeculationDisaggregated,
     /// An arrival rate that is not a positive, finite number.
@@ -81,6 +83,11 @@ impl fmt::Display for SimError {
             SimError::SpeculationDisaggregated => write!(
                 f,
                 "speculation: speculative decoding on separate prefill and decode servers is not modelled; \
+                 use one of the two"
+            ),
+            SimError::SpeculationWithThreshold => write!(
+                f,
+                "long_prefill_token_threshold: with speculative decoding it may cut drafts, which is not modelled; \
                  use one of the two"
             ),
             SimError::SpeculationAhead => write!(

@@ -27,8 +27,8 @@ pub trait Observer {
         let _ = step;
     }
 
-    /// Called when a request that was preempted after a token has its next one, `gap_ns` nanoseconds after
-    /// the last.
+    /// Called when a request that was preempted after a token, or left out of a step, has its next token, `gap_ns`
+    /// nanoseconds after the last.
     fn resumed(&mut self, index: usize, gap_ns: u64) {
         let _ = (index, gap_ns);
     }
@@ -195,6 +195,9 @@ pub struct StepRecord {
     pub prefill_tokens: u32,
     /// Decoding requests.
     pub decode_requests: u32,
+    /// Decoding requests whose last token is older than the step before, in which the budget did not reach them or a
+    /// preemption left them out.
+    pub late_decodes: u32,
     /// KV tokens of the decoding requests, new ones included.
     pub kv_tokens: u64,
     /// Drafted tokens that were verified; 0 without speculative decoding.

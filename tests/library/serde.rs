@@ -100,6 +100,7 @@ fn serialized_values_are_read_back() {
                 .with_policy(SchedulingPolicy::Priority)
                 .with_speculation(speculation),
         );
+        round_trip(&config.with_long_prefill_token_threshold(512));
     }
 }
 
@@ -262,6 +263,7 @@ fn a_deployment_is_serialized_as_given_and_built_when_read() {
         .strictness(Strictness::at_worst(Class::Transferred).inside())
         .max_num_seqs(64)
         .max_waiting(9)
+        .long_prefill_token_threshold(512)
         .kv_blocks(10_000);
     let deployment = builder.build().unwrap();
     let text = json(&deployment);

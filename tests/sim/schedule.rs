@@ -3,9 +3,10 @@
 //! Unless said otherwise a step takes what `Linear::mixed` says: 1000 ns, 10 ns a prompt token, 100 ns
 //! a decoding request and 1 ns a token of its KV.
 
-use crate::support::{Batch, Linear, request, simulator};
-use rooflut::engine::Scheduling;
-use rooflut::sim::{Content, Outcome, Rejection, Request, SimConfig, SimReport};
+use crate::support::{Batch, Linear, Seen, request, simulator};
+use rooflut::engine::{LonePrefill, Scheduling, SelfPreemption, stacks};
+use rooflut::sim::load::RequestList;
+use rooflut::sim::{Content, Outcome, Rejection, Request, SchedulingPolicy, SimConfig, SimReport};
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::units::Seconds;
 
@@ -264,6 +265,87 @@ fn a_request_that_finds_no_block_takes_those_of_the_last_admitted() {
     // 3687  B: its 10 prompt tokens and its first output token   1110
     // 4797  B: six decodes, at 12 to 17                          6 x 1100 + 87 = 6687
     assert_times(&report, &[(0, 1_420, 3_687, 0), (0, 1_420, 11_484, 1)]);
+}
+
+#[test]
+fn by_priority_the_least_urgent_request_loses_its_token_to_a_later_one() {
+    // Two blocks; in the fourth step the first request has its token when the second needs a block.
+    let requests = [request(0, 13, 5).with_priority(1), request(1, 15, 5)];
+    for (rules, lost) in [
+        (stacks::VLLM_0_11_0.rules, vec![chunk(1, 0, 0)]),
+        (stacks::VLLM_0_15_1.rules, vec![]),
+    ] {
+        let model = Linear::mixed();
+        let mut config = config(Synchronous, 64, 2).with_policy(SchedulingPolicy::Priority);
+        config.rules = rules;
+        config.rules.scheduling = Synchronous;
+        let report = run(&model, config, &requests);
+        assert_eq!(
+            (times(&report, 0).3, report.summary.preemptions),
+            (1, 1),
+            "{rules:?}"
+        );
+        let batches = model.batches.borrow();
+        assert_eq!(batches[2].decode, decode(2, 15 + 16));
+        assert_eq!(batches[3].decode, decode(1, 17));
+        assert_eq!(batches[3].prefill, lost);
+        // It begins again when the other is done: 13 tokens of the prompt and 3 of the output, but for the counted one.
+        let again = batches.iter().rev().find(|batch| !batch.prefill.is_empty());
+        let counted = lost.len() as u32;
+        assert_eq!(
+            again.unwrap().prefill,
+            [chunk(16 - counted, counted, 1)],
+            "{rules:?}"
+        );
+    }
+}
+
+#[test]
+fn a_request_that_preempts_itself_ends_the_schedule_or_not() {
+    // Two blocks; in the fourth step both requests need one more, the less urgent one first.
+    let requests = [request(0, 14, 5).with_priority(1), request(1, 15, 5)];
+    for (self_preemption, sleep_ns) in [
+        (SelfPreemption::EndsPass, 1_000_000),
+        (SelfPreemption::Continues, 0),
+    ] {
+        let model = Linear::mixed();
+        let mut config = config(Synchronous, 64, 2).with_policy(SchedulingPolicy::Priority);
+        config.rules.self_preemption = self_preemption;
+        let mut seen = Seen::default();
+        simulator(&model, config).serve(&mut RequestList::new(&requests), &mut seen);
+        // 14 prompt tokens, then 15 beside a decode over 15 tokens, then two decodes over 16: 1140, 1265 and 1232.
+        let fourth = seen.steps[3];
+        assert_eq!(fourth.start_ns, 3_637 + sleep_ns);
+        let late = u32::from(sleep_ns > 0);
+        assert_eq!((fourth.decode_requests, fourth.late_decodes), (1, late));
+        // The fourth step takes 1117.
+        assert!(seen.gaps_ns.contains(&(1_117 + sleep_ns)));
+    }
+}
+
+#[test]
+fn others_are_admitted_beside_a_prompt_that_the_threshold_cuts() {
+    for (lone_prefill, lone) in [(LonePrefill::Threshold, 20), (LonePrefill::Budget, 60)] {
+        let model = Linear::mixed();
+        let mut config = config(Synchronous, 100, 100).with_long_prefill_token_threshold(20);
+        config.rules.lone_prefill = lone_prefill;
+        run(&model, config, &[request(0, 60, 1), request(0, 30, 2)]);
+        let expected = [
+            vec![chunk(20, 0, 0), chunk(20, 0, 0)],
+            vec![chunk(20, 20, 0), chunk(10, 20, 1)],
+            vec![chunk(20, 40, 1)],
+        ];
+        let chunks: Vec<_> = (model.batches.take().into_iter())
+            .map(|batch| batch.prefill)
+            .collect();
+        assert_eq!(chunks, expected);
+        // Alone, 0.33 does not cut it.
+        run(&model, config, &[request(0, 60, 1)]);
+        assert_eq!(
+            model.batches.borrow()[0].prefill,
+            [chunk(lone, 0, u32::from(lone == 60))]
+        );
+    }
 }
 
 #[test]

@@ -104,6 +104,7 @@ impl EngineFile {
         rules.victim_token = rule("victim_token").parse().unwrap();
         rules.victim_index = rule("victim_index").parse().unwrap();
         rules.self_preemption = rule("self_preemption").parse().unwrap();
+        rules.lone_prefill = rule("lone_prefill").parse().unwrap();
         let reserve = rule("scheduler_reserve_full_isl");
         rules.scheduler_reserve_full_isl = reserve.parse().unwrap();
         rules.freed_blocks = rule("freed_blocks").parse().unwrap();

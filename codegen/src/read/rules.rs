@@ -31,7 +31,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-pub(crate) static RULES: [RuleKind; 8] = [
+pub(crate) static RULES: [RuleKind; 9] = [
     RuleKind {
         name: "scheduling",
         values: Values::Names(
@@ -73,6 +73,15 @@ pub(crate) static RULES: [RuleKind; 8] = [
             &[("ends-pass", "EndsPass"), ("continues", "Continues")],
         ),
         meaning: "priority: the pass over the running requests after one that preempts itself",
+    },
+    RuleKind {
+        name: "lone_prefill",
+        values: Values::Names(
+            "LonePrefill",
+            &[("threshold", "Threshold"), ("budget", "Budget")],
+        ),
+        meaning: "chunks of a prompt while no other request runs or waits: at most long_prefill_token_threshold, or \
+                  the budget of the step",
     },
     RuleKind {
         name: "scheduler_reserve_full_isl",

@@ -9,7 +9,8 @@ use crate::sim::{Observer, StepRecord};
 /// An observer of inter-token latency (ITL): the gaps between consecutive tokens of each request.
 ///
 /// A decoding request takes a token in each step, and the gap is the duration of the step. A preempted request has
-/// its next token when its prompt and its output so far have been computed again; the gap spans all that time. The
+/// its next token when its prompt and its output so far have been computed again, and one that was left out of steps
+/// when a step reaches it; the gap spans all that time. The
 /// gaps of a served request add up to the time from its first token to its last. With speculative decoding a step
 /// yields several tokens at once: a gap is the time between two steps with tokens of a request, as clients of a
 /// stream see it.
@@ -97,7 +98,8 @@ impl Observer for TokenGaps {
 
     #[inline]
     fn step(&mut self, step: &StepRecord) {
-        let (gap_ns, gaps) = (step.duration_ns, u64::from(step.decode_requests));
+        let gap_ns = step.duration_ns;
+        let gaps = u64::from(step.decode_requests - step.late_decodes);
         // Below the bucket the difference wraps around.
         if gap_ns.wrapping_sub(self.latest.first_ns) >= self.latest.width_ns {
             self.latest.move_on(gap_ns, &mut self.sketch);

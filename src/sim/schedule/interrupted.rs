@@ -1,4 +1,4 @@
-//! Requests that were preempted after a token and have not had their next one.
+//! Requests that were preempted after a token, or left out of a step, and have not had their next token.
 
 use alloc::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ pub(crate) struct Interrupted {
 }
 
 impl Interrupted {
-    /// Adds requests whose last token came at `now_ns`. Requests that were preempted again before their next
+    /// Adds requests whose last token came at `now_ns`. Requests that were interrupted again before their next
     /// token keep their time.
     pub(crate) fn add(&mut self, indices: impl IntoIterator<Item = usize>, now_ns: u64) {
         for index in indices {

@@ -56,14 +56,19 @@ impl KvCache {
         }
     }
 
-    /// Takes the blocks that a running request needs for `tokens` more; returns whether there were enough.
-    #[must_use]
-    pub(crate) fn grow(&mut self, sequence: &mut Sequence, tokens: u32) -> bool {
+    /// Returns the blocks that a running request lacks for `tokens` more.
+    pub(crate) fn missing(&self, sequence: &Sequence, tokens: u32) -> u32 {
         let tokens = sequence.computed() + tokens;
         let longest = tokens.max(self.max_model_len);
         let reserved = tokens.saturating_add(self.lookahead_tokens).min(longest);
         let needed = sequence.blocks_for(reserved, self.block_size);
-        let missing = needed - sequence.blocks.held();
+        needed - sequence.blocks.held()
+    }
+
+    /// Takes the blocks that a running request needs for `tokens` more; returns whether there were enough.
+    #[must_use]
+    pub(crate) fn grow(&mut self, sequence: &mut Sequence, tokens: u32) -> bool {
+        let missing = self.missing(sequence, tokens);
         let fits = self.pool.take_unregistered(missing);
         if fits {
             sequence.blocks.unregistered += missing;
@@ -74,7 +79,7 @@ impl KvCache {
     /// Looks up the prompt of a waiting request in the prefix cache. Cost: O(blocks found) if the request can
     /// share tokens, else O(1).
     pub(crate) fn look_up(&self, sequence: &Sequence) -> Hits {
-        if self.caching == PrefixCaching::Disabled {
+        if self.caching == PrefixCaching::Disabled || !sequence.looks_up() {
             return Hits::default();
         }
         let max_blocks = sequence.findable(self.block_size);

@@ -2,8 +2,8 @@
 
 pub(super) mod interrupted;
 mod kv_cache;
+mod pass;
 pub(super) mod plan;
-mod preemption;
 pub(super) mod queue;
 pub(super) mod running;
 pub(super) mod scheduler;

@@ -24,10 +24,12 @@ pub(crate) struct Plan {
     pub(crate) preempted: Vec<usize>,
     /// Requests that were preempted for an empty plan that this one replaces.
     pub(crate) preempted_before: Vec<usize>,
-    /// Preempted requests between two tokens.
+    /// Requests between two tokens that are preempted, or left out of this step.
     pub(crate) interrupted: Vec<usize>,
-    /// Requests that were interrupted and have their next token.
+    /// Requests that were preempted after a token and have their next one.
     pub(crate) resumed: Vec<usize>,
+    /// Decoding requests that were left out of the step before.
+    pub(crate) late: Vec<usize>,
     /// Requests with their first token.
     pub(crate) first_tokens: Vec<(usize, Admitted)>,
     /// Requests with their last token.
@@ -48,6 +50,7 @@ impl Plan {
             preempted_before: Vec::new(),
             interrupted: Vec::new(),
             resumed: Vec::new(),
+            late: Vec::new(),
             first_tokens: Vec::new(),
             finished: Vec::new(),
         }
@@ -70,6 +73,7 @@ impl Plan {
         self.preempted_before.clear();
         self.interrupted.clear();
         self.resumed.clear();
+        self.late.clear();
         self.first_tokens.clear();
         self.finished.clear();
     }
@@ -110,10 +114,13 @@ impl Plan {
         self.decode.kv_tokens += u64::from(computed) + new;
     }
 
-    /// Returns the decoding requests if nothing else happens: no prefill, last token or preemption.
+    /// Returns the decoding requests if nothing else happens: no prefill, last or late token, or
+    /// preemption.
     pub(crate) fn only_decodes(&self) -> Option<DecodeGroup> {
-        let nothing_else =
-            self.chunks.is_empty() && self.finished.is_empty() && self.preempted.is_empty();
+        let nothing_else = self.chunks.is_empty()
+            && self.finished.is_empty()
+            && self.preempted.is_empty()
+            && self.late.is_empty();
         (nothing_else && self.decode.requests > 0).then_some(self.decode)
     }
 
@@ -130,6 +137,7 @@ impl Plan {
             drafted_tokens: self.decode.requests * self.decode.drafted,
             accepted_tokens: self.accepted,
             yielded_tokens: self.yielded,
+            late_decodes: self.late.len() as u32,
             preempted: self.preempted.len() as u32,
             ..StepRecord::default()
         }

@@ -19,8 +19,7 @@ pub(crate) struct Admitted {
 
 /// Running requests, each in a sequence slot.
 ///
-/// Costs: a step of all decoding requests O(1), a request that starts or stops decoding O(log n), finding the
-/// most recently admitted request amortised O(1).
+/// Costs: a step of all decoding requests O(1), a request that starts or stops decoding O(log n).
 #[derive(Debug)]
 pub(crate) struct Running {
     slots: Vec<Option<(u64, Sequence)>>,
@@ -29,9 +28,9 @@ pub(crate) struct Running {
     order: VecDeque<Admitted>,
     admissions: u64,
     count: usize,
-    /// The request in prefill. It is always the last admitted: when the budget cuts a prompt, no further request
-    /// is admitted.
-    pub(crate) partial: Option<Admitted>,
+    /// Requests in prefill, in order of admission. Without a `long_prefill_token_threshold` there is at most one, the
+    /// last admitted: when the budget cuts a prompt, no further request is admitted.
+    pub(crate) partial: Vec<Admitted>,
     decode: DecodeSet,
     caching: PrefixCaching,
 }
@@ -43,11 +42,12 @@ struct DecodeSet {
     next: DecodeGroup,
     /// Number of requests by the step in which they need a block, modulo the block size.
     growing: Vec<u32>,
-    /// Requests whose blocks others can share, likewise; removed ones are dropped lazily.
+    /// Requests whose blocks others can share, likewise; those that were removed or left out of a step are dropped
+    /// lazily.
     sharing: Vec<Vec<Admitted>>,
     /// Whether `sharing` has had requests.
     shares: bool,
-    /// Last step of each request.
+    /// Last step of each request; dropped lazily if it was left out of a step since.
     ends: BinaryHeap<Reverse<(u64, Admitted)>>,
 }
 
@@ -60,7 +60,7 @@ impl Running {
             order: VecDeque::new(),
             admissions: 0,
             count: 0,
-            partial: None,
+            partial: Vec::new(),
             decode: DecodeSet {
                 next: DecodeGroup::EMPTY,
                 growing: vec![0; block_size],
@@ -102,14 +102,14 @@ impl Running {
         step: u64,
         mut visit: impl FnMut(&mut Sequence, u32),
     ) {
-        let index = (step % self.decode.sharing.len() as u64) as usize;
-        let Some(sharing) = self.decode.sharing.get_mut(index) else {
+        let block = self.decode.sharing.len() as u64;
+        let Some(sharing) = self.decode.sharing.get_mut((step % block) as usize) else {
             return;
         };
         sharing.retain(|admitted| {
             let sequence = held_mut(&mut self.slots, *admitted);
-            let decoding = sequence.filter(|sequence| sequence.decodes_from.is_some());
-            decoding.is_some_and(|sequence| {
+            let growing = sequence.filter(|sequence| sequence.grows_in(step, block));
+            growing.is_some_and(|sequence| {
                 let computed = sequence.computed_before(step);
                 visit(sequence, computed);
                 true
@@ -137,7 +137,7 @@ impl Running {
                 return None;
             }
             self.decode.ends.pop();
-            if self.get(admitted).is_some() {
+            if self.get(admitted).and_then(Sequence::end) == Some(end) {
                 self.leave_decode(admitted, step + 1);
                 return Some(admitted);
             }
@@ -186,7 +186,7 @@ impl Running {
         };
         sequence.decodes_from = Some(step);
         let computed = sequence.computed();
-        let end = step + u64::from(sequence.remaining()) - 1;
+        let end = sequence.end();
         let shares = caching && sequence.shares();
         self.decode.next.requests += 1;
         self.decode.next.kv_tokens += u64::from(computed) + 1;
@@ -196,16 +196,19 @@ impl Running {
             sharing.push(admitted);
             self.decode.shares = true;
         }
-        self.decode.ends.push(Reverse((end, admitted)));
+        self.decode
+            .ends
+            .extend(end.map(|end| Reverse((end, admitted))));
     }
 
     /// Removes a request from the decoding ones; `step` is the next step.
-    fn leave_decode(&mut self, admitted: Admitted, step: u64) {
+    pub(crate) fn leave_decode(&mut self, admitted: Admitted, step: u64) {
         let block_size = self.decode.growing.len() as u32;
         let Some(sequence) = self.get_mut(admitted) else {
             return;
         };
         sequence.catch_up(step, block_size);
+        sequence.decodes_from = None;
         let computed = sequence.computed();
         self.decode.next.requests -= 1;
         self.decode.next.kv_tokens -= u64::from(computed) + 1;
@@ -219,8 +222,8 @@ impl Running {
         if self.get(admitted).is_some_and(|s| s.decodes_from.is_some()) {
             self.leave_decode(admitted, step);
         }
-        if self.partial == Some(admitted) {
-            self.partial = None;
+        if !self.partial.is_empty() {
+            self.partial.retain(|partial| *partial != admitted);
         }
         self.count -= 1;
         self.vacant.push(admitted.slot);
@@ -228,31 +231,15 @@ impl Running {
         Some(sequence)
     }
 
-    /// Returns the most recently admitted request.
-    pub(crate) fn last(&mut self) -> Option<Admitted> {
-        while let Some(&last) = self.order.back() {
-            if self.get(last).is_some() {
-                return Some(last);
-            }
-            self.order.pop_back();
-        }
-        None
+    /// Returns whether a request is the last admitted of all that run.
+    pub(crate) fn is_last(&self, admitted: Admitted) -> bool {
+        self.order.back() == Some(&admitted)
     }
 
     /// Returns all running requests, in order of admission.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = Admitted> + '_ {
         let held = |admitted: &Admitted| self.get(*admitted).is_some();
         self.order.iter().copied().filter(held)
-    }
-
-    /// Returns whether a decoding request needs one more block in `step`, the next step.
-    pub(crate) fn grows(&self, admitted: Admitted, step: u64) -> bool {
-        let block = self.decode.growing.len() as u64;
-        self.get(admitted).is_some_and(|sequence| {
-            sequence
-                .decodes_from
-                .is_some_and(|_| u64::from(sequence.computed_before(step)) % block == 0)
-        })
     }
 
     /// Drops removed requests from the order, which stays at most about twice as long as the running requests.

@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
-use crate::engine::Scheduling;
+use crate::engine::{LonePrefill, Scheduling};
 use crate::sim::load::arrived::Arrived;
 use crate::sim::memory::block_pool::BlockPool;
 use crate::sim::memory::content::BlockIds;
 use crate::sim::schedule::kv_cache::KvCache;
+use crate::sim::schedule::pass::Turn;
 use crate::sim::schedule::plan::Plan;
 use crate::sim::schedule::queue::Queue;
 use crate::sim::schedule::running::{Admitted, Running};
@@ -17,9 +18,9 @@ use crate::step::DecodeGroup;
 /// The queue, the running requests and their KV cache.
 ///
 /// A step costs O(1) for any number of decoding requests; each request costs O(log n) for its last step. A step
-/// that preempts visits all running requests. A request that can share tokens with others costs O(its blocks) more,
-/// and again whenever it is at the head of the queue and does not fit. With speculative decoding a step costs
-/// O(decoding requests).
+/// in which not all running requests get all their tokens visits them one by one, as every step with speculative
+/// decoding does. A request that can share tokens with others costs O(its blocks) more, and again whenever it is at the
+/// head of the queue and does not fit.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     pub(super) config: SimConfig,
@@ -29,8 +30,10 @@ pub(crate) struct Scheduler {
     /// Requests that were preempted while the step with their last token was in flight.
     pub(super) ending: Vec<(Admitted, Sequence)>,
     scheduled_steps: u64,
+    /// Whether the last step had no token for some of the decoding requests.
+    pub(super) left_out: bool,
     /// Buffer of the requests that are visited one by one.
-    pub(super) visited: Vec<Admitted>,
+    pub(super) turns: Vec<Turn>,
 }
 
 impl Scheduler {
@@ -43,7 +46,8 @@ impl Scheduler {
             running: Running::new(&config),
             ending: Vec::new(),
             scheduled_steps: 0,
-            visited: Vec::new(),
+            left_out: false,
+            turns: Vec::new(),
         }
     }
 
@@ -53,21 +57,21 @@ impl Scheduler {
         self.waiting.push(arrived);
     }
 
-    /// Schedules the next step at `now_ns`: decoding requests first, then the request in prefill, then admission.
+    /// Schedules the next step at `now_ns`: running requests, then admission.
     ///
     /// The step is empty if no request is waiting that fits and the last token of every running request has been
-    /// scheduled.
+    /// scheduled, or if a request that preempts itself ends the pass over the running requests.
     pub(crate) fn plan(&mut self, plan: &mut Plan, now_ns: u64) {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
-        match self.config.speculation {
-            None => self.schedule_decodes(plan),
-            Some(speculation) => self.schedule_verification(plan, speculation),
-        }
-        let budget = self.config.max_num_batched_tokens - plan.decode.tokens() as u32;
-        let budget = self.schedule_partial(plan, budget);
+        let threshold = self.threshold();
+        let budget = if self.all_fit(plan.number(), threshold) {
+            self.serve_all(plan, threshold)
+        } else {
+            self.serve_in_order(plan, threshold)
+        };
         if plan.preempted.is_empty() {
-            self.admit_waiting(plan, budget, now_ns);
+            self.admit_waiting(plan, budget, threshold, now_ns);
         }
     }
 
@@ -79,7 +83,7 @@ impl Scheduler {
         let ends = self.running.first_end().is_some_and(|end| end <= step);
         let admits = !self.waiting.is_empty() && self.has_room();
         let idle = self.running.decoding().requests == 0;
-        if idle || ends || admits || self.running.partial.is_some() {
+        if idle || ends || admits || self.left_out || !self.running.partial.is_empty() {
             return None;
         }
         let growing = self.running.growing(step);
@@ -179,18 +183,72 @@ impl Scheduler {
         Some((sequence.index, sequence.request))
     }
 
-    /// Schedules a token for each decoding request.
-    fn schedule_decodes(&mut self, plan: &mut Plan) {
-        let step = plan.number();
-        let growing = self.running.growing(step);
-        if !self.kv.pool.take_unregistered(growing) {
-            self.grow_or_preempt(plan);
+    /// Returns the maximum tokens of a chunk in the next step.
+    fn threshold(&self) -> u32 {
+        let lifted = || {
+            let alone = self.running() + self.waiting() <= 1;
+            alone && self.config.rules.lone_prefill == LonePrefill::Budget
+        };
+        match self.config.long_prefill_token_threshold {
+            Some(threshold) if !lifted() => threshold,
+            _ => u32::MAX,
         }
+    }
+
+    /// Returns whether each running request gets all tokens that it can take in `step`, so that their order is
+    /// irrelevant; the chunk of the last one may be cut.
+    fn all_fit(&self, step: u64, threshold: u32) -> bool {
+        if self.config.speculation.is_some() || self.left_out {
+            return false;
+        }
+        let mut budget = self.config.max_num_batched_tokens - self.running.decoding().requests;
+        let mut blocks = self.running.growing(step);
+        for &partial in &self.running.partial {
+            let Some(sequence) = self.running.get(partial) else {
+                continue;
+            };
+            let wanted = sequence.pending().min(threshold);
+            let tokens = wanted.min(budget);
+            if tokens < wanted && !self.running.is_last(partial) {
+                return false;
+            }
+            budget -= tokens;
+            blocks += self.kv.missing(sequence, tokens);
+        }
+        blocks <= self.kv.pool.free()
+    }
+
+    /// Schedules the tokens of all running requests, for which there are enough blocks; returns the remaining budget.
+    fn serve_all(&mut self, plan: &mut Plan, threshold: u32) -> u32 {
+        let step = plan.number();
+        let taken = self.kv.pool.take_unregistered(self.running.growing(step));
+        debug_assert!(taken, "fewer blocks than all running requests need");
         if self.running.shares() {
             self.register_decoded(step);
         }
+        self.advance_decodes(plan);
+        let mut budget = self.config.max_num_batched_tokens - plan.decode.requests;
+        let mut index = 0;
+        while let Some(&partial) = self.running.partial.get(index)
+            && let Some(sequence) = self.running.get_mut(partial)
+        {
+            let tokens = sequence.pending().min(threshold).min(budget);
+            let taken = self.kv.grow(sequence, tokens);
+            debug_assert!(taken, "fewer blocks than all running requests need");
+            budget -= tokens;
+            if tokens > 0 && self.schedule_chunk(plan, partial, tokens) {
+                self.running.partial.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        budget
+    }
+
+    /// Schedules a token for each decoding request, whose blocks are taken.
+    pub(super) fn advance_decodes(&mut self, plan: &mut Plan) {
         plan.decode = self.running.advance();
-        while let Some(admitted) = self.running.next_end(step) {
+        while let Some(admitted) = self.running.next_end(plan.number()) {
             self.finish(plan, admitted);
         }
     }
@@ -212,32 +270,15 @@ impl Scheduler {
         });
     }
 
-    /// Schedules the next chunk of the request in prefill; returns the remaining budget.
-    fn schedule_partial(&mut self, plan: &mut Plan, budget: u32) -> u32 {
-        let Some(admitted) = self.running.partial else {
-            return budget;
-        };
-        let Some(sequence) = self.running.get_mut(admitted) else {
-            return budget;
-        };
-        let tokens = sequence.pending().min(budget);
-        if !self.kv.grow(sequence, tokens) {
-            self.preempt(plan, admitted);
-            return budget;
-        }
-        self.schedule_chunk(plan, admitted, tokens);
-        budget - tokens
-    }
-
     /// Admits requests from the head of the queue while budget, slots and blocks last.
-    fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, now_ns: u64) {
+    fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32, now_ns: u64) {
         while budget > 0
             && self.has_room()
             && let Some(sequence) = self.waiting.first_mut()
         {
             let hits = self.kv.look_up(sequence);
             sequence.found(hits.blocks, self.config.block_size);
-            let tokens = sequence.pending().min(budget);
+            let tokens = sequence.pending().min(threshold).min(budget);
             if !self.kv.admit(sequence, hits, tokens) {
                 return;
             }
@@ -250,21 +291,27 @@ impl Scheduler {
             }
             budget -= tokens;
             let admitted = self.running.admit(sequence);
-            self.schedule_chunk(plan, admitted, tokens);
+            if !self.schedule_chunk(plan, admitted, tokens) {
+                self.running.partial.push(admitted);
+            }
         }
     }
 
-    /// Schedules a chunk of a running request's prompt.
-    fn schedule_chunk(&mut self, plan: &mut Plan, admitted: Admitted, tokens: u32) {
+    /// Schedules a chunk of a running request's prompt; returns whether it is the last one.
+    pub(super) fn schedule_chunk(
+        &mut self,
+        plan: &mut Plan,
+        admitted: Admitted,
+        tokens: u32,
+    ) -> bool {
         let Some(sequence) = self.running.get_mut(admitted) else {
-            return;
+            return false;
         };
         let chunk = sequence.advance(tokens);
         plan.add_chunk(chunk);
         self.kv.register_full(sequence);
         if !chunk.last {
-            self.running.partial = Some(admitted);
-            return;
+            return false;
         }
         if sequence.is_at_first_token() {
             plan.first_tokens.push((sequence.index, admitted));
@@ -272,18 +319,27 @@ impl Scheduler {
             plan.resumed.push(sequence.index);
         }
         let complete = sequence.is_complete();
-        self.running.partial = None;
         if complete {
             self.finish(plan, admitted);
         } else if self.config.speculation.is_none() {
             self.running.decode_from(admitted, plan.number() + 1);
         }
+        true
     }
 
     /// Notes that `plan` yields the last token of a request.
     pub(super) fn finish(&mut self, plan: &mut Plan, admitted: Admitted) {
         if let Some(sequence) = self.running.get(admitted) {
+            let earlier = plan
+                .finished
+                .last()
+                .is_some_and(|(_, last)| admitted < *last);
             plan.finished.push((sequence.index, admitted));
+            if earlier {
+                // Blocks are freed in the order of the running requests, chunks and decodes mixed.
+                plan.finished
+                    .sort_unstable_by_key(|(_, admitted)| *admitted);
+            }
         }
     }
 }

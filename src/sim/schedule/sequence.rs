@@ -27,6 +27,11 @@ pub(crate) struct Sequence {
     cached: u32,
     /// Tokens whose KV entries come from a prefill server and wait for blocks.
     transferred: u32,
+    /// Tokens that its last preemption lost and that count as computed, see
+    /// [`VictimToken`](crate::engine::VictimToken).
+    counted: u32,
+    /// Whether it was preempted in a step in which it had tokens: their blocks are registered and not computed.
+    lost_tokens: bool,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, prefix hits included.
@@ -41,6 +46,8 @@ pub(crate) struct Sequence {
     /// The step from which on it takes a token per step; `generated`, `computed` and `blocks` are as of the end of
     /// the step before, until [`catch_up`](Sequence::catch_up).
     pub(crate) decodes_from: Option<u64>,
+    /// The last step that had no token for it while it decoded; 0 if none, as steps are counted from 1.
+    pub(crate) left_out_of: u64,
 }
 
 impl Sequence {
@@ -69,12 +76,15 @@ impl Sequence {
             trace_ids: trace_ids.map_or((Vec::new(), 0), |ids| *ids),
             cached,
             transferred: if with_kv { but_last } else { 0 },
+            counted: 0,
+            lost_tokens: false,
             generated: 0,
             computed: cached,
             known: cached,
             prefill: request.prompt_tokens,
             blocks: Blocks::default(),
             decodes_from: None,
+            left_out_of: 0,
         }
     }
 
@@ -86,9 +96,20 @@ impl Sequence {
         (first..).map(move |block| ids.id(block))
     }
 
-    /// Returns whether other requests can share its tokens.
+    /// Returns whether others can share its tokens, or its blocks differ from those that it would find.
     pub(crate) fn shares(&self) -> bool {
-        self.request.content != Content::Unique
+        self.request.content != Content::Unique || self.lost_tokens
+    }
+
+    /// Returns whether it looks up its tokens in the prefix cache: vLLM does not if some are computed.
+    pub(crate) fn looks_up(&self) -> bool {
+        self.counted == 0
+    }
+
+    /// Loses its `tokens` of a step with a preemption; `counted` ones count as computed.
+    pub(crate) fn lose(&mut self, tokens: u32, counted: u32) {
+        self.lost_tokens |= tokens > 0;
+        self.counted = counted;
     }
 
     /// Returns the blocks that `tokens` need, without those of the prefix hit given with the request.
@@ -103,7 +124,8 @@ impl Sequence {
 
     /// Sets the computed tokens to a prefix hit of `blocks`.
     pub(crate) fn found(&mut self, blocks: u32, block_size: u32) {
-        self.computed = (self.cached + blocks * block_size).max(self.transferred);
+        let found = self.cached + blocks * block_size;
+        self.computed = found.max(self.transferred).max(self.counted);
     }
 
     /// Returns the largest prefix hit, in blocks. The last token is always computed, as it yields the next one.
@@ -129,11 +151,23 @@ impl Sequence {
         self.known
     }
 
+    /// Returns whether the step before `step` samples a token of it.
+    pub(crate) fn is_in_flight(&self, step: u64) -> bool {
+        self.pending() == 0 && self.left_out_of + 1 != step
+    }
+
     /// Excludes the token that the step in flight decodes from [`known`](Sequence::known).
     pub(crate) fn forget_in_flight(&mut self) {
         if self.computed > self.prefill {
             self.known = self.computed - 1;
         }
+    }
+
+    /// Includes the next `tokens` in [`known`](Sequence::known), as far as their values are sampled when the step with
+    /// them is scheduled: all but the one that a step `in_flight` samples, and drafts.
+    pub(crate) fn expect(&mut self, tokens: u32, in_flight: bool) {
+        let sampled = self.request.prompt_tokens + self.generated - u32::from(in_flight);
+        self.known = (self.computed + tokens).min(sampled);
     }
 
     /// Returns the output tokens sampled.
@@ -203,14 +237,28 @@ impl Sequence {
         self.computed + since as u32
     }
 
-    /// Adds the tokens of the steps from `decodes_from` up to the one before `step`, and stops decoding.
+    /// Returns whether it decodes and needs one more block of `block_size` tokens in `step`.
+    pub(crate) fn grows_in(&self, step: u64, block_size: u64) -> bool {
+        self.decodes_from.is_some() && u64::from(self.computed_before(step)) % block_size == 0
+    }
+
+    /// Returns the step with its last token; `None` unless it decodes.
+    pub(crate) fn end(&self) -> Option<u64> {
+        let from = self.decodes_from?;
+        Some(from + u64::from(self.remaining()) - 1)
+    }
+
+    /// Adds the tokens of the steps from `decodes_from` up to the one before `step`.
     pub(crate) fn catch_up(&mut self, step: u64, block_size: u32) {
         let computed = self.computed_before(step);
-        self.generated += computed - self.computed;
-        self.computed = computed;
-        self.known = computed;
-        self.blocks.unregistered = self.blocks_for(computed, block_size) - self.blocks.registered();
-        self.decodes_from = None;
+        if computed > self.computed {
+            self.generated += computed - self.computed;
+            self.computed = computed;
+            self.known = computed;
+            self.blocks.unregistered =
+                self.blocks_for(computed, block_size) - self.blocks.registered();
+            self.decodes_from = Some(step);
+        }
     }
 
     /// Starts over after a preemption: prompt and output so far are computed again, except for a prefix hit.

@@ -89,21 +89,25 @@ impl<M: LatencyModel> Server<M> {
 
     /// Begins the step that is due now; no step may be in flight.
     ///
-    /// None begins if there is nothing to compute. Then at least one request has left the inbox or the queue, so
-    /// that loops over this method come to an end.
+    /// None begins if there is nothing to compute. Then at least one request has left the inbox or the queue, or was
+    /// preempted, so that loops over this method come to an end.
     fn begin_step(&mut self) {
         self.take_arrivals();
         if !self.has_work() {
             return;
         }
         if self.next.is_empty() {
-            let preempted_before = mem::take(&mut self.next.preempted);
+            let mut preempted_before = mem::take(&mut self.next.preempted_before);
+            preempted_before.append(&mut self.next.preempted);
             self.plan_next(self.now_ns);
             self.next.preempted_before = preempted_before;
             self.record_interrupted();
         }
         if self.next.is_empty() {
-            self.reject_first_waiting();
+            match self.next.preempted.is_empty() {
+                true => self.reject_first_waiting(),
+                false => self.sleep(),
+            }
             return;
         }
         mem::swap(&mut self.current, &mut self.next);
@@ -258,16 +262,16 @@ impl<M> Server<M> {
         }
     }
 
-    /// Reports the gaps of preempted requests that have their next token in the current step.
+    /// Reports the gaps of interrupted requests that have their next token in the current step.
     fn report_resumed<O: Observer + ?Sized>(&mut self, observer: &mut O) {
-        for &index in &self.current.resumed {
+        for &index in self.current.resumed.iter().chain(&self.current.late) {
             if let Some(gap_ns) = self.interrupted.remove(index, self.now_ns) {
                 observer.resumed(index, gap_ns);
             }
         }
     }
 
-    /// Records that the requests that the next step preempts have had their last token now.
+    /// Records that the requests that the next step preempts or leaves out have had their last token now.
     fn record_interrupted(&mut self) {
         let indices = self.next.interrupted.drain(..);
         self.interrupted.add(indices, self.now_ns);

@@ -81,11 +81,15 @@ pub(crate) fn run(
             scheduler.plan(&mut next);
             run.scheduled(&next, now_ns);
             if next.is_empty() {
-                let Some(arrival_ns) = next_arrival_ns else {
+                // A request that preempts itself can end the schedule before anything is computed.
+                if !next.preempted.is_empty() {
+                    now_ns += config.rules.empty_schedule_sleep_ns;
+                } else if let Some(arrival_ns) = next_arrival_ns {
+                    now_ns = arrival_ns;
+                } else {
                     run.peak_blocks = scheduler.kv.peak_used();
                     return run;
-                };
-                now_ns = arrival_ns;
+                }
                 next_arrival_ns = take_arrivals(&mut run, &mut scheduler, now_ns);
             }
         }

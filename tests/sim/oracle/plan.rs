@@ -45,9 +45,14 @@ impl Plan {
         }
     }
 
+    /// Adds the tokens of a preempted request, which are computed and lost.
+    pub(crate) fn add_lost(&mut self, tokens: u32) {
+        self.chunks.push(Chunk::partial(tokens, tokens).unwrap());
+    }
+
     /// Advances `sequence` by `tokens` in this step.
     pub(crate) fn add(&mut self, sequence: &mut Sequence, tokens: u32) {
-        match sequence.advance(tokens) {
+        match sequence.advance(tokens, self.number) {
             Work::Chunk { new, context, last } => {
                 if !last {
                     let chunk = Chunk::partial(new, context + new);

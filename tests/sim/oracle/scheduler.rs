@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::kv_cache::{KvCache, tokens};
 use super::plan::Plan;
 use super::sequence::Sequence;
+use rooflut::engine::{LonePrefill, SelfPreemption, VictimIndex, VictimToken};
 use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 
 /// The queue, the running requests and the KV cache they share.
@@ -67,18 +68,17 @@ impl Scheduler {
         }
     }
 
-    /// The place among the running of the one who is preempted for that at `position`.
-    fn victim(&self, position: usize) -> usize {
-        let last = self.running.len() - 1;
-        match self.config.policy {
-            SchedulingPolicy::Priority => (position..=last)
-                .max_by_key(|index| {
-                    let sequence = &self.running[*index];
-                    (sequence.asked.priority, sequence.order)
-                })
-                .unwrap(),
-            _ => last,
-        }
+    /// The place among the running of the one who is preempted next.
+    fn victim(&self) -> usize {
+        let indices = 0..self.running.len();
+        let last = match self.config.policy {
+            SchedulingPolicy::Priority => indices.max_by_key(|index| {
+                let sequence = &self.running[*index];
+                (sequence.asked.priority, sequence.order)
+            }),
+            _ => indices.max(),
+        };
+        last.unwrap()
     }
 
     /// Fixes the work of the next step.
@@ -88,9 +88,14 @@ impl Scheduler {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
         self.ending = 0;
-        let budget = self.serve_running(plan, self.config.max_num_batched_tokens);
+        let threshold = self.threshold();
+        for sequence in &mut self.running {
+            sequence.last_output_is_known(plan.number);
+        }
+        let budget = self.config.max_num_batched_tokens;
+        let budget = self.serve_running(plan, budget, threshold);
         if plan.preempted.is_empty() {
-            self.admit_waiting(plan, budget);
+            self.admit_waiting(plan, budget, threshold);
         }
     }
 
@@ -126,55 +131,111 @@ impl Scheduler {
         }
     }
 
+    /// The most tokens of one request in the next step.
+    fn threshold(&self) -> u32 {
+        let requests = self.running.len() + self.waiting.len() + self.ending as usize;
+        let lifted = requests <= 1 && self.config.rules.lone_prefill == LonePrefill::Budget;
+        match self.config.long_prefill_token_threshold {
+            Some(threshold) if !lifted => threshold,
+            _ => u32::MAX,
+        }
+    }
+
     /// Gives running requests their tokens in the order of admission; returns the budget left.
-    fn serve_running(&mut self, plan: &mut Plan, mut budget: u32) -> u32 {
-        let mut position = 0;
-        // Preemption shortens the list from its end, at the latest until it reaches this request.
-        while let Some(sequence) = self.running.get(position) {
-            let tokens = sequence.pending().min(budget);
-            let end = sequence.computed + tokens;
-            // A draft model writes beyond the step.
-            let room = self.config.max_model_len.saturating_sub(end);
-            let drafted = self
-                .config
-                .speculation
-                .map_or(0, |of| of.lookahead_tokens());
-            let own = blocks_for(sequence, end + drafted.min(room), self.config.block_size);
-            let missing = own.saturating_sub(sequence.blocks.len() as u32);
-            let Some(blocks) = self.kv.take(&[], missing) else {
-                self.preempt(plan, self.victim(position));
+    ///
+    /// Line by line the loop of `schedule` in vLLM, which computes tokens only once all are given.
+    fn serve_running(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32) -> u32 {
+        let rules = self.config.rules;
+        let mut given: Vec<(usize, u32)> = Vec::new();
+        let mut index = 0;
+        while index < self.running.len() && budget > 0 {
+            let request = self.running[index].request;
+            let tokens = self.running[index].pending().min(threshold).min(budget);
+            if tokens == 0 {
+                index += 1;
                 continue;
-            };
-            let sequence = &mut self.running[position];
-            sequence.blocks.extend(blocks);
-            if tokens > 0 {
-                plan.add(sequence, tokens);
-                budget -= tokens;
-                let sequence = self.running.remove(position);
-                self.fill(&sequence);
-                self.running.insert(position, sequence);
             }
-            position += 1;
+            let mut preempted_itself = false;
+            while !preempted_itself && !self.allocate(request, tokens, plan.number) {
+                let place = self.victim();
+                let victim = self.running[place].request;
+                let had = given.iter().position(|(of, _)| *of == victim);
+                let had = had.map_or(0, |at| given.remove(at).1);
+                if rules.victim_token == VictimToken::TakenBack {
+                    budget += had;
+                }
+                match rules.victim_index {
+                    VictimIndex::MovesIfScheduled if had > 0 => index -= 1,
+                    VictimIndex::Moves if place < index => index -= 1,
+                    _ => {}
+                }
+                self.preempt(plan, place, had);
+                preempted_itself = victim == request;
+            }
+            if preempted_itself {
+                let priority = self.config.policy == SchedulingPolicy::Priority;
+                match rules.self_preemption {
+                    SelfPreemption::Continues if priority => continue,
+                    _ => break,
+                }
+            }
+            given.push((request, tokens));
+            budget -= tokens;
+            index += 1;
+        }
+        for sequence in &mut self.running {
+            if let Some((_, tokens)) = given.iter().find(|(of, _)| *of == sequence.request) {
+                plan.add(sequence, *tokens);
+            }
         }
         budget
     }
 
-    /// Takes the blocks of a running request and sends it back to the queue.
-    fn preempt(&mut self, plan: &mut Plan, index: usize) {
-        let victim = self.running.remove(index);
+    /// Takes the blocks for `tokens` more of a running request, if there are enough.
+    fn allocate(&mut self, request: usize, tokens: u32, step: u64) -> bool {
+        let place = self.running.iter().position(|s| s.request == request);
+        let mut sequence = self.running.remove(place.unwrap());
+        let end = sequence.computed + tokens;
+        // A draft model writes beyond the step.
+        let room = self.config.max_model_len.saturating_sub(end);
+        let drafted = self
+            .config
+            .speculation
+            .map_or(0, |of| of.lookahead_tokens());
+        let own = blocks_for(&sequence, end + drafted.min(room), self.config.block_size);
+        let missing = own.saturating_sub(sequence.blocks.len() as u32);
+        let blocks = self.kv.take(&[], missing);
+        let fits = blocks.is_some();
+        if let Some(blocks) = blocks {
+            sequence.blocks.extend(blocks);
+            sequence.expect(tokens, step);
+            self.fill(&sequence);
+        }
+        self.running.insert(place.unwrap(), sequence);
+        fits
+    }
+
+    /// Takes the blocks of a running request and sends it back to the queue; it had `tokens` of the step.
+    fn preempt(&mut self, plan: &mut Plan, place: usize, tokens: u32) {
+        let victim = self.running.remove(place);
         let mut victim = self.let_go(victim);
         plan.preempted.push(victim.request);
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
         if victim.is_complete() {
             self.ending += 1;
-        } else {
-            victim.restart();
-            self.waiting.push_front(victim);
+            return;
         }
+        let computed = self.config.rules.victim_token == VictimToken::Computed;
+        let counted = if computed { tokens } else { 0 };
+        if counted > 0 {
+            plan.add_lost(counted);
+        }
+        victim.restart(counted);
+        self.waiting.push_front(victim);
     }
 
     /// Admits from the head of the queue while budget, slots and blocks last.
-    fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32) {
+    fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32) {
         let slots = self.config.max_num_seqs as usize;
         let block_size = self.config.block_size;
         while budget > 0
@@ -185,14 +246,18 @@ impl Scheduler {
             let findable = ends(sequence, block_size).take_while(|end| *end <= sequence.findable());
             let wanted =
                 findable.map(|end| tokens(&sequence.asked, sequence.request, &self.listed, end));
-            let hits = self.kv.hits(wanted);
+            let hits = match sequence.counted {
+                0 => self.kv.hits(wanted),
+                _ => Vec::new(),
+            };
             sequence.found(sequence.cached + hits.len() as u32 * block_size);
-            let new = sequence.pending().min(budget);
+            let new = sequence.pending().min(threshold).min(budget);
             let own = blocks_for(sequence, sequence.computed + new, block_size);
             let Some(blocks) = self.kv.take(&hits, own - hits.len() as u32) else {
                 return;
             };
             sequence.blocks = blocks;
+            sequence.expect(new, plan.number);
             plan.add(sequence, new);
             plan.admitted.push(sequence.request);
             budget -= new;

@@ -22,6 +22,10 @@ pub(crate) struct Sequence {
     pub(crate) cached: u32,
     /// Tokens whose KV entries came with it.
     arrived: u32,
+    /// Tokens that it lost when it was preempted and that count as computed.
+    pub(crate) counted: u32,
+    /// The last step that samples a token of it.
+    sampled_in: Option<u64>,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
@@ -64,6 +68,8 @@ impl Sequence {
             ahead: config.rules.scheduling == Scheduling::OneStepAhead,
             cached,
             arrived: 0,
+            counted: 0,
+            sampled_in: None,
             generated: 0,
             computed: cached,
             known: cached,
@@ -93,9 +99,26 @@ impl Sequence {
     }
 
     /// Tokens of its prompt and of the output whose values are sampled before the step that is scheduled next begins.
-    fn tokens_sampled(&self) -> u32 {
-        let in_flight = u32::from(self.ahead && self.computed > self.prefill);
-        self.prompt_tokens + self.generated - in_flight
+    fn tokens_sampled(&self, step: u64) -> u32 {
+        self.prompt_tokens + self.generated - self.in_flight(step)
+    }
+
+    /// Tokens that the step in flight samples when `step` is scheduled.
+    fn in_flight(&self, step: u64) -> u32 {
+        u32::from(self.ahead && self.sampled_in.is_some_and(|sampled| sampled + 1 == step))
+    }
+
+    /// The blocks of the next `tokens` are taken for `step`.
+    pub(crate) fn expect(&mut self, tokens: u32, step: u64) {
+        self.known = (self.computed + tokens).min(self.tokens_sampled(step));
+    }
+
+    /// The step before the one in flight has ended when `step` is scheduled: engines that schedule ahead register its
+    /// tokens then.
+    pub(crate) fn last_output_is_known(&mut self, step: u64) {
+        if self.ahead && self.computed > self.prefill {
+            self.known = self.known.max(self.computed - self.in_flight(step));
+        }
     }
 
     /// Whether its last token is scheduled.
@@ -109,10 +132,12 @@ impl Sequence {
     }
 
     /// Computes `tokens`, at most [`pending`](Sequence::pending).
-    pub(crate) fn advance(&mut self, tokens: u32) -> Work {
+    pub(crate) fn advance(&mut self, tokens: u32, step: u64) -> Work {
         let context = self.computed;
         self.computed += tokens;
-        self.known = self.computed.min(self.tokens_sampled());
+        if self.computed >= self.prefill {
+            self.sampled_in = Some(step);
+        }
         if context < self.prefill {
             let last = self.computed == self.prefill;
             self.generated += u32::from(last);
@@ -134,7 +159,10 @@ impl Sequence {
     }
 
     /// Prompt and output so far are to be computed again, but for what it finds in the cache.
-    pub(crate) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self, counted: u32) {
+        // Drafts are rejected, and with them the token before.
+        let verified = self.speculation.is_some() && self.computed >= self.prefill;
+        self.counted = if verified { 0 } else { counted };
         self.prefill = self.prompt_tokens + self.generated;
         self.computed = self.cached;
         self.arrived = 0;
@@ -147,7 +175,7 @@ impl Sequence {
 
     /// It finds so many tokens computed.
     pub(crate) fn found(&mut self, tokens: u32) {
-        self.computed = tokens.max(self.arrived);
+        self.computed = tokens.max(self.arrived).max(self.counted);
     }
 
     /// All its tokens are sampled.

@@ -97,8 +97,9 @@ impl Observer for Seen {
     }
 
     fn step(&mut self, step: &StepRecord) {
-        let decoding = std::iter::repeat_n(step.duration_ns, step.decode_requests as usize);
-        self.gaps_ns.extend(decoding);
+        let in_time = (step.decode_requests - step.late_decodes) as usize;
+        self.gaps_ns
+            .extend(std::iter::repeat_n(step.duration_ns, in_time));
         self.steps.push(*step);
     }
 

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
-use rooflut::engine::Scheduling;
+use rooflut::engine::{
+    LonePrefill, Scheduling, SchedulingRules, SelfPreemption, VictimIndex, VictimToken, stacks,
+};
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
 use rooflut::sim::{
     Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation, StepRecord,
@@ -128,6 +130,31 @@ pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
     )
 }
 
+/// Whose preemptions and chunks follow any of the rules of any version.
+fn preemption_rules() -> impl Strategy<Value = SchedulingRules> {
+    let tokens = prop_oneof![Just(VictimToken::Computed), Just(VictimToken::TakenBack)];
+    let index = prop_oneof![
+        Just(VictimIndex::Stays),
+        Just(VictimIndex::MovesIfScheduled),
+        Just(VictimIndex::Moves)
+    ];
+    let itself = prop_oneof![
+        Just(SelfPreemption::EndsPass),
+        Just(SelfPreemption::Continues)
+    ];
+    let lone = prop_oneof![Just(LonePrefill::Threshold), Just(LonePrefill::Budget)];
+    (tokens, index, itself, lone).prop_map(
+        |(victim_token, victim_index, self_preemption, lone_prefill)| {
+            let mut rules = stacks::VLLM_0_15_1.rules;
+            rules.victim_token = victim_token;
+            rules.victim_index = victim_index;
+            rules.self_preemption = self_preemption;
+            rules.lone_prefill = lone_prefill;
+            rules
+        },
+    )
+}
+
 /// Servers from roomy to so tight that everybody is preempted again and again.
 pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let kv_blocks = prop_oneof![18..30_u32, 18..80_u32, Just(10_000)];
@@ -144,21 +171,27 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
+        prop_oneof![Just(None), (1..80_u32).prop_map(Some)],
+        preemption_rules(),
     );
     (limits, scheduling(), caching, queue, drafts, 0..2_u64).prop_map(
-        |(limits, scheduling, prefix_caching, (policy, max_waiting), drafts, api)| {
+        |(limits, scheduling, prefix_caching, queue, drafts, api)| {
+            let (policy, max_waiting, threshold, rules) = queue;
             let (max_num_seqs, more, kv_blocks, block_size) = limits;
             let mut config = SimConfig::new(280, kv_blocks * 16 / block_size);
             config.max_num_seqs = max_num_seqs;
             config.max_num_batched_tokens = max_num_seqs + more;
             config.block_size = block_size;
+            config.rules = rules;
             config.rules.scheduling = scheduling;
             config.prefix_caching = prefix_caching;
             config.policy = policy;
+            config.long_prefill_token_threshold = threshold;
             config.max_waiting = max_waiting;
             config.api_server_ns = 700 * api;
             let (draft_tokens, acceptance, draft_model) = drafts;
             if draft_tokens > 0 {
+                config.long_prefill_token_threshold = None;
                 config.rules.scheduling = Scheduling::Synchronous;
                 config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens) + more;
                 let speculation = Speculation::try_new(draft_tokens, acceptance, api).unwrap();

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name; lines 4 to 11 are the rules; from line 12 on each constant has five lines.
+/// Line 1 is the name; lines 4 to 12 are the rules; from line 13 on each constant has five lines.
 pub(crate) static ENGINE: LazyLock<String> = LazyLock::new(|| {
     let head = r#"name = "toy-1.0"
 description = "An engine that does not exist"
@@ -16,6 +16,7 @@ empty_schedule_sleep_ns = 2_000
 victim_token = "computed"
 victim_index = "stays"
 self_preemption = "ends-pass"
+lone_prefill = "threshold"
 scheduler_reserve_full_isl = true
 freed_blocks = "last"
 beyond_max_model_len = "reject"

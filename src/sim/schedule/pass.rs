@@ -1,0 +1,231 @@
+//! Steps in which running requests are visited one by one: blocks or budget do not suffice for all, or drafts are
+//! verified.
+
+use core::mem;
+
+use crate::engine::{Scheduling, SelfPreemption, VictimIndex, VictimToken};
+use crate::sim::SchedulingPolicy;
+use crate::sim::schedule::plan::Plan;
+use crate::sim::schedule::running::Admitted;
+use crate::sim::schedule::scheduler::Scheduler;
+use crate::step::Chunk;
+
+/// A running request in a pass.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    admitted: Admitted,
+    /// Its tokens in the step; 0 if the pass has not reached it, or it can take none.
+    tokens: u32,
+}
+
+impl Scheduler {
+    /// Schedules the tokens of running requests in order of admission, and preempts requests for the blocks of others;
+    /// returns the remaining budget.
+    ///
+    /// Follows the loop over `self.running` in `schedule` of `vllm/v1/core/sched/scheduler.py`.
+    #[inline(never)]
+    pub(super) fn serve_in_order(&mut self, plan: &mut Plan, threshold: u32) -> u32 {
+        let (step, rules) = (plan.number(), self.config.rules);
+        let by_priority = self.config.policy == SchedulingPolicy::Priority;
+        let mut budget = self.config.max_num_batched_tokens;
+        let mut turns = mem::take(&mut self.turns);
+        turns.clear();
+        let turn = |admitted| Turn {
+            admitted,
+            tokens: 0,
+        };
+        turns.extend(self.running.in_order().map(turn));
+        let mut index = 0;
+        while budget > 0
+            && let Some(&Turn { admitted, .. }) = turns.get(index)
+        {
+            let tokens = self.wanted(admitted, threshold).min(budget);
+            if tokens == 0 {
+                index += 1;
+                continue;
+            }
+            // Its position in `turns`, where `index` does not follow all removals; `None` once it is preempted itself.
+            let mut position = Some(index);
+            while let Some(own) = position
+                && !self.take_blocks(admitted, tokens, step)
+            {
+                let victim = self.victim(&turns).unwrap_or(own);
+                let turn = turns.remove(victim);
+                self.preempt(plan, turn);
+                if rules.victim_token == VictimToken::TakenBack {
+                    budget += turn.tokens;
+                }
+                let moves = match rules.victim_index {
+                    VictimIndex::Stays => false,
+                    VictimIndex::MovesIfScheduled => turn.tokens > 0,
+                    VictimIndex::Moves => victim < own,
+                };
+                index -= usize::from(moves);
+                position = (victim != own).then_some(own - usize::from(victim < own));
+            }
+            if let Some(turn) = position.and_then(|own| turns.get_mut(own)) {
+                turn.tokens = tokens;
+                budget -= tokens;
+                index += 1;
+            } else if !by_priority || rules.self_preemption == SelfPreemption::EndsPass {
+                break;
+            }
+        }
+        self.apply(plan, &turns);
+        self.turns = turns;
+        budget
+    }
+
+    /// Returns the tokens that a running request can take in a step; 0 if its last token is scheduled.
+    pub(super) fn wanted(&self, admitted: Admitted, threshold: u32) -> u32 {
+        let Some(sequence) = self.running.get(admitted) else {
+            return 0;
+        };
+        if sequence.pending() > 0 {
+            return sequence.pending().min(threshold);
+        }
+        let drafted = self.config.speculation.map_or(0, |of| of.draft_tokens());
+        if sequence.is_complete() {
+            0
+        } else {
+            1 + drafted
+        }
+    }
+
+    /// Takes the blocks that a running request needs for `tokens` in `step`, and registers the full ones; returns
+    /// whether there were enough.
+    pub(super) fn take_blocks(&mut self, admitted: Admitted, tokens: u32, step: u64) -> bool {
+        let Some(sequence) = self.running.get_mut(admitted) else {
+            return false;
+        };
+        sequence.catch_up(step, self.config.block_size);
+        if !self.kv.grow(sequence, tokens) {
+            return false;
+        }
+        let ahead = self.config.rules.scheduling == Scheduling::OneStepAhead;
+        sequence.expect(tokens, ahead && sequence.is_in_flight(step));
+        self.kv.register_full(sequence);
+        true
+    }
+
+    /// Returns the position of the request that is preempted next: the last one, or the least urgent of all, those
+    /// included that have their tokens.
+    fn victim(&self, turns: &[Turn]) -> Option<usize> {
+        if self.config.policy != SchedulingPolicy::Priority {
+            return turns.len().checked_sub(1);
+        }
+        let urgency = |turn: &Turn| {
+            let sequence = self.running.get(turn.admitted);
+            sequence.map(|sequence| (sequence.request.priority, sequence.order))
+        };
+        let turns = turns.iter().enumerate();
+        let least = turns.max_by_key(|(_, turn)| urgency(turn));
+        least.map(|(position, _)| position)
+    }
+
+    /// Frees the blocks of a running request and returns it to the queue.
+    fn preempt(&mut self, plan: &mut Plan, turn: Turn) {
+        let (step, rules) = (plan.number(), self.config.rules);
+        let Some(mut victim) = self.running.remove(turn.admitted, step) else {
+            return;
+        };
+        let ahead = rules.scheduling == Scheduling::OneStepAhead;
+        if turn.tokens == 0 && ahead && victim.is_in_flight(step) {
+            // vLLM registers a decoded token with the next step that computes one, and this step does not.
+            victim.forget_in_flight();
+        }
+        plan.preempted.push(victim.index);
+        victim.timing.preemptions += 1;
+        if victim.is_complete() {
+            // The step with its last token is in flight: nothing is left to compute.
+            self.kv.release(&mut victim);
+            self.ending.push((turn.admitted, victim));
+            return;
+        }
+        if victim.has_token() {
+            plan.interrupted.push(victim.index);
+        }
+        let mut counted = 0;
+        if rules.victim_token == VictimToken::Computed && turn.tokens > 0 {
+            // The scheduler has set its computed tokens to 0 before it adds those of the step.
+            plan.add_chunk(Chunk {
+                new: turn.tokens,
+                kv_len: turn.tokens,
+                last: false,
+            });
+            // Drafts count as rejected, and with them the token before.
+            let verifies = victim.decodes() && self.config.speculation.is_some();
+            counted = if verifies { 0 } else { turn.tokens };
+        }
+        victim.lose(turn.tokens, counted);
+        self.kv.release_preempted(&mut victim);
+        victim.restart();
+        self.waiting.push_preempted(victim);
+    }
+
+    /// Schedules the tokens of a pass.
+    fn apply(&mut self, plan: &mut Plan, turns: &[Turn]) {
+        let step = plan.number();
+        let were_left_out = mem::take(&mut self.left_out);
+        for turn in turns.iter().filter(|turn| turn.tokens == 0) {
+            self.leave_out(plan, turn.admitted);
+        }
+        self.advance_decodes(plan);
+        plan.decode.drafted = self.config.speculation.map_or(0, |of| of.draft_tokens());
+        for &Turn { admitted, tokens } in turns {
+            let Some(sequence) = self.running.get(admitted) else {
+                continue;
+            };
+            if tokens == 0 {
+                if sequence.left_out_of == step && self.config.speculation.is_none() {
+                    self.running.decode_from(admitted, step + 1);
+                }
+            } else if sequence.pending() > 0 {
+                if self.schedule_chunk(plan, admitted, tokens) {
+                    self.running.partial.retain(|partial| *partial != admitted);
+                }
+            } else {
+                if were_left_out && sequence.left_out_of + 1 == step {
+                    plan.late.push(sequence.index);
+                }
+                self.verify(plan, admitted);
+            }
+        }
+    }
+
+    /// Notes that the step has no token for a request, if it decodes.
+    fn leave_out(&mut self, plan: &mut Plan, admitted: Admitted) {
+        let step = plan.number();
+        let Some(sequence) = self.running.get_mut(admitted) else {
+            return;
+        };
+        if sequence.pending() > 0 || sequence.is_complete() {
+            return;
+        }
+        sequence.left_out_of = step;
+        plan.interrupted.push(sequence.index);
+        self.left_out = true;
+        if sequence.decodes_from.is_some() {
+            self.running.leave_decode(admitted, step);
+        }
+    }
+
+    /// Schedules the verification of the drafts of a decoding request, if there are any.
+    fn verify(&mut self, plan: &mut Plan, admitted: Admitted) {
+        let Some(speculation) = self.config.speculation else {
+            return;
+        };
+        let Some(sequence) = self.running.get_mut(admitted) else {
+            return;
+        };
+        plan.verify(sequence.computed());
+        let accepted = speculation.accepted(sequence.index, sequence.generated());
+        plan.accepted += accepted;
+        let yielded = sequence.accept(accepted);
+        plan.yielded += yielded;
+        plan.verified.push((sequence.index, yielded));
+        if sequence.is_complete() {
+            self.finish(plan, admitted);
+        }
+    }
+}
