@@ -104,6 +104,12 @@ impl RunText<'_> {
         if server.policy() != SchedulingPolicy::Fcfs {
             text += &format!("; {} first", server.policy());
         }
+        if let Some(max) = run.config().long_prefill_token_threshold {
+            text += &format!(
+                "; at most {} of a prompt in a step",
+                plural(max.into(), "token")
+            );
+        }
         if let Some(max) = server.max_waiting {
             text += &format!("; at most {} waiting", count(max.into()));
         }

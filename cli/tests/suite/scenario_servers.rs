@@ -69,6 +69,10 @@ fn what_cannot_be_together_or_is_found_out_later_comes_with_its_line() {
             "FILE:5: max_num_batched_tokens: expected at least max_num_seqs = 128 x 5",
         ),
         (
+            format!("{DRAFTS}long_prefill_token_threshold = 512"),
+            "FILE:5: long_prefill_token_threshold: it may cut drafts, which is not modelled",
+        ),
+        (
             "[server]\nmax_num_seqs = 4000".to_owned(),
             "FILE:2: max_num_batched_tokens: expected at least max_num_seqs = 4000, found",
         ),

@@ -94,6 +94,8 @@ pub struct Report {
     pub max_num_seqs: u32,
     /// Maximum number of tokens of a step.
     pub max_num_batched_tokens: u32,
+    /// Maximum number of tokens of one prompt in a step; null without a maximum.
+    pub long_prefill_token_threshold: Option<u32>,
     /// Longest request, prompt and output together, tokens.
     pub max_model_len: u32,
     /// The longest request of the models, where the KV cache holds less; null where it holds it.

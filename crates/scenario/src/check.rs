@@ -51,6 +51,11 @@ impl Scenario {
             ("seeds", workload.seeds, 1..=1_000),
             ("max_num_seqs", server.max_num_seqs, ANY),
             ("max_num_batched_tokens", server.max_num_batched_tokens, ANY),
+            (
+                "long_prefill_token_threshold",
+                server.long_prefill_token_threshold,
+                ANY,
+            ),
             ("max_model_len", server.max_model_len, ANY),
             ("kv_blocks", server.kv_blocks, ANY),
             ("max_waiting", server.max_waiting, ANY),

@@ -121,6 +121,7 @@ impl Server {
         }
         deployment
             .max_model_len(self.max_model_len)
+            .long_prefill_token_threshold(self.long_prefill_token_threshold)
             .kv_blocks(self.kv_blocks)
             .scheduling(self.scheduling)
             .policy(self.policy())

@@ -405,6 +405,7 @@ impl Outcome<'_> {
             block_size: config.block_size,
             max_num_seqs: config.max_num_seqs,
             max_num_batched_tokens: config.max_num_batched_tokens,
+            long_prefill_token_threshold: config.long_prefill_token_threshold,
             max_model_len: config.max_model_len,
             max_model_len_lowered_from: run.lowered_from(),
             engine: run.placement.engine.name.to_owned(),

@@ -190,6 +190,9 @@ impl RunError {
             RunError::Sim(SimError::BudgetBelowSequences { .. }) => {
                 vec![MAX_TOKENS, "max_num_seqs", "draft_tokens"]
             }
+            RunError::Sim(SimError::SpeculationWithThreshold) => {
+                vec!["long_prefill_token_threshold", "draft_tokens"]
+            }
             _ => Vec::new(),
         }
     }
@@ -332,6 +335,13 @@ impl RunError {
                     "{}: expected at least {sequences}{times}, found {max_num_batched_tokens}; raise it, or lower {}",
                     name(MAX_TOKENS, None),
                     name("max_num_seqs", None)
+                )
+            }
+            RunError::Sim(SimError::SpeculationWithThreshold) => {
+                let threshold = name("long_prefill_token_threshold", None);
+                let drafts = name("draft_tokens", None);
+                format!(
+                    "{threshold}: it may cut drafts, which is not modelled; leave out it or {drafts}"
                 )
             }
             RunError::Sim(error) => error.to_string(),

@@ -193,6 +193,12 @@ pub struct Server {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_num_batched_tokens: Option<u32>,
+    /// Maximum number of tokens that a step computes of one prompt; others are admitted beside it [default: no
+    /// maximum, which is 0 in vLLM]. The limits on partial prompts (max_num_partial_prefills, max_long_partial_prefills) have no keys: the V1
+    /// engine refuses them.
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
+    pub long_prefill_token_threshold: Option<u32>,
     /// Longest request, prompt and output together [default: the model's].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
