@@ -50,6 +50,34 @@ def chunked_prompts(seed):
                 yield Workload(rows, asynchronous=asynchronous, budget=budget, blocks=40_000)
 
 
+def partial_prompts(seed):
+    """Several prompts that are cut by the threshold at the same time, and budgets that do not reach all of them."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for threshold, budget in ((64, 2048), (200, 512), (500, 512), (3, 16)):
+            for policy in ("fcfs", "priority"):
+                for blocks in (5000, 250):
+                    rows = [
+                        row(
+                            t,
+                            rng.choice([rng.randint(1, 100), rng.randint(500, 3000)]),
+                            rng.randint(1, 120),
+                            priority=rng.randint(0, 2),
+                        )
+                        for t in poisson(rng, 30, rng.choice([5, 100]))
+                    ]
+                    yield Workload(
+                        rows,
+                        asynchronous=asynchronous,
+                        threshold=threshold,
+                        budget=budget,
+                        blocks=blocks,
+                        seqs=16,
+                        policy=policy,
+                        caching=rng.random() < 0.5,
+                    )
+
+
 def tight_kv_cache(seed):
     """KV caches that make requests preempt each other."""
     rng = random.Random(seed)
@@ -206,7 +234,7 @@ def draft_model(seed):
     return drafts(seed, "llama-3.2-1b")
 
 
-def random_workload(rng, policy="fcfs"):
+def random_workload(rng, policy="fcfs", thresholds=(0,)):
     """A random server and workload."""
     n = rng.randint(2, 60)
     rate = rng.choice([None, 2, 10, 50, 300])
@@ -235,6 +263,7 @@ def random_workload(rng, policy="fcfs"):
         blocks=blocks,
         seqs=seqs,
         budget=max(seqs, rng.choice([16, 64, 512, 2048])),
+        threshold=rng.choice(thresholds) if len(thresholds) > 1 else 0,
         caching=rng.random() < 0.6,
         policy=policy,
     )
@@ -254,6 +283,13 @@ def random_priority(seed, count=300):
         yield random_workload(rng, "priority")
 
 
+def random_thresholds(seed, count=300):
+    """Random servers that cut long prompts, and workloads with both policies."""
+    rng = random.Random(seed + 2)
+    for _ in range(count):
+        yield random_workload(rng, rng.choice(["fcfs", "priority"]), (16, 40, 300))
+
+
 def short_random(seed):
     """The first random workloads, first come first served."""
     return random_fcfs(seed, 60)
@@ -263,6 +299,7 @@ def short_random(seed):
 FCFS = (
     short_requests,
     chunked_prompts,
+    partial_prompts,
     tight_kv_cache,
     shared_prefixes,
     full_prefix_hits,
@@ -274,7 +311,7 @@ FCFS = (
     random_fcfs,
 )
 #: Cases of the full form. Those with priorities differ: docs/vllm-schedule.md.
-FULL = (*FCFS, priority, random_priority)
+FULL = (*FCFS, priority, random_priority, random_thresholds)
 #: Cases of the short form.
 SHORT = (
     tight_kv_cache,

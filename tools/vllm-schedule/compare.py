@@ -70,6 +70,7 @@ def serve(vllm, workload, rooflut, limit=200_000):
         vllm,
         max_num_seqs=workload.seqs,
         max_num_batched_tokens=workload.budget,
+        long_prefill_token_threshold=workload.threshold,
         max_model_len=workload.model_len,
         kv_blocks=workload.blocks,
         policy=workload.policy,

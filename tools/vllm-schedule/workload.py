@@ -26,6 +26,7 @@ class Workload:
     rows: list  # dicts with some of COLUMNS
     seqs: int = 128
     budget: int = 2048
+    threshold: int = 0  # long_prefill_token_threshold; 0 for none
     model_len: int = 131072
     blocks: int = 20_000
     policy: str = "fcfs"
@@ -90,6 +91,8 @@ class Rooflut:
             "--scheduling",
             "async" if workload.asynchronous else "sync",
         ]
+        if workload.threshold:
+            command += ["--long-prefill-token-threshold", workload.threshold]
         if workload.spec:
             command += [
                 "--draft-tokens",
