@@ -127,6 +127,9 @@ fn options_reach_the_simulator() {
     assert!((fp8 / blocks - 2.0).abs() < 1e-3);
     assert_eq!(with("--kv-blocks 500")["kv_blocks"], 500);
     assert!(number(&with("--kv-blocks 200"), "/preemptions") > 0.0);
+    let large = with("--block-size 64");
+    assert_eq!(large["block_size"], 64);
+    assert!((blocks / number(&large, "/kv_blocks") - 4.0).abs() < 1e-3);
     let two = with("--tp 2");
     assert!(number(&two, "/tpot_ms/mean") < number(&plain, "/tpot_ms/mean"));
     let one_slot = with("--max-num-seqs 1");

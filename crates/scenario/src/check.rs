@@ -12,6 +12,8 @@ use crate::scenario::{Scenario, Target};
 use crate::value::LatencyLimit;
 
 const HOUR_US: f64 = 3.6e9;
+/// Block sizes of vLLM whose kernels a GPU runs (`MultipleOf(16)` of its attention backends).
+const BLOCK_SIZES: [u32; 5] = [16, 32, 64, 128, 256];
 
 impl Scenario {
     /// Rejects values that are out of range, and keys that contradict or lack each other.
@@ -65,6 +67,10 @@ impl Scenario {
             ("decode_replicas", server.decode_replicas, 1..=4096),
         ] {
             check_count(key, value, range)?;
+        }
+        if let Some(found) = server.block_size.filter(|size| !BLOCK_SIZES.contains(size)) {
+            let expected = "one of 16, 32, 64, 128, 256 tokens, the KV blocks of vLLM on GPUs";
+            return Err(rejected("block_size", expected, found));
         }
         type Accepts = fn(f64) -> bool;
         let positive: Accepts = |value| value > 0.0 && value.is_finite();

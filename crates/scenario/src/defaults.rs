@@ -116,6 +116,9 @@ impl Server {
         if let Some(tokens) = self.max_num_batched_tokens {
             deployment = deployment.max_num_batched_tokens(tokens);
         }
+        if let Some(tokens) = self.block_size {
+            deployment = deployment.block_size(tokens);
+        }
         if let Some(share) = self.gpu_memory_utilization {
             deployment = deployment.gpu_memory_utilization(share);
         }

@@ -207,7 +207,11 @@ pub struct Server {
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     pub gpu_memory_utilization: Option<f64>,
-    /// KV blocks of 16 tokens [default: what the memory leaves].
+    /// Tokens in a KV block: 16, 32, 64, 128 or 256 [default: 16].
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
+    pub block_size: Option<u32>,
+    /// Number of KV blocks [default: what the memory leaves].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub kv_blocks: Option<u32>,

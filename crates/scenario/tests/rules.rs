@@ -272,6 +272,10 @@ fn values_out_of_range_are_rejected_with_their_line() {
         ),
         ("dp = 2", "dp: expected 1, found 2: attention on each rank"),
         (
+            "server.block_size = 24",
+            "block_size: expected one of 16, 32, 64, 128, 256 tokens, the KV blocks of vLLM on GPUs, found 24",
+        ),
+        (
             "kv_dtype = 'nvfp4'",
             "kv_dtype: expected one of bf16, fp8, found nvfp4",
         ),
