@@ -5,8 +5,8 @@ mod rules;
 use core::fmt;
 
 pub use self::rules::{
-    BeyondMaxModelLen, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
-    VictimIndex, VictimToken,
+    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
+    SelfPreemption, VictimIndex, VictimToken,
 };
 pub use crate::generated::stacks;
 

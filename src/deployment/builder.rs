@@ -143,7 +143,8 @@ impl DeploymentBuilder {
         self
     }
 
-    /// Sets when the batch of a step is fixed; default: as in the engine, or synchronously with speculative decoding.
+    /// Sets when the batch of a step is fixed; default: as in the engine, with speculative decoding
+    /// synchronously unless the engine's [`DraftScheduling`](crate::engine::DraftScheduling) is `Ahead`.
     pub fn scheduling(mut self, scheduling: impl Into<Option<Scheduling>>) -> Self {
         self.scheduling = scheduling.into();
         self

@@ -1,7 +1,7 @@
 //! The server of a deployment.
 
 use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel};
-use crate::engine::Scheduling;
+use crate::engine::{DraftScheduling, Scheduling};
 use crate::model::MemoryError;
 use crate::sim::{Server, SimConfig, Simulator};
 
@@ -109,7 +109,9 @@ impl DeploymentBuilder {
             if self.draft.is_some() {
                 config.speculation = Some(speculation.with_draft_model());
             }
-            config.rules.scheduling = Scheduling::Synchronous;
+            if config.rules.draft_scheduling != DraftScheduling::Ahead {
+                config.rules.scheduling = Scheduling::Synchronous;
+            }
         }
         if let Some(scheduling) = self.scheduling {
             config.rules.scheduling = scheduling;

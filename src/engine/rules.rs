@@ -17,6 +17,9 @@ pub struct SchedulingRules {
     /// The point in time at which the batch of a step is fixed (`async_scheduling`; `EngineCore.step` and
     /// `step_with_batch_queue`, `vllm/v1/engine/core.py`).
     pub scheduling: Scheduling,
+    /// Whether steps that verify drafts can be fixed one step ahead, too (`VllmConfig.__post_init__`,
+    /// `vllm/config/vllm.py`).
+    pub draft_scheduling: DraftScheduling,
     /// Time for which the engine sleeps after a schedule without work while requests are unfinished, in nanoseconds
     /// (`EngineCoreProc._process_engine_step`, `vllm/v1/engine/core.py`): none in 0.11, 1 ms in 0.15.
     pub empty_schedule_sleep_ns: u64,
@@ -63,6 +66,25 @@ pub enum Scheduling {
 crate::names!(Scheduling {
     Synchronous => "sync",
     OneStepAhead => "async",
+});
+
+/// Whether steps that verify drafts can be fixed one step ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DraftScheduling {
+    /// They cannot (vLLM 0.11).
+    Synchronous,
+    /// On request, with a draft model that is an EAGLE or MTP head: not with one of another kind, and not with n-grams
+    /// (vLLM 0.15).
+    HeadsAhead,
+    /// They are, as all steps of the engine (vLLM 0.33).
+    Ahead,
+}
+
+crate::names!(DraftScheduling {
+    Synchronous => "sync",
+    HeadsAhead => "async-heads",
+    Ahead => "async",
 });
 
 /// Fate of the token of a request that is preempted in the step in which it was scheduled.

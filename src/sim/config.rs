@@ -1,6 +1,6 @@
 //! The configuration of a simulated server.
 
-use crate::engine::{EngineStack, Scheduling, SchedulingRules, stacks};
+use crate::engine::{DraftScheduling, EngineStack, Scheduling, SchedulingRules, stacks};
 use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
@@ -35,8 +35,7 @@ pub struct SimConfig {
     pub policy: SchedulingPolicy,
     /// Maximum queue length. Requests that arrive when the queue is full are rejected.
     pub max_waiting: Option<u32>,
-    /// Speculative decoding; `None` for one token per request and step. It needs
-    /// [`Scheduling::Synchronous`]: the number of tokens is not known before the step has ended.
+    /// Speculative decoding; `None` for one token per request and step.
     pub speculation: Option<Speculation>,
     /// Role of this server: prefill and decode, or decode only.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -153,7 +152,7 @@ impl SimConfig {
         self
     }
 
-    /// Sets speculative decoding, which needs [`Scheduling::Synchronous`].
+    /// Sets speculative decoding.
     #[must_use]
     pub const fn with_speculation(mut self, speculation: Speculation) -> SimConfig {
         self.speculation = Some(speculation);
@@ -213,12 +212,16 @@ impl SimConfig {
     /// KV blocks that `request` needs at its longest.
     pub(super) fn blocks_for(&self, request: &Request) -> u32 {
         // The last token is sampled and not computed. The drafts of the last verification are computed; a
-        // single output token needs none. Slots of a draft model are reserved by running requests only: not with the
-        // first chunk of a prompt.
+        // single output token needs none. One step ahead, the drafts of the step in flight may be accepted, too. Slots
+        // of a draft model are reserved by running requests only: not with the first chunk of a prompt.
         let verified = request.output_tokens > 1;
         let chunked = request.prompt_tokens > self.max_num_batched_tokens;
-        let drafts = if verified { self.draft_tokens() } else { 0 };
-        let kv_tokens = request.tokens().saturating_sub(1) + u64::from(drafts);
+        let verifications = match self.rules.scheduling {
+            Scheduling::Synchronous => u32::from(verified),
+            Scheduling::OneStepAhead => request.output_tokens.saturating_sub(1).min(2),
+        };
+        let drafts = u64::from(verifications * self.draft_tokens());
+        let kv_tokens = request.tokens().saturating_sub(1) + drafts;
         let lookahead = match self.speculation {
             Some(speculation) if verified || chunked => u64::from(speculation.lookahead_tokens()),
             _ => 0,
@@ -262,8 +265,18 @@ impl SimConfig {
                 tokens_per_request,
             });
         }
-        if self.speculation.is_some() && self.rules.scheduling != Scheduling::Synchronous {
-            return Err(SimError::SpeculationAhead);
+        if let Some(speculation) = self.speculation
+            && self.rules.scheduling == Scheduling::OneStepAhead
+        {
+            let rule = self.rules.draft_scheduling;
+            let possible = match rule {
+                DraftScheduling::Synchronous => false,
+                DraftScheduling::HeadsAhead => speculation.lookahead_tokens() > 0,
+                DraftScheduling::Ahead => true,
+            };
+            if !possible {
+                return Err(SimError::DraftsAhead { rule });
+            }
         }
         if self.speculation.is_some() && self.long_prefill_token_threshold.is_some() {
             return Err(SimError::SpeculationWithThreshold);
@@ -362,12 +375,11 @@ mod tests {
     }
 
     #[test]
-    fn speculation_needs_synchronous_scheduling_and_room_for_its_drafts() {
+    fn speculation_needs_room_for_its_drafts() {
         let mut config = SimConfig::new(64, 4);
-        config.speculation = Some(Speculation::try_new(3, 0.5, 0).unwrap());
-        assert_eq!(config.validate(), Err(SimError::SpeculationAhead));
+        let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
+        config.speculation = Some(speculation);
         config.rules.scheduling = Scheduling::Synchronous;
-        assert_eq!(config.validate(), Ok(()));
         config.long_prefill_token_threshold = Some(64);
         assert_eq!(config.validate(), Err(SimError::SpeculationWithThreshold));
         config.long_prefill_token_threshold = None;
@@ -377,12 +389,39 @@ mod tests {
             message.contains("max_num_seqs x 4 tokens (2052), found 2048"),
             "{message}"
         );
-        // 61 tokens are sampled after a prompt of 1, and the last verification has 3 drafts.
-        assert_eq!(config.check(&request(1, 61)), Ok(()));
-        let refused = config.check(&request(1, 62));
+        // 61 tokens are sampled after a prompt of 1, and the last verification has 3 drafts. One step ahead it comes
+        // after one whose drafts may be accepted.
         let (blocks, kv_blocks) = (5, 4);
-        assert_eq!(refused, Err(Rejection::TooManyBlocks { blocks, kv_blocks }));
-        // A single output token needs no drafts.
-        assert_eq!(config.check(&request(63, 1)), Ok(()));
+        let refused = Err(Rejection::TooManyBlocks { blocks, kv_blocks });
+        config.max_model_len = 128;
+        for (scheduling, longest) in [
+            (Scheduling::Synchronous, 61),
+            (Scheduling::OneStepAhead, 58),
+        ] {
+            config.rules.scheduling = scheduling;
+            assert_eq!(config.check(&request(1, longest)), Ok(()));
+            assert_eq!(config.check(&request(1, longest + 1)), refused);
+            // A single output token needs no drafts.
+            assert_eq!(config.check(&request(63, 1)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn drafts_ahead_need_an_engine_that_supports_them() {
+        let ngram = Speculation::try_new(3, 0.5, 0).unwrap();
+        let head = ngram.with_draft_model();
+        for (rule, drafts, possible) in [
+            (DraftScheduling::Synchronous, head, false),
+            (DraftScheduling::HeadsAhead, ngram, false),
+            (DraftScheduling::HeadsAhead, head, true),
+            (DraftScheduling::Ahead, ngram, true),
+        ] {
+            let mut config = SimConfig::new(64, 4).with_speculation(drafts);
+            config.rules.draft_scheduling = rule;
+            let refused = Err(SimError::DraftsAhead { rule });
+            assert_eq!(config.validate(), if possible { Ok(()) } else { refused });
+            config.rules.scheduling = Scheduling::Synchronous;
+            assert_eq!(config.validate(), Ok(()));
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::engine::DraftScheduling;
 use crate::sim::request::LAST_ARRIVAL_NS;
 
 /// An invalid configuration of a server or a load.
@@ -22,10 +23,13 @@ pub enum SimError {
         /// Tokens per decoding request and step: 1 plus the drafted tokens.
         tokens_per_request: u32,
     },
-    /// Speculative decoding with [`Scheduling::OneStepAhead`](crate::engine::Scheduling::OneStepAhead).
-    SpeculationAhead,
     /// Speculative decoding with a `long_prefill_token_threshold`.
     SpeculationWithThreshold,
+    /// Speculative decoding one step ahead, which the rules of the engine exclude.
+    DraftsAhead {
+        /// The rule.
+        rule: DraftScheduling,
+    },
     /// Speculative decoding on separate prefill and decode servers.
     SpeculationDisaggregated,
     /// An arrival rate that is not a positive, finite number.
@@ -90,11 +94,24 @@ impl fmt::Display for SimError {
                 "long_prefill_token_threshold: with speculative decoding it may cut drafts, which is not modelled; \
                  use one of the two"
             ),
-            SimError::SpeculationAhead => write!(
-                f,
-                "speculation: expected synchronous scheduling, found one step ahead, which needs the number \
-                 of tokens before the step has ended; use Scheduling::Synchronous"
-            ),
+            SimError::DraftsAhead { rule } => {
+                write!(
+                    f,
+                    "scheduling: expected sync with speculative decoding, found async, which "
+                )?;
+                match rule {
+                    DraftScheduling::HeadsAhead => {
+                        write!(
+                            f,
+                            "this engine supports with an EAGLE or MTP head as draft model only"
+                        )?;
+                    }
+                    DraftScheduling::Synchronous | DraftScheduling::Ahead => {
+                        write!(f, "this engine does not support")?;
+                    }
+                }
+                write!(f, "; leave it out, or use a later engine")
+            }
             SimError::InvalidRate { requests_per_s } => write!(
                 f,
                 "arrival rate: expected a positive, finite number of requests per second, found \

@@ -200,7 +200,10 @@ pub struct StepRecord {
     pub late_decodes: u32,
     /// KV tokens of the decoding requests, new ones included.
     pub kv_tokens: u64,
-    /// Drafted tokens that were verified; 0 without speculative decoding.
+    /// Decoding requests that have no token in this step, as the drafts of the step before completed them: it was fixed
+    /// before that was known. 0 without speculative decoding one step ahead.
+    pub overrun_requests: u32,
+    /// Drafted tokens that were verified, without those of `overrun_requests`; 0 without speculative decoding.
     pub drafted_tokens: u32,
     /// Drafted tokens that were accepted, including those beyond the end of a request.
     pub accepted_tokens: u32,

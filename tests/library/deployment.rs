@@ -121,8 +121,10 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
             "max_model_len: expected at most 131072, the longest request of the draft model, found 200000",
         ),
         (
-            drafted("llama-3.2-1b").scheduling(Scheduling::OneStepAhead),
-            "speculation: expected synchronous scheduling",
+            drafted("llama-3.2-1b")
+                .engine(&stacks::VLLM_0_11_0)
+                .scheduling(Scheduling::OneStepAhead),
+            "scheduling: expected sync with speculative decoding, found async, which this engine does not support",
         ),
         (
             on_h100("llama-3.1-8b").draft_model(spec("llama-3.2-1b")),

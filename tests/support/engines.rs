@@ -99,6 +99,7 @@ impl EngineFile {
         let rule = |name| self.quoted("rules", name);
         let mut rules = stacks::VLLM_0_15_1.rules;
         rules.scheduling = rule("scheduling").parse().unwrap();
+        rules.draft_scheduling = rule("draft_scheduling").parse().unwrap();
         let sleep_ns = rule("empty_schedule_sleep_ns").replace('_', "");
         rules.empty_schedule_sleep_ns = sleep_ns.parse().unwrap();
         rules.victim_token = rule("victim_token").parse().unwrap();

@@ -44,6 +44,22 @@ fn the_seed_of_drawn_acceptances_is_told() {
 }
 
 #[test]
+fn drafts_are_scheduled_ahead_where_the_engine_supports_it() {
+    let scheduling = |flags: &str| answer(flags)["scheduling"].clone();
+    let (model, ngram) = (drafts("llama-3.2-1b", 0.7), drafts("ngram", 0.7));
+    assert_eq!(scheduling(&format!("{model} --scheduling async")), "async");
+    assert_eq!(
+        scheduling(&format!("{ngram} --engine vllm-0.33.0")),
+        "async"
+    );
+    let message = failure(&format!("{LOAD} {ngram} --scheduling async"));
+    assert!(
+        message.starts_with("--scheduling: expected sync with speculative decoding, found async"),
+        "{message}"
+    );
+}
+
+#[test]
 fn the_answer_tells_what_was_drafted_and_what_came_of_it() {
     let answer = answer(&drafts("llama-3.2-1b", 0.7));
     let told = &answer["speculation"];

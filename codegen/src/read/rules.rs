@@ -31,7 +31,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-pub(crate) static RULES: [RuleKind; 9] = [
+pub(crate) static RULES: [RuleKind; 10] = [
     RuleKind {
         name: "scheduling",
         values: Values::Names(
@@ -104,6 +104,19 @@ pub(crate) static RULES: [RuleKind; 9] = [
             &[("reject", "Reject"), ("truncate", "Truncate")],
         ),
         meaning: "a request whose prompt and max_tokens exceed max_model_len is rejected, or its output truncated",
+    },
+    RuleKind {
+        name: "draft_scheduling",
+        values: Values::Names(
+            "DraftScheduling",
+            &[
+                ("sync", "Synchronous"),
+                ("async-heads", "HeadsAhead"),
+                ("async", "Ahead"),
+            ],
+        ),
+        meaning: "steps that verify drafts are fixed when the step before has ended (sync), on request when it starts if \
+                  an EAGLE or MTP head drafts (async-heads), or as all steps (async)",
     },
 ];
 

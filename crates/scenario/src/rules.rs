@@ -99,12 +99,7 @@ const fn excludes(key: Wanted, with: &'static [Wanted]) -> Conflict {
     }
 }
 
-const CONFLICTS: [Conflict; 9] = [
-    Conflict {
-        key: "scheduling = async",
-        with: &["draft_tokens"],
-        why: Some("the tokens of a step are known when it has ended"),
-    },
+const CONFLICTS: [Conflict; 8] = [
     Conflict {
         key: "draft_tokens",
         with: &["prefill_replicas"],

@@ -193,6 +193,7 @@ impl RunError {
             RunError::Sim(SimError::SpeculationWithThreshold) => {
                 vec!["long_prefill_token_threshold", "draft_tokens"]
             }
+            RunError::Sim(SimError::DraftsAhead { .. }) => vec!["scheduling"],
             _ => Vec::new(),
         }
     }
@@ -343,6 +344,11 @@ impl RunError {
                 format!(
                     "{threshold}: it may cut drafts, which is not modelled; leave out it or {drafts}"
                 )
+            }
+            RunError::Sim(error @ SimError::DraftsAhead { .. }) => {
+                let text = error.to_string();
+                let told = text.trim_start_matches("scheduling");
+                format!("{}{told}", name("scheduling", None))
             }
             RunError::Sim(error) => error.to_string(),
             RunError::CachedPrompt { cached, prompt } => format!(

@@ -217,10 +217,6 @@ fn keys_that_contradict_each_other_are_rejected() {
             "kv_blocks cannot be used with gpu_memory_utilization: it determines",
         ),
         (
-            "draft_tokens = 1, scheduling = 'async'",
-            "scheduling = async cannot be used with draft_tokens: the tokens of a step",
-        ),
-        (
             "draft_tokens = 1, prefill_replicas = 1",
             "draft_tokens cannot be used with prefill_replicas: speculative decoding on servers",
         ),
@@ -318,13 +314,7 @@ fn given_keys_replace_those_of_a_file_and_what_they_bring_along() {
             "trace trace_format",
         ),
         (drafts, pools, "draft_tokens acceptance draft_model"),
-        (
-            drafts,
-            "server.scheduling = 'async'",
-            "draft_tokens acceptance draft_model",
-        ),
-        (drafts, "server.scheduling = 'sync'", ""),
-        ("server.scheduling = 'async'", drafts, "scheduling"),
+        (drafts, "server.scheduling = 'async'", ""),
         (
             pools,
             "server.replicas = 2",

@@ -99,7 +99,8 @@ impl Observer for TokenGaps {
     #[inline]
     fn step(&mut self, step: &StepRecord) {
         let gap_ns = step.duration_ns;
-        let gaps = u64::from(step.decode_requests - step.late_decodes);
+        let other = step.late_decodes + step.overrun_requests;
+        let gaps = u64::from(step.decode_requests.saturating_sub(other));
         // Below the bucket the difference wraps around.
         if gap_ns.wrapping_sub(self.latest.first_ns) >= self.latest.width_ns {
             self.latest.move_on(gap_ns, &mut self.sketch);

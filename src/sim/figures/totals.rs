@@ -62,7 +62,8 @@ impl Totals {
     /// Counts the drafts of a step.
     pub(crate) fn drafts(&mut self, step: &StepRecord) {
         if step.drafted_tokens > 0 {
-            self.drafts.verifications += u64::from(step.decode_requests);
+            self.drafts.verifications +=
+                u64::from(step.decode_requests.saturating_sub(step.overrun_requests));
             self.drafts.drafted_tokens += u64::from(step.drafted_tokens);
             self.drafts.accepted_tokens += u64::from(step.accepted_tokens);
             self.drafts.yielded_tokens += u64::from(step.yielded_tokens);

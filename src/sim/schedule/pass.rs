@@ -8,6 +8,7 @@ use crate::sim::SchedulingPolicy;
 use crate::sim::schedule::plan::Plan;
 use crate::sim::schedule::running::Admitted;
 use crate::sim::schedule::scheduler::Scheduler;
+use crate::sim::schedule::sequence::{InFlight, Sequence};
 use crate::step::Chunk;
 
 /// A running request in a pass.
@@ -39,7 +40,7 @@ impl Scheduler {
         while budget > 0
             && let Some(&Turn { admitted, .. }) = turns.get(index)
         {
-            let tokens = self.wanted(admitted, threshold).min(budget);
+            let tokens = self.wanted(admitted, threshold, step).min(budget);
             if tokens == 0 {
                 index += 1;
                 continue;
@@ -77,7 +78,10 @@ impl Scheduler {
     }
 
     /// Returns the tokens that a running request can take in a step; 0 if its last token is scheduled.
-    pub(super) fn wanted(&self, admitted: Admitted, threshold: u32) -> u32 {
+    ///
+    /// The tokens that a step in flight accepts are not known yet: a request verifies drafts once more unless that step
+    /// certainly has its last token (`num_output_placeholders` of vLLM's scheduler).
+    pub(super) fn wanted(&self, admitted: Admitted, threshold: u32, step: u64) -> u32 {
         let Some(sequence) = self.running.get(admitted) else {
             return 0;
         };
@@ -85,25 +89,38 @@ impl Scheduler {
             return sequence.pending().min(threshold);
         }
         let drafted = self.config.speculation.map_or(0, |of| of.draft_tokens());
-        if sequence.is_complete() {
+        if sequence.surely_ends(self.in_flight(sequence, step)) {
             0
         } else {
             1 + drafted
         }
     }
 
+    /// Returns the tokens of a request in the step in flight when `step` is scheduled.
+    fn in_flight(&self, sequence: &Sequence, step: u64) -> InFlight {
+        match (self.config.rules.scheduling, self.config.speculation) {
+            (Scheduling::Synchronous, _) => InFlight::default(),
+            (Scheduling::OneStepAhead, None) => sequence.decoded_in_flight(step),
+            (Scheduling::OneStepAhead, Some(_)) => sequence.verified_in_flight(step),
+        }
+    }
+
     /// Takes the blocks that a running request needs for `tokens` in `step`, and registers the full ones; returns
     /// whether there were enough.
     pub(super) fn take_blocks(&mut self, admitted: Admitted, tokens: u32, step: u64) -> bool {
+        let Some(sequence) = self.running.get(admitted) else {
+            return false;
+        };
+        let in_flight = self.in_flight(sequence, step);
         let Some(sequence) = self.running.get_mut(admitted) else {
             return false;
         };
         sequence.catch_up(step, self.config.block_size);
-        if !self.kv.grow(sequence, tokens) {
+        // As if all drafts in flight were accepted.
+        if !self.kv.grow(sequence, in_flight.unused + tokens) {
             return false;
         }
-        let ahead = self.config.rules.scheduling == Scheduling::OneStepAhead;
-        sequence.expect(tokens, ahead && sequence.is_in_flight(step));
+        sequence.expect(tokens, in_flight.yielded);
         self.kv.register_full(sequence);
         true
     }
@@ -129,10 +146,10 @@ impl Scheduler {
         let Some(mut victim) = self.running.remove(turn.admitted, step) else {
             return;
         };
-        let ahead = rules.scheduling == Scheduling::OneStepAhead;
-        if turn.tokens == 0 && ahead && victim.is_in_flight(step) {
+        if turn.tokens == 0 && rules.scheduling == Scheduling::OneStepAhead {
             // vLLM registers a decoded token with the next step that computes one, and this step does not.
-            victim.forget_in_flight();
+            let in_flight = self.in_flight(&victim, step);
+            victim.forget_in_flight(in_flight.yielded);
         }
         plan.preempted.push(victim.index);
         victim.timing.preemptions += 1;
@@ -195,11 +212,19 @@ impl Scheduler {
 
     /// Notes that the step has no token for a request, if it decodes.
     fn leave_out(&mut self, plan: &mut Plan, admitted: Admitted) {
-        let step = plan.number();
+        let (step, ahead) = (plan.number(), self.verifies_ahead());
         let Some(sequence) = self.running.get_mut(admitted) else {
             return;
         };
-        if sequence.pending() > 0 || sequence.is_complete() {
+        if sequence.pending() > 0 {
+            return;
+        }
+        if ahead {
+            let in_flight = sequence.verified_in_flight(step);
+            sequence.forget_in_flight(in_flight.yielded);
+            self.kv.register_full(sequence);
+        }
+        if sequence.is_complete() {
             return;
         }
         sequence.left_out_of = step;
@@ -215,13 +240,22 @@ impl Scheduler {
         let Some(speculation) = self.config.speculation else {
             return;
         };
+        let Some(sequence) = self.running.get(admitted) else {
+            return;
+        };
+        let in_flight = self.in_flight(sequence, plan.number());
         let Some(sequence) = self.running.get_mut(admitted) else {
             return;
         };
-        plan.verify(sequence.computed());
+        // The step itself computes what follows the accepted drafts.
+        plan.verify(sequence.computed() + in_flight.beyond);
+        if sequence.is_complete() {
+            plan.overrun += 1;
+            return;
+        }
         let accepted = speculation.accepted(sequence.index, sequence.generated());
         plan.accepted += accepted;
-        let yielded = sequence.accept(accepted);
+        let yielded = sequence.accept(accepted, speculation.draft_tokens(), plan.number());
         plan.yielded += yielded;
         plan.verified.push((sequence.index, yielded));
         if sequence.is_complete() {

@@ -14,6 +14,8 @@ pub(crate) struct Plan {
     number: u64,
     chunks: Vec<Chunk>,
     pub(crate) decode: DecodeGroup,
+    /// Number of decoding requests that the step in flight completes.
+    pub(crate) overrun: u32,
     /// Number of accepted drafted tokens.
     pub(crate) accepted: u32,
     /// Number of output tokens of requests that verify drafts.
@@ -43,6 +45,7 @@ impl Plan {
             number: 0,
             chunks: Vec::new(),
             decode: DecodeGroup::EMPTY,
+            overrun: 0,
             accepted: 0,
             yielded: 0,
             verified: Vec::new(),
@@ -66,6 +69,7 @@ impl Plan {
     pub(crate) fn clear(&mut self) {
         self.chunks.clear();
         self.decode = DecodeGroup::EMPTY;
+        self.overrun = 0;
         self.accepted = 0;
         self.yielded = 0;
         self.verified.clear();
@@ -114,10 +118,11 @@ impl Plan {
         self.decode.kv_tokens += u64::from(computed) + new;
     }
 
-    /// Returns the decoding requests if nothing else happens: no prefill, last or late token, or
+    /// Returns the decoding requests if nothing else happens: no prefill, draft, last or late token, or
     /// preemption.
     pub(crate) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else = self.chunks.is_empty()
+            && self.decode.drafted == 0
             && self.finished.is_empty()
             && self.preempted.is_empty()
             && self.late.is_empty();
@@ -134,7 +139,8 @@ impl Plan {
             prefill_tokens: batch.prefill_tokens() as u32,
             decode_requests: self.decode.requests,
             kv_tokens: self.decode.kv_tokens,
-            drafted_tokens: self.decode.requests * self.decode.drafted,
+            overrun_requests: self.overrun,
+            drafted_tokens: (self.decode.requests - self.overrun) * self.decode.drafted,
             accepted_tokens: self.accepted,
             yielded_tokens: self.yielded,
             late_decodes: self.late.len() as u32,

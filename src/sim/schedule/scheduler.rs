@@ -164,6 +164,9 @@ impl Scheduler {
     ) -> Option<RequestRecord> {
         let mut sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
             Some(mut sequence) => {
+                if self.verifies_ahead() {
+                    sequence.set_known(sequence.computed());
+                }
                 self.kv.release(&mut sequence);
                 sequence
             }
@@ -304,6 +307,7 @@ impl Scheduler {
         admitted: Admitted,
         tokens: u32,
     ) -> bool {
+        let ahead = self.verifies_ahead();
         let Some(sequence) = self.running.get_mut(admitted) else {
             return false;
         };
@@ -318,6 +322,9 @@ impl Scheduler {
         } else {
             plan.resumed.push(sequence.index);
         }
+        if ahead {
+            sequence.set_first_in_flight(plan.number());
+        }
         let complete = sequence.is_complete();
         if complete {
             self.finish(plan, admitted);
@@ -325,6 +332,12 @@ impl Scheduler {
             self.running.decode_from(admitted, plan.number() + 1);
         }
         true
+    }
+
+    /// Returns whether drafts are verified in steps that are fixed one step ahead.
+    pub(super) fn verifies_ahead(&self) -> bool {
+        self.config.speculation.is_some()
+            && self.config.rules.scheduling == Scheduling::OneStepAhead
     }
 
     /// Notes that `plan` yields the last token of a request.

@@ -43,11 +43,26 @@ pub(crate) struct Sequence {
     prefill: u32,
     /// Its blocks, without those of the prefix hit given with the request.
     pub(crate) blocks: Blocks,
+    /// Its verification in the last step that was scheduled, or the last chunk of its prompt, with speculative decoding
+    /// one step ahead.
+    in_flight: InFlight,
     /// The step from which on it takes a token per step; `generated`, `computed` and `blocks` are as of the end of
     /// the step before, until [`catch_up`](Sequence::catch_up).
     pub(crate) decodes_from: Option<u64>,
     /// The last step that had no token for it while it decoded; 0 if none, as steps are counted from 1.
     pub(crate) left_out_of: u64,
+}
+
+/// Tokens of a request in a step that has not ended when the next one is scheduled, with speculative decoding.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct InFlight {
+    step: u64,
+    /// Tokens sampled, up to the output length.
+    pub(crate) yielded: u32,
+    /// Tokens computed that are not `yielded`.
+    pub(crate) unused: u32,
+    /// Tokens sampled beyond the output length.
+    pub(crate) beyond: u32,
 }
 
 impl Sequence {
@@ -83,6 +98,7 @@ impl Sequence {
             known: cached,
             prefill: request.prompt_tokens,
             blocks: Blocks::default(),
+            in_flight: InFlight::default(),
             decodes_from: None,
             left_out_of: 0,
         }
@@ -151,22 +167,25 @@ impl Sequence {
         self.known
     }
 
-    /// Returns whether the step before `step` samples a token of it.
-    pub(crate) fn is_in_flight(&self, step: u64) -> bool {
-        self.pending() == 0 && self.left_out_of + 1 != step
+    /// Returns the token that the step before `step` decodes, without speculative decoding.
+    pub(crate) fn decoded_in_flight(&self, step: u64) -> InFlight {
+        InFlight {
+            yielded: u32::from(self.pending() == 0 && self.left_out_of + 1 != step),
+            ..InFlight::default()
+        }
     }
 
-    /// Excludes the token that the step in flight decodes from [`known`](Sequence::known).
-    pub(crate) fn forget_in_flight(&mut self) {
+    /// Excludes the tokens that the step in flight decodes from [`known`](Sequence::known).
+    pub(crate) fn forget_in_flight(&mut self, tokens: u32) {
         if self.computed > self.prefill {
-            self.known = self.computed - 1;
+            self.known = self.computed - tokens;
         }
     }
 
     /// Includes the next `tokens` in [`known`](Sequence::known), as far as their values are sampled when the step with
-    /// them is scheduled: all but the one that a step `in_flight` samples, and drafts.
-    pub(crate) fn expect(&mut self, tokens: u32, in_flight: bool) {
-        let sampled = self.request.prompt_tokens + self.generated - u32::from(in_flight);
+    /// them is scheduled: all but those `in_flight`, and drafts.
+    pub(crate) fn expect(&mut self, tokens: u32, in_flight: u32) {
+        let sampled = self.request.prompt_tokens + self.generated - in_flight;
         self.known = (self.computed + tokens).min(sampled);
     }
 
@@ -185,12 +204,42 @@ impl Sequence {
         self.known = tokens;
     }
 
-    /// Accepts `drafted` tokens; returns the number of tokens sampled: these and one more, up to the output length.
-    pub(crate) fn accept(&mut self, drafted: u32) -> u32 {
-        let sampled = (drafted + 1).min(self.remaining());
-        self.generated += sampled;
-        self.computed += sampled;
-        sampled
+    /// Returns its tokens in the step before `step`, with speculative decoding.
+    pub(crate) fn verified_in_flight(&self, step: u64) -> InFlight {
+        match self.in_flight.step + 1 == step {
+            true => self.in_flight,
+            false => InFlight::default(),
+        }
+    }
+
+    /// Returns whether its last token is scheduled even if the step in flight accepts no draft.
+    pub(crate) fn surely_ends(&self, in_flight: InFlight) -> bool {
+        let sure = in_flight.yielded.min(1);
+        self.generated - in_flight.yielded + sure == self.request.output_tokens
+    }
+
+    /// Sets that the last chunk of its prompt is in flight in `step`.
+    pub(crate) fn set_first_in_flight(&mut self, step: u64) {
+        self.in_flight = InFlight {
+            step,
+            yielded: 1,
+            ..InFlight::default()
+        };
+    }
+
+    /// Accepts `accepted` of `drafted` tokens; returns the number of tokens sampled: these and one more, up to the
+    /// output length.
+    pub(crate) fn accept(&mut self, accepted: u32, drafted: u32, step: u64) -> u32 {
+        let yielded = (accepted + 1).min(self.remaining());
+        self.generated += yielded;
+        self.computed += yielded;
+        self.in_flight = InFlight {
+            step,
+            yielded,
+            unused: drafted + 1 - yielded,
+            beyond: accepted + 1 - yielded,
+        };
+        yielded
     }
 
     /// Returns the tokens of the prompt (and of the output before a preemption) that remain to be computed.

@@ -231,9 +231,10 @@ impl<M: LatencyModel> Server<M> {
 }
 
 impl<M> Server<M> {
-    /// Returns whether requests are waiting or running.
+    /// Returns whether requests are waiting or running, or a step is fixed whose requests have all finished with the
+    /// drafts of the step before.
     pub(in crate::sim) fn has_work(&self) -> bool {
-        self.scheduler.running() > 0 || self.scheduler.waiting() > 0
+        self.scheduler.running() > 0 || self.scheduler.waiting() > 0 || !self.next.is_empty()
     }
 
     /// Returns whether a sequence slot is free.

@@ -61,12 +61,15 @@ impl Plan {
                 }
                 self.chunks.push(Chunk::last(new, context + new).unwrap());
             }
-            Work::Decode { kv_tokens } => {
+            Work::Decode { kv_tokens, samples } => {
                 let before = self
                     .decode
                     .map_or((0, 0), |group| (group.requests(), group.kv_tokens()));
                 let sum = DecodeGroup::from_sum(before.0 + 1, before.1 + u64::from(kv_tokens));
                 self.decode = Some(sum.unwrap().with_drafted(tokens - 1).unwrap());
+                if !samples {
+                    return;
+                }
             }
         }
         self.tokens.push(sequence.request);

@@ -150,7 +150,10 @@ impl Scheduler {
         let mut index = 0;
         while index < self.running.len() && budget > 0 {
             let request = self.running[index].request;
-            let tokens = self.running[index].pending().min(threshold).min(budget);
+            let tokens = self.running[index]
+                .pending(plan.number)
+                .min(threshold)
+                .min(budget);
             if tokens == 0 {
                 index += 1;
                 continue;
@@ -195,7 +198,7 @@ impl Scheduler {
     fn allocate(&mut self, request: usize, tokens: u32, step: u64) -> bool {
         let place = self.running.iter().position(|s| s.request == request);
         let mut sequence = self.running.remove(place.unwrap());
-        let end = sequence.computed + tokens;
+        let end = sequence.believed(step) + tokens;
         // A draft model writes beyond the step.
         let room = self.config.max_model_len.saturating_sub(end);
         let drafted = self
@@ -251,7 +254,7 @@ impl Scheduler {
                 _ => Vec::new(),
             };
             sequence.found(sequence.cached + hits.len() as u32 * block_size);
-            let new = sequence.pending().min(threshold).min(budget);
+            let new = sequence.pending(plan.number).min(threshold).min(budget);
             let own = blocks_for(sequence, sequence.computed + new, block_size);
             let Some(blocks) = self.kv.take(&hits, own - hits.len() as u32) else {
                 return;

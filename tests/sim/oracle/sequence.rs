@@ -24,8 +24,8 @@ pub(crate) struct Sequence {
     arrived: u32,
     /// Tokens that it lost when it was preempted and that count as computed.
     pub(crate) counted: u32,
-    /// The last step that samples a token of it.
-    sampled_in: Option<u64>,
+    /// The last step that samples tokens of it.
+    sampling: Sampling,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, the prefix hit included; while it waits after a preemption, those whose
@@ -42,13 +42,25 @@ pub(crate) struct Sequence {
     pub(crate) last_step: Option<u64>,
 }
 
+/// Tokens that a step samples of a request. The engine knows them when the step has ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sampling {
+    step: u64,
+    /// The token before, and the drafts; 0 for a chunk.
+    verified: u32,
+    sampled: u32,
+    /// Sampled tokens beyond the last one that is asked for.
+    beyond: u32,
+}
+
 /// The work of a sequence in one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// `new` tokens after `context`; the last chunk yields a token.
     Chunk { new: u32, context: u32, last: bool },
-    /// One token and its drafts, of which some are accepted, over `kv_tokens`, themselves included.
-    Decode { kv_tokens: u32 },
+    /// One token and its drafts, of which some are accepted, over `kv_tokens`, themselves included. Nothing is left
+    /// to sample if the step in flight turns out to be the last.
+    Decode { kv_tokens: u32, samples: bool },
 }
 
 impl Sequence {
@@ -69,7 +81,7 @@ impl Sequence {
             cached,
             arrived: 0,
             counted: 0,
-            sampled_in: None,
+            sampling: Sampling::default(),
             generated: 0,
             computed: cached,
             known: cached,
@@ -85,9 +97,12 @@ impl Sequence {
         self
     }
 
-    /// Tokens that can be computed next: none once its last token is scheduled.
-    pub(crate) fn pending(&self) -> u32 {
-        if self.is_complete() {
+    /// Tokens that can be computed in `step`: none once its last token is certainly scheduled.
+    pub(crate) fn pending(&self, step: u64) -> u32 {
+        // The engine counts on one token of a step in flight.
+        let in_flight = self.in_flight(step).sampled;
+        let sampled = self.generated - in_flight + in_flight.min(1);
+        if sampled >= self.output_tokens {
             0
         } else if self.computed < self.prefill {
             self.prefill - self.computed
@@ -98,14 +113,25 @@ impl Sequence {
         }
     }
 
+    /// Tokens in the cache before `step` as far as the engine knows: it takes drafts in flight for accepted.
+    pub(crate) fn believed(&self, step: u64) -> u32 {
+        match self.in_flight(step) {
+            Sampling { verified: 0, .. } => self.computed,
+            flying => self.computed - flying.sampled + flying.verified,
+        }
+    }
+
     /// Tokens of its prompt and of the output whose values are sampled before the step that is scheduled next begins.
     fn tokens_sampled(&self, step: u64) -> u32 {
-        self.prompt_tokens + self.generated - self.in_flight(step)
+        self.prompt_tokens + self.generated - self.in_flight(step).sampled
     }
 
     /// Tokens that the step in flight samples when `step` is scheduled.
-    fn in_flight(&self, step: u64) -> u32 {
-        u32::from(self.ahead && self.sampled_in.is_some_and(|sampled| sampled + 1 == step))
+    fn in_flight(&self, step: u64) -> Sampling {
+        match self.ahead && self.sampling.step + 1 == step {
+            true => self.sampling,
+            false => Sampling::default(),
+        }
     }
 
     /// The blocks of the next `tokens` are taken for `step`.
@@ -117,7 +143,7 @@ impl Sequence {
     /// tokens then.
     pub(crate) fn last_output_is_known(&mut self, step: u64) {
         if self.ahead && self.computed > self.prefill {
-            self.known = self.known.max(self.computed - self.in_flight(step));
+            self.known = self.known.max(self.computed - self.in_flight(step).sampled);
         }
     }
 
@@ -134,27 +160,37 @@ impl Sequence {
     /// Computes `tokens`, at most [`pending`](Sequence::pending).
     pub(crate) fn advance(&mut self, tokens: u32, step: u64) -> Work {
         let context = self.computed;
+        let beyond = self.in_flight(step).beyond;
         self.computed += tokens;
-        if self.computed >= self.prefill {
-            self.sampled_in = Some(step);
-        }
         if context < self.prefill {
             let last = self.computed == self.prefill;
             self.generated += u32::from(last);
+            self.sampling = Sampling {
+                step,
+                sampled: u32::from(last),
+                ..Sampling::default()
+            };
             Work::Chunk {
                 new: tokens,
                 context,
                 last,
             }
         } else {
-            let kv_tokens = self.computed;
+            let kv_tokens = self.computed + beyond;
             let accepted =
                 |speculation: Speculation| speculation.accepted(self.request, self.generated);
-            let sampled = 1 + self.speculation.map_or(0, accepted);
-            let sampled = sampled.min(self.output_tokens - self.generated);
+            let all = 1 + self.speculation.map_or(0, accepted);
+            let sampled = all.min(self.output_tokens - self.generated);
             self.generated += sampled;
             self.computed = context + sampled;
-            Work::Decode { kv_tokens }
+            self.sampling = Sampling {
+                step,
+                verified: tokens,
+                sampled,
+                beyond: all - sampled,
+            };
+            let samples = sampled > 0;
+            Work::Decode { kv_tokens, samples }
         }
     }
 

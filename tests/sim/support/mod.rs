@@ -97,7 +97,8 @@ impl Observer for Seen {
     }
 
     fn step(&mut self, step: &StepRecord) {
-        let in_time = (step.decode_requests - step.late_decodes) as usize;
+        let others = step.late_decodes + step.overrun_requests;
+        let in_time = (step.decode_requests - others) as usize;
         self.gaps_ns
             .extend(std::iter::repeat_n(step.duration_ns, in_time));
         self.steps.push(*step);

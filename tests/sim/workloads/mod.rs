@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use rooflut::engine::{
-    LonePrefill, Scheduling, SchedulingRules, SelfPreemption, VictimIndex, VictimToken, stacks,
+    DraftScheduling, LonePrefill, Scheduling, SchedulingRules, SelfPreemption, VictimIndex,
+    VictimToken, stacks,
 };
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
 use rooflut::sim::{
@@ -192,7 +193,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             let (draft_tokens, acceptance, draft_model) = drafts;
             if draft_tokens > 0 {
                 config.long_prefill_token_threshold = None;
-                config.rules.scheduling = Scheduling::Synchronous;
+                config.rules.draft_scheduling = DraftScheduling::Ahead;
                 config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens) + more;
                 let speculation = Speculation::try_new(draft_tokens, acceptance, api).unwrap();
                 config.speculation = Some(match draft_model {
