@@ -4,6 +4,9 @@ import random
 
 from workload import Workload
 
+#: A model that drafts tokens of rooflut's default model.
+DRAFT_MODEL = "llama-3.2-1b"
+
 
 def row(arrival_ms, prompt, output, **more):
     """A row of a trace."""
@@ -164,10 +167,18 @@ def longest_requests(seed):
     for asynchronous in (False, True):
         rows = [row(0, 1000, 24), row(0, 1, 1023), row(5, 1023, 1), row(5, 500, 524)]
         yield Workload(rows, asynchronous=asynchronous, model_len=1024, blocks=300)
-        rows = [row(0, 1000, 25), row(0, 1, 1024), row(5, 1024, 1)]  # the last token is never computed
+        rows = [row(0, 1000, 24), row(0, 1, 1023), row(5, 1023, 1)]
         yield Workload(rows, asynchronous=asynchronous, model_len=4096, blocks=64)
-        rows = [row(0, 900, 125), row(3, 100, 900), row(3, 17, 50)]
+        rows = [row(0, 900, 124), row(3, 100, 900), row(3, 17, 50)]
         yield Workload(rows, asynchronous=asynchronous, model_len=4096, blocks=64, caching=False)
+
+
+def beyond_max_model_len(seed):
+    """Requests that exceed the model's length by some tokens, or with their prompt alone."""
+    for asynchronous in (False, True):
+        rows = [row(5 * k, *tokens) for k, tokens in enumerate([(1000, 24), (1000, 25), (1023, 2), (1024, 1)])]
+        rows += [row(40, 1025, 1), row(45, 500, 2000), row(50, 20, 1005)]
+        yield Workload(rows, asynchronous=asynchronous, model_len=1024, blocks=300)
 
 
 def priority(seed):
@@ -208,30 +219,85 @@ def overlapping_turns(seed):
         yield Workload(rows, asynchronous=asynchronous, blocks=4000)
 
 
-def drafts(seed, model):
-    """Drafts that are all accepted, or none."""
+def drafts(seed, model, kinds):
+    """Drafts that are all accepted, some or none."""
     rng = random.Random(seed)
-    for acceptance in (0, 1):
-        for tokens in (1, 3):
-            for blocks in (5000, 150):
-                rows = [row(t, rng.randint(10, 300), rng.randint(1, 150)) for t in poisson(rng, 40, 20)]
-                yield Workload(
-                    rows,
-                    asynchronous=False,
-                    blocks=blocks,
-                    caching=rng.random() < 0.5,
-                    spec=dict(model=model, acceptance=acceptance, tokens=tokens),
-                )
+    for asynchronous in kinds:
+        for acceptance in (0, 0.6, 1):
+            for tokens in (1, 3):
+                for blocks in (5000, 150):
+                    rows = [
+                        row(t, rng.randint(10, 300), rng.randint(1, 150)) for t in poisson(rng, 40, 20)
+                    ]
+                    yield Workload(
+                        rows,
+                        asynchronous=asynchronous,
+                        blocks=blocks,
+                        caching=rng.random() < 0.5,
+                        spec=dict(model=model, acceptance=acceptance, tokens=tokens),
+                    )
 
 
 def ngram_drafts(seed):
     """Drafts from n-grams."""
-    return drafts(seed, "ngram")
+    return drafts(seed, "ngram", (False, True))
 
 
 def draft_model(seed):
     """Drafts of a model, which reserves slots of its own."""
-    return drafts(seed, "llama-3.2-1b")
+    return drafts(seed, DRAFT_MODEL, (False, True))
+
+
+def drafts_and_prefixes(seed):
+    """Drafts in sessions whose turns follow each other at once, or overlap."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for blocks in (4000, 120):
+            for tokens in (1, 4):
+                rows, now = [], 0.0
+                for session in range(15):
+                    said, start = rng.randint(1, 100), now
+                    now += rng.expovariate(1 / 200)
+                    for _ in range(4):
+                        output = rng.randint(1, 100)
+                        rows.append(row(start, said, output, session_id=f"s{session}"))
+                        said += output + rng.randint(1, 100)
+                        start += rng.uniform(100, 2000)
+                rows.sort(key=lambda r: r["arrival_ms"])
+                yield Workload(
+                    rows,
+                    asynchronous=asynchronous,
+                    blocks=blocks,
+                    spec=dict(model=DRAFT_MODEL, acceptance=0.7, tokens=tokens),
+                )
+
+
+def block_sizes(seed):
+    """Blocks of other sizes, in roomy and tight KV caches."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for size in (32, 64, 128, 256):
+            for tokens in (100_000, 6_000):
+                rows = []
+                for t in poisson(rng, 60, 20):
+                    prefix = rng.randint(0, 3)
+                    own = rng.choice([0, size, rng.randint(1, 300)])
+                    rows.append(
+                        row(
+                            t,
+                            100 * (prefix + 1) + own,
+                            rng.randint(1, 300),
+                            prefix_id=f"p{prefix}",
+                            prefix_tokens=100 * (prefix + 1),
+                        )
+                    )
+                yield Workload(
+                    rows,
+                    asynchronous=asynchronous,
+                    block_size=size,
+                    blocks=tokens // size,
+                    caching=rng.random() < 0.7,
+                )
 
 
 def random_workload(rng, policy="fcfs", thresholds=(0,)):
@@ -254,18 +320,30 @@ def random_workload(rng, policy="fcfs", thresholds=(0,)):
         if policy == "priority":
             more["priority"] = rng.randint(0, 3)
         rows.append(row(t, prompt, rng.randint(1, out), **more))
-    need = max((r["prompt_tokens"] + r["output_tokens"] - 1 + 15) // 16 for r in rows)
-    blocks = need + rng.choice([0, rng.randint(0, 10), rng.randint(0, need * 3), 5000])
+    size = rng.choice([16, 16, 32, 64, 128])
+    asynchronous = rng.random() < 0.5
     seqs = rng.choice([1, 3, 16, 128])
+    budget = max(seqs, rng.choice([16, 64, 512, 2048]))
+    spec, room = None, 0
+    if thresholds == (0,) and rng.random() < 0.3:
+        model = rng.choice(["ngram", DRAFT_MODEL])
+        tokens = rng.choice([1, 2, 5])
+        spec = dict(model=model, acceptance=rng.choice([0, 0.3, 0.8, 1]), tokens=tokens)
+        budget = max(budget, seqs * (1 + tokens))
+        room = 3 * tokens  # drafts in flight, of the step, and slots of the draft model
+    need = max((r["prompt_tokens"] + r["output_tokens"] - 1 + room) // size + 1 for r in rows)
+    more = rng.choice([0, rng.randint(0, 10), rng.randint(0, need * 3), 5000])
     return Workload(
         rows,
-        asynchronous=rng.random() < 0.5,
-        blocks=blocks,
+        asynchronous=asynchronous,
+        blocks=need + more,
+        block_size=size,
         seqs=seqs,
-        budget=max(seqs, rng.choice([16, 64, 512, 2048])),
+        budget=budget,
         threshold=rng.choice(thresholds) if len(thresholds) > 1 else 0,
         caching=rng.random() < 0.6,
         policy=policy,
+        spec=spec,
     )
 
 
@@ -305,9 +383,12 @@ FCFS = (
     full_prefix_hits,
     few_slots,
     longest_requests,
+    beyond_max_model_len,
     overlapping_turns,
     ngram_drafts,
     draft_model,
+    drafts_and_prefixes,
+    block_sizes,
     random_fcfs,
 )
 #: Cases of the full form. Those with priorities differ: docs/vllm-schedule.md.
@@ -319,9 +400,12 @@ SHORT = (
     full_prefix_hits,
     few_slots,
     longest_requests,
+    beyond_max_model_len,
     overlapping_turns,
     ngram_drafts,
     draft_model,
+    drafts_and_prefixes,
+    block_sizes,
     short_random,
 )
 CASES = {case.__name__: case for case in (*FULL, short_random)}

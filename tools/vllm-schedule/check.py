@@ -1,13 +1,16 @@
 """Compares rooflut's schedule with that of vLLM's own scheduler, step by step.
 
-    python check.py ROOFLUT --vllm FOLDER [--short] [--cases priority,...] [--show] [--shrink]
+    python check.py ROOFLUT --vllm FOLDER [FOLDER ...] [--short] [--cases priority,...] [--show] [--shrink]
 
-Prints a line for each case and kind of scheduling; the exit status is 1 if anything differs.
+Prints a line for each case and kind of scheduling, or a table of all versions; the exit status is 1 if anything
+differs.
 """
 
 import argparse
 import ast
+import json
 import os
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -49,6 +52,11 @@ class Counts:
         self.rejected += result.rejected
         return result.differs
 
+    def cell(self):
+        """The cell of the table: workloads and steps that differ, of all."""
+        steps = self.steps_differ + self.counters_differ
+        return f"{self.workloads_differ} of {self.workloads}, {steps:,} of {self.steps:,}"
+
     def line(self, name):
         """The line of the table."""
         return (
@@ -61,12 +69,13 @@ def parse():
     """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("rooflut", help="path of the binary")
-    parser.add_argument("--vllm", required=True, help="folder of an unpacked wheel")
+    parser.add_argument("--vllm", required=True, nargs="+", help="folders of unpacked wheels, one per version")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/vllm-schedule.md")
     parser.add_argument("--short", action="store_true", help="the cases of .ci/run")
     parser.add_argument("--cases", help="names of cases, separated by commas")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scheduling", choices=("sync", "async"))
-    parser.add_argument("--engine", help="stack of rooflut; its default without it")
+    parser.add_argument("--engine", help="stack of rooflut; that of vLLM's version without it")
     parser.add_argument("--show", action="store_true", help="print the steps around the first difference")
     parser.add_argument("--shrink", action="store_true", help="print a smaller workload that differs, too")
     parser.add_argument(
@@ -91,30 +100,74 @@ def main():
                 f"unknown cases: {', '.join(unknown)}; expected some of {', '.join(CASES)}", file=sys.stderr
             )
             return 2
+    if len(arguments.vllm) > 1:
+        return check_versions(arguments)
+    vllm = Vllm(os.path.abspath(arguments.vllm[0]))
+    arguments.engine = arguments.engine or f"vllm-{vllm.version}"
     settings = {
         name: ast.literal_eval(value) for name, value in (entry.split("=") for entry in arguments.set)
     }
-    vllm = Vllm(os.path.abspath(arguments.vllm))
-    print(f"vLLM {vllm.version}\n{Counts.HEADER}")
+    if not arguments.markdown:
+        print(f"vLLM {vllm.version}\n{Counts.HEADER}")
     differs = False
     with tempfile.TemporaryDirectory() as folder:
         for name in cases:
-            groups = {}
-            for index, workload in enumerate(CASES[name](arguments.seed)):
-                kind = "async" if workload.asynchronous else "sync"
-                if arguments.scheduling not in (None, kind):
-                    continue
-                if workload.has_draft_model and not vllm.has_draft_models:
-                    continue
-                workload.extra.update(settings)
-                counts = groups.setdefault(kind, Counts())
-                if counts.add(compare(vllm, arguments.rooflut, workload, folder, arguments.engine)):
-                    differs = True
-                    if arguments.show or arguments.shrink:
-                        explain(vllm, arguments, workload, folder, f"{name} {index} {kind}")
-            for kind, counts in groups.items():
-                print(counts.line(f"{name} {kind}"), flush=True)
+            for kind, counts in check_case(vllm, arguments, settings, name, folder).items():
+                differs |= counts.workloads_differ > 0
+                if arguments.markdown:
+                    print(json.dumps([name, vllm.version, kind, counts.cell()]), flush=True)
+                else:
+                    print(counts.line(f"{name} {kind}"), flush=True)
     return int(differs)
+
+
+def check_case(vllm, arguments, settings, name, folder):
+    """The counts of a case by kind of scheduling."""
+    groups = {}
+    for index, workload in enumerate(CASES[name](arguments.seed)):
+        if not vllm.supports(workload):
+            if "random" not in name:
+                continue
+            workload = workload.plain()
+        kind = "async" if workload.asynchronous else "sync"
+        if arguments.scheduling not in (None, kind):
+            continue
+        workload.extra.update(settings)
+        counts = groups.setdefault(kind, Counts())
+        result = compare(vllm, arguments.rooflut, workload, folder, arguments.engine)
+        if counts.add(result) and (arguments.show or arguments.shrink):
+            explain(vllm, arguments, workload, folder, f"{name} {index} {kind}")
+    return groups
+
+
+def check_versions(arguments):
+    """Runs each version in a process of its own, as their modules have the same names; returns the exit status."""
+    status, cells = 0, []
+    at = sys.argv.index("--vllm")
+    others = sys.argv[: at + 1], sys.argv[at + 1 + len(arguments.vllm) :]
+    for folder in arguments.vllm:
+        command = [sys.executable, *others[0], folder, *others[1]]
+        done = subprocess.run(command, stdout=subprocess.PIPE if arguments.markdown else None, text=True)
+        if done.returncode > 1:
+            return done.returncode
+        status |= done.returncode
+        if arguments.markdown:
+            cells += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    if arguments.markdown:
+        print(table(cells))
+    return status
+
+
+def table(cells):
+    """The table of docs/vllm-schedule.md."""
+    columns = list(dict.fromkeys(f"{version} {kind}" for _, version, kind, _ in cells))
+    columns.sort(key=lambda column: [int(part) for part in column.split()[0].split(".")])
+    rows = {}
+    for case, version, kind, cell in cells:
+        rows.setdefault(case, {})[f"{version} {kind}"] = cell
+    lines = ["case", *columns], ["---"] * (1 + len(columns))
+    body = ([case, *(of.get(column, "-") for column in columns)] for case, of in rows.items())
+    return "\n".join(f"| {' | '.join(line)} |" for line in (*lines, *body))
 
 
 def explain(vllm, arguments, workload, folder, title):

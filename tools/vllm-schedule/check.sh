@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Compares rooflut's schedule with that of vLLM's own scheduler:
 #
-#   check.sh FOLDER ROOFLUT VERSION [--short] [other arguments of check.py]
+#   check.sh FOLDER ROOFLUT VERSIONS [--short] [other arguments of check.py]
 #
-# FOLDER keeps the environment and the Python sources of that version; its wheel (340 to 510 MB) is fetched once.
-# Exit status: 0 if nothing differs, 1 if anything does, 75 if Python or the wheel cannot be had.
+# VERSIONS are separated by commas. FOLDER keeps the environment and the Python sources of each version; its wheel (340
+# to 510 MB) is fetched once. A version whose wheel cannot be had is left out, which is said.
+# Exit status: 0 if nothing differs, 1 if anything does, 75 if Python or all wheels cannot be had.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
-usage="usage: check.sh FOLDER ROOFLUT VERSION [--short]"
+usage="usage: check.sh FOLDER ROOFLUT VERSIONS [--short]"
 folder=$(realpath -m "${1:?$usage}")
 rooflut=$(realpath "${2:?$usage}")
-version=${3:?$usage}
+versions=${3:?$usage}
 shift 3
 
-unavailable() { echo "left out: $1"; exit 75; }
+unavailable() { echo "left out: $1" >&2; exit 75; }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "python3 is older than 3.11"
 python3 -c 'import ensurepip, venv' 2>/dev/null || unavailable "python3 has no venv (Debian: python3-venv)"
 
@@ -21,12 +22,11 @@ environment=$folder/environment
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 "$environment/bin/python" -m pip install -q -r "$here/requirements.txt" || unavailable "pip cannot install the packages"
 
-sources=$folder/vllm-$version
-if [ ! -d "$sources" ]; then
+# Fetches and unpacks the wheel of a version.
+fetch() {
   rm -rf "$folder/wheel" "$folder/unpacked"
-  "$environment/bin/python" -m pip download -q --no-deps --only-binary :all: -d "$folder/wheel" "vllm==$version" \
-    || unavailable "pip cannot fetch the wheel of vLLM $version"
-  "$environment/bin/python" - "$folder/wheel" "$folder/unpacked" <<'PYTHON'
+  "$environment/bin/python" -m pip download -q --no-deps --only-binary :all: -d "$folder/wheel" "vllm==$1" || return 1
+  "$environment/bin/python" - "$folder/wheel" "$folder/unpacked" <<'PYTHON' || return 1
 import pathlib
 import sys
 import zipfile
@@ -37,7 +37,16 @@ with zipfile.ZipFile(wheel) as archive:
     # The scheduler is Python; the rest of the wheel is kernels.
     archive.extractall(target, [name for name in archive.namelist() if name.endswith((".py", "/METADATA"))])
 PYTHON
-  mv "$folder/unpacked" "$sources"
-  rm -r "$folder/wheel"
-fi
-PYTHONDONTWRITEBYTECODE=1 exec "$environment/bin/python" "$here/check.py" "$rooflut" --vllm "$sources" "$@"
+  rm -r "$folder/wheel" && mv "$folder/unpacked" "$folder/vllm-$1"
+}
+
+sources=()
+for version in ${versions//,/ }; do
+  if [ -d "$folder/vllm-$version" ] || fetch "$version"; then
+    sources+=("$folder/vllm-$version")
+  else
+    echo "left out: pip cannot fetch the wheel of vLLM $version" >&2
+  fi
+done
+[ ${#sources[@]} -gt 0 ] || exit 75
+PYTHONDONTWRITEBYTECODE=1 exec "$environment/bin/python" "$here/check.py" "$rooflut" --vllm "${sources[@]}" "$@"

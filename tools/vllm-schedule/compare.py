@@ -2,7 +2,8 @@
 
 import hashlib
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import accumulate, repeat, zip_longest
+from operator import mul
 
 import numpy as np
 
@@ -55,43 +56,64 @@ def key_of(step):
     return (len(step.chunks), sum(new for _, new, _ in step.chunks), len(step.decodes), step.kv_tokens)
 
 
+def acceptance(tokens, acceptance, seed=0, **_):
+    """The drafts that are accepted of a request after its first tokens: those of rooflut's Speculation."""
+    accepting = [int(share * 2**64) for share in accumulate(repeat(acceptance, tokens), mul)]
+
+    def mix(state, word):
+        bits = (state + (word + 1) * 0x9E3779B97F4A7C15) % 2**64
+        bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % 2**64
+        return bits ^ bits >> 31
+
+    def accepted(id, sampled):
+        draw = mix(mix(seed, int(id)), sampled)
+        return sum(draw < count for count in accepting)
+
+    return accepted
+
+
 def serve(vllm, workload, rooflut, limit=200_000):
     """Serves `workload` on vLLM's side; returns the engine and notes."""
     extra = workload.extra
     spec = None
     if workload.spec:
-        accept = int(workload.spec["tokens"]) if workload.spec["acceptance"] == 1 else 0
         spec = dict(
             tokens=workload.spec["tokens"],
             lookahead=workload.has_draft_model,
-            accepted=lambda id, sampled, drafts: min(accept, drafts),
+            accepted=acceptance(**workload.spec),
         )
     engine = Engine(
         vllm,
         max_num_seqs=workload.seqs,
         max_num_batched_tokens=workload.budget,
         long_prefill_token_threshold=workload.threshold,
-        max_model_len=workload.model_len,
+        max_model_len=workload.max_model_len,
         kv_blocks=workload.blocks,
         policy=workload.policy,
         prefix_caching=workload.caching,
         asynchronous=workload.asynchronous,
+        block_size=workload.block_size,
         extra=extra,
         speculation=spec,
     )
-    notes = {}
+    notes = dict(rejected=0, disagreed=0)
     arrivals = []
     for index, row in enumerate(workload.rows):
-        if rooflut.requests[index]["outcome"] != "completed":
-            notes["rejected"] = notes.get("rejected", 0) + 1
+        output = vllm.admitted_tokens(row, workload.max_model_len)
+        outcome = rooflut.requests[index]["outcome"]
+        if outcome != "completed" or output is None:
+            notes["rejected"] += 1
+            # A request that exceeds the KV cache would run alone and preempt itself for ever.
+            notes["disagreed"] += outcome != "too_many_kv_blocks" and (outcome == "completed") != (output is not None)
             continue
         at_ns = ns(f"{float(row['arrival_ms']):.6f}") + API_NS
 
-        def add(engine, index=index, row=row, at_ns=at_ns):
+        def add(engine, index=index, row=row, at_ns=at_ns, output=output):
             engine.add(
                 f"{index:06d}",
                 row["prompt_tokens"],
-                row["output_tokens"],
+                output,
                 text_of(index, row),
                 int(row.get("priority", 0)),
                 at_ns / 1e9 + index * 1e-6,
@@ -127,7 +149,7 @@ def compare(vllm, binary, workload, folder, version=None):
     """Runs `workload` on both sides."""
     rooflut = Rooflut(binary, workload, folder, version)
     engine, notes = serve(vllm, workload, rooflut)
-    result = Result(rooflut, engine, notes["done"], rejected=notes.get("rejected", 0))
+    result = Result(rooflut, engine, notes["done"], rejected=notes["rejected"], requests=notes["disagreed"])
     compare_steps(result)
     for index, row in enumerate(rooflut.requests):
         if row["outcome"] == "completed":

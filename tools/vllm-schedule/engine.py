@@ -75,7 +75,23 @@ class Vllm:
         self.sleeps = "time.sleep(0.001)" in source
         (info,) = pathlib.Path(root).glob("vllm-*.dist-info")
         self.version = info.name.removeprefix("vllm-").removesuffix(".dist-info")
-        self.has_draft_models = not self.version.startswith("0.11.")
+        self.release = tuple(int(part) for part in self.version.split(".")[:2])
+        #: What the API server does with requests beyond `max_model_len` (`get_max_tokens` in 0.33).
+        self.truncates = self.release >= (0, 33)
+
+    def supports(self, workload):
+        """Whether a server of this version runs with the settings of `workload`."""
+        ahead, spec = workload.asynchronous, workload.spec
+        if self.release < (0, 15):
+            return not ahead and not workload.has_draft_model
+        return not (ahead and spec and spec["model"] == "ngram" and self.release < (0, 33))
+
+    def admitted_tokens(self, row, model_len):
+        """The output tokens that the API server asks the engine for; `None` if it rejects the request."""
+        room = model_len - row["prompt_tokens"]
+        if row["output_tokens"] <= room:
+            return row["output_tokens"]
+        return room if self.truncates and room > 0 else None
 
 
 class Engine:
@@ -109,6 +125,10 @@ class Engine:
                 use_ngram_gpu=lambda: False,
                 uses_extract_hidden_states=lambda: False,
                 use_dflash=lambda: False,
+                use_eagle_block_drop=lambda: False,
+                needs_eagle_block_drop=lambda: False,
+                # A draft model runs over the tokens of the step and one more of each request.
+                max_num_new_slots_for_drafting=int(speculation["lookahead"]),
             )
         self.speculation = speculation
         config = Namespace(
@@ -160,7 +180,7 @@ class Engine:
             speculative_config=spec,
             num_speculative_tokens=speculation["tokens"] if speculation else 0,
             is_mm_encoder_only=False,
-            num_lookahead_tokens=0,
+            num_lookahead_tokens=speculation["tokens"] if speculation and speculation["lookahead"] else 0,
             num_prefill_lookahead_tokens=0,
             num_hash_lookahead_tokens=0,
             use_v2_model_runner=False,
@@ -193,7 +213,9 @@ class Engine:
             block_size=block_size,
             log_stats=False,
             structured_output_manager=SimpleNamespace(
-                should_advance=lambda request: False, accept_tokens=lambda *_, **__: True
+                should_advance=lambda request: False,
+                accept_tokens=lambda *_, **__: True,
+                validate_tokens=lambda _, tokens: tokens,
             ),
             mm_registry=SimpleNamespace(
                 supports_multimodal_inputs=lambda *_: False, get_encdec_max_encoder_len=lambda *_: 0
@@ -258,31 +280,30 @@ class Engine:
             new = scheduled.num_scheduled_tokens[id]
             known = self.known[id]
             request = self.scheduler.requests[id]
-            after = request.num_computed_tokens  # as of the end of this step
+            after = request.num_computed_tokens  # as of the end of this step, drafts in flight included
             before = after - new
-            drafts = len(scheduled.scheduled_spec_decode_tokens.get(id, ()))
+            drafts = scheduled.scheduled_spec_decode_tokens.get(id, ())
             if id in known["fresh"](scheduled):
                 known["target"] = request.num_tokens
             if before < known["target"]:
                 chunks.append((id, new, before))
+                samples = after >= known["target"]
             else:
+                # The GPU computes what follows the tokens that were accepted, whatever the scheduler assumes.
                 decodes.append(id)
-                kv_tokens += after
-            placeholders = request.num_output_placeholders if self.asynchronous else 0
-            if after >= request.num_tokens + drafts * (not self.asynchronous) + max(placeholders - 1, 0):
-                accepted = 0
+                kv_tokens += known["prompt"] + known["sampled"] - 1 + new
+                samples = True
+            sampled = []
+            if samples:
+                count = 1
                 if drafts:
-                    accepted = self.speculation["accepted"](id, known["sampled"], drafts)
-                sampled = []
-                for _ in range(1 + accepted):
-                    sampled.append(known["text"](known["prompt"] + known["sampled"] + len(sampled)))
-                known["sampled"] += len(sampled)
-                tokens.append(sampled)
+                    count += min(self.speculation["accepted"](id, known["sampled"]), len(drafts))
+                first = known["prompt"] + known["sampled"]
+                sampled = [known["text"](first + number) for number in range(count)]
+                known["sampled"] += count
                 if self.speculation and not self.asynchronous:
-                    count = self.speculation["tokens"]
-                    self.drafts[id] = [-7] * count
-            else:
-                tokens.append([])
+                    self.drafts[id] = [-7] * self.speculation["tokens"]
+            tokens.append(sampled)
         output = self.vllm.ModelRunnerOutput(
             **{
                 name: value

@@ -29,6 +29,7 @@ class Workload:
     threshold: int = 0  # long_prefill_token_threshold; 0 for none
     model_len: int = 131072
     blocks: int = 20_000
+    block_size: int = 16
     policy: str = "fcfs"
     caching: bool = True
     asynchronous: bool = True
@@ -40,9 +41,18 @@ class Workload:
         """Whether a model drafts tokens."""
         return self.spec is not None and self.spec["model"] != "ngram"
 
+    @property
+    def max_model_len(self):
+        """The longest request: one must fit into the KV cache."""
+        return min(self.model_len, self.block_size * self.blocks)
+
     def with_rows(self, rows):
         """Returns the workload with other requests."""
         return Workload(**{**self.__dict__, "rows": rows})
+
+    def plain(self):
+        """Returns the workload on a server that every version has: synchronous, without drafts."""
+        return Workload(**{**self.__dict__, "asynchronous": False, "spec": None})
 
     def describe(self):
         """The workload as JSON."""
@@ -81,9 +91,11 @@ class Rooflut:
             workload.budget,
             "--max-model-len",
             # rooflut asks for a KV cache that holds the longest request, as vLLM 0.33 does.
-            min(workload.model_len, 16 * workload.blocks),
+            workload.max_model_len,
             "--kv-blocks",
             workload.blocks,
+            "--block-size",
+            workload.block_size,
             "--policy",
             workload.policy,
             "--prefix-caching",
