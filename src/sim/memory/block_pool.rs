@@ -3,11 +3,11 @@
 //! A block is either in use by one or more requests, or free and in the free queue. In the queue it keeps
 //! its contents, and a request with the same prefix takes it from there. A request that needs any block takes
 //! the head of the queue, which evicts the contents of that block. The queue starts with the empty blocks, and
-//! freed blocks join its end: the least recently used block is evicted first.
+//! freed blocks join its end: the least recently used block is evicted first. [`FreedBlocks`] has the place of freed
+//! blocks without contents.
 //!
-//! Three details follow `vllm/v1/core/block_pool.py` (0.16): blocks without contents queue in the same order as
-//! the others; several blocks may have the same id, and a lookup finds the oldest; contents stay until the block
-//! is reused, not until it is freed.
+//! Two details follow `vllm/v1/core/block_pool.py` (0.16): several blocks may have the same id, and a lookup finds the
+//! oldest; contents stay until the block is reused, not until it is freed.
 //!
 //! Blocks that no other request can share need no handle: [`take_unregistered`](BlockPool::take_unregistered)
 //! counts them, and in the queue they form runs, so that they age among the others at O(1) per request.
@@ -22,11 +22,13 @@ use hashbrown::hash_map::Entry;
 
 use self::id_map::IdMap;
 use self::slots::{BlockSlots, State};
+use crate::engine::FreedBlocks;
 
 /// A pool of KV blocks, each in use, cached or empty.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockPool {
     blocks: u32,
+    freed: FreedBlocks,
     free: u32,
     min_free: u32,
     /// Number of blocks in use without a handle.
@@ -71,9 +73,10 @@ pub(crate) struct CacheCounts {
 
 impl BlockPool {
     /// Creates a pool of empty blocks. Cost: O(1); memory grows with the number of handles.
-    pub(crate) fn new(blocks: u32) -> BlockPool {
+    pub(crate) fn new(blocks: u32, freed: FreedBlocks) -> BlockPool {
         let mut pool = BlockPool {
             blocks,
+            freed,
             free: blocks,
             min_free: blocks,
             unregistered: 0,
@@ -175,15 +178,14 @@ impl BlockPool {
         self.slots.name(slot, id, oldest);
     }
 
-    /// Returns a reference. After the last one the block joins the end of the queue, with its contents if it has
-    /// an id. A request releases its last block first, so that its end is evicted before its beginning. Cost: O(1).
+    /// Returns a reference. After the last one the block joins the queue, at its end if it has an id. A request releases its last block first, so that its end is evicted before its beginning. Cost: O(1).
     pub(crate) fn release(&mut self, block: BlockHandle) {
         let slot = self.slots.at(block.0);
         match slot.state {
             State::Held(1) if slot.is_named() => self.slots.push_back(block.0, 1),
             State::Held(1) => {
                 self.slots.vacate(block.0);
-                self.queue_run(1);
+                self.queue_empty(1);
             }
             State::Held(holders) => {
                 self.slots.set_state(block.0, State::Held(holders - 1));
@@ -229,21 +231,36 @@ impl BlockPool {
         }
     }
 
-    /// Adds blocks without contents to the end of the queue, to the run there if there is one.
+    /// Adds blocks without an id to the end of the queue.
     fn queue_run(&mut self, blocks: u32) {
-        if blocks == 0 {
-            return;
+        if blocks > 0 && !self.extend_run(self.slots.tail(), blocks) {
+            let slot = self.slots.insert(State::Queued(blocks), 0);
+            self.slots.push_back(slot, blocks);
         }
-        let tail = self.slots.tail();
-        let last = self.slots.at(tail);
-        match last.state {
-            State::Queued(queued) if !last.is_named() && last.label == 0 => {
-                self.slots.set_state(tail, State::Queued(queued + blocks));
+    }
+
+    /// Adds blocks without contents to the queue.
+    fn queue_empty(&mut self, blocks: u32) {
+        match self.freed {
+            FreedBlocks::Last => self.queue_run(blocks),
+            FreedBlocks::UncachedFirst => {
+                if blocks > 0 && !self.extend_run(self.slots.head(), blocks) {
+                    let slot = self.slots.insert(State::Queued(blocks), 0);
+                    self.slots.push_front(slot, blocks);
+                }
             }
-            _ => {
-                let slot = self.slots.insert(State::Queued(blocks), 0);
-                self.slots.push_back(slot, blocks);
+        }
+    }
+
+    /// Adds blocks to the run at `at`; returns false if there is none, or one that may be reclaimed.
+    fn extend_run(&mut self, at: u32, blocks: u32) -> bool {
+        let run = self.slots.at(at);
+        match run.state {
+            State::Queued(queued) if !run.is_named() && run.label == 0 => {
+                self.slots.set_state(at, State::Queued(queued + blocks));
+                true
             }
+            _ => false,
         }
     }
 

@@ -40,19 +40,22 @@ pub(crate) struct KvCache {
     /// Tokens beyond those of a step for which running requests reserve blocks, up to `max_model_len`.
     lookahead_tokens: u32,
     max_model_len: u32,
+    /// Whether a request is admitted only if the blocks of its whole prompt are free.
+    reserve_full_prompt: bool,
 }
 
 impl KvCache {
     /// Creates an empty cache.
     pub(crate) fn new(config: &SimConfig) -> KvCache {
         KvCache {
-            pool: BlockPool::new(config.kv_blocks),
+            pool: BlockPool::new(config.kv_blocks, config.rules.freed_blocks),
             block_size: config.block_size,
             caching: config.prefix_caching,
             lookahead_tokens: config
                 .speculation
                 .map_or(0, |speculation| speculation.lookahead_tokens()),
             max_model_len: config.max_model_len,
+            reserve_full_prompt: config.rules.scheduler_reserve_full_isl,
         }
     }
 
@@ -121,7 +124,13 @@ impl KvCache {
     pub(crate) fn admit(&mut self, sequence: &mut Sequence, hits: Hits, tokens: u32) -> bool {
         let needed = sequence.blocks_for(sequence.computed() + tokens, self.block_size);
         let missing = needed - hits.blocks;
-        if missing + hits.idle > self.pool.free() {
+        let reserved = if self.reserve_full_prompt {
+            let prompt = sequence.computed() + sequence.pending();
+            sequence.blocks_for(prompt, self.block_size) - hits.blocks
+        } else {
+            missing
+        };
+        if reserved + hits.idle > self.pool.free() {
             return false;
         }
         if let Some(parked) = sequence.blocks.parked.take() {
@@ -171,8 +180,10 @@ impl KvCache {
     /// Frees all blocks of a request, the last one first: the beginning stays in the cache longest.
     pub(crate) fn release(&mut self, sequence: &mut Sequence) {
         self.register_full(sequence);
+        let cached = self.cached(sequence);
         let unregistered = mem::take(&mut sequence.blocks.unregistered);
-        self.pool.release_unregistered(unregistered);
+        self.pool
+            .release_unregistered(unregistered - cached, cached);
         while let Some(block) = sequence.blocks.registered.pop() {
             self.pool.release(block);
         }
@@ -185,9 +196,17 @@ impl KvCache {
             self.release(sequence);
             return;
         }
-        let full = sequence.full_blocks(sequence.known(), self.block_size);
+        let cached = self.cached(sequence);
         let unregistered = mem::take(&mut sequence.blocks.unregistered);
-        self.pool.release_unregistered(unregistered - full);
-        sequence.blocks.parked = Some(self.pool.park(full));
+        self.pool.release_unregistered(unregistered - cached, 0);
+        sequence.blocks.parked = Some(self.pool.park(cached));
+    }
+
+    /// Returns the number of unregistered blocks with contents in the prefix cache, which no other request shares.
+    fn cached(&self, sequence: &Sequence) -> u32 {
+        if self.caching == PrefixCaching::Disabled || sequence.shares() {
+            return 0;
+        }
+        sequence.full_blocks(sequence.known(), self.block_size)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use rooflut::sim::{Content, PrefixCaching, Request};
+use rooflut::engine::FreedBlocks;
+use rooflut::sim::{Content, PrefixCaching, Request, SimConfig};
 
 /// The tokens of a block and of all before it: two are equal exactly if all tokens up to their ends are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +61,7 @@ struct Block {
 #[derive(Debug)]
 pub(crate) struct KvCache {
     caching: bool,
+    freed: FreedBlocks,
     blocks: Vec<Block>,
     free: VecDeque<usize>,
     peak_used: usize,
@@ -67,9 +69,11 @@ pub(crate) struct KvCache {
 }
 
 impl KvCache {
-    pub(crate) fn new(blocks: u32, caching: PrefixCaching) -> KvCache {
+    pub(crate) fn new(config: &SimConfig) -> KvCache {
+        let blocks = config.kv_blocks;
         KvCache {
-            caching: caching == PrefixCaching::Enabled,
+            caching: config.prefix_caching == PrefixCaching::Enabled,
+            freed: config.rules.freed_blocks,
             blocks: vec![Block::default(); blocks as usize],
             free: (0..blocks as usize).collect(),
             peak_used: 0,
@@ -95,13 +99,18 @@ impl KvCache {
         wanted.map_while(|tokens| self.find(&tokens)).collect()
     }
 
-    /// Takes the `hits` and `missing` more; `None` if there are not enough.
-    pub(crate) fn take(&mut self, hits: &[usize], missing: u32) -> Option<Vec<usize>> {
+    /// Whether the `hits` and `missing` more can be taken.
+    pub(crate) fn fits(&self, hits: &[usize], missing: u32) -> bool {
         let idle = hits
             .iter()
             .filter(|hit| self.blocks[**hit].holders == 0)
             .count();
-        if self.free.len() < idle + missing as usize {
+        idle + missing as usize <= self.free.len()
+    }
+
+    /// Takes the `hits` and `missing` more; `None` if there are not enough.
+    pub(crate) fn take(&mut self, hits: &[usize], missing: u32) -> Option<Vec<usize>> {
+        if !self.fits(hits, missing) {
             return None;
         }
         for &hit in hits {
@@ -131,8 +140,14 @@ impl KvCache {
     pub(crate) fn release(&mut self, blocks: Vec<usize>) {
         for block in blocks.into_iter().rev() {
             self.blocks[block].holders -= 1;
-            if self.blocks[block].holders == 0 {
-                self.free.push_back(block);
+            if self.blocks[block].holders > 0 {
+                continue;
+            }
+            match self.freed {
+                FreedBlocks::UncachedFirst if self.blocks[block].tokens.is_none() => {
+                    self.free.push_front(block);
+                }
+                _ => self.free.push_back(block),
             }
         }
     }

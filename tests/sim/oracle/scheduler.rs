@@ -30,7 +30,7 @@ impl Scheduler {
     pub(crate) fn new(config: SimConfig, listed: Vec<u64>) -> Scheduler {
         Scheduler {
             config,
-            kv: KvCache::new(config.kv_blocks, config.prefix_caching),
+            kv: KvCache::new(&config),
             waiting: VecDeque::new(),
             ending: 0,
             listed,
@@ -256,6 +256,11 @@ impl Scheduler {
             sequence.found(sequence.cached + hits.len() as u32 * block_size);
             let new = sequence.pending(plan.number).min(threshold).min(budget);
             let own = blocks_for(sequence, sequence.computed + new, block_size);
+            let whole = sequence.computed + sequence.pending();
+            let whole = blocks_for(sequence, whole, block_size) - hits.len() as u32;
+            if self.config.rules.scheduler_reserve_full_isl && !self.kv.fits(&hits, whole) {
+                return;
+            }
             let Some(blocks) = self.kv.take(&hits, own - hits.len() as u32) else {
                 return;
             };

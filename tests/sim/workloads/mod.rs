@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use rooflut::engine::{
-    DraftScheduling, LonePrefill, Scheduling, SchedulingRules, SelfPreemption, VictimIndex,
-    VictimToken, stacks,
+    DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
+    VictimIndex, VictimToken, stacks,
 };
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
 use rooflut::sim::{
@@ -169,15 +169,18 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
     let acceptance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
     let drafts = (draft_tokens, acceptance, any::<bool>());
+    let freed = prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)];
+    let memory = (caching, freed, any::<bool>());
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
         prop_oneof![Just(None), (1..80_u32).prop_map(Some)],
         preemption_rules(),
     );
-    (limits, scheduling(), caching, queue, drafts, 0..2_u64).prop_map(
-        |(limits, scheduling, prefix_caching, queue, drafts, api)| {
+    (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
+        |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
+            let (prefix_caching, freed_blocks, reserve_full_isl) = memory;
             let (max_num_seqs, more, kv_blocks, block_size) = limits;
             let mut config = SimConfig::new(280, kv_blocks * 16 / block_size);
             config.max_num_seqs = max_num_seqs;
@@ -186,6 +189,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.rules = rules;
             config.rules.scheduling = scheduling;
             config.prefix_caching = prefix_caching;
+            config.rules.freed_blocks = freed_blocks;
+            config.rules.scheduler_reserve_full_isl = reserve_full_isl;
             config.policy = policy;
             config.long_prefill_token_threshold = threshold;
             config.max_waiting = max_waiting;

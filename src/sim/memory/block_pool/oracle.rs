@@ -3,6 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::engine::FreedBlocks;
+
 /// One block of the [`Oracle`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Block {
@@ -13,8 +15,9 @@ pub(super) struct Block {
 }
 
 /// A list of all blocks, searched from end to end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Oracle {
+    freed: FreedBlocks,
     pub(super) blocks: Vec<Block>,
     /// Free blocks, the next to be reused first.
     pub(super) queue: Vec<usize>,
@@ -26,11 +29,15 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    pub(super) fn new(blocks: u32) -> Oracle {
+    pub(super) fn new(blocks: u32, freed: FreedBlocks) -> Oracle {
         Oracle {
+            freed,
             blocks: vec![Block::default(); blocks as usize],
             queue: (0..blocks as usize).collect(),
-            ..Oracle::default()
+            unregistered: Vec::new(),
+            clock: 0,
+            evictions: 0,
+            peak_used: 0,
         }
     }
 
@@ -72,8 +79,18 @@ impl Oracle {
     }
 
     pub(super) fn release(&mut self, block: usize) {
+        let has_contents = self.blocks[block].contents.is_some();
+        self.queue_freed(block, has_contents);
+    }
+
+    fn queue_freed(&mut self, block: usize, has_contents: bool) {
         self.blocks[block].holders -= 1;
-        if self.blocks[block].holders == 0 {
+        if self.blocks[block].holders > 0 {
+            return;
+        }
+        if self.freed == FreedBlocks::UncachedFirst && !has_contents {
+            self.queue.insert(0, block);
+        } else {
             self.queue.push(block);
         }
     }
@@ -87,11 +104,19 @@ impl Oracle {
         fits
     }
 
-    pub(super) fn release_unregistered(&mut self, blocks: u32, ticket: Option<usize>) {
+    pub(super) fn release_empty(&mut self, blocks: u32) {
+        for _ in 0..blocks {
+            let block = self.unregistered.pop().unwrap();
+            self.blocks[block].ticket = None;
+            self.queue_freed(block, false);
+        }
+    }
+
+    pub(super) fn release_cached(&mut self, blocks: u32, ticket: Option<usize>) {
         for _ in 0..blocks {
             let block = self.unregistered.pop().unwrap();
             self.blocks[block].ticket = ticket;
-            self.release(block);
+            self.queue_freed(block, true);
         }
     }
 

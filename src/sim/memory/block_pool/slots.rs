@@ -138,6 +138,22 @@ impl BlockSlots {
         }
     }
 
+    /// Adds a slot with `blocks` to the head of the queue.
+    pub(super) fn push_front(&mut self, at: u32, blocks: u32) {
+        let next = self.head;
+        self.edit(at, |slot| {
+            slot.state = State::Queued(blocks);
+            slot.prev = NONE;
+            slot.next = next;
+        });
+        self.head = at;
+        if next == NONE {
+            self.tail = at;
+        } else {
+            self.edit(next, |slot| slot.prev = at);
+        }
+    }
+
     /// Removes a slot from anywhere in the queue and sets its state.
     pub(super) fn unlink(&mut self, at: u32, state: State) {
         let Slot { prev, next, .. } = self.at(at);

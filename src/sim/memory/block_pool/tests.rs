@@ -15,7 +15,7 @@ enum Op {
     Assign(usize, u64),
     Release(usize),
     TakeUnregistered(u32),
-    ReleaseUnregistered(u32),
+    ReleaseUnregistered(u32, u32),
     Park(u32),
     Reclaim(usize),
 }
@@ -29,7 +29,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (any::<usize>(), 0..IDS).prop_map(|(which, id)| Op::Assign(which, id)),
         4 => any::<usize>().prop_map(Op::Release),
         1 => (0..6_u32).prop_map(Op::TakeUnregistered),
-        1 => (0..6_u32).prop_map(Op::ReleaseUnregistered),
+        1 => (0..6_u32, 0..6_u32).prop_map(|(empty, cached)| Op::ReleaseUnregistered(empty, cached)),
         1 => (0..6_u32).prop_map(Op::Park),
         1 => any::<usize>().prop_map(Op::Reclaim),
     ]
@@ -45,10 +45,10 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(blocks: u32) -> Pair {
+    fn new(blocks: u32, freed: FreedBlocks) -> Pair {
         Pair {
-            pool: BlockPool::new(blocks),
-            oracle: Oracle::new(blocks),
+            pool: BlockPool::new(blocks, freed),
+            oracle: Oracle::new(blocks, freed),
             handles: Vec::new(),
             parked: Vec::new(),
             tickets: 0,
@@ -91,15 +91,18 @@ impl Pair {
                 let fits = oracle.take_unregistered(blocks);
                 assert_eq!(pool.take_unregistered(blocks), fits);
             }
-            Op::ReleaseUnregistered(blocks) => {
-                let blocks = blocks.min(oracle.unregistered.len() as u32);
-                pool.release_unregistered(blocks);
-                oracle.release_unregistered(blocks, None);
+            Op::ReleaseUnregistered(empty, cached) => {
+                let taken = oracle.unregistered.len() as u32;
+                let empty = empty.min(taken);
+                let cached = cached.min(taken - empty);
+                pool.release_unregistered(empty, cached);
+                oracle.release_empty(empty);
+                oracle.release_cached(cached, None);
             }
             Op::Park(blocks) => {
                 let blocks = blocks.min(oracle.unregistered.len() as u32);
                 self.tickets += 1;
-                oracle.release_unregistered(blocks, Some(self.tickets));
+                oracle.release_cached(blocks, Some(self.tickets));
                 self.parked.push((pool.park(blocks), self.tickets));
             }
             Op::Reclaim(which) if !self.parked.is_empty() => {
@@ -161,9 +164,10 @@ proptest! {
     #[test]
     fn the_pool_does_what_the_oracle_does(
         blocks in 0..12_u32,
+        freed in prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)],
         ops in prop::collection::vec(op(), 0..200),
     ) {
-        let mut pair = Pair::new(blocks);
+        let mut pair = Pair::new(blocks, freed);
         for op in &ops {
             pair.apply(op);
             pair.check();
@@ -173,18 +177,20 @@ proptest! {
 
 #[test]
 fn requests_that_share_nothing_need_no_memory() {
-    let mut pool = BlockPool::new(u32::MAX);
-    for _ in 0..1_000 {
-        assert!(pool.take_unregistered(u32::MAX));
-        pool.release_unregistered(7);
-        pool.release_unregistered(u32::MAX - 7);
+    for freed in [FreedBlocks::Last, FreedBlocks::UncachedFirst] {
+        let mut pool = BlockPool::new(u32::MAX, freed);
+        for _ in 0..1_000 {
+            assert!(pool.take_unregistered(u32::MAX));
+            pool.release_unregistered(7, 5);
+            pool.release_unregistered(u32::MAX - 19, 7);
+        }
+        assert_eq!((pool.slots.len(), pool.free()), (1, u32::MAX));
     }
-    assert_eq!((pool.slots.len(), pool.free()), (1, u32::MAX));
 }
 
 #[test]
 fn lookups_and_hits_are_counted() {
-    let mut pool = BlockPool::new(4);
+    let mut pool = BlockPool::new(4, FreedBlocks::Last);
     for id in [1, 2] {
         let block = pool.take_new().unwrap();
         pool.assign(&block, id);

@@ -25,10 +25,12 @@ impl BlockPool {
         true
     }
 
-    /// Frees `blocks`; they join the end of the queue. Cost: O(1).
-    pub(in crate::sim) fn release_unregistered(&mut self, blocks: u32) {
+    /// Frees `blocks` without contents and then `cached` with contents that nothing looks up again. Cost: O(1).
+    pub(in crate::sim) fn release_unregistered(&mut self, blocks: u32, cached: u32) {
         let blocks = self.count_freed(blocks);
-        self.queue_run(blocks);
+        self.queue_empty(blocks);
+        let cached = self.count_freed(cached);
+        self.queue_run(cached);
     }
 
     /// Frees the full blocks of a preempted request, which may [`reclaim`](BlockPool::reclaim) those that were not
