@@ -1,6 +1,8 @@
 //! The configuration of a simulated server.
 
-use crate::engine::{DraftScheduling, EngineStack, Scheduling, SchedulingRules, stacks};
+use crate::engine::{
+    BeyondMaxModelLen, DraftScheduling, EngineStack, Scheduling, SchedulingRules, stacks,
+};
 use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
@@ -181,8 +183,10 @@ impl SimConfig {
     /// # Errors
     ///
     /// [`Rejection`] for an empty prompt or output, a request that is too long or arrives too late, and one
-    /// that needs more KV blocks than there are.
+    /// that needs more KV blocks than there are. With [`BeyondMaxModelLen::Truncate`] a request is too long only if its
+    /// prompt leaves no room for a token.
     pub fn check(&self, request: &Request) -> Result<(), Rejection> {
+        let request = &self.truncated(*request);
         if request.prompt_tokens == 0 {
             return Err(Rejection::EmptyPrompt);
         }
@@ -207,6 +211,15 @@ impl SimConfig {
             });
         }
         Ok(())
+    }
+
+    /// Returns the request as the server serves it: with its output cut at `max_model_len` if that is the rule.
+    pub(super) fn truncated(&self, mut request: Request) -> Request {
+        let room = self.max_model_len.saturating_sub(request.prompt_tokens);
+        if self.rules.beyond_max_model_len == BeyondMaxModelLen::Truncate && room > 0 {
+            request.output_tokens = request.output_tokens.min(room);
+        }
+        request
     }
 
     /// KV blocks that `request` needs at its longest.
@@ -327,6 +340,29 @@ mod tests {
         ] {
             let config = SimConfig::new(limits.0, limits.1);
             assert_eq!(config.check(&request(tokens.0, tokens.1)), expected);
+        }
+    }
+
+    #[test]
+    fn an_output_beyond_max_model_len_is_rejected_or_cut() {
+        let mut config = SimConfig::new(64, 4);
+        for (rule, prompt_tokens, expected) in [
+            (BeyondMaxModelLen::Reject, 60, Err(70)),
+            (BeyondMaxModelLen::Truncate, 60, Ok(4)),
+            (BeyondMaxModelLen::Truncate, 64, Err(74)),
+            (BeyondMaxModelLen::Truncate, 40, Ok(10)),
+        ] {
+            config.rules.beyond_max_model_len = rule;
+            let request = request(prompt_tokens, 10);
+            let too_long = |tokens| Rejection::TooLong {
+                tokens,
+                max_model_len: 64,
+            };
+            let served = config.truncated(request).output_tokens;
+            assert_eq!(
+                config.check(&request).map(|()| served),
+                expected.map_err(too_long)
+            );
         }
     }
 

@@ -4,7 +4,7 @@ use crate::oracle::{self, Sequence};
 use crate::support::{Linear, Seen};
 use crate::workloads::{ascending, assert_no_overlap, policy, scheduling, texts};
 use proptest::prelude::*;
-use rooflut::engine::Scheduling;
+use rooflut::engine::{BeyondMaxModelLen, Scheduling};
 use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
 use rooflut::sim::{
@@ -208,6 +208,27 @@ fn users_wait_for_their_answers_from_the_decode_servers() {
         under_way += change;
         assert!(under_way <= 5);
     }
+}
+
+#[test]
+fn an_output_is_cut_at_the_max_model_len_of_the_decode_server() {
+    let model = Linear::mixed();
+    let prefill = SimConfig::new(220, 500);
+    let mut decode = SimConfig::new(100, 500);
+    decode.rules.beyond_max_model_len = BeyondMaxModelLen::Truncate;
+    let servers = servers(&model, [(prefill, 1), (decode, 1)], Router::RoundRobin);
+    let requests = [
+        Request::new(90, 20),
+        Request::new(90, 10),
+        Request::new(100, 1),
+    ];
+    let mut source = RequestList::new(&requests);
+    let totals = servers.serve(&mut source, &mut ());
+    assert_eq!(
+        (totals.completed, totals.rejected, totals.truncated),
+        (2, 1, 1)
+    );
+    assert_eq!((totals.tokens, totals.output_tokens), (200, 20));
 }
 
 #[test]

@@ -128,6 +128,12 @@ impl RunText<'_> {
             let told = format!("{requests}: {}", rejected.cause);
             text += &wrapped_at(INDENT, "rejected", &told);
         }
+        if summary.truncated > 0 {
+            let requests = count(summary.truncated);
+            let longest = count(self.outcome.run.config().max_model_len.into());
+            let told = format!("{requests}: prompt and output end at {longest} tokens");
+            text += &wrapped_at(INDENT, "truncated", &told);
+        }
         text
     }
 

@@ -184,6 +184,25 @@ fn requests_that_cannot_fit_are_counted_with_their_reason() {
 }
 
 #[test]
+fn outputs_that_vllm_0_33_cuts_are_counted() {
+    let base = "run --engine vllm-0.33.0 --requests 5 --prompt 600 --max-model-len 700 --output";
+    let cut = json(&format!("{base} 200"));
+    assert_eq!(
+        (&cut["completed"], &cut["truncated"]),
+        (&5.into(), &5.into())
+    );
+    let text = success(&format!("{base} 200"));
+    assert!(
+        text.contains("truncated    5: prompt and output end at 700 tokens"),
+        "{text}"
+    );
+    let whole = json(&format!("{base} 100"));
+    assert_eq!(whole["truncated"], 0);
+    // Both serve the same tokens.
+    assert_eq!(cut["throughput"], whole["throughput"]);
+}
+
+#[test]
 fn one_request_that_is_served_is_no_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.csv");

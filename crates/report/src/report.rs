@@ -70,6 +70,8 @@ pub struct Report {
     pub rejected: u64,
     /// These by reason.
     pub rejected_by_reason: Rejections,
+    /// Accepted requests whose output is cut at `max_model_len`, as newer engines do.
+    pub truncated: u64,
     /// How often a running request lost its KV blocks.
     pub preemptions: u64,
     /// Engine steps.

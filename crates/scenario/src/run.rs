@@ -393,6 +393,7 @@ impl Outcome<'_> {
             completed: summary.completed,
             rejected: summary.rejected,
             rejected_by_reason: self.rejections,
+            truncated: summary.truncated,
             preemptions: summary.preemptions,
             steps: summary.steps,
             makespan_s: summary.makespan.0,

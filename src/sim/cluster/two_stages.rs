@@ -171,9 +171,13 @@ where
         let Some((index, request)) = self.source.take() else {
             return;
         };
-        if let Err(reason) = self.servers.decode.config.check(&request) {
+        let config = &self.servers.decode.config;
+        if let Err(reason) = config.check(&request) {
             return self.reject(index, request, reason, now_ns);
         }
+        let truncated = config.truncated(request);
+        self.counts.truncated += u64::from(truncated != request);
+        let request = truncated;
         let prompt = Request {
             output_tokens: 1,
             ..request

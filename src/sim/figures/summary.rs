@@ -15,6 +15,8 @@ pub struct Summary {
     pub completed: u64,
     /// Rejected requests; the reasons are in their records.
     pub rejected: u64,
+    /// Accepted requests whose output is cut at `max_model_len`.
+    pub truncated: u64,
     /// Preemptions of running requests.
     pub preemptions: u64,
     /// Engine steps.
@@ -132,6 +134,7 @@ impl Summary {
         Summary {
             completed: totals.completed,
             rejected: totals.rejected,
+            truncated: totals.truncated,
             preemptions: totals.preemptions,
             steps: totals.steps,
             makespan,

@@ -17,6 +17,9 @@ pub struct Totals {
     pub completed: u64,
     /// Rejected requests.
     pub rejected: u64,
+    /// Accepted requests whose output is cut at `max_model_len`
+    /// ([`BeyondMaxModelLen::Truncate`](crate::engine::BeyondMaxModelLen)).
+    pub truncated: u64,
     /// Preemptions of running requests.
     pub preemptions: u64,
     /// Engine steps.
@@ -88,6 +91,7 @@ impl Totals {
         Totals {
             completed: 0,
             rejected: 0,
+            truncated: 0,
             output_tokens: 0,
             tokens: 0,
             span_ns: None,
@@ -105,6 +109,7 @@ impl Totals {
             replicas: self.replicas + other.replicas,
             completed: self.completed + other.completed,
             rejected: self.rejected + other.rejected,
+            truncated: self.truncated + other.truncated,
             preemptions: self.preemptions + other.preemptions,
             steps: self.steps + other.steps,
             busy_ns: self.busy_ns.saturating_add(other.busy_ns),

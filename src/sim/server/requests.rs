@@ -19,6 +19,9 @@ impl<M> Server<M> {
             self.totals.rejected += 1;
             return Err(reason);
         }
+        let request = self.config.truncated(arrived.request);
+        self.totals.truncated += u64::from(request != arrived.request);
+        arrived.request = request;
         self.queued_tokens += arrived.request.tokens();
         self.scheduler.enqueue(arrived);
         Ok(())

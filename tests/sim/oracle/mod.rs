@@ -65,7 +65,10 @@ pub(crate) fn run(
             match (config.check(&requests[index]), full) {
                 (Ok(()), None) => {
                     run.timing(index).at_engine_ns = at_engine_ns;
-                    scheduler.enqueue(comes(Sequence::new(index, &requests[index], config)));
+                    let mut request = requests[index];
+                    let room = config.max_model_len - request.prompt_tokens;
+                    request.output_tokens = request.output_tokens.min(room);
+                    scheduler.enqueue(comes(Sequence::new(index, &request, config)));
                 }
                 (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
                 (Ok(()), Some(max_waiting)) => {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use rooflut::engine::{
-    DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
-    VictimIndex, VictimToken, stacks,
+    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
+    SelfPreemption, VictimIndex, VictimToken, stacks,
 };
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
 use rooflut::sim::{
@@ -170,7 +170,11 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let acceptance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
     let drafts = (draft_tokens, acceptance, any::<bool>());
     let freed = prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)];
-    let memory = (caching, freed, any::<bool>());
+    let beyond = prop_oneof![
+        Just(BeyondMaxModelLen::Reject),
+        Just(BeyondMaxModelLen::Truncate)
+    ];
+    let memory = (caching, freed, any::<bool>(), beyond);
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
@@ -180,7 +184,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
-            let (prefix_caching, freed_blocks, reserve_full_isl) = memory;
+            let (prefix_caching, freed_blocks, reserve_full_isl, beyond) = memory;
             let (max_num_seqs, more, kv_blocks, block_size) = limits;
             let mut config = SimConfig::new(280, kv_blocks * 16 / block_size);
             config.max_num_seqs = max_num_seqs;
@@ -191,6 +195,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.prefix_caching = prefix_caching;
             config.rules.freed_blocks = freed_blocks;
             config.rules.scheduler_reserve_full_isl = reserve_full_isl;
+            config.rules.beyond_max_model_len = beyond;
             config.policy = policy;
             config.long_prefill_token_threshold = threshold;
             config.max_waiting = max_waiting;
