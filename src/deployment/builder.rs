@@ -132,6 +132,8 @@ impl DeploymentBuilder {
         max_num_seqs(requests: u32) => config.max_num_seqs;
         /// Sets whether freed KV blocks keep their contents until they are reused; default: they do.
         prefix_caching(caching: PrefixCaching) => config.prefix_caching;
+        /// Sets the share of the KV blocks that admission leaves free while requests run; default: 0.
+        watermark(share: f64) => config.watermark;
         /// Sets the order in which waiting requests are admitted; default: first come, first served.
         policy(policy: SchedulingPolicy) => config.policy;
     }

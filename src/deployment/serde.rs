@@ -44,6 +44,7 @@ struct ServerDescription {
     kv_blocks: Option<u32>,
     scheduling: Option<Scheduling>,
     prefix_caching: PrefixCaching,
+    watermark: f64,
     policy: SchedulingPolicy,
     max_waiting: Option<u32>,
     speculation: Option<Speculation>,
@@ -130,6 +131,7 @@ impl DeploymentBuilder {
             max_num_seqs,
             long_prefill_token_threshold,
             prefix_caching,
+            watermark,
             policy,
             max_waiting,
             speculation,
@@ -141,6 +143,7 @@ impl DeploymentBuilder {
             kv_blocks: self.kv_blocks,
             scheduling: self.scheduling,
             prefix_caching,
+            watermark,
             policy,
             max_waiting,
             speculation,
@@ -153,6 +156,7 @@ impl DeploymentBuilder {
             .kv_blocks(server.kv_blocks)
             .scheduling(server.scheduling)
             .prefix_caching(server.prefix_caching)
+            .watermark(server.watermark)
             .policy(server.policy)
             .max_waiting(server.max_waiting)
             .speculation(server.speculation)

@@ -13,7 +13,7 @@ use crate::sim::{Rejection, Request, SimError, Speculation};
 /// let config = SimConfig::new(8_192, 27_000).with_max_num_seqs(256);
 /// assert_eq!(config.max_num_batched_tokens, 2_048);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
@@ -33,6 +33,9 @@ pub struct SimConfig {
     pub block_size: u32,
     /// Whether freed blocks keep their contents until they are reused.
     pub prefix_caching: PrefixCaching,
+    /// Share of the KV blocks that admission leaves free while requests run, at least 0 and below 1. vLLM has it from
+    /// 0.33 on (checked there), with 0 as its default.
+    pub watermark: f64,
     /// Order in which waiting requests are admitted.
     pub policy: SchedulingPolicy,
     /// Maximum queue length. Requests that arrive when the queue is full are rejected.
@@ -115,6 +118,7 @@ impl SimConfig {
             kv_blocks,
             block_size: 16,
             prefix_caching: PrefixCaching::Enabled,
+            watermark: 0.0,
             policy: SchedulingPolicy::Fcfs,
             max_waiting: None,
             speculation: None,
@@ -172,6 +176,8 @@ impl SimConfig {
         with_scheduling(scheduling: Scheduling) => rules.scheduling;
         /// Enables or disables prefix caching.
         with_prefix_caching(prefix_caching: PrefixCaching) => prefix_caching;
+        /// Sets the share of the KV blocks that admission leaves free while requests run.
+        with_watermark(watermark: f64) => watermark;
         /// Sets the order of admission.
         with_policy(policy: SchedulingPolicy) => policy;
         /// Sets the API server's time per request, in nanoseconds.
@@ -222,6 +228,12 @@ impl SimConfig {
         request
     }
 
+    /// Returns the KV blocks that admission leaves free while requests run.
+    pub(super) fn watermark_blocks(&self) -> u32 {
+        // vLLM counts its null block, too.
+        (self.watermark * (f64::from(self.kv_blocks) + 1.0)) as u32
+    }
+
     /// KV blocks that `request` needs at its longest.
     pub(super) fn blocks_for(&self, request: &Request) -> u32 {
         // The last token is sampled and not computed. The drafts of the last verification are computed; a
@@ -269,6 +281,13 @@ impl SimConfig {
                 return Err(SimError::ZeroLimit { limit });
             }
         }
+        if !(0.0..1.0).contains(&self.watermark) {
+            return Err(SimError::InvalidParameter {
+                parameter: "watermark",
+                expected: "a number from 0 to below 1",
+                found: self.watermark,
+            });
+        }
         let tokens_per_request = 1 + self.draft_tokens();
         let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);
         if u64::from(self.max_num_batched_tokens) < needed {
@@ -303,6 +322,7 @@ crate::checked!(SimConfig, SimConfig::validate);
 
 #[cfg(test)]
 mod tests {
+    use std::format;
     use std::string::ToString;
 
     use super::*;
@@ -377,6 +397,22 @@ mod tests {
         let arrival_ns = SimConfig::LAST_ARRIVAL_NS + 1;
         let rejection = Rejection::TooLate { arrival_ns };
         assert_eq!(config.check(&at(arrival_ns)), Err(rejection));
+    }
+
+    #[test]
+    fn a_watermark_is_a_share_below_one() {
+        let config = SimConfig::new(64, 99);
+        for (watermark, blocks) in [(0.0, 0), (0.01, 1), (0.025, 2), (0.99, 99)] {
+            let config = config.with_watermark(watermark);
+            assert_eq!(config.validate(), Ok(()));
+            assert_eq!(config.watermark_blocks(), blocks);
+        }
+        for watermark in [-0.1, 1.0, f64::NAN] {
+            let error = config.with_watermark(watermark).validate().unwrap_err();
+            let expected =
+                format!("watermark: expected a number from 0 to below 1, found {watermark}");
+            assert_eq!(error.to_string(), expected);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 """The cases: each is a function of a seed that yields workloads."""
 
 import random
+from dataclasses import replace
 
 from workload import Workload
 
@@ -97,6 +98,13 @@ def tight_kv_cache(seed):
                     caching=caching,
                     budget=rng.choice([512, 2048]),
                 )
+
+
+def watermark(seed):
+    """KV caches of which admission leaves a share free (vLLM 0.33)."""
+    rng = random.Random(seed)
+    for workload in (*tight_kv_cache(seed), *shared_prefixes(seed)):
+        yield replace(workload, watermark=rng.choice([0.01, 0.05, 0.2]))
 
 
 def shared_prefixes(seed):
@@ -379,6 +387,7 @@ FCFS = (
     chunked_prompts,
     partial_prompts,
     tight_kv_cache,
+    watermark,
     shared_prefixes,
     full_prefix_hits,
     few_slots,
@@ -396,6 +405,7 @@ FULL = (*FCFS, priority, random_priority, random_thresholds)
 #: Cases of the short form.
 SHORT = (
     tight_kv_cache,
+    watermark,
     shared_prefixes,
     full_prefix_hits,
     few_slots,

@@ -92,6 +92,7 @@ def serve(vllm, workload, rooflut, limit=200_000):
         kv_blocks=workload.blocks,
         policy=workload.policy,
         prefix_caching=workload.caching,
+        watermark=workload.watermark,
         asynchronous=workload.asynchronous,
         block_size=workload.block_size,
         extra=extra,

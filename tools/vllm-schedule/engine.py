@@ -78,10 +78,14 @@ class Vllm:
         self.release = tuple(int(part) for part in self.version.split(".")[:2])
         #: What the API server does with requests beyond `max_model_len` (`get_max_tokens` in 0.33).
         self.truncates = self.release >= (0, 33)
+        manager = sys.modules["vllm.v1.core.kv_cache_manager"].KVCacheManager
+        self.has_watermark = "watermark" in inspect.signature(manager.__init__).parameters
 
     def supports(self, workload):
         """Whether a server of this version runs with the settings of `workload`."""
         ahead, spec = workload.asynchronous, workload.spec
+        if workload.watermark and not self.has_watermark:
+            return False
         if self.release < (0, 15):
             return not ahead and not workload.has_draft_model
         return not (ahead and spec and spec["model"] == "ngram" and self.release < (0, 33))
@@ -108,6 +112,7 @@ class Engine:
         long_prefill_token_threshold=0,
         policy="fcfs",
         prefix_caching=True,
+        watermark=0.0,
         asynchronous=True,
         speculation=None,
         block_size=16,
@@ -146,7 +151,7 @@ class Engine:
                 max_num_encoder_input_tokens=0,
                 encoder_cache_size=0,
                 scheduler_reserve_full_isl=True,
-                watermark=0.0,
+                watermark=watermark,
                 prefill_schedule_interval=1,
                 max_num_partial_prefills=1,
                 long_prefill_token_threshold_adaptive=False,

@@ -32,6 +32,7 @@ class Workload:
     block_size: int = 16
     policy: str = "fcfs"
     caching: bool = True
+    watermark: float = 0.0
     asynchronous: bool = True
     extra: dict = field(default_factory=dict)  # vLLM settings that rooflut lacks
     spec: dict | None = None
@@ -100,6 +101,8 @@ class Rooflut:
             workload.policy,
             "--prefix-caching",
             "on" if workload.caching else "off",
+            "--watermark",
+            workload.watermark,
             "--scheduling",
             "async" if workload.asynchronous else "sync",
         ]

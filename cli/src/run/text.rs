@@ -116,6 +116,9 @@ impl RunText<'_> {
         if server.prefix_caching() == PrefixCaching::Disabled {
             text += "; no prefix caching";
         }
+        if server.watermark() > 0.0 {
+            text += &format!("; watermark {}", server.watermark());
+        }
         text
     }
 

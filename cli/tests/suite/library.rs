@@ -46,7 +46,7 @@ fn a_deployment_with_options_gives_each_request_the_nanoseconds_of_the_same_flag
     let flags = "run --model llama-3.1-70b --gpu h200 --tp 4 --dtype fp8 --kv-dtype fp8 --engine vllm-0.11.0 \
                  --max-num-seqs 24 --max-num-batched-tokens 1024 --max-model-len 4096 \
                  --gpu-memory-utilization 0.8 --policy shortest-prompt --prefix-caching off \
-                 --requests 200 --rate 10 --prompt 512 --output 128";
+                 --watermark 0.1 --requests 200 --rate 10 --prompt 512 --output 128";
     let llama = model::find("llama-3.1-70b").expect("in the catalogue");
     let deployment = Deployment::builder(llama.spec, &sets::H200)
         .tp(4)
@@ -58,7 +58,8 @@ fn a_deployment_with_options_gives_each_request_the_nanoseconds_of_the_same_flag
         .max_model_len(4096)
         .gpu_memory_utilization(0.8)
         .policy(SchedulingPolicy::ShortestPrompt)
-        .prefix_caching(PrefixCaching::Disabled);
+        .prefix_caching(PrefixCaching::Disabled)
+        .watermark(0.1);
     let requests: Vec<Request> = Arrivals::try_poisson(10.0, 0)
         .expect("a rate")
         .take(200)

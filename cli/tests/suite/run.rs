@@ -126,7 +126,10 @@ fn options_reach_the_simulator() {
     let fp8 = number(&with("--kv-dtype fp8"), "/kv_blocks");
     assert!((fp8 / blocks - 2.0).abs() < 1e-3);
     assert_eq!(with("--kv-blocks 500")["kv_blocks"], 500);
-    assert!(number(&with("--kv-blocks 200"), "/preemptions") > 0.0);
+    let short = number(&with("--kv-blocks 200"), "/preemptions");
+    let kept_free = with("--kv-blocks 200 --watermark 0.5");
+    assert!(number(&kept_free, "/preemptions") < short);
+    assert_eq!(kept_free["watermark"], 0.5);
     let large = with("--block-size 64");
     assert_eq!(large["block_size"], 64);
     assert!((blocks / number(&large, "/kv_blocks") - 4.0).abs() < 1e-3);

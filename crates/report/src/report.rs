@@ -112,6 +112,8 @@ pub struct Report {
     pub max_waiting: Option<u32>,
     /// Whether freed KV blocks keep their contents.
     pub prefix_caching: bool,
+    /// Share of the KV blocks that admission leaves free while requests run.
+    pub watermark: f64,
     /// Servers, prefill and decode servers together.
     pub replicas: u32,
     /// Prefill and decode on servers of their own; null where they share servers.

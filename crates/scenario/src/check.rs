@@ -95,6 +95,12 @@ impl Scenario {
                 "a number above 0 and at most 1",
             ),
             (
+                "watermark",
+                server.watermark,
+                |value| (0.0..1.0).contains(&value),
+                "a number from 0 to below 1",
+            ),
+            (
                 "acceptance",
                 server.acceptance,
                 share,

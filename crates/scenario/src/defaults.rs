@@ -91,6 +91,11 @@ impl Server {
         self.prefix_caching.unwrap_or_default()
     }
 
+    /// Share of the KV blocks that admission leaves free while requests run; by default 0.
+    pub fn watermark(&self) -> f64 {
+        self.watermark.unwrap_or(0.0)
+    }
+
     /// Equal servers; by default 1.
     pub fn replicas(&self) -> u32 {
         self.replicas.unwrap_or(1)
@@ -130,6 +135,7 @@ impl Server {
             .policy(self.policy())
             .max_waiting(self.max_waiting)
             .prefix_caching(self.prefix_caching())
+            .watermark(self.watermark())
     }
 }
 

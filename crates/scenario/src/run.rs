@@ -414,6 +414,7 @@ impl Outcome<'_> {
             policy: server.policy(),
             max_waiting: server.max_waiting,
             prefix_caching: server.prefix_caching() == PrefixCaching::Enabled,
+            watermark: server.watermark(),
             replicas,
             disaggregation: run.pools.map(|pools| pools.report(summary)),
             speculation: run

@@ -235,6 +235,11 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PREFIX_CACHING"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub prefix_caching: Option<PrefixCaching>,
+    /// Share of the KV blocks that admission leaves free while requests run, as newer engines can [default: 0].
+    #[serde(deserialize_with = "number::real_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
+    pub watermark: Option<f64>,
     /// Equal servers behind a router [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]

@@ -243,6 +243,10 @@ fn values_out_of_range_are_rejected_with_their_line() {
             "draft_tokens: expected a whole number from 1 to 16, found 17",
         ),
         (
+            "server.watermark = 1",
+            "watermark: expected a number from 0 to below 1, found 1",
+        ),
+        (
             "server.acceptance = 1.5",
             "acceptance: expected a number from 0 to 1, found 1.5",
         ),

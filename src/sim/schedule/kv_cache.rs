@@ -42,6 +42,8 @@ pub(crate) struct KvCache {
     max_model_len: u32,
     /// Whether a request is admitted only if the blocks of its whole prompt are free.
     reserve_full_prompt: bool,
+    /// Blocks that admission leaves free while requests run.
+    pub(crate) watermark_blocks: u32,
 }
 
 impl KvCache {
@@ -56,6 +58,7 @@ impl KvCache {
                 .map_or(0, |speculation| speculation.lookahead_tokens()),
             max_model_len: config.max_model_len,
             reserve_full_prompt: config.rules.scheduler_reserve_full_isl,
+            watermark_blocks: config.watermark_blocks(),
         }
     }
 
@@ -119,9 +122,15 @@ impl KvCache {
     }
 
     /// Takes the blocks of the prefix hit and those that `tokens` more need; returns whether there were enough,
-    /// and takes none if not.
+    /// `kept_free` more included, and takes none if not.
     #[must_use]
-    pub(crate) fn admit(&mut self, sequence: &mut Sequence, hits: Hits, tokens: u32) -> bool {
+    pub(crate) fn admit(
+        &mut self,
+        sequence: &mut Sequence,
+        hits: Hits,
+        tokens: u32,
+        kept_free: u32,
+    ) -> bool {
         let needed = sequence.blocks_for(sequence.computed() + tokens, self.block_size);
         let missing = needed - hits.blocks;
         let reserved = if self.reserve_full_prompt {
@@ -130,7 +139,7 @@ impl KvCache {
         } else {
             missing
         };
-        if reserved + hits.idle > self.pool.free() {
+        if reserved + hits.idle + kept_free > self.pool.free() {
             return false;
         }
         if let Some(parked) = sequence.blocks.parked.take() {

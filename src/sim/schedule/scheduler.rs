@@ -282,7 +282,11 @@ impl Scheduler {
             let hits = self.kv.look_up(sequence);
             sequence.found(hits.blocks, self.config.block_size);
             let tokens = sequence.pending().min(threshold).min(budget);
-            if !self.kv.admit(sequence, hits, tokens) {
+            let kept_free = match self.running.len() {
+                0 => 0,
+                _ => self.kv.watermark_blocks,
+            };
+            if !self.kv.admit(sequence, hits, tokens, kept_free) {
                 return;
             }
             let Some(mut sequence) = self.waiting.pop() else {

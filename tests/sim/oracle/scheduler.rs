@@ -257,8 +257,15 @@ impl Scheduler {
             let new = sequence.pending(plan.number).min(threshold).min(budget);
             let own = blocks_for(sequence, sequence.computed + new, block_size);
             let whole = sequence.computed + sequence.pending();
-            let whole = blocks_for(sequence, whole, block_size) - hits.len() as u32;
-            if self.config.rules.scheduler_reserve_full_isl && !self.kv.fits(&hits, whole) {
+            let needed = match self.config.rules.scheduler_reserve_full_isl {
+                true => blocks_for(sequence, whole, block_size),
+                false => own,
+            };
+            let kept_free = match self.running.is_empty() {
+                true => 0,
+                false => (self.config.watermark * f64::from(self.config.kv_blocks + 1)) as u32,
+            };
+            if !self.kv.fits(&hits, needed - hits.len() as u32 + kept_free) {
                 return;
             }
             let Some(blocks) = self.kv.take(&hits, own - hits.len() as u32) else {

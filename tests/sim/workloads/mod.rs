@@ -174,7 +174,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         Just(BeyondMaxModelLen::Reject),
         Just(BeyondMaxModelLen::Truncate)
     ];
-    let memory = (caching, freed, any::<bool>(), beyond);
+    let watermark = prop_oneof![Just(0.0), 0.0..0.3];
+    let memory = (caching, freed, any::<bool>(), beyond, watermark);
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
@@ -184,7 +185,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
-            let (prefix_caching, freed_blocks, reserve_full_isl, beyond) = memory;
+            let (prefix_caching, freed_blocks, reserve_full_isl, beyond, watermark) = memory;
             let (max_num_seqs, more, kv_blocks, block_size) = limits;
             let mut config = SimConfig::new(280, kv_blocks * 16 / block_size);
             config.max_num_seqs = max_num_seqs;
@@ -196,6 +197,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.rules.freed_blocks = freed_blocks;
             config.rules.scheduler_reserve_full_isl = reserve_full_isl;
             config.rules.beyond_max_model_len = beyond;
+            config.watermark = watermark;
             config.policy = policy;
             config.long_prefill_token_threshold = threshold;
             config.max_waiting = max_waiting;
