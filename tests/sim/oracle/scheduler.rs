@@ -256,7 +256,7 @@ impl Scheduler {
             sequence.found(sequence.cached + hits.len() as u32 * block_size);
             let new = sequence.pending(plan.number).min(threshold).min(budget);
             let own = blocks_for(sequence, sequence.computed + new, block_size);
-            let whole = sequence.computed + sequence.pending();
+            let whole = sequence.computed + sequence.pending(plan.number);
             let needed = match self.config.rules.scheduler_reserve_full_isl {
                 true => blocks_for(sequence, whole, block_size),
                 false => own,
