@@ -68,7 +68,8 @@ impl KvCache {
         let longest = tokens.max(self.max_model_len);
         let reserved = tokens.saturating_add(self.lookahead_tokens).min(longest);
         let needed = sequence.blocks_for(reserved, self.block_size);
-        needed - sequence.blocks.held()
+        // Drafts that were rejected may leave it more than it needs.
+        needed.saturating_sub(sequence.blocks.held())
     }
 
     /// Takes the blocks that a running request needs for `tokens` more; returns whether there were enough.
