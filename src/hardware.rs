@@ -1,7 +1,5 @@
 //! GPUs and the kernels that run on them: limits and compulsory work.
 
-#[doc(hidden)] // Used by generated code.
-pub use rooflut_roofline::Reference;
 #[cfg(feature = "window")]
 pub use rooflut_roofline::WindowShape;
 pub use rooflut_roofline::{
@@ -9,5 +7,7 @@ pub use rooflut_roofline::{
     MoeShape, OperationKind, Text,
 };
 pub(crate) use rooflut_roofline::{Prompts, RankAttention, Rates, Work, operation};
+#[doc(hidden)] // Used by generated code.
+pub use rooflut_roofline::{Reference, Timing};
 
 pub use crate::generated::gpus;

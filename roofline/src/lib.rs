@@ -38,6 +38,6 @@ pub use operation::{
     AllReduceShape, AttentionShape, GemmPace, GemmShape, MeasuredKernel, MoeShape, OperationKind,
     PrefillPace, Prompts, RankAttention, WindowShape,
 };
-pub use reference::Reference;
+pub use reference::{Reference, Timing};
 pub use text::Text;
 pub use work::Work;

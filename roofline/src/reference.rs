@@ -20,33 +20,44 @@ pub struct Reference {
     pub per_l2_byte: f64,
     /// Streaming multiprocessors.
     pub sms: f64,
+    /// Time that a thread block adds, seconds: that of a wave, divided by the streaming multiprocessors.
+    pub block_s: f64,
+}
+
+/// Timing constants of an operation, given by the table set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Timing {
+    /// Time that neither FLOPs nor bytes explain, microseconds.
+    pub t0_us: f64,
+    /// Time of a byte found in the L2 cache relative to one from memory; 1 if the timing does not show it.
+    pub hot_read: f64,
+    /// Time of a wave of thread blocks, one per streaming multiprocessor, microseconds; 0 if none is known.
+    pub wave_us: f64,
 }
 
 impl Reference {
     /// Creates the reference of an operation on `gpu` at the `rates` of its dtype.
-    pub const fn new(gpu: &Gpu, rates: Rates, t0_us: f64, hot_read: f64) -> Reference {
+    pub const fn new(gpu: &Gpu, rates: Rates, timing: Timing) -> Reference {
+        let sms = gpu.sms as f64;
         Reference {
             rates,
-            t0_s: t0_us * 1e-6,
-            hot_read,
+            t0_s: timing.t0_us * 1e-6,
+            hot_read: timing.hot_read,
             per_l2_byte: 1.0 / gpu.l2_bytes as f64,
-            sms: gpu.sms as f64,
+            sms,
+            block_s: timing.wave_us * 1e-6 / sms,
         }
     }
 
     /// Returns the references of an operation by dtype, in the order of [`Dtype::ALL`]; `None` if the GPU has no
     /// peak.
-    pub const fn by_dtype(
-        gpu: &Gpu,
-        t0_us: f64,
-        hot_read: f64,
-    ) -> [Option<Reference>; Dtype::ALL.len()] {
+    pub const fn by_dtype(gpu: &Gpu, timing: Timing) -> [Option<Reference>; Dtype::ALL.len()] {
         let mut references = [None; Dtype::ALL.len()];
         let mut place = 0;
         while place < Dtype::ALL.len() {
             #[allow(clippy::indexing_slicing)] // Within bounds; constants have no iterators.
             if let Some(rates) = gpu.rates(Dtype::ALL[place]) {
-                references[place] = Some(Reference::new(gpu, rates, t0_us, hot_read));
+                references[place] = Some(Reference::new(gpu, rates, timing));
             }
             place += 1;
         }

@@ -3,7 +3,7 @@
 use super::attention::Found;
 use super::estimate::Estimate;
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, OperationKind, RankAttention, Rates};
+use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
 use crate::math::{exp_short, larger, sqrt};
 use crate::table::{Class, Grid, KernelTable, Position, Table, TableSet};
 
@@ -54,7 +54,7 @@ impl DecodeAttention {
     ///
     /// The cost depends on the sum of the lengths, so the mean length represents all requests. Above the measured
     /// grid the efficiency is held; below the shortest length, the answer is the geometric mean of the time with held
-    /// efficiency and `floor + (edge - floor) x bytes / bytes at the edge`.
+    /// efficiency and `floor + (edge - floor) x bytes / bytes at the edge`, where the floor is the smallest call plus the waves.
     #[inline] // 31 ns instead of 46 in benches/lookup.rs.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));
@@ -72,10 +72,7 @@ impl DecodeAttention {
             reading.latency_us = None;
         }
         let slowdown = exp_short(reading.ln_slowdown);
-        let hot_read = reference.hot_read;
-        let held = |kv_tokens| {
-            kernel.decode_reference_s(requests, kv_tokens, hot_read, reference) * slowdown
-        };
+        let held = |kv_tokens| kernel.decode_reference_s(requests, kv_tokens, reference) * slowdown;
         let mut seconds = held(kv_tokens);
         if length.position == Position::Below {
             seconds = self.below(requests, kv_tokens, held);
@@ -96,8 +93,12 @@ impl DecodeAttention {
         let (shortest, _) = self.grid().length().range().unwrap_or((1, 1));
         let edge_tokens = requests * f64::from(shortest);
         let edge = held(edge_tokens);
-        let floor = self.found.floor_s.min(edge);
-        let bytes = |kv_tokens| self.found.kernel.decode_work(requests, kv_tokens).bytes;
+        let Found {
+            kernel, reference, ..
+        } = &self.found;
+        let floor = self.found.floor_s + kernel.decode_waves_s(requests, reference);
+        let floor = floor.min(edge);
+        let bytes = |kv_tokens| kernel.decode_work(requests, kv_tokens).bytes;
         let share = bytes(kv_tokens) / bytes(edge_tokens);
         sqrt(held(kv_tokens) * (floor + (edge - floor) * share)).min(edge)
     }
@@ -107,9 +108,9 @@ impl DecodeAttention {
         self.found.kernel
     }
 
-    /// Returns the rates of the GPU.
-    pub(crate) fn rates(&self) -> Rates {
-        self.found.reference.rates
+    /// Returns the reference of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.found.reference
     }
 
     /// Returns the time of the smallest call, seconds.

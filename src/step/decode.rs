@@ -5,6 +5,7 @@ use super::kernel_time::KernelTime;
 use crate::constants::COLD_READ_SHARE;
 use crate::hardware::operation::MAX_POINTS;
 use crate::hardware::{Gpu, RankAttention, Rates};
+use crate::math::larger;
 use crate::op::DecodeAttention;
 use crate::table::{Axis, Class, Extent, Grid, Provenance};
 use crate::units::Seconds;
@@ -14,13 +15,16 @@ use crate::units::Seconds;
 ///
 /// A benchmark finds a KV cache of the size of the L2 cache there, so its rows do not apply to a step. They do show
 /// the time of the smallest call and the rate at which KV caches too large for L2 are read; a step takes the former
-/// plus its bytes at the latter. Such a summary has no holes: every point within the ends of both axes is inside.
+/// plus its bytes at the latter, or plus the waves of its thread blocks if these take longer. Such a summary has no
+/// holes: every point within the ends of both axes is inside.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepDecode {
     kernel: RankAttention,
     rates: Rates,
     /// Time of the smallest call.
     floor_s: f64,
+    /// Time that each request adds to the waves of thread blocks.
+    wave_s: f64,
     /// Time of a byte from memory, as measured in the grid; at least that of the data sheet.
     s_per_byte: f64,
     /// Minimum and maximum number of requests of the grid, and its shortest and longest KV length.
@@ -34,19 +38,25 @@ impl StepDecode {
     /// `cold_kv` L2 caches from memory.
     pub(super) fn new(attention: &DecodeAttention, gpu: &Gpu, cold_kv: f64) -> StepDecode {
         let grid = attention.grid();
-        let rates = attention.rates();
+        let (kernel, reference) = (attention.kernel(), attention.reference());
         let ends = |axis: Axis<'_>| {
             let (first, last) = axis.range().unwrap_or((0, 0));
             [f64::from(first), f64::from(last)]
         };
         let measured = attention.matched().on_rank();
         let cold_bytes = cold_kv * gpu.l2_bytes as f64;
-        let read = median_read(&measured, &grid, cold_bytes, attention.floor_s());
-        let sheet = rates.s_per_byte;
+        let floor_s = attention.floor_s();
+        let sheet = reference.rates.s_per_byte;
+        let reads_memory = |requests, kv_bytes| {
+            let waves_s = measured.decode_waves_s(requests, reference);
+            kv_bytes > cold_bytes && kv_bytes * sheet > waves_s
+        };
+        let read = median_read(&measured, &grid, floor_s, reads_memory);
         StepDecode {
-            kernel: attention.kernel(),
-            rates,
-            floor_s: attention.floor_s(),
+            kernel,
+            rates: reference.rates,
+            floor_s,
+            wave_s: kernel.decode_waves_s(1.0, reference),
             s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
             batch: ends(grid.batch()),
             length: ends(grid.length()),
@@ -72,7 +82,9 @@ impl StepDecode {
         if queries > requests {
             work.flops *= queries / requests;
         }
-        let seconds = self.floor_s + work.bytes * self.s_per_byte;
+        let (read, waves) = (work.bytes * self.s_per_byte, requests * self.wave_s);
+        let latency = self.floor_s + if waves > read { waves } else { 0.0 };
+        let seconds = larger(self.floor_s + read, latency);
         let [fewest, most] = self.batch;
         let [shortest, longest] = self.length;
         let inside = (requests >= fewest)
@@ -86,27 +98,27 @@ impl StepDecode {
         };
         KernelTime::new(
             Seconds(seconds.max(work.flops * self.rates.s_per_flop)),
-            Binding::of(&work, &self.rates, self.floor_s),
+            Binding::of(&work, &self.rates, latency),
             Provenance::new(self.class, extent).into(),
         )
     }
 }
 
-/// Returns the time per byte, seconds, without that of the smallest call: the median of the cells of `grid` with KV
-/// caches of more than `cold_bytes`, or `None` if there are none.
+/// Returns the time per byte, seconds, without that of the smallest call: the median of the cells of `grid` for which
+/// `reads_memory` returns true, given requests and KV bytes, or `None` if there are none.
 fn median_read(
     kernel: &RankAttention,
     grid: &Grid<'_>,
-    cold_bytes: f64,
     floor_s: f64,
+    reads_memory: impl Fn(f64, f64) -> bool,
 ) -> Option<f64> {
     let mut reads = [0.0_f64; MAX_POINTS * MAX_POINTS];
     let mut count = 0;
     for (row, &batch) in grid.batch().values().iter().enumerate() {
         for (column, &length) in grid.length().values().iter().enumerate() {
             let (requests, tokens) = (f64::from(batch), f64::from(batch) * f64::from(length));
-            let large = tokens * kernel.kv_bytes > cold_bytes;
-            let cell = grid.latency_us(row, column).filter(|_| large);
+            let counts = reads_memory(requests, tokens * kernel.kv_bytes);
+            let cell = grid.latency_us(row, column).filter(|_| counts);
             if let (Some(latency_us), Some(slot)) = (cell, reads.get_mut(count)) {
                 let reading_s = f64::from(latency_us) * 1e-6 - floor_s;
                 *slot = reading_s / kernel.decode_work(requests, tokens).bytes;

@@ -92,10 +92,9 @@ fn owned(set: StoredSet) -> TableSet {
     let table = |table: StoredTable| OwnedTable {
         head: TableHead {
             operation: table.operation,
-            t0_us: table.t0_us,
+            timing: table.timing,
             floor_us: table.floor_us,
-            hot_read: table.hot_read,
-            references: Reference::by_dtype(&gpu, table.t0_us, table.hot_read),
+            references: Reference::by_dtype(&gpu, table.timing),
             index: Index::sorted(table.keys.into_iter()),
         },
         shapes: table.shapes,

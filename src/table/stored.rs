@@ -1,7 +1,7 @@
 //! Storage of a set, used by generated code and by sets in memory.
 
 use rooflut_roofline::operation::Codes;
-use rooflut_roofline::{AxisPoint, Dtype, Gpu, OperationKind, Reference};
+use rooflut_roofline::{AxisPoint, Dtype, Gpu, OperationKind, Reference, Timing};
 
 use super::{Axis, Index, Origin};
 
@@ -40,12 +40,10 @@ pub struct StaticTable {
 pub struct TableHead {
     /// The measured operation.
     pub operation: OperationKind,
-    /// Time that neither FLOPs nor bytes explain, microseconds.
-    pub t0_us: f64,
+    /// Timing constants of the operation.
+    pub timing: Timing,
     /// Time of the smallest call, microseconds.
     pub floor_us: f64,
-    /// Time of a byte from the L2 cache relative to one from memory.
-    pub hot_read: f64,
     /// Reference of the operation by dtype.
     pub references: [Option<Reference>; Dtype::ALL.len()],
     /// Index from the key of a shape to its place.

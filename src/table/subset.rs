@@ -151,9 +151,8 @@ impl OwnedSet {
         self.tables.push(OwnedTable {
             head: TableHead {
                 operation: head.operation,
-                t0_us: head.t0_us,
+                timing: head.timing,
                 floor_us: head.floor_us,
-                hot_read: head.hot_read,
                 references: head.references,
                 index: Index::sorted(shapes.chunks(width).map(key)),
             },

@@ -41,7 +41,7 @@ impl<'a> Table<'a> {
 
     /// Returns the time of the operation that neither FLOPs nor bytes explain (launch, ramp-up), microseconds.
     pub fn t0_us(&self) -> f64 {
-        self.stored.head.t0_us
+        self.stored.head.timing.t0_us
     }
 
     /// Returns the time of the smallest call, microseconds.
@@ -51,7 +51,13 @@ impl<'a> Table<'a> {
 
     /// Returns the time of a byte found in the L2 cache relative to one from memory, as the benchmark measured it.
     pub fn hot_read(&self) -> f64 {
-        self.stored.head.hot_read
+        self.stored.head.timing.hot_read
+    }
+
+    /// Returns the time of a wave of thread blocks, one per streaming multiprocessor, microseconds; 0 if the set has
+    /// none.
+    pub fn wave_us(&self) -> f64 {
+        self.stored.head.timing.wave_us
     }
 
     /// Returns the number of measured shapes.

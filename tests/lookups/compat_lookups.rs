@@ -9,7 +9,7 @@ use rooflut::op::compat::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey,
 use rooflut::table::sets::{H100, H100_INFERSIM};
 use rooflut::table::{Class, Origin, TableSet};
 use rooflut::units::Mfu;
-use rooflut_roofline::Reference;
+use rooflut_roofline::{Reference, Timing};
 
 fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape {
     AttentionShape {
@@ -32,13 +32,19 @@ const NO_POINT: AxisPoint = AxisPoint {
     is_last: true,
 };
 
+/// No launch time, cache effects or waves.
+const TIMING: Timing = Timing {
+    t0_us: 0.0,
+    hot_read: 1.0,
+    wave_us: 0.0,
+};
+
 const fn head(operation: OperationKind) -> TableHead {
     TableHead {
         operation,
-        t0_us: 0.0,
+        timing: TIMING,
         floor_us: 0.0,
-        hot_read: 1.0,
-        references: Reference::by_dtype(&GPU, 0.0, 1.0),
+        references: Reference::by_dtype(&GPU, TIMING),
         index: Index::Hashed(phf::Map::new()),
     }
 }

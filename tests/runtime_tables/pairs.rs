@@ -73,9 +73,9 @@ fn assert_same_table<'t, P: Debug + From<Points<'t>>>(
     read: KernelTable<'t, Codes, P>,
 ) -> usize {
     let constants = |table: KernelTable<'t, Codes, P>| {
-        let (t0_us, floor_us, hot_read) = (table.t0_us(), table.floor_us(), table.hot_read());
+        let timing = [table.t0_us(), table.hot_read(), table.wave_us()];
         let references = Dtype::ALL.map(|dtype| table.reference(dtype));
-        format!("{t0_us:?} {floor_us:?} {hot_read:?} {references:?}")
+        format!("{timing:?} {:?} {references:?}", table.floor_us())
     };
     assert_same(set, &constants(compiled), &constants(read));
     assert_eq!(compiled.len(), read.len());

@@ -49,7 +49,10 @@ fn matched<'t>(tables: &'t Tables, sharded: &Sharded) -> Matched<'t> {
     let rows: Vec<_> = tables.decode.iter().filter(of_shape).collect();
     let is_cold = |row: &&Row<AttentionShape>| {
         let tokens = f64::from(row.amount) * f64::from(row.length);
-        tokens * kv_bytes(shape) > models::DEFAULT.cold_kv * tables.gpu.l2
+        let bytes = tokens * kv_bytes(shape);
+        let blocks = f64::from(row.amount * shape.local().kv_heads);
+        let waves_s = blocks / tables.gpu.sms * tables.wave("decode");
+        bytes > models::DEFAULT.cold_kv * tables.gpu.l2 && bytes / tables.gpu.bandwidth > waves_s
     };
     let on_rank = |of: AttentionShape| (of.q_heads / of.tp, (of.kv_heads / of.tp).max(1));
     Matched {
@@ -87,6 +90,20 @@ fn time_is_affine_in_the_kv_cache_and_below_the_bandwidth() {
         let share = bytes / s_per_token / tables.gpu.bandwidth;
         assert!((0.4..=1.0 + 1e-9).contains(&share), "{sharded:?}: {share}");
     });
+}
+
+#[test]
+fn short_contexts_take_the_waves_of_their_thread_blocks() {
+    // The row of 256 requests of 128 tokens takes 88 us: the KV entries in memory 46 us, the blocks 56 us.
+    let tables = tables::h100();
+    let sharded = steps::named("llama-3.1-8b", 1);
+    let model = models::llama(models::DEFAULT);
+    let floor_s = tables.floor("decode", &tables.decode);
+    let waves_s = 256.0 * 8.0 / tables.gpu.sms * tables.wave("decode");
+    let at = |each| layer_s(&sharded, &model, 256, each);
+    assert!(apart(at(1), floor_s + waves_s) < 1e-6);
+    assert!(apart(at(128), at(1)) < 1e-9);
+    assert!(at(256) > 1.2 * at(128));
 }
 
 #[test]

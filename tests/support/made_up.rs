@@ -7,7 +7,7 @@
 use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
 use rooflut::hardware::{Gpu, OperationKind, gpus};
 use rooflut::table::{Origin, TableSet};
-use rooflut_roofline::Reference;
+use rooflut_roofline::{Reference, Timing};
 
 const LN_2: f64 = core::f64::consts::LN_2;
 const HOLE: f32 = f32::NAN;
@@ -70,14 +70,20 @@ const fn curve(axis: (u32, u32), start: u32) -> EntryPlace {
     EntryPlace::from_generated([axis, (0, 0)], start)
 }
 
+/// No launch time, cache effects or waves.
+const TIMING: Timing = Timing {
+    t0_us: 0.0,
+    hot_read: 1.0,
+    wave_us: 0.0,
+};
+
 /// A head without launch time, floor or cache effects, and with an empty index.
 const fn head(operation: OperationKind, gpu: &Gpu) -> TableHead {
     TableHead {
         operation,
-        t0_us: 0.0,
+        timing: TIMING,
         floor_us: 0.0,
-        hot_read: 1.0,
-        references: Reference::by_dtype(gpu, 0.0, 1.0),
+        references: Reference::by_dtype(gpu, TIMING),
         index: Index::Hashed(phf::Map::new()),
     }
 }

@@ -111,6 +111,11 @@ impl Tables {
         toml_number(&self.set_toml, operation, "hot_read").unwrap_or(1.0)
     }
 
+    /// Time of a wave of thread blocks, seconds.
+    pub(crate) fn wave(&self, operation: &str) -> f64 {
+        toml_number(&self.set_toml, operation, "wave_us").unwrap_or(0.0) * 1e-6
+    }
+
     /// Time of the smallest call, seconds: as given in the set, else the smallest latency.
     pub(crate) fn floor(&self, operation: &str, rows: &[Row<AttentionShape>]) -> f64 {
         let smallest = rows.iter().map(|row| row.us).fold(f64::INFINITY, f64::min);

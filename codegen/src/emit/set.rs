@@ -66,15 +66,15 @@ pub(super) fn set_literal(
 fn table_literal(table: &StoredTable, root: &str) -> String {
     let StoredTable {
         operation,
-        t0_us,
+        timing,
         floor_us,
-        hot_read,
         shapes,
         keys,
         entries,
         latency_us,
         ln_slowdown,
     } = table;
+    let timing = format!("{root}::hardware::{timing:?}");
     let mut index = phf_codegen::Map::new();
     let phf = format!("{root}::__private::phf");
     index.phf_path(&phf);
@@ -91,10 +91,9 @@ fn table_literal(table: &StoredTable, root: &str) -> String {
         StaticTable {{
             head: TableHead {{
                 operation: {root}::hardware::OperationKind::{operation:?},
-                t0_us: {t0_us:?},
+                timing: {timing},
                 floor_us: {floor_us:?},
-                hot_read: {hot_read:?},
-                references: {root}::hardware::Reference::by_dtype(&GPU, {t0_us:?}, {hot_read:?}),
+                references: {root}::hardware::Reference::by_dtype(&GPU, {timing}),
                 index: Index::Hashed({index}),
             }},
             shapes: &{shapes:?},

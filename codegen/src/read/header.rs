@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflut_roofline::{Gpu, OperationKind};
+use rooflut_roofline::{Gpu, OperationKind, Timing};
 use toml::de::DeValue;
 
 use super::error::Error;
@@ -26,19 +26,10 @@ pub(crate) struct Header {
 /// The section of an operation.
 pub(crate) struct Section {
     pub(crate) timing: Timing,
-    /// Rows of its table that the set does not use.
-    pub(crate) excluded: Excluded,
-}
-
-/// Timing constants of an operation.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Timing {
-    /// Time that neither FLOPs nor bytes explain, microseconds.
-    pub(crate) t0_us: f64,
     /// Time of the smallest call, microseconds, where no row is small enough to show it.
     pub(crate) floor_us: Option<f64>,
-    /// Time of a byte from the L2 cache relative to one from memory, where the timing shows it.
-    pub(crate) hot_read: Option<f64>,
+    /// Rows of its table that the set does not use.
+    pub(crate) excluded: Excluded,
 }
 
 /// The keys of every `set.toml`; each operation adds a section.
@@ -128,19 +119,19 @@ fn is_day(text: &str) -> bool {
 }
 
 fn section(value: &Value<'_>) -> Result<Section, Error> {
-    let table = value.table(&["t0_us", "floor_us", "hot_read", "excluded"])?;
-    let optional = |key| table.optional(key);
-    let timing = Timing {
-        t0_us: table.required("t0_us")?.positive()?,
-        floor_us: optional("floor_us")
-            .map(|value| value.positive())
-            .transpose()?,
-        hot_read: optional("hot_read")
-            .map(|value| hot_read(&value))
-            .transpose()?,
+    let table = value.table(&["t0_us", "floor_us", "hot_read", "wave_us", "excluded"])?;
+    let positive = |key| {
+        let value = table.optional(key);
+        value.map(|value| value.positive()).transpose()
     };
+    let hot_read = table.optional("hot_read").map(|value| hot_read(&value));
     Ok(Section {
-        timing,
+        timing: Timing {
+            t0_us: table.required("t0_us")?.positive()?,
+            hot_read: hot_read.transpose()?.unwrap_or(1.0),
+            wave_us: positive("wave_us")?.unwrap_or(0.0),
+        },
+        floor_us: positive("floor_us")?,
         excluded: Excluded::parse(&table)?,
     })
 }

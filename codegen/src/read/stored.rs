@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{
-    AxisPoint, Gpu, MeasuredKernel, OperationKind, Reference, answering_cell, axis_points, math,
+    AxisPoint, Gpu, MeasuredKernel, OperationKind, Reference, Timing, answering_cell, axis_points,
+    math,
 };
 
 use super::set::TableSet;
@@ -50,12 +51,10 @@ pub struct StoredAxes {
 pub struct StoredTable {
     /// The measured operation.
     pub operation: OperationKind,
-    /// Time that neither FLOPs nor bytes explain, microseconds.
-    pub t0_us: f64,
+    /// The timing constants of the operation.
+    pub timing: Timing,
     /// Time of the smallest call, microseconds.
     pub floor_us: f64,
-    /// Time of a byte from the L2 cache relative to one from memory.
-    pub hot_read: f64,
     /// The shapes in ascending order; each has one code per column of the operation's shape.
     pub shapes: Vec<u32>,
     /// The hash key of each shape; distinct within a table.
@@ -122,9 +121,8 @@ fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
     let declared = operation.declared();
     let mut stored = StoredTable {
         operation,
-        t0_us: table.timing.t0_us,
+        timing: table.timing,
         floor_us: table.floor_us(),
-        hot_read: table.timing.hot_read.unwrap_or(1.0),
         shapes: Vec::new(),
         keys: Vec::new(),
         entries: Vec::new(),
@@ -171,7 +169,7 @@ fn ln_slowdown(
 ) -> Option<f32> {
     let kernel = MeasuredKernel::new(operation, *shape, at);
     let rates = gpu.rates(kernel.dtype())?;
-    let reference = Reference::new(gpu, rates, table.t0_us, table.hot_read);
+    let reference = Reference::new(gpu, rates, table.timing);
     let reference_s = kernel.reference_s(&reference);
     Some(math::ln(f64::from(latency_us) * 1e-6 / reference_s) as f32)
 }

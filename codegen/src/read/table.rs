@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rooflut_roofline::OperationKind;
 use rooflut_roofline::operation::{Codes, MAX_POINTS, key};
+use rooflut_roofline::{OperationKind, Timing};
 
 use super::csv_file::Rows;
 use super::error::{Error, ErrorKind, Found, Location};
 use super::excluded::ExcludedRows;
 use super::files::Files;
-use super::header::{Header, Timing};
+use super::header::Header;
 use super::measurement::MeasuredRow;
 use super::physics;
 
@@ -22,6 +22,8 @@ pub(crate) struct Table {
     pub(crate) operation: OperationKind,
     /// The timing constants of the operation in this set.
     pub(crate) timing: Timing,
+    /// Time of the smallest call, microseconds, as given in the set.
+    given_floor_us: Option<f64>,
     /// The points of each shape; a curve's second coordinate is 1.
     pub(crate) shapes: BTreeMap<Codes, BTreeMap<[u32; 2], f32>>,
     /// Name of the file in messages.
@@ -132,6 +134,7 @@ impl Table {
         let table = Table {
             operation,
             timing: section.timing,
+            given_floor_us: section.floor_us,
             shapes,
             file: part.name.clone(),
             measured,
@@ -172,7 +175,7 @@ impl Table {
     pub(crate) fn floor_us(&self) -> f64 {
         let latencies = self.shapes.values().flat_map(BTreeMap::values);
         let smallest = latencies.fold(f64::INFINITY, |least, us| least.min(f64::from(*us)));
-        self.timing.floor_us.unwrap_or(smallest)
+        self.given_floor_us.unwrap_or(smallest)
     }
 
     fn check_axes(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {

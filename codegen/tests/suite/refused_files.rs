@@ -123,7 +123,7 @@ fn a_key_that_is_unknown_or_missing_is_named() {
         (
             "[gemm]\nt0_us = 5.0",
             "[gemm]\nt0_us = 5.0\nt1_us = 3.0",
-            "set/set.toml:10: gemm: expected one of the keys t0_us, floor_us, hot_read, excluded, found \"t1_us\"; \
+            "set/set.toml:10: gemm: expected one of the keys t0_us, floor_us, hot_read, wave_us, excluded, found \"t1_us\"; \
              rename or remove it",
         ),
         (engine, "", &no_value("set/set.toml:1: engine")),

@@ -122,11 +122,5 @@ impl Row {
 
 fn reference(set: &TableSet, kernel: &MeasuredKernel) -> Option<Reference> {
     let table = set.table(kernel.operation())?;
-    let (gpu, t0_us, hot_read) = (set.gpu(), table.t0_us(), table.hot_read());
-    Some(Reference::new(
-        gpu,
-        gpu.rates(kernel.dtype())?,
-        t0_us,
-        hot_read,
-    ))
+    table.reference(kernel.dtype()).copied()
 }

@@ -53,7 +53,6 @@ pub const DECODE: Operation = Operation {
         AttentionShape::from(*codes).on_rank().decode_reference_s(
             requests,
             requests * f64::from(kv_len),
-            reference.hot_read,
             reference,
         )
     },
@@ -151,6 +150,7 @@ impl AttentionShape {
             q_width: f64::from(local.q_heads) * head_dim,
             kv_bytes: kv_width * self.kv_dtype.weight_bytes(),
             new_kv_bytes: kv_width * QO_BYTES,
+            kv_heads: f64::from(local.kv_heads),
             head_dim,
         }
     }
@@ -165,6 +165,8 @@ pub struct RankAttention {
     pub kv_bytes: f64,
     /// Bytes of K and V of one token in one layer as newly computed: 16-bit.
     pub new_kv_bytes: f64,
+    /// KV heads.
+    pub kv_heads: f64,
     /// Dimension of a head.
     pub head_dim: f64,
 }
@@ -237,23 +239,29 @@ impl RankAttention {
         }
     }
 
-    /// Returns the reference time of decode attention, seconds: launch time plus traffic. `hot_read` is the time of a
-    /// byte found in the L2 cache relative to one from memory: the value of the reference for a benchmark, 1 for a
-    /// cold cache.
+    /// Returns the reference time of decode attention, seconds: launch time, traffic, and the waves of its thread
+    /// blocks.
     #[inline]
     pub fn decode_reference_s(
         &self,
         requests: f64,
         kv_tokens: f64,
-        hot_read: f64,
         reference: &Reference,
     ) -> f64 {
         let kv_bytes = kv_tokens * self.kv_bytes;
         let share = kv_bytes * reference.per_l2_byte;
         let from_memory = ((share - L2_HOT) * (1.0 / L2_FADE)).clamp(0.0, 1.0);
-        let read = from_memory + (1.0 - from_memory) * hot_read;
+        let read = from_memory + (1.0 - from_memory) * reference.hot_read;
         let bytes = self.decode_work(requests, kv_tokens).bytes;
-        reference.t0_s + bytes * reference.rates.s_per_byte * read
+        let waves_s = self.decode_waves_s(requests, reference);
+        reference.t0_s + bytes * reference.rates.s_per_byte * read + waves_s
+    }
+
+    /// Returns the time, seconds, that the thread blocks of decode attention take whatever the KV lengths: at least
+    /// one block for each request and KV head.
+    #[inline]
+    pub fn decode_waves_s(&self, requests: f64, reference: &Reference) -> f64 {
+        requests * self.kv_heads * reference.block_s
     }
 }
 

@@ -97,7 +97,7 @@ impl GemmShape {
 /// ```
 /// use rooflut_roofline::{Dtype, GemmShape, Rates, Reference};
 /// let rates = Rates { s_per_flop: 1e-15, s_per_byte: 3e-13, s_per_link_byte: 0.0 };
-/// let reference = Reference { rates, t0_s: 2e-6, hot_read: 1.0, per_l2_byte: 0.0, sms: 132.0 };
+/// let reference = Reference { rates, t0_s: 2e-6, hot_read: 1.0, per_l2_byte: 0.0, sms: 132.0, block_s: 0.0 };
 /// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 };
 /// let pace = shape.pace(&reference);
 /// assert!(pace.reference_s(100.0) > pace.at_peak_s(100.0));

@@ -154,9 +154,8 @@ impl WindowShape {
     #[inline]
     pub fn decode_reference_s(&self, batch: f64, kv_len: f64, reference: &Reference) -> f64 {
         let kv_tokens = batch * self.keys(kv_len);
-        let hot_read = reference.hot_read;
         self.kernel()
-            .decode_reference_s(batch, kv_tokens, hot_read, reference)
+            .decode_reference_s(batch, kv_tokens, reference)
     }
 }
 

@@ -211,21 +211,26 @@ pub(crate) fn decode_work(shape: AttentionShape, requests: f64, kv_tokens: f64) 
     (flops, kv_bytes + 2.0 * requests * q * head_dim * 2.0)
 }
 
-/// `hot_read`: time of a byte in the L2 cache relative to one in memory.
+/// Time of the waves of one thread block per request and KV head over the SMs.
+fn decode_waves(tables: &Tables, shape: AttentionShape, requests: f64) -> f64 {
+    let (_, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
+    tables.wave("decode") * requests * kv / tables.gpu.sms
+}
+
 fn decode_reference(
     tables: &Tables,
     shape: AttentionShape,
     requests: f64,
     kv_tokens: f64,
-    hot_read: f64,
 ) -> f64 {
     let (_, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
     let kv_bytes = 2.0 * kv * f64::from(shape.head_dim) * weight_bytes(shape.kv_dtype) * kv_tokens;
     // Up to 70 % of the L2 cache all KV entries are read from it, above 105 % none.
     let cold = ((kv_bytes / tables.gpu.l2 - 0.70) / 0.35).clamp(0.0, 1.0);
-    let read = cold + (1.0 - cold) * hot_read;
+    let read = cold + (1.0 - cold) * tables.hot_read("decode");
     let (_, bytes) = decode_work(shape, requests, kv_tokens);
-    tables.t0("decode") + bytes / tables.gpu.bandwidth * read
+    let traffic = bytes / tables.gpu.bandwidth * read;
+    tables.t0("decode") + traffic + decode_waves(tables, shape, requests)
 }
 
 pub(crate) fn decode(
@@ -234,7 +239,6 @@ pub(crate) fn decode(
     requests: u32,
     kv_tokens: u64,
 ) -> Answer {
-    let hot_read = tables.hot_read("decode");
     let requests = f64::from(requests.max(1));
     let kv_tokens = (kv_tokens as f64).max(requests);
     let length = kv_tokens / requests;
@@ -242,16 +246,17 @@ pub(crate) fn decode(
     let found = grid(&tables.decode, matched, requests, length, |row| {
         let batch = f64::from(row.amount);
         let kv_tokens = batch * f64::from(row.length);
-        let reference = decode_reference(tables, row.shape, batch, kv_tokens, hot_read);
+        let reference = decode_reference(tables, row.shape, batch, kv_tokens);
         (row.us * 1e-6 / reference).ln()
     });
     let slowdown = found.ln_slowdown.exp();
-    let held = |tokens: f64| decode_reference(tables, shape, requests, tokens, hot_read) * slowdown;
+    let held = |tokens: f64| decode_reference(tables, shape, requests, tokens) * slowdown;
     let mut seconds = held(kv_tokens);
     if found.below {
         let edge_tokens = requests * found.shortest;
         let edge = held(edge_tokens);
-        let floor = tables.floor("decode", &tables.decode).min(edge);
+        let smallest = tables.floor("decode", &tables.decode);
+        let floor = (smallest + decode_waves(tables, shape, requests)).min(edge);
         let ratio =
             decode_work(shape, requests, kv_tokens).1 / decode_work(shape, requests, edge_tokens).1;
         seconds = (seconds * (floor + (edge - floor) * ratio))
