@@ -124,7 +124,12 @@ fn prefill(
     seq_len: u32,
 ) -> Result<Answer, ResolveError> {
     let attention = PrefillAttention::resolve(set, shape)?;
-    let key = attention_key(attention.matched());
+    let neighbours = attention.matched().flat_map(|matched| {
+        let entry = set.prefill().and_then(|table| table.find(&matched.shape));
+        let key = attention_key(matched.shape);
+        let near = entry.map(|entry| on_grid(&key, "seq_len", entry.points, [batch, seq_len]));
+        near.into_iter().flatten()
+    });
     Ok(Answer {
         operation: "prefill",
         set: set.clone(),
@@ -132,8 +137,14 @@ fn prefill(
             .and("batch", batch)
             .and("seq_len", seq_len),
         estimate: attention.at(batch, seq_len),
-        neighbours: on_grid(&key, "seq_len", attention.grid(), [batch, seq_len]),
-        matched: vec![Matched { key, share: 1.0 }],
+        neighbours: neighbours.collect(),
+        matched: attention
+            .matched()
+            .map(|matched| Matched {
+                key: attention_key(matched.shape),
+                share: matched.share,
+            })
+            .collect(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Shape lookup shared by prefill and decode attention.
 
+use super::blend::{self, Weighted};
 use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
@@ -76,6 +77,25 @@ fn find_other<'t>(
         kv_dtype: shape.kv_dtype,
     })?;
     Ok((entry, entry.shape.local() == local))
+}
+
+/// Returns the four measured shapes of the same formats and head dimension that are nearest by KV heads and query heads
+/// of one rank, with weights.
+pub(super) fn nearest_four<'t>(
+    table: AttentionTable<'t>,
+    shape: &AttentionShape,
+) -> Weighted<AttentionShape, Grid<'t>> {
+    let local = shape.local();
+    // The logarithm of the ratio: twice and half as many are exactly as far away.
+    let apart = |a: u32, b: u32| ln(f64::from(a) / f64::from(b));
+    blend::nearest(table, |other| {
+        let kind = |shape: &AttentionShape| (shape.dtype, shape.kv_dtype, shape.head_dim);
+        let same = kind(other) == kind(&local);
+        let other = other.local();
+        let kv_heads = apart(other.kv_heads, local.kv_heads);
+        let q_heads = apart(other.q_heads, local.q_heads);
+        same.then_some(kv_heads * kv_heads + q_heads * q_heads)
+    })
 }
 
 /// Rejects heads that are zero, or that cannot be divided among each other or the ranks.

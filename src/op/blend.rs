@@ -10,7 +10,7 @@ use crate::table::{
 
 /// Maximum number of measured curves in a blend: the corners of a rectangle, or the minimum number of points in
 /// Shepard's method.
-const MAX_NEIGHBOURS: usize = 4;
+pub(super) const MAX_NEIGHBOURS: usize = 4;
 
 /// A measured shape that contributes to an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ pub(super) struct Blend<S> {
 }
 
 type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
-type Weighted<S, P> = [Option<(Entry<S, P>, f64)>; MAX_NEIGHBOURS];
+pub(super) type Weighted<S, P> = [Option<(Entry<S, P>, f64)>; MAX_NEIGHBOURS];
 
 impl<S: Copy> CurveAnswer<S> {
     /// Returns the points.
@@ -298,11 +298,13 @@ where
     for entry in table.entries() {
         let distance = squared(&entry.shape).map(|squared| squared.max(EQUAL));
         let mut candidate = distance.map(|distance| (entry, distance));
+        let mut inserted = false;
         for slot in &mut best {
             let distance =
                 |slot: &Option<(_, f64)>| slot.map_or(f64::INFINITY, |(_, squared)| squared);
             // Insertion into the sorted slots; ties keep the earlier entry.
-            if distance(&candidate) < distance(slot) {
+            if inserted || distance(&candidate) < distance(slot) {
+                inserted = true;
                 core::mem::swap(slot, &mut candidate);
             }
         }

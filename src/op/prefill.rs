@@ -2,13 +2,14 @@
 
 use rooflut_roofline::PrefillPace;
 
-use super::attention::Found;
+use super::attention::{Found, nearest_four};
+use super::blend::{MAX_NEIGHBOURS, Neighbour};
 use super::estimate::Estimate;
 use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, Prompts, Reference, Work};
 use crate::math::{exp_short, ln_of_normal, sqrt};
-use crate::table::{Bracket, Class, Grid, KernelTable, Position, Table, TableSet};
+use crate::table::{Class, Grid, Held, KernelTable, Position, Reading, Table, TableSet};
 
 /// Resolved prefill attention.
 ///
@@ -33,6 +34,8 @@ use crate::table::{Bracket, Class, Grid, KernelTable, Position, Table, TableSet}
 pub struct PrefillAttention {
     found: Found,
     pace: PrefillPace,
+    /// The measured shapes that answer for one that was not measured.
+    blended: [Option<(Neighbour<AttentionShape>, Held)>; MAX_NEIGHBOURS],
 }
 
 /// Prompt chunks that run in one kernel, as sums. The result does not depend on their order, to the last bit.
@@ -112,13 +115,6 @@ impl ChunkSums {
     }
 }
 
-/// Returns the largest measured batch.
-fn batch_end(grid: &Grid<'_>) -> f64 {
-    grid.batch()
-        .range()
-        .map_or(0.0, |(_, last)| f64::from(last))
-}
-
 impl TableSet {
     /// Returns prefill attention by shape over (prompts, prompt length), or `None` if the set has none.
     pub fn prefill(&self) -> Option<KernelTable<'_, AttentionShape, Grid<'_>>> {
@@ -127,7 +123,9 @@ impl TableSet {
 }
 
 impl PrefillAttention {
-    /// Looks up the shape in `set`, as [`DecodeAttention::resolve`](super::DecodeAttention::resolve).
+    /// Looks up the requested shape (global heads with tp) in `set`, or the shape that one rank computes, or else takes
+    /// the mean efficiency of the four nearest measured ones, weighted by the inverse of the squared distance in
+    /// logarithms of KV heads and query heads (`Transferred`).
     ///
     /// If a set has no rows of the KV format, those with KV entries in the format of the math answer (`Transferred`):
     /// K and V of new tokens have that format in any case, and only the context is read as stored.
@@ -154,7 +152,26 @@ impl PrefillAttention {
             other => Err(other),
         })?;
         let pace = found.kernel.prefill_pace(&found.reference);
-        Ok(PrefillAttention { found, pace })
+        let mut blended = [const { None }; MAX_NEIGHBOURS];
+        if let Some(table) = set.prefill().filter(|_| !found.exact) {
+            let like = AttentionShape {
+                kv_dtype: found.shape.kv_dtype,
+                head_dim: found.shape.head_dim,
+                ..shape
+            };
+            let nearest = nearest_four(table, &like);
+            blended = nearest.map(|slot| {
+                slot.map(|(entry, share)| {
+                    let shape = entry.shape;
+                    (Neighbour { shape, share }, table.hold(&entry))
+                })
+            });
+        }
+        Ok(PrefillAttention {
+            found,
+            pace,
+            blended,
+        })
     }
 
     /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1.
@@ -164,8 +181,7 @@ impl PrefillAttention {
     #[inline] // 25 instructions of 443.
     pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
         let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
-        let grid = self.grid();
-        self.whole(&grid, grid.batch().locate_from_1(batch), batch, length)
+        self.whole(batch, batch, length)
     }
 
     /// Returns the time of chunks that run in one kernel.
@@ -179,12 +195,9 @@ impl PrefillAttention {
             return self.at(1, 1);
         }
         let (batch, length) = (chunks.batch(), chunks.length());
-        let grid = self.grid();
-        let mut row = grid.batch().locate_from_1(batch);
-        if row.position == Position::Above && batch <= batch_end(&grid) * (1.0 + BATCH_ROUNDING) {
-            row.position = Position::Between;
-        }
-        let whole = self.whole(&grid, row, batch, length);
+        let nearest = (batch + 0.5) as u64 as f64;
+        let rounds = (batch - nearest).abs() <= BATCH_ROUNDING * nearest;
+        let whole = self.whole(batch, if rounds { nearest } else { batch }, length);
         if chunks.is_uniform() {
             return whole;
         }
@@ -207,13 +220,15 @@ impl PrefillAttention {
         &self.found.reference
     }
 
-    /// Returns the time of whole prompts whose batch is at `row`.
+    /// Returns the time of `batch` whole prompts with the efficiency of `row` prompts, which is `batch` without rounding
+    /// errors.
     #[inline]
-    fn whole(&self, grid: &Grid<'_>, row: Bracket, batch: f64, length: f64) -> Estimate {
+    fn whole(&self, batch: f64, row: f64, length: f64) -> Estimate {
+        let grid = self.grid();
         let column = grid.length().locate_from_1(length);
-        let mut reading = grid.read(row, column);
+        let mut reading = grid.read(grid.batch().locate_from_1(row), column);
         if !self.found.exact {
-            reading.latency_us = None;
+            reading = self.blend(row, length);
         }
         let slowdown = exp_short(reading.ln_slowdown);
         let held = |length| self.pace.reference_s(batch, length) * slowdown;
@@ -225,6 +240,24 @@ impl PrefillAttention {
         let at_peak = self.pace.at_peak_s(batch, length);
         self.found
             .qualify(Estimate::new(&reading, seconds, at_peak))
+    }
+
+    /// Returns the weighted mean of the slowdowns of the measured shapes.
+    #[inline(never)] // Keeps the code that reads one grid short.
+    fn blend(&self, batch: f64, length: f64) -> Reading {
+        let mut mean = Reading {
+            latency_us: None,
+            ln_slowdown: 0.0,
+            provenance: Class::Transferred.inside(),
+        };
+        for (neighbour, held) in self.blended.iter().flatten() {
+            let grid = held.grid();
+            let row = grid.batch().locate_from_1(batch);
+            let reading = grid.read(row, grid.length().locate_from_1(length));
+            mean.ln_slowdown += neighbour.share * reading.ln_slowdown;
+            mean.provenance = mean.provenance.worst(reading.provenance);
+        }
+        mean
     }
 
     /// Returns the time of prompts shorter than any measured, where `held` gives the time with the efficiency held as
@@ -239,12 +272,19 @@ impl PrefillAttention {
         floor + (edge - floor) * shrinks
     }
 
-    /// Returns the matched measured shape.
-    pub fn matched(&self) -> AttentionShape {
-        self.found.shape
+    /// Returns the matched measured shapes with their shares.
+    pub fn matched(&self) -> impl Iterator<Item = Neighbour<AttentionShape>> + '_ {
+        let exact = self.found.exact.then_some(Neighbour {
+            shape: self.found.shape,
+            share: 1.0,
+        });
+        let blended = self.blended.iter().flatten();
+        exact
+            .into_iter()
+            .chain(blended.map(|(neighbour, _)| *neighbour))
     }
 
-    /// Returns the matched measured points.
+    /// Returns the points of the nearest measured shape.
     #[inline]
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()

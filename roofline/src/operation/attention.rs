@@ -210,10 +210,15 @@ impl RankAttention {
         });
         // One block of queries runs on one SM, which has its share of the peak.
         let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * reference.sms;
+        // The benchmark writes the new K and V to the cache first.
+        let cached = 2.0 * self.new_kv_bytes * reference.hot_read;
+        let blocks_per_token = self.q_width / self.head_dim / QUERY_BLOCK;
         PrefillPace {
             t0_s: reference.t0_s,
             math_s_per_square: square.flops * rates.s_per_flop,
-            traffic_s_per_token: token.bytes * rates.s_per_byte,
+            s_per_token: (token.bytes + cached) * rates.s_per_byte
+                + blocks_per_token * reference.block_s,
+            s_per_prompt: self.kv_heads * reference.block_s,
             critical_s_per_key: block_flops * rates.s_per_flop,
         }
     }
@@ -242,12 +247,7 @@ impl RankAttention {
     /// Returns the reference time of decode attention, seconds: launch time, traffic, and the waves of its thread
     /// blocks.
     #[inline]
-    pub fn decode_reference_s(
-        &self,
-        requests: f64,
-        kv_tokens: f64,
-        reference: &Reference,
-    ) -> f64 {
+    pub fn decode_reference_s(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> f64 {
         let kv_bytes = kv_tokens * self.kv_bytes;
         let share = kv_bytes * reference.per_l2_byte;
         let from_memory = ((share - L2_HOT) * (1.0 / L2_FADE)).clamp(0.0, 1.0);
@@ -270,7 +270,8 @@ impl RankAttention {
 pub struct PrefillPace {
     t0_s: f64,
     math_s_per_square: f64,
-    traffic_s_per_token: f64,
+    s_per_token: f64,
+    s_per_prompt: f64,
     critical_s_per_key: f64,
 }
 
@@ -282,15 +283,16 @@ impl PrefillPace {
     }
 
     /// Returns the reference time, seconds: launch time plus the square root of the sum of squares of two terms. The
-    /// first is math plus traffic, which hardly overlap; the second is the critical path of the last query block over
-    /// its prompt.
+    /// first is math plus traffic plus the waves of thread blocks, which hardly overlap; the second is the critical
+    /// path of the last query block over its prompt. The traffic includes the new K and V on their way to the cache,
+    /// read and written once. A prompt has a block per KV head, and one more for each 128 rows of queries.
     ///
     /// Source: this form has the smallest leave-one-out error on the sets of `bench_data/`, see
     /// `bench_data/README.md`.
     #[inline]
     pub fn reference_s(&self, batch: f64, seq_len: f64) -> f64 {
-        let traffic_s = batch * seq_len * self.traffic_s_per_token;
-        let busy = self.at_peak_s(batch, seq_len) + traffic_s;
+        let others_s = batch * (seq_len * self.s_per_token + self.s_per_prompt);
+        let busy = self.at_peak_s(batch, seq_len) + others_s;
         let critical = seq_len * self.critical_s_per_key;
         self.t0_s + sqrt(busy * busy + critical * critical)
     }

@@ -52,6 +52,27 @@ fn matching(rows: &[Row<AttentionShape>], asked: AttentionShape) -> AttentionSha
     best
 }
 
+/// The four measured shapes with the most similar heads, with their shares.
+fn nearest_four(rows: &[Row<AttentionShape>], asked: AttentionShape) -> Vec<(AttentionShape, f64)> {
+    let (asked_q, asked_kv) = local(asked.q_heads, asked.kv_heads, asked.tp);
+    let distance = |other: &AttentionShape| {
+        let (q, kv) = local(other.q_heads, other.kv_heads, other.tp);
+        let square = |a: f64, b: f64| (a / b).ln() * (a / b).ln();
+        (square(kv, asked_kv) + square(q, asked_q)).max(1e-12)
+    };
+    let kind = |shape: &AttentionShape| (shape.dtype, shape.kv_dtype, shape.head_dim);
+    let same = |shape: &AttentionShape| kind(shape) == kind(&asked);
+    let shapes = rows.iter().map(|row| row.shape).filter(same);
+    let mut shapes: Vec<AttentionShape> = shapes.collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    shapes.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    shapes.truncate(4);
+    let total: f64 = shapes.iter().map(|other| 1.0 / distance(other)).sum();
+    let share = |other: AttentionShape| (other, 1.0 / distance(&other) / total);
+    shapes.into_iter().map(share).collect()
+}
+
 /// Returns whether both shapes are equal on one rank.
 fn same_on_a_rank(matched: AttentionShape, asked: AttentionShape) -> bool {
     local(matched.q_heads, matched.kv_heads, matched.tp)
@@ -136,9 +157,12 @@ fn prefill_reference(tables: &Tables, shape: AttentionShape, batch: f64, length:
     let (q, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
     let head_dim = f64::from(shape.head_dim);
     let flops = 2.0 * q * head_dim * batch * length * length;
-    let bytes = batch * length * head_dim * (4.0 * q + 4.0 * kv);
+    let cached = 8.0 * kv * tables.hot_read("prefill");
+    let bytes = batch * length * head_dim * (4.0 * q + 4.0 * kv + cached);
     let peak = tables.peak(shape.dtype);
-    let busy = flops / peak + bytes / tables.gpu.bandwidth;
+    let blocks = batch * (kv + q * length / 128.0);
+    let waves = blocks / tables.gpu.sms * tables.wave("prefill");
+    let busy = flops / peak + bytes / tables.gpu.bandwidth + waves;
     // 128 queries against the whole prompt on one of the SMs.
     let critical = 4.0 * 128.0 * head_dim * length / (peak / tables.gpu.sms);
     tables.t0("prefill") + busy.hypot(critical)
@@ -170,10 +194,25 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
         ..shape
     };
     let matched = matching(&tables.prefill, in_16_bits);
-    let found = grid(&tables.prefill, matched, batch, length, |row| {
-        let (batch, length) = (f64::from(row.amount), f64::from(row.length));
-        (row.us * 1e-6 / prefill_reference(tables, row.shape, batch, length)).ln()
-    });
+    let of_shape = |shape| {
+        grid(&tables.prefill, shape, batch, length, |row| {
+            let (batch, length) = (f64::from(row.amount), f64::from(row.length));
+            (row.us * 1e-6 / prefill_reference(tables, row.shape, batch, length)).ln()
+        })
+    };
+    let mut found = of_shape(matched);
+    if !same_on_a_rank(matched, shape) {
+        found.ln_slowdown = 0.0;
+        let like = AttentionShape {
+            head_dim: matched.head_dim,
+            ..in_16_bits
+        };
+        for (other, share) in nearest_four(&tables.prefill, like) {
+            let of_other = of_shape(other);
+            found.ln_slowdown += share * of_other.ln_slowdown;
+            found.provenance = found.provenance.worst(of_other.provenance);
+        }
+    }
     let slowdown = found.ln_slowdown.exp();
     let held = |length: f64| prefill_reference(tables, shape, batch, length) * slowdown;
     let mut seconds = held(length);
@@ -217,12 +256,7 @@ fn decode_waves(tables: &Tables, shape: AttentionShape, requests: f64) -> f64 {
     tables.wave("decode") * requests * kv / tables.gpu.sms
 }
 
-fn decode_reference(
-    tables: &Tables,
-    shape: AttentionShape,
-    requests: f64,
-    kv_tokens: f64,
-) -> f64 {
+fn decode_reference(tables: &Tables, shape: AttentionShape, requests: f64, kv_tokens: f64) -> f64 {
     let (_, kv) = local(shape.q_heads, shape.kv_heads, shape.tp);
     let kv_bytes = 2.0 * kv * f64::from(shape.head_dim) * weight_bytes(shape.kv_dtype) * kv_tokens;
     // Up to 70 % of the L2 cache all KV entries are read from it, above 105 % none.
