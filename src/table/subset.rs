@@ -12,6 +12,7 @@ use super::table::Table;
 use super::{Curve, Entry, Grid, Index, TableSet};
 
 /// The points of a shape.
+#[derive(Clone)]
 pub(crate) struct OwnedPoints {
     pub(crate) shape: Codes,
     /// The coordinates, ascending; the second axis of a curve is empty.
@@ -97,7 +98,7 @@ impl Table<'_> {
     }
 
     /// Returns the points of all shapes.
-    fn all_points(self) -> Vec<OwnedPoints> {
+    pub(crate) fn all_points(self) -> Vec<OwnedPoints> {
         if self.operation().declared().axes.len() == 1 {
             let entries = self.typed::<Codes, Curve<'_>>();
             let points = |entry: Entry<Codes, Curve<'_>>| OwnedPoints {
@@ -154,6 +155,7 @@ impl OwnedSet {
                 timing: head.timing,
                 floor_us: head.floor_us,
                 references: head.references,
+                error_groups: head.error_groups,
                 index: Index::sorted(shapes.chunks(width).map(key)),
             },
             shapes,

@@ -3,6 +3,7 @@
 //! Each interior point of a table (one with a neighbour on both sides of each axis) is predicted with its own row and
 //! column left out, by the same code that answers queries, and compared with the measurement.
 
+mod residuals;
 mod shapes;
 mod subset;
 
@@ -14,6 +15,7 @@ use crate::hardware::operation::Codes;
 use crate::hardware::{AttentionShape, Dtype, MoeShape, Prompts};
 use crate::table::{Axis, Curve, Entry, Grid, Table, TableSet};
 
+pub use residuals::{Residual, predict, residuals};
 pub use shapes::{decode_shapes, gemm_shapes, moe_shapes, prefill_shapes};
 
 /// Errors of predictions of left-out points: |predicted / measured - 1|.

@@ -6,7 +6,7 @@ use crate::hardware::operation::Codes;
 use crate::table::{Curve, Grid, OwnedPoints};
 
 /// Returns the values at the places for which `wanted` returns `true`.
-fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
+pub(super) fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
     let places = values.iter().enumerate();
     places
         .filter(|(place, _)| wanted(*place))
