@@ -18,7 +18,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let engines = data.join("engines");
     let constants = data.join("constants.toml");
-    for path in sets.iter().chain([&gpus, &engines, &constants]) {
+    let errors = data.join("errors.csv");
+    for path in sets.iter().chain([&gpus, &engines, &constants, &errors]) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
@@ -32,6 +33,8 @@ fn main() {
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
+    let errors = rooflut_codegen::generate_lookup_errors(&errors);
+    write("errors.rs", errors);
     write(
         "constants.rs",
         rooflut_codegen::generate_constants(&constants),

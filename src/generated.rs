@@ -3,4 +3,5 @@
 
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 include!(concat!(env!("OUT_DIR"), "/engines.rs"));
+include!(concat!(env!("OUT_DIR"), "/errors.rs"));
 include!(concat!(env!("OUT_DIR"), "/operations.rs"));

@@ -69,6 +69,7 @@ pub mod engine;
 mod error;
 mod generated;
 pub mod hardware;
+pub mod interval;
 pub mod model;
 pub mod op;
 #[cfg(feature = "sim")]
@@ -97,7 +98,7 @@ pub use rooflut_macros::tables;
 /// Items used by the code that `tables!` generates. Not a public interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::table::{EntryPlace, Index, StaticSet, StaticTable, TableHead};
+    pub use crate::table::{EntryPlace, Index, StaticSet, StaticTable, TableHead, error_groups};
     pub use phf;
     #[cfg(feature = "macros")]
     pub use rooflut_macros::tables_with_gpus;

@@ -25,7 +25,10 @@
 mod emit;
 mod read;
 
-pub use emit::{generate_builtin, generate_constants, generate_engines, generate_expression};
+pub use emit::{
+    generate_builtin, generate_constants, generate_engines, generate_expression,
+    generate_lookup_errors,
+};
 pub use read::{
     BUILT_IN, Error, ErrorKind, ExcludedRows, FILES, Fingerprint, Gpus, MeasuredRow, MeasuredRows,
     RefusedRow, StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet, fingerprints,

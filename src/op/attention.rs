@@ -5,7 +5,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
 use crate::math::ln;
-use crate::table::{Class, Entry, Grid, Held, KernelTable, TableSet};
+use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, TableSet};
 
 type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
@@ -20,6 +20,7 @@ pub(super) struct Found {
     pub(super) exact: bool,
     /// Best class that an answer can have.
     pub(super) class: Class,
+    pub(super) errors: ErrorGroup,
     pub(super) reference: Reference,
     pub(super) floor_s: f64,
 }
@@ -37,7 +38,9 @@ impl Found {
             Some(entry) => (entry, true),
             None => find_other(set, operation.name(), table, &shape)?,
         };
+        let [measured, other] = table.error_groups(shape.dtype);
         Ok(Found {
+            errors: if exact { measured } else { other },
             shape: entry.shape,
             points: table.hold(&entry),
             exact,

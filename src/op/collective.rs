@@ -4,7 +4,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
-use crate::table::{Class, Curve, Held, KernelTable, Table, TableSet};
+use crate::table::{Class, Curve, ErrorGroup, Held, KernelTable, Table, TableSet};
 
 /// A resolved all-reduce.
 ///
@@ -22,6 +22,8 @@ pub struct AllReduce {
     shape: AllReduceShape,
     matched: AllReduceShape,
     reference: Reference,
+    /// Errors of measured shapes, and of others.
+    errors: [ErrorGroup; 2],
     points: Held,
 }
 
@@ -64,6 +66,7 @@ impl AllReduce {
             shape,
             matched: entry.shape,
             reference,
+            errors: table.error_groups(Dtype::Bf16),
             points: table.hold(&entry),
         })
     }
@@ -105,6 +108,15 @@ impl AllReduce {
     /// Returns the matched measured points.
     pub fn curve(&self) -> Curve<'_> {
         self.points.curve()
+    }
+
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        let [measured, other] = self.errors;
+        match self.class() > Class::Measured {
+            false => measured,
+            true => other,
+        }
     }
 
     /// Returns the best class that an answer can have.

@@ -5,7 +5,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
 use crate::math::{exp_short, larger, sqrt};
-use crate::table::{Class, Grid, KernelTable, Position, Table, TableSet};
+use crate::table::{Class, ErrorGroup, Grid, KernelTable, Position, Table, TableSet};
 
 /// Resolved decode attention.
 ///
@@ -126,6 +126,11 @@ impl DecodeAttention {
     /// Returns the matched measured points.
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()
+    }
+
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        self.found.errors
     }
 
     /// Returns the best class that an answer can have.

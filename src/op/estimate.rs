@@ -1,7 +1,8 @@
 //! The answer of an operation.
 
+use crate::interval::{Coverage, Interval};
 use crate::math::larger;
-use crate::table::{Class, Provenance, Reading};
+use crate::table::{Class, ErrorGroup, Provenance, Reading};
 use crate::units::{Mfu, Seconds};
 
 /// The time of a kernel and its provenance.
@@ -48,6 +49,26 @@ impl Estimate {
     /// Returns the model FLOPs utilization: FLOPs over time and peak, at most 1; 0 for a kernel without matrix math.
     pub fn mfu(&self) -> Mfu {
         Mfu(self.at_peak / self.time.0)
+    }
+
+    /// Returns the range in which `coverage` of the measurements of such kernels are expected, given the `errors` of the
+    /// lookup that made the estimate. It does not reach below the time of the FLOPs at the peak.
+    ///
+    /// ```
+    /// use rooflut::hardware::{Dtype, GemmShape};
+    /// use rooflut::interval::Coverage;
+    /// use rooflut::op::Gemm;
+    /// use rooflut::table::sets;
+    ///
+    /// let gemm = Gemm::resolve(&sets::H100, GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 })?;
+    /// let estimate = gemm.at(100);
+    /// let interval = estimate.interval(gemm.errors(), Coverage::try_new(0.8)?);
+    /// assert!(interval.low < estimate.time && estimate.time < interval.high);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn interval(&self, errors: ErrorGroup, coverage: Coverage) -> Interval {
+        let half_width = errors.half_width(self.provenance.extent, coverage);
+        Interval::around(self.time, half_width, Seconds(self.at_peak))
     }
 
     /// Returns the estimate with `seconds` added.

@@ -7,7 +7,7 @@ use super::blend::{Blend, CurveAnswer, Neighbour};
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
-use crate::table::{Class, Curve, KernelTable, Table, TableSet};
+use crate::table::{Class, Curve, ErrorGroup, KernelTable, Table, TableSet};
 
 /// A resolved GEMM. Each query costs a binary search.
 ///
@@ -29,6 +29,7 @@ pub struct Gemm {
     shape: GemmShape,
     reference: Reference,
     pace: GemmPace,
+    errors: ErrorGroup,
     points: CurveAnswer<GemmShape>,
 }
 
@@ -53,7 +54,12 @@ impl Gemm {
         let table = set.required(OperationKind::Gemm)?;
         let table = table.typed::<GemmShape, Curve<'_>>();
         let reference = set.reference(&table, shape.dtype)?;
+        let [measured, other] = table.error_groups(shape.dtype);
         let resolved = |points| Gemm {
+            errors: match points {
+                CurveAnswer::Measured(..) => measured,
+                CurveAnswer::Blended(_) => other,
+            },
             shape,
             reference,
             pace: shape.pace(&reference),
@@ -125,6 +131,11 @@ impl Gemm {
     /// Returns the matched measured (k, n) with their shares.
     pub fn matched(&self) -> impl Iterator<Item = Neighbour<GemmShape>> + '_ {
         self.points.matched()
+    }
+
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        self.errors
     }
 
     /// Returns the best class that an answer can have.

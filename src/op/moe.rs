@@ -5,7 +5,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{MoeShape, OperationKind, Reference};
 use crate::math::{exp_short, ln_of_normal};
-use crate::table::{Class, Curve, KernelTable, Table, TableSet};
+use crate::table::{Class, Curve, ErrorGroup, KernelTable, Table, TableSet};
 
 /// A resolved fused MoE layer.
 ///
@@ -26,6 +26,8 @@ use crate::table::{Class, Curve, KernelTable, Table, TableSet};
 pub struct Moe {
     shape: MoeShape,
     reference: Reference,
+    /// Errors of measured shapes, and of others.
+    errors: [ErrorGroup; 2],
     points: CurveAnswer<MoeShape>,
 }
 
@@ -77,6 +79,7 @@ impl Moe {
         Ok(Moe {
             shape,
             reference,
+            errors: table.error_groups(dtype),
             points,
         })
     }
@@ -114,6 +117,15 @@ impl Moe {
     /// Returns the curve that answers: a measured one, or a blended one without latencies.
     pub fn curve(&self) -> Curve<'_> {
         self.points.curve()
+    }
+
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        let [measured, other] = self.errors;
+        match self.class() > Class::Measured {
+            false => measured,
+            true => other,
+        }
     }
 
     /// Returns the best class that an answer can have.

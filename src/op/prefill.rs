@@ -9,7 +9,9 @@ use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, Prompts, Reference, Work};
 use crate::math::{exp_short, ln_of_normal, sqrt};
-use crate::table::{Class, Grid, Held, KernelTable, Position, Reading, Table, TableSet};
+use crate::table::{
+    Class, ErrorGroup, Grid, Held, KernelTable, Position, Reading, Table, TableSet,
+};
 
 /// Resolved prefill attention.
 ///
@@ -288,6 +290,11 @@ impl PrefillAttention {
     #[inline]
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()
+    }
+
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        self.found.errors
     }
 
     /// Returns the best class that an answer can have.

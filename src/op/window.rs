@@ -4,7 +4,7 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{OperationKind, Reference, WindowShape, Work};
 use crate::math::{exp_short, ln};
-use crate::table::{Class, Grid, Held, KernelTable, Table, TableSet};
+use crate::table::{Class, ErrorGroup, Grid, Held, KernelTable, Table, TableSet};
 
 /// Resolved prefill attention within a window.
 ///
@@ -94,6 +94,11 @@ impl WindowPrefill {
         self.found.matched
     }
 
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        self.found.errors()
+    }
+
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         self.found.class()
@@ -127,6 +132,11 @@ impl WindowDecode {
         self.found.matched
     }
 
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        self.found.errors()
+    }
+
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
         self.found.class()
@@ -139,6 +149,8 @@ struct Found {
     shape: WindowShape,
     matched: WindowShape,
     reference: Reference,
+    /// Errors of measured shapes, and of others.
+    errors: [ErrorGroup; 2],
     points: Held,
 }
 
@@ -171,6 +183,7 @@ impl Found {
             shape,
             matched: entry.shape,
             reference: set.reference(&table, shape.dtype)?,
+            errors: table.error_groups(shape.dtype),
             points: table.hold(&entry),
         })
     }
@@ -188,6 +201,14 @@ impl Found {
         let seconds = reference_s * exp_short(reading.ln_slowdown);
         let at_peak = work.flops * self.reference.rates.s_per_flop;
         Estimate::new(&reading, seconds, at_peak).at_best(self.class())
+    }
+
+    fn errors(&self) -> ErrorGroup {
+        let [measured, other] = self.errors;
+        match self.class() > Class::Measured {
+            false => measured,
+            true => other,
+        }
     }
 
     fn class(&self) -> Class {

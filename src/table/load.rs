@@ -9,6 +9,7 @@ pub use rooflut_codegen::{
 use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
 use rooflut_roofline::{OperationKind, Reference};
 
+use super::error_group::error_groups;
 use super::owned::{OwnedSet, OwnedTable};
 use super::stored::{EntryPlace, TableHead};
 use super::{Index, Origin, TableSet};
@@ -88,13 +89,16 @@ fn is_wanted(operation: OperationKind) -> bool {
 
 /// Returns a set in memory, shared by its handles.
 fn owned(set: StoredSet) -> TableSet {
-    let StoredSet { gpu, axes, .. } = set;
+    let StoredSet {
+        name, gpu, axes, ..
+    } = set;
     let table = |table: StoredTable| OwnedTable {
         head: TableHead {
             operation: table.operation,
             timing: table.timing,
             floor_us: table.floor_us,
             references: Reference::by_dtype(&gpu, table.timing),
+            error_groups: error_groups(&name, table.operation),
             index: Index::sorted(table.keys.into_iter()),
         },
         shapes: table.shapes,
@@ -108,7 +112,7 @@ fn owned(set: StoredSet) -> TableSet {
     };
     let tables = set.tables.into_iter().map(table).collect();
     TableSet::shared(OwnedSet {
-        name: set.name.into(),
+        name: name.into(),
         gpu,
         origin: Origin {
             engine: set.engine.into(),

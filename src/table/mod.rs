@@ -2,6 +2,7 @@
 
 mod axis;
 mod curve;
+mod error_group;
 mod fingerprint;
 mod grid;
 mod index;
@@ -24,6 +25,10 @@ pub use axis::Axis;
 pub(crate) use axis::{Bracket, Position};
 pub use curve::Curve;
 pub(crate) use curve::Reading;
+#[doc(hidden)]
+pub use error_group::error_groups;
+pub use error_group::{ErrorGroup, ParseErrorGroupError};
+pub(crate) use error_group::{Errors, GroupErrors};
 pub use fingerprint::DATA_FINGERPRINT;
 pub use grid::Grid;
 #[doc(hidden)]

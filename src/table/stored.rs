@@ -3,6 +3,7 @@
 use rooflut_roofline::operation::Codes;
 use rooflut_roofline::{AxisPoint, Dtype, Gpu, OperationKind, Reference, Timing};
 
+use super::error_group::ErrorGroups;
 use super::{Axis, Index, Origin};
 
 /// A set that is compiled in.
@@ -46,6 +47,8 @@ pub struct TableHead {
     pub floor_us: f64,
     /// Reference of the operation by dtype.
     pub references: [Option<Reference>; Dtype::ALL.len()],
+    /// Error groups by format, of measured shapes and of others.
+    pub error_groups: ErrorGroups,
     /// Index from the key of a shape to its place.
     pub index: Index,
 }

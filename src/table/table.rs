@@ -9,7 +9,7 @@ use rooflut_roofline::{Dtype, OperationKind, Reference};
 #[cfg(feature = "leave-one-out")]
 use super::stored::TableHead;
 use super::stored::{Points, Stored};
-use super::{Curve, Grid, TableSet};
+use super::{Curve, ErrorGroup, Grid, TableSet};
 
 /// All measured shapes of one operation of a set, borrowed from it.
 #[derive(Clone, Copy)]
@@ -58,6 +58,13 @@ impl<'a> Table<'a> {
     /// none.
     pub fn wave_us(&self) -> f64 {
         self.stored.head.timing.wave_us
+    }
+
+    /// Returns the errors of lookups of measured shapes and of others, in a format.
+    pub(crate) fn error_groups(&self, dtype: Dtype) -> [ErrorGroup; 2] {
+        let groups = &self.stored.head.error_groups;
+        let groups = groups.get(dtype.code() as usize).copied();
+        groups.unwrap_or([ErrorGroup::UNKNOWN; 2])
     }
 
     /// Returns the number of measured shapes.

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 /// Layers from the bottom up. `math` and the macros `names` and `setters` come from `rooflut_roofline`; `generated` is
 /// beside hardware and tables, which it consists of.
-const LAYERS: [&str; 16] = [
+const LAYERS: [&str; 17] = [
     "as_text",
     "checked",
     "names",
     "setters",
     "units",
     "math",
+    "interval",
     "constants",
     "error",
     "hardware",

@@ -3,7 +3,9 @@
 //! The rules of the originals are documented with each function.
 #![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
 
-use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
+use rooflut::__private::{
+    AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, error_groups, phf,
+};
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, gpus};
 use rooflut::op::compat::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim};
 use rooflut::table::sets::{H100, H100_INFERSIM};
@@ -45,6 +47,7 @@ const fn head(operation: OperationKind) -> TableHead {
         timing: TIMING,
         floor_us: 0.0,
         references: Reference::by_dtype(&GPU, TIMING),
+        error_groups: error_groups("", operation),
         index: Index::Hashed(phf::Map::new()),
     }
 }

@@ -4,7 +4,9 @@
 //! Their perfect-hash index is empty, so every shape counts as unseen and its measured neighbours
 //! answer; ask for shapes that are not listed.
 
-use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, phf};
+use rooflut::__private::{
+    AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, error_groups, phf,
+};
 use rooflut::hardware::{Gpu, OperationKind, gpus};
 use rooflut::table::{Origin, TableSet};
 use rooflut_roofline::{Reference, Timing};
@@ -84,6 +86,7 @@ const fn head(operation: OperationKind, gpu: &Gpu) -> TableHead {
         timing: TIMING,
         floor_us: 0.0,
         references: Reference::by_dtype(gpu, TIMING),
+        error_groups: error_groups("", operation),
         index: Index::Hashed(phf::Map::new()),
     }
 }

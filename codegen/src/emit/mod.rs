@@ -4,11 +4,13 @@
 
 mod constants;
 mod engines;
+mod lookup_errors;
 mod set;
 mod sets;
 
 pub use constants::generate_constants;
 pub use engines::generate_engines;
+pub use lookup_errors::generate_lookup_errors;
 pub use sets::{generate_builtin, generate_expression};
 
 /// The name of the constant or static for something called `name`.

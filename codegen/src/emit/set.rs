@@ -40,7 +40,10 @@ pub(super) fn set_literal(
         &set.date,
     ];
     let (values, points) = (&set.axes.values, &set.axes.points);
-    let tables = set.tables.iter().map(|table| table_literal(table, root));
+    let tables = set
+        .tables
+        .iter()
+        .map(|table| table_literal(table, name, root));
     let tables: String = tables.collect();
     format!(
         "{{
@@ -63,7 +66,7 @@ pub(super) fn set_literal(
     )
 }
 
-fn table_literal(table: &StoredTable, root: &str) -> String {
+fn table_literal(table: &StoredTable, set: &str, root: &str) -> String {
     let StoredTable {
         operation,
         timing,
@@ -94,6 +97,9 @@ fn table_literal(table: &StoredTable, root: &str) -> String {
                 timing: {timing},
                 floor_us: {floor_us:?},
                 references: {root}::hardware::Reference::by_dtype(&GPU, {timing}),
+                error_groups: {root}::__private::error_groups(
+                    {set:?}, {root}::hardware::OperationKind::{operation:?}
+                ),
                 index: Index::Hashed({index}),
             }},
             shapes: &{shapes:?},

@@ -1,6 +1,7 @@
 //! Tests of reading and predicting measurements.
 
 mod left_out;
+mod lookup_errors;
 mod predictions;
 mod reading;
 mod support;

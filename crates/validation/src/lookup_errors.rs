@@ -1,0 +1,186 @@
+//! Errors of lookups: quantiles for `bench_data/errors.csv`, and how many left-out rows they cover.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use rooflut::hardware::{Dtype, OperationKind};
+use rooflut::op::leave_one_out::{Residual, residuals};
+use rooflut::table::{Extent, TableSet, sets};
+
+/// The set whose errors stand for those of others. It has the most rows, and servers were compared with it.
+const REFERENCE: &TableSet = &sets::H100;
+/// Fewer rows do not show where 95 % of them lie.
+const LEAST_ROWS: usize = 20;
+const ANY: &str = "any";
+const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
+
+/// Lookups with about the same errors, as rows of `errors.csv` name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Group {
+    operation: OperationKind,
+    dtype: Dtype,
+    transferred: bool,
+}
+
+/// |ln(measured / predicted)| of rows.
+type Errors = BTreeMap<(Group, Extent), Vec<f64>>;
+
+/// Returns the contents of `bench_data/errors.csv`: quantiles of the errors on left-out rows of the built-in sets.
+///
+/// A set with fewer than 20 left-out rows of a kind has the widest errors of the operation in the set `h100`, of the
+/// same kind if that has enough rows; so have all other sets, in the rows `other`.
+pub fn lookup_errors_csv() -> String {
+    let mut csv = "set,operation,dtype,shape".to_owned();
+    for extent in Extent::ALL {
+        let columns = ["set", "rows", "q50", "q80", "q95"];
+        csv += &columns.map(|column| format!(",{extent}_{column}")).concat();
+    }
+    csv.push('\n');
+    let reference = Reference(errors(REFERENCE));
+    let kinds: BTreeSet<OperationKind> = reference
+        .0
+        .keys()
+        .map(|(group, _)| group.operation)
+        .collect();
+    let mut line = |key: [&str; 4], quantiles: [Quantiles; 2]| {
+        let [set, operation, dtype, shape] = key;
+        let quantiles = quantiles.map(|found| found.to_string()).concat();
+        let _ = writeln!(csv, "{set},{operation},{dtype},{shape}{quantiles}");
+    };
+    let widest = reference.widest(|_| true);
+    line(["other", ANY, ANY, ANY], [widest; 2]);
+    for kind in kinds {
+        let widest = reference.widest(|(group, _)| group.operation == kind);
+        line(["other", kind.name(), ANY, ANY], [widest; 2]);
+    }
+    for set in sets::ALL {
+        let errors = errors(set);
+        let groups: BTreeSet<Group> = errors.keys().map(|(group, _)| *group).collect();
+        for group in groups {
+            let quantiles = Extent::ALL.map(|extent| {
+                let own = errors.get(&(group, extent));
+                let own = own.filter(|errors| errors.len() >= LEAST_ROWS);
+                match own {
+                    Some(own) => Quantiles::of(set, own),
+                    None => reference.like(group, extent),
+                }
+            });
+            let shape = if group.transferred {
+                "transferred"
+            } else {
+                "measured"
+            };
+            line(
+                [
+                    set.name(),
+                    group.operation.name(),
+                    group.dtype.name(),
+                    shape,
+                ],
+                quantiles,
+            );
+        }
+    }
+    csv
+}
+
+/// Returns the errors on the left-out rows of `set`.
+fn errors(set: &TableSet) -> Errors {
+    let mut errors = Errors::new();
+    for residual in residuals(set) {
+        let key = (Group::of(&residual), residual.extent);
+        errors.entry(key).or_default().push(residual.ln_ratio.abs());
+    }
+    errors
+}
+
+impl Group {
+    fn of(residual: &Residual) -> Group {
+        Group {
+            operation: residual.kernel.operation(),
+            dtype: residual.kernel.dtype(),
+            transferred: residual.transferred,
+        }
+    }
+}
+
+/// Errors of the reference set.
+struct Reference(Errors);
+
+impl Reference {
+    /// Returns the widest errors of a kind of lookup: of any format, or else of any lookup of the operation.
+    fn like(&self, group: Group, extent: Extent) -> Quantiles<'static> {
+        let alike = |(other, other_extent): &(Group, Extent)| {
+            other.operation == group.operation
+                && other.transferred == group.transferred
+                && *other_extent == extent
+        };
+        let alike = self.widest(alike);
+        match alike.rows {
+            0 => self.widest(|(other, _)| other.operation == group.operation),
+            _ => alike,
+        }
+    }
+
+    /// Returns the widest of the wanted errors that have enough rows, level by level.
+    fn widest(&self, wanted: impl Fn(&(Group, Extent)) -> bool) -> Quantiles<'static> {
+        let wanted = self.0.iter().filter(|(key, _)| wanted(key));
+        let enough = wanted.filter(|(_, errors)| errors.len() >= LEAST_ROWS);
+        let none = Quantiles {
+            set: REFERENCE.name(),
+            rows: 0,
+            at: [0.0; 3],
+        };
+        enough.fold(none, |widest, (_, errors)| {
+            let found = Quantiles::of(REFERENCE, errors);
+            let mut at = widest.at;
+            for (widest, found) in at.iter_mut().zip(found.at) {
+                *widest = widest.max(found);
+            }
+            Quantiles {
+                rows: widest.rows + found.rows,
+                at,
+                ..widest
+            }
+        })
+    }
+}
+
+/// Quantiles of the errors of a number of rows, and their set.
+#[derive(Debug, Clone, Copy)]
+struct Quantiles<'s> {
+    set: &'s str,
+    rows: usize,
+    at: [f64; 3],
+}
+
+impl<'s> Quantiles<'s> {
+    fn of(set: &'s TableSet, errors: &[f64]) -> Quantiles<'s> {
+        let mut sorted = errors.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Quantiles {
+            set: set.name(),
+            rows: errors.len(),
+            at: LEVELS.map(|level| conformal_quantile(&sorted, level)),
+        }
+    }
+}
+
+impl std::fmt::Display for Quantiles<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Quantiles { set, rows, at } = self;
+        write!(f, ",{set},{rows}")?;
+        at.iter()
+            .try_for_each(|quantile| write!(f, ",{quantile:.4}"))
+    }
+}
+
+/// Returns the error that `level` of further errors stay below, from `sorted` ones: that of rank level (n + 1), rounded
+/// up, from 1.
+///
+/// Source: J. Lei et al., "Distribution-free predictive inference for regression" (2018), split conformal.
+fn conformal_quantile(sorted: &[f64], level: f64) -> f64 {
+    let rank = (level * (sorted.len() + 1) as f64).ceil() as usize;
+    let place = rank.clamp(1, sorted.len().max(1)) - 1;
+    sorted.get(place).copied().unwrap_or_default()
+}
