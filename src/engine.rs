@@ -40,6 +40,9 @@ pub struct EngineStack {
     pub constants: StepConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
+    /// Mean absolute error of the time to first token that the errors of its steps do not explain, as a logarithm.
+    /// It widens intervals and changes no time.
+    pub first_token_error: f64,
     /// Each constant as given in a file.
     pub about: &'static [Constant],
     /// Each rule as given in a file.
@@ -107,6 +110,12 @@ pub struct StepConstants {
     /// KV bytes, as a multiple of the L2 cache, above which a benchmark that repeats one kernel reads them from
     /// memory as a step does.
     pub cold_kv: f64,
+    /// Share of the errors of single lookups that a step has: rows scatter, and a step takes summaries of them. It
+    /// widens intervals and changes no time.
+    pub lookup_error_share: f64,
+    /// Mean absolute error of a step's time that the errors of its lookups do not explain, as a logarithm. It widens
+    /// intervals and changes no time.
+    pub step_error: f64,
 }
 
 /// An engine constant that is out of range.
@@ -144,7 +153,10 @@ impl EngineStack {
     /// The first constant that is out of range.
     pub fn check(&self) -> Result<(), ConstantError> {
         self.constants.check()?;
-        first_out_of_range([time("api_server", self.api_server)])
+        first_out_of_range([
+            time("api_server", self.api_server),
+            error("first_token_error", self.first_token_error),
+        ])
     }
 }
 
@@ -154,6 +166,11 @@ type Checked = (&'static str, f64, bool, &'static str);
 fn time(name: &'static str, Seconds(found): Seconds) -> Checked {
     let good = found >= 0.0 && found.is_finite();
     (name, found, good, "seconds of at least 0")
+}
+
+fn error(name: &'static str, found: f64) -> Checked {
+    let good = found >= 0.0 && found.is_finite();
+    (name, found, good, "a number of at least 0")
 }
 
 fn share(name: &'static str, found: f64) -> Checked {
@@ -213,6 +230,10 @@ impl StepConstants {
         with_smoothing_width(smoothing_width: f64);
         /// Sets [`cold_kv`](Self::cold_kv).
         with_cold_kv(cold_kv: f64);
+        /// Sets [`lookup_error_share`](Self::lookup_error_share).
+        with_lookup_error_share(lookup_error_share: f64);
+        /// Sets [`step_error`](Self::step_error).
+        with_step_error(step_error: f64);
     }
 
     /// Rejects constants that would make a step faster than the memory bandwidth allows, or non-finite.
@@ -236,6 +257,8 @@ impl StepConstants {
                 cold_kv >= 0.0 && cold_kv.is_finite(),
                 "a multiple of the L2 cache of at least 0",
             ),
+            error("lookup_error_share", self.lookup_error_share),
+            error("step_error", self.step_error),
             time("layer", self.layer),
             time("logit", self.logit),
             time("moe_layer", self.moe_layer),

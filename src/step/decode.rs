@@ -7,7 +7,7 @@ use crate::hardware::operation::MAX_POINTS;
 use crate::hardware::{Gpu, RankAttention, Rates};
 use crate::math::larger;
 use crate::op::DecodeAttention;
-use crate::table::{Axis, Class, Extent, Grid, Provenance};
+use crate::table::{Axis, Class, ErrorGroup, Extent, Grid, Provenance};
 use crate::units::Seconds;
 
 /// Decode attention whose KV entries come from memory, because all other layers run between two decode kernels of a
@@ -31,6 +31,7 @@ pub(super) struct StepDecode {
     batch: [f64; 2],
     length: [f64; 2],
     class: Class,
+    pub(super) errors: ErrorGroup,
 }
 
 impl StepDecode {
@@ -60,6 +61,7 @@ impl StepDecode {
             s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
             batch: ends(grid.batch()),
             length: ends(grid.length()),
+            errors: attention.errors(),
             // Without a row that shows the rate, it is an assumed share of the data sheet's.
             class: attention.class().max(match read {
                 Some(_) => Class::Smoothed,
@@ -96,11 +98,13 @@ impl StepDecode {
         } else {
             Extent::Outside
         };
+        let math_s = work.flops * self.rates.s_per_flop;
         KernelTime::new(
-            Seconds(seconds.max(work.flops * self.rates.s_per_flop)),
+            Seconds(seconds.max(math_s)),
             Binding::of(&work, &self.rates, latency),
             Provenance::new(self.class, extent).into(),
         )
+        .with_bound(Seconds(math_s.max(work.bytes * self.rates.s_per_byte)))
     }
 }
 

@@ -4,6 +4,7 @@ use super::kernel_time::KernelTime;
 use super::{Binding, TimeSource};
 use crate::engine::StepConstants;
 use crate::op::Moe;
+use crate::table::ErrorGroup;
 use crate::units::Seconds;
 
 /// The experts of a layer, with weights that come from memory.
@@ -30,6 +31,11 @@ impl StepExperts {
         }
     }
 
+    /// Returns the errors of lookups of the experts.
+    pub(super) fn errors(&self) -> ErrorGroup {
+        self.moe.errors()
+    }
+
     /// Returns the launches and the reads of the experts reached on average, blended into the table's answer as math
     /// takes over from reads.
     pub(super) fn at(&self, tokens: f64, ln_tokens: f64) -> KernelTime {
@@ -50,6 +56,6 @@ impl StepExperts {
             TimeSource::FITTED
         };
         let binding = Binding::of(&expected, rates, self.launches_s);
-        KernelTime::new(time, binding, source)
+        KernelTime::new(time, binding, source).with_bound(Seconds(read_s.max(math_s)))
     }
 }

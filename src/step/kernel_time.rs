@@ -7,19 +7,30 @@ use crate::table::Provenance;
 use crate::units::Seconds;
 
 /// The time of a kernel inside a step, where its operands come from memory.
-///
-/// 16 bytes, because a step holds and passes on one for each part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct KernelTime {
     /// Duration.
     pub(super) time: Seconds,
+    /// The time that physics demands: FLOPs at the peak, bytes at the bandwidth of memory or link; 0 if not known.
+    pub(super) bound: Seconds,
     fitted_share: f32,
     provenance: Option<Provenance>,
     /// The resource that limits its speed.
     pub(super) binding: Binding,
 }
 
-const _: () = assert!(size_of::<Option<KernelTime>>() == 16);
+/// The time of a part of a step.
+///
+/// 16 bytes, because a step holds one for each part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct PartSum {
+    pub(super) time: Seconds,
+    fitted_share: f32,
+    provenance: Option<Provenance>,
+    pub(super) binding: Binding,
+}
+
+const _: () = assert!(size_of::<Option<PartSum>>() == 16);
 
 impl KernelTime {
     #[inline]
@@ -30,6 +41,7 @@ impl KernelTime {
         } = source;
         KernelTime {
             time,
+            bound: Seconds::ZERO,
             fitted_share,
             provenance,
             binding,
@@ -40,17 +52,25 @@ impl KernelTime {
     #[inline]
     pub(super) fn of(estimate: Estimate, work: &Work, reference: &Reference) -> KernelTime {
         let rates = &reference.rates;
+        let bound = Seconds(work.bound_s(rates));
         KernelTime::new(
-            Seconds(estimate.time.0.max(work.bound_s(rates))),
+            Seconds(estimate.time.0.max(bound.0)),
             Binding::of(work, rates, reference.t0_s),
             estimate.provenance.into(),
         )
+        .with_bound(bound)
     }
 
     /// Creates a time from constants of the engine and from traffic.
     #[inline]
     pub(super) fn fitted(time: Seconds, binding: Binding) -> KernelTime {
         KernelTime::new(time, binding, TimeSource::FITTED)
+    }
+
+    /// Returns the time with a bound, which is at most the time.
+    #[inline]
+    pub(super) fn with_bound(self, bound: Seconds) -> KernelTime {
+        KernelTime { bound, ..self }
     }
 
     /// Returns the source of the time.
@@ -67,15 +87,39 @@ impl KernelTime {
     pub(super) fn times(self, times: f64) -> KernelTime {
         KernelTime {
             time: self.time * times,
+            bound: self.bound * times,
             ..self
         }
     }
+}
 
-    /// Returns the time of both kernels one after the other, with the binding of the longer one.
+impl PartSum {
+    /// Returns the source of the time.
+    #[inline]
+    pub(super) fn source(&self) -> TimeSource {
+        TimeSource {
+            provenance: self.provenance,
+            fitted_share: self.fitted_share,
+        }
+    }
+
+    /// Returns the time of both one after the other, with the binding of the longer one.
     #[cold] // Parts of a step have one kernel each, except with a draft model.
-    pub(super) fn plus(self, other: KernelTime) -> KernelTime {
+    pub(super) fn plus(self, other: PartSum) -> PartSum {
         let longer = if self.time >= other.time { self } else { other };
         let source = self.source().plus(self.time, other.source(), other.time);
-        KernelTime::new(self.time + other.time, longer.binding, source)
+        KernelTime::new(self.time + other.time, longer.binding, source).into()
+    }
+}
+
+impl From<KernelTime> for PartSum {
+    #[inline]
+    fn from(kernel: KernelTime) -> PartSum {
+        PartSum {
+            time: kernel.time,
+            fitted_share: kernel.fitted_share,
+            provenance: kernel.provenance,
+            binding: kernel.binding,
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::decode::StepDecode;
 use super::experts::StepExperts;
+use super::part_errors::PartErrors;
 use super::smoothing::smoothed;
 use super::{ModelError, Part, StepOptions};
 use crate::engine::StepConstants;
@@ -75,6 +76,38 @@ impl Kernels {
             all_reduce: find.all_reduce()?,
             lm_head: find.gemm(Part::LmHead, Dtype::Bf16, hidden, model.vocab.div_ceil(tp))?,
         })
+    }
+}
+
+impl Kernels {
+    /// Returns the errors of the lookups of each part; none of parts that are not looked up.
+    pub(super) fn errors(&self) -> PartErrors {
+        let mut errors = PartErrors::UNKNOWN;
+        errors.set(Part::Qkv, self.qkv.errors());
+        errors.set(Part::PrefillAttention, self.prefill.errors());
+        errors.set(Part::DecodeAttention, self.decode.errors);
+        errors.set(Part::OProj, self.o_proj.errors());
+        errors.set(Part::LmHead, self.lm_head.errors());
+        if let Some(all_reduce) = &self.all_reduce {
+            errors.set(Part::AllReduce, all_reduce.errors());
+        }
+        let dense = match &self.ffn {
+            FfnOps::Dense(ops) => Some(ops),
+            FfnOps::Moe {
+                router,
+                experts,
+                shared,
+            } => {
+                errors.set(Part::Router, router.errors());
+                errors.set(Part::Moe, experts.errors());
+                shared.as_ref()
+            }
+        };
+        if let Some(ops) = dense {
+            errors.set(Part::GateUp, ops.gate_up.errors());
+            errors.set(Part::Down, ops.down.errors());
+        }
+        errors
     }
 }
 

@@ -12,6 +12,7 @@ mod kernel_time;
 mod kernels;
 mod options;
 mod part;
+mod part_errors;
 mod roofline;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod serde;

@@ -2,6 +2,7 @@
 
 use super::kernel_time::KernelTime;
 use super::kernels::{DenseOps, FfnOps, Kernels};
+use super::part_errors::PartErrors;
 use super::{
     Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
     StepTime,
@@ -55,6 +56,7 @@ pub struct RooflineModel {
     /// Bytes that the small kernels of a layer move per token.
     small_bytes_per_token: f64,
     rates: Rates,
+    errors: PartErrors,
     engine: StepConstants,
 }
 
@@ -81,11 +83,16 @@ impl RooflineModel {
             gpu: gpu.name.clone(),
             dtype,
         };
+        let kernels = Kernels::resolve(model, set, tp, &options)?;
+        let mut errors = kernels.errors();
+        errors.lookup_share = options.constants.lookup_error_share;
+        errors.model = options.constants.step_error;
         Ok(RooflineModel {
+            errors,
             layers: f64::from(model.layers),
             hidden: f64::from(model.hidden),
             vocab: f64::from(model.vocab),
-            kernels: Kernels::resolve(model, set, tp, &options)?,
+            kernels,
             small_bytes_per_token: small_bytes_per_token(model, tp, options.kv_dtype),
             rates: gpu.rates(dtype).ok_or(no_peak)?,
             engine: options.constants,
@@ -230,10 +237,10 @@ impl LatencyModel for RooflineModel {
 
 impl StepModel for RooflineModel {
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-        let mut step = StepTime::ZERO;
         if batch.is_empty() {
-            return step;
+            return StepTime::ZERO;
         }
+        let mut step = StepTime::with_errors(self.errors);
         self.add_tokens(&mut step, batch.tokens());
         let parts = [Part::PrefillAttention, Part::DecodeAttention];
         for (part, all) in parts.into_iter().zip(self.attention(batch)) {

@@ -1,8 +1,10 @@
 //! Latency models, and the time of a step by part.
 
-use super::kernel_time::KernelTime;
+use super::kernel_time::{KernelTime, PartSum};
+use super::part_errors::PartErrors;
 use super::{Binding, DecodeGroup, Part, StepBatch, TimeSource, UncertainPart};
-use crate::table::{Provenance, Strictness};
+use crate::interval::{Coverage, Interval, in_quadrature};
+use crate::table::{ErrorGroup, Provenance, Strictness};
 use crate::units::Seconds;
 
 /// Predicts the time of engine steps.
@@ -93,12 +95,16 @@ pub struct PartTime {
     /// Small kernels, sampling and the host are [fitted](TimeSource::FITTED). Experts are partly fitted: the share of
     /// the table grows with the tokens.
     pub source: TimeSource,
+    /// The errors of its lookups.
+    pub errors: ErrorGroup,
 }
 
 /// The time of one step and its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepTime {
-    parts: [Option<KernelTime>; Part::ALL.len()],
+    parts: [Option<PartSum>; Part::ALL.len()],
+    pub(super) errors: PartErrors,
+    pub(super) bound: Seconds,
     pub(super) total: Seconds,
 }
 
@@ -106,8 +112,19 @@ impl StepTime {
     /// No parts and no time.
     pub const ZERO: StepTime = StepTime {
         parts: [None; Part::ALL.len()],
+        errors: PartErrors::UNKNOWN,
+        bound: Seconds::ZERO,
         total: Seconds::ZERO,
     };
+
+    /// Returns no parts with the given errors of their lookups.
+    #[inline]
+    pub(super) const fn with_errors(errors: PartErrors) -> StepTime {
+        StepTime {
+            errors,
+            ..StepTime::ZERO
+        }
+    }
 
     /// Adds time to a part. The binding of the longest addition is kept.
     pub fn add(&mut self, part: Part, time: Seconds, binding: Binding, source: TimeSource) {
@@ -116,11 +133,12 @@ impl StepTime {
 
     /// Adds a kernel to a part.
     pub(super) fn add_kernel(&mut self, part: Part, kernel: KernelTime) {
-        self.add_part(part, kernel);
+        self.add_part(part, kernel.into());
+        self.bound += kernel.bound;
         self.total += kernel.time;
     }
 
-    fn add_part(&mut self, part: Part, kernel: KernelTime) {
+    fn add_part(&mut self, part: Part, kernel: PartSum) {
         if let Some(slot) = self.parts.get_mut(part as usize) {
             match slot {
                 Some(others) => *others = others.plus(kernel),
@@ -129,19 +147,34 @@ impl StepTime {
         }
     }
 
-    /// Adds all parts of `other`; its total is added as a whole.
+    /// Adds all parts of `other`; its total is added as a whole. A part that both have keeps the errors of the longer
+    /// one.
     pub fn add_all(&mut self, other: &StepTime) {
+        for part in other.parts() {
+            if part.time > self.part(part.part) {
+                self.errors.set(part.part, part.errors);
+            }
+        }
+        self.errors.lookup_share = self.errors.lookup_share.max(other.errors.lookup_share);
+        self.errors.model = self.errors.model.max(other.errors.model);
         for (part, kernel) in Part::ALL.into_iter().zip(other.parts) {
             if let Some(kernel) = kernel {
                 self.add_part(part, kernel);
             }
         }
+        self.bound += other.bound;
         self.total += other.total;
     }
 
     /// Returns the time of the whole step.
     pub fn total(&self) -> Seconds {
         self.total
+    }
+
+    /// Returns the time that physics demands, summed over the kernels: FLOPs at the peak, bytes at the bandwidth of
+    /// memory or link. Parts without a known bound add nothing.
+    pub fn bound(&self) -> Seconds {
+        self.bound
     }
 
     /// Returns the nonzero parts, in the order of [`Part::ALL`].
@@ -153,6 +186,7 @@ impl StepTime {
                 time: kernel.time,
                 binding: kernel.binding,
                 source: kernel.source(),
+                errors: self.errors.of(part),
             })
         })
     }
@@ -183,6 +217,55 @@ impl StepTime {
                     best
                 }
             })
+    }
+
+    /// Returns the range in which `coverage` of the measurements of such steps are expected.
+    ///
+    /// The errors of a part's lookups are those of the same kernel in all layers, so they grow with its time. Errors of
+    /// different parts and of model and engine are independent. With t the time of the step, t_i of a part, f_i its
+    /// fitted share, q_i the half width of its lookups ([`ErrorGroup::half_width`]), s the share of their errors that a
+    /// step has and e the mean absolute error of model and engine
+    /// ([`lookup_error_share`](crate::engine::StepConstants::lookup_error_share) and
+    /// [`step_error`](crate::engine::StepConstants::step_error)), the interval reaches from t exp(-w) to t exp(w), but
+    /// not below the [`bound`](Self::bound):
+    ///
+    /// w^2 = sum_i (s q_i (1 - f_i) t_i / t)^2 + (e ln(1 / (1 - coverage)))^2
+    ///
+    /// Source: quantiles of errors on left-out rows, and errors of servers of left-out model families
+    /// (`docs/accuracy.md`).
+    ///
+    /// Costs about a microsecond. Steps of other models than [`RooflineModel`](super::RooflineModel) have the widest
+    /// errors of any lookup, in full.
+    ///
+    /// ```
+    /// use rooflut::interval::Coverage;
+    /// use rooflut::model;
+    /// use rooflut::step::{
+    ///     DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
+    /// };
+    /// use rooflut::table::sets;
+    ///
+    /// let llama = model::find("llama-3.1-8b").unwrap().spec;
+    /// let (single, options) = (Parallelism::SINGLE, StepOptions::default());
+    /// let step = RooflineModel::try_new(&llama, &sets::H100, single, options)?;
+    /// let decode = [DecodeGroup::uniform(64, 1_000)?];
+    /// let time = step.step_time(&StepBatch { prefill: &[], decode: &decode });
+    /// let interval = time.interval(Coverage::try_new(0.8)?);
+    /// assert!(interval.low < time.total() && time.total() < interval.high);
+    /// assert!(interval.high.0 / interval.low.0 < 1.3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn interval(&self, coverage: Coverage) -> Interval {
+        let half_width = |part: PartTime| {
+            let extent = part.source.provenance()?.extent;
+            let looked_up = part.time.0 * (1.0 - part.source.fitted_share());
+            let share = self.errors.lookup_share * looked_up / self.total.0;
+            Some(share * part.errors.half_width(extent, coverage))
+        };
+        let model = coverage.laplace(self.errors.model);
+        let half_widths = self.parts().filter_map(half_width);
+        let half_width = in_quadrature(half_widths.chain([model]));
+        Interval::around(self.total, half_width, self.bound)
     }
 
     /// Returns the worst provenance of the looked-up parts, or `None` if there are none.

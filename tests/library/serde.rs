@@ -149,8 +149,11 @@ fn step_times_are_read_back_to_the_bit() {
 
 #[test]
 fn a_time_that_is_not_the_sum_of_its_parts_is_refused() {
-    let host = r#"{"part":"host","time":0.5,"binding":"latency","source":{"provenance":null,"fitted_share":1.0}}"#;
-    let read = |total: f64, parts: &str| format!(r#"{{"total":{total},"parts":[{parts}]}}"#);
+    let host = r#"{"part":"host","time":0.5,"binding":"latency","source":{"provenance":null,"fitted_share":1.0},"errors":"other any any any"}"#;
+    let read = |total: f64, parts: &str| {
+        let errors = r#""bound":0.25,"lookup_error_share":0.4,"model_error":0.02"#;
+        format!(r#"{{"total":{total},"parts":[{parts}],{errors}}}"#)
+    };
     assert!(serde_json::from_str::<StepTime>(&read(0.5, host)).is_ok());
     let unsure = &host
         .replace("null", "\"bound,outside\"")
@@ -177,8 +180,28 @@ fn a_time_that_is_not_the_sum_of_its_parts_is_refused() {
             "fitted_share: expected 1 without a provenance",
         ),
         (0.5, unsure, "fitted_share: expected a number from 0 to 1"),
+        (
+            0.5,
+            &host.replace("any any any", "gemm"),
+            "expected a group of bench_data/errors.csv",
+        ),
     ] {
         refused::<StepTime>(&read(total, parts), expected);
+    }
+    for (good, bad, expected) in [
+        ("0.25", "0.75", "bound: expected 0 to 0.5 s, found 0.75"),
+        (
+            "0.4",
+            "-1",
+            "lookup_error_share: expected a number of at least 0",
+        ),
+        (
+            "0.02",
+            "-0.1",
+            "model_error: expected a number of at least 0",
+        ),
+    ] {
+        refused::<StepTime>(&read(0.5, host).replace(good, bad), expected);
     }
 }
 

@@ -13,6 +13,7 @@ mod continuity;
 mod decode;
 mod drafts;
 mod engine;
+mod intervals;
 mod missing_kernels;
 mod oracle;
 mod refusals;

@@ -126,6 +126,8 @@ impl EngineFile {
         constants.smoothed_rows = self.number("smoothed_rows", "value") as u32;
         constants.smoothing_width = self.number("smoothing_width", "value");
         constants.cold_kv = self.number("cold_kv", "value");
+        constants.lookup_error_share = self.share("lookup_error_share");
+        constants.step_error = self.share("step_error");
         constants
     }
 }

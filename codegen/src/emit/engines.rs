@@ -30,6 +30,9 @@ pub mod stacks {{
     ))
 }
 
+/// Constants of a request; the others are of a step.
+const OF_REQUEST: [&str; 2] = ["api_server", "first_token_error"];
+
 fn engine(engine: &Engine) -> String {
     let Engine {
         name,
@@ -39,10 +42,9 @@ fn engine(engine: &Engine) -> String {
         constants,
     } = engine;
     let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
-    // A request pays the API server once; the others are per step.
     let values = constants.iter().map(|constant| &constant.value);
     let (request, step): (Vec<_>, Vec<_>) =
-        values.partition(|(constant, _)| constant.name == "api_server");
+        values.partition(|(constant, _)| OF_REQUEST.contains(&constant.name.as_str()));
     let (request, step) = (fields(&request), fields(&step));
     let rule = |rule: &Given<Rule>| format!("{}: {}", rule.value.kind.name, rule.value.rust);
     let scheduling: Vec<_> = rules.iter().map(rule).collect();

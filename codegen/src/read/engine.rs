@@ -33,7 +33,7 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 11] = [
+const CONSTANTS: [(&str, Unit); 14] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("logit", Unit::Nanoseconds),
@@ -44,7 +44,10 @@ const CONSTANTS: [(&str, Unit); 11] = [
     ("smoothed_rows", Unit::Rows),
     ("smoothing_width", Unit::LnRows),
     ("cold_kv", Unit::L2),
+    ("lookup_error_share", Unit::Share),
+    ("step_error", Unit::Share),
     ("api_server", Unit::Milliseconds),
+    ("first_token_error", Unit::Share),
 ];
 
 /// The unit of a constant.

@@ -100,7 +100,8 @@ fn an_unknown_key_is_named() {
         refusal("[rules]", "layers = 3\n[rules]"),
         "engines/toy-1.0.toml:3: expected one of the keys name, description, inherits, rules, layer, \
          small_kernel_bandwidth, logit, moe_layer, expert_bandwidth, host, cuda_graph_max_tokens, \
-         smoothed_rows, smoothing_width, cold_kv, api_server, found \"layers\"; rename or remove it"
+         smoothed_rows, smoothing_width, cold_kv, lookup_error_share, step_error, api_server, \
+         first_token_error, found \"layers\"; rename or remove it"
     );
     assert_eq!(
         refusal("meaning = \"routing\"", "means = \"routing\""),
@@ -132,7 +133,7 @@ fn every_key_that_is_missing_is_named() {
         no_value("engines/toy-1.0.toml:1: rules")
     );
     let sections: Vec<&str> = ENGINE.split_inclusive("made up\"\n").collect();
-    assert_eq!(sections.len(), 11);
+    assert_eq!(sections.len(), 14);
     for section in sections {
         let section = &section[section.find('[').unwrap()..];
         let name = section[1..].split(']').next().unwrap();
@@ -171,6 +172,7 @@ fn a_wrong_unit_is_refused() {
         ("smoothed_rows", 56, "rows", "tokens"),
         ("smoothing_width", 61, "ln(rows)", "rows"),
         ("cold_kv", 66, "L2", "MiB"),
+        ("step_error", 76, "share", "percent"),
     ] {
         let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
         let from = format!("unit = \"{unit}\"");

@@ -34,6 +34,9 @@ draft_scheduling = "sync"
         ("smoothed_rows", "48", "rows", "smoothed"),
         ("smoothing_width", "0.625", "ln(rows)", "how smooth"),
         ("cold_kv", "4.0", "L2", "cold"),
+        ("lookup_error_share", "0.375", "share", "of lookups"),
+        ("step_error", "0.125", "share", "of a step"),
+        ("first_token_error", "0.875", "share", "of a token"),
     ];
     let section = |(name, value, unit, meaning)| {
         format!(

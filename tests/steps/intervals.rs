@@ -1,0 +1,133 @@
+//! Intervals around the time of a step.
+
+use crate::support::models::{self, DEFAULT};
+use crate::support::steps;
+use rooflut::interval::{Coverage, Interval};
+use rooflut::step::{
+    Binding, Chunk, DecodeGroup, Drafting, Part, RooflineModel, StepBatch, StepModel, StepTime,
+};
+use rooflut::table::{Class, ErrorGroup, Extent, sets};
+use rooflut::units::Seconds;
+
+fn coverage(share: f64) -> Coverage {
+    Coverage::try_new(share).unwrap()
+}
+
+/// ln(high / low) / 2 of an interval that no bound cuts.
+fn half_width(interval: Interval) -> f64 {
+    (interval.high.0 / interval.low.0).ln() / 2.0
+}
+
+fn model(name: &str, tp: u32) -> RooflineModel {
+    models::try_on(&sets::H100, &steps::named(name, tp), DEFAULT).unwrap()
+}
+
+fn decode(model: &RooflineModel, requests: u32) -> StepTime {
+    let group = DecodeGroup::uniform(requests, 1_000).unwrap();
+    model.step_time(&StepBatch {
+        prefill: &[],
+        decode: &[group],
+    })
+}
+
+#[test]
+fn intervals_contain_the_prediction_and_grow_with_coverage() {
+    for (name, tp) in [("llama-3.1-8b", 1), ("mixtral-8x7b-v0.1", 2)] {
+        let step = decode(&model(name, tp), 32);
+        let shares = [1e-9, 0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
+        let intervals = shares.map(|share| step.interval(coverage(share)));
+        for pair in intervals.windows(2) {
+            assert!(
+                pair[1].low <= pair[0].low && pair[0].high < pair[1].high,
+                "{name}"
+            );
+        }
+        assert!(
+            intervals
+                .iter()
+                .all(|interval| interval.contains(step.total()))
+        );
+    }
+}
+
+#[test]
+fn a_step_never_reaches_below_its_bound() {
+    let llama = model("llama-3.1-8b", 1);
+    let prompt = [Chunk::prompt(2_048).unwrap()];
+    let prefill = llama.step_time(&StepBatch {
+        prefill: &prompt,
+        decode: &[],
+    });
+    for step in [prefill, decode(&llama, 1), decode(&llama, 128)] {
+        assert!(step.bound() > Seconds::ZERO && step.bound() < step.total());
+        let low = step.interval(coverage(1.0 - 1e-15)).low;
+        assert!(low >= step.bound());
+    }
+}
+
+#[test]
+fn half_widths_add_up_in_quadrature_over_parts_and_model() {
+    let llama = model("llama-3.1-8b", 1);
+    let step = decode(&llama, 32);
+    for share in [0.5, 0.8, 0.95] {
+        let coverage = coverage(share);
+        let parts = step.parts().filter_map(|part| {
+            let extent = part.source.provenance()?.extent;
+            let of_step = part.time.0 / step.total().0 * DEFAULT.lookup_error_share;
+            Some(of_step * part.errors.half_width(extent, coverage))
+        });
+        let parts: f64 = parts.map(|width| width * width).sum();
+        let model = -DEFAULT.step_error * (1.0 - share).ln();
+        let found = half_width(step.interval(coverage));
+        let expected = (parts + model * model).sqrt();
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    }
+}
+
+#[test]
+fn parts_have_the_errors_of_their_tables() {
+    let mixtral = decode(&model("mixtral-8x7b-v0.1", 2), 256);
+    let errors = |part| {
+        let found = mixtral.parts().find(|found| found.part == part);
+        found.unwrap().errors.to_string()
+    };
+    assert_eq!(errors(Part::Moe), "h100 moe bf16 measured");
+    assert_eq!(errors(Part::AllReduce), "h100 allreduce bf16 measured");
+    assert_eq!(errors(Part::Qkv), "h100 gemm bf16 transferred");
+    assert_eq!(errors(Part::DecodeAttention), "h100 decode bf16 measured");
+}
+
+#[test]
+fn an_unknown_time_has_the_widest_errors() {
+    let mut step = StepTime::ZERO;
+    step.add(
+        Part::Qkv,
+        Seconds(1e-3),
+        Binding::Memory,
+        Class::Measured.inside().into(),
+    );
+    let coverage = coverage(0.8);
+    let widest = ErrorGroup::UNKNOWN.half_width(Extent::Inside, coverage);
+    assert!((half_width(step.interval(coverage)) / widest - 1.0).abs() < 1e-9);
+    assert!(StepTime::ZERO.interval(coverage).high == Seconds::ZERO);
+}
+
+#[test]
+fn a_draft_model_widens_the_step_in_time_and_keeps_the_errors_of_the_longer_parts() {
+    let (target, draft) = (model("qwen3-14b", 1), model("llama-3.1-8b", 1));
+    let group = DecodeGroup::uniform(8, 1_000)
+        .unwrap()
+        .with_drafted(3)
+        .unwrap();
+    let batch = StepBatch {
+        prefill: &[],
+        decode: &[group],
+    };
+    let alone = target.step_time(&batch);
+    let both = Drafting::new(&target, &draft, 3).step_time(&batch);
+    assert!(both.bound() > alone.bound());
+    let of = |step: &StepTime| step.parts().map(|part| part.errors).collect::<Vec<_>>();
+    assert_eq!(of(&both), of(&alone));
+    let interval = both.interval(coverage(0.8));
+    assert!(interval.low < both.total() && both.total() < interval.high);
+}
