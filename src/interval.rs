@@ -105,6 +105,19 @@ impl Interval {
         }
     }
 
+    /// Returns the interval of `time` whose half widths are those of `self` and an independent `half_width`, in
+    /// quadrature. An end of `self` on the wrong side of `time` counts as `time`.
+    pub fn widened(self, time: Seconds, half_width: f64) -> Interval {
+        let beyond = |ratio: f64| exp(in_quadrature([ln(ratio.max(1.0)), half_width].into_iter()));
+        if time.0 <= 0.0 {
+            return self;
+        }
+        Interval {
+            low: Seconds(time.0 / beyond(time.0 / self.low.0)),
+            high: time * beyond(self.high.0 / time.0),
+        }
+    }
+
     /// Returns whether `time` lies within the interval, ends included.
     pub fn contains(&self, time: Seconds) -> bool {
         self.low <= time && time <= self.high
@@ -114,6 +127,13 @@ impl Interval {
 /// Returns the half width of a sum of independent errors.
 pub(crate) fn in_quadrature(half_widths: impl Iterator<Item = f64>) -> f64 {
     sqrt(half_widths.map(|width| width * width).sum())
+}
+
+/// 80 %.
+impl Default for Coverage {
+    fn default() -> Coverage {
+        Coverage(0.8)
+    }
 }
 
 impl FromStr for Coverage {
@@ -188,6 +208,21 @@ mod tests {
     fn a_laplace_distribution_has_its_quantiles() {
         // scipy.stats.laplace(scale=0.02).interval(0.8)
         assert!((Coverage(0.8).laplace(0.02) - 0.032_188_758).abs() < 1e-8);
+    }
+
+    #[test]
+    fn independent_errors_add_up_in_quadrature() {
+        let simulated = Interval::around(Seconds(2.0), 0.03, Seconds::ZERO);
+        let widened = simulated.widened(Seconds(2.0), 0.04);
+        assert!((widened.high.0 / 2.0 - exp(0.05)).abs() < 1e-9);
+        assert!((widened.low.0 * exp(0.05) - 2.0).abs() < 1e-9);
+        let crossed = Interval {
+            low: Seconds(3.0),
+            high: Seconds(1.0),
+        };
+        let crossed = crossed.widened(Seconds(2.0), 0.04);
+        assert!((ln(crossed.high.0 / 2.0) - 0.04).abs() < 1e-9);
+        assert!((ln(crossed.low.0 / 2.0) + 0.04).abs() < 1e-9);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Time of an engine step.
 
+mod at_end;
 mod batch;
 mod binding;
 #[cfg(feature = "compat")]
@@ -25,6 +26,7 @@ mod tabulated;
 mod tally;
 mod time;
 
+pub use at_end::{AtEnd, End};
 pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
 pub use binding::Binding;
 pub use drafting::Drafting;

@@ -4,7 +4,8 @@ use crate::support::models::{self, DEFAULT};
 use crate::support::steps;
 use rooflut::interval::{Coverage, Interval};
 use rooflut::step::{
-    Binding, Chunk, DecodeGroup, Drafting, Part, RooflineModel, StepBatch, StepModel, StepTime,
+    AtEnd, Binding, Chunk, DecodeGroup, Drafting, End, LatencyModel, Part, RooflineModel,
+    StepBatch, StepModel, StepTime,
 };
 use rooflut::table::{Class, ErrorGroup, Extent, sets};
 use rooflut::units::Seconds;
@@ -82,6 +83,25 @@ fn half_widths_add_up_in_quadrature_over_parts_and_model() {
         let expected = (parts + model * model).sqrt();
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
+}
+
+#[test]
+fn a_model_at_an_end_takes_the_time_of_that_end() {
+    let llama = model("llama-3.1-8b", 1);
+    let batch = StepBatch {
+        prefill: &[Chunk::prompt(512).unwrap()],
+        decode: &[DecodeGroup::uniform(32, 1_000).unwrap()],
+    };
+    let coverage = coverage(0.8);
+    let Interval { low, high } = llama.step_time(&batch).interval(coverage);
+    let at = |end| AtEnd::new(&llama, coverage, end);
+    assert_eq!(at(End::Low).total_time(&batch), low);
+    assert_eq!(at(End::High).total_time(&batch), high);
+    let nothing = StepBatch {
+        prefill: &[],
+        decode: &[],
+    };
+    assert_eq!(at(End::High).total_time(&nothing), Seconds::ZERO);
 }
 
 #[test]

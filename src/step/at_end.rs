@@ -1,0 +1,66 @@
+//! Steps at an end of their interval.
+
+use super::{LatencyModel, StepBatch, StepModel};
+use crate::interval::{Coverage, Interval};
+use crate::units::Seconds;
+
+/// An end of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The shortest time.
+    Low,
+    /// The longest time.
+    High,
+}
+
+/// A latency model of which each step takes the time at one end of its [interval](crate::step::StepTime::interval).
+///
+/// The errors of a step model are alike in all steps of a server, so a server that is simulated at both ends has the
+/// interval of its figures, with the growth of queues near saturation.
+///
+/// A step costs about a microsecond.
+///
+/// ```
+/// use rooflut::interval::Coverage;
+/// use rooflut::sim::{Request, Simulator};
+/// use rooflut::step::{AtEnd, End};
+/// use rooflut::table::sets;
+/// use rooflut::{Deployment, model};
+///
+/// let llama = model::find("llama-3.1-8b").expect("in the catalogue");
+/// let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
+/// let coverage = Coverage::try_new(0.8)?;
+/// let config = deployment.server_config()?;
+/// let at = |end| Simulator::try_new(AtEnd::new(deployment.step_model(), coverage, end), config);
+/// let [shortest, longest] = [at(End::Low)?, at(End::High)?]
+///     .map(|server| server.run(&[Request::new(512, 128)]).summary.makespan);
+/// assert!(shortest < longest);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct AtEnd<M> {
+    model: M,
+    coverage: Coverage,
+    end: End,
+}
+
+impl<M: StepModel> AtEnd<M> {
+    /// Creates a model of the steps of `model` at an end of their intervals.
+    pub fn new(model: M, coverage: Coverage, end: End) -> AtEnd<M> {
+        AtEnd {
+            model,
+            coverage,
+            end,
+        }
+    }
+}
+
+impl<M: StepModel> LatencyModel for AtEnd<M> {
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        let Interval { low, high } = self.model.step_time(batch).interval(self.coverage);
+        match self.end {
+            End::Low => low,
+            End::High => high,
+        }
+    }
+}
