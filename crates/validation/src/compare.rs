@@ -42,12 +42,20 @@ pub struct Comparison {
     pub predicted: f64,
     /// The measurement.
     pub actual: f64,
+    /// Ends of the interval of the prediction, if [`Predictor::coverage`](crate::Predictor::coverage) asks for it.
+    pub interval: Option<[f64; 2]>,
 }
 
 impl Comparison {
     /// Returns the error in percent of the measurement: positive if the prediction is too large.
     pub fn signed(&self) -> f64 {
         signed_percent(self.predicted, self.actual)
+    }
+
+    /// Returns whether the interval contains the measurement; `None` without an interval.
+    pub fn is_covered(&self) -> Option<bool> {
+        let [low, high] = self.interval?;
+        Some(low <= self.actual && self.actual <= high)
     }
 
     /// Returns the absolute percentage error.
@@ -66,6 +74,7 @@ mod tests {
             metric: Metric::Step,
             predicted: 9.0,
             actual: 12.0,
+            interval: None,
         };
         assert_eq!(comparison.signed().to_bits(), (-25.0_f64).to_bits());
         assert_eq!(comparison.ape().to_bits(), 25.0_f64.to_bits());

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use rooflut::engine::{EngineStack, stacks};
+use rooflut::interval::Coverage;
 
 /// Options of predictions.
 ///
@@ -14,6 +15,8 @@ pub struct Predictor<'e> {
     /// Longer load stages are cut to this duration, in seconds. That is faster, and changes little as
     /// long as the server keeps up with the load.
     pub longest_stage_s: f64,
+    /// Coverage of the intervals of load stages. Each costs two further simulations.
+    pub coverage: Option<Coverage>,
 }
 
 impl Default for Predictor<'static> {
@@ -22,6 +25,7 @@ impl Default for Predictor<'static> {
         Predictor {
             engines: &stacks::ALL,
             longest_stage_s: f64::INFINITY,
+            coverage: None,
         }
     }
 }

@@ -10,6 +10,8 @@ pub(crate) struct Pair {
     /// `None` if the row's lengths do not define the metric.
     pub(crate) predicted: Result<Option<f64>, Reason>,
     pub(crate) measured: Option<f64>,
+    /// Ends of the interval of the prediction.
+    pub(crate) interval: Option<[f64; 2]>,
 }
 
 impl Pair {
@@ -22,6 +24,7 @@ impl Pair {
             metric,
             predicted: Ok(predicted.into()),
             measured,
+            interval: None,
         }
     }
 
@@ -59,6 +62,7 @@ impl Pair {
             metric,
             predicted,
             actual,
+            interval: self.interval,
         };
         // Dividing by a tiny number overflows.
         match actual > 0.0 && comparison.signed().is_finite() {

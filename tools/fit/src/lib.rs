@@ -13,10 +13,12 @@
 //! # Ok::<(), rooflut_validation::Error>(())
 //! ```
 
+mod left_out;
 mod parameters;
 mod problem;
 mod solve;
 
+pub use left_out::{Intervals, left_out};
 pub use parameters::{CHOICES, Choice, Engines, PARAMETERS, Parameter};
 pub use problem::Problem;
 pub use solve::{Estimate, Fit, fit, one_step_from_files};

@@ -50,6 +50,21 @@ impl Engines {
         self
     }
 
+    /// Sets the errors from which intervals follow; see `StepConstants` and `EngineStack`.
+    pub fn with_errors(
+        mut self,
+        lookup_error_share: f64,
+        step_error: f64,
+        first_token_error: f64,
+    ) -> Engines {
+        for engine in [&mut self.newer, &mut self.older] {
+            engine.constants.lookup_error_share = lookup_error_share;
+            engine.constants.step_error = step_error;
+            engine.first_token_error = first_token_error;
+        }
+        self
+    }
+
     /// Returns the values of the parameters, in the order of [`PARAMETERS`] and their units.
     pub fn values(mut self) -> Vec<f64> {
         let mut value =

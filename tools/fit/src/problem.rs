@@ -1,5 +1,6 @@
 //! Errors of predictions against the measurements, as a least-squares problem.
 
+use rooflut::interval::Coverage;
 use rooflut::model::{self, ModelSpec};
 use rooflut_validation::{
     Case, Comparison, Dataset, Error, Kind, Metric, Predictor, Row, embedded, validate,
@@ -79,17 +80,19 @@ impl Problem {
 
     /// Predicts every row on the fitted GPU with `engines`.
     pub fn cases(&self, engines: &Engines) -> Vec<(Kind, Case)> {
-        let predictor = Predictor {
-            engines: &[&engines.newer, &engines.older],
-            longest_stage_s: LONGEST_STAGE_S,
-        };
-        let of_file = |dataset: &Dataset| {
-            let kind = dataset.kind;
-            let report = validate(dataset, &predictor);
-            let cases = report.cases.into_iter().filter(|case| case.gpu == GPU);
-            cases.map(move |case| (kind, case)).collect::<Vec<_>>()
-        };
-        self.datasets.iter().flat_map(of_file).collect()
+        let datasets = self.datasets.iter();
+        datasets
+            .flat_map(|dataset| predicted(dataset, engines, None))
+            .collect()
+    }
+
+    /// Predicts every load stage on the fitted GPU with `engines`, with intervals.
+    pub(crate) fn intervals(&self, engines: &Engines, coverage: Coverage) -> Vec<(Kind, Case)> {
+        let stages = self.datasets.iter();
+        let stages = stages.filter(|dataset| dataset.kind == Kind::LoadStages);
+        stages
+            .flat_map(|dataset| predicted(dataset, engines, Some(coverage)))
+            .collect()
     }
 
     /// Returns the weighted error of every row; errors of outliers are reduced.
@@ -103,13 +106,30 @@ impl Problem {
     }
 
     /// Returns the weighted error of a row; `None` if it is not fitted.
-    fn residual(&self, kind: Kind, comparison: &Comparison) -> Option<f64> {
+    pub(crate) fn residual(&self, kind: Kind, comparison: &Comparison) -> Option<f64> {
         let mut weights = WEIGHTS.iter().zip(&self.counts);
         let (&(.., weight), &(.., rows)) =
             weights.find(|((of, metric, _), _)| *of == kind && *metric == comparison.metric)?;
         let error = comparison.signed() / 100.0;
         Some((weight / rows.max(1) as f64).sqrt() * soft(error))
     }
+}
+
+/// Predicts every row of `dataset` on the fitted GPU.
+fn predicted(
+    dataset: &Dataset,
+    engines: &Engines,
+    coverage: Option<Coverage>,
+) -> impl Iterator<Item = (Kind, Case)> + use<> {
+    let predictor = Predictor {
+        engines: &[&engines.newer, &engines.older],
+        longest_stage_s: LONGEST_STAGE_S,
+        coverage,
+    };
+    let kind = dataset.kind;
+    let cases = validate(dataset, &predictor).cases.into_iter();
+    let cases = cases.filter(|case| case.gpu == GPU);
+    cases.map(move |case| (kind, case))
 }
 
 /// Returns about `error` if it is small; grows with the square root of a large `error`. The square of the
@@ -121,7 +141,7 @@ fn soft(error: f64) -> f64 {
 }
 
 /// Returns the dimensions that the models of a family share.
-fn family(model: &str) -> Option<ModelSpec> {
+pub(crate) fn family(model: &str) -> Option<ModelSpec> {
     let mut spec = model::find(model)?.spec;
     spec.vocab = 0;
     Some(spec)

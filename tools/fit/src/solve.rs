@@ -8,7 +8,7 @@ use crate::problem::Problem;
 
 /// Step of the numerical derivatives in ln(value). Simulated times jump where the schedule changes; much
 /// smaller steps would measure these jumps.
-const DERIVATIVE_STEP: f64 = 0.03;
+pub(crate) const DERIVATIVE_STEP: f64 = 0.03;
 /// Relative change of the loss and of the parameters at which the search ends.
 const TOLERANCE: f64 = 1e-4;
 
@@ -160,7 +160,7 @@ impl<'p> Search<'p> {
 }
 
 /// Returns the inverse of the normal matrix, if it is regular.
-fn covariance(jacobian: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+pub(crate) fn covariance(jacobian: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     (jacobian.transpose() * jacobian).try_inverse()
 }
 

@@ -1,6 +1,8 @@
 //! The constants of `bench_data/engines/` fit the data.
 
-use rooflut_fit::{Engines, PARAMETERS, Problem, one_step_from_files};
+use rooflut::interval::Coverage;
+use rooflut_fit::{Engines, Intervals, PARAMETERS, Problem, left_out, one_step_from_files};
+use rooflut_validation::Metric;
 
 #[test]
 fn values_that_are_set_are_those_of_both_engines_but_for_the_host() {
@@ -41,4 +43,24 @@ fn a_step_towards_the_data_stays_within_a_deviation_of_the_constants() {
         "{}\n`cargo run --release -p rooflut-fit` prints the constants to put there",
         wrong.join("\n")
     );
+}
+
+#[test]
+fn intervals_cover_the_load_stages_of_left_out_families() {
+    let problem = Problem::embedded().unwrap();
+    let left_out = left_out(&problem);
+    let files = Engines::from_files();
+    for (share, expected) in [(0.8, 75.0..=88.0), (0.95, 91.0..=99.0)] {
+        let coverage = Coverage::try_new(share).unwrap();
+        let intervals = Intervals::of(&problem, &left_out, &files, coverage);
+        for metric in [Metric::Tpot, Metric::E2e, Metric::Ttft] {
+            let covered = intervals.covered(metric);
+            assert!(
+                expected.contains(&covered),
+                "nominal {share} covers {covered:.0} % of {}; `cargo run --release -p rooflut-fit \
+                 --example intervals` prints the errors to put into bench_data/engines",
+                metric.name()
+            );
+        }
+    }
 }

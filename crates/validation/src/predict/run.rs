@@ -43,11 +43,9 @@ pub(crate) fn predict(run: &[(usize, &Row)], predictor: &Predictor<'_>) -> Vec<(
         return Vec::new();
     };
     let engine = predictor.engine(&row.server.engine).engine;
-    let longest_s = predictor.longest_stage_s;
     let predicted = match &row.measurement {
         Measurement::Request(_) => return replayed(run, row, engine),
-        Measurement::LoadStage(stage) => stage::load_stage(row, stage, engine, longest_s)
-            .map(|predicted| Pair::latencies(&predicted, &stage.measured)),
+        Measurement::LoadStage(stage) => stage::load_stage(row, stage, engine, predictor),
         Measurement::SoloRequest(solo) => step::solo_request(row, solo, engine),
         Measurement::DecodeStep(step) => step::decode_step(row, step, engine)
             .map(|predicted| vec![Pair::new(Metric::Step, predicted, step.step_ms)]),

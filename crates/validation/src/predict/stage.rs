@@ -1,11 +1,18 @@
 //! Simulates a server under a constant or random load.
 
+use rooflut::Deployment;
 use rooflut::engine::EngineStack;
+use rooflut::interval::Interval;
 use rooflut::sim::figures::Stats;
 use rooflut::sim::load::Arrivals;
 use rooflut::sim::{Outcome, Request, Simulator};
+use rooflut::step::{AtEnd, End, LatencyModel};
+use rooflut::units::Seconds;
 
-use super::{ResolvedServer, cached};
+use super::{Predicted, ResolvedServer, cached};
+use crate::compare::Metric;
+use crate::engine::Predictor;
+use crate::pair::Pair;
 use crate::reason::Reason;
 use crate::rows::{Latencies, LoadStage, Row};
 
@@ -14,10 +21,8 @@ const MAX_REQUESTS: f64 = 1e7;
 /// Limit on the output tokens of all requests together.
 const MAX_TOKENS: f64 = 2e9;
 
-/// Simulates a load stage from an empty server and returns the means over its requests, as timed at the
-/// client: the time of the API server is included.
-///
-/// A stage longer than `longest_s` seconds is cut.
+/// Simulates a load stage from an empty server and compares the means over its requests, as timed at the client: the
+/// time of the API server is included.
 ///
 /// # Errors
 /// An unknown name, a server that cannot run or that rejects the requests, no request, or too many.
@@ -25,12 +30,43 @@ pub(super) fn load_stage(
     row: &Row,
     stage: &LoadStage,
     engine: &EngineStack,
-    longest_s: f64,
+    predictor: &Predictor<'_>,
+) -> Predicted {
+    let resolved = ResolvedServer::find(&row.server)?;
+    let requests = requests(stage, predictor.longest_stage_s)?;
+    let server = resolved.serve(&row.limits, engine)?;
+    let model = server.step_model();
+    let predicted = simulated(model, &server, &requests)?;
+    let mut pairs = Pair::latencies(&predicted, &stage.measured);
+    if let Some(coverage) = predictor.coverage {
+        let at = |end| simulated(AtEnd::new(model, coverage, end), &server, &requests);
+        let (low, high) = (at(End::Low)?, at(End::High)?);
+        let tpot = engine.tpot_half_width(coverage);
+        let ttft = engine.ttft_half_width(&resolved.spec.ffn, coverage);
+        for pair in &mut pairs {
+            let (of, half_width): (fn(&Latencies) -> Option<f64>, f64) = match pair.metric {
+                Metric::Ttft => (|latencies| latencies.ttft_ms, ttft),
+                Metric::Tpot => (|latencies| latencies.tpot_ms, tpot),
+                _ => (|latencies| latencies.e2e_ms, tpot),
+            };
+            let ends = [&low, &predicted, &high].map(of);
+            if let [Some(low), Some(predicted), Some(high)] = ends {
+                let [low, predicted, high] = [low, predicted, high].map(Seconds);
+                let interval = Interval { low, high }.widened(predicted, half_width);
+                pair.interval = Some([interval.low.0, interval.high.0]);
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// Returns the means over the requests on a server whose steps take the time of `model`.
+fn simulated(
+    model: impl LatencyModel,
+    server: &Deployment,
+    requests: &[Request],
 ) -> Result<Latencies, Reason> {
-    let deployment = ResolvedServer::find(&row.server)?;
-    let requests = requests(stage, longest_s)?;
-    let server = deployment.serve(&row.limits, engine)?;
-    let report = Simulator::try_new(server.step_model(), server.server_config()?)?.run(&requests);
+    let report = Simulator::try_new(model, server.server_config()?)?.run(requests);
     // The requests differ only in their arrival.
     for record in &report.records {
         if let Outcome::Rejected(rejection) = record.outcome {
@@ -46,6 +82,7 @@ pub(super) fn load_stage(
     })
 }
 
+/// Returns the requests of a stage, which is cut if it is longer than `longest_s` seconds.
 fn requests(stage: &LoadStage, longest_s: f64) -> Result<Vec<Request>, Reason> {
     let arrivals = match stage.arrival.to_ascii_lowercase().as_str() {
         "constant" => Arrivals::try_constant(stage.rate_rps)?,

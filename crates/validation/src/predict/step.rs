@@ -34,6 +34,7 @@ pub(super) fn solo_request(row: &Row, solo: &SoloRequest, engine: &EngineStack) 
             metric: Metric::Tpot,
             predicted: solo.mean_context_tokens.map(tpot_ms).transpose(),
             measured: solo.tpot_ms,
+            interval: None,
         },
     ])
 }
