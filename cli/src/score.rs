@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rooflut::ResolveError;
-use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use rooflut::op::Estimate;
+use rooflut::op::leave_one_out::predict;
 use rooflut::table::{Class, Extent, Provenance, TableSet};
-use rooflut_codegen::{ErrorKind, MeasuredKernel, MeasuredRow, MeasuredRows, OperationKind};
+use rooflut_codegen::{ErrorKind, MeasuredRow, MeasuredRows, OperationKind};
 use rooflut_inspect::family_name;
 use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summarize};
 
@@ -194,27 +194,6 @@ fn not_used(columns: &[String]) -> Option<String> {
         .collect();
     let text = format!("columns that are not used: {}", names.join(", "));
     (!names.is_empty()).then_some(text)
-}
-
-/// Returns the answer of the tables for a kernel, as a benchmark would measure it.
-fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveError> {
-    let [first, second] = kernel.point();
-    Ok(match kernel.operation() {
-        OperationKind::Gemm => Gemm::resolve(set, kernel.shape())?.at(first),
-        OperationKind::Prefill => PrefillAttention::resolve(set, kernel.shape())?.at(first, second),
-        OperationKind::Decode => {
-            let kv_tokens = u64::from(first) * u64::from(second);
-            DecodeAttention::resolve(set, kernel.shape())?.at(first, kv_tokens)
-        }
-        OperationKind::AllReduce => AllReduce::resolve(set, kernel.shape())?.at(first.into()),
-        OperationKind::Moe => Moe::resolve(set, kernel.shape())?.at(first),
-        other => {
-            return Err(ResolveError::NoTable {
-                set: set.clone(),
-                operation: other.name(),
-            });
-        }
-    })
 }
 
 /// Returns why a row cannot be compared, in the same words for all rows of one cause.
