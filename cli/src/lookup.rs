@@ -18,13 +18,14 @@ pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let set = table_set::find(args.set()?)?;
     check(&args.kernel).map_err(Error::new)?;
     let answer = ask(&args.kernel, &set)?;
+    let coverage = args.interval;
     args.strict
         .check(answer.estimate.provenance)
         .map_err(Error::uncertain)?;
     if args.json {
-        answer.json()
+        answer.json(coverage)
     } else {
-        Ok(answer.text())
+        Ok(answer.text(coverage))
     }
 }
 
@@ -106,6 +107,7 @@ fn gemm(set: &TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError
         set: set.clone(),
         query: gemm_key(shape).and("m", m),
         estimate: gemm.at(m),
+        errors: gemm.errors(),
         matched: gemm
             .matched()
             .map(|matched| Matched {
@@ -137,6 +139,7 @@ fn prefill(
             .and("batch", batch)
             .and("seq_len", seq_len),
         estimate: attention.at(batch, seq_len),
+        errors: attention.errors(),
         neighbours: neighbours.collect(),
         matched: attention
             .matched()
@@ -163,6 +166,7 @@ fn decode(
             .and("batch", batch)
             .and("kv_len", kv_len),
         estimate: attention.at(batch, u64::from(batch) * u64::from(kv_len)),
+        errors: attention.errors(),
         neighbours: on_grid(&key, "kv_len", attention.grid(), [batch, kv_len]),
         matched: vec![Matched { key, share: 1.0 }],
     })
@@ -176,6 +180,7 @@ fn allreduce(set: &TableSet, shape: AllReduceShape, bytes: u64) -> Result<Answer
         set: set.clone(),
         query: allreduce_key(shape).and("bytes", bytes),
         estimate: all_reduce.at(bytes),
+        errors: all_reduce.errors(),
         neighbours: on_curve(&key, "bytes", all_reduce.curve(), bytes).collect(),
         matched: vec![Matched { key, share: 1.0 }],
     })
@@ -195,6 +200,7 @@ fn moe(set: &TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveEr
         set: set.clone(),
         query: moe_key(shape).and("tokens", tokens),
         estimate: moe.at(tokens),
+        errors: moe.errors(),
         matched: moe
             .matched()
             .map(|matched| Matched {

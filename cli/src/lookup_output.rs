@@ -1,7 +1,8 @@
 //! The output of `rooflut lookup`.
 
+use rooflut::interval::{Coverage, Interval};
 use rooflut::op::Estimate;
-use rooflut::table::TableSet;
+use rooflut::table::{ErrorGroup, TableSet};
 use rooflut_report::Provenance;
 use serde::Serialize;
 
@@ -33,16 +34,18 @@ pub(crate) struct Answer {
     pub(crate) set: TableSet,
     pub(crate) query: Fields,
     pub(crate) estimate: Estimate,
+    pub(crate) errors: ErrorGroup,
     pub(crate) matched: Vec<Matched>,
     pub(crate) neighbours: Vec<Neighbour>,
 }
 
 impl Answer {
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self, coverage: Coverage) -> String {
         let mut text = title(&format!("{} on {}", self.operation, self.set.name()));
         text += &wrapped("query", &self.query.to_string());
         let latency = number(self.estimate.time.us(), 2);
         text += &wrapped("latency", &format!("{latency} us"));
+        text += &wrapped("interval", &self.interval(coverage));
         if let Some(mfu) = self.mfu() {
             text += &wrapped("MFU", &format!("{mfu:.3}"));
         }
@@ -56,6 +59,20 @@ impl Answer {
             text += &wrapped(label, &format!("{}{share}", matched.key));
         }
         text + "\n  measured around it:\n\n" + &self.grid().render(2)
+    }
+
+    fn interval(&self, coverage: Coverage) -> String {
+        let Interval { low, high } = self.estimate.interval(self.errors, coverage);
+        let text = format!(
+            "{} to {} us for {} of measurements",
+            number(low.us(), 2),
+            number(high.us(), 2),
+            percent(100.0 * coverage.share())
+        );
+        match self.errors.set(self.estimate.provenance.extent) {
+            own if own == self.set.name() => text,
+            other => format!("{text}, with errors as on {other}"),
+        }
     }
 
     /// None where there is no matrix math.
@@ -88,12 +105,20 @@ impl Answer {
         grid
     }
 
-    pub(crate) fn json(&self) -> Result<String, Error> {
+    pub(crate) fn json(&self, coverage: Coverage) -> Result<String, Error> {
+        let Interval { low, high } = self.estimate.interval(self.errors, coverage);
         to_json(&AnswerJson {
             operation: self.operation,
             gpu: self.set.name(),
             query: &self.query,
             latency_us: self.estimate.time.us(),
+            interval: IntervalJson {
+                coverage: coverage.share(),
+                low_us: low.us(),
+                high_us: high.us(),
+                errors: self.errors.to_string(),
+                errors_set: self.errors.set(self.estimate.provenance.extent),
+            },
             mfu: self.mfu(),
             provenance: self.estimate.provenance.into(),
             matched: &self.matched,
@@ -108,9 +133,21 @@ struct AnswerJson<'a> {
     gpu: &'a str,
     query: &'a Fields,
     latency_us: f64,
+    interval: IntervalJson,
     mfu: Option<f64>,
     #[serde(flatten)]
     provenance: Provenance,
     matched: &'a [Matched],
     neighbours: &'a [Neighbour],
+}
+
+#[derive(Serialize)]
+struct IntervalJson {
+    coverage: f64,
+    low_us: f64,
+    high_us: f64,
+    /// The kind of lookup, as `bench_data/errors.csv` names it.
+    errors: String,
+    /// The set whose rows were left out.
+    errors_set: &'static str,
 }

@@ -1,5 +1,6 @@
 //! `rooflut step`: one engine step, part by part.
 
+use rooflut::interval::{Coverage, Interval};
 use rooflut::model::{Ffn, MemoryLimits, MemoryPlan};
 use rooflut::step::compat::{Blis, Calibrated, CompatPart, CompatSpec, CompatTime, InferSim};
 use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
@@ -102,10 +103,17 @@ fn ask(
                     let parts = corrected.changed_parts(&deployment, batch);
                     (!parts.is_empty()).then(|| flagged::row(&corrected.flagged, &parts))
                 });
+            let coverage = args.interval.unwrap_or_default();
             return Ok(Answer {
                 flagged: rows.collect(),
+                interval: Some((coverage, time.interval(coverage))),
                 ..time.into()
             });
+        }
+        _ if args.interval.is_some() => {
+            return Err(Error::new(format!(
+                "--interval: the errors of the {name} model are not known; use --latency-model roofline"
+            )));
         }
         _ if kv_dtype.name() != "bf16" => {
             return Err(Error::new(format!(
@@ -151,6 +159,8 @@ struct Answer {
     provenance: Option<Provenance>,
     /// Share of the time that is fitted, where the model says so.
     fitted_share: Option<f64>,
+    /// The range of measurements, where the model's errors are known.
+    interval: Option<(Coverage, Interval)>,
     /// Rows of the tables that stand out and on which the time depends.
     flagged: Vec<FlaggedRow>,
 }
@@ -161,6 +171,8 @@ struct Part {
     binding: Option<Binding>,
     /// Where it comes from, where the model says so.
     source: Option<TimeSource>,
+    /// The set whose rows show the errors of its lookups, if it was looked up.
+    errors_set: Option<&'static str>,
 }
 
 impl From<StepTime> for Answer {
@@ -170,6 +182,10 @@ impl From<StepTime> for Answer {
             time: part.time,
             binding: Some(part.binding),
             source: Some(part.source),
+            errors_set: part
+                .source
+                .provenance()
+                .map(|it| part.errors.set(it.extent)),
         };
         Answer {
             total: time.total(),
@@ -177,6 +193,7 @@ impl From<StepTime> for Answer {
             binding: Some(time.binding()),
             provenance: time.provenance(),
             fitted_share: Some(time.fitted_share()),
+            interval: None,
             flagged: Vec::new(),
         }
     }
@@ -189,6 +206,7 @@ impl From<CompatTime> for Answer {
             time,
             binding: None,
             source: None,
+            errors_set: None,
         };
         Answer {
             total: time.total(),
@@ -196,6 +214,7 @@ impl From<CompatTime> for Answer {
             binding: None,
             provenance: Some(time.provenance()),
             fitted_share: None,
+            interval: None,
             flagged: Vec::new(),
         }
     }
@@ -256,12 +275,16 @@ struct Step<'s> {
 impl Step<'_> {
     fn text(&self) -> String {
         let name = self.model.name();
-        let rule = self.rule();
-        let rule = rule.map_or(String::new(), |rule| {
-            format!("\n{}", wrapped("total", &rule))
-        });
+        let rule = self.rule().map(|rule| wrapped("total", &rule));
+        let interval = self.interval().map(|text| wrapped("interval", &text));
+        let remarks: String = rule
+            .into_iter()
+            .chain(interval)
+            .chain([self.notes()])
+            .collect();
+        let gap = if remarks.is_empty() { "" } else { "\n" };
         format!(
-            "{}{}{}{}{}\n{}{rule}{}",
+            "{}{}{}{}{}\n{}{gap}{remarks}",
             title(&format!("One step of {}, {name} model", self.placement)),
             wrapped(
                 "model",
@@ -272,8 +295,24 @@ impl Step<'_> {
                 .map_or(String::new(), |engine| wrapped("engine", engine)),
             wrapped("tables", &self.tables()),
             self.grid().render(2),
-            self.notes(),
         )
+    }
+
+    /// The range of measurements, where the model's errors are known.
+    fn interval(&self) -> Option<String> {
+        let (coverage, Interval { low, high }) = self.answer.interval?;
+        let text = format!(
+            "{} to {} ms for {} of measurements",
+            number(low.ms(), 3),
+            number(high.ms(), 3),
+            percent(100.0 * coverage.share())
+        );
+        let own = self.placement.tables.name();
+        let mut sets = self.answer.parts.iter().filter_map(|part| part.errors_set);
+        Some(match sets.find(|set| *set != own) {
+            None => text,
+            Some(other) => format!("{text}, with errors as on {other}"),
+        })
     }
 
     fn notes(&self) -> String {
@@ -289,11 +328,7 @@ impl Step<'_> {
             .chain(self.memory.note())
             .chain(longest)
             .chain(self.answer.flagged.iter().map(flagged::note));
-        let notes: Vec<String> = notes.map(|note| wrapped("note", &note)).collect();
-        match notes.concat() {
-            none if none.is_empty() => none,
-            notes => format!("\n{notes}"),
-        }
+        notes.map(|note| wrapped("note", &note)).collect()
     }
 
     /// Maximum number of tokens of a request of the model.
@@ -430,6 +465,11 @@ impl Step<'_> {
                 "longest_request": self.longest,
                 "max_model_len": self.max_model_len(),
                 "total_ms": answer.total.ms(),
+                "interval": answer.interval.map(|(coverage, interval)| json!({
+                    "coverage": coverage.share(),
+                    "low_ms": interval.low.ms(),
+                    "high_ms": interval.high.ms(),
+                })),
                 "parts": times.collect::<Value>(),
                 "part_details": details.collect::<Value>(),
                 "binding": answer.binding.map(Binding::name),

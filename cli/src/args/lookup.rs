@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use rooflut::hardware::Dtype;
+use rooflut::interval::Coverage;
 use rooflut::table::Strictness;
 
 use crate::error::Error;
@@ -26,6 +27,9 @@ pub(crate) struct LookupArgs {
     #[arg(long, global = true, value_name = "CLASS", default_value_t = Strictness::ANY,
           hide_default_value = true)]
     pub(crate) strict: Strictness,
+    /// Share of measurements that the interval is meant to contain.
+    #[arg(long, global = true, value_name = "SHARE", default_value_t)]
+    pub(crate) interval: Coverage,
     /// Write JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,

@@ -1,6 +1,7 @@
 //! Arguments of `rooflut step`.
 
 use clap::{Args, ValueEnum};
+use rooflut::interval::Coverage;
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Strictness;
 use rooflut_scenario::Target;
@@ -26,6 +27,9 @@ pub(crate) struct StepArgs {
     /// "inside" alone or after a comma also those outside of the measured ranges.
     #[arg(long, value_name = "CLASS", default_value_t = Strictness::ANY, hide_default_value = true)]
     pub(crate) strict: Strictness,
+    /// Share of measurements that the interval of roofline is meant to contain [default: 0.8].
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) interval: Option<Coverage>,
     /// Write JSON.
     #[arg(long)]
     pub(crate) json: bool,

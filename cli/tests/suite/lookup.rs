@@ -45,12 +45,40 @@ fn every_kernel_answers_in_both_forms() {
     ] {
         let arguments = format!("lookup {arguments}");
         let answer = json(&arguments);
-        assert!(number(&answer, "/latency_us") > 1.0);
+        let latency_us = number(&answer, "/latency_us");
+        assert!(latency_us > 1.0);
+        assert!(number(&answer, "/interval/low_us") < latency_us);
+        assert!(number(&answer, "/interval/high_us") > latency_us);
         assert!(!list(&answer, "/neighbours").is_empty(), "{answer}");
         let people = success(&arguments);
         assert!(people.contains("latency us"), "{people}");
         assert!(people.lines().all(|line| line.len() <= 100), "{people}");
     }
+}
+
+#[test]
+fn the_interval_has_the_coverage_that_is_asked_for() {
+    let answer = json(&format!("{GEMM} --m 64"));
+    assert!((number(&answer, "/interval/coverage") - 0.8).abs() < 1e-12);
+    assert_eq!(text(&answer, "/interval/errors"), "h100 gemm bf16 measured");
+    let wider = json(&format!("{GEMM} --m 64 --interval 0.95"));
+    let high_us = |answer| number(answer, "/interval/high_us");
+    assert!(high_us(&wider) > high_us(&answer));
+    let people = success(&format!("{GEMM} --m 64 --interval 0.95"));
+    assert!(
+        people.contains(" us for 95 % of measurements\n"),
+        "{people}"
+    );
+    let message = failure(&format!("{GEMM} --m 64 --interval 95"));
+    let expected = "expected a share between 0 and 1, found 95; write 95 % as 0.95";
+    assert!(message.contains(expected), "{message}");
+    // Too few rows of its own.
+    let people = success("lookup allreduce --gpu b200 --ranks 2 --bytes 1");
+    let words = people.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("of measurements, with errors as on h100"),
+        "{people}"
+    );
 }
 
 #[test]

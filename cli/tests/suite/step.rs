@@ -30,6 +30,35 @@ fn parts_add_up_to_the_total() {
 }
 
 #[test]
+fn the_interval_has_the_coverage_that_is_asked_for() {
+    let step = "step --decode 64x1000";
+    let answer = json(step);
+    let width = |answer: &Value| {
+        let (low, high) = (
+            number(answer, "/interval/low_ms"),
+            number(answer, "/interval/high_ms"),
+        );
+        assert!(low < number(answer, "/total_ms") && number(answer, "/total_ms") < high);
+        high - low
+    };
+    assert!((number(&answer, "/interval/coverage") - 0.8).abs() < 1e-12);
+    assert!(width(&json(&format!("{step} --interval 0.95"))) > width(&answer));
+    let people = success(step);
+    assert!(
+        people.contains(" ms for 80 % of measurements\n"),
+        "{people}"
+    );
+    assert_eq!(
+        json(&format!("{step} --latency-model infersim"))["interval"],
+        Value::Null
+    );
+    assert_eq!(
+        failure(&format!("{step} --latency-model infersim --interval 0.8")),
+        "--interval: the errors of the infersim model are not known; use --latency-model roofline"
+    );
+}
+
+#[test]
 fn the_answer_names_what_binds_and_where_it_comes_from() {
     let decode = json("step --decode 8x1000");
     assert_eq!(text(&decode, "/binding"), "memory");
