@@ -5,6 +5,7 @@ use rooflut_report::{LatencyMs, Shares};
 use rooflut_scenario::{MAX_RECORDS, Speculation};
 
 use super::files::outputs;
+use super::interval;
 use super::seeds;
 use super::text::RunText;
 use crate::flagged;
@@ -26,10 +27,15 @@ impl RunText<'_> {
         let seeds = seeds.map_or(String::new(), |seeds| {
             "\n".to_owned() + &seeds::text(seeds) + &self.files(seeds.first)
         });
+        let interval = self.outcome.interval.as_ref();
+        let interval = interval.map_or(String::new(), |interval| {
+            "\n".to_owned() + &interval::text(interval)
+        });
         self.latencies()
             + &self.totals()
             + &self.server_use()
             + &self.notes()
+            + &interval
             + &seeds
             + &self.busiest()
             + &self.overload()

@@ -2,7 +2,9 @@
 
 mod figures;
 mod files;
+mod interval;
 mod load;
+mod ranges;
 mod rejections;
 mod seeds;
 mod text;

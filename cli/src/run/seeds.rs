@@ -1,9 +1,9 @@
 //! Figures over several seeds as text.
 
-use rooflut_report::{Seeds, Spread};
+use rooflut_report::{LatencySpread, Seeds, Spread};
 
 use super::figures::INDENT;
-use crate::grid::Grid;
+use super::ranges::ranges;
 use crate::output::{count, percent, three_digits, wrapped_at};
 
 /// Returns the lowest and highest figures over the seeds.
@@ -14,25 +14,18 @@ pub(super) fn text(seeds: &Seeds) -> String {
         count(seeds.count),
         seeds.first
     );
-    let mut grid = Grid::new(&format!(
-        "{title} | >mean ms | >p50 ms | >p90 ms | >p95 ms | >p99 ms"
-    ));
-    for (name, latency) in [
-        ("TTFT", seeds.ttft_ms),
-        ("TPOT", seeds.tpot_ms),
-        ("ITL", seeds.itl_ms),
-        ("E2E", seeds.e2e_ms),
-        ("queue", seeds.queue_ms),
-    ] {
-        let mut row = |name: String, of: fn(&Spread) -> f64| {
-            let cell =
-                |spread: Option<Spread>| spread.map_or("-".to_owned(), |s| three_digits(of(&s)));
-            let cells = latency.all().map(cell);
-            grid.row([name].into_iter().chain(cells).collect());
-        };
-        row(format!("{name:<7}lowest"), |spread| spread.lowest);
-        row(" ".repeat(7) + "highest", |spread| spread.highest);
-    }
+    let lowest_and_highest =
+        |latency: LatencySpread| latency.all().map(|it| it.map(|it| [it.lowest, it.highest]));
+    let grid = ranges(
+        &title,
+        &[
+            ("TTFT", lowest_and_highest(seeds.ttft_ms)),
+            ("TPOT", lowest_and_highest(seeds.tpot_ms)),
+            ("ITL", lowest_and_highest(seeds.itl_ms)),
+            ("E2E", lowest_and_highest(seeds.e2e_ms)),
+            ("queue", lowest_and_highest(seeds.queue_ms)),
+        ],
+    );
     let figures = [
         ("requests/s", seeds.requests_per_s),
         ("output tokens/s", seeds.output_tokens_per_s),

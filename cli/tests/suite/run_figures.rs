@@ -191,6 +191,30 @@ fn percentiles_of_too_few_requests_are_not_printed() {
 }
 
 #[test]
+fn the_interval_is_of_the_model_and_stands_beside_that_of_the_seeds() {
+    let flags = "run --rate 25 --requests 500";
+    let (one, all) = (json(flags), json(&format!("{flags} --interval 0.8")));
+    assert_eq!(one["interval"], Value::Null);
+    assert_eq!(all["ttft_ms"], one["ttft_ms"]);
+    let at = |pointer: &str| number(&all, pointer);
+    assert!(at("/interval/ttft_ms/p99/low") < at("/ttft_ms/p99"));
+    assert!(at("/ttft_ms/p99") < at("/interval/ttft_ms/p99/high"));
+    let text = success(&format!("{flags} --interval 0.8 --seeds 2"));
+    for words in [
+        "80 % of servers",
+        "errors of the",
+        "over 2 seeds, 0 to 1",
+        "TPOT   lowest",
+        "another seed lies",
+    ] {
+        assert!(text.contains(words), "no {words} in {text}");
+    }
+    let message = failure(&format!("{flags} --interval 1"));
+    let expected = "expected a share between 0 and 1, found 1; write 80 % as 0.8";
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
 fn seeds_give_ranges_beside_the_figures_of_the_first() {
     let flags = "run --rate 25 --requests 500";
     let (one, all) = (json(flags), json(&format!("{flags} --seeds 3")));

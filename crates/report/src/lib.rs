@@ -3,6 +3,7 @@
 mod clock;
 mod figures;
 mod flagged;
+mod interval;
 pub mod load;
 mod rejections;
 mod report;
@@ -15,6 +16,7 @@ mod timeline;
 
 pub use figures::{Goodput, LatencyMs, Percentiles, QueueGrowth};
 pub use flagged::FlaggedRow;
+pub use interval::{Ends, LatencyRange, ModelInterval, Range};
 pub use rejections::Rejections;
 pub use report::{Disaggregation, ModelSize, Report, ScenarioFile, Speculation, Weights};
 pub use requests_csv::RequestsCsv;

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::figures::{Goodput, LatencyMs, QueueGrowth};
 use crate::flagged::FlaggedRow;
+use crate::interval::ModelInterval;
 use crate::load::Load;
 use crate::rejections::Rejections;
 use crate::seeds::{LatencySpread, Seeds, Spread};
@@ -56,6 +57,8 @@ pub struct Report {
     pub queue_growth: Option<QueueGrowth>,
     /// Whether the queue grows during the whole run, as the server does not keep up with the rate.
     pub overloaded: bool,
+    /// Ranges of measurements; null unless asked for.
+    pub interval: Option<ModelInterval>,
     /// Figures over several seeds; null for one. All other figures are those of the first seed.
     pub seeds: Option<Seeds>,
     /// Served work per second of the makespan.

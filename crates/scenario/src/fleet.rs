@@ -1,33 +1,33 @@
 //! The servers of a run.
 
-use rooflut::deployment::ServedModel;
 use rooflut::sim::cluster::{Cluster, Disaggregated, ServerPool};
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::Source;
 use rooflut::sim::{Observer, SimConfig, SimError, SimReport, Simulator};
+use rooflut::step::LatencyModel;
 
 use crate::pools::Pools;
 use crate::scenario::Server;
 
 /// The servers of a run.
-pub(crate) enum Fleet<'m> {
+pub(crate) enum Fleet<M> {
     /// A single server.
-    One(Simulator<&'m ServedModel>),
+    One(Simulator<M>),
     /// Replicas behind a router.
-    Several(Cluster<&'m ServedModel>),
+    Several(Cluster<M>),
     /// Prefill and decode on servers of their own.
-    Disaggregated(Box<Disaggregated<&'m ServedModel>>),
+    Disaggregated(Box<Disaggregated<M>>),
 }
 
-impl<'m> Fleet<'m> {
+impl<M: LatencyModel + Clone> Fleet<M> {
     pub(crate) fn try_new(
-        model: &'m ServedModel,
+        model: M,
         config: SimConfig,
         server: &Server,
         pools: Option<&Pools>,
-    ) -> Result<Fleet<'m>, SimError> {
+    ) -> Result<Fleet<M>, SimError> {
         let router = server.router();
-        let pool = |replicas| ServerPool::new(model, config, replicas);
+        let pool = |replicas| ServerPool::new(model.clone(), config, replicas);
         match (pools, server.replicas()) {
             (Some(pools), _) => {
                 let (prefill, decode) = (pool(pools.prefill), pool(pools.decode));

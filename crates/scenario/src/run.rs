@@ -7,12 +7,15 @@ use std::path::Path;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::Deployment;
 use rooflut::deployment::ServedTally;
+use rooflut::interval::Coverage;
 use rooflut::sim::figures::{BatchSizes, Digest, Goodput, QueueGrowth, Summary, TokenGaps};
 use rooflut::sim::load::{Source, Stream};
 use rooflut::sim::{Observer, PrefixCaching, SchedulingPolicy, SimConfig};
-use rooflut::step::TimeSources;
-use rooflut::table::TableSet;
-use rooflut_report::{LatencyMs, ModelSize, Rejections, Report, Seeds, Shares, Weights};
+use rooflut::step::{AtEnd, End, LatencyModel, TimeSources};
+use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
+use rooflut_report::{
+    Ends, LatencyMs, ModelInterval, ModelSize, Rejections, Report, Seeds, Shares, Weights,
+};
 use rooflut_traces::Input;
 
 use crate::busiest::{Busiest, Served};
@@ -102,6 +105,9 @@ impl Run {
     /// [`Output::strict`](crate::Output::strict) accepts.
     pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
         let mut outcome = self.run_once(observer)?;
+        if let Some(coverage) = self.scenario.output.interval {
+            outcome.interval = Some(self.interval(coverage, &outcome.summary)?);
+        }
         let (first, count) = (
             self.scenario.workload.seed(),
             self.scenario.workload.seeds(),
@@ -118,6 +124,28 @@ impl Run {
         }
         outcome.seeds = Report::over_seeds(first, &reports);
         Ok(outcome)
+    }
+
+    /// Simulates the run with each step at the low and at the high end of its interval.
+    fn interval(&self, coverage: Coverage, predicted: &Summary) -> Result<ModelInterval, RunError> {
+        let model = self.deployment.served_model();
+        let (server, pools) = (&self.scenario.server, self.pools.as_ref());
+        let at = |end| {
+            let model = AtEnd::new(&model, coverage, end);
+            let fleet = Fleet::try_new(model, self.config, server, pools)?;
+            self.summary(&fleet, &mut ())
+        };
+        let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
+        let ends = Ends {
+            low: &low?,
+            predicted,
+            high: &high?,
+        };
+        let engine = self.deployment.engine();
+        let ffn = &self.placement.model.spec.ffn;
+        let ttft = engine.ttft_half_width(ffn, coverage);
+        let others = engine.tpot_half_width(coverage);
+        Ok(ModelInterval::between(ends, coverage, [ttft, others]))
     }
 
     /// The run with another seed.
@@ -157,6 +185,7 @@ impl Run {
             busiest: served.busiest(&self.pool_ranges()),
             sources,
             draft_sources: tally.draft_sources(),
+            interval: None,
             seeds: None,
         })
     }
@@ -203,7 +232,14 @@ impl Run {
             "the cached prompt tokens count as found, although the server caches no prefixes"
                 .to_owned()
         });
-        beyond.into_iter().chain(cached).collect()
+        let name = self.placement.tables.name();
+        let is_built_in = sets::ALL.iter().any(|set| set.name() == name);
+        let is_asked = self.scenario.output.interval.is_some();
+        let unknown = (is_asked && !is_built_in).then(|| {
+            let errors = ErrorGroup::UNKNOWN.set(Extent::Inside);
+            format!("the errors of {name} are not known; the interval has the largest of {errors}")
+        });
+        beyond.into_iter().chain(cached).chain(unknown).collect()
     }
 
     /// Speculative decoding, if it is asked for.
@@ -240,7 +276,7 @@ impl Run {
 
     fn summary(
         &self,
-        fleet: &Fleet<'_>,
+        fleet: &Fleet<impl LatencyModel + Clone>,
         observer: &mut impl Observer,
     ) -> Result<Summary, RunError> {
         let load = match &self.load {
@@ -266,7 +302,7 @@ impl Run {
 
     fn simulated(
         &self,
-        fleet: &Fleet<'_>,
+        fleet: &Fleet<impl LatencyModel + Clone>,
         source: &mut impl Source,
         observer: &mut impl Observer,
     ) -> Summary {
@@ -279,7 +315,7 @@ impl Run {
     /// Keeps a record of each request, so that percentiles are exact.
     fn recorded(
         &self,
-        fleet: &Fleet<'_>,
+        fleet: &Fleet<impl LatencyModel + Clone>,
         source: &mut impl Source,
         observer: &mut impl Observer,
     ) -> Summary {
@@ -296,7 +332,7 @@ impl Run {
     /// Keeps no record, so that memory does not grow with the requests.
     fn digested(
         &self,
-        fleet: &Fleet<'_>,
+        fleet: &Fleet<impl LatencyModel + Clone>,
         source: &mut impl Source,
         observer: &mut impl Observer,
     ) -> Summary {
@@ -330,6 +366,8 @@ pub struct Outcome<'r> {
     pub sources: TimeSources,
     /// Sources of the time of the draft model's steps, if there is one.
     pub draft_sources: Option<TimeSources>,
+    /// Ranges of measurements, if they are asked for.
+    pub interval: Option<ModelInterval>,
     /// Figures over several seeds, if there are several.
     pub seeds: Option<Seeds>,
 }
@@ -386,6 +424,7 @@ impl Outcome<'_> {
             itl_percentile_error: TokenGaps::RELATIVE_ERROR,
             queue_growth: summary.queue_growth.map(Into::into),
             overloaded: self.overload().is_some(),
+            interval: self.interval,
             seeds: self.seeds,
             throughput: summary.throughput,
             goodput: summary.goodput.map(Into::into),

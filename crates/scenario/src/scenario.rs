@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use rooflut::engine::Scheduling;
 use rooflut::hardware::Dtype;
+use rooflut::interval::Coverage;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
@@ -289,7 +290,7 @@ pub struct Server {
 
 /// The figures and files that are asked for.
 ///
-/// [`Run`](crate::Run) applies `goodput` and `strict`; the others are data for the program that writes the report.
+/// [`Run`](crate::Run) applies `goodput`, `strict` and `interval`; the others are data for the program that writes the report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -304,6 +305,11 @@ pub struct Output {
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS"))]
     pub strict: Option<Strictness>,
+    /// Add the range of each figure that is meant to contain this share of measured servers, such as 0.8; takes two
+    /// further simulations.
+    #[serde(with = "as_text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    pub interval: Option<Coverage>,
     /// Write JSON.
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(

@@ -1,0 +1,98 @@
+//! Ranges of measurements around the figures of a run.
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
+
+use rooflut::model;
+use rooflut::table::sets;
+use rooflut_report::{ModelInterval, Range, Report};
+use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
+
+fn report(text: &str) -> Report {
+    let file = ScenarioFile::read(text.as_bytes()).unwrap();
+    let scenario = file.scenario().clone();
+    let llama = model::find(scenario.target.model()).unwrap();
+    let resources = Resources {
+        model: Model::new(llama.name, llama.spec),
+        draft_model: None,
+        tables: sets::H100.clone(),
+        read: &|_| Err(std::io::ErrorKind::NotFound.into()),
+    };
+    let run = Run::try_new(scenario, resources).unwrap();
+    run.run(&mut ()).unwrap().report()
+}
+
+const LOAD: &str = "[workload]\nrequests = 300\noutput = 64\n";
+
+fn interval(text: &str) -> (Report, ModelInterval) {
+    let report = report(&format!("{LOAD}{text}"));
+    let interval = report.interval.unwrap();
+    (report, interval)
+}
+
+/// Returns high / low, after a check that the figure lies between them.
+fn width(range: Option<Range>, figure: Option<f64>) -> f64 {
+    let (Range { low, high, .. }, figure) = (range.unwrap(), figure.unwrap());
+    assert!(
+        0.0 < low && low < figure && figure < high,
+        "{low} {figure} {high}"
+    );
+    high / low
+}
+
+#[test]
+fn ranges_contain_their_figures_and_grow_with_the_coverage() {
+    let widths = |text: &str| {
+        let (report, interval) = interval(text);
+        [
+            width(interval.ttft_ms.mean, report.ttft_ms.mean),
+            width(interval.ttft_ms.p90, report.ttft_ms.p90),
+            width(interval.tpot_ms.mean, report.tpot_ms.mean),
+            width(interval.e2e_ms.mean, report.e2e_ms.mean),
+        ]
+    };
+    let narrow = widths("rate = 5\n[output]\ninterval = 0.5");
+    let wide = widths("rate = 5\n[output]\ninterval = 0.95");
+    for (narrow, wide) in narrow.into_iter().zip(wide) {
+        assert!(narrow < wide, "{narrow} {wide}");
+    }
+    for servers in [
+        "replicas = 2",
+        "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 10",
+    ] {
+        widths(&format!(
+            "rate = 5\n[server]\n{servers}\n[output]\ninterval = 0.8"
+        ));
+    }
+}
+
+#[test]
+fn queues_amplify_the_errors_of_the_steps() {
+    let ttft = |rate| {
+        let (report, interval) = interval(&format!("rate = {rate}\n[output]\ninterval = 0.8"));
+        let throughput = interval.requests_per_s;
+        let served = report.throughput.requests_per_s;
+        assert!(throughput.low <= served && served <= throughput.high);
+        (
+            width(interval.ttft_ms.mean, report.ttft_ms.mean).ln(),
+            throughput.high / throughput.low,
+        )
+    };
+    let (light, overload) = (ttft(1), ttft(70));
+    assert!(overload.0 > 1.5 * light.0, "{light:?} {overload:?}");
+    // The load limits the throughput of the one, the steps that of the other.
+    assert!(
+        light.1 < 1.01 && overload.1 > 1.03,
+        "{light:?} {overload:?}"
+    );
+}
+
+#[test]
+fn other_figures_do_not_depend_on_the_interval() {
+    let (mut with, _) = interval("rate = 5\n[output]\ninterval = 0.8");
+    with.interval = None;
+    assert_eq!(with, report(&format!("{LOAD}rate = 5")));
+    let refused = ScenarioFile::read(b"[output]\ninterval = 80")
+        .unwrap_err()
+        .to_string();
+    let expected = "expected a share between 0 and 1, found 80; write 80 % as 0.8";
+    assert!(refused.contains(expected), "{refused}");
+}
