@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rooflut_validation::{Case, FileReport, Kind, Tally};
 
-use super::{groups, tables};
+use super::{COVERAGE, Covered, groups, tables};
 use crate::grid::Grid;
 
 /// The introduction on the measurements of the project.
@@ -13,7 +13,7 @@ const INTRODUCTION: &str = include_str!("introduction.md");
 const NOT_COVERED: &str = include_str!("not_covered.md");
 
 /// Returns the document, with introduction and limits if the reports are on the measurements of the project.
-pub(super) fn render(reports: &[FileReport], own: bool) -> String {
+pub(super) fn render(reports: &[FileReport], covered: &[Covered], own: bool) -> String {
     let mut text = "# Accuracy\n".to_owned();
     if own {
         text += &format!("\n{INTRODUCTION}");
@@ -25,6 +25,10 @@ pub(super) fn render(reports: &[FileReport], own: bool) -> String {
          In percent of the measurement: absolute ones, and as bias the mean with its sign (above 0: \
          predicted too long).",
         &tables::summaries(reports),
+    );
+    text += &section(
+        &format!("Coverage of intervals\n\n{COVERAGE}"),
+        &tables::coverage(covered),
     );
     for report in reports {
         text += &file(report);

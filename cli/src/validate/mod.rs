@@ -10,8 +10,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
-use rooflut_validation::{Dataset, FileReport, Predictor, embedded, read, validate};
+use rooflut_validation::{
+    Dataset, FileReport, MetricCoverage, Predictor, coverage, embedded, read, validate,
+};
 
 use crate::args::ValidateArgs;
 use crate::error::Error;
@@ -31,18 +34,58 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     }
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
+    let covered = covered(&datasets)?;
     let nothing = reports.iter().all(|report| report.cases.is_empty());
     let failure = nothing.then(|| unpredicted(&reports));
     let text = match (args.json, failure) {
         (true, failure) => {
-            let text = json::render(&reports)?;
+            let text = json::render(&reports, &covered)?;
             return Ok(Answered { text, failure });
         }
         (false, Some(failure)) => return Err(failure),
-        (false, None) if args.markdown => markdown::render(&reports, args.files.is_empty()),
-        (false, None) => text::render(&reports, args.rows),
+        (false, None) if args.markdown => {
+            markdown::render(&reports, &covered, args.files.is_empty())
+        }
+        (false, None) => text::render(&reports, &covered, args.rows),
     };
     Ok(text.into())
+}
+
+/// Nominal coverages of the intervals that are compared with measurements.
+const NOMINAL: [f64; 2] = [0.8, 0.95];
+/// Load stages are cut to this duration for their intervals; they are steady long before.
+const LONGEST_STAGE_S: f64 = 200.0;
+
+/// The meaning of the table of coverages.
+const COVERAGE: &str = "\
+Percentage of the measurements of load stages within the intervals of 80 and of 95 %. The constants of the engines were \
+fitted to the project's stages on h100: `cargo run --release -p rooflut-fit --example intervals` prints the coverage \
+with each family of models left out of the fit.";
+
+/// The coverage of intervals on the load stages of a file.
+struct Covered {
+    file: String,
+    of: MetricCoverage,
+}
+
+fn covered(datasets: &[Dataset]) -> Result<Vec<Covered>, Error> {
+    let nominal = NOMINAL.map(Coverage::try_new).into_iter();
+    let nominal: Vec<Coverage> = nominal
+        .collect::<Result<_, _>>()
+        .map_err(|error| Error::new(error.to_string()))?;
+    let predictor = Predictor {
+        longest_stage_s: LONGEST_STAGE_S,
+        ..Predictor::default()
+    };
+    let of_file = |dataset: &Dataset| {
+        let file = dataset.file.clone();
+        let all = coverage(dataset, &predictor, &nominal).into_iter();
+        all.map(move |of| Covered {
+            file: file.clone(),
+            of,
+        })
+    };
+    Ok(datasets.iter().flat_map(of_file).collect())
 }
 
 /// The error where no row can be predicted, with the reasons of all files.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rooflut_validation::{Case, Comparison, FileReport, Kind, Metric, Setting, Stage, Summary};
 
 use super::groups::Group;
+use super::{Covered, NOMINAL};
 use crate::grid::{Grid, PARTS};
 use crate::output::{self, fold_after, number, signed};
 
@@ -24,6 +25,23 @@ pub(super) fn summaries(reports: &[FileReport]) -> Grid {
             cells.extend(errors(&summary.errors));
             sheet.row(cells);
         }
+    }
+    sheet
+}
+
+/// Returns the coverage of intervals by file, GPU and metric.
+pub(super) fn coverage(covered: &[Covered]) -> Grid {
+    let nominal = NOMINAL.map(|share| output::percent(100.0 * share));
+    let numbers: Vec<&str> = ["n"]
+        .into_iter()
+        .chain(nominal.iter().map(String::as_str))
+        .collect();
+    let mut sheet = Grid::of(&["file", "GPU", "metric"], &numbers);
+    for Covered { file, of } in covered {
+        let mut cells = vec![file.clone(), of.gpu.clone(), title(of.metric).to_owned()];
+        cells.push(of.n.to_string());
+        cells.extend(of.covered.iter().map(|percent| number(*percent, 0)));
+        sheet.row(cells);
     }
     sheet
 }

@@ -2,7 +2,7 @@
 
 use rooflut_validation::{FileReport, Kind};
 
-use super::{groups, tables};
+use super::{COVERAGE, Covered, groups, tables};
 use crate::output::{count, paragraph, plural, width, wrapped};
 use crate::tallied;
 
@@ -13,7 +13,7 @@ const WORST: usize = 3;
 const INDENT: usize = 2;
 
 /// Returns summaries, then each file, with every row of every file if `all_rows`.
-pub(super) fn render(reports: &[FileReport], all_rows: bool) -> String {
+pub(super) fn render(reports: &[FileReport], covered: &[Covered], all_rows: bool) -> String {
     let mut text = heading(reports);
     let remarks = remarks(reports);
     if !remarks.is_empty() {
@@ -22,6 +22,10 @@ pub(super) fn render(reports: &[FileReport], all_rows: bool) -> String {
     let meaning = "Errors in percent of the measurement; bias is the mean with its sign, above 0: predicted too long";
     text += &format!("\n{}\n", paragraph(meaning));
     text += &tables::summaries(reports).render(INDENT);
+    if !covered.is_empty() {
+        text += &format!("\n{}\n", paragraph(COVERAGE));
+        text += &tables::coverage(covered).render(INDENT);
+    }
     for report in reports.iter().filter(|report| !report.cases.is_empty()) {
         text += &file(report, all_rows);
     }

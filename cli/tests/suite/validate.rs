@@ -350,6 +350,33 @@ fn load_stages_are_printed_with_their_rate_and_all_their_metrics() {
     );
 }
 
+#[test]
+fn the_coverage_of_intervals_is_that_of_the_stages() {
+    let header = "id,gpu,model,tp,arrival,rate_rps,duration_s,prompt_tokens,output_tokens,ttft_mean_ms,tpot_mean_ms";
+    // A prediction that holds, and a server that takes twice as long.
+    let row = "a,h100,llama-3.1-8b,1,constant,1,20,500,100";
+    let predicted = report("stages.csv", &format!("{header}\n{row},30,7\n"));
+    let ms = |place: &str| number(&predicted, place);
+    let (ttft, tpot) = (ms("/rows/0/predicted"), ms("/rows/1/predicted"));
+    let stages = format!(
+        "{header}\n{row},{ttft},{tpot}\n{row},{ttft},{}\n",
+        2.0 * tpot
+    );
+    let answer = report("stages.csv", &stages);
+    let found = list(&answer, "/coverage").iter().map(|row| {
+        let [nominal, covered] = ["/nominal", "/covered"].map(|key| number(row, key));
+        assert_eq!(row["n"], 2);
+        (text(row, "/metric"), nominal, covered)
+    });
+    let expected = [
+        ("ttft", 0.8, 1.0),
+        ("ttft", 0.95, 1.0),
+        ("tpot", 0.8, 0.5),
+        ("tpot", 0.95, 0.5),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
 /// The document and the command that writes it.
 const ACCURACY: &str = "docs/accuracy.md";
 

@@ -18,6 +18,7 @@
 mod case;
 mod cells;
 mod compare;
+mod coverage;
 mod dataset;
 mod embedded;
 mod engine;
@@ -37,6 +38,7 @@ mod tally;
 
 pub use case::{Case, Setting};
 pub use compare::{Comparison, Metric};
+pub use coverage::{MetricCoverage, coverage};
 pub use dataset::Dataset;
 pub use embedded::embedded;
 pub use engine::Predictor;
