@@ -44,7 +44,7 @@ pub use embedded::embedded;
 pub use engine::Predictor;
 pub use error::Error;
 pub use kind::Kind;
-pub use lookup_errors::lookup_errors_csv;
+pub use lookup_errors::{lookup_coverage, lookup_errors_csv};
 pub use read::read;
 pub use report::{FileReport, MetricSummary, validate};
 pub use rows::{Label, Row, Server, Stage};

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::op::leave_one_out::{Residual, residuals};
 use rooflut::table::{Extent, TableSet, sets};
+use rooflut_roofline::operation::Codes;
 
 /// The set whose errors stand for those of others. It has the most rows, and servers were compared with it.
 const REFERENCE: &TableSet = &sets::H100;
@@ -82,6 +83,50 @@ pub fn lookup_errors_csv() -> String {
         }
     }
     csv
+}
+
+/// Number of parts of the shapes of a set in [`lookup_coverage`].
+const FOLDS: usize = 5;
+
+/// Returns how many of the left-out rows of `set` lie within the intervals of 80 and of 95 %, in percent by operation.
+/// The shapes are dealt to five parts; the errors of the other four make the intervals of each.
+///
+/// Kinds of lookups with fewer than 20 rows in these four are left out.
+pub fn lookup_coverage(set: &TableSet) -> BTreeMap<OperationKind, [f64; 2]> {
+    let mut rows: BTreeMap<(Group, Extent), Vec<(Codes, f64)>> = BTreeMap::new();
+    for residual in residuals(set) {
+        let key = (Group::of(&residual), residual.extent);
+        let row = (residual.kernel.shape(), residual.ln_ratio.abs());
+        rows.entry(key).or_default().push(row);
+    }
+    let mut counts: BTreeMap<OperationKind, [usize; 3]> = BTreeMap::new();
+    for ((group, _), rows) in rows {
+        let shapes: BTreeSet<Codes> = rows.iter().map(|(shape, _)| *shape).collect();
+        let fold = |shape: &Codes| shapes.range(..*shape).count() % FOLDS;
+        for part in 0..FOLDS {
+            let (own, others): (Vec<_>, Vec<_>) =
+                rows.iter().partition(|(shape, _)| fold(shape) == part);
+            if others.len() < LEAST_ROWS {
+                continue;
+            }
+            let others: Vec<f64> = others.iter().map(|(_, error)| *error).collect();
+            let [_, most, nearly_all] = Quantiles::of(set, &others).at;
+            let count = counts.entry(group.operation).or_default();
+            for (_, error) in own {
+                let is_within = [true, error <= most, error <= nearly_all];
+                for (count, is_within) in count.iter_mut().zip(is_within) {
+                    *count += usize::from(is_within);
+                }
+            }
+        }
+    }
+    let percent = |[all, most, nearly_all]: [usize; 3]| {
+        [most, nearly_all].map(|covered| 100.0 * covered as f64 / all.max(1) as f64)
+    };
+    let counts = counts.into_iter();
+    counts
+        .map(|(kind, counts)| (kind, percent(counts)))
+        .collect()
 }
 
 /// Returns the errors on the left-out rows of `set`.
