@@ -42,6 +42,20 @@ pub struct SchedulingRules {
     /// Fate of a request whose prompt and `max_tokens` exceed `max_model_len` (`get_max_tokens` of the API server,
     /// `vllm/entrypoints/serve/utils/api_utils.py`; up to 0.15 `_validate_input` is before it).
     pub beyond_max_model_len: BeyondMaxModelLen,
+    /// Whether each scheduled request takes one more slot of the token budget if a draft model drafts
+    /// (`SpeculativeConfig.max_num_new_slots_for_drafting`, `vllm/config/speculative.py`): it does in 0.33.
+    pub draft_slot: bool,
+    /// Whether the blocks into which a draft model writes are reserved at admission already, not only while a request
+    /// runs (`num_lookahead_tokens` in `schedule`): they are in 0.33.
+    pub admission_lookahead: bool,
+    /// Whether a request of which all but one token is cached verifies placeholders of drafts in the step that admits
+    /// it, if the step has no chunk of a running request (`pad_spec_decode` in `schedule`): it does in 0.33. All
+    /// placeholders are rejected.
+    pub pad_spec_decode: bool,
+    /// Whether full blocks can be found when the step that filled them has ended, with speculative decoding, not only
+    /// when the next step is scheduled (`cache_blocks` in `update_from_output`): they can in 0.33. Engines that schedule
+    /// one step ahead do so in any case.
+    pub cache_sampled_tokens: bool,
 }
 
 /// The point in time at which the batch of a step is fixed.

@@ -237,18 +237,22 @@ impl SimConfig {
     /// KV blocks that `request` needs at its longest.
     pub(super) fn blocks_for(&self, request: &Request) -> u32 {
         // The last token is sampled and not computed. The drafts of the last verification are computed; a
-        // single output token needs none. One step ahead, the drafts of the step in flight may be accepted, too. Slots
-        // of a draft model are reserved by running requests only: not with the first chunk of a prompt.
-        let verified = request.output_tokens > 1;
+        // single output token needs none, unless its prompt is cached and padded. One step ahead, the drafts of the
+        // step in flight may be accepted, too. Some engines reserve slots of a draft model for running requests only:
+        // not with the first chunk of a prompt.
+        let room = self.max_model_len.saturating_sub(request.prompt_tokens);
+        let padded = self.rules.pad_spec_decode && self.draft_tokens() < room;
+        let samples = request.output_tokens.saturating_sub(u32::from(!padded));
+        let reserves = samples > 0 || self.rules.admission_lookahead;
         let chunked = request.prompt_tokens > self.max_num_batched_tokens;
         let verifications = match self.rules.scheduling {
-            Scheduling::Synchronous => u32::from(verified),
-            Scheduling::OneStepAhead => request.output_tokens.saturating_sub(1).min(2),
+            Scheduling::Synchronous => samples.min(1),
+            Scheduling::OneStepAhead => samples.min(2),
         };
         let drafts = u64::from(verifications * self.draft_tokens());
         let kv_tokens = request.tokens().saturating_sub(1) + drafts;
         let lookahead = match self.speculation {
-            Some(speculation) if verified || chunked => u64::from(speculation.lookahead_tokens()),
+            Some(speculation) if reserves || chunked => u64::from(speculation.lookahead_tokens()),
             _ => 0,
         };
         let longest = kv_tokens.max(u64::from(self.max_model_len));
@@ -258,9 +262,17 @@ impl SimConfig {
     }
 
     /// Drafted tokens per request and step.
-    fn draft_tokens(&self) -> u32 {
+    pub(super) fn draft_tokens(&self) -> u32 {
         self.speculation
             .map_or(0, |speculation| speculation.draft_tokens())
+    }
+
+    /// Slots of the token budget that a scheduled request takes beyond its tokens.
+    pub(super) fn draft_slots(&self) -> u32 {
+        let drafts = self
+            .speculation
+            .is_some_and(|speculation| speculation.lookahead_tokens() > 0);
+        u32::from(drafts && self.rules.draft_slot)
     }
 
     /// Checks that a step can run under these limits.
@@ -288,7 +300,7 @@ impl SimConfig {
                 found: self.watermark,
             });
         }
-        let tokens_per_request = 1 + self.draft_tokens();
+        let tokens_per_request = 1 + self.draft_tokens() + self.draft_slots();
         let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);
         if u64::from(self.max_num_batched_tokens) < needed {
             return Err(SimError::BudgetBelowSequences {

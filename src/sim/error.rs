@@ -20,7 +20,8 @@ pub enum SimError {
         max_num_batched_tokens: u32,
         /// Maximum running requests.
         max_num_seqs: u32,
-        /// Tokens per decoding request and step: 1 plus the drafted tokens.
+        /// Tokens per decoding request and step: 1 plus the drafted tokens, plus a slot of the draft model where the
+        /// engine counts one.
         tokens_per_request: u32,
     },
     /// Speculative decoding with a `long_prefill_token_threshold`.

@@ -106,10 +106,14 @@ impl EngineFile {
         rules.victim_index = rule("victim_index").parse().unwrap();
         rules.self_preemption = rule("self_preemption").parse().unwrap();
         rules.lone_prefill = rule("lone_prefill").parse().unwrap();
-        let reserve = rule("scheduler_reserve_full_isl");
-        rules.scheduler_reserve_full_isl = reserve.parse().unwrap();
         rules.freed_blocks = rule("freed_blocks").parse().unwrap();
         rules.beyond_max_model_len = rule("beyond_max_model_len").parse().unwrap();
+        let switch = |name| rule(name).parse().unwrap();
+        rules.scheduler_reserve_full_isl = switch("scheduler_reserve_full_isl");
+        rules.draft_slot = switch("draft_slot");
+        rules.admission_lookahead = switch("admission_lookahead");
+        rules.pad_spec_decode = switch("pad_spec_decode");
+        rules.cache_sampled_tokens = switch("cache_sampled_tokens");
         rules
     }
 

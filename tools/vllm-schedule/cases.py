@@ -337,7 +337,7 @@ def random_workload(rng, policy="fcfs", thresholds=(0,)):
         model = rng.choice(["ngram", DRAFT_MODEL])
         tokens = rng.choice([1, 2, 5])
         spec = dict(model=model, acceptance=rng.choice([0, 0.3, 0.8, 1]), tokens=tokens)
-        budget = max(budget, seqs * (1 + tokens))
+        budget = max(budget, seqs * (1 + tokens + (model == DRAFT_MODEL)))
         room = 3 * tokens  # drafts in flight, of the step, and slots of the draft model
     need = max((r["prompt_tokens"] + r["output_tokens"] - 1 + room) // size + 1 for r in rows)
     more = rng.choice([0, rng.randint(0, 10), rng.randint(0, need * 3), 5000])

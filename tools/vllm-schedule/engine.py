@@ -290,6 +290,7 @@ class Engine:
             drafts = scheduled.scheduled_spec_decode_tokens.get(id, ())
             if id in known["fresh"](scheduled):
                 known["target"] = request.num_tokens
+                drafts = ()  # placeholders that the rejection sampler rejects
             if before < known["target"]:
                 chunks.append((id, new, before))
                 samples = after >= known["target"]

@@ -31,7 +31,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-pub(crate) static RULES: [RuleKind; 10] = [
+pub(crate) static RULES: [RuleKind; 14] = [
     RuleKind {
         name: "scheduling",
         values: Values::Names(
@@ -117,6 +117,28 @@ pub(crate) static RULES: [RuleKind; 10] = [
         ),
         meaning: "steps that verify drafts are fixed when the step before has ended (sync), on request when it starts if \
                   an EAGLE or MTP head drafts (async-heads), or as all steps (async)",
+    },
+    RuleKind {
+        name: "draft_slot",
+        values: Values::Switch,
+        meaning: "each request takes a slot of the token budget for the draft model",
+    },
+    RuleKind {
+        name: "admission_lookahead",
+        values: Values::Switch,
+        meaning: "the KV blocks into which a draft model writes are reserved at admission already, not only while a \
+                  request runs",
+    },
+    RuleKind {
+        name: "pad_spec_decode",
+        values: Values::Switch,
+        meaning: "a request of which all but one token is cached verifies placeholders of drafts when it is admitted",
+    },
+    RuleKind {
+        name: "cache_sampled_tokens",
+        values: Values::Switch,
+        meaning: "with drafts, full KV blocks can be found when the step that filled them has ended, not only when \
+                  the next one is scheduled",
     },
 ];
 

@@ -105,7 +105,7 @@ fn an_unknown_key_is_named() {
     );
     assert_eq!(
         refusal("meaning = \"routing\"", "means = \"routing\""),
-        "engines/toy-1.0.toml:32: moe_layer: expected one of the keys value, unit, meaning, source, \
+        "engines/toy-1.0.toml:36: moe_layer: expected one of the keys value, unit, meaning, source, \
          found \"means\"; rename or remove it"
     );
 }
@@ -119,7 +119,7 @@ fn every_key_that_is_missing_is_named() {
             no_value(&format!("engines/toy-1.0.toml:1: {key}"))
         );
     }
-    for line in ENGINE.lines().skip(3).take(10) {
+    for line in ENGINE.lines().skip(3).take(14) {
         let key = line.split(' ').next().unwrap();
         assert_eq!(
             refusal(&format!("{line}\n"), ""),
@@ -153,7 +153,7 @@ fn every_key_that_is_missing_is_named() {
         let field = key.split(' ').next().unwrap();
         assert_eq!(
             generate(&format!("{before}[moe_layer]{section}")).unwrap_err(),
-            no_value(&format!("engines/toy-1.0.toml:29: moe_layer.{field}"))
+            no_value(&format!("engines/toy-1.0.toml:33: moe_layer.{field}"))
         );
     }
 }
@@ -161,18 +161,18 @@ fn every_key_that_is_missing_is_named() {
 #[test]
 fn a_wrong_unit_is_refused() {
     for (name, line, unit, other) in [
-        ("layer", 16, "us", "ms"),
-        ("small_kernel_bandwidth", 21, "share", "%"),
-        ("logit", 26, "ns", "us"),
-        ("moe_layer", 31, "us", "\u{b5}s"),
-        ("expert_bandwidth", 36, "share", ""),
-        ("host", 41, "us", "US"),
-        ("api_server", 46, "ms", "s"),
-        ("cuda_graph_max_tokens", 51, "tokens", "token"),
-        ("smoothed_rows", 56, "rows", "tokens"),
-        ("smoothing_width", 61, "ln(rows)", "rows"),
-        ("cold_kv", 66, "L2", "MiB"),
-        ("step_error", 76, "share", "percent"),
+        ("layer", 20, "us", "ms"),
+        ("small_kernel_bandwidth", 25, "share", "%"),
+        ("logit", 30, "ns", "us"),
+        ("moe_layer", 35, "us", "\u{b5}s"),
+        ("expert_bandwidth", 40, "share", ""),
+        ("host", 45, "us", "US"),
+        ("api_server", 50, "ms", "s"),
+        ("cuda_graph_max_tokens", 55, "tokens", "token"),
+        ("smoothed_rows", 60, "rows", "tokens"),
+        ("smoothing_width", 65, "ln(rows)", "rows"),
+        ("cold_kv", 70, "L2", "MiB"),
+        ("step_error", 80, "share", "percent"),
     ] {
         let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
         let from = format!("unit = \"{unit}\"");
@@ -192,16 +192,16 @@ fn an_impossible_value_is_refused() {
     let (time, share) = ("a number of at least 0", "a number above 0 and at most 1");
     let whole = "a whole number below 2^32";
     for (from, line, name, expected) in [
-        ("value = 3.0", 15, "layer", time),
-        ("value = 0.5", 25, "logit", time),
-        ("value = 7.0", 30, "moe_layer", time),
-        ("value = 0.0", 40, "host", time),
-        ("value = 9.0", 45, "api_server", time),
-        ("value = 0.25", 20, "small_kernel_bandwidth", share),
-        ("value = 0.75", 35, "expert_bandwidth", share),
-        ("value = 48", 55, "smoothed_rows", whole),
-        ("value = 0.625", 60, "smoothing_width", "a number above 0"),
-        ("value = 4.0", 65, "cold_kv", time),
+        ("value = 3.0", 19, "layer", time),
+        ("value = 0.5", 29, "logit", time),
+        ("value = 7.0", 34, "moe_layer", time),
+        ("value = 0.0", 44, "host", time),
+        ("value = 9.0", 49, "api_server", time),
+        ("value = 0.25", 24, "small_kernel_bandwidth", share),
+        ("value = 0.75", 39, "expert_bandwidth", share),
+        ("value = 48", 59, "smoothed_rows", whole),
+        ("value = 0.625", 64, "smoothing_width", "a number above 0"),
+        ("value = 4.0", 69, "cold_kv", time),
     ] {
         let mut wrong = vec!["-1", "-1e-9", "nan", "inf"];
         if expected.contains("above 0") {
@@ -225,13 +225,13 @@ fn an_impossible_value_is_refused() {
     }
     assert_eq!(
         refusal("value = 3.0", "value = \"3.0\""),
-        "engines/toy-1.0.toml:15: layer.value: expected a number, found \"3.0\"; correct it"
+        "engines/toy-1.0.toml:19: layer.value: expected a number, found \"3.0\"; correct it"
     );
     for size in ["-8", "3", "7", "250", "64.5", "4294967296"] {
         assert_eq!(
             refusal("value = 64", &format!("value = {size}")),
             format!(
-                "engines/toy-1.0.toml:50: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
+                "engines/toy-1.0.toml:54: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
                  multiple of 8 below 2^32, found {size}; correct it"
             )
         );
@@ -262,7 +262,7 @@ fn the_name_is_that_of_the_file_and_text_is_not_empty() {
     );
     for (from, key, line) in [
         ("\"An engine that does not exist\"", "description", 2),
-        ("\"routing\"", "moe_layer.meaning", 32),
+        ("\"routing\"", "moe_layer.meaning", 36),
     ] {
         assert_eq!(
             refusal(from, "\" \""),
@@ -277,13 +277,13 @@ fn the_name_is_that_of_the_file_and_text_is_not_empty() {
 fn toml_that_does_not_parse_is_refused_on_one_line() {
     let message = refusal("unit = \"us\"", "unit = us");
     assert!(
-        message.starts_with("engines/toy-1.0.toml:16: "),
+        message.starts_with("engines/toy-1.0.toml:20: "),
         "{message}"
     );
     let message = refusal("value = 0.25\n", "value = 0.25\nvalue = 0.5\n");
     assert!(
         message
-            .starts_with("engines/toy-1.0.toml:21: expected TOML, found an error (duplicate key)"),
+            .starts_with("engines/toy-1.0.toml:25: expected TOML, found an error (duplicate key)"),
         "{message}"
     );
 }

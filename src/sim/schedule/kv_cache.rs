@@ -39,6 +39,8 @@ pub(crate) struct KvCache {
     caching: PrefixCaching,
     /// Tokens beyond those of a step for which running requests reserve blocks, up to `max_model_len`.
     lookahead_tokens: u32,
+    /// Likewise for requests that are admitted.
+    admission_lookahead_tokens: u32,
     max_model_len: u32,
     /// Whether a request is admitted only if the blocks of its whole prompt are free.
     reserve_full_prompt: bool,
@@ -49,13 +51,18 @@ pub(crate) struct KvCache {
 impl KvCache {
     /// Creates an empty cache.
     pub(crate) fn new(config: &SimConfig) -> KvCache {
+        let lookahead_tokens = config
+            .speculation
+            .map_or(0, |speculation| speculation.lookahead_tokens());
         KvCache {
             pool: BlockPool::new(config.kv_blocks, config.rules.freed_blocks),
             block_size: config.block_size,
             caching: config.prefix_caching,
-            lookahead_tokens: config
-                .speculation
-                .map_or(0, |speculation| speculation.lookahead_tokens()),
+            lookahead_tokens,
+            admission_lookahead_tokens: match config.rules.admission_lookahead {
+                true => lookahead_tokens,
+                false => 0,
+            },
             max_model_len: config.max_model_len,
             reserve_full_prompt: config.rules.scheduler_reserve_full_isl,
             watermark_blocks: config.watermark_blocks(),
@@ -64,12 +71,17 @@ impl KvCache {
 
     /// Returns the blocks that a running request lacks for `tokens` more.
     pub(crate) fn missing(&self, sequence: &Sequence, tokens: u32) -> u32 {
-        let tokens = sequence.computed() + tokens;
-        let longest = tokens.max(self.max_model_len);
-        let reserved = tokens.saturating_add(self.lookahead_tokens).min(longest);
-        let needed = sequence.blocks_for(reserved, self.block_size);
+        let needed = self.needed(sequence, tokens, self.lookahead_tokens);
         // Drafts that were rejected may leave it more than it needs.
         needed.saturating_sub(sequence.blocks.held())
+    }
+
+    /// Returns the blocks that a request needs for `tokens` more and the `lookahead` after them.
+    fn needed(&self, sequence: &Sequence, tokens: u32, lookahead: u32) -> u32 {
+        let tokens = sequence.computed() + tokens;
+        let longest = tokens.max(self.max_model_len);
+        let reserved = tokens.saturating_add(lookahead).min(longest);
+        sequence.blocks_for(reserved, self.block_size)
     }
 
     /// Takes the blocks that a running request needs for `tokens` more; returns whether there were enough.
@@ -132,11 +144,10 @@ impl KvCache {
         tokens: u32,
         kept_free: u32,
     ) -> bool {
-        let needed = sequence.blocks_for(sequence.computed() + tokens, self.block_size);
-        let missing = needed - hits.blocks;
+        let missing = self.needed(sequence, tokens, self.admission_lookahead_tokens) - hits.blocks;
         let reserved = if self.reserve_full_prompt {
             let prompt = sequence.computed() + sequence.pending();
-            sequence.blocks_for(prompt, self.block_size) - hits.blocks
+            missing.max(sequence.blocks_for(prompt, self.block_size) - hits.blocks)
         } else {
             missing
         };

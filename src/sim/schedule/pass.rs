@@ -28,6 +28,7 @@ impl Scheduler {
     pub(super) fn serve_in_order(&mut self, plan: &mut Plan, threshold: u32) -> u32 {
         let (step, rules) = (plan.number(), self.config.rules);
         let by_priority = self.config.policy == SchedulingPolicy::Priority;
+        let slots = self.config.draft_slots();
         let mut budget = self.config.max_num_batched_tokens;
         let mut turns = mem::take(&mut self.turns);
         turns.clear();
@@ -37,10 +38,10 @@ impl Scheduler {
         };
         turns.extend(self.running.in_order().map(turn));
         let mut index = 0;
-        while budget > 0
+        while budget > slots
             && let Some(&Turn { admitted, .. }) = turns.get(index)
         {
-            let tokens = self.wanted(admitted, threshold, step).min(budget);
+            let tokens = self.wanted(admitted, threshold, step).min(budget - slots);
             if tokens == 0 {
                 index += 1;
                 continue;
@@ -53,8 +54,8 @@ impl Scheduler {
                 let victim = self.victim(&turns).unwrap_or(own);
                 let turn = turns.remove(victim);
                 self.preempt(plan, turn);
-                if rules.victim_token == VictimToken::TakenBack {
-                    budget += turn.tokens;
+                if rules.victim_token == VictimToken::TakenBack && turn.tokens > 0 {
+                    budget += turn.tokens + slots;
                 }
                 let moves = match rules.victim_index {
                     VictimIndex::Stays => false,
@@ -66,7 +67,7 @@ impl Scheduler {
             }
             if let Some(turn) = position.and_then(|own| turns.get_mut(own)) {
                 turn.tokens = tokens;
-                budget -= tokens;
+                budget -= tokens + slots;
                 index += 1;
             } else if !by_priority || rules.self_preemption == SelfPreemption::EndsPass {
                 break;
@@ -88,7 +89,7 @@ impl Scheduler {
         if sequence.pending() > 0 {
             return sequence.pending().min(threshold);
         }
-        let drafted = self.config.speculation.map_or(0, |of| of.draft_tokens());
+        let drafted = self.config.draft_tokens();
         if sequence.surely_ends(self.in_flight(sequence, step)) {
             0
         } else {
@@ -146,7 +147,8 @@ impl Scheduler {
         let Some(mut victim) = self.running.remove(turn.admitted, step) else {
             return;
         };
-        if turn.tokens == 0 && rules.scheduling == Scheduling::OneStepAhead {
+        let ahead = rules.scheduling == Scheduling::OneStepAhead;
+        if turn.tokens == 0 && (ahead || self.caches_at_end()) {
             // vLLM registers a decoded token with the next step that computes one, and this step does not.
             let in_flight = self.in_flight(&victim, step);
             victim.forget_in_flight(in_flight.yielded);
@@ -188,7 +190,7 @@ impl Scheduler {
             self.leave_out(plan, turn.admitted);
         }
         self.advance_decodes(plan);
-        plan.decode.drafted = self.config.speculation.map_or(0, |of| of.draft_tokens());
+        plan.decode.drafted = self.config.draft_tokens();
         for &Turn { admitted, tokens } in turns {
             let Some(sequence) = self.running.get(admitted) else {
                 continue;
@@ -198,7 +200,7 @@ impl Scheduler {
                     self.running.decode_from(admitted, step + 1);
                 }
             } else if sequence.pending() > 0 {
-                if self.schedule_chunk(plan, admitted, tokens) {
+                if self.schedule_chunk(plan, admitted, tokens, 0) {
                     self.running.partial.retain(|partial| *partial != admitted);
                 }
             } else {

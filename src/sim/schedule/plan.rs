@@ -93,6 +93,11 @@ impl Plan {
         self.chunks.is_empty() && self.decode.requests == 0
     }
 
+    /// Returns whether a prompt is computed.
+    pub(crate) fn has_chunks(&self) -> bool {
+        !self.chunks.is_empty()
+    }
+
     /// Returns the work for the latency model: each chunk, and one group of decoding requests.
     pub(crate) fn batch(&self) -> StepBatch<'_> {
         let decode = slice::from_ref(&self.decode);

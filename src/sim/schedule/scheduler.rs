@@ -13,7 +13,7 @@ use crate::sim::schedule::queue::Queue;
 use crate::sim::schedule::running::{Admitted, Running};
 use crate::sim::schedule::sequence::Sequence;
 use crate::sim::{Request, RequestRecord, SimConfig};
-use crate::step::DecodeGroup;
+use crate::step::{Chunk, DecodeGroup};
 
 /// The queue, the running requests and their KV cache.
 ///
@@ -164,7 +164,7 @@ impl Scheduler {
     ) -> Option<RequestRecord> {
         let mut sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
             Some(mut sequence) => {
-                if self.verifies_ahead() {
+                if self.caches_at_end() {
                     sequence.set_known(sequence.computed());
                 }
                 self.kv.release(&mut sequence);
@@ -239,7 +239,7 @@ impl Scheduler {
             let taken = self.kv.grow(sequence, tokens);
             debug_assert!(taken, "fewer blocks than all running requests need");
             budget -= tokens;
-            if tokens > 0 && self.schedule_chunk(plan, partial, tokens) {
+            if tokens > 0 && self.schedule_chunk(plan, partial, tokens, 0) {
                 self.running.partial.remove(index);
             } else {
                 index += 1;
@@ -275,18 +275,32 @@ impl Scheduler {
 
     /// Admits requests from the head of the queue while budget, slots and blocks last.
     fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32, now_ns: u64) {
-        while budget > 0
+        let slots = self.config.draft_slots();
+        let running = !plan.is_empty();
+        let pads = self.config.rules.pad_spec_decode && !plan.has_chunks();
+        let drafted = if pads { self.config.draft_tokens() } else { 0 };
+        while budget > slots
             && self.has_room()
             && let Some(sequence) = self.waiting.first_mut()
         {
             let hits = self.kv.look_up(sequence);
             sequence.found(hits.blocks, self.config.block_size);
-            let tokens = sequence.pending().min(threshold).min(budget);
+            let tokens = sequence.pending().min(threshold).min(budget - slots);
+            let one_left = sequence.pending() == 1 && (running || sequence.computed() > 0);
+            let room = self.config.max_model_len - sequence.computed();
+            let padding = if one_left && drafted + 2 <= room {
+                drafted
+            } else {
+                0
+            };
+            if tokens + padding > budget - slots {
+                return;
+            }
             let kept_free = match self.running.len() {
                 0 => 0,
                 _ => self.kv.watermark_blocks,
             };
-            if !self.kv.admit(sequence, hits, tokens, kept_free) {
+            if !self.kv.admit(sequence, hits, tokens + padding, kept_free) {
                 return;
             }
             let Some(mut sequence) = self.waiting.pop() else {
@@ -296,27 +310,33 @@ impl Scheduler {
             if sequence.timing.preemptions == 0 {
                 sequence.timing.scheduled_ns = now_ns;
             }
-            budget -= tokens;
+            budget -= tokens + padding + slots;
             let admitted = self.running.admit(sequence);
-            if !self.schedule_chunk(plan, admitted, tokens) {
+            if !self.schedule_chunk(plan, admitted, tokens, padding) {
                 self.running.partial.push(admitted);
             }
         }
     }
 
-    /// Schedules a chunk of a running request's prompt; returns whether it is the last one.
+    /// Schedules a chunk of a running request's prompt and `padding` for drafts that are all rejected; returns whether it
+    /// is the last one.
     pub(super) fn schedule_chunk(
         &mut self,
         plan: &mut Plan,
         admitted: Admitted,
         tokens: u32,
+        padding: u32,
     ) -> bool {
         let ahead = self.verifies_ahead();
         let Some(sequence) = self.running.get_mut(admitted) else {
             return false;
         };
         let chunk = sequence.advance(tokens);
-        plan.add_chunk(chunk);
+        plan.add_chunk(Chunk {
+            new: chunk.new + padding,
+            kv_len: chunk.kv_len + padding,
+            ..chunk
+        });
         self.kv.register_full(sequence);
         if !chunk.last {
             return false;
@@ -327,7 +347,7 @@ impl Scheduler {
             plan.resumed.push(sequence.index);
         }
         if ahead {
-            sequence.set_first_in_flight(plan.number());
+            sequence.set_first_in_flight(plan.number(), padding);
         }
         let complete = sequence.is_complete();
         if complete {
@@ -336,6 +356,12 @@ impl Scheduler {
             self.running.decode_from(admitted, plan.number() + 1);
         }
         true
+    }
+
+    /// Returns whether full blocks can be found when the step that filled them has ended.
+    pub(super) fn caches_at_end(&self) -> bool {
+        let drafts = self.config.speculation.is_some();
+        self.verifies_ahead() || drafts && self.config.rules.cache_sampled_tokens
     }
 
     /// Returns whether drafts are verified in steps that are fixed one step ahead.

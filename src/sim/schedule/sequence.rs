@@ -218,11 +218,12 @@ impl Sequence {
         self.generated - in_flight.yielded + sure == self.request.output_tokens
     }
 
-    /// Sets that the last chunk of its prompt is in flight in `step`.
-    pub(crate) fn set_first_in_flight(&mut self, step: u64) {
+    /// Sets that the last chunk of its prompt is in flight in `step`, with `unused` tokens after it.
+    pub(crate) fn set_first_in_flight(&mut self, step: u64, unused: u32) {
         self.in_flight = InFlight {
             step,
             yielded: 1,
+            unused,
             ..InFlight::default()
         };
     }

@@ -45,6 +45,11 @@ impl Plan {
         }
     }
 
+    /// Whether a prompt is computed.
+    pub(crate) fn has_chunks(&self) -> bool {
+        !self.chunks.is_empty()
+    }
+
     /// Adds the tokens of a preempted request, which are computed and lost.
     pub(crate) fn add_lost(&mut self, tokens: u32) {
         self.chunks.push(Chunk::partial(tokens, tokens).unwrap());

@@ -141,19 +141,38 @@ impl Scheduler {
         }
     }
 
+    /// Tokens of the budget that each request takes beyond its own.
+    fn slots(&self) -> u32 {
+        let lookahead = self
+            .config
+            .speculation
+            .map_or(0, |of| of.lookahead_tokens());
+        u32::from(self.config.rules.draft_slot && lookahead > 0)
+    }
+
+    /// The tokens up to `end`, and those that a draft model writes beyond.
+    fn with_lookahead(&self, end: u32) -> u32 {
+        let room = self.config.max_model_len.saturating_sub(end);
+        let drafted = self
+            .config
+            .speculation
+            .map_or(0, |of| of.lookahead_tokens());
+        end + drafted.min(room)
+    }
+
     /// Gives running requests their tokens in the order of admission; returns the budget left.
     ///
     /// Line by line the loop of `schedule` in vLLM, which computes tokens only once all are given.
     fn serve_running(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32) -> u32 {
-        let rules = self.config.rules;
+        let (rules, slots) = (self.config.rules, self.slots());
         let mut given: Vec<(usize, u32)> = Vec::new();
         let mut index = 0;
-        while index < self.running.len() && budget > 0 {
+        while index < self.running.len() && budget > slots {
             let request = self.running[index].request;
             let tokens = self.running[index]
                 .pending(plan.number)
                 .min(threshold)
-                .min(budget);
+                .min(budget - slots);
             if tokens == 0 {
                 index += 1;
                 continue;
@@ -164,8 +183,8 @@ impl Scheduler {
                 let victim = self.running[place].request;
                 let had = given.iter().position(|(of, _)| *of == victim);
                 let had = had.map_or(0, |at| given.remove(at).1);
-                if rules.victim_token == VictimToken::TakenBack {
-                    budget += had;
+                if rules.victim_token == VictimToken::TakenBack && had > 0 {
+                    budget += had + slots;
                 }
                 match rules.victim_index {
                     VictimIndex::MovesIfScheduled if had > 0 => index -= 1,
@@ -183,7 +202,7 @@ impl Scheduler {
                 }
             }
             given.push((request, tokens));
-            budget -= tokens;
+            budget -= tokens + slots;
             index += 1;
         }
         for sequence in &mut self.running {
@@ -199,13 +218,7 @@ impl Scheduler {
         let place = self.running.iter().position(|s| s.request == request);
         let mut sequence = self.running.remove(place.unwrap());
         let end = sequence.believed(step) + tokens;
-        // A draft model writes beyond the step.
-        let room = self.config.max_model_len.saturating_sub(end);
-        let drafted = self
-            .config
-            .speculation
-            .map_or(0, |of| of.lookahead_tokens());
-        let own = blocks_for(&sequence, end + drafted.min(room), self.config.block_size);
+        let own = blocks_for(&sequence, self.with_lookahead(end), self.config.block_size);
         let missing = own.saturating_sub(sequence.blocks.len() as u32);
         let blocks = self.kv.take(&[], missing);
         let fits = blocks.is_some();
@@ -239,10 +252,12 @@ impl Scheduler {
 
     /// Admits from the head of the queue while budget, slots and blocks last.
     fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32) {
-        let slots = self.config.max_num_seqs as usize;
+        let (rules, slots) = (self.config.rules, self.slots());
         let block_size = self.config.block_size;
-        while budget > 0
-            && self.running.len() < slots
+        let drafted = self.config.speculation.map_or(0, |of| of.draft_tokens());
+        let (given, prefills) = (!plan.is_empty(), plan.has_chunks());
+        while budget > slots
+            && self.running.len() < self.config.max_num_seqs as usize
             && let Some(turn) = self.turn()
         {
             let sequence = &mut self.waiting[turn];
@@ -254,11 +269,27 @@ impl Scheduler {
                 _ => Vec::new(),
             };
             sequence.found(sequence.cached + hits.len() as u32 * block_size);
-            let new = sequence.pending(plan.number).min(threshold).min(budget);
-            let own = blocks_for(sequence, sequence.computed + new, block_size);
-            let whole = sequence.computed + sequence.pending(plan.number);
-            let needed = match self.config.rules.scheduler_reserve_full_isl {
-                true => blocks_for(sequence, whole, block_size),
+            let (computed, pending) = (sequence.computed, sequence.pending(plan.number));
+            let mut new = pending.min(threshold).min(budget - slots);
+            // It counts as a decode, which verifies drafts.
+            let decodes = pending == 1 && !prefills && (given || computed > 0);
+            if rules.pad_spec_decode && decodes {
+                let padded = 1 + drafted;
+                if drafted > 0 && computed + padded < self.config.max_model_len {
+                    if padded > budget - slots {
+                        return;
+                    }
+                    new = padded;
+                }
+            }
+            let end = match rules.admission_lookahead {
+                true => self.with_lookahead(computed + new),
+                false => computed + new,
+            };
+            let sequence = &mut self.waiting[turn];
+            let own = blocks_for(sequence, end, block_size);
+            let needed = match rules.scheduler_reserve_full_isl {
+                true => own.max(blocks_for(sequence, computed + pending, block_size)),
                 false => own,
             };
             let kept_free = match self.running.is_empty() {
@@ -275,7 +306,7 @@ impl Scheduler {
             sequence.expect(new, plan.number);
             plan.add(sequence, new);
             plan.admitted.push(sequence.request);
-            budget -= new;
+            budget -= new + slots;
             let sequence = self.waiting.remove(turn).unwrap();
             self.fill(&sequence);
             self.running.push(sequence);

@@ -18,6 +18,8 @@ pub(crate) struct Sequence {
     speculation: Option<Speculation>,
     /// Whether steps are scheduled before the tokens of the one before are sampled.
     ahead: bool,
+    /// Whether its blocks can be found when the step that filled them has ended.
+    found_at_end: bool,
     /// Tokens of the prefix hit: whole blocks, never the last token of the prompt.
     pub(crate) cached: u32,
     /// Tokens whose KV entries came with it.
@@ -51,6 +53,8 @@ struct Sampling {
     sampled: u32,
     /// Sampled tokens beyond the last one that is asked for.
     beyond: u32,
+    /// Placeholders of drafts after a chunk.
+    padding: u32,
 }
 
 /// The work of a sequence in one step.
@@ -78,6 +82,8 @@ impl Sequence {
             output_tokens: request.output_tokens,
             speculation: config.speculation,
             ahead: config.rules.scheduling == Scheduling::OneStepAhead,
+            found_at_end: config.rules.scheduling == Scheduling::OneStepAhead
+                || config.speculation.is_some() && config.rules.cache_sampled_tokens,
             cached,
             arrived: 0,
             counted: 0,
@@ -116,7 +122,11 @@ impl Sequence {
     /// Tokens in the cache before `step` as far as the engine knows: it takes drafts in flight for accepted.
     pub(crate) fn believed(&self, step: u64) -> u32 {
         match self.in_flight(step) {
-            Sampling { verified: 0, .. } => self.computed,
+            Sampling {
+                verified: 0,
+                padding,
+                ..
+            } => self.computed + padding,
             flying => self.computed - flying.sampled + flying.verified,
         }
     }
@@ -142,7 +152,7 @@ impl Sequence {
     /// The step before the one in flight has ended when `step` is scheduled: engines that schedule ahead register its
     /// tokens then.
     pub(crate) fn last_output_is_known(&mut self, step: u64) {
-        if self.ahead && self.computed > self.prefill {
+        if self.found_at_end && self.computed > self.prefill {
             self.known = self.known.max(self.computed - self.in_flight(step).sampled);
         }
     }
@@ -157,17 +167,20 @@ impl Sequence {
         self.generated == 1
     }
 
-    /// Computes `tokens`, at most [`pending`](Sequence::pending).
+    /// Computes `tokens`, at most [`pending`](Sequence::pending) and placeholders of drafts after the last chunk.
     pub(crate) fn advance(&mut self, tokens: u32, step: u64) -> Work {
         let context = self.computed;
         let beyond = self.in_flight(step).beyond;
         self.computed += tokens;
         if context < self.prefill {
+            let padding = self.computed.saturating_sub(self.prefill);
+            self.computed -= padding;
             let last = self.computed == self.prefill;
             self.generated += u32::from(last);
             self.sampling = Sampling {
                 step,
                 sampled: u32::from(last),
+                padding,
                 ..Sampling::default()
             };
             Work::Chunk {
@@ -188,6 +201,7 @@ impl Sequence {
                 verified: tokens,
                 sampled,
                 beyond: all - sampled,
+                padding: 0,
             };
             let samples = sampled > 0;
             Work::Decode { kv_tokens, samples }
@@ -216,7 +230,7 @@ impl Sequence {
 
     /// All its tokens are sampled.
     pub(crate) fn ended(&mut self) {
-        if self.ahead {
+        if self.found_at_end {
             self.known = self.computed;
         }
     }

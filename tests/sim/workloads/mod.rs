@@ -168,7 +168,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     );
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
     let acceptance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
-    let drafts = (draft_tokens, acceptance, any::<bool>());
+    let draft_rules = any::<[bool; 4]>();
+    let drafts = (draft_tokens, acceptance, any::<bool>(), draft_rules);
     let freed = prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)];
     let beyond = prop_oneof![
         Just(BeyondMaxModelLen::Reject),
@@ -202,11 +203,17 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.long_prefill_token_threshold = threshold;
             config.max_waiting = max_waiting;
             config.api_server_ns = 700 * api;
-            let (draft_tokens, acceptance, draft_model) = drafts;
+            let (draft_tokens, acceptance, draft_model, draft_rules) = drafts;
+            let [slot, lookahead, pads, caches] = draft_rules;
+            config.rules.draft_slot = slot;
+            config.rules.admission_lookahead = lookahead;
+            config.rules.pad_spec_decode = pads;
+            config.rules.cache_sampled_tokens = caches;
             if draft_tokens > 0 {
                 config.long_prefill_token_threshold = None;
                 config.rules.draft_scheduling = DraftScheduling::Ahead;
-                config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens) + more;
+                let slot = u32::from(slot && draft_model);
+                config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens + slot) + more;
                 let speculation = Speculation::try_new(draft_tokens, acceptance, api).unwrap();
                 config.speculation = Some(match draft_model {
                     true => speculation.with_draft_model(),

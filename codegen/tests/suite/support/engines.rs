@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name; lines 4 to 13 are the rules; from line 14 on each constant has five lines.
+/// Line 1 is the name; lines 4 to 17 are the rules; from line 18 on each constant has five lines.
 pub(crate) static ENGINE: LazyLock<String> = LazyLock::new(|| {
     let head = r#"name = "toy-1.0"
 description = "An engine that does not exist"
@@ -21,6 +21,10 @@ scheduler_reserve_full_isl = true
 freed_blocks = "last"
 beyond_max_model_len = "reject"
 draft_scheduling = "sync"
+draft_slot = false
+admission_lookahead = false
+pad_spec_decode = false
+cache_sampled_tokens = false
 "#;
     let constants = [
         ("layer", "3.0", "us", "launches"),
