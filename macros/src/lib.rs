@@ -30,7 +30,7 @@ mod expand;
 /// A change of one of the files recompiles the crate. A file that is *added* to the folder takes effect at
 /// the next change of another one, or of the code.
 ///
-/// 3,900 rows, as `h100` has, add 2 s of processor time to a build from scratch, most of it for the macro,
+/// 3,900 rows, as `h100` had, add 2 s of processor time to a build from scratch, most of it for the macro,
 /// and 0.1 to 0.3 s to each build of the crate after that.
 ///
 /// The dependency must be called `rooflut` in `Cargo.toml`: the expansion names it.

@@ -23,7 +23,7 @@ impl TableSet {
     /// the compiled one, bit for bit. The set must not have the name of a built-in set.
     ///
     /// The set lives as long as its handles and the kernels and models made from it; the last of them frees its
-    /// memory. Loading the 3,900 rows of `h100` takes 4 ms (`cargo bench -p rooflut --features runtime-tables --bench
+    /// memory. Loading the 3,900 rows that `h100` had takes 4 ms (`cargo bench -p rooflut --features runtime-tables --bench
     /// load`). Finding a shape, once per kernel and model, is a binary search instead of a perfect-hash lookup.
     ///
     /// # Errors

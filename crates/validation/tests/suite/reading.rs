@@ -113,7 +113,7 @@ fn optional_cells_may_be_empty_and_whole_numbers_may_have_a_point() {
     assert_eq!(
         tallies(&stage(",,,,3,", "30,,300").skipped),
         [(
-            "llama-3.1-8b on h100, tp 1: PLACEHOLDER",
+            "llama-3.1-8b on h100, tp 1: prompt and output are longer than max_model_len (48)",
             1
         )]
     );
