@@ -381,41 +381,32 @@ def short_random(seed):
     return random_fcfs(seed, 60)
 
 
-#: Cases under first come, first served.
-FCFS = (
+#: Cases of both forms.
+COMMON = (
+    tight_kv_cache,
+    watermark,
+    shared_prefixes,
+    full_prefix_hits,
+    few_slots,
+    longest_requests,
+    beyond_max_model_len,
+    overlapping_turns,
+    ngram_drafts,
+    draft_model,
+    drafts_and_prefixes,
+    block_sizes,
+)
+#: Cases of the short form.
+SHORT = (*COMMON, short_random)
+#: Cases of the full form.
+FULL = (
     short_requests,
     chunked_prompts,
     partial_prompts,
-    tight_kv_cache,
-    watermark,
-    shared_prefixes,
-    full_prefix_hits,
-    few_slots,
-    longest_requests,
-    beyond_max_model_len,
-    overlapping_turns,
-    ngram_drafts,
-    draft_model,
-    drafts_and_prefixes,
-    block_sizes,
+    *COMMON,
     random_fcfs,
-)
-#: Cases of the full form. Those with priorities differ: docs/vllm-schedule.md.
-FULL = (*FCFS, priority, random_priority, random_thresholds)
-#: Cases of the short form.
-SHORT = (
-    tight_kv_cache,
-    watermark,
-    shared_prefixes,
-    full_prefix_hits,
-    few_slots,
-    longest_requests,
-    beyond_max_model_len,
-    overlapping_turns,
-    ngram_drafts,
-    draft_model,
-    drafts_and_prefixes,
-    block_sizes,
-    short_random,
+    priority,
+    random_priority,
+    random_thresholds,
 )
 CASES = {case.__name__: case for case in (*FULL, short_random)}

@@ -68,7 +68,7 @@ impl Scheduler {
         }
     }
 
-    /// The place among the running of the one who is preempted next.
+    /// Returns the position of the running request that is preempted next.
     fn victim(&self) -> usize {
         let indices = 0..self.running.len();
         let last = match self.config.policy {
