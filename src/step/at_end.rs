@@ -18,8 +18,6 @@ pub enum End {
 /// The errors of a step model are alike in all steps of a server, so a server that is simulated at both ends has the
 /// interval of its figures, with the growth of queues near saturation.
 ///
-/// A step costs about a microsecond.
-///
 /// ```
 /// use rooflut::interval::Coverage;
 /// use rooflut::sim::{Request, Simulator};

@@ -1,24 +1,11 @@
 //! Runs over several seeds.
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
-use rooflut::model;
-use rooflut::table::sets;
-use rooflut_report::{LatencyMs, Report, Spread};
-use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
+mod support;
 
-fn report(text: &str) -> Report {
-    let file = ScenarioFile::read(text.as_bytes()).unwrap();
-    let scenario = file.scenario().clone();
-    let llama = model::find(scenario.target.model()).unwrap();
-    let resources = Resources {
-        model: Model::new(llama.name, llama.spec),
-        draft_model: None,
-        tables: sets::H100.clone(),
-        read: &|_| Err(std::io::ErrorKind::NotFound.into()),
-    };
-    let run = Run::try_new(scenario, resources).unwrap();
-    run.run(&mut ()).unwrap().report()
-}
+use rooflut_report::{LatencyMs, Report, Spread};
+
+use support::report;
 
 const LOAD: &str = "[workload]\nrate = 25\nrequests = 500\noutput = 64\n";
 

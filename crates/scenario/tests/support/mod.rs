@@ -1,0 +1,21 @@
+//! Runs of scenarios.
+
+use rooflut::model;
+use rooflut::table::sets;
+use rooflut_report::Report;
+use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
+
+/// Returns the report of a scenario of one built-in model on `h100`.
+pub(crate) fn report(text: &str) -> Report {
+    let file = ScenarioFile::read(text.as_bytes()).unwrap();
+    let scenario = file.scenario().clone();
+    let llama = model::find(scenario.target.model()).unwrap();
+    let resources = Resources {
+        model: Model::new(llama.name, llama.spec),
+        draft_model: None,
+        tables: sets::H100.clone(),
+        read: &|_| Err(std::io::ErrorKind::NotFound.into()),
+    };
+    let run = Run::try_new(scenario, resources).unwrap();
+    run.run(&mut ()).unwrap().report()
+}
