@@ -84,13 +84,12 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         return Err(unknown(name));
     }
     let text = input::read(&path).map_err(Error::reading(&path))?;
-    let beside = path.with_file_name("hf_quant_config.json");
-    let formats = match input::read(&beside) {
-        Ok(formats) => Some(formats),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::reading(&beside)(error)),
-    };
-    let options = options.with_hf_quant_config(formats.as_deref());
+    let [formats, generation] = ["hf_quant_config.json", "generation_config.json"]
+        .map(|name| if_present(&path.with_file_name(name)));
+    let (formats, generation) = (formats?, generation?);
+    let options = options
+        .with_hf_quant_config(formats.as_deref())
+        .with_generation_config(generation.as_deref());
     let config = rooflut_hf_config::read(&text, options)
         .map_err(|error| Error::in_file(&path, None, with_flag(&error)))?;
     let compat = CompatSpec::from(&config.spec);
@@ -104,6 +103,15 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         keys: Some(config.keys),
         ignored: config.ignored,
     })
+}
+
+/// Reads a file; `None` if there is none.
+fn if_present(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match input::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::reading(path)(error)),
+    }
 }
 
 /// Returns the message of an error with the flag that reads the file all the same.

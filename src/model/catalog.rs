@@ -1,6 +1,6 @@
 //! Catalogue of known models.
 
-use super::{Ffn, ModelSpec};
+use super::{Attention, Ffn, ModelSpec, Sampler};
 use crate::hardware::Dtype;
 
 /// A known model.
@@ -46,6 +46,7 @@ const fn dense(
         q_heads,
         kv_heads,
         head_dim,
+        attention: Attention::Full,
         vocab,
         ffn: Ffn::Dense {
             intermediate,
@@ -55,6 +56,7 @@ const fn dense(
         tied_embeddings: false,
         positions: 0,
         max_model_len,
+        sampler: Sampler::Plain,
     }
 }
 
@@ -63,6 +65,14 @@ const fn tied(base: ModelSpec) -> ModelSpec {
         tied_embeddings: true,
         ..base
     }
+}
+
+const fn top_p(base: ModelSpec) -> ModelSpec {
+    base.with_sampler(Sampler::TopP)
+}
+
+const fn penalized(base: ModelSpec) -> ModelSpec {
+    base.with_sampler(Sampler::RepetitionPenalty)
 }
 
 const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> ModelSpec {
@@ -90,11 +100,16 @@ const fn entry(
 }
 
 /// The known models. Source of the dimensions: each model's `config.json`.
+///
+/// Samplers are those of the `generation_config.json` of the first alias, where it has one: `top_p` 0.9 in Llama-2,
+/// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the instruct
+/// models of Qwen2.5. That of CodeLlama, Mistral, Mixtral and Phi names none of them. They are recalled, not read again;
+/// the step times of measured servers agree for Llama-2 and 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
 pub static CATALOG: [CatalogEntry; 42] = [
     entry(
         "llama-2-7b",
         &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],
-        dense([4096, 32, 32, 32, 128], 11_008, 32_000, 4096),
+        top_p(dense([4096, 32, 32, 32, 128], 11_008, 32_000, 4096)),
     ),
     entry(
         "llama-2-13b",
@@ -102,7 +117,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Llama-2-13b-hf",
             "meta-llama/Llama-2-13b-chat-hf",
         ],
-        dense([5120, 40, 40, 40, 128], 13_824, 32_000, 4096),
+        top_p(dense([5120, 40, 40, 40, 128], 13_824, 32_000, 4096)),
     ),
     entry(
         "llama-2-70b",
@@ -110,7 +125,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Llama-2-70b-hf",
             "meta-llama/Llama-2-70b-chat-hf",
         ],
-        dense([8192, 80, 64, 8, 128], 28_672, 32_000, 4096),
+        top_p(dense([8192, 80, 64, 8, 128], 28_672, 32_000, 4096)),
     ),
     entry(
         "llama-3-8b",
@@ -118,7 +133,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Meta-Llama-3-8B-Instruct",
             "meta-llama/Meta-Llama-3-8B",
         ],
-        dense([4096, 32, 32, 8, 128], 14_336, 128_256, 8192),
+        top_p(dense([4096, 32, 32, 8, 128], 14_336, 128_256, 8192)),
     ),
     entry(
         "llama-3-70b",
@@ -126,7 +141,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Meta-Llama-3-70B-Instruct",
             "meta-llama/Meta-Llama-3-70B",
         ],
-        dense([8192, 80, 64, 8, 128], 28_672, 128_256, 8192),
+        top_p(dense([8192, 80, 64, 8, 128], 28_672, 128_256, 8192)),
     ),
     entry(
         "llama-3.1-8b",
@@ -136,7 +151,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Meta-Llama-3.1-8B-Instruct",
             "meta-llama/Meta-Llama-3.1-8B",
         ],
-        dense([4096, 32, 32, 8, 128], 14_336, 128_256, 131_072),
+        top_p(dense([4096, 32, 32, 8, 128], 14_336, 128_256, 131_072)),
     ),
     entry(
         "llama-3.1-70b",
@@ -146,7 +161,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Meta-Llama-3.1-70B-Instruct",
             "meta-llama/Meta-Llama-3.1-70B",
         ],
-        dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072),
+        top_p(dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072)),
     ),
     entry(
         "llama-3.1-405b",
@@ -156,7 +171,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Meta-Llama-3.1-405B-Instruct",
             "meta-llama/Meta-Llama-3.1-405B",
         ],
-        dense([16_384, 126, 128, 8, 128], 53_248, 128_256, 131_072),
+        top_p(dense([16_384, 126, 128, 8, 128], 53_248, 128_256, 131_072)),
     ),
     entry(
         "llama-3.2-1b",
@@ -164,7 +179,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Llama-3.2-1B-Instruct",
             "meta-llama/Llama-3.2-1B",
         ],
-        tied(dense([2048, 16, 32, 8, 64], 8192, 128_256, 131_072)),
+        top_p(tied(dense([2048, 16, 32, 8, 64], 8192, 128_256, 131_072))),
     ),
     entry(
         "llama-3.2-3b",
@@ -172,7 +187,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Llama-3.2-3B-Instruct",
             "meta-llama/Llama-3.2-3B",
         ],
-        tied(dense([3072, 28, 24, 8, 128], 8192, 128_256, 131_072)),
+        top_p(tied(dense([3072, 28, 24, 8, 128], 8192, 128_256, 131_072))),
     ),
     entry(
         "llama-3.3-70b",
@@ -180,7 +195,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "meta-llama/Llama-3.3-70B-Instruct",
             "deepseek-ai/DeepSeek-R1-Distill-Llama-70B",
         ],
-        dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072),
+        top_p(dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072)),
     ),
     CatalogEntry {
         window: Some("attention_chunk_size"),
@@ -192,6 +207,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
                 "llama-4-scout",
             ],
             ModelSpec {
+                attention: Attention::Chunked,
                 ffn: Ffn::Moe {
                     experts: 16,
                     top_k: 1,
@@ -199,7 +215,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
                     shared_intermediate: 8192,
                     expert_dtype: Dtype::Fp8,
                 },
-                ..dense([5120, 48, 40, 8, 128], 8192, 202_048, 8192)
+                ..top_p(dense([5120, 48, 40, 8, 128], 8192, 202_048, 8192))
             },
         )
     },
@@ -214,7 +230,7 @@ pub static CATALOG: [CatalogEntry; 42] = [
     entry(
         "yi-34b",
         &["01-ai/Yi-34B"],
-        dense([7168, 60, 56, 8, 128], 20_480, 64_000, 4096),
+        top_p(dense([7168, 60, 56, 8, 128], 20_480, 64_000, 4096)),
     ),
     entry(
         "mistral-7b-v0.2",
@@ -303,27 +319,27 @@ pub static CATALOG: [CatalogEntry; 42] = [
     entry(
         "qwen2.5-0.5b",
         &["Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-0.5B"],
-        tied(dense([896, 24, 14, 2, 64], 4864, 151_936, 32_768)),
+        penalized(tied(dense([896, 24, 14, 2, 64], 4864, 151_936, 32_768))),
     ),
     entry(
         "qwen2.5-1.5b",
         &["Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-1.5B"],
-        tied(dense([1536, 28, 12, 2, 128], 8960, 151_936, 32_768)),
+        penalized(tied(dense([1536, 28, 12, 2, 128], 8960, 151_936, 32_768))),
     ),
     entry(
         "qwen2.5-3b",
         &["Qwen/Qwen2.5-3B-Instruct", "Qwen/Qwen2.5-3B"],
-        tied(dense([2048, 36, 16, 2, 128], 11_008, 151_936, 32_768)),
+        penalized(tied(dense([2048, 36, 16, 2, 128], 11_008, 151_936, 32_768))),
     ),
     entry(
         "qwen2.5-7b",
         &["Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B"],
-        dense([3584, 28, 28, 4, 128], 18_944, 152_064, 32_768),
+        penalized(dense([3584, 28, 28, 4, 128], 18_944, 152_064, 32_768)),
     ),
     entry(
         "qwen2.5-14b",
         &["Qwen/Qwen2.5-14B-Instruct", "Qwen/Qwen2.5-14B"],
-        dense([5120, 48, 40, 8, 128], 13_824, 152_064, 32_768),
+        penalized(dense([5120, 48, 40, 8, 128], 13_824, 152_064, 32_768)),
     ),
     entry(
         "qwen2.5-32b",
@@ -332,52 +348,52 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "Qwen/Qwen2.5-32B",
             "Qwen/Qwen2.5-Coder-32B-Instruct",
         ],
-        dense([5120, 64, 40, 8, 128], 27_648, 152_064, 32_768),
+        penalized(dense([5120, 64, 40, 8, 128], 27_648, 152_064, 32_768)),
     ),
     entry(
         "qwen2.5-72b",
         &["Qwen/Qwen2.5-72B-Instruct", "Qwen/Qwen2.5-72B"],
-        dense([8192, 80, 64, 8, 128], 29_568, 152_064, 32_768),
+        penalized(dense([8192, 80, 64, 8, 128], 29_568, 152_064, 32_768)),
     ),
     entry(
         "qwen3-0.6b",
         &["Qwen/Qwen3-0.6B"],
-        tied(dense([1024, 28, 16, 8, 128], 3072, 151_936, 40_960)),
+        top_p(tied(dense([1024, 28, 16, 8, 128], 3072, 151_936, 40_960))),
     ),
     entry(
         "qwen3-1.7b",
         &["Qwen/Qwen3-1.7B"],
-        tied(dense([2048, 28, 16, 8, 128], 6144, 151_936, 40_960)),
+        top_p(tied(dense([2048, 28, 16, 8, 128], 6144, 151_936, 40_960))),
     ),
     entry(
         "qwen3-4b",
         &["Qwen/Qwen3-4B"],
-        tied(dense([2560, 36, 32, 8, 128], 9728, 151_936, 40_960)),
+        top_p(tied(dense([2560, 36, 32, 8, 128], 9728, 151_936, 40_960))),
     ),
     entry(
         "qwen3-8b",
         &["Qwen/Qwen3-8B"],
-        dense([4096, 36, 32, 8, 128], 12_288, 151_936, 40_960),
+        top_p(dense([4096, 36, 32, 8, 128], 12_288, 151_936, 40_960)),
     ),
     entry(
         "qwen3-14b",
         &["Qwen/Qwen3-14B"],
-        dense([5120, 40, 40, 8, 128], 17_408, 151_936, 40_960),
+        top_p(dense([5120, 40, 40, 8, 128], 17_408, 151_936, 40_960)),
     ),
     entry(
         "qwen3-32b",
         &["Qwen/Qwen3-32B"],
-        dense([5120, 64, 64, 8, 128], 25_600, 151_936, 40_960),
+        top_p(dense([5120, 64, 64, 8, 128], 25_600, 151_936, 40_960)),
     ),
     entry(
         "qwen3-30b-a3b",
         &["Qwen/Qwen3-30B-A3B"],
-        moe(
+        top_p(moe(
             dense([2048, 48, 32, 4, 128], 6144, 151_936, 40_960),
             128,
             8,
             768,
-        ),
+        )),
     ),
     entry(
         "qwen3-30b-a3b-2507",
@@ -386,22 +402,22 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "Qwen/Qwen3-30B-A3B-Thinking-2507",
             "Qwen/Qwen3-Coder-30B-A3B-Instruct",
         ],
-        moe(
+        top_p(moe(
             dense([2048, 48, 32, 4, 128], 6144, 151_936, 262_144),
             128,
             8,
             768,
-        ),
+        )),
     ),
     entry(
         "qwen3-235b-a22b",
         &["Qwen/Qwen3-235B-A22B"],
-        moe(
+        top_p(moe(
             dense([4096, 94, 64, 4, 128], 12_288, 151_936, 40_960),
             128,
             8,
             1536,
-        ),
+        )),
     ),
     entry(
         "qwen3-235b-a22b-2507",
@@ -409,12 +425,12 @@ pub static CATALOG: [CatalogEntry; 42] = [
             "Qwen/Qwen3-235B-A22B-Instruct-2507",
             "Qwen/Qwen3-235B-A22B-Thinking-2507",
         ],
-        moe(
+        top_p(moe(
             dense([4096, 94, 64, 4, 128], 12_288, 151_936, 262_144),
             128,
             8,
             1536,
-        ),
+        )),
     ),
     entry(
         "phi-4",

@@ -1,6 +1,6 @@
 //! Checked dimensions of a transformer.
 
-use super::{ModelSpecBuilder, SpecError};
+use super::{ModelSpecBuilder, Sampler, SpecError};
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer whose layers are all alike.
@@ -32,6 +32,9 @@ pub struct ModelSpec {
     pub kv_heads: u32,
     /// Dimension of a head, which is not always hidden / q_heads.
     pub head_dim: u32,
+    /// The tokens that a token attends to.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub attention: Attention,
     /// Vocabulary size, as padded in the weights.
     pub vocab: u32,
     /// The feed-forward part of each layer.
@@ -45,7 +48,29 @@ pub struct ModelSpec {
     pub positions: u32,
     /// Longest sequence, prompt and output together.
     pub max_model_len: u32,
+    /// Sampling of the tokens, unless requests set another.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub sampler: Sampler,
 }
+
+/// The tokens that a token attends to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Attention {
+    /// All tokens before it.
+    #[default]
+    Full,
+    /// In some layers, those before it in a chunk of fixed length, as in Llama-4. vLLM does not capture such attention in
+    /// CUDA graphs.
+    ///
+    /// Does not model: the shorter reads of requests longer than a chunk.
+    Chunked,
+}
+
+crate::names!(Attention {
+    Full => "full",
+    Chunked => "chunked",
+});
 
 /// The feed-forward part of a layer: gate, up and down projection, or up and down alone where it has no gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -190,6 +215,13 @@ impl ModelSpec {
         if let Ffn::Moe { expert_dtype, .. } = &mut self.ffn {
             *expert_dtype = dtype;
         }
+        self
+    }
+
+    /// Returns the model with another sampling of its tokens.
+    #[must_use]
+    pub const fn with_sampler(mut self, sampler: Sampler) -> ModelSpec {
+        self.sampler = sampler;
         self
     }
 

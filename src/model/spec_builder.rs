@@ -1,6 +1,6 @@
 //! A builder for the dimensions of a model.
 
-use super::{Ffn, ModelSpec, SpecError};
+use super::{Attention, Ffn, ModelSpec, Sampler, SpecError};
 use crate::hardware::Dtype;
 
 /// A builder for [`ModelSpec`].
@@ -27,6 +27,7 @@ pub struct ModelSpecBuilder {
     q_heads: u32,
     kv_heads: u32,
     head_dim: u32,
+    attention: Attention,
     vocab: u32,
     intermediate: u32,
     gated: bool,
@@ -38,6 +39,7 @@ pub struct ModelSpecBuilder {
     tied_embeddings: bool,
     positions: u32,
     max_model_len: u32,
+    sampler: Sampler,
 }
 
 impl ModelSpecBuilder {
@@ -47,6 +49,7 @@ impl ModelSpecBuilder {
         q_heads: 0,
         kv_heads: 0,
         head_dim: 0,
+        attention: Attention::Full,
         vocab: 0,
         intermediate: 0,
         gated: true,
@@ -58,6 +61,7 @@ impl ModelSpecBuilder {
         tied_embeddings: false,
         positions: 0,
         max_model_len: 0,
+        sampler: Sampler::Plain,
     };
 
     crate::setters! {
@@ -71,6 +75,8 @@ impl ModelSpecBuilder {
         kv_heads(kv_heads: u32);
         /// Sets the dimension of a head, which is not always hidden / q_heads.
         head_dim(head_dim: u32);
+        /// Sets the tokens that a token attends to (default: all before it).
+        attention(attention: Attention);
         /// Sets the vocabulary size, as padded in the weights.
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
@@ -92,6 +98,8 @@ impl ModelSpecBuilder {
         positions(positions: u32);
         /// Sets the longest sequence, prompt and output together.
         max_model_len(max_model_len: u32);
+        /// Sets the sampling of the tokens (default: plain).
+        sampler(sampler: Sampler);
     }
 
     /// Sets the format of the experts' weights (default: that of the other weights).
@@ -117,6 +125,7 @@ impl ModelSpecBuilder {
             q_heads: self.q_heads,
             kv_heads: self.kv_heads,
             head_dim: self.head_dim,
+            attention: self.attention,
             vocab: self.vocab,
             ffn: if dense {
                 Ffn::Dense {
@@ -136,6 +145,7 @@ impl ModelSpecBuilder {
             tied_embeddings: self.tied_embeddings,
             positions: self.positions,
             max_model_len: self.max_model_len,
+            sampler: self.sampler,
         };
         spec.check()?;
         Ok(spec)

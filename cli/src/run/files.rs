@@ -129,8 +129,9 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
     let models = models
         .filter(|name| model::find(name).is_none())
         .map(Path::new);
+    let names = ["hf_quant_config.json", "generation_config.json"];
     let beside: Vec<PathBuf> = (models.clone())
-        .map(|path| path.with_file_name("hf_quant_config.json"))
+        .flat_map(|path| names.map(|name| path.with_file_name(name)))
         .collect();
     let tables = scenario.target.tables.as_deref();
     let named = |why| move |path: &Path| (path.to_owned(), why);

@@ -13,8 +13,13 @@ use crate::keys::TOP_K;
 pub enum ConfigError {
     /// The text is not a JSON object.
     Json(serde_json::Error),
-    /// The text of the `hf_quant_config.json` is not a JSON object.
-    QuantJson(serde_json::Error),
+    /// The text of a file beside it is not a JSON object.
+    Beside {
+        /// The name of the file.
+        file: &'static str,
+        /// The syntax error.
+        error: serde_json::Error,
+    },
     /// A value has the wrong type.
     Type {
         /// Its key.
@@ -105,10 +110,9 @@ impl fmt::Display for ConfigError {
                 f,
                 "{error}; expected the config.json of a Hugging Face model"
             ),
-            ConfigError::QuantJson(error) => write!(
-                f,
-                "hf_quant_config.json: {error}; correct or remove the file"
-            ),
+            ConfigError::Beside { file, error } => {
+                write!(f, "{file}: {error}; correct or remove the file")
+            }
             ConfigError::Type {
                 key,
                 expected,

@@ -1,13 +1,14 @@
 //! The model that a `config.json` describes.
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec, ModelSpecBuilder};
+use rooflut::model::{Attention, Ffn, ModelSpec, ModelSpecBuilder};
 use serde_json::{Map, Value};
 
 use crate::attention;
 use crate::error::ConfigError;
 use crate::family::Family;
 use crate::ffn;
+use crate::generation;
 use crate::json::parse;
 use crate::keys::{Dimension, Field, Keys};
 use crate::modules::Modules;
@@ -119,6 +120,10 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     let formats = Formats::of(config, &outer, &options, Modules::of(&spec))?;
     spec.weight_dtype = formats.attention;
+    spec.sampler = generation::sampler(&options)?;
+    if window.is_some_and(|window| window.key == window::CHUNK) {
+        spec.attention = Attention::Chunked;
+    }
     if let Ffn::Moe { expert_dtype, .. } = &mut spec.ffn {
         *expert_dtype = formats.ffn;
     }

@@ -133,7 +133,7 @@ impl<'j> Object<'j> {
     }
 
     /// Reads the value of `key`. A dot in it leads into an object.
-    fn value<T>(
+    pub(crate) fn value<T>(
         &self,
         key: &'static str,
         expected: &'static str,

@@ -11,12 +11,13 @@ use rooflut::hardware::Dtype;
 ///     "max_position_embeddings": 4096}"#;
 /// assert!(read(text, Options::default()).is_err());
 /// let model = read(text, Options::default().assuming_llama())?;
-/// assert_eq!(model.spec, rooflut::model::find("llama-2-7b").unwrap().spec);
+/// assert_eq!(model.spec.layers, 32);
 /// # Ok::<(), rooflut_hf_config::ConfigError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'t> {
     pub(crate) hf_quant_config: Option<&'t [u8]>,
+    pub(crate) generation_config: Option<&'t [u8]>,
     pub(crate) weight_dtype: Option<Dtype>,
     pub(crate) kv_dtype: Option<Dtype>,
     pub(crate) assume_llama: bool,
@@ -28,6 +29,16 @@ impl<'t> Options<'t> {
     pub fn with_hf_quant_config(self, text: Option<&'t [u8]>) -> Options<'t> {
         Options {
             hf_quant_config: text,
+            ..self
+        }
+    }
+
+    /// Sets the text of the `generation_config.json` beside the file. It has the sampling of the tokens, which is plain
+    /// without it.
+    #[must_use]
+    pub fn with_generation_config(self, text: Option<&'t [u8]>) -> Options<'t> {
+        Options {
+            generation_config: text,
             ..self
         }
     }

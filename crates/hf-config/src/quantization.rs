@@ -37,7 +37,10 @@ impl Formats {
         let Some(text) = options.hf_quant_config else {
             return Ok(Formats::given(options));
         };
-        let file = parse(text).map_err(ConfigError::QuantJson)?;
+        let file = parse(text).map_err(|error| ConfigError::Beside {
+            file: "hf_quant_config.json",
+            error,
+        })?;
         let file = Object::outermost(FILE, &file);
         let missing = || file.lacks(FORMATS, "an object");
         let quantization = file.object(FORMATS)?.ok_or_else(missing)?;

@@ -54,10 +54,10 @@ pub(crate) fn read(
     let first = config.dimension(&["max_window_layers"])?;
     let slides = slides.unwrap_or(family.slides) && first.is_none_or(|first| first.value < layers);
     let sliding = width("sliding_window", SLIDING)?.filter(|_| slides);
-    let chunk = width("attention_chunk_size", CHUNKED)?;
+    let chunk = width(CHUNK, CHUNKED)?;
     for (kind, key, width) in [
         (SLIDING, "sliding_window", sliding),
-        (CHUNKED, "attention_chunk_size", chunk),
+        (CHUNKED, CHUNK, chunk),
     ] {
         if kinds.contains(&kind) && width.is_none() && slides {
             return Err(config.missing(&[key]));
@@ -69,6 +69,9 @@ pub(crate) fn read(
         .filter(|window| window.tokens < longest)
         .min_by_key(|window| window.tokens))
 }
+
+/// The key of a chunk's width.
+pub(crate) const CHUNK: &str = "attention_chunk_size";
 
 const FULL: &str = "full_attention";
 const SLIDING: &str = "sliding_attention";

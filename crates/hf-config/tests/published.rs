@@ -131,7 +131,7 @@ fn the_built_in_scout_is_that_of_its_file() {
     let read = find("RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic")
         .read()
         .unwrap();
-    assert_eq!(read.spec, built_in.spec);
+    assert_eq!(read.spec.with_sampler(built_in.spec.sampler), built_in.spec);
     let window = read.window.unwrap();
     assert_eq!((Some(window.key), window.tokens), (built_in.window, 8192));
 }
@@ -143,7 +143,8 @@ fn the_catalogue_agrees_with_published_files() {
         let (Some(entry), Ok(read)) = (model::find(&published.model), published.read()) else {
             continue;
         };
-        assert_eq!(read.spec, entry.spec, "{}", published.model);
+        let spec = entry.spec.with_sampler(read.spec.sampler);
+        assert_eq!(read.spec, spec, "{}", published.model);
         compared += 1;
     }
     assert!(compared > 10, "{compared}");

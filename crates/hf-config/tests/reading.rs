@@ -7,7 +7,7 @@
 )]
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec, find};
+use rooflut::model::{Ffn, ModelSpec, Sampler, find};
 use rooflut_hf_config::{HfModel, Options, Remedy, Window, read};
 use serde_json::{Value, json};
 
@@ -39,6 +39,7 @@ fn refusal(text: impl AsRef<[u8]>) -> String {
 #[test]
 fn a_dense_model_equals_the_built_in_one_wherever_its_text_model_stands() {
     let built_in = find("llama-3.1-8b").unwrap().spec;
+    let built_in = built_in.with_sampler(Sampler::Plain);
     assert_eq!(spec(json!({})), built_in);
     for key in ["text_config", "llm_config", "language_config"] {
         let nested = json!({"model_type": "multimodal", key: config(json!({}))});
@@ -212,7 +213,8 @@ fn number_formats_stand_in_the_file_beside_the_text_model_or_in_a_file_of_their_
         .with_weight_dtype(Some(Dtype::Bf16))
         .with_kv_dtype(Some(Dtype::Bf16));
     let given = read(&plain, given).unwrap();
-    assert_eq!(given.spec, find("llama-3.1-8b").unwrap().spec);
+    let built_in = find("llama-3.1-8b").unwrap().spec;
+    assert_eq!(given.spec, built_in.with_sampler(Sampler::Plain));
     assert_eq!(given.kv_dtype, Some(Dtype::Bf16));
     for (text, expected) in [
         ("", "hf_quant_config.json: EOF"),
@@ -531,4 +533,36 @@ fn what_is_no_object_is_refused() {
     let infinite = config(json!({})).to_string().replace("4096", "Infinity");
     let expected = "hidden_size: expected a whole number, found \"Infinity\"";
     assert!(refusal(infinite).starts_with(expected));
+}
+
+#[test]
+fn the_sampler_is_that_of_the_generation_config() {
+    let plain = config(json!({})).to_string();
+    let with = |text: &str| {
+        let options = Options::default().with_generation_config(Some(text.as_bytes()));
+        read(&plain, options).map(|model| model.spec.sampler)
+    };
+    for (text, sampler) in [
+        ("{}", Sampler::Plain),
+        (r#"{"top_p": 1.0, "top_k": 0}"#, Sampler::Plain),
+        (r#"{"top_k": -1, "temperature": 0.6}"#, Sampler::Plain),
+        (r#"{"top_p": 0.9}"#, Sampler::TopP),
+        (r#"{"top_k": 20, "repetition_penalty": 1}"#, Sampler::TopP),
+        (
+            r#"{"top_p": 0.8, "repetition_penalty": 1.05}"#,
+            Sampler::RepetitionPenalty,
+        ),
+    ] {
+        assert_eq!(with(text).unwrap(), sampler, "{text}");
+    }
+    for (text, expected) in [
+        ("no JSON", "generation_config.json: expected ident"),
+        (
+            r#"{"top_p": "all"}"#,
+            "generation_config.json: top_p: expected a number",
+        ),
+    ] {
+        let message = with(text).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rooflut::hardware::Dtype;
-use rooflut::model::ModelSpec;
+use rooflut::model::{ModelSpec, Sampler};
 
 /// A model and the name that reports and messages give it.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,13 @@ impl Model {
     #[must_use]
     pub fn with_kv_dtype(self, kv_dtype: Option<Dtype>) -> Model {
         Model { kv_dtype, ..self }
+    }
+
+    /// Sets the sampling of its tokens, if one is given.
+    #[must_use]
+    pub fn with_sampler(self, sampler: Option<Sampler>) -> Model {
+        let spec = sampler.map_or(self.spec, |sampler| self.spec.with_sampler(sampler));
+        Model { spec, ..self }
     }
 
     /// Sets the format of its weights, if one is given.

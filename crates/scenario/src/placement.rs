@@ -64,7 +64,9 @@ impl Placement {
         })?;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
-            model: model.with_weights(target.dtype),
+            model: model
+                .with_weights(target.dtype)
+                .with_sampler(target.sampler),
             tables,
             tp: target.tp(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use rooflut::engine::Scheduling;
 use rooflut::hardware::Dtype;
 use rooflut::interval::Coverage;
+use rooflut::model::Sampler;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
@@ -87,6 +88,9 @@ pub struct Target {
     #[serde(deserialize_with = "number::dtype_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::kv_dtype, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
+    /// Sampling of the tokens: plain, top-p or repetition-penalty [default: that of the model's generation_config.json].
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SAMPLER"))]
+    pub sampler: Option<Sampler>,
     /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]

@@ -1,0 +1,23 @@
+//! How a model's tokens are sampled.
+
+/// The sampling of a model's tokens, as far as it costs time.
+///
+/// vLLM takes the `generation_config.json` of a model as the default of its requests. A request that sets `top_p` 1,
+/// `top_k` 0 and `repetition_penalty` 1 is sampled as [`Plain`](Sampler::Plain) whatever that file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Sampler {
+    /// Greedy, or with a temperature alone.
+    #[default]
+    Plain,
+    /// With top-p or top-k, for which the vocabulary is sorted.
+    TopP,
+    /// With top-p or top-k and a repetition penalty, for which the tokens of each request are counted.
+    RepetitionPenalty,
+}
+
+crate::names!(Sampler {
+    Plain => "plain",
+    TopP => "top-p",
+    RepetitionPenalty => "repetition-penalty",
+});
