@@ -42,6 +42,9 @@ pub struct EngineStack {
     pub constants: StepConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
+    /// Time that the API server spends on the output of one request in a step: it processes those of a step one after the
+    /// other, that of a new request last.
+    pub api_output: Seconds,
     /// Mean absolute error of the time to first token that the errors of its steps do not explain, as a logarithm.
     /// It widens intervals and changes no time.
     pub first_token_error: f64,
@@ -59,7 +62,8 @@ pub struct Constant {
     pub name: &'static str,
     /// Its value in `unit`.
     pub value: f64,
-    /// `us`, `ns`, `ms`, `tokens`, `share` (of the memory bandwidth), `rows`, `ln(rows)` or `L2` (cache sizes).
+    /// `us`, `ns`, `ms`, `tokens`, `share` (of the memory bandwidth), `rows`, `ln(rows)` or `L2` (cache
+    /// sizes), `times` or `exponent`.
     pub unit: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
@@ -96,10 +100,27 @@ pub struct StepConstants {
     pub small_kernel_bandwidth: f64,
     /// Sampling, per sampled row and vocabulary entry.
     pub logit: Seconds,
+    /// Sort of the vocabulary for top-p or top-k, per step.
+    pub sort: Seconds,
+    /// Sort of the vocabulary for top-p or top-k, per sampled row and vocabulary entry.
+    pub sorted_logit: Seconds,
+    /// Repetition penalty, per token of a sampled request, prompt and output.
+    pub penalized_token: Seconds,
+    /// Wait of an all-reduce for the slowest rank.
+    pub all_reduce_wait: Seconds,
+    /// Growth of an all-reduce with its message, as a multiple of that in a benchmark that repeats it.
+    pub all_reduce_growth: f64,
     /// Routing, sorting and launches of a mixture-of-experts layer.
     pub moe_layer: Seconds,
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
     pub expert_bandwidth: f64,
+    /// Exponent of the power law by which tokens prefer some experts of a layer; 0 for uniform routing.
+    pub routing: f64,
+    /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
+    pub prompt_layer: Seconds,
+    /// Launches of a layer's attention outside of the CUDA graph, in all steps of models whose attention is not captured
+    /// ([`Attention::Chunked`](crate::model::Attention)).
+    pub uncaptured_layer: Seconds,
     /// Time between two steps during which the GPU waits for the host.
     pub host: Seconds,
     /// Maximum number of tokens of a step that runs as a CUDA graph. Graphs are captured for 1, 2, 4 and the
@@ -157,6 +178,7 @@ impl EngineStack {
         self.constants.check()?;
         first_out_of_range([
             time("api_server", self.api_server),
+            time("api_output", self.api_output),
             error("first_token_error", self.first_token_error),
         ])
     }
@@ -222,8 +244,16 @@ impl StepConstants {
         layer: Seconds::ZERO,
         small_kernel_bandwidth: 1.0,
         logit: Seconds::ZERO,
+        sort: Seconds::ZERO,
+        sorted_logit: Seconds::ZERO,
+        penalized_token: Seconds::ZERO,
+        all_reduce_wait: Seconds::ZERO,
+        all_reduce_growth: 1.0,
         moe_layer: Seconds::ZERO,
         expert_bandwidth: 1.0,
+        routing: 0.0,
+        prompt_layer: Seconds::ZERO,
+        uncaptured_layer: Seconds::ZERO,
         host: Seconds::ZERO,
         cuda_graph_max_tokens: 0,
         ..stacks::VLLM_0_15_1.constants
@@ -236,10 +266,26 @@ impl StepConstants {
         with_small_kernel_bandwidth(small_kernel_bandwidth: f64);
         /// Sets [`logit`](Self::logit).
         with_logit(logit: Seconds);
+        /// Sets [`sort`](Self::sort).
+        with_sort(sort: Seconds);
+        /// Sets [`sorted_logit`](Self::sorted_logit).
+        with_sorted_logit(sorted_logit: Seconds);
+        /// Sets [`penalized_token`](Self::penalized_token).
+        with_penalized_token(penalized_token: Seconds);
+        /// Sets [`all_reduce_wait`](Self::all_reduce_wait).
+        with_all_reduce_wait(all_reduce_wait: Seconds);
+        /// Sets [`all_reduce_growth`](Self::all_reduce_growth).
+        with_all_reduce_growth(all_reduce_growth: f64);
         /// Sets [`moe_layer`](Self::moe_layer).
         with_moe_layer(moe_layer: Seconds);
         /// Sets [`expert_bandwidth`](Self::expert_bandwidth).
         with_expert_bandwidth(expert_bandwidth: f64);
+        /// Sets [`routing`](Self::routing).
+        with_routing(routing: f64);
+        /// Sets [`prompt_layer`](Self::prompt_layer).
+        with_prompt_layer(prompt_layer: Seconds);
+        /// Sets [`uncaptured_layer`](Self::uncaptured_layer).
+        with_uncaptured_layer(uncaptured_layer: Seconds);
         /// Sets [`host`](Self::host).
         with_host(host: Seconds);
         /// Sets [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
@@ -262,6 +308,7 @@ impl StepConstants {
     /// The first constant that is out of range.
     pub fn check(&self) -> Result<(), ConstantError> {
         let (width, cold_kv) = (self.smoothing_width, self.cold_kv);
+        let (growth, routing) = (self.all_reduce_growth, self.routing);
         first_out_of_range([
             share("small_kernel_bandwidth", self.small_kernel_bandwidth),
             share("expert_bandwidth", self.expert_bandwidth),
@@ -279,9 +326,27 @@ impl StepConstants {
             ),
             error("lookup_error_share", self.lookup_error_share),
             error("step_error", self.step_error),
+            (
+                "all_reduce_growth",
+                growth,
+                growth >= 1.0 && growth.is_finite(),
+                "a factor of at least 1",
+            ),
+            (
+                "routing",
+                routing,
+                routing >= 0.0 && routing.is_finite(),
+                "an exponent of at least 0",
+            ),
             time("layer", self.layer),
             time("logit", self.logit),
+            time("sort", self.sort),
+            time("sorted_logit", self.sorted_logit),
+            time("penalized_token", self.penalized_token),
+            time("all_reduce_wait", self.all_reduce_wait),
             time("moe_layer", self.moe_layer),
+            time("prompt_layer", self.prompt_layer),
+            time("uncaptured_layer", self.uncaptured_layer),
             time("host", self.host),
         ])
     }

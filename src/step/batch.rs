@@ -327,6 +327,13 @@ impl StepBatch<'_> {
         prompts.saturating_add(self.decode_tokens())
     }
 
+    /// Returns the number of tokens of the sampled requests, prompts and outputs; at most `u64::MAX`.
+    pub(super) fn sampled_context_tokens(&self) -> u64 {
+        let chunks = self.prefill.iter().filter(|chunk| chunk.last);
+        let prompts: u64 = chunks.map(|chunk| u64::from(chunk.kv_len)).sum();
+        prompts.saturating_add(self.decode_kv_tokens())
+    }
+
     /// Returns whether the batch has no tokens.
     pub fn is_empty(&self) -> bool {
         self.tokens() == 0

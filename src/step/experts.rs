@@ -1,6 +1,7 @@
 //! The experts of a layer inside a step.
 
 use super::kernel_time::KernelTime;
+use super::routing::Routing;
 use super::{Binding, TimeSource};
 use crate::engine::StepConstants;
 use crate::op::Moe;
@@ -9,12 +10,12 @@ use crate::units::Seconds;
 
 /// The experts of a layer, with weights that come from memory.
 ///
-/// The table was measured under skewed routing and with a later engine. With few tokens, where reads dominate,
-/// measured servers agree better with the number of experts that uniform routing reaches. No measured server has many
-/// tokens, where math dominates.
+/// The table was measured with a later engine. With few tokens, where reads dominate, measured servers agree better with
+/// the number of experts that tokens reach. No measured server has many tokens, where math dominates.
 #[derive(Debug, Clone)]
 pub(super) struct StepExperts {
     moe: Moe,
+    routing: Routing,
     /// Routing, sorting and launches, seconds.
     launches_s: f64,
     /// Share of the memory bandwidth at which the experts are read.
@@ -25,6 +26,7 @@ impl StepExperts {
     /// Creates the time of `moe` inside the steps of an engine.
     pub(super) fn new(moe: Moe, engine: &StepConstants) -> StepExperts {
         StepExperts {
+            routing: Routing::new(&moe.shape(), engine.routing),
             moe,
             launches_s: engine.moe_layer.0,
             bandwidth: engine.expert_bandwidth,
@@ -40,7 +42,8 @@ impl StepExperts {
     /// takes over from reads.
     pub(super) fn at(&self, tokens: f64, ln_tokens: f64) -> KernelTime {
         let rates = &self.moe.reference().rates;
-        let expected = self.moe.shape().expected_work(tokens);
+        let reached = self.routing.reached(tokens);
+        let expected = self.moe.shape().work_reading(tokens, reached);
         let read_s = expected.bytes * rates.s_per_byte;
         let math_s = expected.flops * rates.s_per_flop;
         let reads = self.launches_s + read_s / self.bandwidth;

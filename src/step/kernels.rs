@@ -1,5 +1,6 @@
 //! The kernels of a model's layer, looked up in a table set.
 
+use super::all_reduce::StepAllReduce;
 use super::decode::StepDecode;
 use super::experts::StepExperts;
 use super::part_errors::PartErrors;
@@ -21,7 +22,7 @@ pub(super) struct Kernels {
     pub(super) o_proj: Gemm,
     pub(super) ffn: FfnOps,
     /// `None` on a single GPU.
-    pub(super) all_reduce: Option<AllReduce>,
+    pub(super) all_reduce: Option<StepAllReduce>,
     pub(super) lm_head: Gemm,
 }
 
@@ -157,13 +158,18 @@ impl Finder<'_> {
         self.accept(Part::DecodeAttention, decode, StepDecode::class)
     }
 
-    fn all_reduce(&self) -> Result<Option<AllReduce>, ModelError> {
+    fn all_reduce(&self) -> Result<Option<StepAllReduce>, ModelError> {
         if self.tp < 2 {
             return Ok(None);
         }
         let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: self.tp });
-        self.accept(Part::AllReduce, all_reduce, AllReduce::class)
-            .map(Some)
+        let all_reduce = self.accept(Part::AllReduce, all_reduce, AllReduce::class)?;
+        let hidden = self.model.hidden;
+        Ok(Some(StepAllReduce::new(
+            all_reduce,
+            &self.constants,
+            hidden,
+        )))
     }
 
     fn dense(&self, dtype: Dtype, intermediate: u32) -> Result<DenseOps, ModelError> {

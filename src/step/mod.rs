@@ -1,5 +1,6 @@
 //! Time of an engine step.
 
+mod all_reduce;
 mod at_end;
 mod batch;
 mod binding;
@@ -15,6 +16,8 @@ mod options;
 mod part;
 mod part_errors;
 mod roofline;
+mod routing;
+mod sampling;
 #[cfg(all(feature = "serde", feature = "alloc"))]
 mod serde;
 mod smoothing;

@@ -1,8 +1,10 @@
 //! The step model: a step as the sum of its kernels.
 
+use super::all_reduce::ACTIVATION_BYTES;
 use super::kernel_time::KernelTime;
 use super::kernels::{DenseOps, FfnOps, Kernels};
 use super::part_errors::PartErrors;
+use super::sampling::StepSampler;
 use super::{
     Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
     StepTime,
@@ -10,7 +12,7 @@ use super::{
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
-use crate::model::{Ffn, ModelSpec};
+use crate::model::{Attention, Ffn, ModelSpec};
 use crate::op::{ChunkSums, Gemm};
 use crate::table::TableSet;
 use crate::units::Seconds;
@@ -50,14 +52,15 @@ use crate::units::Seconds;
 #[derive(Debug, Clone)]
 pub struct RooflineModel {
     layers: f64,
-    hidden: f64,
-    vocab: f64,
     kernels: Kernels,
+    sampler: StepSampler,
     /// Bytes that the small kernels of a layer move per token.
     small_bytes_per_token: f64,
     rates: Rates,
     errors: PartErrors,
     engine: StepConstants,
+    /// Wait for the host of a step without prompt tokens, and of one with some.
+    hosts: [Seconds; 2],
 }
 
 impl RooflineModel {
@@ -83,6 +86,7 @@ impl RooflineModel {
             gpu: gpu.name.clone(),
             dtype,
         };
+        let rates = gpu.rates(dtype).ok_or(no_peak)?;
         let kernels = Kernels::resolve(model, set, tp, &options)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
@@ -90,12 +94,12 @@ impl RooflineModel {
         Ok(RooflineModel {
             errors,
             layers: f64::from(model.layers),
-            hidden: f64::from(model.hidden),
-            vocab: f64::from(model.vocab),
             kernels,
+            sampler: StepSampler::new(model, &options.constants, &rates),
             small_bytes_per_token: small_bytes_per_token(model, tp, options.kv_dtype),
-            rates: gpu.rates(dtype).ok_or(no_peak)?,
+            rates,
             engine: options.constants,
+            hosts: hosts(model, &options.constants),
         })
     }
 
@@ -108,9 +112,7 @@ impl RooflineModel {
         self.add(step, Part::OProj, gemm(&kernels.o_proj, m, ln_m));
         self.add_ffn(step, tokens as f64, m, ln_m);
         if let Some(all_reduce) = &kernels.all_reduce {
-            let bytes = m * self.hidden * ACTIVATION_BYTES;
-            let work = all_reduce.work(bytes);
-            let once = KernelTime::of(all_reduce.answer(bytes), &work, all_reduce.reference());
+            let once = all_reduce.at(m);
             step.add_kernel(Part::AllReduce, once.times(2.0 * self.layers));
         }
         self.add(step, Part::SmallKernels, self.small_kernels(m));
@@ -164,22 +166,33 @@ impl RooflineModel {
             return None;
         }
         let rows = rows as f64;
-        let logits = rows * self.vocab;
-        let read = Seconds(logits * LOGIT_BYTES * self.rates.s_per_byte);
-        let sampling = (self.engine.logit * logits).max(read);
         Some([
             (Part::LmHead, gemm(&self.kernels.lm_head, rows, ln(rows))),
-            (
-                Part::Sampling,
-                KernelTime::fitted(sampling, Binding::Memory),
-            ),
+            (Part::Sampling, self.sampler.rows(rows)),
         ])
     }
 
-    /// Returns the time of waiting for the host, if the engine does.
+    /// Returns the penalties over the tokens of the sampled requests, or `None` without penalties.
     #[inline]
-    pub(super) fn host(&self) -> Option<KernelTime> {
-        let host = self.engine.host;
+    pub(super) fn penalties(&self, batch: &StepBatch<'_>) -> Option<KernelTime> {
+        self.sampler.penalties(batch.sampled_context_tokens())
+    }
+
+    /// Returns the penalties of a decode-only step.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(super) fn group_penalties(&self, decode: super::DecodeGroup) -> Option<KernelTime> {
+        self.sampler.penalties(decode.kv_tokens)
+    }
+
+    /// Returns the time of waiting for the host in a step with these prompt chunks, if the engine does.
+    #[inline]
+    pub(super) fn host(&self, prefill: &[Chunk]) -> Option<KernelTime> {
+        let [without_prompts, with_prompts] = self.hosts;
+        let host = match prefill {
+            [] => without_prompts,
+            _ => with_prompts,
+        };
         (host > Seconds::ZERO).then(|| KernelTime::fitted(host, Binding::Latency))
     }
 
@@ -251,17 +264,24 @@ impl StepModel for RooflineModel {
         for (part, once) in self.sampling(batch.sampled_tokens()).into_iter().flatten() {
             step.add_kernel(part, once);
         }
-        if let Some(once) = self.host() {
+        if let Some(once) = self.penalties(batch) {
+            step.add_kernel(Part::Sampling, once);
+        }
+        if let Some(once) = self.host(batch.prefill) {
             step.add_kernel(Part::Host, once);
         }
         step
     }
 }
 
-/// Bytes of a 16-bit activation.
-const ACTIVATION_BYTES: f64 = 2.0;
-/// Bytes of a logit, which samplers store in 32 bits.
-const LOGIT_BYTES: f64 = 4.0;
+/// Returns the time in which the GPU waits for the host, in a step without prompt tokens and in one with some.
+fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 2] {
+    let layers = match model.attention {
+        Attention::Full => [Seconds::ZERO, engine.prompt_layer],
+        Attention::Chunked => [engine.uncaptured_layer; 2],
+    };
+    layers.map(|layer| engine.host + layer * f64::from(model.layers))
+}
 
 /// Returns the bytes that the small kernels of a layer move per token on one rank: two norms with residual (read two,
 /// write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and V, write them as

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::kernel_time::KernelTime;
-use super::{DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
+use super::{Chunk, DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
 /// A [`RooflineModel`] with tabulated times. The times that depend only on the number of tokens and of sampled rows
@@ -38,7 +38,6 @@ pub struct TabulatedModel {
     tokens: Vec<Seconds>,
     /// Time of lm_head and sampling, by sampled rows.
     rows: Vec<[Seconds; 2]>,
-    host: Option<Seconds>,
 }
 
 impl TabulatedModel {
@@ -51,7 +50,6 @@ impl TabulatedModel {
                 .map(|count| of_tokens(&model, count))
                 .collect(),
             rows: counts.map(|count| of_rows(&model, count)).collect(),
-            host: model.host().map(|host| host.time),
             model,
         }
     }
@@ -71,8 +69,10 @@ impl TabulatedModel {
     pub(super) fn total(
         &self,
         tokens: u64,
+        prefill: &[Chunk],
         attention: [Option<KernelTime>; 2],
         rows: u64,
+        penalties: Option<KernelTime>,
     ) -> Seconds {
         if tokens == 0 {
             return Seconds::ZERO;
@@ -89,8 +89,11 @@ impl TabulatedModel {
                 total += once;
             }
         }
-        if let Some(host) = self.host {
-            total += host;
+        if let Some(penalties) = penalties {
+            total += penalties.time;
+        }
+        if let Some(host) = self.model.host(prefill) {
+            total += host.time;
         }
         total
     }
@@ -99,13 +102,15 @@ impl TabulatedModel {
 impl LatencyModel for TabulatedModel {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         let attention = self.model.attention(batch);
-        self.total(batch.tokens(), attention, batch.sampled_tokens())
+        let (rows, penalties) = (batch.sampled_tokens(), self.model.penalties(batch));
+        self.total(batch.tokens(), batch.prefill, attention, rows, penalties)
     }
 
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         let (tokens, attention) = (decode.tokens(), self.model.group_attention(decode));
-        self.total(tokens, [None, attention], tokens)
+        let penalties = self.model.group_penalties(decode);
+        self.total(tokens, &[], [None, attention], tokens, penalties)
     }
 }
 

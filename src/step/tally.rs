@@ -4,7 +4,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::kernel_time::KernelTime;
-use super::{Binding, Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeSources};
+use super::{
+    Binding, Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeSource, TimeSources,
+};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
@@ -43,8 +45,12 @@ pub struct Tally<'m> {
     steps_of_tokens: Vec<u64>,
     steps_of_rows: Vec<u64>,
     steps: u64,
+    /// Wait for the host, seconds.
+    host_s: f64,
     prefill: AttentionTally,
     decode: AttentionTally,
+    /// Time of penalties, seconds.
+    penalties_s: f64,
     /// Steps above the tabulated number of tokens.
     others: TimeSources,
 }
@@ -64,8 +70,10 @@ impl<'m> Tally<'m> {
             steps_of_tokens: vec![0; counts],
             steps_of_rows: vec![0; counts],
             steps: 0,
+            host_s: 0.0,
             prefill: AttentionTally::default(),
             decode: AttentionTally::default(),
+            penalties_s: 0.0,
             others: TimeSources::default(),
         }
     }
@@ -90,6 +98,9 @@ impl<'m> Tally<'m> {
         let [prefill, decode] = self.model.model().attention(batch);
         self.prefill.add(prefill);
         self.decode.add(decode);
+        let seconds = |once: Option<KernelTime>| once.map_or(0.0, |once| once.time.0);
+        self.penalties_s += seconds(self.model.model().penalties(batch));
+        self.host_s += seconds(self.model.model().host(batch.prefill));
     }
 
     #[cold]
@@ -123,11 +134,15 @@ impl<'m> Tally<'m> {
         }
         self.prefill.add_to(&mut sources, Part::PrefillAttention);
         self.decode.add_to(&mut sources, Part::DecodeAttention);
-        if let Some(host) = self.model.model().host() {
-            let mut step = StepTime::ZERO;
-            step.add_kernel(Part::Host, host);
-            let counted: u64 = self.steps_of_tokens.iter().sum();
-            sources.add_times(&step, counted);
+        for (part, seconds) in [
+            (Part::Sampling, self.penalties_s),
+            (Part::Host, self.host_s),
+        ] {
+            if seconds > 0.0 {
+                let mut step = StepTime::ZERO;
+                step.add(part, Seconds(seconds), Binding::Latency, TimeSource::FITTED);
+                sources.add(&step);
+            }
         }
         sources
     }

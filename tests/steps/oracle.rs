@@ -73,12 +73,20 @@ fn constants_of_any_size_act_as_documented() {
         for time in [
             &mut constants.layer,
             &mut constants.logit,
+            &mut constants.sort,
+            &mut constants.sorted_logit,
+            &mut constants.penalized_token,
+            &mut constants.all_reduce_wait,
+            &mut constants.prompt_layer,
+            &mut constants.uncaptured_layer,
             &mut constants.moe_layer,
             &mut constants.host,
         ] {
             // From a tenth of a nanosecond to a millisecond.
             time.0 = 1e-10 * f64::from(random.log(10_000_000));
         }
+        constants.all_reduce_growth = 1.0 + random.unit();
+        constants.routing = 1.5 * random.unit();
         constants.small_kernel_bandwidth = 1.0 - 0.99 * random.unit();
         constants.expert_bandwidth = 1.0 - 0.99 * random.unit();
         constants.cuda_graph_max_tokens = random.between(0, 1_024) as u32;

@@ -80,7 +80,9 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
 #[test]
 fn experts_are_checked_where_their_table_contributes_to_their_time() {
     let unseen_experts = with(all_known(), |spec| spec.ffn = moe(1024, 8, 768, 0));
-    let model = try_new(&unseen_experts, &sets::H100, 1, strictly(Class::Smoothed)).unwrap();
+    let mut options = strictly(Class::Smoothed);
+    options.constants.moe_layer = Seconds::from_us(300.0);
+    let model = try_new(&unseen_experts, &sets::H100, 1, options).unwrap();
     let experts = |batch: Batch| {
         let time = model.step_time(&batch.as_step());
         let experts = time.parts().find(|part| part.part == Part::Moe).unwrap();

@@ -123,6 +123,14 @@ impl EngineFile {
         constants.layer = self.time("layer");
         constants.small_kernel_bandwidth = self.share("small_kernel_bandwidth");
         constants.logit = self.time("logit");
+        constants.sort = self.time("sort");
+        constants.sorted_logit = self.time("sorted_logit");
+        constants.penalized_token = self.time("penalized_token");
+        constants.all_reduce_wait = self.time("all_reduce_wait");
+        constants.all_reduce_growth = self.number("all_reduce_growth", "value");
+        constants.routing = self.number("routing", "value");
+        constants.prompt_layer = self.time("prompt_layer");
+        constants.uncaptured_layer = self.time("uncaptured_layer");
         constants.moe_layer = self.time("moe_layer");
         constants.expert_bandwidth = self.share("expert_bandwidth");
         constants.host = self.time("host");

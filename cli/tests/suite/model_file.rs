@@ -74,6 +74,26 @@ fn formats_in_a_file_beside_the_config_are_read() {
 }
 
 #[test]
+fn the_sampler_of_a_generation_config_beside_the_config_is_that_of_the_flag() {
+    let folder = folder(LLAMA);
+    let run = run(folder.path());
+    let plain = json(&run);
+    let generation = r#"{"top_p": 0.8, "repetition_penalty": 1.05}"#;
+    fs::write(folder.path().join("generation_config.json"), generation).expect("a file");
+    let penalized = json(&run);
+    assert!(number(&penalized, "/e2e_ms/mean") > number(&plain, "/e2e_ms/mean"));
+    let given = json("run --requests 20 --sampler repetition-penalty");
+    assert_eq!(penalized["e2e_ms"], given["e2e_ms"]);
+    let flag = json(&format!("{run} --sampler plain"));
+    assert_eq!(flag["e2e_ms"], plain["e2e_ms"]);
+    let message = failure("run --sampler beam");
+    assert!(
+        message.contains("expected one of plain, top-p, repetition-penalty"),
+        "{message}"
+    );
+}
+
+#[test]
 fn the_flag_that_reads_a_refused_file_is_named_and_works() {
     let quantized = LLAMA.replace(
         '}',

@@ -31,7 +31,7 @@ pub mod stacks {{
 }
 
 /// Constants of a request; the others are of a step.
-const OF_REQUEST: [&str; 2] = ["api_server", "first_token_error"];
+const OF_REQUEST: [&str; 3] = ["api_server", "api_output", "first_token_error"];
 
 fn engine(engine: &Engine) -> String {
     let Engine {
@@ -75,11 +75,11 @@ fn fields(constants: &[&(Constant, Unit)]) -> String {
     let field = |(constant, unit): &&(Constant, Unit)| {
         let value = constant.in_si;
         let value = match unit {
-            Unit::Share | Unit::LnRows | Unit::L2 => format!("{value:?}"),
             Unit::Tokens | Unit::Rows => format!("{}", value as u32),
             Unit::Nanoseconds | Unit::Microseconds | Unit::Milliseconds => {
                 format!("Seconds({value:?})")
             }
+            _ => format!("{value:?}"),
         };
         format!("{}: {value}", constant.name)
     };

@@ -33,12 +33,20 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 14] = [
+const CONSTANTS: [(&str, Unit); 23] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("logit", Unit::Nanoseconds),
+    ("sort", Unit::Microseconds),
+    ("sorted_logit", Unit::Nanoseconds),
+    ("penalized_token", Unit::Nanoseconds),
+    ("all_reduce_wait", Unit::Microseconds),
+    ("all_reduce_growth", Unit::Times),
     ("moe_layer", Unit::Microseconds),
     ("expert_bandwidth", Unit::Share),
+    ("routing", Unit::Exponent),
+    ("prompt_layer", Unit::Microseconds),
+    ("uncaptured_layer", Unit::Microseconds),
     ("host", Unit::Microseconds),
     ("cuda_graph_max_tokens", Unit::Tokens),
     ("smoothed_rows", Unit::Rows),
@@ -47,6 +55,7 @@ const CONSTANTS: [(&str, Unit); 14] = [
     ("lookup_error_share", Unit::Share),
     ("step_error", Unit::Share),
     ("api_server", Unit::Milliseconds),
+    ("api_output", Unit::Microseconds),
     ("first_token_error", Unit::Share),
 ];
 
@@ -65,6 +74,10 @@ pub(crate) enum Unit {
     LnRows,
     /// A multiple of the L2 cache.
     L2,
+    /// A multiple of what a benchmark measures.
+    Times,
+    /// An exponent.
+    Exponent,
 }
 
 impl Engine {
@@ -221,6 +234,8 @@ impl Unit {
             Unit::Rows => "rows",
             Unit::LnRows => "ln(rows)",
             Unit::L2 => "L2",
+            Unit::Times => "times",
+            Unit::Exponent => "exponent",
         }
     }
 
@@ -230,7 +245,7 @@ impl Unit {
             Unit::Nanoseconds => 1e9,
             Unit::Microseconds => 1e6,
             Unit::Milliseconds => 1e3,
-            Unit::Share | Unit::Tokens | Unit::Rows | Unit::LnRows | Unit::L2 => 1.0,
+            _ => 1.0,
         }
     }
 
@@ -241,6 +256,7 @@ impl Unit {
             Unit::Tokens => "0, 1, 2, 4 or a multiple of 8 below 2^32",
             Unit::Rows => "a whole number below 2^32",
             Unit::LnRows => "a number above 0",
+            Unit::Times => "a number of at least 1",
             _ => "a number of at least 0",
         }
     }
@@ -256,6 +272,7 @@ impl Unit {
             }
             Unit::Rows => value >= 0.0 && value % 1.0 <= 0.0 && value <= f64::from(u32::MAX),
             Unit::LnRows => value > 0.0 && value.is_finite(),
+            Unit::Times => value >= 1.0 && value.is_finite(),
             _ => value >= 0.0 && value.is_finite(),
         }
     }

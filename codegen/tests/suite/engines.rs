@@ -28,6 +28,8 @@ fn a_file_becomes_a_static_in_si_units() {
         "smoothing_width: 0.625",
         "cold_kv: 4.0, lookup_error_share: 0.375, step_error: 0.125",
         "first_token_error: 0.875",
+        "all_reduce_growth: 1.25",
+        "routing: 0.8125",
         "expert_bandwidth: 0.75",
         "small_kernel_bandwidth: 0.25",
         "meaning: \"routing\", source: \"made up\"",
@@ -41,6 +43,13 @@ fn a_file_becomes_a_static_in_si_units() {
         ("moe_layer", 7e-6),
         ("host", 0.0),
         ("api_server", 9e-3),
+        ("sort", 11e-6),
+        ("sorted_logit", 0.375e-9),
+        ("penalized_token", 12e-9),
+        ("all_reduce_wait", 1.5e-6),
+        ("prompt_layer", 13e-6),
+        ("uncaptured_layer", 14e-6),
+        ("api_output", 15e-6),
     ] {
         let rest = source.split(&format!(" {name}: Seconds(")).nth(1).unwrap();
         let number: &str = rest.split(')').next().unwrap();

@@ -99,9 +99,10 @@ fn an_unknown_key_is_named() {
     assert_eq!(
         refusal("[rules]", "layers = 3\n[rules]"),
         "engines/toy-1.0.toml:3: expected one of the keys name, description, inherits, rules, layer, \
-         small_kernel_bandwidth, logit, moe_layer, expert_bandwidth, host, cuda_graph_max_tokens, \
-         smoothed_rows, smoothing_width, cold_kv, lookup_error_share, step_error, api_server, \
-         first_token_error, found \"layers\"; rename or remove it"
+         small_kernel_bandwidth, logit, sort, sorted_logit, penalized_token, all_reduce_wait, \
+         all_reduce_growth, moe_layer, expert_bandwidth, routing, prompt_layer, uncaptured_layer, host, \
+         cuda_graph_max_tokens, smoothed_rows, smoothing_width, cold_kv, lookup_error_share, step_error, \
+         api_server, api_output, first_token_error, found \"layers\"; rename or remove it"
     );
     assert_eq!(
         refusal("meaning = \"routing\"", "means = \"routing\""),
@@ -133,7 +134,7 @@ fn every_key_that_is_missing_is_named() {
         no_value("engines/toy-1.0.toml:1: rules")
     );
     let sections: Vec<&str> = ENGINE.split_inclusive("made up\"\n").collect();
-    assert_eq!(sections.len(), 14);
+    assert_eq!(sections.len(), 23);
     for section in sections {
         let section = &section[section.find('[').unwrap()..];
         let name = section[1..].split(']').next().unwrap();
@@ -173,6 +174,8 @@ fn a_wrong_unit_is_refused() {
         ("smoothing_width", 65, "ln(rows)", "rows"),
         ("cold_kv", 70, "L2", "MiB"),
         ("step_error", 80, "share", "percent"),
+        ("all_reduce_growth", 110, "times", "share"),
+        ("routing", 115, "exponent", "times"),
     ] {
         let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
         let from = format!("unit = \"{unit}\"");
@@ -202,6 +205,13 @@ fn an_impossible_value_is_refused() {
         ("value = 48", 59, "smoothed_rows", whole),
         ("value = 0.625", 64, "smoothing_width", "a number above 0"),
         ("value = 4.0", 69, "cold_kv", time),
+        (
+            "value = 1.25",
+            109,
+            "all_reduce_growth",
+            "a number of at least 1",
+        ),
+        ("value = 0.8125", 114, "routing", time),
     ] {
         let mut wrong = vec!["-1", "-1e-9", "nan", "inf"];
         if expected.contains("above 0") {

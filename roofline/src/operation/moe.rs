@@ -61,7 +61,7 @@ impl MoeShape {
     /// Returns FLOPs (3 projections, 2 hidden intermediate/tp each, `top_k` experts per token) and bytes of the
     /// activations and of the weights of `experts_read` experts, on one rank.
     #[inline]
-    fn work_reading(&self, tokens: f64, experts_read: f64) -> Work {
+    pub fn work_reading(&self, tokens: f64, experts_read: f64) -> Work {
         let weights = PROJECTIONS * f64::from(self.hidden) * self.local_intermediate();
         let activations = tokens * f64::from(self.hidden) * (self.dtype.activation_bytes() + 2.0);
         Work {
@@ -75,19 +75,6 @@ impl MoeShape {
     #[inline]
     pub fn work(&self, tokens: f64) -> Work {
         self.work_reading(tokens, f64::from(self.top_k))
-    }
-
-    /// Returns the work with uniform routing, which reaches `experts (1 - (1 - top_k/experts)^tokens)` experts on
-    /// average. An estimate, not a bound.
-    #[inline]
-    pub fn expected_work(&self, tokens: f64) -> Work {
-        let (experts, top_k) = (f64::from(self.experts), f64::from(self.top_k));
-        let missed = if top_k < experts {
-            exp(tokens * ln(1.0 - top_k / experts))
-        } else {
-            0.0
-        };
-        self.work_reading(tokens, (experts * (1.0 - missed)).max(top_k))
     }
 
     /// Returns the reference time of `tokens` tokens, seconds: the sum of launch time, matrix math, the reads of the

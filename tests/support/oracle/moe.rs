@@ -15,8 +15,13 @@ fn moe_flops(shape: MoeShape, tokens: f64) -> f64 {
 /// Bytes of activations and of the experts reached on average.
 pub(crate) fn expected_bytes(shape: MoeShape, tokens: f64) -> f64 {
     let (experts, top_k) = (f64::from(shape.experts), f64::from(shape.top_k));
-    let width = f64::from(shape.intermediate) / f64::from(shape.tp);
     let reached = (experts * (1.0 - (1.0 - top_k / experts).powf(tokens))).max(top_k);
+    bytes_reading(shape, tokens, reached)
+}
+
+/// Bytes of activations and of `reached` experts.
+fn bytes_reading(shape: MoeShape, tokens: f64, reached: f64) -> f64 {
+    let width = f64::from(shape.intermediate) / f64::from(shape.tp);
     let weights = reached * 3.0 * f64::from(shape.hidden) * width * weight_bytes(shape.dtype);
     weights + tokens * f64::from(shape.hidden) * (activation_bytes(shape.dtype) + 2.0)
 }
@@ -40,6 +45,26 @@ fn reached_by_skewed_routing(shape: MoeShape, tokens: f64) -> f64 {
     let added = (1.0 - 2.0_f64.ln()) / 2.0;
     let rest = (0.5 - scale * low - added).max(0.0) / range;
     (experts * (1.0 - zeros + rest)).min(experts).min(loads)
+}
+
+/// Experts reached on average if the r-th most popular one is chosen in proportion to r^-exponent; neighbours count with
+/// their mean: 1, 1, 2, 4, ... experts.
+fn reached(shape: MoeShape, exponent: f64, tokens: f64) -> f64 {
+    let ranks: Vec<u32> = (1..=shape.experts).collect();
+    let weight =
+        |ranks: &[u32]| -> f64 { ranks.iter().map(|&r| f64::from(r).powf(-exponent)).sum() };
+    let top_k = f64::from(shape.top_k);
+    let mut reached = 0.0;
+    let mut rest = ranks.as_slice();
+    while !rest.is_empty() {
+        let before = ranks.len() - rest.len();
+        let (group, after) = rest.split_at(before.max(1).min(rest.len()));
+        let members = group.len() as f64;
+        let chosen = (top_k * weight(group) / weight(&ranks) / members).min(1.0);
+        reached += members * (1.0 - (1.0 - chosen).powf(tokens));
+        rest = after;
+    }
+    reached.max(top_k)
 }
 
 fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
@@ -129,7 +154,8 @@ pub(crate) fn step_moe(
     constants: &StepConstants,
 ) -> (Answer, f64) {
     let table = moe(tables, shape, tokens as u32);
-    let at_bandwidth = expected_bytes(shape, tokens as f64) / tables.gpu.bandwidth;
+    let reached = reached(shape, constants.routing, tokens as f64);
+    let at_bandwidth = bytes_reading(shape, tokens as f64, reached) / tables.gpu.bandwidth;
     let reads = constants.moe_layer.0 + at_bandwidth / constants.expert_bandwidth;
     let math_share = (table.at_peak / at_bandwidth).min(1.0);
     let longer = (table.seconds - reads).max(0.0);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rooflut::engine::StepConstants;
 use rooflut::hardware::GemmShape;
+use rooflut::model::{Attention, Sampler};
 use rooflut::step::Part;
 use rooflut::table::Provenance;
 
@@ -87,15 +88,20 @@ impl<'t> ExpectedSteps<'t> {
                 Some(answer.provenance),
             );
         }
+        let mut all_reduce = None;
         if sharded.tp > 1 {
             let bytes = m * hidden * 2;
             let answer = allreduce(tables, sharded.tp, bytes);
-            let seconds = answer.seconds.max(bytes as f64 / tables.gpu.link);
-            push(
-                Part::AllReduce,
-                seconds * 2.0 * layers,
-                Some(answer.provenance),
-            );
+            let link = |bytes: u64| bytes as f64 / tables.gpu.link;
+            let table = answer.seconds.max(link(bytes));
+            let smallest = allreduce(tables, sharded.tp, 1).seconds;
+            let graph = u64::from(constants.cuda_graph_max_tokens.max(1)) * hidden * 2;
+            let graph = allreduce(tables, sharded.tp, graph)
+                .seconds
+                .max(link(graph));
+            let grown = (table.min(graph) - smallest).max(0.0);
+            let fitted = constants.all_reduce_wait.0 + (constants.all_reduce_growth - 1.0) * grown;
+            all_reduce = Some((table, fitted, answer.provenance));
         }
         let bandwidth = constants.small_kernel_bandwidth * tables.gpu.bandwidth;
         let small = (sharded.small_kernel_bytes() * m as f64 / bandwidth).max(constants.layer.0);
@@ -103,11 +109,38 @@ impl<'t> ExpectedSteps<'t> {
         if rows > 0 {
             let logits = rows as f64 * f64::from(sharded.spec.vocab);
             let read = logits * 4.0 / tables.gpu.bandwidth;
-            let sampling = read.max(constants.logit.0 * logits);
+            let sorts = sharded.spec.sampler != Sampler::Plain;
+            let step = batch.as_step();
+            let prompts = step.prefill.iter().filter(|chunk| chunk.is_last());
+            let prompts: f64 = prompts.map(|chunk| f64::from(chunk.kv_len())).sum();
+            let context = prompts + step.decode_kv_tokens() as f64;
+            let penalizes = sharded.spec.sampler == Sampler::RepetitionPenalty;
+            let [sort, sorted_logit] = match sorts {
+                true => [constants.sort.0, constants.sorted_logit.0],
+                false => [0.0; 2],
+            };
+            let mut sampling = sort + read.max((constants.logit.0 + sorted_logit) * logits);
+            if penalizes {
+                sampling += constants.penalized_token.0 * context;
+            }
             push(Part::Sampling, sampling, None);
         }
-        if constants.host.0 > 0.0 {
-            push(Part::Host, constants.host.0, None);
+        let layer = match sharded.spec.attention {
+            Attention::Chunked => constants.uncaptured_layer.0,
+            _ if chunks.is_empty() => 0.0,
+            _ => constants.prompt_layer.0,
+        };
+        let host = constants.host.0 + layer * layers;
+        if host > 0.0 {
+            push(Part::Host, host, None);
+        }
+        if let Some((table, fitted_s, provenance)) = all_reduce {
+            parts.push(ExpectedPart {
+                part: Part::AllReduce,
+                seconds: (table + fitted_s) * 2.0 * layers,
+                fitted_s: fitted_s * 2.0 * layers,
+                provenance: Some(provenance),
+            });
         }
         if let Some(experts) = sharded.experts() {
             let (answer, fitted_s) = step_moe(tables, experts, tokens, constants);

@@ -41,6 +41,15 @@ cache_sampled_tokens = false
         ("lookup_error_share", "0.375", "share", "of lookups"),
         ("step_error", "0.125", "share", "of a step"),
         ("first_token_error", "0.875", "share", "of a token"),
+        ("sort", "11.0", "us", "sorting"),
+        ("sorted_logit", "0.375", "ns", "sorting"),
+        ("penalized_token", "12.0", "ns", "penalty"),
+        ("all_reduce_wait", "1.5", "us", "waiting"),
+        ("all_reduce_growth", "1.25", "times", "messages"),
+        ("routing", "0.8125", "exponent", "popular experts"),
+        ("prompt_layer", "13.0", "us", "prompts"),
+        ("uncaptured_layer", "14.0", "us", "chunks"),
+        ("api_output", "15.0", "us", "detokenizer"),
     ];
     let section = |(name, value, unit, meaning)| {
         format!(
