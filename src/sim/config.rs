@@ -48,6 +48,9 @@ pub struct SimConfig {
     /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
     /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
+    /// Time that the API server spends on the output of each request of a step, in nanoseconds. It processes them one
+    /// after the other, that of a new request last. It counts towards TTFT and E2E.
+    pub api_output_ns: u64,
     /// Rules that differ between versions of the engine.
     pub rules: SchedulingRules,
 }
@@ -124,6 +127,7 @@ impl SimConfig {
             speculation: None,
             role: Role::Whole,
             api_server_ns: 0,
+            api_output_ns: 0,
             rules: stacks::VLLM_0_15_1.rules,
         }
     }
@@ -140,6 +144,7 @@ impl SimConfig {
         SimConfig {
             rules: engine.rules,
             api_server_ns: engine.api_server.to_nanos(),
+            api_output_ns: engine.api_output.to_nanos(),
             ..self
         }
     }
@@ -182,6 +187,8 @@ impl SimConfig {
         with_policy(policy: SchedulingPolicy) => policy;
         /// Sets the API server's time per request, in nanoseconds.
         with_api_server_ns(api_server_ns: u64) => api_server_ns;
+        /// Sets the API server's time per output of a step, in nanoseconds.
+        with_api_output_ns(api_output_ns: u64) => api_output_ns;
     }
 
     /// Checks that a server with these limits can serve `request`, at least alone.

@@ -38,6 +38,10 @@ pub struct Timing {
     pub first_token_ns: u64,
     /// When the step that yields the last token ended.
     pub finish_ns: u64,
+    /// Time for which the API server delays the tokens of the request, by the outputs of the other requests in the step
+    /// that yields the first one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub api_output_ns: u64,
     /// Number of preemptions.
     pub preemptions: u32,
     /// The replica that served the request, counted from 0.
@@ -77,8 +81,12 @@ impl RequestRecord {
 
     /// Returns the time from the arrival to the first token.
     pub fn ttft(&self) -> Option<Seconds> {
-        self.timing()
-            .map(|t| span(self.request.arrival_ns, t.first_token_ns))
+        self.timing().map(|t| {
+            span(
+                self.request.arrival_ns,
+                t.first_token_ns.saturating_add(t.api_output_ns),
+            )
+        })
     }
 
     /// Returns the mean time per output token after the first; `None` for a single token.
@@ -91,8 +99,12 @@ impl RequestRecord {
 
     /// Returns the time from the arrival to the last token.
     pub fn e2e(&self) -> Option<Seconds> {
-        self.timing()
-            .map(|t| span(self.request.arrival_ns, t.finish_ns))
+        self.timing().map(|t| {
+            span(
+                self.request.arrival_ns,
+                t.finish_ns.saturating_add(t.api_output_ns),
+            )
+        })
     }
 
     /// Returns the time in the queue: from arrival at the engine to the first scheduling.

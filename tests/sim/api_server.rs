@@ -115,6 +115,7 @@ fn a_server_takes_rules_and_api_server_from_its_engine() {
         let mut back = with;
         back.rules = config.rules;
         back.api_server_ns = config.api_server_ns;
+        back.api_output_ns = config.api_output_ns;
         assert_eq!(back, config, "{}", stack.name);
     }
     let ways = stacks::ALL.map(|stack| stack.rules.scheduling);

@@ -139,11 +139,13 @@ impl Scheduler {
         decoding.map(|sequence| sequence.index)
     }
 
-    /// Sets the time of the first tokens of the step `plan`, which has ended at `now_ns`.
-    pub(crate) fn first_tokens(&mut self, plan: &Plan, now_ns: u64) {
+    /// Sets the time of the first tokens of the step `plan`, which has ended at `now_ns`, and their delay by the API
+    /// server.
+    pub(crate) fn first_tokens(&mut self, plan: &Plan, now_ns: u64, api_output_ns: u64) {
         for &(index, admitted) in &plan.first_tokens {
             if let Some(sequence) = self.running.get_mut(admitted) {
                 sequence.timing.first_token_ns = now_ns;
+                sequence.timing.api_output_ns = api_output_ns;
                 continue;
             }
             // The following step preempts it.
@@ -151,6 +153,7 @@ impl Scheduler {
             let ending = self.ending.iter_mut().map(|(_, sequence)| sequence);
             for sequence in waiting.chain(ending).filter(|s| s.index == index) {
                 sequence.timing.first_token_ns = now_ns;
+                sequence.timing.api_output_ns = api_output_ns;
             }
         }
     }

@@ -255,9 +255,13 @@ impl<M> Server<M> {
 
     /// Reports the first tokens of the current step, which ends now.
     fn report_first_tokens(&mut self) {
-        let at_ns = self.now_ns;
-        self.scheduler.first_tokens(&self.current, at_ns);
-        for &(index, _) in &self.current.first_tokens {
+        let (at_ns, step) = (self.now_ns, &self.current);
+        let prompts = step.first_tokens.len() + step.resumed.len();
+        let decoding = step.decode.requests.saturating_sub(step.overrun);
+        let outputs = prompts as u64 + u64::from(decoding);
+        let api_output_ns = self.config.api_output_ns.saturating_mul(outputs);
+        self.scheduler.first_tokens(step, at_ns, api_output_ns);
+        for &(index, _) in &step.first_tokens {
             let id = RequestId(index);
             self.events.push(ServerEvent::FirstToken { id, at_ns });
         }

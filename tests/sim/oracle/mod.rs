@@ -116,7 +116,10 @@ pub(crate) fn run(
             run.gaps_ns.extend(last_ns.map(|last_ns| now_ns - last_ns));
         }
         for &index in &current.first_tokens {
-            run.timing(index).first_token_ns = now_ns;
+            let outputs = current.tokens.len() as u64;
+            let timing = run.timing(index);
+            timing.first_token_ns = now_ns;
+            timing.api_output_ns = outputs * config.api_output_ns;
         }
         for &index in &current.finished {
             run.timing(index).finish_ns = now_ns;
