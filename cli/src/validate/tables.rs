@@ -204,6 +204,7 @@ fn metrics(report: &FileReport) -> BTreeSet<Metric> {
         .summaries
         .iter()
         .map(|summary| summary.metric)
+        .filter(|metric| *metric != Metric::WarmTtft)
         .collect()
 }
 
@@ -211,6 +212,7 @@ fn metrics(report: &FileReport) -> BTreeSet<Metric> {
 fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Ttft => "TTFT",
+        Metric::WarmTtft => "TTFT, warm",
         Metric::Tpot => "TPOT",
         Metric::E2e => "E2E",
         Metric::Prefill => "prefill",

@@ -7,6 +7,8 @@ use crate::summary::signed_percent;
 pub enum Metric {
     /// Time to the first token, ms.
     Ttft,
+    /// Time to the first token without cold starts, ms: of a stage with one, the median.
+    WarmTtft,
     /// Time per output token after the first, ms.
     Tpot,
     /// Time to the last token, ms.
@@ -24,6 +26,7 @@ impl Metric {
     pub const fn name(self) -> &'static str {
         match self {
             Metric::Ttft => "ttft",
+            Metric::WarmTtft => "warm_ttft",
             Metric::Tpot => "tpot",
             Metric::E2e => "e2e",
             Metric::Prefill => "prefill",

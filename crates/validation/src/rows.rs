@@ -45,6 +45,8 @@ pub struct Server {
     pub dtype: String,
     /// Format of the KV entries; empty for the engine's default.
     pub kv_dtype: String,
+    /// Sampling of the tokens; empty for the model's own.
+    pub sampler: String,
     /// Tensor parallelism, in GPUs.
     pub tp: u32,
     /// Name and version of the engine.
@@ -93,9 +95,22 @@ pub(crate) struct LoadStage {
     pub(crate) prompt_tokens: u32,
     /// Tokens of each prompt in the prefix cache.
     pub(crate) cached_prompt_tokens: u32,
+    /// Number of different prompts, which are sent in turn; `None` if each request finds its prefix in the cache.
+    pub(crate) distinct_prompts: Option<u32>,
     pub(crate) output_tokens: u32,
     /// Means over the requests.
     pub(crate) measured: Latencies,
+    pub(crate) ttft_p50_ms: Option<f64>,
+    pub(crate) ttft_p90_ms: Option<f64>,
+}
+
+impl LoadStage {
+    /// Returns whether few requests waited so long for their first token that the mean is above the 90th percentile, as
+    /// when kernels are compiled or tuned at their first use.
+    pub(crate) fn is_cold_start(&self) -> bool {
+        let [mean, p90] = [self.measured.ttft_ms, self.ttft_p90_ms];
+        mean.zip(p90).is_some_and(|(mean, p90)| mean > p90)
+    }
 }
 
 /// A request of a replayed run, timed inside the server.

@@ -98,6 +98,7 @@ fn print_errors(title: &str, cases: &[(Kind, Case)]) {
         (Kind::LoadStages, Metric::Tpot),
         (Kind::LoadStages, Metric::E2e),
         (Kind::LoadStages, Metric::Ttft),
+        (Kind::LoadStages, Metric::WarmTtft),
         (Kind::DecodeSteps, Metric::Step),
         (Kind::SoloRequests, Metric::Prefill),
         (Kind::SoloRequests, Metric::Tpot),

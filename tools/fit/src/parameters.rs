@@ -30,7 +30,7 @@ impl Engines {
         CHOICES
             .iter()
             .fold(files, first)
-            .with(&[10.0, 0.5, 0.1, 30.0, 0.8, 5.0, 200.0, 0.5])
+            .with(&[10.0, 0.5, 30.0, 0.8, 5.0, 30.0, 200.0, 0.5])
     }
 
     /// Sets the values of the parameters, in the order of [`PARAMETERS`] and their units.
@@ -121,7 +121,6 @@ pub const PARAMETERS: [Parameter; 8] = [
     Parameter::shared("small_kernel_bandwidth", "share", 0.02, |engine| {
         &mut engine.constants.small_kernel_bandwidth
     }),
-    Parameter::shared("logit", "ns", 0.005, |engine| &mut engine.constants.logit.0),
     Parameter::shared("moe_layer", "us", 1.0, |engine| {
         &mut engine.constants.moe_layer.0
     }),
@@ -129,6 +128,7 @@ pub const PARAMETERS: [Parameter; 8] = [
         &mut engine.constants.expert_bandwidth
     }),
     Parameter::shared("api_server", "ms", 0.1, |engine| &mut engine.api_server.0),
+    Parameter::shared("api_output", "us", 5.0, |engine| &mut engine.api_output.0),
     Parameter {
         shared: false,
         ..Parameter::shared("host of vllm-0.11.0", "us", 20.0, |engine| {

@@ -1,6 +1,7 @@
-//! Number formats by their names in vLLM and on model cards.
+//! Number formats by their names in vLLM and on model cards, and samplers.
 
 use rooflut::hardware::Dtype;
+use rooflut::model::Sampler;
 
 use crate::reason::Reason;
 
@@ -21,6 +22,18 @@ pub(super) fn kv_entries(text: &str) -> Result<Dtype, Reason> {
     dtype
         .filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8))
         .ok_or_else(|| Reason::unknown("KV dtype", text, known))
+}
+
+/// Parses a sampler; `None` if the text leaves it to the model.
+pub(super) fn sampler(text: &str) -> Result<Option<Sampler>, Reason> {
+    let known = "expected plain, top-p or repetition-penalty";
+    match text {
+        "" => Ok(None),
+        name => match name.to_ascii_lowercase().parse() {
+            Ok(sampler) => Ok(Some(sampler)),
+            Err(_) => Err(Reason::unknown("sampler", text, known)),
+        },
+    }
 }
 
 /// Parses a format in any case; the inner `None` is `auto` or an empty text.
@@ -77,5 +90,16 @@ mod tests {
             let reason = kv_entries(text).unwrap_err().to_string();
             assert!(reason.starts_with(&format!("unknown KV dtype \"{text}\"")));
         }
+    }
+
+    #[test]
+    fn samplers_have_the_names_of_the_flag() {
+        assert_eq!(sampler("").unwrap(), None);
+        assert_eq!(sampler("Plain").unwrap(), Some(Sampler::Plain));
+        assert_eq!(sampler("top-p").unwrap(), Some(Sampler::TopP));
+        let penalty = sampler("repetition-penalty").unwrap();
+        assert_eq!(penalty, Some(Sampler::RepetitionPenalty));
+        let reason = sampler("beam").map(|_| ()).unwrap_err().to_string();
+        assert!(reason.starts_with("unknown sampler \"beam\""), "{reason}");
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn replay(
     let deployment = ResolvedServer::find(&first.server)?;
     let server = deployment.serve(&first.limits, engine)?;
     let mut config = server.server_config()?;
-    config.api_server_ns = 0;
+    (config.api_server_ns, config.api_output_ns) = (0, 0);
     let rows = requests.iter().enumerate();
     let simulated: Vec<Request> = rows.map(|(place, row)| request(row, place)).collect();
     let report = Simulator::try_new(server.step_model(), config)?.run(&simulated);

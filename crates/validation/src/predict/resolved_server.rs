@@ -58,6 +58,9 @@ impl ResolvedServer {
             deployment.notes.push(note);
         }
         deployment.quantize(&server.dtype)?;
+        if let Some(sampler) = format::sampler(&server.sampler)? {
+            deployment.spec.sampler = sampler;
+        }
         Ok(deployment)
     }
 
@@ -185,6 +188,7 @@ mod tests {
             model: model.into(),
             dtype: dtype.into(),
             kv_dtype: String::new(),
+            sampler: String::new(),
             tp: 1,
             engine: String::new(),
             tables: None,
