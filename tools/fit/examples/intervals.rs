@@ -6,7 +6,7 @@ use rooflut_fit::{Engines, Intervals, Problem, left_out};
 use rooflut_validation::Metric;
 
 const SHARES: [f64; 4] = [0.1, 0.2, 0.3, 0.5];
-const STEP_ERRORS: [f64; 4] = [0.01, 0.015, 0.02, 0.025];
+const STEP_ERRORS: [f64; 4] = [0.005, 0.01, 0.015, 0.02];
 const FIRST_TOKEN_ERRORS: [f64; 5] = [0.04, 0.05, 0.06, 0.07, 0.08];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
