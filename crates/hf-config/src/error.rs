@@ -13,7 +13,7 @@ use crate::keys::TOP_K;
 pub enum ConfigError {
     /// The text is not a JSON object.
     Json(serde_json::Error),
-    /// The text of a file beside it is not a JSON object.
+    /// The text of a file beside the `config.json` is not a JSON object.
     Beside {
         /// The name of the file.
         file: &'static str,

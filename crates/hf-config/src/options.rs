@@ -33,8 +33,8 @@ impl<'t> Options<'t> {
         }
     }
 
-    /// Sets the text of the `generation_config.json` beside the file. It has the sampling of the tokens, which is plain
-    /// without it.
+    /// Sets the text of the `generation_config.json` beside the file, which has the sampling of the tokens. Without it
+    /// sampling is plain.
     #[must_use]
     pub fn with_generation_config(self, text: Option<&'t [u8]>) -> Options<'t> {
         Options {

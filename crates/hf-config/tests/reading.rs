@@ -546,6 +546,12 @@ fn the_sampler_is_that_of_the_generation_config() {
         ("{}", Sampler::Plain),
         (r#"{"top_p": 1.0, "top_k": 0}"#, Sampler::Plain),
         (r#"{"top_k": -1, "temperature": 0.6}"#, Sampler::Plain),
+        (r#"{"top_k": 50, "do_sample": true}"#, Sampler::Plain),
+        (r#"{"top_p": 0.9, "temperature": 0}"#, Sampler::Plain),
+        (
+            r#"{"top_p": 0.9, "top_k": null, "unknown": {}}"#,
+            Sampler::TopP,
+        ),
         (r#"{"top_p": 0.9}"#, Sampler::TopP),
         (r#"{"top_k": 20, "repetition_penalty": 1}"#, Sampler::TopP),
         (
@@ -559,7 +565,23 @@ fn the_sampler_is_that_of_the_generation_config() {
         ("no JSON", "generation_config.json: expected ident"),
         (
             r#"{"top_p": "all"}"#,
-            "generation_config.json: top_p: expected a number",
+            "generation_config.json: top_p: expected a number above 0 and at most 1, found \"all\"",
+        ),
+        (
+            r#"{"top_p": 1.5}"#,
+            "generation_config.json: top_p: expected a number above 0 and at most 1, found 1.5",
+        ),
+        (
+            r#"{"top_k": 2.5}"#,
+            "generation_config.json: top_k: expected a whole number of at least -1, found 2.5",
+        ),
+        (
+            r#"{"temperature": -1}"#,
+            "generation_config.json: temperature: expected a number of at least 0, found -1",
+        ),
+        (
+            r#"{"repetition_penalty": 0}"#,
+            "generation_config.json: repetition_penalty: expected a number above 0, found 0",
         ),
     ] {
         let message = with(text).unwrap_err().to_string();
