@@ -42,8 +42,8 @@ pub struct EngineStack {
     pub constants: StepConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
-    /// Time that the API server spends on the output of one request in a step: it processes those of a step one after the
-    /// other, that of a new request last.
+    /// Time that the API server spends on the output of one request in a step. It processes the outputs of a step one
+    /// after another, that of a new request last.
     pub api_output: Seconds,
     /// Mean absolute error of the time to first token that the errors of its steps do not explain, as a logarithm.
     /// It widens intervals and changes no time.
@@ -62,8 +62,8 @@ pub struct Constant {
     pub name: &'static str,
     /// Its value in `unit`.
     pub value: f64,
-    /// `us`, `ns`, `ms`, `tokens`, `share` (of the memory bandwidth), `rows`, `ln(rows)` or `L2` (cache
-    /// sizes), `times` or `exponent`.
+    /// `us`, `ns`, `ms`, `tokens`, `share` (of the memory bandwidth), `rows`, `ln(rows)`, `L2` (cache sizes), `times` (a
+    /// factor) or `exponent`.
     pub unit: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
@@ -106,15 +106,17 @@ pub struct StepConstants {
     pub sorted_logit: Seconds,
     /// Repetition penalty, per token of a sampled request, prompt and output.
     pub penalized_token: Seconds,
-    /// Wait of an all-reduce for the slowest rank.
+    /// Wait of an all-reduce for the slowest rank, which a benchmark that repeats one kernel does not show.
     pub all_reduce_wait: Seconds,
-    /// Growth of an all-reduce with its message, as a multiple of that in a benchmark that repeats it.
+    /// Growth of an all-reduce with its message, from the smallest to that of the largest CUDA graph, as a multiple of
+    /// that in a benchmark that repeats one kernel. At least 1.
     pub all_reduce_growth: f64,
     /// Routing, sorting and launches of a mixture-of-experts layer.
     pub moe_layer: Seconds,
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
     pub expert_bandwidth: f64,
-    /// Exponent of the power law by which tokens prefer some experts of a layer; 0 for uniform routing.
+    /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
+    /// proportion to r^-`routing`. 0 is uniform routing.
     pub routing: f64,
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
     pub prompt_layer: Seconds,

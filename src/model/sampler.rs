@@ -1,9 +1,12 @@
-//! How a model's tokens are sampled.
+//! The sampling of a model's tokens.
 
 /// The sampling of a model's tokens, as far as it costs time.
 ///
 /// vLLM takes the `generation_config.json` of a model as the default of its requests. A request that sets `top_p` 1,
-/// `top_k` 0 and `repetition_penalty` 1 is sampled as [`Plain`](Sampler::Plain) whatever that file says.
+/// `top_k` 0 and `repetition_penalty` 1, or `temperature` 0 where the file has no penalty, is sampled as
+/// [`Plain`](Sampler::Plain).
+///
+/// Assumes: all requests are sampled alike, and a penalty comes with top-p or top-k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Sampler {

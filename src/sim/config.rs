@@ -48,8 +48,8 @@ pub struct SimConfig {
     /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
     /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
-    /// Time that the API server spends on the output of each request of a step, in nanoseconds. It processes them one
-    /// after the other, that of a new request last. It counts towards TTFT and E2E.
+    /// Time that the API server spends on the output of one request in a step, in nanoseconds. It processes the outputs
+    /// of a step one after another, that of a new request last. The delay of the first token counts towards TTFT and E2E.
     pub api_output_ns: u64,
     /// Rules that differ between versions of the engine.
     pub rules: SchedulingRules,

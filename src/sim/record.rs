@@ -38,8 +38,7 @@ pub struct Timing {
     pub first_token_ns: u64,
     /// When the step that yields the last token ended.
     pub finish_ns: u64,
-    /// Time for which the API server delays the tokens of the request, by the outputs of the other requests in the step
-    /// that yields the first one.
+    /// Delay of the tokens in the API server, which processes all outputs of the step that yields the first one.
     #[cfg_attr(feature = "serde", serde(default))]
     pub api_output_ns: u64,
     /// Number of preemptions.

@@ -13,8 +13,8 @@ pub(super) const ACTIVATION_BYTES: f64 = 2.0;
 /// An all-reduce between the other kernels of a layer.
 ///
 /// The ranks of a benchmark that repeats one kernel arrive together. Those of a layer do not: each waits for the
-/// slowest. Its messages are cold, too: up to those of the largest CUDA graph, the time grows more with the size than
-/// in the benchmark. Larger ones take as much longer as that one: no measured server tells more.
+/// slowest. Its messages are not in the cache either: the time grows more with the size than in the benchmark, up to
+/// the message of the largest CUDA graph. Larger messages take as much longer as that one; no measured server has any.
 #[derive(Debug, Clone)]
 pub(super) struct StepAllReduce {
     kernel: AllReduce,

@@ -3,16 +3,17 @@
 use crate::hardware::MoeShape;
 use crate::math::{exp, ln};
 
-/// Groups of experts, each twice as large as the one before: enough for 4,096 experts.
+/// Groups of experts. The last one holds all experts from the 2,049th on.
 const GROUPS: usize = 13;
 
 /// Routing by a power law: of the experts of a layer in order of their popularity, the r-th is chosen in proportion to
 /// `r^-exponent`.
 ///
-/// Neighbours in that order are counted with their mean: 1, 1, 2, 4, ... experts.
+/// Neighbours in that order count with their mean, in groups of 1, 1, 2, 4, ... experts: steps stay cheap, and the
+/// number of experts reached is within 1.5 % of the sum over single experts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Routing {
-    /// Number of experts of each group, and ln of the probability that a token passes one of them by.
+    /// Number of experts of each group, and ln of the probability that a token does not choose a given one of them.
     groups: [(f64, f64); GROUPS],
     count: usize,
     top_k: f64,
@@ -25,12 +26,15 @@ impl Routing {
         let weight = |rank: u32| exp(-exponent * ln(f64::from(rank)));
         let total: f64 = (1..=experts).map(weight).sum();
         let mut groups = [(0.0, 0.0); GROUPS];
-        let (mut count, mut first) = (0, 1);
+        let (mut count, mut first) = (0, 1_u32);
         for slot in &mut groups {
             if first > experts {
                 break;
             }
-            let last = (2 * (first - 1)).clamp(first, experts);
+            let last = match count + 1 {
+                GROUPS => experts,
+                _ => (2 * (first - 1)).clamp(first, experts),
+            };
             let members = f64::from(last + 1 - first);
             let weights: f64 = (first..=last).map(weight).sum();
             let chosen = f64::from(shape.top_k) * weights / (members * total);

@@ -13,11 +13,11 @@ const LOGIT_BYTES: f64 = 4.0;
 /// The sampler of a model inside the steps of an engine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepSampler {
-    /// Once per step.
+    /// Time per step.
     step: Seconds,
-    /// For each sampled row.
+    /// Time per sampled row.
     row: Seconds,
-    /// For each token of a sampled request, prompt and output.
+    /// Time per token of a sampled request, prompt and output.
     context_token: Seconds,
 }
 

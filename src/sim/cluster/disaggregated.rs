@@ -86,7 +86,8 @@ pub struct Disaggregated<M> {
 impl<M: LatencyModel> Disaggregated<M> {
     /// Creates pools of prefill and decode servers.
     ///
-    /// The queue limit and the API server of the decode servers are ignored; those of the prefill servers apply.
+    /// The queue limit and the API server's time per request are those of the prefill servers; its time per output is
+    /// that of the decode servers, which yield all tokens.
     ///
     /// # Errors
     /// [`SimError`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding,
