@@ -64,6 +64,8 @@ fn model_json(entry: &CatalogEntry) -> Value {
         "max_model_len": spec.max_model_len,
         "weight_dtype": spec.weight_dtype.name(),
         "tied_embeddings": spec.tied_embeddings,
+        "attention": spec.attention.name(),
+        "sampler": spec.sampler.name(),
         "ffn": match spec.ffn {
             Ffn::Dense { intermediate, .. } => json!({"kind": "dense", "intermediate": intermediate}),
             Ffn::Moe {

@@ -69,7 +69,8 @@ pub(crate) fn joined<const N: usize>(parts: [Value; N]) -> Value {
     Value::Object(objects.flatten().collect())
 }
 
-/// Describes the size of a model and its formats: `8.03 billion parameters, 16.1 GB of bf16 weights`.
+/// Describes the size of a model, its formats and its sampling: `8.03 billion parameters, 16.1 GB of bf16 weights, top-p
+/// sampler`.
 pub(crate) fn model_size(spec: &ModelSpec, kv_dtype: Dtype) -> String {
     let experts = match spec.ffn {
         Ffn::Moe { expert_dtype, .. } if expert_dtype != spec.weight_dtype => {
@@ -82,10 +83,11 @@ pub(crate) fn model_size(spec: &ModelSpec, kv_dtype: Dtype) -> String {
         other => format!(", {other} KV cache"),
     };
     format!(
-        "{} billion parameters, {} GB of {}{experts} weights{kv}",
+        "{} billion parameters, {} GB of {}{experts} weights{kv}, {} sampler",
         number(spec.weight_params() as f64 / 1e9, 2),
         number(spec.weight_bytes() / 1e9, 1),
-        spec.weight_dtype
+        spec.weight_dtype,
+        spec.sampler
     )
 }
 

@@ -131,6 +131,11 @@ fn ask(
                  roofline"
             )));
         }
+        _ if args.target.sampler.is_some() => {
+            return Err(Error::new(format!(
+                "--sampler: the {name} model does not know samplers; use --latency-model roofline"
+            )));
+        }
         LatencyModelName::Infersim => {
             InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(batch))
         }

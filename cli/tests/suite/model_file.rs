@@ -34,15 +34,15 @@ fn the_size_of_the_model_and_all_gpus_are_told() {
         people.starts_with("llama-3.1-70b on 12 h100 GPUs, "),
         "{people}"
     );
-    let size = "  model    70.55 billion parameters, 141.1 GB of bf16 weights\n";
+    let size = "  model    70.55 billion parameters, 141.1 GB of bf16 weights, top-p sampler\n";
     assert!(people.contains(size), "{people}");
     let pools = "run --requests 20 --prefill-replicas 3 --decode-replicas 5 --link-bandwidth 50";
     let pools = json(&format!("{pools} --link-latency 10"));
     assert_eq!(pools["gpus"], 8_u64);
 
     let scout = "step --model llama-4-scout --tp 4 --kv-dtype fp8 --decode 8x100";
-    let size =
-        "107.77 billion parameters, 112.9 GB of bf16 and fp8 (experts) weights, fp8 KV cache";
+    let size = "107.77 billion parameters, 112.9 GB of bf16 and fp8 (experts) weights, fp8 KV cache, \
+                top-p sampler";
     let step = success(scout).replace("\n           ", " ");
     assert!(step.contains(size), "{step}");
     let step = json(scout);
@@ -61,7 +61,7 @@ fn formats_in_a_file_beside_the_config_are_read() {
     let fp8 = json(&run(folder.path()));
     assert_eq!(text(&fp8, "/weight_dtype"), "fp8");
     assert_eq!(text(&fp8, "/kv_dtype"), "fp8");
-    let given = json("run --requests 20 --dtype fp8 --kv-dtype fp8");
+    let given = json("run --requests 20 --dtype fp8 --kv-dtype fp8 --sampler plain");
     assert_eq!(fp8["e2e_ms"], given["e2e_ms"]);
     let back = format!("{} --dtype bf16 --kv-dtype bf16", run(folder.path()));
     assert_eq!(json(&back)["e2e_ms"], bf16["e2e_ms"]);
@@ -173,7 +173,8 @@ fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
         "ignore": ["re:.*lm_head", "re:.*self_attn", "re:.*router", "re:vision_model.*"]}}"#,
     );
     let of = |model: &str, prompt: u32| {
-        format!("run --requests 3 --tp 4 --output 192 --model {model} --prompt {prompt}")
+        let flags = "run --requests 3 --tp 4 --output 192 --sampler top-p";
+        format!("{flags} --model {model} --prompt {prompt}")
     };
     let file = folder.path().display().to_string();
     let (built_in, read) = (json(&of("llama-4-scout", 8000)), json(&of(&file, 8000)));

@@ -325,7 +325,11 @@ fn a_model_can_be_named_by_its_id_or_its_config() {
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
         "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16"}"#;
     std::fs::write(folder.path().join("config.json"), config).expect("a file");
-    let run = |model: &str| json(&format!("run --requests 20 --model {model}"));
+    let run = |model: &str| {
+        json(&format!(
+            "run --requests 20 --sampler top-p --model {model}"
+        ))
+    };
     let built_in = run("llama-3.1-8b");
     let folder_name = folder.path().to_str().expect("UTF-8");
     let file = format!("{folder_name}/config.json");

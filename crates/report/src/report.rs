@@ -2,7 +2,7 @@
 
 use rooflut::engine::Scheduling;
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec};
+use rooflut::model::{Ffn, ModelSpec, Sampler};
 use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::figures::{BatchStats, Throughput};
@@ -133,6 +133,8 @@ pub struct Report {
     pub weights: Weights,
     /// Format of the KV cache.
     pub kv_dtype: Dtype,
+    /// Sampling of the tokens.
+    pub sampler: Sampler,
     /// The least certain answer that was looked up.
     #[serde(flatten)]
     pub provenance: Provenance,

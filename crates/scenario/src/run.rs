@@ -464,6 +464,7 @@ impl Outcome<'_> {
             busiest_replica_share: self.busiest.map(|busiest| busiest.share),
             weights: Weights::from(&model.spec),
             kv_dtype: run.placement.kv_dtype,
+            sampler: model.spec.sampler,
             provenance: self.sources.provenance().into(),
             time_share_by_source: Shares::by_source(&self.sources),
             time_share_outside: self.sources.outside_share(),
