@@ -106,6 +106,13 @@ impl RequestRecord {
         })
     }
 
+    /// Returns when the client has the answer of a request that was served or rejected at `finish_ns`: after the delay
+    /// in the API server.
+    pub(crate) fn answered_ns(&self, finish_ns: u64) -> u64 {
+        let delay_ns = self.timing().map_or(0, |timing| timing.api_output_ns);
+        finish_ns.saturating_add(delay_ns)
+    }
+
     /// Returns the time in the queue: from arrival at the engine to the first scheduling.
     pub fn queue(&self) -> Option<Seconds> {
         self.timing().map(|t| span(t.at_engine_ns, t.scheduled_ns))

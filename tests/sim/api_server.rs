@@ -111,6 +111,7 @@ fn a_server_takes_rules_and_api_server_from_its_engine() {
             "{}",
             stack.name
         );
+        assert_eq!(with.api_output_ns, stack.api_output.to_nanos());
         // All else is as it was.
         let mut back = with;
         back.rules = config.rules;

@@ -96,8 +96,10 @@ impl<M: LatencyModel> Cluster<M> {
                     let horizon_ns = other_ns.min(at_engine_ns);
                     pool.step(replica, horizon_ns, observer);
                     for finished in pool.drain_finished() {
-                        observer.finished(finished.index, &finished.record);
-                        source.finished(finished.index, &finished.record.request, finished.at_ns);
+                        let record = &finished.record;
+                        observer.finished(finished.index, record);
+                        let answered_ns = record.answered_ns(finished.at_ns);
+                        source.finished(finished.index, &record.request, answered_ns);
                     }
                 }
                 None => {

@@ -290,9 +290,10 @@ where
         self.report(index, &record, now_ns);
     }
 
-    fn report(&mut self, index: usize, record: &RequestRecord, now_ns: u64) {
+    fn report(&mut self, index: usize, record: &RequestRecord, finish_ns: u64) {
         self.observer.finished(index, record);
-        self.source.finished(index, &record.request, now_ns);
+        let answered_ns = record.answered_ns(finish_ns);
+        self.source.finished(index, &record.request, answered_ns);
     }
 }
 

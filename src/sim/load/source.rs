@@ -14,8 +14,8 @@ pub trait Source {
     /// Removes and returns the next request with its index, which identifies it to observers.
     fn take(&mut self) -> Option<(usize, Request)>;
 
-    /// Called when a request has been served or rejected, at `now_ns`. A closed loop sends the user's next request
-    /// then.
+    /// Called when a request has been served or rejected. The client has its answer at `now_ns`, when a closed loop
+    /// sends the user's next request.
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
         let _ = (index, request, now_ns);
     }
