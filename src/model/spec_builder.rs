@@ -9,11 +9,11 @@ use crate::hardware::Dtype;
 /// [`experts`](Self::experts) is set, and is dense otherwise.
 ///
 /// ```
-/// use rooflut::model::{ModelSpec, find};
+/// use rooflut::model::{ModelSpec, Sampler, find};
 /// let qwen3_30b_a3b = ModelSpec::builder()
 ///     .hidden(2048).layers(48).q_heads(32).kv_heads(4).head_dim(128)
 ///     .experts(128).top_k(8).intermediate(768)
-///     .vocab(151_936).max_model_len(40_960)
+///     .vocab(151_936).max_model_len(40_960).sampler(Sampler::TopP)
 ///     .build()?;
 /// assert_eq!(qwen3_30b_a3b, find("qwen3-30b-a3b").unwrap().spec);
 /// let error = ModelSpec::builder().hidden(2048).build().unwrap_err();

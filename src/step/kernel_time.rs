@@ -74,7 +74,6 @@ impl KernelTime {
     }
 
     /// Returns the source of the time.
-    #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn source(&self) -> TimeSource {
         TimeSource {

@@ -165,12 +165,15 @@ impl<W: Write> Observer for Timeline<W> {
             ("API server", timing.at_engine_ns),
             ("queued", timing.scheduled_ns),
         );
+        let answered_ns = timing.finish_ns.saturating_add(timing.api_output_ns);
+        let output = ("API server output", answered_ns);
         let Some(transfer) = timing.kv_transfer else {
             let phases = [
                 at_engine,
                 queued,
                 ("prefill", timing.first_token_ns),
                 ("decode", timing.finish_ns),
+                output,
             ];
             return self.stay(id("request", timing.replica), record, arrival_ns, &phases);
         };
@@ -182,6 +185,7 @@ impl<W: Write> Observer for Timeline<W> {
             ("KV transfer", transfer.delivered_ns),
             ("queued for decode", transfer.scheduled_ns),
             ("decode", timing.finish_ns),
+            output,
         ];
         // A category of its own: readers expect the events of one category and id in one process.
         let server = id("transferred request", timing.replica);

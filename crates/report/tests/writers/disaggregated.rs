@@ -109,6 +109,7 @@ fn a_request_is_prefilled_on_one_process_and_decoded_on_another() {
             "KV transfer",
             "queued for decode",
             "decode",
+            "API server output",
         ];
         let mut order = all.iter();
         assert!(
