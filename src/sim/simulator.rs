@@ -77,7 +77,7 @@ impl<M: LatencyModel> Simulator<M> {
             server.run_step(observer);
             server.report_finished(|index, record, at_ns| {
                 observer.finished(index, record);
-                source.finished(index, &record.request, at_ns);
+                source.finished(index, &record.request, record.answered_ns(at_ns));
             });
             // An arrival matters only if it can be admitted, if its rejection triggers the next request, or if the
             // steps are observed: they count waiting requests.
