@@ -1,6 +1,6 @@
 //! Shape lookup shared by prefill and decode attention.
 
-use super::blend::{self, Weighted};
+use super::blend::{self, Weighted, squared_log};
 use super::estimate::Estimate;
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
@@ -89,15 +89,12 @@ pub(super) fn nearest_four<'t>(
     shape: &AttentionShape,
 ) -> Weighted<AttentionShape, Grid<'t>> {
     let local = shape.local();
-    // The logarithm of the ratio: twice and half as many are exactly as far away.
-    let apart = |a: u32, b: u32| ln(f64::from(a) / f64::from(b));
     blend::nearest(table, |other| {
         let kind = |shape: &AttentionShape| (shape.dtype, shape.kv_dtype, shape.head_dim);
         let same = kind(other) == kind(&local);
         let other = other.local();
-        let kv_heads = apart(other.kv_heads, local.kv_heads);
-        let q_heads = apart(other.q_heads, local.q_heads);
-        same.then_some(kv_heads * kv_heads + q_heads * q_heads)
+        let kv_heads = squared_log(other.kv_heads, local.kv_heads);
+        same.then(|| kv_heads + squared_log(other.q_heads, local.q_heads))
     })
 }
 

@@ -320,8 +320,8 @@ where
 /// Squared distance of shapes that one rank computes alike. Others are a thousand times as far away or more.
 const EQUAL: f64 = 1e-12;
 
-/// Returns the square of the logarithm of the ratio of two sizes.
+/// Returns the square of the logarithm of the ratio of two sizes: twice and half as many are exactly as far away.
 pub(super) fn squared_log(a: impl Into<f64>, b: impl Into<f64>) -> f64 {
-    let apart = ln(a.into()) - ln(b.into());
+    let apart = ln(a.into() / b.into());
     apart * apart
 }
