@@ -233,7 +233,7 @@ fn on_curve<'c>(
     })
 }
 
-/// The corners of the cell around (batch, length); in place of a hole the measured point that answers
+/// The corners of the cell around (batch, length); in place of a hole the measured points that answer
 /// for it.
 fn on_grid(
     key: &Fields,
@@ -245,7 +245,7 @@ fn on_grid(
     let cells = grid.batch().around(f64::from(batch)).flat_map(|row| {
         columns
             .clone()
-            .filter_map(move |column| grid.answering_cell(row, column))
+            .flat_map(move |column| grid.answering_cells(row, column))
     });
     let value = |axis: Axis<'_>, place: usize| axis.values().get(place).copied().unwrap_or(0);
     let neighbour = |(row, column): (usize, usize)| {
@@ -255,7 +255,7 @@ fn on_grid(
             latency_us: grid.latency_us(row, column)?,
         })
     };
-    // Two holes may have one stand-in.
+    // Two holes may have the same stand-ins.
     let cells: BTreeSet<(usize, usize)> = cells.collect();
     cells.into_iter().filter_map(neighbour).collect()
 }

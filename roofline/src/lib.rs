@@ -28,7 +28,7 @@ mod work;
 pub use axis::{AxisPoint, axis_points};
 pub use dtype::Dtype;
 pub use gpu::{Gpu, GpuBuilder, GpuError, Rates};
-pub use holes::answering_cell;
+pub use holes::{answering_cells, filled};
 pub use limits::{Excess, Limit};
 pub use names::UnknownName;
 #[cfg(feature = "serde")]

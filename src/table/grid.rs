@@ -2,15 +2,15 @@
 
 use core::hint::select_unpredictable;
 
-use rooflut_roofline::answering_cell;
+use rooflut_roofline::answering_cells;
 
 use super::{Axis, Bracket, Points, Position, Reading};
 
 /// Latencies of one attention shape over batch (rows) and length (columns).
 ///
 /// Grids are ragged, because large batches with long contexts do not fit into a GPU's memory. The latency of a hole
-/// is NaN and is never used as a number; its slowdown is that of the next smaller measured batch at the same length,
-/// where bandwidth is saturated, so the batch has little effect.
+/// is NaN and is never used as a number; its slowdown is interpolated between the next measured batches at the same
+/// length. Most holes have only smaller ones: there bandwidth is saturated, so the batch has little effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid<'a> {
     batch: Axis<'a>,
@@ -80,14 +80,20 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Returns the measured cell whose slowdown answers for the cell in row `batch` and column `length` (indices).
+    /// Returns the measured cells whose slowdowns answer for the cell in row `batch` and column `length` (indices).
     ///
-    /// A measured cell answers for itself. A hole takes the nearest smaller measured batch at its length, or else the
-    /// nearest larger one; at a length without measurements it takes the next shorter measured length of its batch.
-    pub fn answering_cell(&self, batch: usize, length: usize) -> Option<(usize, usize)> {
-        let is_measured = |row, column| self.latency_us(row, column).is_some();
+    /// A measured cell answers for itself. A hole takes the mean of the next smaller and the next larger measured batch
+    /// at its length, linear in the logarithm of the batch, or the only one of them; at a length without measurements
+    /// it takes the next shorter measured length of its batch.
+    pub fn answering_cells(
+        &self,
+        batch: usize,
+        length: usize,
+    ) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let is_measured = |[row, column]: [usize; 2]| self.latency_us(row, column).is_some();
         let rows = self.batch.values().len();
-        answering_cell([batch, length], rows, is_measured).map(<(usize, usize)>::from)
+        let cells = answering_cells([batch, length], rows, is_measured);
+        cells.into_iter().flatten().map(<(usize, usize)>::from)
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use rooflut_roofline::math::ln;
 use rooflut_roofline::operation::{Codes, MeasuredKernel, key};
-use rooflut_roofline::{answering_cell, axis_points};
+use rooflut_roofline::{axis_points, filled};
 
 use super::owned::{OwnedSet, OwnedTable};
 use super::stored::{EntryPlace, TableHead};
@@ -22,20 +22,18 @@ pub(crate) struct OwnedPoints {
 }
 
 impl OwnedPoints {
-    /// Returns the slowdowns, with those of the answering cells in holes.
+    /// Returns the slowdowns, computed anew in holes.
     fn filled(&self) -> impl Iterator<Item = f32> {
-        let [rows, columns] = self.axes.each_ref().map(|axis| axis.len().max(1));
-        let is_measured = move |row: usize, column: usize| {
-            let latency = self.latency_us.get(row * columns + column);
-            latency.is_some_and(|latency| !latency.is_nan())
+        let [rows, columns] = &self.axes;
+        let width = columns.len().max(1);
+        let slowdown = move |[row, column]: [usize; 2]| {
+            let place = row * width + column;
+            let is_measured = !self.latency_us.get(place)?.is_nan();
+            is_measured.then(|| self.ln_slowdown.get(place).copied())?
         };
-        let cells = (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column]));
-        cells.map(move |cell| {
-            let answers = answering_cell(cell, rows, is_measured);
-            let slowdown = answers
-                .and_then(|[row, column]| self.ln_slowdown.get(row * columns + column).copied());
-            slowdown.unwrap_or_default()
-        })
+        let cells =
+            (0..rows.len()).flat_map(move |row| (0..width).map(move |column| [row, column]));
+        cells.map(move |cell| filled(cell, rows, slowdown).unwrap_or_default())
     }
 }
 

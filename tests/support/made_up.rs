@@ -134,7 +134,7 @@ static RAGGED_TABLES: [StaticTable; 2] = [
         // Batches 16, 64, 256 at lengths 64, 256.
         entries: &[EntryPlace::from_generated([AXIS_16_64_256, AXIS_64_256], 0)],
         latency_us: &[1.0, HOLE, HOLE, 1.0, 1.0, HOLE],
-        ln_slowdown: &[1.0, 2.0, 1.0, 2.0, 3.0, 2.0],
+        ln_slowdown: &[1.0, 2.0, 2.0, 2.0, 3.0, 2.0],
     },
 ];
 

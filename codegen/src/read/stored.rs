@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{
-    AxisPoint, Gpu, MeasuredKernel, OperationKind, Reference, Timing, answering_cell, axis_points,
-    math,
+    AxisPoint, Gpu, MeasuredKernel, OperationKind, Reference, Timing, axis_points, filled, math,
 };
 
 use super::set::TableSet;
@@ -136,16 +135,17 @@ fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
         let [first, second] = Table::axes(points);
         let point = |row: usize, column: usize| Some([*first.get(row)?, *second.get(column)?]);
         let latency = |at: [u32; 2]| points.get(&at).copied();
-        let is_measured = |row, column| point(row, column).and_then(latency).is_some();
+        let slowdown = |[row, column]: [usize; 2]| {
+            let at = point(row, column)?;
+            ln_slowdown(operation, shape, at, latency(at)?, table.timing, gpu)
+        };
         let columns = |row: usize| (0..second.len()).map(move |column| [row, column]);
         let start = stored.latency_us.len() as u32;
-        for [row, column] in (0..first.len()).flat_map(columns) {
+        for cell in (0..first.len()).flat_map(columns) {
+            let [row, column] = cell;
             let latency_us = point(row, column).and_then(latency);
-            let answers = answering_cell([row, column], first.len(), is_measured);
-            let answers = answers.and_then(|[row, column]| point(row, column));
-            let slowdown = answers
-                .and_then(|at| ln_slowdown(operation, shape, at, latency(at)?, &stored, gpu));
             stored.latency_us.push(latency_us.unwrap_or(f32::NAN));
+            let slowdown = filled(cell, &first, slowdown);
             stored.ln_slowdown.push(slowdown.unwrap_or(0.0));
         }
         let is_curve = declared.axes.len() == 1;
@@ -164,12 +164,12 @@ fn ln_slowdown(
     shape: &Codes,
     at: [u32; 2],
     latency_us: f32,
-    table: &StoredTable,
+    timing: Timing,
     gpu: &Gpu,
 ) -> Option<f32> {
     let kernel = MeasuredKernel::new(operation, *shape, at);
     let rates = gpu.rates(kernel.dtype())?;
-    let reference = Reference::new(gpu, rates, table.timing);
+    let reference = Reference::new(gpu, rates, timing);
     let reference_s = kernel.reference_s(&reference);
     Some(math::ln(f64::from(latency_us) * 1e-6 / reference_s) as f32)
 }

@@ -78,6 +78,26 @@ fn a_ragged_grid_has_holes() {
 }
 
 #[test]
+fn a_hole_between_two_batches_has_a_slowdown_between_theirs() {
+    let row = |batch: u32, kv_len: u32, latency_us: f64| {
+        format!("bf16,bf16,8,8,64,1,{batch},{kv_len},{latency_us}\n")
+    };
+    let rows = [row(1, 64, 50.0), row(2, 128, 51.0), row(4, 64, 70.0)];
+    let source = Fixture::new()
+        .file("attention_decode.csv", format!("{DECODE}{}", rows.concat()))
+        .expression();
+    let (_, slowdowns) = source.split_once("ln_slowdown: &[").unwrap();
+    let (slowdowns, _) = slowdowns.split_once(']').unwrap();
+    let slowdowns = slowdowns.split(',').map(|text| text.trim().parse::<f32>());
+    let slowdowns: Result<Vec<f32>, _> = slowdowns.collect();
+    // 1, 2 and 4 requests at 64 tokens are in the first column of two.
+    let [first, _, between, _, last, _] = slowdowns.unwrap()[..] else {
+        panic!("{source}");
+    };
+    assert!((between - f32::midpoint(first, last)).abs() < 1e-6, "{between}");
+}
+
+#[test]
 fn extreme_values_are_emitted_as_numbers() {
     let source = emitted(&csv(&[
         "bf16,1,1,1,3e38",

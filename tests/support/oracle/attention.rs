@@ -89,8 +89,8 @@ struct GridAnswer {
     shortest: f64,
 }
 
-/// Bilinear in logarithms over (batch, length). A hole has the slowdown of the next smaller batch
-/// that was measured at the same length.
+/// Bilinear in logarithms over (batch, length). A hole has the slowdown between those of the next batches that were
+/// measured at the same length.
 fn grid(
     rows: &[Row<AttentionShape>],
     matched: AttentionShape,
@@ -114,8 +114,13 @@ fn grid(
         holes = true;
         let smaller = batches.iter().rev().filter(|&&other| other < b);
         let larger = batches.iter().filter(|&&other| other > b);
-        let stand_in = smaller.chain(larger).find_map(|&other| cell(other, l));
-        ln_slowdown(stand_in.unwrap())
+        let smaller = smaller.copied().find_map(|other| cell(other, l));
+        let larger = larger.copied().find_map(|other| cell(other, l));
+        let (Some(low), Some(high)) = (smaller, larger) else {
+            return ln_slowdown(smaller.or(larger).unwrap());
+        };
+        let share = (b / f64::from(low.amount)).ln() / f64::from(high.amount / low.amount).ln();
+        (1.0 - share) * ln_slowdown(low) + share * ln_slowdown(high)
     };
     let low = (1.0 - l_share) * value(b_lo, l_lo) + l_share * value(b_lo, l_hi);
     let high = (1.0 - l_share) * value(b_hi, l_lo) + l_share * value(b_hi, l_hi);
