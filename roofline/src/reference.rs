@@ -1,5 +1,6 @@
 //! Reference times of measured kernels.
 
+use crate::tuned::{L2_FADE, L2_HOT};
 use crate::{Dtype, Gpu, Rates};
 
 /// The inputs of an operation's reference time, except for the kernel itself.
@@ -47,6 +48,15 @@ impl Reference {
             sms,
             block_s: timing.wave_us * 1e-6 / sms,
         }
+    }
+
+    /// Returns the time of a byte, relative to one from memory, of `bytes` that a benchmark reads in each run: hits in
+    /// the second-level cache fade out as it fills.
+    #[inline]
+    pub fn read_share(&self, bytes: f64) -> f64 {
+        let share = bytes * self.per_l2_byte;
+        let from_memory = ((share - L2_HOT) * (1.0 / L2_FADE)).clamp(0.0, 1.0);
+        from_memory + (1.0 - from_memory) * self.hot_read
     }
 
     /// Returns the references of an operation by dtype, in the order of [`Dtype::ALL`]; `None` if the GPU has no

@@ -2,7 +2,7 @@
 
 use super::{Column, ColumnKind, Contradiction, Expected, Operation, codes, debug};
 use crate::math::sqrt;
-use crate::tuned::{L2_FADE, L2_HOT, QUERY_BLOCK};
+use crate::tuned::QUERY_BLOCK;
 use crate::{Dtype, Reference, Work};
 
 /// Causal attention over whole prompts: formats and heads over (batch, seq_len).
@@ -248,10 +248,7 @@ impl RankAttention {
     /// blocks.
     #[inline]
     pub fn decode_reference_s(&self, requests: f64, kv_tokens: f64, reference: &Reference) -> f64 {
-        let kv_bytes = kv_tokens * self.kv_bytes;
-        let share = kv_bytes * reference.per_l2_byte;
-        let from_memory = ((share - L2_HOT) * (1.0 / L2_FADE)).clamp(0.0, 1.0);
-        let read = from_memory + (1.0 - from_memory) * reference.hot_read;
+        let read = reference.read_share(kv_tokens * self.kv_bytes);
         let bytes = self.decode_work(requests, kv_tokens).bytes;
         let waves_s = self.decode_waves_s(requests, reference);
         reference.t0_s + bytes * reference.rates.s_per_byte * read + waves_s

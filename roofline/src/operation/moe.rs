@@ -91,7 +91,8 @@ impl MoeShape {
         let read = self.experts_reached(tokens) * weights * self.dtype.weight_bytes();
         let rates = &reference.rates;
         let math_s = 2.0 * copies * weights * rates.s_per_flop;
-        reference.t0_s + math_s + (read + activations) * rates.s_per_byte
+        let bytes = read * reference.read_share(read) + activations;
+        reference.t0_s + math_s + bytes * rates.s_per_byte
     }
 
     /// Returns the experts that `tokens` tokens reach in the measured tables, whose routing is skewed.
