@@ -32,8 +32,9 @@ fn h100_is_predicted_at_least_as_well_as_promised() {
     let prefill = leave_one_out::prefill(set, Method::Efficiency, |_| true);
     at_most("prefill", &prefill.full, 3.5, 17.0);
     let decode = leave_one_out::decode(set, Method::Efficiency, |_| true);
-    at_most("decode", &decode.full, 4.9, 15.4);
-    at_most("decode, ragged", &decode.ragged, 3.5, 11.0);
+    at_most("decode", &decode.full, 2.7, 12.0);
+    // Batches next to those of 8 and 64 tokens were not measured: the neighbours are 16 times apart.
+    at_most("decode, ragged", &decode.ragged, 2.5, 18.0);
 }
 
 #[test]
