@@ -344,14 +344,14 @@ fn a_step_that_uses_a_flagged_row_names_it() {
     let dips = &json(&format!("step {flags}"))["flagged_rows"][0];
     assert_eq!(
         dips["row"],
-        "gemm fp8, 42 rows slower than the next with more work"
+        "gemm fp8, 43 rows slower than the next with more work"
     );
     assert_eq!(
         (&dips["latency_us"], &dips["expected_us"]),
         (&Value::Null, &Value::Null)
     );
     assert!(number(dips, "/parts/o_proj") < -0.5, "{dips}");
-    let note = "flags are used: gemm fp8, 42 rows slower than the next with more work; with the time of the next, qkv takes 59 % \
+    let note = "flags are used: gemm fp8, 43 rows slower than the next with more work; with the time of the next, qkv takes 59 % \
                 less time and";
     let text: Vec<String> = success(&format!("step {flags}"))
         .split_whitespace()

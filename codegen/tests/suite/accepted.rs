@@ -94,7 +94,10 @@ fn a_hole_between_two_batches_has_a_slowdown_between_theirs() {
     let [first, _, between, _, last, _] = slowdowns.unwrap()[..] else {
         panic!("{source}");
     };
-    assert!((between - f32::midpoint(first, last)).abs() < 1e-6, "{between}");
+    assert!(
+        (between - f32::midpoint(first, last)).abs() < 1e-6,
+        "{between}"
+    );
 }
 
 #[test]
