@@ -59,6 +59,8 @@ impl<'a> Curve<'a> {
     }
 
     /// Returns the slowdown at `x`: linear in logarithms between rows, held beyond the ends.
+    #[inline(always)] // Passing the structs costs as much as the computation.
+    #[allow(clippy::inline_always)]
     pub(crate) fn read(&self, x: f64, ln_x: f64) -> Reading {
         self.read_at(self.axis.locate_ln(x, ln_x))
     }
