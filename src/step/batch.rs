@@ -289,6 +289,45 @@ impl fmt::Display for BatchError {
 
 impl core::error::Error for BatchError {}
 
+/// Sums over a batch; each is at most `u64::MAX`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BatchSums {
+    /// [`StepBatch::tokens`].
+    pub(super) tokens: u64,
+    /// [`StepBatch::decode_requests`].
+    pub(super) requests: u64,
+    /// [`StepBatch::decode_tokens`].
+    pub(super) decode_tokens: u64,
+    /// [`StepBatch::decode_kv_tokens`].
+    pub(super) kv_tokens: u64,
+    /// [`StepBatch::sampled_tokens`].
+    pub(super) rows: u64,
+    /// Tokens of the sampled requests, prompts and outputs.
+    pub(super) context_tokens: u64,
+}
+
+impl BatchSums {
+    #[inline]
+    fn add(&mut self, group: DecodeGroup) {
+        let tokens = group.tokens();
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.requests += u64::from(group.requests);
+        self.decode_tokens = self.decode_tokens.saturating_add(tokens);
+        self.kv_tokens = self.kv_tokens.saturating_add(group.kv_tokens);
+        self.rows = self.rows.saturating_add(tokens);
+        self.context_tokens = self.context_tokens.saturating_add(group.kv_tokens);
+    }
+}
+
+impl From<DecodeGroup> for BatchSums {
+    #[inline]
+    fn from(group: DecodeGroup) -> BatchSums {
+        let mut sums = BatchSums::default();
+        sums.add(group);
+        sums
+    }
+}
+
 impl StepBatch<'_> {
     /// Returns the number of tokens that pass through the layers.
     pub fn tokens(&self) -> u64 {
@@ -327,11 +366,23 @@ impl StepBatch<'_> {
         prompts.saturating_add(self.decode_tokens())
     }
 
-    /// Returns the number of tokens of the sampled requests, prompts and outputs; at most `u64::MAX`.
-    pub(super) fn sampled_context_tokens(&self) -> u64 {
-        let chunks = self.prefill.iter().filter(|chunk| chunk.last);
-        let prompts: u64 = chunks.map(|chunk| u64::from(chunk.kv_len)).sum();
-        prompts.saturating_add(self.decode_kv_tokens())
+    /// Returns all sums in one pass.
+    #[inline]
+    pub(super) fn sums(&self) -> BatchSums {
+        let mut sums = BatchSums::default();
+        for chunk in self.prefill {
+            sums.tokens += u64::from(chunk.new);
+            sums.rows += u64::from(chunk.last);
+            sums.context_tokens += if chunk.last {
+                u64::from(chunk.kv_len)
+            } else {
+                0
+            };
+        }
+        for group in self.decode {
+            sums.add(*group);
+        }
+        sums
     }
 
     /// Returns whether the batch has no tokens.

@@ -1,6 +1,7 @@
 //! The step model: a step as the sum of its kernels.
 
 use super::all_reduce::ACTIVATION_BYTES;
+use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
 use super::kernels::{DenseOps, FfnOps, Kernels};
 use super::part_errors::PartErrors;
@@ -119,7 +120,8 @@ impl RooflineModel {
     }
 
     /// Returns attention of prompt chunks, over all layers, or `None` without chunks.
-    fn prefill_attention(&self, prefill: &[Chunk]) -> Option<KernelTime> {
+    #[inline]
+    pub(super) fn prefill_attention(&self, prefill: &[Chunk]) -> Option<KernelTime> {
         let mut chunks = ChunkSums::default();
         for chunk in prefill {
             chunks.add(chunk.new, chunk.context());
@@ -132,32 +134,13 @@ impl RooflineModel {
         (!chunks.is_empty()).then(|| once().times(self.layers))
     }
 
-    /// Returns attention of decoding requests, over all layers, or `None` without requests. `queries` is the number
-    /// of their new tokens.
+    /// Returns attention of decoding requests, over all layers, or `None` without requests.
     #[inline]
-    fn decode_attention(&self, requests: f64, queries: f64, kv_tokens: u64) -> Option<KernelTime> {
+    pub(super) fn decode_attention(&self, sums: &BatchSums) -> Option<KernelTime> {
+        let (requests, queries) = (sums.requests as f64, sums.decode_tokens as f64);
         let kernel = &self.kernels.decode;
-        let once = || kernel.at(requests, queries, kv_tokens as f64);
-        (requests > 0.0).then(|| once().times(self.layers))
-    }
-
-    /// Returns attention of a decode-only step, over all layers.
-    #[cfg(feature = "alloc")]
-    #[inline]
-    pub(super) fn group_attention(&self, decode: super::DecodeGroup) -> Option<KernelTime> {
-        let requests = f64::from(decode.requests);
-        let queries = requests * (1.0 + f64::from(decode.drafted));
-        self.decode_attention(requests, queries, decode.kv_tokens)
-    }
-
-    /// Returns attention of prompt chunks and of decoding requests.
-    pub(super) fn attention(&self, batch: &StepBatch<'_>) -> [Option<KernelTime>; 2] {
-        let requests = batch.decode_requests() as f64;
-        let queries = batch.decode_tokens() as f64;
-        [
-            self.prefill_attention(batch.prefill),
-            self.decode_attention(requests, queries, batch.decode_kv_tokens()),
-        ]
+        let once = || kernel.at(requests, queries, sums.kv_tokens as f64);
+        (sums.requests > 0).then(|| once().times(self.layers))
     }
 
     /// Returns the projection of the sampled rows to the vocabulary and their sampling, or `None` without rows.
@@ -172,28 +155,15 @@ impl RooflineModel {
         ])
     }
 
-    /// Returns the penalties over the tokens of the sampled requests, or `None` without penalties.
+    /// Returns the time of penalties and of waiting for the host, each zero if there is none.
     #[inline]
-    pub(super) fn penalties(&self, batch: &StepBatch<'_>) -> Option<KernelTime> {
-        self.sampler.penalties(batch.sampled_context_tokens())
-    }
-
-    /// Returns the penalties of a decode-only step.
-    #[cfg(feature = "alloc")]
-    #[inline]
-    pub(super) fn group_penalties(&self, decode: super::DecodeGroup) -> Option<KernelTime> {
-        self.sampler.penalties(decode.kv_tokens)
-    }
-
-    /// Returns the time of waiting for the host in a step with these prompt chunks, if the engine does.
-    #[inline]
-    pub(super) fn host(&self, prefill: &[Chunk]) -> Option<KernelTime> {
+    pub(super) fn overheads(&self, prefill: &[Chunk], sums: &BatchSums) -> [Seconds; 2] {
         let [without_prompts, with_prompts] = self.hosts;
         let host = match prefill {
             [] => without_prompts,
             _ => with_prompts,
         };
-        (host > Seconds::ZERO).then(|| KernelTime::fitted(host, Binding::Latency))
+        [self.sampler.penalties(sums.context_tokens), host]
     }
 
     /// Adds the FFN. `m` is the padded number of tokens; experts process only the `tokens` themselves.
@@ -253,22 +223,23 @@ impl StepModel for RooflineModel {
         if batch.is_empty() {
             return StepTime::ZERO;
         }
+        let sums = batch.sums();
         let mut step = StepTime::with_errors(self.errors);
-        self.add_tokens(&mut step, batch.tokens());
-        let parts = [Part::PrefillAttention, Part::DecodeAttention];
-        for (part, all) in parts.into_iter().zip(self.attention(batch)) {
-            if let Some(all) = all {
-                step.add_kernel(part, all);
-            }
+        self.add_tokens(&mut step, sums.tokens);
+        if let Some(all) = self.prefill_attention(batch.prefill) {
+            step.add_kernel(Part::PrefillAttention, all);
         }
-        for (part, once) in self.sampling(batch.sampled_tokens()).into_iter().flatten() {
+        if let Some(all) = self.decode_attention(&sums) {
+            step.add_kernel(Part::DecodeAttention, all);
+        }
+        for (part, once) in self.sampling(sums.rows).into_iter().flatten() {
             step.add_kernel(part, once);
         }
-        if let Some(once) = self.penalties(batch) {
-            step.add_kernel(Part::Sampling, once);
-        }
-        if let Some(once) = self.host(batch.prefill) {
-            step.add_kernel(Part::Host, once);
+        let overheads = self.overheads(batch.prefill, &sums);
+        for (part, time) in [Part::Sampling, Part::Host].into_iter().zip(overheads) {
+            if time > Seconds::ZERO {
+                step.add_kernel(part, KernelTime::fitted(time, Binding::Latency));
+            }
         }
         step
     }

@@ -45,10 +45,9 @@ impl StepSampler {
         KernelTime::fitted(self.step + self.row * rows, Binding::Memory)
     }
 
-    /// Returns the time of penalties over the `context_tokens` of the sampled requests, or `None` without penalties.
+    /// Returns the time of penalties over the `context_tokens` of the sampled requests, zero without penalties.
     #[inline]
-    pub(super) fn penalties(&self, context_tokens: u64) -> Option<KernelTime> {
-        let time = self.context_token * context_tokens as f64;
-        (time > Seconds::ZERO).then(|| KernelTime::fitted(time, Binding::Latency))
+    pub(super) fn penalties(&self, context_tokens: u64) -> Seconds {
+        self.context_token * context_tokens as f64
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::kernel_time::KernelTime;
+use super::batch::BatchSums;
 use super::{Chunk, DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
@@ -64,36 +64,27 @@ impl TabulatedModel {
         &self.model
     }
 
-    /// Returns the total of a step, given the attention over all layers.
+    /// Returns the total of a step.
     #[inline]
-    pub(super) fn total(
-        &self,
-        tokens: u64,
-        prefill: &[Chunk],
-        attention: [Option<KernelTime>; 2],
-        rows: u64,
-        penalties: Option<KernelTime>,
-    ) -> Seconds {
-        if tokens == 0 {
+    fn total(&self, prefill: &[Chunk], sums: &BatchSums) -> Seconds {
+        if sums.tokens == 0 {
             return Seconds::ZERO;
         }
-        let known = self.tokens.get(tokens as usize).copied();
-        let mut total = known.unwrap_or_else(|| of_tokens(&self.model, tokens));
+        let known = self.tokens.get(sums.tokens as usize).copied();
+        let mut total = known.unwrap_or_else(|| of_tokens(&self.model, sums.tokens));
         // In the order in which the model adds up its parts.
-        for once in attention.into_iter().flatten() {
-            total += once.time;
+        if let Some(all) = self.model.prefill_attention(prefill) {
+            total += all.time;
         }
-        if rows > 0 {
-            let known = self.rows.get(rows as usize).copied();
-            for once in known.unwrap_or_else(|| of_rows(&self.model, rows)) {
-                total += once;
-            }
+        if let Some(all) = self.model.decode_attention(sums) {
+            total += all.time;
         }
-        if let Some(penalties) = penalties {
-            total += penalties.time;
+        let known = self.rows.get(sums.rows as usize).copied();
+        for once in known.unwrap_or_else(|| of_rows(&self.model, sums.rows)) {
+            total += once;
         }
-        if let Some(host) = self.model.host(prefill) {
-            total += host.time;
+        for once in self.model.overheads(prefill, sums) {
+            total += once;
         }
         total
     }
@@ -101,16 +92,12 @@ impl TabulatedModel {
 
 impl LatencyModel for TabulatedModel {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        let attention = self.model.attention(batch);
-        let (rows, penalties) = (batch.sampled_tokens(), self.model.penalties(batch));
-        self.total(batch.tokens(), batch.prefill, attention, rows, penalties)
+        self.total(batch.prefill, &batch.sums())
     }
 
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        let (tokens, attention) = (decode.tokens(), self.model.group_attention(decode));
-        let penalties = self.model.group_penalties(decode);
-        self.total(tokens, &[], [None, attention], tokens, penalties)
+        self.total(&[], &decode.into())
     }
 }
 

@@ -81,26 +81,26 @@ impl<'m> Tally<'m> {
     /// Adds one step. An empty batch takes no time and adds none.
     pub fn add(&mut self, batch: &StepBatch<'_>) {
         self.steps += 1;
-        if batch.is_empty() {
+        let sums = batch.sums();
+        if sums.tokens == 0 {
             return;
         }
-        let (tokens, rows) = (batch.tokens(), batch.sampled_tokens());
         let (Some(of_tokens), Some(of_rows)) = (
-            self.steps_of_tokens.get_mut(tokens as usize),
-            self.steps_of_rows.get_mut(rows as usize),
+            self.steps_of_tokens.get_mut(sums.tokens as usize),
+            self.steps_of_rows.get_mut(sums.rows as usize),
         ) else {
             return self.add_other(batch);
         };
         *of_tokens += 1;
-        if rows > 0 {
+        if sums.rows > 0 {
             *of_rows += 1;
         }
-        let [prefill, decode] = self.model.model().attention(batch);
-        self.prefill.add(prefill);
-        self.decode.add(decode);
-        let seconds = |once: Option<KernelTime>| once.map_or(0.0, |once| once.time.0);
-        self.penalties_s += seconds(self.model.model().penalties(batch));
-        self.host_s += seconds(self.model.model().host(batch.prefill));
+        let model = self.model.model();
+        self.prefill.add(model.prefill_attention(batch.prefill));
+        self.decode.add(model.decode_attention(&sums));
+        let [penalties, host] = model.overheads(batch.prefill, &sums);
+        self.penalties_s += penalties.0;
+        self.host_s += host.0;
     }
 
     #[cold]
