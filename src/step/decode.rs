@@ -79,14 +79,12 @@ impl StepDecode {
     /// one per request, or several with speculative decoding. Entries are read once.
     #[inline]
     pub(super) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> KernelTime {
-        let kv_tokens = kv_tokens.max(queries);
+        let kv_tokens = larger(kv_tokens, queries);
         let mut work = self.kernel.decode_work(queries, kv_tokens);
-        if queries > requests {
-            work.flops *= queries / requests;
-        }
+        work.flops *= queries / requests;
         let (read, waves) = (work.bytes * self.s_per_byte, requests * self.wave_s);
         let latency = self.floor_s + if waves > read { waves } else { 0.0 };
-        let seconds = larger(self.floor_s + read, latency);
+        let seconds = self.floor_s + larger(read, waves);
         let [fewest, most] = self.batch;
         let [shortest, longest] = self.length;
         let inside = (requests >= fewest)
@@ -100,11 +98,11 @@ impl StepDecode {
         };
         let math_s = work.flops * self.rates.s_per_flop;
         KernelTime::new(
-            Seconds(seconds.max(math_s)),
+            Seconds(larger(seconds, math_s)),
             Binding::of(&work, &self.rates, latency),
             Provenance::new(self.class, extent).into(),
         )
-        .with_bound(Seconds(math_s.max(work.bytes * self.rates.s_per_byte)))
+        .with_bound(Seconds(larger(math_s, work.bytes * self.rates.s_per_byte)))
     }
 }
 
