@@ -199,7 +199,10 @@ impl SimConfig {
     /// that needs more KV blocks than there are. With [`BeyondMaxModelLen::Truncate`] a request is too long only if its
     /// prompt leaves no room for a token.
     pub fn check(&self, request: &Request) -> Result<(), Rejection> {
-        let request = &self.truncated(*request);
+        let request = &Request {
+            output_tokens: self.served_output(request),
+            ..*request
+        };
         if request.prompt_tokens == 0 {
             return Err(Rejection::EmptyPrompt);
         }
@@ -226,13 +229,14 @@ impl SimConfig {
         Ok(())
     }
 
-    /// Returns the request as the server serves it: with its output cut at `max_model_len` if that is the rule.
-    pub(super) fn truncated(&self, mut request: Request) -> Request {
+    /// Returns the output tokens of a request as the server serves it: cut at `max_model_len` if that is the rule.
+    pub(super) fn served_output(&self, request: &Request) -> u32 {
         let room = self.max_model_len.saturating_sub(request.prompt_tokens);
         if self.rules.beyond_max_model_len == BeyondMaxModelLen::Truncate && room > 0 {
-            request.output_tokens = request.output_tokens.min(room);
+            request.output_tokens.min(room)
+        } else {
+            request.output_tokens
         }
-        request
     }
 
     /// Returns the KV blocks that admission leaves free while requests run.
@@ -397,7 +401,7 @@ mod tests {
                 tokens,
                 max_model_len: 64,
             };
-            let served = config.truncated(request).output_tokens;
+            let served = config.served_output(&request);
             assert_eq!(
                 config.check(&request).map(|()| served),
                 expected.map_err(too_long)

@@ -175,16 +175,15 @@ where
         if let Err(reason) = config.check(&request) {
             return self.reject(index, request, reason, now_ns);
         }
-        let truncated = config.truncated(request);
-        self.counts.truncated += u64::from(truncated != request);
-        let request = truncated;
+        let output_tokens = config.served_output(&request);
+        self.counts.truncated += u64::from(output_tokens < request.output_tokens);
         let prompt = Request {
             output_tokens: 1,
             ..request
         };
         let trace_ids = self.source.trace_blocks(&request);
         self.prefill.push(index, prompt, trace_ids);
-        self.outputs.insert(index, request.output_tokens);
+        self.outputs.insert(index, output_tokens);
     }
 
     fn step_prefill(&mut self, replica: usize) {

@@ -19,9 +19,9 @@ impl<M> Server<M> {
             self.totals.rejected += 1;
             return Err(reason);
         }
-        let request = self.config.truncated(arrived.request);
-        self.totals.truncated += u64::from(request != arrived.request);
-        arrived.request = request;
+        let output_tokens = self.config.served_output(&arrived.request);
+        self.totals.truncated += u64::from(output_tokens < arrived.request.output_tokens);
+        arrived.request.output_tokens = output_tokens;
         self.queued_tokens += arrived.request.tokens();
         self.scheduler.enqueue(arrived);
         Ok(())
