@@ -5,6 +5,7 @@ mod inbox;
 mod requests;
 mod steps;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use self::event::StepBuffers;
@@ -80,9 +81,9 @@ pub struct Server<M> {
     totals: Totals,
     interrupted: Interrupted,
     /// The step in flight, or the last one.
-    current: Plan,
+    current: Box<Plan>,
     /// The following step, if it is fixed already.
-    next: Plan,
+    next: Box<Plan>,
     in_flight: Option<InFlight>,
     inbox: Inbox,
     /// Number of requests pushed so far.
@@ -318,8 +319,8 @@ impl<M> Server<M> {
             scheduler: Scheduler::new(config),
             totals: Totals::default(),
             interrupted: Interrupted::default(),
-            current: Plan::new(),
-            next: Plan::new(),
+            current: Box::new(Plan::new()),
+            next: Box::new(Plan::new()),
             in_flight: None,
             inbox: Inbox::default(),
             pushed: 0,

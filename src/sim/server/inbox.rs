@@ -35,6 +35,7 @@ impl Inbox {
     }
 
     /// Removes the next request if the engine sees it by `now_ns`.
+    #[inline]
     pub(super) fn take(&mut self, now_ns: u64) -> Option<Arrived> {
         if self.next_ns()? > now_ns {
             return None;

@@ -256,6 +256,9 @@ impl<M> Server<M> {
     /// Reports the first tokens of the current step, which ends now.
     fn report_first_tokens(&mut self) {
         let (at_ns, step) = (self.now_ns, &self.current);
+        if step.first_tokens.is_empty() {
+            return;
+        }
         let prompts = step.first_tokens.len() + step.resumed.len();
         let decoding = step.decode.requests.saturating_sub(step.overrun);
         let outputs = prompts as u64 + u64::from(decoding);
@@ -278,8 +281,10 @@ impl<M> Server<M> {
 
     /// Records that the requests that the next step preempts or leaves out have had their last token now.
     fn record_interrupted(&mut self) {
-        let indices = self.next.interrupted.drain(..);
-        self.interrupted.add(indices, self.now_ns);
+        if !self.next.interrupted.is_empty() {
+            let indices = self.next.interrupted.drain(..);
+            self.interrupted.add(indices, self.now_ns);
+        }
     }
 
     #[inline]
