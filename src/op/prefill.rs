@@ -228,10 +228,11 @@ impl PrefillAttention {
     fn whole(&self, batch: f64, row: f64, length: f64) -> Estimate {
         let grid = self.grid();
         let column = grid.length().locate_from_1(length);
-        let mut reading = grid.read(grid.batch().locate_from_1(row), column);
-        if !self.found.exact {
-            reading = self.blend(row, length);
-        }
+        let reading = if self.found.exact {
+            grid.read(grid.batch().locate_from_1(row), column)
+        } else {
+            self.blend(row, length)
+        };
         let slowdown = exp_short(reading.ln_slowdown);
         let held = |length| self.pace.reference_s(batch, length) * slowdown;
         let seconds = if column.position == Position::Below {
