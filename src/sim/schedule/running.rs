@@ -196,9 +196,9 @@ impl Running {
             sharing.push(admitted);
             self.decode.shares = true;
         }
-        self.decode
-            .ends
-            .extend(end.map(|end| Reverse((end, admitted))));
+        if let Some(end) = end {
+            self.decode.ends.push(Reverse((end, admitted)));
+        }
     }
 
     /// Removes a request from the decoding ones; `step` is the next step.
