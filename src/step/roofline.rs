@@ -122,16 +122,17 @@ impl RooflineModel {
     /// Returns attention of prompt chunks, over all layers, or `None` without chunks.
     #[inline]
     pub(super) fn prefill_attention(&self, prefill: &[Chunk]) -> Option<KernelTime> {
+        if prefill.is_empty() {
+            return None;
+        }
         let mut chunks = ChunkSums::default();
         for chunk in prefill {
             chunks.add(chunk.new, chunk.context());
         }
         let kernel = &self.kernels.prefill;
-        let once = || {
-            let (answer, work) = (kernel.at_chunks(&chunks), kernel.work(&chunks));
-            KernelTime::of(answer, &work, kernel.reference())
-        };
-        (!chunks.is_empty()).then(|| once().times(self.layers))
+        let (answer, work) = (kernel.at_chunks(&chunks), kernel.work(&chunks));
+        let once = KernelTime::of(answer, &work, kernel.reference());
+        Some(once.times(self.layers))
     }
 
     /// Returns attention of decoding requests, over all layers, or `None` without requests.
