@@ -165,7 +165,7 @@ impl Scheduler {
         now_ns: u64,
         replica: u32,
     ) -> Option<RequestRecord> {
-        let mut sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
+        let sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
             Some(mut sequence) => {
                 if self.caches_at_end() {
                     sequence.set_known(sequence.computed());
@@ -178,9 +178,7 @@ impl Scheduler {
                 self.ending.swap_remove(index).1
             }
         };
-        sequence.timing.finish_ns = now_ns;
-        sequence.timing.replica = replica;
-        Some(sequence.record())
+        Some(sequence.record(now_ns, replica))
     }
 
     /// Removes the request at the head of the queue.
