@@ -34,29 +34,34 @@ use crate::units::Seconds;
 #[derive(Debug, Clone)]
 pub struct TabulatedModel {
     model: RooflineModel,
-    /// Parts that depend on the number of tokens alone, by tokens.
-    tokens: Vec<Seconds>,
-    /// Time of lm_head and sampling, by sampled rows.
-    rows: Vec<[Seconds; 2]>,
+    counts: Vec<OfCount>,
+}
+
+/// Times that depend on a count alone.
+#[derive(Debug, Clone, Copy)]
+struct OfCount {
+    /// All parts that depend on the tokens, of a step with this number.
+    tokens: Seconds,
+    /// lm_head and sampling of this number of rows.
+    rows: [Seconds; 2],
 }
 
 impl TabulatedModel {
     /// Tabulates step times for 0 to `max_tokens` tokens; each entry costs about one `step_time` call.
     pub fn new(model: RooflineModel, max_tokens: u32) -> TabulatedModel {
-        let counts = 0..=u64::from(max_tokens);
+        let of_count = |count| OfCount {
+            tokens: of_tokens(&model, count),
+            rows: of_rows(&model, count),
+        };
         TabulatedModel {
-            tokens: counts
-                .clone()
-                .map(|count| of_tokens(&model, count))
-                .collect(),
-            rows: counts.map(|count| of_rows(&model, count)).collect(),
+            counts: (0..=u64::from(max_tokens)).map(of_count).collect(),
             model,
         }
     }
 
     /// Returns the maximum number of tokens that is tabulated.
     pub fn max_tokens(&self) -> u32 {
-        self.tokens.len().saturating_sub(1) as u32
+        self.counts.len().saturating_sub(1) as u32
     }
 
     /// Returns the underlying model.
@@ -64,40 +69,42 @@ impl TabulatedModel {
         &self.model
     }
 
-    /// Returns the total of a step.
+    /// Returns the total of a step, or `None` beyond the limit.
     #[inline]
-    fn total(&self, prefill: &[Chunk], sums: &BatchSums) -> Seconds {
+    fn tabulated(&self, prefill: &[Chunk], sums: &BatchSums) -> Option<Seconds> {
         if sums.tokens == 0 {
-            return Seconds::ZERO;
+            return Some(Seconds::ZERO);
         }
-        let known = self.tokens.get(sums.tokens as usize).copied();
-        let mut total = known.unwrap_or_else(|| of_tokens(&self.model, sums.tokens));
+        let OfCount { tokens, .. } = *self.counts.get(sums.tokens as usize)?;
+        let OfCount { rows, .. } = *self.counts.get(sums.rows as usize)?;
         // In the order in which the model adds up its parts.
+        let mut total = tokens;
         if let Some(all) = self.model.prefill_attention(prefill) {
             total += all.time;
         }
         if let Some(all) = self.model.decode_attention(sums) {
             total += all.time;
         }
-        let known = self.rows.get(sums.rows as usize).copied();
-        for once in known.unwrap_or_else(|| of_rows(&self.model, sums.rows)) {
+        for once in rows {
             total += once;
         }
         for once in self.model.overheads(prefill, sums) {
             total += once;
         }
-        total
+        Some(total)
     }
 }
 
 impl LatencyModel for TabulatedModel {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        self.total(batch.prefill, &batch.sums())
+        let tabulated = self.tabulated(batch.prefill, &batch.sums());
+        tabulated.unwrap_or_else(|| self.model.total_time(batch))
     }
 
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        self.total(&[], &decode.into())
+        let tabulated = self.tabulated(&[], &decode.into());
+        tabulated.unwrap_or_else(|| self.model.decode_time(decode))
     }
 }
 

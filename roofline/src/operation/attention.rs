@@ -239,7 +239,7 @@ impl RankAttention {
     pub fn decode_work(&self, requests: f64, kv_tokens: f64) -> Work {
         Work {
             flops: 4.0 * self.q_width * kv_tokens,
-            bytes: 2.0 * requests * self.q_width * QO_BYTES + kv_tokens * self.kv_bytes,
+            bytes: 2.0 * QO_BYTES * self.q_width * requests + kv_tokens * self.kv_bytes,
             link_bytes: 0.0,
         }
     }
