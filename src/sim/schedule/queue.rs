@@ -1,7 +1,6 @@
 //! The queue of waiting requests.
 
 use alloc::collections::BTreeMap;
-use core::mem;
 
 use crate::sim::load::arrived::Arrived;
 use crate::sim::schedule::sequence::Sequence;
@@ -108,17 +107,6 @@ impl Queue {
     pub(crate) fn pop(&mut self) -> Option<Sequence> {
         self.convert_first();
         self.sequences.pop_first().map(|(_, sequence)| sequence)
-    }
-
-    /// Removes the first request. Cost: O(n), as opposed to [`pop`](Queue::pop): with a second caller that one would
-    /// not be inlined into admission, which adds 3 % to the instructions of a run.
-    #[cold]
-    pub(crate) fn remove_first(&mut self) -> Option<Sequence> {
-        self.convert_first();
-        let mut sequences = mem::take(&mut self.sequences).into_iter();
-        let (_, first) = sequences.next()?;
-        self.sequences = sequences.collect();
-        Some(first)
     }
 
     pub(crate) fn len(&self) -> usize {
