@@ -45,8 +45,11 @@ impl Error {
     /// Converts an error of reading `path`.
     pub(crate) fn reading(path: &Path) -> impl Fn(io::Error) -> Error {
         |error| {
-            let path = path.display();
-            Error::new(format!("cannot read {path}: {error}; check the path"))
+            let advice = match error.kind() {
+                ErrorKind::TimedOut => "start its writer first",
+                _ => "check the path",
+            };
+            Error::new(format!("cannot read {}: {error}; {advice}", path.display()))
         }
     }
 

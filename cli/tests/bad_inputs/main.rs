@@ -1,8 +1,7 @@
-//! Wrong inputs, table by table: each is read right, or refused in one line, soon and in little memory. Wrong outputs
-//! and signals are in `tests/suite/outputs.rs`.
+//! Inputs that mean nothing, for each reader and each flag: they are refused in one line, soon and in little memory.
+//! What the messages are is in `tests/pages`.
 #![cfg(target_os = "linux")] // others have no limit of address space
 
 mod bounded;
 mod files;
 mod flags;
-mod traces;

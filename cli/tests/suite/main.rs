@@ -3,23 +3,23 @@
 mod check;
 mod disaggregation;
 mod documents;
-mod errors;
 mod fuzz_corpus;
 mod library;
 mod lists;
 mod lookup;
 mod model_file;
-mod outputs;
+mod numbers;
+
 mod own_tables;
+mod pages;
 mod perfetto;
-mod plot;
 mod policies;
 mod progress;
 mod run;
 mod run_figures;
 mod scenario;
-mod scenario_servers;
 mod score;
+mod signals;
 mod speculation;
 mod step;
 #[path = "../support/mod.rs"]
@@ -29,5 +29,3 @@ mod trace;
 mod unservable;
 mod validate;
 mod workload;
-mod workload_load;
-mod workload_refusals;

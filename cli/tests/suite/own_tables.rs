@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{failure, json, list, number, success, text, workspace};
+use crate::support::{failure, json, list, number, success, text, unwrapped, workspace};
 use tempfile::TempDir;
 
 /// A copy of the folder of the set `h100` that is called `h10x`.
@@ -76,11 +76,7 @@ fn intervals_of_own_tables_are_wide_and_name_the_set_of_their_errors() {
     ] {
         let own = format!("{command} --tables {path}");
         assert!(high(&own, pointer) > high(command, pointer), "{command}");
-        let is_named = |line: &str| {
-            let text = success(line);
-            let words: Vec<&str> = text.split_whitespace().collect();
-            words.join(" ").contains("with errors as on h100")
-        };
+        let is_named = |line: &str| unwrapped(line).contains("with errors as on h100");
         assert!(is_named(&own) && !is_named(command), "{command}");
     }
     let run = json(&format!(
@@ -114,33 +110,6 @@ fn tables_lists_the_set_and_scores_it() {
     assert_eq!(text(&compiled, "/summary/0/gpu"), "h100");
     assert_eq!(score["rows"], compiled["rows"]);
     assert!(list(&score, "/rows").len() > 1000);
-    assert_eq!(
-        failure(&format!("tables score {rows}")),
-        "expected --gpu NAME or --tables PATH, found neither; see --help"
-    );
-}
-
-#[test]
-fn a_set_by_name_and_one_by_path_exclude_each_other() {
-    let (_temp, path) = mine();
-    let rows = format!("{path}/gemm.csv");
-    let both = format!("--gpu h200 --tables {path}");
-    for line in [
-        format!("tables score {rows} {both}"),
-        format!("--tables {path} tables score {rows} --gpu h200"),
-        format!("{GEMM} {both}"),
-        format!("--tables {path} lookup --gpu h200 gemm --k 1 --n 1 --m 1"),
-        format!("lookup --gpu h200 gemm --k 1 --n 1 --m 1 --tables {path}"),
-    ] {
-        assert_eq!(
-            failure(&line),
-            "expected either --gpu NAME or --tables PATH, found both; see --help"
-        );
-    }
-    for command in ["run", "step --decode 1x1"] {
-        let message = failure(&format!("{command} {both}"));
-        assert!(message.contains("cannot be used with"), "{message}");
-    }
 }
 
 #[test]
@@ -163,50 +132,6 @@ fn a_scenario_has_a_key_for_it_which_replaces_gpu_and_is_replaced_by_it() {
     fs::write(&scenario, "gpu = \"h200\"\n[workload]\nrequests = 20\n").unwrap();
     let replaced = success(&format!("run --scenario {scenario} --tables {path}"));
     assert!(replaced.contains("h10x: vLLM"), "{replaced}");
-}
-
-#[test]
-fn the_name_of_a_built_in_set_is_refused() {
-    let temp = tempfile::tempdir().unwrap();
-    let dir = copy("h200", temp.path()).display().to_string();
-    assert_eq!(
-        failure(&format!("{GEMM} --tables {dir}")),
-        format!(
-            "{dir}/set.toml:1: name: expected another name than those of the built-in sets (a100, \
-             b200, h100, h100-infersim, h200, l40s), found \"h200\"; rename the set"
-        )
-    );
-}
-
-#[test]
-fn what_is_wrong_with_the_files_is_told_as_by_the_compiler() {
-    let (_temp, path) = mine();
-    let nothing = format!("{path}/nothing");
-    let ask = |path: &str| failure(&format!("{GEMM} --tables {path}"));
-    assert_eq!(
-        ask(&nothing),
-        format!(
-            "{nothing}: expected a table set (a folder with a set.toml, or one file made of it), found \
-             nothing there; check the path"
-        )
-    );
-    let gemm = format!("{path}/gemm.csv");
-    fs::write(&gemm, "dtype,k,n,m,latency_us\nbf16,4096,4096,16,0.01\n").unwrap();
-    assert_eq!(
-        ask(&path),
-        format!(
-            "{gemm}:2: latency_us: expected at most the bf16 peak of h100 (989.50 TFLOP/s), found 0.01, \
-             which is 53687.09 TFLOP/s; check the dtype (an 8-bit table read as 16-bit looks like \
-             this), the shape and the unit"
-        )
-    );
-    let mistaken = failure(&format!("{GEMM} --gpu {path}"));
-    assert!(
-        mistaken.ends_with(&format!(
-            ", or --tables {path} for measurements of your own"
-        )),
-        "{mistaken}"
-    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::run_files::{POOLS, run_with, timeline};
-use crate::support::{failure_with_answer, list, success, text};
+use crate::support::{failure_with_answer, list, new_path, success, text};
 
 #[test]
 fn servers_are_named_by_model_kind_and_replica() {
@@ -34,9 +34,7 @@ fn servers_are_named_by_model_kind_and_replica() {
 
 #[test]
 fn a_timeline_in_which_nothing_is_served_says_who_was_rejected() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("timeline.json");
-    let path = path.to_str().expect("UTF-8");
+    let (folder, path) = new_path("timeline.json");
     failure_with_answer(&format!(
         "run --requests 2 --max-model-len 99 --perfetto {path}"
     ));

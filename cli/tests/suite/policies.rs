@@ -1,6 +1,6 @@
 //! `rooflut run` with policies, and with replicas behind a router.
 
-use crate::support::{failure, json, number, success};
+use crate::support::{json, number, success};
 
 /// Mean TTFT of a run with these flags, in ms.
 fn ttft(flags: &str) -> f64 {
@@ -76,44 +76,4 @@ fn who_comes_when_the_queue_is_full_is_rejected_and_counted() {
     let rejected = number(&answer, "/rejected_by_reason/queue_full");
     assert!(rejected > 0.0);
     assert!((rejected + number(&answer, "/completed") - 500.0).abs() < f64::EPSILON);
-    let text = success(&format!("run {flags}"));
-    assert!(text.contains("at most 20 waiting"), "{text}");
-    assert!(
-        text.contains("as many requests waited as --max-waiting lets"),
-        "{text}"
-    );
-}
-
-#[test]
-fn what_is_no_policy_is_refused() {
-    for (flag, value) in [
-        ("--policy", "lifo"),
-        ("--router", "random"),
-        ("--replicas", "0"),
-        ("--max-waiting", "0"),
-        ("--prefix-caching", "yes"),
-    ] {
-        let message = failure(&format!("run {flag} {value}"));
-        assert!(
-            message.contains(value) && message.contains(flag),
-            "{message}"
-        );
-    }
-}
-
-#[test]
-fn the_gpus_of_all_servers_are_counted() {
-    let pools = "--prefill-replicas 3 --decode-replicas 5 --link-bandwidth 50 --link-latency 10";
-    for (flags, gpus, title) in [
-        ("--tp 4 --replicas 3", 12, "llama-3.1-8b on 12 h100 GPUs,"),
-        ("--replicas 4", 4, "llama-3.1-8b on 4 h100 GPUs,"),
-        (pools, 8, "llama-3.1-8b on 8 h100 GPUs,"),
-        ("", 1, "llama-3.1-8b on 1 h100 GPU,"),
-    ] {
-        let flags = format!("run --requests 3 {flags}");
-        assert_eq!(json(&flags)["gpus"], gpus);
-        assert!(success(&flags).starts_with(title), "{flags}");
-    }
-    let text = success("run --requests 3 --tp 4 --replicas 3");
-    assert!(text.contains("3 replicas of 4 GPUs, round-robin"), "{text}");
 }

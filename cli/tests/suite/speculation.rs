@@ -1,6 +1,6 @@
 //! `rooflut run` with speculative decoding.
 
-use crate::support::{failure, json, number, success};
+use crate::support::{json, new_path, number, success};
 
 const LOAD: &str = "run --rate 2 --requests 60";
 
@@ -52,11 +52,6 @@ fn drafts_are_scheduled_ahead_where_the_engine_supports_it() {
         scheduling(&format!("{ngram} --engine vllm-0.33.0")),
         "async"
     );
-    let message = failure(&format!("{LOAD} {ngram} --scheduling async"));
-    assert!(
-        message.starts_with("--scheduling: expected sync with speculative decoding, found async"),
-        "{message}"
-    );
 }
 
 #[test]
@@ -95,9 +90,7 @@ fn the_answer_tells_what_was_drafted_and_what_came_of_it() {
 
 #[test]
 fn steps_tell_what_was_drafted_and_accepted() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("steps.csv");
-    let path = path.to_str().unwrap();
+    let (_folder, path) = new_path("steps.csv");
     let flags = format!("{} --steps-out {path}", drafts("ngram", 0.5));
     let answer = answer(&flags);
     let text = std::fs::read_to_string(path).unwrap();
@@ -115,10 +108,4 @@ fn steps_tell_what_was_drafted_and_accepted() {
     let share = sums[2] as f64 / sums[1] as f64;
     assert!((share - number(&answer, "/speculation/accepted_share")).abs() < 1e-12);
     assert!(sums[0] > 1_000);
-}
-
-#[test]
-fn a_draft_model_that_is_not_known_comes_with_the_nearest() {
-    let message = failure(&format!("run {}", drafts("lama-3.2-1b", 0.5)));
-    assert!(message.contains("(nearest: llama-3.2-1b"), "{message}");
 }

@@ -7,9 +7,7 @@
 
 use std::path::PathBuf;
 
-use crate::support::{
-    failure, failure_with_answer, json, list, number, rooflut, success, text, workspace,
-};
+use crate::support::{json, list, number, rooflut, success, text, workspace};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -80,51 +78,6 @@ fn rows_and_summaries_have_their_keys_and_agree() {
 }
 
 #[test]
-fn what_is_not_known_is_in_the_answer_and_the_rest_is_predicted() {
-    let rows = step("gpt-9", "vllm-0.15.1", 8, "7")
-        + &step("gpt-9", "vllm-0.15.1", 9, "7")
-        + &step("llama-3.1-8b", "vllm-0.12.0", 8, "7");
-    let folder = Folder::new();
-    let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
-    let report = json(&format!("validate {path}"));
-    assert_eq!(list(&report, "/rows").len(), 1);
-    assert_eq!(report["rows"][0]["stage"], 2);
-    assert_eq!(report["rows"][0]["engine"], "vllm-0.11.0");
-    let skipped = &report["skipped"][0];
-    assert_eq!(
-        (text(skipped, "/file"), &skipped["rows"]),
-        ("steps.csv", &Value::from(2))
-    );
-    assert!(text(skipped, "/reason").starts_with("unknown model \"gpt-9\""));
-    let note = &report["notes"][0];
-    assert_eq!(
-        (text(note, "/file"), &note["rows"]),
-        ("steps.csv", &Value::from(1))
-    );
-    let words = "engine vllm-0.12.0 is not known: predicted as vllm-0.11.0";
-    assert!(text(note, "/note").starts_with(words), "{note}");
-    for format in [
-        &format!("validate {path}"),
-        &format!("validate --markdown {path}"),
-    ] {
-        let people = success(format);
-        assert!(
-            people.contains(words) && people.contains("gpt-9"),
-            "{people}"
-        );
-    }
-    let people = success(&format!("validate {path}"));
-    assert!(
-        people.starts_with("1 of 3 rows of 1 file predicted"),
-        "{people}"
-    );
-    assert!(
-        people.contains("\n  NOTE     1 row of steps.csv: engine"),
-        "{people}"
-    );
-}
-
-#[test]
 fn files_are_told_apart_by_as_much_of_their_path_as_it_takes() {
     let folder = Folder::new();
     let rows = format!("{STEPS}{}", step("llama-3.1-8b", "vllm-0.15.1", 8, "7"));
@@ -142,151 +95,6 @@ fn files_are_told_apart_by_as_much_of_their_path_as_it_takes() {
     let report = json(&format!("validate {c}"));
     assert_eq!(text(&report, "/rows/0/id"), "llama-3.1-8b tp1 vllm-0.15.1");
     assert_eq!(text(&report, "/rows/0/metric"), "kv_blocks");
-}
-
-#[test]
-fn files_that_cannot_be_read_are_refused_in_one_line() {
-    let folder = Folder::new();
-    let good = folder.file(
-        "good.csv",
-        &format!("{STEPS}{}", step("llama-3.1-8b", "", 8, "7")),
-    );
-    assert!(
-        failure(&format!("validate {good} no/such.csv")).starts_with("cannot read no/such.csv")
-    );
-    let bad = folder.file(
-        "bad.csv",
-        &format!("{STEPS}{}", step("llama-3.1-8b", "", 8, "fast")),
-    );
-    assert_eq!(
-        failure(&format!("validate {good} {bad}")),
-        format!("{bad}:2: step_ms: expected a finite number, found \"fast\"; correct this line")
-    );
-    let other = folder.file("other.csv", "a,b\n1,2\n");
-    let message = failure(&format!("validate {other}"));
-    assert!(
-        message.starts_with(&format!("{other}:1: expected the columns of")),
-        "{message}"
-    );
-    let unknown = folder.file(
-        "unknown.csv",
-        &format!("{STEPS}{}", step("gpt-9", "", 8, "7")),
-    );
-    for format in [
-        &format!("validate {unknown}"),
-        &format!("validate --markdown {unknown}"),
-    ] {
-        let message = failure(format);
-        assert!(
-            message.starts_with(
-                "no row can be predicted: 1 row (line 2) of unknown.csv: unknown model \"gpt-9\""
-            ),
-            "{message}"
-        );
-    }
-    // One file without a predictable row does not spoil the others.
-    success(&format!("validate {good} {unknown}"));
-}
-
-#[test]
-fn all_reasons_are_named_where_nothing_can_be_predicted() {
-    let unknown = ["foo", "bar", "baz", "bar", "baz", "baz"];
-    let rows: String = unknown.iter().map(|name| step(name, "", 8, "7")).collect();
-    let rows = rows
-        + &step("llama-3.1-8b", "", 0, "7")
-        + &step("llama-3.1-8b", "", 8, "-7")
-        + &step("llama-3.1-8b", "", 8, "")
-        + &step("llama-3.1-8b", "", 9000, "7");
-    let folder = Folder::new();
-    let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
-    let message = failure(&format!("validate {path}"));
-    for words in [
-        "6 rows (lines 2, 3, 4, 5, 6 and 1 more) of steps.csv: unknown models \"bar\", \"baz\", \
-         \"foo\" (",
-        "1 row (line 8) of steps.csv: no tokens to compute",
-        "1 row (line 9) of steps.csv: the measured step is 0 or less",
-        "1 row (line 10) of steps.csv: nothing was measured",
-        "1 row (line 11) of steps.csv: more than 8192 requests",
-    ] {
-        assert!(message.contains(words), "no {words} in {message}");
-    }
-    let (answer, same) = failure_with_answer(&format!("validate --json {path}"));
-    assert_eq!(same, message);
-    let answer: Value = serde_json::from_str(&answer).expect("JSON");
-    assert!(list(&answer, "/rows").is_empty() && list(&answer, "/summary").is_empty());
-    let skipped = list(&answer, "/skipped");
-    let rows: f64 = skipped.iter().map(|skipped| number(skipped, "/rows")).sum();
-    assert!((rows - 10.0).abs() < 1e-9, "{answer}");
-    let models = skipped.iter().find(|s| text(s, "/reason").contains("bar"));
-    assert_eq!(
-        models.expect("the models")["lines"],
-        Value::from(vec![2, 3, 4, 5, 6, 7])
-    );
-}
-
-#[test]
-fn metrics_are_left_out_apart_from_rows() {
-    let folder = Folder::new();
-    let path = folder.file(
-        "solo.csv",
-        "experiment,gpu,model,tp,prompt_tokens,prefill_ms,tpot_ms,mean_context_tokens\n\
-         s,h100,llama-3.1-8b,1,64,5,0,70\n\
-         s,h100,llama-3.1-8b,1,64,5,6,70\n\
-         s,h100,llama-3.1-70b,16,64,5,6,70\n",
-    );
-    let people = success(&format!("validate {path}"));
-    for words in [
-        "2 of 3 rows of 1 file predicted",
-        "left out 1 row (line 4) of solo.csv: llama-3.1-70b on h100, tp 16: all_reduce: 16 GPUs are not",
-        "left out a metric of 1 row (line 2) of solo.csv: the measured tpot is 0 or less",
-    ] {
-        assert!(people.contains(words), "no {words} in {people}");
-    }
-    // Advice on flags does not help with a measured server.
-    assert!(!people.contains("; use "), "{people}");
-    let report = json(&format!("validate {path}"));
-    let [skipped] = list(&report, "/skipped") else {
-        panic!("{report}");
-    };
-    assert_eq!(
-        (&skipped["rows"], &skipped["lines"][0]),
-        (&1.into(), &4.into())
-    );
-    let [partly] = list(&report, "/metrics_skipped") else {
-        panic!("{report}");
-    };
-    assert_eq!(
-        (&partly["rows"], &partly["lines"][0]),
-        (&1.into(), &2.into())
-    );
-    let document = success(&format!("validate --markdown {path}"));
-    assert!(document.contains("| a metric left out: the measured tpot is 0 or less | 1 |"));
-}
-
-#[test]
-fn a_file_is_named_once() {
-    let folder = Folder::new();
-    let rows = format!("{STEPS}{}", step("llama-3.1-8b", "vllm-0.15.1", 8, "7"));
-    let path = folder.file("steps.csv", &rows);
-    let other = folder.file("other.csv", &rows);
-    let again = path.replace("steps.csv", "./steps.csv");
-    assert_eq!(
-        failure(&format!("validate {path} {other} {again}")),
-        format!("expected each FILE once, found {again} again; name it once")
-    );
-    success(&format!("validate {path} {other}"));
-}
-
-#[test]
-fn one_format_at_a_time() {
-    let message = failure("validate --json --markdown");
-    assert!(
-        message.contains("--json") && message.contains("--markdown"),
-        "{message}"
-    );
-    for other in ["--json", "--markdown"] {
-        assert!(failure(&format!("validate --rows {other}")).contains("--rows"));
-    }
 }
 
 #[test]

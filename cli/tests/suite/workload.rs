@@ -5,9 +5,8 @@
     reason = "a helper of tests fails as tests do"
 )]
 
-use crate::support::{failure_with_answer, json, number, success};
+use crate::support::{file, json, new_path, number, success};
 use std::collections::BTreeSet;
-use std::fs;
 
 /// A request as `--requests-out` has it: arrival and end in ms, prompt, output.
 struct Row {
@@ -19,9 +18,7 @@ struct Row {
 
 /// The requests of a run with these flags.
 fn rows(flags: &str) -> Vec<Row> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("requests.csv");
-    let path = path.to_str().expect("UTF-8");
+    let (_folder, path) = new_path("requests.csv");
     success(&format!("run --requests-out {path} {flags}"));
     let mut reader = csv::Reader::from_path(path).expect("a file");
     let rows = reader.records().map(|row| {
@@ -60,10 +57,8 @@ fn lengths_are_those_of_their_distributions() {
     let (prompts, outputs) = drawn("uniform:100..900", "normal:60,20@50..70");
     assert!(prompts.len() > 150 && prompts.first() >= Some(&100) && prompts.last() <= Some(&900));
     assert_eq!((outputs.first(), outputs.last()), (Some(&50), Some(&70)));
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("lengths.txt");
-    fs::write(&path, "10\n20,2\n").expect("a file");
-    let file = format!("file:{}", path.display());
+    let (_folder, path) = file("lengths.txt", "10\n20,2\n");
+    let file = format!("file:{path}");
     let (prompts, outputs) = drawn("lognormal:512,0.6", &file);
     assert!(prompts.len() > 100 && prompts.first() < Some(&300) && prompts.last() > Some(&900));
     assert_eq!(Vec::from_iter(outputs), [10, 20]);
@@ -114,22 +109,6 @@ fn users_wait_for_their_answers() {
     // However many there are, a queue that only waits is no overload.
     let crowd = success("run --users 600 --requests 1500");
     assert!(!crowd.contains("does not keep up"), "{crowd}");
-}
-
-#[test]
-fn a_closed_loop_ends_though_all_requests_are_rejected() {
-    let flags = "run --users 3 --requests 40 --max-model-len 64";
-    let (_, message) = failure_with_answer(flags);
-    assert!(
-        message.starts_with("all requests were rejected: 40 because"),
-        "{message}"
-    );
-    let flags = "run --users 3 --requests 40 --think-time 1e300";
-    let (_, message) = failure_with_answer(flags);
-    assert_eq!(
-        message,
-        "all requests were rejected: 40 because they arrive after 292 years; use shorter pauses"
-    );
 }
 
 #[test]

@@ -10,10 +10,7 @@ use super::{failure, json, list, text};
 
 const FIXTURES: &str = "cli/tests/fixtures/import";
 
-/// Answers that no file of any layout has, except for the GPU.
-pub(crate) const ORIGIN: &str = "--timing made-up --source test --license MIT --date 2026-01-31";
-
-/// These with the GPU.
+/// Answers that no file of any layout has.
 pub(crate) const SAID: &str =
     "--gpu h100 --timing made-up --source test --license MIT --date 2026-01-31";
 
@@ -102,22 +99,4 @@ pub(crate) fn counts(answer: &Value, operation: &str, reason: &str) -> (u64, u64
 pub(crate) fn has_finding(answer: &Value, operation: &str, defect: &str) -> bool {
     let mut findings = list(answer, "/findings").iter();
     findings.any(|found| text(found, "/operation") == operation && text(found, "/defect") == defect)
-}
-
-/// A folder with a table of GEMMs: lines of version, device and m.
-pub(crate) fn gemms(rows: &[(&str, &str, u32)]) -> TempDir {
-    let src = TempDir::new().expect("a folder");
-    let mut csv = "framework,version,device,gemm_dtype,m,n,k,latency\n".to_owned();
-    for (version, device, m) in rows {
-        csv.push_str(&format!(
-            "VLLM,{version},{device},bfloat16,{m},4096,4096,0.02\n"
-        ));
-    }
-    fs::write(src.path().join("gemm_perf.txt"), csv).expect("a file");
-    src
-}
-
-/// The path of a folder.
-pub(crate) fn path(src: &TempDir) -> &str {
-    src.path().to_str().expect("UTF-8")
 }

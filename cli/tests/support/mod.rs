@@ -7,14 +7,19 @@
 )]
 
 pub(crate) mod imports;
-pub(crate) mod made_up;
 pub(crate) mod run_files;
-pub(crate) mod scenarios;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tempfile::TempDir;
+
+/// The config.json of Llama 3.1 8B.
+pub(crate) const LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+    "vocab_size": 128256, "max_position_embeddings": 131072}"#;
 
 /// The binary with the arguments of a command line, in the folder of the workspace. A word in single quotes may have
 /// spaces.
@@ -71,6 +76,27 @@ pub(crate) fn failure_with_answer(line: &str) -> (String, String) {
     let message = stderr.trim_end().strip_prefix("error: ");
     let message = message.expect("an error").to_owned();
     (String::from_utf8(output.stdout).expect("UTF-8"), message)
+}
+
+/// Standard output of a command as `success` has it, with a space in place of each line break.
+pub(crate) fn unwrapped(line: &str) -> String {
+    let text = success(line);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The path of a file that is not there, in a folder that goes with the first value.
+pub(crate) fn new_path(name: &str) -> (TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    let path = path.to_str().expect("UTF-8").to_owned();
+    (folder, path)
+}
+
+/// The path of a file, in a folder that goes with the first value.
+pub(crate) fn file(name: &str, text: impl AsRef<[u8]>) -> (TempDir, String) {
+    let (folder, path) = new_path(name);
+    fs::write(&path, text).expect("a file");
+    (folder, path)
 }
 
 /// A number of an answer, by its JSON pointer.

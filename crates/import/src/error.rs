@@ -79,7 +79,7 @@ impl fmt::Display for Error {
                 let missing: Vec<String> = missing.iter().map(MissingAnswer::to_string).collect();
                 write!(
                     f,
-                    "expected all that a table set must name, found only a part in the files; add {}",
+                    "the files do not say all that a table set must name; add {}",
                     missing.join("; ")
                 )
             }

@@ -164,8 +164,7 @@ impl Problem {
                     section => format!(" in [{section}]"),
                 };
                 format!(
-                    "unknown key {found:?}{section}{}; correct or remove it (`rooflut run --help` lists all, with \
-                     dashes for underscores)",
+                    "unknown key {found:?}{section}{}; correct or remove it",
                     hint(nearest.as_slice())
                 )
             }

@@ -36,7 +36,7 @@ pub use lengths::{Formula, LengthDistribution};
 pub use lengths_file::{FileLengths, LengthsError, LengthsProblem};
 pub use load::Load;
 pub use model::Model;
-pub use number::{dtype, kv_dtype, real, whole};
+pub use number::{dtype, grouped, kv_dtype, real, whole};
 pub use placement::Placement;
 pub use pools::Pools;
 pub use range::LengthRange;

@@ -365,7 +365,7 @@ impl RunError {
             ),
             RunError::Read { path, error, .. } => {
                 let advice = match error.kind() {
-                    io::ErrorKind::TimedOut => "start the one that does first",
+                    io::ErrorKind::TimedOut => "start its writer first",
                     _ => "check the path",
                 };
                 format!("cannot read {}: {error}; {advice}", named(path))

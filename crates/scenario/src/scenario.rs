@@ -85,7 +85,7 @@ pub struct Target {
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::dtype, value_name = "DTYPE"))]
     pub dtype: Option<Dtype>,
     /// Format of the KV cache: bf16 or fp8 [default: the model's own, bf16 unless its files name one].
-    #[serde(deserialize_with = "number::dtype_or_none")]
+    #[serde(deserialize_with = "number::kv_dtype_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::kv_dtype, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
     /// Sampling of the tokens: plain, top-p or repetition-penalty [default: that of the model's generation_config.json].
