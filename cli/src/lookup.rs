@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rooflut::ResolveError;
 use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
-use rooflut::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
+use rooflut::op::{self, AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
 use rooflut::table::{Axis, Curve, Grid, TableSet};
 
 use crate::args::{AttentionArgs, Kernel, LookupArgs};
@@ -93,14 +93,30 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
     }
 }
 
+/// The measured shapes that answer, and the points near the query that `near` finds in the table of each.
+fn blended<S: Copy>(
+    matched: impl Iterator<Item = op::Neighbour<S>>,
+    key: fn(S) -> Fields,
+    near: impl Fn(&Fields, S) -> Option<Vec<Neighbour>>,
+) -> (Vec<Matched>, Vec<Neighbour>) {
+    let mut neighbours = Vec::new();
+    let matched = matched.map(|op::Neighbour { shape, share }| {
+        let key = key(shape);
+        neighbours.extend(near(&key, shape).into_iter().flatten());
+        Matched { key, share }
+    });
+    (matched.collect(), neighbours)
+}
+
 fn gemm(set: &TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError> {
     let gemm = Gemm::resolve(set, shape)?;
-    let neighbours = gemm.matched().flat_map(|matched| {
-        let entry = set.gemm().and_then(|table| table.find(&matched.shape));
-        let key = gemm_key(matched.shape);
-        entry
-            .into_iter()
-            .flat_map(move |entry| on_curve(&key, "m", entry.points, m.into()))
+    let (matched, neighbours) = blended(gemm.matched(), gemm_key, |key, shape| {
+        Some(on_curve(
+            key,
+            "m",
+            set.gemm()?.find(&shape)?.points,
+            m.into(),
+        ))
     });
     Ok(Answer {
         operation: "gemm",
@@ -108,14 +124,8 @@ fn gemm(set: &TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError
         query: gemm_key(shape).and("m", m),
         estimate: gemm.at(m),
         errors: gemm.errors(),
-        matched: gemm
-            .matched()
-            .map(|matched| Matched {
-                key: gemm_key(matched.shape),
-                share: matched.share,
-            })
-            .collect(),
-        neighbours: neighbours.collect(),
+        matched,
+        neighbours,
     })
 }
 
@@ -126,11 +136,9 @@ fn prefill(
     seq_len: u32,
 ) -> Result<Answer, ResolveError> {
     let attention = PrefillAttention::resolve(set, shape)?;
-    let neighbours = attention.matched().flat_map(|matched| {
-        let entry = set.prefill().and_then(|table| table.find(&matched.shape));
-        let key = attention_key(matched.shape);
-        let near = entry.map(|entry| on_grid(&key, "seq_len", entry.points, [batch, seq_len]));
-        near.into_iter().flatten()
+    let (matched, neighbours) = blended(attention.matched(), attention_key, |key, shape| {
+        let points = set.prefill()?.find(&shape)?.points;
+        Some(on_grid(key, "seq_len", points, [batch, seq_len]))
     });
     Ok(Answer {
         operation: "prefill",
@@ -140,14 +148,8 @@ fn prefill(
             .and("seq_len", seq_len),
         estimate: attention.at(batch, seq_len),
         errors: attention.errors(),
-        neighbours: neighbours.collect(),
-        matched: attention
-            .matched()
-            .map(|matched| Matched {
-                key: attention_key(matched.shape),
-                share: matched.share,
-            })
-            .collect(),
+        matched,
+        neighbours,
     })
 }
 
@@ -181,19 +183,16 @@ fn allreduce(set: &TableSet, shape: AllReduceShape, bytes: u64) -> Result<Answer
         query: allreduce_key(shape).and("bytes", bytes),
         estimate: all_reduce.at(bytes),
         errors: all_reduce.errors(),
-        neighbours: on_curve(&key, "bytes", all_reduce.curve(), bytes).collect(),
+        neighbours: on_curve(&key, "bytes", all_reduce.curve(), bytes),
         matched: vec![Matched { key, share: 1.0 }],
     })
 }
 
 fn moe(set: &TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveError> {
     let moe = Moe::resolve(set, shape)?;
-    let neighbours = moe.matched().flat_map(|matched| {
-        let entry = set.moe().and_then(|table| table.find(&matched.shape));
-        let key = moe_key(matched.shape);
-        entry
-            .into_iter()
-            .flat_map(move |entry| on_curve(&key, "tokens", entry.points, tokens.into()))
+    let (matched, neighbours) = blended(moe.matched(), moe_key, |key, shape| {
+        let points = set.moe()?.find(&shape)?.points;
+        Some(on_curve(key, "tokens", points, tokens.into()))
     });
     Ok(Answer {
         operation: "moe",
@@ -201,36 +200,25 @@ fn moe(set: &TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveEr
         query: moe_key(shape).and("tokens", tokens),
         estimate: moe.at(tokens),
         errors: moe.errors(),
-        matched: moe
-            .matched()
-            .map(|matched| Matched {
-                key: moe_key(matched.shape),
-                share: matched.share,
-            })
-            .collect(),
-        neighbours: neighbours.collect(),
+        matched,
+        neighbours,
     })
 }
 
 /// The measured points next to `x`: those between which it lies; a point that it lies on, or the end
 /// that it lies beyond, with the points beside that.
-fn on_curve<'c>(
-    key: &Fields,
-    axis: &'static str,
-    curve: Curve<'c>,
-    x: u64,
-) -> impl Iterator<Item = Neighbour> + use<'c> {
+fn on_curve(key: &Fields, axis: &'static str, curve: Curve<'_>, x: u64) -> Vec<Neighbour> {
     let (first, last) = match curve.axis().around(x as f64).into_inner() {
         (on, end) if on == end => (on.saturating_sub(1), on + 1),
         between => between,
     };
     let points = curve.axis().values().iter().zip(curve.latency_us());
-    let key = key.clone();
     let near = points.skip(first).take(last - first + 1);
-    near.map(move |(&value, &latency_us)| Neighbour {
+    near.map(|(&value, &latency_us)| Neighbour {
         point: key.clone().and(axis, value),
         latency_us,
     })
+    .collect()
 }
 
 /// The corners of the cell around (batch, length); in place of a hole the measured points that answer

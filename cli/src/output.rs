@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use rooflut::hardware::Dtype;
 use rooflut::model::{Ffn, ModelSpec};
 use rooflut::units::Seconds;
+use rooflut_scenario::grouped;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -206,7 +207,7 @@ pub(crate) fn fold_after(text: &str, width: usize, breaks: &[char]) -> Vec<Strin
 
 /// Formats a count with thousands separators: `1,234,567`.
 pub(crate) fn count(value: u64) -> String {
-    group(&value.to_string())
+    grouped(value)
 }
 
 /// Numbers of at least this are written in scientific notation.
@@ -263,23 +264,14 @@ pub(crate) fn plural(n: u64, noun: &str) -> String {
 }
 
 fn group(digits: &str) -> String {
-    let (whole, fraction) = match digits.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (digits, None),
-    };
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in whole.chars().enumerate() {
-        let left = whole.len() - index;
-        if index > 0 && left.is_multiple_of(3) && !text.ends_with('-') {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        text.push('.');
-        text.push_str(fraction);
-    }
-    text
+    let (sign, digits) = digits
+        .strip_prefix('-')
+        .map_or(("", digits), |digits| ("-", digits));
+    let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let whole = whole
+        .parse()
+        .map_or(whole.to_owned(), |whole: u64| grouped(whole));
+    format!("{sign}{whole}{fraction}")
 }
 
 #[cfg(test)]

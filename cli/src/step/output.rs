@@ -1,241 +1,31 @@
-//! `rooflut step`: one engine step, part by part.
+//! The output of `rooflut step`.
 
-use rooflut::interval::{Coverage, Interval};
-use rooflut::model::{Ffn, MemoryLimits, MemoryPlan};
-use rooflut::step::compat::{Blis, Calibrated, CompatPart, CompatSpec, CompatTime, InferSim};
-use rooflut::step::{Binding, PartTime, StepBatch, StepModel, StepTime, TimeSource};
-use rooflut::table::Provenance;
-use rooflut::units::Seconds;
-use rooflut_hf_config::Window;
-use rooflut_inspect::Corrected;
-use rooflut_report::FlaggedRow;
-use rooflut_scenario::{Placement, RunError};
+use rooflut::interval::Interval;
+use rooflut::model::{MemoryLimits, MemoryPlan};
+use rooflut::step::compat::CompatPart;
+use rooflut::step::{Binding, StepBatch};
+use rooflut_scenario::Placement;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::{LatencyModelName, StepArgs};
+use super::answer::Answer;
+use crate::args::LatencyModelName;
 use crate::error::Error;
 use crate::flagged;
 use crate::grid::Grid;
 use crate::output::{count, joined, model_size, number, percent, plural, title, to_json, wrapped};
-use crate::{model_source, table_set};
-
-/// Times the step and answers with the text to print.
-pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
-    args.target.check().map_err(RunError::from)?;
-    if args.prefill.is_empty() && args.decode.is_empty() {
-        let message =
-            "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
-        return Err(Error::new(message));
-    }
-    let options = model_source::options(&args.target);
-    let named = model_source::find(args.target.model(), options)?;
-    model_source::check_assumption(&args.target, &[&named])?;
-    let tables = table_set::find(table_set::of(&args.target))?;
-    let placement = Placement::try_new(&args.target, named.model.clone(), tables)
-        .map_err(|error| model_source::with_keys(error, &[&named]))?;
-    let batch = StepBatch {
-        prefill: &args.prefill,
-        decode: &args.decode,
-    };
-    let longest = longest_request(&batch);
-    if let Some(window) = named.window {
-        check_window(longest, window)?;
-    }
-    let answer = ask(args, &placement, named.compat, &batch)?;
-    let step = Step {
-        model: args.latency_model,
-        placement: &placement,
-        note: named.note(),
-        memory: Memory::of(&placement, &batch),
-        longest,
-        batch,
-        answer,
-    };
-    if args.json {
-        step.json()
-    } else {
-        Ok(step.text())
-    }
-}
-
-/// Returns the tokens of the longest request; of decoding ones the mean counts.
-fn longest_request(batch: &StepBatch<'_>) -> u64 {
-    let prompts = batch.prefill.iter();
-    let prompts = prompts.map(|chunk| u64::from(chunk.kv_len()));
-    let decoding = batch.decode.iter();
-    let decoding = decoding.map(|group| {
-        group
-            .kv_tokens()
-            .div_ceil(u64::from(group.requests()).max(1))
-    });
-    prompts.chain(decoding).max().unwrap_or(0)
-}
-
-/// Refuses requests beyond the window of the model, which is not modelled.
-fn check_window(longest: u64, window: Window) -> Result<(), Error> {
-    let Window { key, tokens } = window;
-    match longest > u64::from(tokens) {
-        true => Err(Error::new(format!(
-            "a request of {longest} tokens exceeds {key} {tokens} (windows are not modelled); use \
-             shorter requests"
-        ))),
-        false => Ok(()),
-    }
-}
-
-fn ask(
-    args: &StepArgs,
-    placement: &Placement,
-    spec: CompatSpec,
-    batch: &StepBatch<'_>,
-) -> Result<Answer, Error> {
-    let (tp, kv_dtype, set) = (placement.tp, placement.kv_dtype, &placement.tables);
-    let (strictness, name) = (args.strict, args.latency_model.name());
-    let compat = match args.latency_model {
-        LatencyModelName::Roofline => {
-            let deployment = placement.deploy(strictness)?;
-            let time = deployment.step_model().step_time(batch);
-            time.check(strictness).map_err(Error::uncertain_part)?;
-            let rows = Corrected::all(&deployment)
-                .into_iter()
-                .filter_map(|corrected| {
-                    let parts = corrected.changed_parts(&deployment, batch);
-                    (!parts.is_empty()).then(|| flagged::row(&corrected.flagged, &parts))
-                });
-            let coverage = args.interval.unwrap_or_default();
-            return Ok(Answer {
-                flagged: rows.collect(),
-                interval: Some((coverage, time.interval(coverage))),
-                ..time.into()
-            });
-        }
-        _ if args.interval.is_some() => {
-            return Err(Error::new(format!(
-                "--interval: the errors of the {name} model are not known; use --latency-model roofline"
-            )));
-        }
-        _ if kv_dtype.name() != "bf16" => {
-            return Err(Error::new(format!(
-                "--kv-dtype: the {name} model knows only bf16, found {kv_dtype}; use --latency-model roofline"
-            )));
-        }
-        _ if matches!(placement.model.spec.ffn, Ffn::Dense { gated: false, .. }) => {
-            return Err(Error::new(format!(
-                "--model: the {name} model knows only FFNs with a gate; use --latency-model roofline"
-            )));
-        }
-        _ if args.target.dtype.is_some() => {
-            return Err(Error::new(format!(
-                "--dtype: the {name} model does not know formats of weights; use --latency-model \
-                 roofline"
-            )));
-        }
-        _ if args.target.sampler.is_some() => {
-            return Err(Error::new(format!(
-                "--sampler: the {name} model does not know samplers; use --latency-model roofline"
-            )));
-        }
-        LatencyModelName::Infersim => {
-            InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(batch))
-        }
-        LatencyModelName::Blis => {
-            Blis::try_new(spec, set, tp).and_then(|model| model.try_step_time(batch))
-        }
-        LatencyModelName::Calibrated => {
-            Calibrated::try_new(spec, set.gpu(), tp).and_then(|model| model.try_step_time(batch))
-        }
-    };
-    let model = &placement.model;
-    let time = compat.map_err(|error| Error::new(format!("{model}, {name} model: {error}")))?;
-    strictness
-        .check(time.provenance())
-        .map_err(Error::uncertain)?;
-    Ok(time.into())
-}
-
-/// A step's time, whichever model gave it.
-struct Answer {
-    total: Seconds,
-    parts: Vec<Part>,
-    /// Returns the resource that binds the step, if the model reports it.
-    binding: Option<Binding>,
-    /// The worst of what was looked up, if anything was.
-    provenance: Option<Provenance>,
-    /// Share of the time that is fitted, where the model says so.
-    fitted_share: Option<f64>,
-    /// The range of measurements, where the model's errors are known.
-    interval: Option<(Coverage, Interval)>,
-    /// Rows of the tables that stand out and on which the time depends.
-    flagged: Vec<FlaggedRow>,
-}
-
-struct Part {
-    name: &'static str,
-    time: Seconds,
-    binding: Option<Binding>,
-    /// Where it comes from, where the model says so.
-    source: Option<TimeSource>,
-    /// The set whose rows show the errors of its lookups, if it was looked up.
-    errors_set: Option<&'static str>,
-}
-
-impl From<StepTime> for Answer {
-    fn from(time: StepTime) -> Answer {
-        let part = |part: PartTime| Part {
-            name: part.part.name(),
-            time: part.time,
-            binding: Some(part.binding),
-            source: Some(part.source),
-            errors_set: part
-                .source
-                .provenance()
-                .map(|it| part.errors.set(it.extent)),
-        };
-        Answer {
-            total: time.total(),
-            parts: time.parts().map(part).collect(),
-            binding: Some(time.binding()),
-            provenance: time.provenance(),
-            fitted_share: Some(time.fitted_share()),
-            interval: None,
-            flagged: Vec::new(),
-        }
-    }
-}
-
-impl From<CompatTime> for Answer {
-    fn from(time: CompatTime) -> Answer {
-        let part = |(part, time): (CompatPart, _)| Part {
-            name: part.name(),
-            time,
-            binding: None,
-            source: None,
-            errors_set: None,
-        };
-        Answer {
-            total: time.total(),
-            parts: time.parts().map(part).collect(),
-            binding: None,
-            provenance: Some(time.provenance()),
-            fitted_share: None,
-            interval: None,
-            flagged: Vec::new(),
-        }
-    }
-}
 
 /// KV entries of a step, and those for which each server has memory.
 #[derive(Serialize)]
-struct Memory {
-    kv_tokens: u64,
+pub(super) struct Memory {
+    pub(super) kv_tokens: u64,
     /// None where not even the weights fit.
-    max_kv_tokens: Option<u64>,
-    fits: bool,
+    pub(super) max_kv_tokens: Option<u64>,
+    pub(super) fits: bool,
 }
 
 impl Memory {
-    fn of(placement: &Placement, batch: &StepBatch<'_>) -> Memory {
+    pub(super) fn of(placement: &Placement, batch: &StepBatch<'_>) -> Memory {
         let contexts = batch.prefill.iter().map(|chunk| u64::from(chunk.context()));
         let kv_tokens = contexts.sum::<u64>() + batch.prefill_tokens() + batch.decode_kv_tokens();
         let limits = MemoryLimits::default().with_kv_dtype(placement.kv_dtype);
@@ -265,20 +55,20 @@ impl Memory {
 }
 
 /// A step and how long it takes.
-struct Step<'s> {
-    model: LatencyModelName,
-    placement: &'s Placement,
+pub(super) struct Step<'s> {
+    pub(super) model: LatencyModelName,
+    pub(super) placement: &'s Placement,
     /// Remark on keys of the model's file that were ignored.
-    note: Option<String>,
-    batch: StepBatch<'s>,
-    memory: Memory,
+    pub(super) note: Option<String>,
+    pub(super) batch: StepBatch<'s>,
+    pub(super) memory: Memory,
     /// Tokens of the longest request.
-    longest: u64,
-    answer: Answer,
+    pub(super) longest: u64,
+    pub(super) answer: Answer,
 }
 
 impl Step<'_> {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let name = self.model.name();
         let rule = self.rule().map(|rule| wrapped("total", &rule));
         let interval = self.interval().map(|text| wrapped("interval", &text));
@@ -447,7 +237,7 @@ impl Step<'_> {
         grid
     }
 
-    fn json(&self) -> Result<String, Error> {
+    pub(super) fn json(&self) -> Result<String, Error> {
         let (placement, answer) = (self.placement, &self.answer);
         let parts = answer.parts.iter();
         let times = parts.clone().map(|part| (part.name, json!(part.time.ms())));
@@ -487,28 +277,5 @@ impl Step<'_> {
                 "notes": self.note.as_slice(),
             }),
         ]))
-    }
-}
-
-impl Part {
-    /// The part as JSON, with null for what the model does not say.
-    fn json(&self) -> Value {
-        let source = self.source.map(
-            |source| match (source.provenance(), source.fitted_share()) {
-                (None, _) => "fitted",
-                (Some(_), 0.0) => "tables",
-                (Some(_), _) => "both",
-            },
-        );
-        let provenance = self.source.and_then(TimeSource::provenance);
-        joined([
-            json!({
-                "ms": self.time.ms(),
-                "binding": self.binding.map(Binding::name),
-                "source": source,
-                "fitted_share": self.source.map(TimeSource::fitted_share),
-            }),
-            json!(rooflut_report::Provenance::from(provenance)),
-        ])
     }
 }

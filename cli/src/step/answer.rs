@@ -1,0 +1,105 @@
+//! The time of a step.
+
+use rooflut::interval::{Coverage, Interval};
+use rooflut::step::compat::{CompatPart, CompatTime};
+use rooflut::step::{Binding, PartTime, StepTime, TimeSource};
+use rooflut::table::Provenance;
+use rooflut::units::Seconds;
+use rooflut_report::FlaggedRow;
+use serde_json::{Value, json};
+
+use crate::output::joined;
+
+/// A step's time, whichever model gave it.
+pub(super) struct Answer {
+    pub(super) total: Seconds,
+    pub(super) parts: Vec<Part>,
+    /// Returns the resource that binds the step, if the model reports it.
+    pub(super) binding: Option<Binding>,
+    /// The worst of what was looked up, if anything was.
+    pub(super) provenance: Option<Provenance>,
+    /// Share of the time that is fitted, where the model says so.
+    pub(super) fitted_share: Option<f64>,
+    /// The range of measurements, where the model's errors are known.
+    pub(super) interval: Option<(Coverage, Interval)>,
+    /// Rows of the tables that stand out and on which the time depends.
+    pub(super) flagged: Vec<FlaggedRow>,
+}
+
+pub(super) struct Part {
+    pub(super) name: &'static str,
+    pub(super) time: Seconds,
+    pub(super) binding: Option<Binding>,
+    /// Where it comes from, where the model says so.
+    pub(super) source: Option<TimeSource>,
+    /// The set whose rows show the errors of its lookups, if it was looked up.
+    pub(super) errors_set: Option<&'static str>,
+}
+
+impl From<StepTime> for Answer {
+    fn from(time: StepTime) -> Answer {
+        let part = |part: PartTime| Part {
+            name: part.part.name(),
+            time: part.time,
+            binding: Some(part.binding),
+            source: Some(part.source),
+            errors_set: part
+                .source
+                .provenance()
+                .map(|it| part.errors.set(it.extent)),
+        };
+        Answer {
+            total: time.total(),
+            parts: time.parts().map(part).collect(),
+            binding: Some(time.binding()),
+            provenance: time.provenance(),
+            fitted_share: Some(time.fitted_share()),
+            interval: None,
+            flagged: Vec::new(),
+        }
+    }
+}
+
+impl From<CompatTime> for Answer {
+    fn from(time: CompatTime) -> Answer {
+        let part = |(part, time): (CompatPart, _)| Part {
+            name: part.name(),
+            time,
+            binding: None,
+            source: None,
+            errors_set: None,
+        };
+        Answer {
+            total: time.total(),
+            parts: time.parts().map(part).collect(),
+            binding: None,
+            provenance: Some(time.provenance()),
+            fitted_share: None,
+            interval: None,
+            flagged: Vec::new(),
+        }
+    }
+}
+
+impl Part {
+    /// The part as JSON, with null for what the model does not say.
+    pub(super) fn json(&self) -> Value {
+        let source = self.source.map(
+            |source| match (source.provenance(), source.fitted_share()) {
+                (None, _) => "fitted",
+                (Some(_), 0.0) => "tables",
+                (Some(_), _) => "both",
+            },
+        );
+        let provenance = self.source.and_then(TimeSource::provenance);
+        joined([
+            json!({
+                "ms": self.time.ms(),
+                "binding": self.binding.map(Binding::name),
+                "source": source,
+                "fitted_share": self.source.map(TimeSource::fitted_share),
+            }),
+            json!(rooflut_report::Provenance::from(provenance)),
+        ])
+    }
+}

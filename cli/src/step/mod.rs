@@ -1,0 +1,151 @@
+//! `rooflut step`: one engine step, part by part.
+
+mod answer;
+mod output;
+
+use rooflut::model::Ffn;
+use rooflut::step::compat::{Blis, Calibrated, CompatSpec, InferSim};
+use rooflut::step::{StepBatch, StepModel};
+use rooflut_hf_config::Window;
+use rooflut_inspect::Corrected;
+use rooflut_scenario::{Placement, RunError};
+
+use crate::args::{LatencyModelName, StepArgs};
+use crate::error::Error;
+use crate::{flagged, model_source, table_set};
+use answer::Answer;
+use output::{Memory, Step};
+
+/// Times the step and answers with the text to print.
+pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
+    args.target.check().map_err(RunError::from)?;
+    if args.prefill.is_empty() && args.decode.is_empty() {
+        let message =
+            "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
+        return Err(Error::new(message));
+    }
+    let options = model_source::options(&args.target);
+    let named = model_source::find(args.target.model(), options)?;
+    model_source::check_assumption(&args.target, &[&named])?;
+    let tables = table_set::find(table_set::of(&args.target))?;
+    let placement = Placement::try_new(&args.target, named.model.clone(), tables)
+        .map_err(|error| model_source::with_keys(error, &[&named]))?;
+    let batch = StepBatch {
+        prefill: &args.prefill,
+        decode: &args.decode,
+    };
+    let longest = longest_request(&batch);
+    if let Some(window) = named.window {
+        check_window(longest, window)?;
+    }
+    let answer = ask(args, &placement, named.compat, &batch)?;
+    let step = Step {
+        model: args.latency_model,
+        placement: &placement,
+        note: named.note(),
+        memory: Memory::of(&placement, &batch),
+        longest,
+        batch,
+        answer,
+    };
+    if args.json {
+        step.json()
+    } else {
+        Ok(step.text())
+    }
+}
+
+/// Returns the tokens of the longest request; of decoding ones the mean counts.
+fn longest_request(batch: &StepBatch<'_>) -> u64 {
+    let prompts = batch.prefill.iter();
+    let prompts = prompts.map(|chunk| u64::from(chunk.kv_len()));
+    let decoding = batch.decode.iter();
+    let decoding = decoding.map(|group| {
+        group
+            .kv_tokens()
+            .div_ceil(u64::from(group.requests()).max(1))
+    });
+    prompts.chain(decoding).max().unwrap_or(0)
+}
+
+/// Refuses requests beyond the window of the model, which is not modelled.
+fn check_window(longest: u64, window: Window) -> Result<(), Error> {
+    let Window { key, tokens } = window;
+    match longest > u64::from(tokens) {
+        true => Err(Error::new(format!(
+            "a request of {longest} tokens exceeds {key} {tokens} (windows are not modelled); use \
+             shorter requests"
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn ask(
+    args: &StepArgs,
+    placement: &Placement,
+    spec: CompatSpec,
+    batch: &StepBatch<'_>,
+) -> Result<Answer, Error> {
+    let (tp, kv_dtype, set) = (placement.tp, placement.kv_dtype, &placement.tables);
+    let (strictness, name) = (args.strict, args.latency_model.name());
+    let compat = match args.latency_model {
+        LatencyModelName::Roofline => {
+            let deployment = placement.deploy(strictness)?;
+            let time = deployment.step_model().step_time(batch);
+            time.check(strictness).map_err(Error::uncertain_part)?;
+            let rows = Corrected::all(&deployment)
+                .into_iter()
+                .filter_map(|corrected| {
+                    let parts = corrected.changed_parts(&deployment, batch);
+                    (!parts.is_empty()).then(|| flagged::row(&corrected.flagged, &parts))
+                });
+            let coverage = args.interval.unwrap_or_default();
+            return Ok(Answer {
+                flagged: rows.collect(),
+                interval: Some((coverage, time.interval(coverage))),
+                ..time.into()
+            });
+        }
+        _ if args.interval.is_some() => {
+            return Err(Error::new(format!(
+                "--interval: the errors of the {name} model are not known; use --latency-model roofline"
+            )));
+        }
+        _ if kv_dtype.name() != "bf16" => {
+            return Err(Error::new(format!(
+                "--kv-dtype: the {name} model knows only bf16, found {kv_dtype}; use --latency-model roofline"
+            )));
+        }
+        _ if matches!(placement.model.spec.ffn, Ffn::Dense { gated: false, .. }) => {
+            return Err(Error::new(format!(
+                "--model: the {name} model knows only FFNs with a gate; use --latency-model roofline"
+            )));
+        }
+        _ if args.target.dtype.is_some() => {
+            return Err(Error::new(format!(
+                "--dtype: the {name} model does not know formats of weights; use --latency-model \
+                 roofline"
+            )));
+        }
+        _ if args.target.sampler.is_some() => {
+            return Err(Error::new(format!(
+                "--sampler: the {name} model does not know samplers; use --latency-model roofline"
+            )));
+        }
+        LatencyModelName::Infersim => {
+            InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(batch))
+        }
+        LatencyModelName::Blis => {
+            Blis::try_new(spec, set, tp).and_then(|model| model.try_step_time(batch))
+        }
+        LatencyModelName::Calibrated => {
+            Calibrated::try_new(spec, set.gpu(), tp).and_then(|model| model.try_step_time(batch))
+        }
+    };
+    let model = &placement.model;
+    let time = compat.map_err(|error| Error::new(format!("{model}, {name} model: {error}")))?;
+    strictness
+        .check(time.provenance())
+        .map_err(Error::uncertain)?;
+    Ok(time.into())
+}
