@@ -13,7 +13,7 @@ use std::{env, fs, thread};
 
 use crate::support::workspace;
 
-/// What commands find in the folder of a page.
+/// Links in the folder of a page.
 const LINKS: [(&str, &str); 5] = [
     ("bench_data", "bench_data"),
     ("examples", "examples"),
@@ -67,7 +67,7 @@ fn replay(page: &str) -> String {
     replayed
 }
 
-/// What a script prints, in the time and memory that a wrong input may take.
+/// Returns the output of a script, in the time and memory that a wrong input may take.
 fn printed(folder: &Path, script: &str) -> String {
     let program = env!("CARGO_BIN_EXE_rooflut");
     let limits = "ulimit -v 262144; ulimit -t 5";
