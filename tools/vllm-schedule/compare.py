@@ -8,7 +8,7 @@ from operator import mul
 import numpy as np
 
 from engine import Engine
-from workload import API_NS, Rooflut, ns
+from workload import Rooflut, api_times, ns
 
 
 def number(*of):
@@ -73,7 +73,7 @@ def acceptance(tokens, acceptance, seed=0, **_):
     return accepted
 
 
-def serve(vllm, workload, rooflut, limit=200_000):
+def serve(vllm, workload, rooflut, api_server_ns, limit=200_000):
     """Serves `workload` on vLLM's side; returns the engine and notes."""
     extra = workload.extra
     spec = None
@@ -108,7 +108,7 @@ def serve(vllm, workload, rooflut, limit=200_000):
             # A request that exceeds the KV cache would run alone and preempt itself for ever.
             notes["disagreed"] += outcome != "too_many_kv_blocks" and (outcome == "completed") != (output is not None)
             continue
-        at_ns = ns(f"{float(row['arrival_ms']):.6f}") + API_NS
+        at_ns = ns(f"{float(row['arrival_ms']):.6f}") + api_server_ns
 
         def add(engine, index=index, row=row, at_ns=at_ns, output=output):
             engine.add(
@@ -146,15 +146,16 @@ class Result:
         return not self.done or bool(self.different or self.state or self.requests)
 
 
-def compare(vllm, binary, workload, folder, version=None):
+def compare(vllm, binary, workload, folder, version):
     """Runs `workload` on both sides."""
     rooflut = Rooflut(binary, workload, folder, version)
-    engine, notes = serve(vllm, workload, rooflut)
+    api_server_ns, api_output_ns = api_times(binary, version)
+    engine, notes = serve(vllm, workload, rooflut, api_server_ns)
     result = Result(rooflut, engine, notes["done"], rejected=notes["rejected"], requests=notes["disagreed"])
     compare_steps(result)
     for index, row in enumerate(rooflut.requests):
         if row["outcome"] == "completed":
-            result.requests += outcome(row) != engine.outcome(f"{index:06d}")
+            result.requests += outcome(row) != engine.outcome(f"{index:06d}", api_output_ns)
     return result
 
 
@@ -183,7 +184,7 @@ def outcome(row):
     return (arrived + ns(row["ttft_ms"]), arrived + ns(row["e2e_ms"]), int(row["preemptions"]))
 
 
-def shrink(vllm, binary, workload, folder, version=None, tries=150):
+def shrink(vllm, binary, workload, folder, version, tries=150):
     """A smaller workload that still differs."""
     rows = workload.rows
     size = max(len(rows) // 2, 1)

@@ -280,7 +280,7 @@ class Engine:
     def run(self, scheduled):
         """Runs a scheduled step; returns its output."""
         order = list(scheduled.num_scheduled_tokens)
-        tokens, chunks, decodes, kv_tokens = [], [], [], 0
+        tokens, chunks, decodes, kv_tokens, outputs = [], [], [], 0, 0
         for id in order:
             new = scheduled.num_scheduled_tokens[id]
             known = self.known[id]
@@ -304,6 +304,7 @@ class Engine:
                 count = 1
                 if drafts:
                     count += min(self.speculation["accepted"](id, known["sampled"]), len(drafts))
+                outputs += known["sampled"] < known["output"]
                 first = known["prompt"] + known["sampled"]
                 sampled = [known["text"](first + number) for number in range(count)]
                 known["sampled"] += count
@@ -342,7 +343,7 @@ class Engine:
         step.state = None
         for id, sampled in zip(order, tokens):
             if sampled and id not in self.first:
-                self.first[id] = step.end
+                self.first[id] = (step.end, outputs)
         return Future(self, self.gpu_free, output)
 
     preempted = 0
@@ -378,7 +379,7 @@ class Engine:
         )
         request = vllm.Request(**{name: value for name, value in arguments.items() if name in takes})
         self.known[id] = dict(
-            prompt=prompt, sampled=0, text=text, target=prompt, fresh=lambda scheduled: fresh(scheduled)
+            prompt=prompt, output=output, sampled=0, text=text, target=prompt, fresh=lambda scheduled: fresh(scheduled)
         )
         self.requests_added = True
         self.scheduler.add_request(request)
@@ -466,9 +467,16 @@ class Engine:
     after = None
     empty = 0
 
-    def outcome(self, id):
-        """First token and end in nanoseconds, and preemptions, of a request."""
-        return (self.first.get(id), self.finished.get(id), self.preemptions.get(id, 0))
+    def outcome(self, id, api_output_ns):
+        """First token and end in nanoseconds, and preemptions, of a request; `None` if it has not completed.
+
+        The API server takes `api_output_ns` for each output of the step with the first token, and is late from then on.
+        """
+        if id not in self.finished:
+            return None
+        first, outputs = self.first[id]
+        late = outputs * api_output_ns
+        return (first + late, self.finished[id] + late, self.preemptions.get(id, 0))
 
     def state(self):
         """Numbers of running and waiting requests and of blocks in use."""

@@ -5,9 +5,8 @@ import json
 import os
 import subprocess
 from dataclasses import dataclass, field
+from functools import cache
 
-#: Time of the API server per request, of rooflut's stack vllm-0.15.1.
-API_NS = 7_700_000
 COLUMNS = (
     "arrival_ms",
     "prompt_tokens",
@@ -126,6 +125,17 @@ class Rooflut:
             self.steps = [Step(row) for row in csv.DictReader(file)]
         with open(requests) as file:
             self.requests = list(csv.DictReader(file))
+
+
+@cache
+def api_times(binary, engine):
+    """Nanoseconds of the API server per request, and per output of a step, of a stack of rooflut."""
+    done = subprocess.run([binary, "engines", "--json"], capture_output=True, text=True, check=True)
+    (stack,) = (stack for stack in json.loads(done.stdout) if stack["name"] == engine)
+    units = {"ms": 1e6, "us": 1e3}
+    constants = {constant["name"]: constant for constant in stack["constants"]}
+    times = (constants[name] for name in ("api_server", "api_output"))
+    return tuple(round(time["value"] * units[time["unit"]]) for time in times)
 
 
 def ns(text):
