@@ -23,7 +23,7 @@ pub struct SimConfig {
     /// Maximum tokens per step; at least `max_num_seqs`, as in vLLM.
     pub max_num_batched_tokens: u32,
     /// Maximum tokens per step of one prompt; `None` for the budget of the step, as vLLM's 0. Other requests are
-    /// admitted beside a prompt that is cut by it, so that several may be partial. Not together with `speculation`.
+    /// admitted beside a prompt that is cut by it, so that several may be partial. It cuts drafts, too.
     pub long_prefill_token_threshold: Option<u32>,
     /// Maximum tokens of prompt and output of a request.
     pub max_model_len: u32,
@@ -248,25 +248,28 @@ impl SimConfig {
     /// KV blocks that `request` needs at its longest.
     pub(super) fn blocks_for(&self, request: &Request) -> u32 {
         // The last token is sampled and not computed. The drafts of the last verification are computed; a
-        // single output token needs none, unless its prompt is cached and padded. One step ahead, the drafts of the
-        // step in flight may be accepted, too. Some engines reserve slots of a draft model for running requests only:
-        // not with the first chunk of a prompt.
+        // single output token needs none, unless its prompt is cached and padded, or has several chunks. One step
+        // ahead, the drafts of the step in flight may be accepted, too. Some engines reserve slots of a draft model for
+        // running requests only: not with the first chunk of a prompt.
         let room = self.max_model_len.saturating_sub(request.prompt_tokens);
-        let padded = self.rules.pad_spec_decode && self.draft_tokens() < room;
+        let chunk = self.long_prefill_token_threshold.unwrap_or(u32::MAX);
+        let chunked = request.prompt_tokens > self.max_num_batched_tokens.min(chunk);
+        let padded = self.rules.pad_spec_decode && self.draft_tokens() < room
+            || chunked && self.chunk_drafts() > 0;
         let samples = request.output_tokens.saturating_sub(u32::from(!padded));
         let reserves = samples > 0 || self.rules.admission_lookahead;
-        let chunked = request.prompt_tokens > self.max_num_batched_tokens;
         let verifications = match self.rules.scheduling {
             Scheduling::Synchronous => samples.min(1),
             Scheduling::OneStepAhead => samples.min(2),
         };
         let drafts = u64::from(verifications * self.draft_tokens());
+        let longest = u64::from(self.max_model_len);
         let kv_tokens = request.tokens().saturating_sub(1) + drafts;
+        let kv_tokens = kv_tokens.min(longest.saturating_sub(1));
         let lookahead = match self.speculation {
             Some(speculation) if reserves || chunked => u64::from(speculation.lookahead_tokens()),
             _ => 0,
         };
-        let longest = kv_tokens.max(u64::from(self.max_model_len));
         let kv_tokens = (kv_tokens + lookahead).min(longest);
         let blocks = kv_tokens.div_ceil(u64::from(self.block_size.max(1)));
         u32::try_from(blocks).unwrap_or(u32::MAX)
@@ -276,6 +279,16 @@ impl SimConfig {
     pub(super) fn draft_tokens(&self) -> u32 {
         self.speculation
             .map_or(0, |speculation| speculation.draft_tokens())
+    }
+
+    /// Drafted tokens that the step with the last of several chunks of a prompt verifies.
+    pub(super) fn chunk_drafts(&self) -> u32 {
+        match (self.speculation, self.rules.scheduling) {
+            (Some(speculation), Scheduling::Synchronous) if self.rules.chunk_drafts => {
+                speculation.lookahead_tokens()
+            }
+            _ => 0,
+        }
     }
 
     /// Slots of the token budget that a scheduled request takes beyond its tokens.
@@ -333,8 +346,14 @@ impl SimConfig {
                 return Err(SimError::DraftsAhead { rule });
             }
         }
-        if self.speculation.is_some() && self.long_prefill_token_threshold.is_some() {
-            return Err(SimError::SpeculationWithThreshold);
+        if let Some(threshold) = self.long_prefill_token_threshold
+            && threshold <= self.draft_tokens()
+            && self.rules.pad_spec_decode
+        {
+            return Err(SimError::ThresholdBelowDrafts {
+                long_prefill_token_threshold: threshold,
+                draft_tokens: self.draft_tokens(),
+            });
         }
         Ok(())
     }
@@ -475,8 +494,17 @@ mod tests {
         let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
         config.speculation = Some(speculation);
         config.rules.scheduling = Scheduling::Synchronous;
-        config.long_prefill_token_threshold = Some(64);
-        assert_eq!(config.validate(), Err(SimError::SpeculationWithThreshold));
+        config.long_prefill_token_threshold = Some(3);
+        assert_eq!(config.validate(), Ok(()));
+        config.rules.pad_spec_decode = true;
+        let refused = SimError::ThresholdBelowDrafts {
+            long_prefill_token_threshold: 3,
+            draft_tokens: 3,
+        };
+        assert_eq!(config.validate(), Err(refused));
+        config.long_prefill_token_threshold = Some(4);
+        assert_eq!(config.validate(), Ok(()));
+        config.rules.pad_spec_decode = false;
         config.long_prefill_token_threshold = None;
         config.max_num_seqs = 513;
         let message = config.validate().unwrap_err().to_string();

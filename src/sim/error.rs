@@ -24,8 +24,14 @@ pub enum SimError {
         /// engine counts one.
         tokens_per_request: u32,
     },
-    /// Speculative decoding with a `long_prefill_token_threshold`.
-    SpeculationWithThreshold,
+    /// A `long_prefill_token_threshold` that cuts the drafts of a request, with an engine that admits requests with
+    /// placeholders of all drafts.
+    ThresholdBelowDrafts {
+        /// Maximum tokens per step of one request.
+        long_prefill_token_threshold: u32,
+        /// Drafted tokens per request and step.
+        draft_tokens: u32,
+    },
     /// Speculative decoding one step ahead, which the rules of the engine exclude.
     DraftsAhead {
         /// The rule.
@@ -90,10 +96,13 @@ impl fmt::Display for SimError {
                 "speculation: speculative decoding on separate prefill and decode servers is not modelled; \
                  use one of the two"
             ),
-            SimError::SpeculationWithThreshold => write!(
+            SimError::ThresholdBelowDrafts {
+                long_prefill_token_threshold,
+                draft_tokens,
+            } => write!(
                 f,
-                "long_prefill_token_threshold: with speculative decoding it may cut drafts, which is not modelled; \
-                 use one of the two"
+                "long_prefill_token_threshold: expected more than draft_tokens ({draft_tokens}), found \
+                 {long_prefill_token_threshold}, at which this engine fails when a prompt is cached; raise it"
             ),
             SimError::DraftsAhead { rule } => {
                 write!(

@@ -6,7 +6,9 @@
 use crate::support::{Batch, Linear, Seen, request, simulator};
 use rooflut::engine::{LonePrefill, Scheduling, SelfPreemption, stacks};
 use rooflut::sim::load::RequestList;
-use rooflut::sim::{Content, Outcome, Rejection, Request, SchedulingPolicy, SimConfig, SimReport};
+use rooflut::sim::{
+    Content, Outcome, Rejection, Request, SchedulingPolicy, SimConfig, SimReport, Speculation,
+};
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::units::Seconds;
 
@@ -345,6 +347,42 @@ fn others_are_admitted_beside_a_prompt_that_the_threshold_cuts() {
             model.batches.borrow()[0].prefill,
             [chunk(lone, 0, u32::from(lone == 60))]
         );
+    }
+}
+
+#[test]
+fn drafts_end_before_max_model_len_and_at_the_threshold() {
+    let drafted = |config: SimConfig| -> Vec<_> {
+        let model = Linear::mixed();
+        run(&model, config, &[request(0, 36, 4)]);
+        let batches = model.batches.borrow();
+        let decodes = batches.iter().flat_map(|batch| &batch.decode);
+        decodes
+            .map(|group| (group.drafted(), group.kv_tokens()))
+            .collect()
+    };
+    let mut config = config(Synchronous, 100, 100);
+    config.speculation = Speculation::try_new(3, 0.0, 0).ok();
+    assert_eq!(drafted(config), [(3, 40), (3, 41), (3, 42)]);
+    config.max_model_len = 40;
+    assert_eq!(drafted(config), [(2, 39), (1, 39), (0, 39)]);
+    config.max_model_len = 4_096;
+    config.long_prefill_token_threshold = Some(2);
+    assert_eq!(drafted(config), [(1, 38), (1, 39), (1, 40)]);
+}
+
+#[test]
+fn a_draft_model_drafts_after_a_part_of_a_prompt_up_to_0_15() {
+    for (chunk_drafts, last) in [(true, 13), (false, 10)] {
+        let model = Linear::mixed();
+        let mut config = config(Synchronous, 20, 100);
+        config.rules.chunk_drafts = chunk_drafts;
+        let speculation = Speculation::try_new(3, 1.0, 0).unwrap();
+        config.speculation = Some(speculation.with_draft_model());
+        run(&model, config, &[request(0, 30, 1)]);
+        let batches = model.batches.take();
+        let chunks: Vec<_> = batches.into_iter().map(|batch| batch.prefill).collect();
+        assert_eq!(chunks, [vec![chunk(20, 0, 0)], vec![chunk(last, 20, 1)]]);
     }
 }
 

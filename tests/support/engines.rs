@@ -113,6 +113,7 @@ impl EngineFile {
         rules.draft_slot = switch("draft_slot");
         rules.admission_lookahead = switch("admission_lookahead");
         rules.pad_spec_decode = switch("pad_spec_decode");
+        rules.chunk_drafts = switch("chunk_drafts");
         rules.cache_sampled_tokens = switch("cache_sampled_tokens");
         rules
     }

@@ -31,7 +31,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-pub(crate) static RULES: [RuleKind; 14] = [
+pub(crate) static RULES: [RuleKind; 15] = [
     RuleKind {
         name: "scheduling",
         values: Values::Names(
@@ -133,6 +133,12 @@ pub(crate) static RULES: [RuleKind; 14] = [
         name: "pad_spec_decode",
         values: Values::Switch,
         meaning: "a request of which all but one token is cached verifies placeholders of drafts when it is admitted",
+    },
+    RuleKind {
+        name: "chunk_drafts",
+        values: Values::Switch,
+        meaning: "sync: a draft model drafts after each part of a prompt, too, and the step with the last part verifies \
+                  these drafts",
     },
     RuleKind {
         name: "cache_sampled_tokens",

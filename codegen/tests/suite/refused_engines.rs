@@ -106,7 +106,7 @@ fn an_unknown_key_is_named() {
     );
     assert_eq!(
         refusal("meaning = \"routing\"", "means = \"routing\""),
-        "engines/toy-1.0.toml:36: moe_layer: expected one of the keys value, unit, meaning, source, \
+        "engines/toy-1.0.toml:37: moe_layer: expected one of the keys value, unit, meaning, source, \
          found \"means\"; rename or remove it"
     );
 }
@@ -120,7 +120,7 @@ fn every_key_that_is_missing_is_named() {
             no_value(&format!("engines/toy-1.0.toml:1: {key}"))
         );
     }
-    for line in ENGINE.lines().skip(3).take(14) {
+    for line in ENGINE.lines().skip(3).take(15) {
         let key = line.split(' ').next().unwrap();
         assert_eq!(
             refusal(&format!("{line}\n"), ""),
@@ -154,7 +154,7 @@ fn every_key_that_is_missing_is_named() {
         let field = key.split(' ').next().unwrap();
         assert_eq!(
             generate(&format!("{before}[moe_layer]{section}")).unwrap_err(),
-            no_value(&format!("engines/toy-1.0.toml:33: moe_layer.{field}"))
+            no_value(&format!("engines/toy-1.0.toml:34: moe_layer.{field}"))
         );
     }
 }
@@ -162,20 +162,20 @@ fn every_key_that_is_missing_is_named() {
 #[test]
 fn a_wrong_unit_is_refused() {
     for (name, line, unit, other) in [
-        ("layer", 20, "us", "ms"),
-        ("small_kernel_bandwidth", 25, "share", "%"),
-        ("logit", 30, "ns", "us"),
-        ("moe_layer", 35, "us", "\u{b5}s"),
-        ("expert_bandwidth", 40, "share", ""),
-        ("host", 45, "us", "US"),
-        ("api_server", 50, "ms", "s"),
-        ("cuda_graph_max_tokens", 55, "tokens", "token"),
-        ("smoothed_rows", 60, "rows", "tokens"),
-        ("smoothing_width", 65, "ln(rows)", "rows"),
-        ("cold_kv", 70, "L2", "MiB"),
-        ("step_error", 80, "share", "percent"),
-        ("all_reduce_growth", 110, "times", "share"),
-        ("routing", 115, "exponent", "times"),
+        ("layer", 21, "us", "ms"),
+        ("small_kernel_bandwidth", 26, "share", "%"),
+        ("logit", 31, "ns", "us"),
+        ("moe_layer", 36, "us", "\u{b5}s"),
+        ("expert_bandwidth", 41, "share", ""),
+        ("host", 46, "us", "US"),
+        ("api_server", 51, "ms", "s"),
+        ("cuda_graph_max_tokens", 56, "tokens", "token"),
+        ("smoothed_rows", 61, "rows", "tokens"),
+        ("smoothing_width", 66, "ln(rows)", "rows"),
+        ("cold_kv", 71, "L2", "MiB"),
+        ("step_error", 81, "share", "percent"),
+        ("all_reduce_growth", 111, "times", "share"),
+        ("routing", 116, "exponent", "times"),
     ] {
         let (before, section) = ENGINE.split_once(&format!("[{name}]")).unwrap();
         let from = format!("unit = \"{unit}\"");
@@ -195,23 +195,23 @@ fn an_impossible_value_is_refused() {
     let (time, share) = ("a number of at least 0", "a number above 0 and at most 1");
     let whole = "a whole number below 2^32";
     for (from, line, name, expected) in [
-        ("value = 3.0", 19, "layer", time),
-        ("value = 0.5", 29, "logit", time),
-        ("value = 7.0", 34, "moe_layer", time),
-        ("value = 0.0", 44, "host", time),
-        ("value = 9.0", 49, "api_server", time),
-        ("value = 0.25", 24, "small_kernel_bandwidth", share),
-        ("value = 0.75", 39, "expert_bandwidth", share),
-        ("value = 48", 59, "smoothed_rows", whole),
-        ("value = 0.625", 64, "smoothing_width", "a number above 0"),
-        ("value = 4.0", 69, "cold_kv", time),
+        ("value = 3.0", 20, "layer", time),
+        ("value = 0.5", 30, "logit", time),
+        ("value = 7.0", 35, "moe_layer", time),
+        ("value = 0.0", 45, "host", time),
+        ("value = 9.0", 50, "api_server", time),
+        ("value = 0.25", 25, "small_kernel_bandwidth", share),
+        ("value = 0.75", 40, "expert_bandwidth", share),
+        ("value = 48", 60, "smoothed_rows", whole),
+        ("value = 0.625", 65, "smoothing_width", "a number above 0"),
+        ("value = 4.0", 70, "cold_kv", time),
         (
             "value = 1.25",
-            109,
+            110,
             "all_reduce_growth",
             "a number of at least 1",
         ),
-        ("value = 0.8125", 114, "routing", time),
+        ("value = 0.8125", 115, "routing", time),
     ] {
         let mut wrong = vec!["-1", "-1e-9", "nan", "inf"];
         if expected.contains("above 0") {
@@ -235,13 +235,13 @@ fn an_impossible_value_is_refused() {
     }
     assert_eq!(
         refusal("value = 3.0", "value = \"3.0\""),
-        "engines/toy-1.0.toml:19: layer.value: expected a number, found \"3.0\"; correct it"
+        "engines/toy-1.0.toml:20: layer.value: expected a number, found \"3.0\"; correct it"
     );
     for size in ["-8", "3", "7", "250", "64.5", "4294967296"] {
         assert_eq!(
             refusal("value = 64", &format!("value = {size}")),
             format!(
-                "engines/toy-1.0.toml:54: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
+                "engines/toy-1.0.toml:55: cuda_graph_max_tokens.value: expected 0, 1, 2, 4 or a \
                  multiple of 8 below 2^32, found {size}; correct it"
             )
         );
@@ -272,7 +272,7 @@ fn the_name_is_that_of_the_file_and_text_is_not_empty() {
     );
     for (from, key, line) in [
         ("\"An engine that does not exist\"", "description", 2),
-        ("\"routing\"", "moe_layer.meaning", 36),
+        ("\"routing\"", "moe_layer.meaning", 37),
     ] {
         assert_eq!(
             refusal(from, "\" \""),
@@ -287,13 +287,13 @@ fn the_name_is_that_of_the_file_and_text_is_not_empty() {
 fn toml_that_does_not_parse_is_refused_on_one_line() {
     let message = refusal("unit = \"us\"", "unit = us");
     assert!(
-        message.starts_with("engines/toy-1.0.toml:20: "),
+        message.starts_with("engines/toy-1.0.toml:21: "),
         "{message}"
     );
     let message = refusal("value = 0.25\n", "value = 0.25\nvalue = 0.5\n");
     assert!(
         message
-            .starts_with("engines/toy-1.0.toml:25: expected TOML, found an error (duplicate key)"),
+            .starts_with("engines/toy-1.0.toml:26: expected TOML, found an error (duplicate key)"),
         "{message}"
     );
 }

@@ -190,7 +190,7 @@ impl RunError {
             RunError::Sim(SimError::BudgetBelowSequences { .. }) => {
                 vec![MAX_TOKENS, "max_num_seqs", "draft_tokens"]
             }
-            RunError::Sim(SimError::SpeculationWithThreshold) => {
+            RunError::Sim(SimError::ThresholdBelowDrafts { .. }) => {
                 vec!["long_prefill_token_threshold", "draft_tokens"]
             }
             RunError::Sim(SimError::DraftsAhead { .. }) => vec!["scheduling"],
@@ -338,11 +338,15 @@ impl RunError {
                     name("max_num_seqs", None)
                 )
             }
-            RunError::Sim(SimError::SpeculationWithThreshold) => {
+            RunError::Sim(SimError::ThresholdBelowDrafts {
+                long_prefill_token_threshold: found,
+                draft_tokens,
+            }) => {
                 let threshold = name("long_prefill_token_threshold", None);
-                let drafts = name("draft_tokens", None);
+                let drafts = name("draft_tokens", Some(&draft_tokens.to_string()));
                 format!(
-                    "{threshold}: it may cut drafts, which is not modelled; leave out it or {drafts}"
+                    "{threshold}: expected more than {drafts}, found {found}, at which this engine fails when a prompt \
+                     is cached; raise it"
                 )
             }
             RunError::Sim(error @ SimError::DraftsAhead { .. }) => {

@@ -79,8 +79,7 @@ impl KvCache {
     /// Returns the blocks that a request needs for `tokens` more and the `lookahead` after them.
     fn needed(&self, sequence: &Sequence, tokens: u32, lookahead: u32) -> u32 {
         let tokens = sequence.computed() + tokens;
-        let longest = tokens.max(self.max_model_len);
-        let reserved = tokens.saturating_add(lookahead).min(longest);
+        let reserved = tokens.saturating_add(lookahead).min(self.max_model_len);
         sequence.blocks_for(reserved, self.block_size)
     }
 

@@ -86,15 +86,16 @@ impl Scheduler {
         let Some(sequence) = self.running.get(admitted) else {
             return 0;
         };
-        if sequence.pending() > 0 {
-            return sequence.pending().min(threshold);
-        }
-        let drafted = self.config.draft_tokens();
-        if sequence.surely_ends(self.in_flight(sequence, step)) {
-            0
-        } else {
-            1 + drafted
-        }
+        let in_flight = self.in_flight(sequence, step);
+        let tokens = match sequence.pending() {
+            0 if sequence.surely_ends(in_flight) => 0,
+            0 => 1 + self.config.draft_tokens(),
+            pending => pending + self.config.chunk_drafts(),
+        };
+        // Drafts have positions before the last one of the context.
+        let positions = self.config.max_model_len - 1;
+        let room = positions.saturating_sub(sequence.computed() + in_flight.unused);
+        tokens.min(threshold).min(room)
     }
 
     /// Returns the tokens of a request in the step in flight when `step` is scheduled.
@@ -173,8 +174,12 @@ impl Scheduler {
                 last: false,
             });
             // Drafts count as rejected, and with them the token before.
-            let verifies = victim.decodes() && self.config.speculation.is_some();
-            counted = if verifies { 0 } else { turn.tokens };
+            let own = victim.pending().max(1);
+            counted = if turn.tokens > own {
+                own - 1
+            } else {
+                turn.tokens
+            };
         }
         victim.lose(turn.tokens, counted);
         self.kv.release_preempted(&mut victim);
@@ -190,7 +195,6 @@ impl Scheduler {
             self.leave_out(plan, turn.admitted);
         }
         self.advance_decodes(plan);
-        plan.decode.drafted = self.config.draft_tokens();
         for &Turn { admitted, tokens } in turns {
             let Some(sequence) = self.running.get(admitted) else {
                 continue;
@@ -200,14 +204,15 @@ impl Scheduler {
                     self.running.decode_from(admitted, step + 1);
                 }
             } else if sequence.pending() > 0 {
-                if self.schedule_chunk(plan, admitted, tokens, 0) {
+                let new = tokens.min(sequence.pending());
+                if self.schedule_chunk(plan, admitted, new, tokens - new) {
                     self.running.partial.retain(|partial| *partial != admitted);
                 }
             } else {
                 if were_left_out && sequence.left_out_of + 1 == step {
                     plan.late.push(sequence.index);
                 }
-                self.verify(plan, admitted);
+                self.verify(plan, admitted, tokens - 1);
             }
         }
     }
@@ -237,8 +242,8 @@ impl Scheduler {
         }
     }
 
-    /// Schedules the verification of the drafts of a decoding request, if there are any.
-    fn verify(&mut self, plan: &mut Plan, admitted: Admitted) {
+    /// Schedules the verification of `drafted` tokens of a decoding request, with speculative decoding.
+    fn verify(&mut self, plan: &mut Plan, admitted: Admitted, drafted: u32) {
         let Some(speculation) = self.config.speculation else {
             return;
         };
@@ -250,14 +255,16 @@ impl Scheduler {
             return;
         };
         // The step itself computes what follows the accepted drafts.
-        plan.verify(sequence.computed() + in_flight.beyond);
+        plan.verify(sequence.computed() + in_flight.beyond, drafted);
         if sequence.is_complete() {
             plan.overrun += 1;
             return;
         }
         let accepted = speculation.accepted(sequence.index, sequence.generated());
+        let accepted = accepted.min(drafted);
+        plan.drafted += drafted;
         plan.accepted += accepted;
-        let yielded = sequence.accept(accepted, speculation.draft_tokens(), plan.number());
+        let yielded = sequence.accept(accepted, drafted, plan.number());
         plan.yielded += yielded;
         plan.verified.push((sequence.index, yielded));
         if sequence.is_complete() {

@@ -13,7 +13,12 @@ pub(crate) struct Plan {
     /// Number of the step, counted from 1.
     number: u64,
     chunks: Vec<Chunk>,
+    /// Decoding requests.
     pub(crate) decode: DecodeGroup,
+    /// Decoding requests by their number of drafted tokens, with speculative decoding.
+    verifying: Vec<DecodeGroup>,
+    /// Number of drafted tokens that are verified.
+    pub(crate) drafted: u32,
     /// Number of decoding requests that the step in flight completes.
     pub(crate) overrun: u32,
     /// Number of accepted drafted tokens.
@@ -45,6 +50,8 @@ impl Plan {
             number: 0,
             chunks: Vec::new(),
             decode: DecodeGroup::EMPTY,
+            verifying: Vec::new(),
+            drafted: 0,
             overrun: 0,
             accepted: 0,
             yielded: 0,
@@ -69,6 +76,8 @@ impl Plan {
     pub(crate) fn clear(&mut self) {
         self.chunks.clear();
         self.decode = DecodeGroup::EMPTY;
+        self.verifying.clear();
+        self.drafted = 0;
         self.overrun = 0;
         self.accepted = 0;
         self.yielded = 0;
@@ -98,15 +107,15 @@ impl Plan {
         !self.chunks.is_empty()
     }
 
-    /// Returns the work for the latency model: each chunk, and one group of decoding requests.
+    /// Returns the work for the latency model: each chunk, and one group of the decoding requests with the same number
+    /// of drafted tokens.
     pub(crate) fn batch(&self) -> StepBatch<'_> {
-        let decode = slice::from_ref(&self.decode);
         StepBatch {
             prefill: &self.chunks,
-            decode: if self.decode.requests == 0 {
-                &[]
-            } else {
-                decode
+            decode: match (self.decode.requests, self.verifying.as_slice()) {
+                (0, _) => &[],
+                (_, []) => slice::from_ref(&self.decode),
+                (_, verifying) => verifying,
             },
         }
     }
@@ -116,18 +125,29 @@ impl Plan {
         self.chunks.push(chunk);
     }
 
-    /// Adds a request that verifies its drafts and has `computed` tokens in the cache.
-    pub(crate) fn verify(&mut self, computed: u32) {
-        let new = 1 + u64::from(self.decode.drafted);
+    /// Adds a request that verifies `drafted` tokens and has `computed` tokens in the cache.
+    pub(crate) fn verify(&mut self, computed: u32, drafted: u32) {
+        let kv_tokens = u64::from(computed) + 1 + u64::from(drafted);
         self.decode.requests += 1;
-        self.decode.kv_tokens += u64::from(computed) + new;
+        self.decode.kv_tokens += kv_tokens;
+        match self.verifying.iter_mut().find(|of| of.drafted == drafted) {
+            Some(group) => {
+                group.requests += 1;
+                group.kv_tokens += kv_tokens;
+            }
+            None => self.verifying.push(DecodeGroup {
+                requests: 1,
+                kv_tokens,
+                drafted,
+            }),
+        }
     }
 
     /// Returns the decoding requests if nothing else happens: no prefill, draft, last or late token, or
     /// preemption.
     pub(crate) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else = self.chunks.is_empty()
-            && self.decode.drafted == 0
+            && self.verifying.is_empty()
             && self.finished.is_empty()
             && self.preempted.is_empty()
             && self.late.is_empty();
@@ -145,7 +165,7 @@ impl Plan {
             decode_requests: self.decode.requests,
             kv_tokens: self.decode.kv_tokens,
             overrun_requests: self.overrun,
-            drafted_tokens: (self.decode.requests - self.overrun) * self.decode.drafted,
+            drafted_tokens: self.drafted,
             accepted_tokens: self.accepted,
             yielded_tokens: self.yielded,
             late_decodes: self.late.len() as u32,

@@ -222,11 +222,6 @@ impl Sequence {
         self.generated
     }
 
-    /// Returns whether its prompt is computed and tokens remain to be sampled.
-    pub(crate) fn decodes(&self) -> bool {
-        self.pending() == 0 && !self.is_complete()
-    }
-
     /// Sets the tokens whose full blocks others can find.
     pub(crate) fn set_known(&mut self, tokens: u32) {
         self.known = tokens;

@@ -9,8 +9,8 @@ pub(crate) struct Plan {
     /// Counts scheduled steps from 1.
     pub(crate) number: u64,
     chunks: Vec<Chunk>,
-    /// `None` while no request decodes in it.
-    decode: Option<DecodeGroup>,
+    /// Requests that decode, by their number of drafts.
+    decode: Vec<DecodeGroup>,
     /// Requests that leave the queue.
     pub(crate) admitted: Vec<usize>,
     /// Requests that lost their blocks for it.
@@ -37,11 +37,11 @@ impl Plan {
         self.batch().is_empty()
     }
 
-    /// The work as a latency model sees it: chunks one by one, decoding requests as one sum.
+    /// The work as a latency model sees it: chunks one by one, decoding requests as sums.
     pub(crate) fn batch(&self) -> StepBatch<'_> {
         StepBatch {
             prefill: &self.chunks,
-            decode: self.decode.as_slice(),
+            decode: &self.decode,
         }
     }
 
@@ -67,11 +67,18 @@ impl Plan {
                 self.chunks.push(Chunk::last(new, context + new).unwrap());
             }
             Work::Decode { kv_tokens, samples } => {
-                let before = self
-                    .decode
-                    .map_or((0, 0), |group| (group.requests(), group.kv_tokens()));
-                let sum = DecodeGroup::from_sum(before.0 + 1, before.1 + u64::from(kv_tokens));
-                self.decode = Some(sum.unwrap().with_drafted(tokens - 1).unwrap());
+                let (drafted, kv_tokens) = (tokens - 1, u64::from(kv_tokens));
+                let sum = |requests, kv_tokens| {
+                    let sum = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
+                    sum.with_drafted(drafted).unwrap()
+                };
+                let mut groups = self.decode.iter_mut();
+                match groups.find(|group| group.drafted() == drafted) {
+                    Some(group) => {
+                        *group = sum(group.requests() + 1, group.kv_tokens() + kv_tokens)
+                    }
+                    None => self.decode.push(sum(1, kv_tokens)),
+                }
                 if !samples {
                     return;
                 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::kv_cache::{KvCache, tokens};
 use super::plan::Plan;
 use super::sequence::Sequence;
-use rooflut::engine::{LonePrefill, SelfPreemption, VictimIndex, VictimToken};
+use rooflut::engine::{LonePrefill, Scheduling, SelfPreemption, VictimIndex, VictimToken};
 use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 
 /// The queue, the running requests and the KV cache they share.
@@ -150,6 +150,17 @@ impl Scheduler {
         u32::from(self.config.rules.draft_slot && lookahead > 0)
     }
 
+    /// Drafts that follow the tokens of a running request whose prompt is cut: a draft model has drafted after the chunk
+    /// before.
+    fn chunk_drafts(&self, sequence: &Sequence) -> u32 {
+        let rules = self.config.rules;
+        let applies = rules.chunk_drafts && rules.scheduling == Scheduling::Synchronous;
+        match self.config.speculation {
+            Some(speculation) if applies && sequence.is_partial() => speculation.lookahead_tokens(),
+            _ => 0,
+        }
+    }
+
     /// The tokens up to `end`, and those that a draft model writes beyond.
     fn with_lookahead(&self, end: u32) -> u32 {
         let room = self.config.max_model_len.saturating_sub(end);
@@ -168,11 +179,13 @@ impl Scheduler {
         let mut given: Vec<(usize, u32)> = Vec::new();
         let mut index = 0;
         while index < self.running.len() && budget > slots {
-            let request = self.running[index].request;
-            let tokens = self.running[index]
-                .pending(plan.number)
+            let sequence = &self.running[index];
+            let request = sequence.request;
+            let positions = self.config.max_model_len - 1;
+            let tokens = (sequence.pending(plan.number) + self.chunk_drafts(sequence))
                 .min(threshold)
-                .min(budget - slots);
+                .min(budget - slots)
+                .min(positions.saturating_sub(sequence.believed(plan.number)));
             if tokens == 0 {
                 index += 1;
                 continue;

@@ -162,6 +162,11 @@ impl Sequence {
         self.generated == self.output_tokens
     }
 
+    /// Whether a part of its prompt is to be computed.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.computed < self.prefill
+    }
+
     /// Whether its first token is scheduled, and no other.
     pub(crate) fn is_at_first_token(&self) -> bool {
         self.generated == 1
@@ -192,7 +197,7 @@ impl Sequence {
             let kv_tokens = self.computed + beyond;
             let accepted =
                 |speculation: Speculation| speculation.accepted(self.request, self.generated);
-            let all = 1 + self.speculation.map_or(0, accepted);
+            let all = 1 + self.speculation.map_or(0, accepted).min(tokens - 1);
             let sampled = all.min(self.output_tokens - self.generated);
             self.generated += sampled;
             self.computed = context + sampled;
@@ -211,8 +216,8 @@ impl Sequence {
     /// Prompt and output so far are to be computed again, but for what it finds in the cache.
     pub(crate) fn restart(&mut self, counted: u32) {
         // Drafts are rejected, and with them the token before.
-        let verified = self.speculation.is_some() && self.computed >= self.prefill;
-        self.counted = if verified { 0 } else { counted };
+        let own = self.prefill.saturating_sub(self.computed).max(1);
+        self.counted = if counted > own { own - 1 } else { counted };
         self.prefill = self.prompt_tokens + self.generated;
         self.computed = self.cached;
         self.arrived = 0;

@@ -161,6 +161,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let kv_blocks = prop_oneof![18..30_u32, 18..80_u32, Just(10_000)];
     let caching = prop_oneof![Just(PrefixCaching::Enabled), Just(PrefixCaching::Disabled)];
     let limits = (
+        prop_oneof![Just(280_u32), Just(150)],
         1..20_u32,
         0..120_u32,
         kv_blocks,
@@ -168,7 +169,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     );
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
     let acceptance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
-    let draft_rules = any::<[bool; 4]>();
+    let draft_rules = any::<[bool; 5]>();
     let drafts = (draft_tokens, acceptance, any::<bool>(), draft_rules);
     let freed = prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)];
     let beyond = prop_oneof![
@@ -187,8 +188,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
             let (prefix_caching, freed_blocks, reserve_full_isl, beyond, watermark) = memory;
-            let (max_num_seqs, more, kv_blocks, block_size) = limits;
-            let mut config = SimConfig::new(280, kv_blocks * 16 / block_size);
+            let (max_model_len, max_num_seqs, more, kv_blocks, block_size) = limits;
+            let mut config = SimConfig::new(max_model_len, kv_blocks * 16 / block_size);
             config.max_num_seqs = max_num_seqs;
             config.max_num_batched_tokens = max_num_seqs + more;
             config.block_size = block_size;
@@ -205,13 +206,17 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.api_server_ns = 700 * api;
             config.api_output_ns = 30 * api;
             let (draft_tokens, acceptance, draft_model, draft_rules) = drafts;
-            let [slot, lookahead, pads, caches] = draft_rules;
+            let [slot, lookahead, pads, caches, chunks] = draft_rules;
             config.rules.draft_slot = slot;
             config.rules.admission_lookahead = lookahead;
             config.rules.pad_spec_decode = pads;
             config.rules.cache_sampled_tokens = caches;
+            config.rules.chunk_drafts = chunks;
             if draft_tokens > 0 {
-                config.long_prefill_token_threshold = None;
+                if pads {
+                    let longest = |threshold: u32| threshold.max(1 + draft_tokens);
+                    config.long_prefill_token_threshold = threshold.map(longest);
+                }
                 config.rules.draft_scheduling = DraftScheduling::Ahead;
                 let slot = u32::from(slot && draft_model);
                 config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens + slot) + more;

@@ -24,6 +24,7 @@ draft_scheduling = "sync"
 draft_slot = false
 admission_lookahead = false
 pad_spec_decode = false
+chunk_drafts = false
 cache_sampled_tokens = false
 "#;
     let constants = [
