@@ -32,6 +32,8 @@ pub struct DeploymentBuilder {
     pub(super) kv_blocks: Option<u32>,
     #[cfg(feature = "sim")]
     pub(super) scheduling: Option<Scheduling>,
+    #[cfg(feature = "sim")]
+    pub(super) scheduler_reserve_full_isl: Option<bool>,
 }
 
 impl DeploymentBuilder {
@@ -52,6 +54,8 @@ impl DeploymentBuilder {
             kv_blocks: None,
             #[cfg(feature = "sim")]
             scheduling: None,
+            #[cfg(feature = "sim")]
+            scheduler_reserve_full_isl: None,
         }
     }
 
@@ -149,6 +153,12 @@ impl DeploymentBuilder {
     /// synchronously unless the engine's [`DraftScheduling`](crate::engine::DraftScheduling) is `Ahead`.
     pub fn scheduling(mut self, scheduling: impl Into<Option<Scheduling>>) -> Self {
         self.scheduling = scheduling.into();
+        self
+    }
+
+    /// Sets whether a request is admitted only if the blocks of its whole prompt are free; default: as in the engine.
+    pub fn scheduler_reserve_full_isl(mut self, reserve: impl Into<Option<bool>>) -> Self {
+        self.scheduler_reserve_full_isl = reserve.into();
         self
     }
 

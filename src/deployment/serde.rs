@@ -43,6 +43,8 @@ struct ServerDescription {
     long_prefill_token_threshold: Option<u32>,
     kv_blocks: Option<u32>,
     scheduling: Option<Scheduling>,
+    #[serde(default)]
+    scheduler_reserve_full_isl: Option<bool>,
     prefix_caching: PrefixCaching,
     watermark: f64,
     policy: SchedulingPolicy,
@@ -142,6 +144,7 @@ impl DeploymentBuilder {
             long_prefill_token_threshold,
             kv_blocks: self.kv_blocks,
             scheduling: self.scheduling,
+            scheduler_reserve_full_isl: self.scheduler_reserve_full_isl,
             prefix_caching,
             watermark,
             policy,
@@ -155,6 +158,7 @@ impl DeploymentBuilder {
             .long_prefill_token_threshold(server.long_prefill_token_threshold)
             .kv_blocks(server.kv_blocks)
             .scheduling(server.scheduling)
+            .scheduler_reserve_full_isl(server.scheduler_reserve_full_isl)
             .prefix_caching(server.prefix_caching)
             .watermark(server.watermark)
             .policy(server.policy)

@@ -116,6 +116,9 @@ impl DeploymentBuilder {
         if let Some(scheduling) = self.scheduling {
             config.rules.scheduling = scheduling;
         }
+        if let Some(reserve) = self.scheduler_reserve_full_isl {
+            config.rules.scheduler_reserve_full_isl = reserve;
+        }
         config
     }
 }

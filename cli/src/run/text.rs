@@ -116,6 +116,9 @@ impl RunText<'_> {
         if server.prefix_caching() == PrefixCaching::Disabled {
             text += "; no prefix caching";
         }
+        if let Some(reserve) = server.scheduler_reserve_full_isl {
+            text += &format!("; scheduler_reserve_full_isl {reserve}");
+        }
         if server.watermark() > 0.0 {
             text += &format!("; watermark {}", server.watermark());
         }

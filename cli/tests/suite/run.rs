@@ -94,6 +94,12 @@ fn options_reach_the_simulator() {
     let kept_free = with("--kv-blocks 200 --watermark 0.5");
     assert!(number(&kept_free, "/preemptions") < short);
     assert_eq!(kept_free["watermark"], 0.5);
+    let newer = "--engine vllm-0.33.0 --kv-blocks 200";
+    let whole = with(newer);
+    let parts = with(&format!("{newer} --scheduler-reserve-full-isl=false"));
+    assert!(number(&whole, "/preemptions") < number(&parts, "/preemptions"));
+    assert_eq!(whole["scheduler_reserve_full_isl"], true);
+    assert_eq!(parts["scheduler_reserve_full_isl"], false);
     let large = with("--block-size 64");
     assert_eq!(large["block_size"], 64);
     assert!((blocks / number(&large, "/kv_blocks") - 4.0).abs() < 1e-3);

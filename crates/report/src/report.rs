@@ -109,6 +109,8 @@ pub struct Report {
     pub engine: String,
     /// When the batch of a step is fixed.
     pub scheduling: Scheduling,
+    /// Whether a request is admitted only if the KV blocks of its whole prompt are free.
+    pub scheduler_reserve_full_isl: bool,
     /// Order in which waiting requests are admitted.
     pub policy: SchedulingPolicy,
     /// Maximum queue length of a server; null without a limit.

@@ -132,6 +132,7 @@ impl Server {
             .long_prefill_token_threshold(self.long_prefill_token_threshold)
             .kv_blocks(self.kv_blocks)
             .scheduling(self.scheduling)
+            .scheduler_reserve_full_isl(self.scheduler_reserve_full_isl)
             .policy(self.policy())
             .max_waiting(self.max_waiting)
             .prefix_caching(self.prefix_caching())

@@ -450,6 +450,7 @@ impl Outcome<'_> {
             max_model_len_lowered_from: run.lowered_from(),
             engine: run.placement.engine.name.to_owned(),
             scheduling: config.rules.scheduling,
+            scheduler_reserve_full_isl: config.rules.scheduler_reserve_full_isl,
             policy: server.policy(),
             max_waiting: server.max_waiting,
             prefix_caching: server.prefix_caching() == PrefixCaching::Enabled,

@@ -200,7 +200,7 @@ pub struct Server {
     pub max_num_batched_tokens: Option<u32>,
     /// Maximum number of tokens that a step computes of one prompt; others are admitted beside it [default: no
     /// maximum, which is 0 in vLLM]. The limits on partial prompts (max_num_partial_prefills, max_long_partial_prefills) have no keys: the V1
-    /// engine refuses them.
+    /// engine refuses them. Nor has long_prefill_token_threshold_adaptive of vLLM 0.33, which is not modelled.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub long_prefill_token_threshold: Option<u32>,
@@ -240,6 +240,16 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PREFIX_CACHING"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub prefix_caching: Option<PrefixCaching>,
+    /// Whether a request is admitted only if the KV blocks of its whole prompt are free, not only those of its first
+    /// chunk; false as vLLM's --no-scheduler-reserve-full-isl [default: the engine's].
+    #[serde(deserialize_with = "as_text::switch")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+            hide_possible_values = true)
+    )]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
+    pub scheduler_reserve_full_isl: Option<bool>,
     /// Share of the KV blocks that admission leaves free while requests run, as newer engines can [default: 0].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
