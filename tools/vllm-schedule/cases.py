@@ -100,6 +100,13 @@ def tight_kv_cache(seed):
                 )
 
 
+def first_chunks(seed):
+    """KV caches into which the first chunk of a prompt must fit, and not the whole of it."""
+    rng = random.Random(seed)
+    for workload in (*tight_kv_cache(seed), *shared_prefixes(seed)):
+        yield replace(workload, reserve_full_isl=False, budget=rng.choice([128, 512]))
+
+
 def watermark(seed):
     """KV caches of which admission leaves a share free (vLLM 0.33)."""
     rng = random.Random(seed)
@@ -256,6 +263,32 @@ def draft_model(seed):
     return drafts(seed, DRAFT_MODEL, (False, True))
 
 
+def cut_drafts(seed):
+    """Drafts that max_model_len, the threshold or the budget cuts, and prompts of several chunks."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for model in ("ngram", DRAFT_MODEL):
+            for tokens, threshold in ((1, 0), (5, 0), (3, 2), (5, 40), (5, 6)):
+                for blocks in (5000, 60):
+                    rows = []
+                    for t in poisson(rng, 30, rng.choice([10, 100])):
+                        output = rng.randint(1, 100)
+                        prompt = rng.choice([400 - output, rng.randint(1, 300)])
+                        rows.append(row(t, prompt, output, priority=rng.randint(0, 2)))
+                    yield Workload(
+                        rows,
+                        asynchronous=asynchronous,
+                        model_len=400,
+                        blocks=blocks,
+                        seqs=8,
+                        budget=64,
+                        threshold=threshold,
+                        policy=rng.choice(["fcfs", "priority"]),
+                        caching=rng.random() < 0.5,
+                        spec=dict(model=model, acceptance=rng.choice([0, 0.7, 1]), tokens=tokens),
+                    )
+
+
 def drafts_and_prefixes(seed):
     """Drafts in sessions whose turns follow each other at once, or overlap."""
     rng = random.Random(seed)
@@ -333,7 +366,7 @@ def random_workload(rng, policy="fcfs", thresholds=(0,)):
     seqs = rng.choice([1, 3, 16, 128])
     budget = max(seqs, rng.choice([16, 64, 512, 2048]))
     spec, room = None, 0
-    if thresholds == (0,) and rng.random() < 0.3:
+    if rng.random() < 0.3:
         model = rng.choice(["ngram", DRAFT_MODEL])
         tokens = rng.choice([1, 2, 5])
         spec = dict(model=model, acceptance=rng.choice([0, 0.3, 0.8, 1]), tokens=tokens)
@@ -341,6 +374,7 @@ def random_workload(rng, policy="fcfs", thresholds=(0,)):
         room = 3 * tokens  # drafts in flight, of the step, and slots of the draft model
     need = max((r["prompt_tokens"] + r["output_tokens"] - 1 + room) // size + 1 for r in rows)
     more = rng.choice([0, rng.randint(0, 10), rng.randint(0, need * 3), 5000])
+    longest = max(r["prompt_tokens"] + r["output_tokens"] for r in rows)
     return Workload(
         rows,
         asynchronous=asynchronous,
@@ -348,7 +382,9 @@ def random_workload(rng, policy="fcfs", thresholds=(0,)):
         block_size=size,
         seqs=seqs,
         budget=budget,
-        threshold=rng.choice(thresholds) if len(thresholds) > 1 else 0,
+        threshold=rng.choice(thresholds),
+        model_len=rng.choice([longest, 131072]),
+        reserve_full_isl=rng.random() < 0.8,
         caching=rng.random() < 0.6,
         policy=policy,
         spec=spec,
@@ -373,7 +409,7 @@ def random_thresholds(seed, count=300):
     """Random servers that cut long prompts, and workloads with both policies."""
     rng = random.Random(seed + 2)
     for _ in range(count):
-        yield random_workload(rng, rng.choice(["fcfs", "priority"]), (16, 40, 300))
+        yield random_workload(rng, rng.choice(["fcfs", "priority"]), (3, 16, 40, 300))
 
 
 def short_random(seed):
@@ -393,6 +429,7 @@ COMMON = (
     overlapping_turns,
     ngram_drafts,
     draft_model,
+    cut_drafts,
     drafts_and_prefixes,
     block_sizes,
 )
@@ -403,6 +440,7 @@ FULL = (
     short_requests,
     chunked_prompts,
     partial_prompts,
+    first_chunks,
     *COMMON,
     random_fcfs,
     priority,

@@ -93,6 +93,7 @@ def serve(vllm, workload, rooflut, api_server_ns, limit=200_000):
         policy=workload.policy,
         prefix_caching=workload.caching,
         watermark=workload.watermark,
+        reserve_full_isl=workload.reserve_full_isl,
         asynchronous=workload.asynchronous,
         block_size=workload.block_size,
         extra=extra,

@@ -86,6 +86,8 @@ class Vllm:
         ahead, spec = workload.asynchronous, workload.spec
         if workload.watermark and not self.has_watermark:
             return False
+        if self.release >= (0, 33) and spec and 0 < workload.threshold <= spec["tokens"]:
+            return False  # an assertion of `schedule` fails where the threshold cuts placeholders
         if self.release < (0, 15):
             return not ahead and not workload.has_draft_model
         return not (ahead and spec and spec["model"] == "ngram" and self.release < (0, 33))
@@ -113,6 +115,7 @@ class Engine:
         policy="fcfs",
         prefix_caching=True,
         watermark=0.0,
+        reserve_full_isl=True,
         asynchronous=True,
         speculation=None,
         block_size=16,
@@ -150,7 +153,7 @@ class Engine:
                 disable_hybrid_kv_cache_manager=False,
                 max_num_encoder_input_tokens=0,
                 encoder_cache_size=0,
-                scheduler_reserve_full_isl=True,
+                scheduler_reserve_full_isl=reserve_full_isl,
                 watermark=watermark,
                 prefill_schedule_interval=1,
                 max_num_partial_prefills=1,
@@ -279,7 +282,7 @@ class Engine:
 
     def run(self, scheduled):
         """Runs a scheduled step; returns its output."""
-        order = list(scheduled.num_scheduled_tokens)
+        vllm, order = self.vllm, list(scheduled.num_scheduled_tokens)
         tokens, chunks, decodes, kv_tokens, outputs = [], [], [], 0, 0
         for id in order:
             new = scheduled.num_scheduled_tokens[id]
@@ -290,10 +293,11 @@ class Engine:
             drafts = scheduled.scheduled_spec_decode_tokens.get(id, ())
             if id in known["fresh"](scheduled):
                 known["target"] = request.num_tokens
-                drafts = ()  # placeholders that the rejection sampler rejects
             if before < known["target"]:
+                drafts = ()  # placeholders, or drafts for other positions: the rejection sampler rejects them
                 chunks.append((id, new, before))
-                samples = after >= known["target"]
+                # 0.11 leaves a victim in the step; its model runner discards the token, as the one before is not known.
+                samples = after >= known["target"] and request.status != vllm.RequestStatus.PREEMPTED
             else:
                 # The GPU computes what follows the tokens that were accepted, whatever the scheduler assumes.
                 decodes.append(id)
@@ -308,10 +312,12 @@ class Engine:
                 first = known["prompt"] + known["sampled"]
                 sampled = [known["text"](first + number) for number in range(count)]
                 known["sampled"] += count
-                if self.speculation and not self.asynchronous:
-                    self.drafts[id] = [-7] * self.speculation["tokens"]
             tokens.append(sampled)
-        output = self.vllm.ModelRunnerOutput(
+            if self.speculation and not self.asynchronous:
+                # A draft model runs over the whole batch; n-grams are looked up after a token.
+                drafted = sampled or self.speculation["lookahead"]
+                self.drafts[id] = [-7] * self.speculation["tokens"] if drafted else []
+        output = vllm.ModelRunnerOutput(
             **{
                 name: value
                 for name, value in dict(

@@ -32,6 +32,7 @@ class Workload:
     policy: str = "fcfs"
     caching: bool = True
     watermark: float = 0.0
+    reserve_full_isl: bool = True  # scheduler_reserve_full_isl; older versions do as if it were off
     asynchronous: bool = True
     extra: dict = field(default_factory=dict)  # vLLM settings that rooflut lacks
     spec: dict | None = None
@@ -105,6 +106,8 @@ class Rooflut:
             "--scheduling",
             "async" if workload.asynchronous else "sync",
         ]
+        if not workload.reserve_full_isl:
+            command += ["--scheduler-reserve-full-isl=false"]
         if workload.threshold:
             command += ["--long-prefill-token-threshold", workload.threshold]
         if workload.spec:
