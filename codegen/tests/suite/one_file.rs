@@ -15,13 +15,6 @@ fn file(contents: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The message of a refusal, without the path of the folder.
-fn refusal(contents: impl AsRef<[u8]>) -> String {
-    let (folder, path) = file(contents);
-    let message = read_set(&path, GPUS).err().unwrap().to_string();
-    message.replace(&format!("{}/", folder.path().display()), "")
-}
-
 /// A `set.toml` with GEMMs only, as long as that with all operations.
 fn header() -> String {
     let (gemm_only, others) = SET_TOML.split_once("[prefill]").unwrap();
@@ -59,76 +52,12 @@ fn it_equals_the_set_of_the_folder() {
 }
 
 #[test]
-fn lines_are_those_of_the_file() {
-    let title = one_file("").lines().count();
-    let csv = format!("{GEMM}{ROWS}");
-    let value = one_file(&csv.replace(",11\n", ",-\n"));
-    assert_eq!(
-        refusal(value),
-        format!(
-            "my.tables:{}: latency_us: expected a positive number, found \"-\"; correct it or leave \
-             the row out",
-            title + 3
-        )
-    );
-    assert_eq!(
-        refusal(one_file(GEMM)),
-        format!(
-            "my.tables:{}: expected at least one row of measurements, found none; add some or leave \
-             the file out",
-            title + 1
-        )
-    );
-    let gpu = one_file(&csv).replace("gpu = \"toy\"", "gpu = \"toyy\"");
-    assert!(refusal(gpu).starts_with("my.tables:3: gpu: expected one of toy, found"));
-    let latin = [one_file(&csv).as_bytes(), b"bf\xff16,1,1,1,1\n"].concat();
-    assert_eq!(
-        refusal(latin),
-        format!(
-            "my.tables:{}: row: expected UTF-8 text, found \"bf\u{fffd}16,1,1,1,1\"; save the file as \
-             UTF-8",
-            title + 4
-        )
-    );
-}
-
-#[test]
-fn any_other_file_is_refused() {
-    assert_eq!(
-        refusal(SET_TOML),
-        "my.tables:1: expected the title of a file of a set, ==> set.toml <==, found \"name = \
-         \\\"set\\\"\"; name the folder of the set, or make one file of it: tail -n +1 set.toml *.csv \
-         > my-set.tables"
-            .replace("\\\"", "\"")
-    );
-    let set = "my.tables: expected a set.toml beside the tables (GPU, engine stack, timing, t0, \
-               source, licence, date), found none; add one as rooflut's bench_data/README.md describes";
-    assert_eq!(refusal(""), set);
-    assert_eq!(refusal(format!("==> gemm.csv <==\n{GEMM}{ROWS}")), set);
-    let only = refusal(format!("==> set.toml <==\n{SET_TOML}"));
-    assert!(only.starts_with("my.tables: expected at least one table beside set.toml (gemm.csv,"));
-}
-
-#[test]
-fn an_unknown_or_repeated_title_is_refused() {
-    let good = one_file(&format!("{GEMM}{ROWS}"));
-    let lines = good.lines().count();
-    assert_eq!(
-        refusal(format!("{good}==> gem.csv <==\n")),
-        format!(
-            "my.tables:{}: expected the title of one of set.toml, gemm.csv, attention_prefill.csv, \
-             attention_decode.csv, allreduce.csv, moe.csv, attention_prefill_window.csv, attention_decode_window.csv, found \"==> gem.csv <==\"; rename it or \
-             leave the file out",
-            lines + 1
-        )
-    );
-    assert_eq!(
-        refusal(format!("{good}\n==> a/gemm.csv <==\n")),
-        format!(
-            "my.tables:{}: expected gemm.csv once, found \"==> a/gemm.csv <==\"; keep one of the two",
-            lines + 2
-        )
-    );
+fn bytes_that_are_no_text_are_named_by_the_line_of_the_file() {
+    let text = one_file(&format!("{GEMM}{ROWS}"));
+    let line = text.lines().count() + 1;
+    let (_folder, path) = file([text.as_bytes(), b"bf\xff16,1,1,1,1\n"].concat());
+    let error = read_set(&path, GPUS).err().unwrap();
+    assert_eq!(error.line(), Some(line as u64));
 }
 
 /// Reading ends with a set or a message of one line, whatever the contents.

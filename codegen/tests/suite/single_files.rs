@@ -2,19 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::support::{ALLREDUCE, DECODE, GEMM, MOE, PREFILL};
+use crate::support::{ALLREDUCE, DECODE, GEMM, MOE, PREFILL, TOY};
 use rooflut_codegen::{Error, ErrorKind, MeasuredKernel, MeasuredRows, OperationKind, read_rows};
-use rooflut_roofline::{AllReduceShape, Dtype, GemmShape, Gpu};
+use rooflut_roofline::{AllReduceShape, Dtype, GemmShape};
 use tempfile::TempDir;
-
-/// The GPU of [`crate::support::GPUS`] without an 8-bit peak.
-static TOY: Gpu = Gpu::from_generated(
-    ["toy", "A GPU that does not exist"],
-    (1e14, None, None),
-    [1e12, 5e10],
-    [1 << 34, 10_000_000],
-    40,
-);
 
 fn file(contents: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -26,13 +17,6 @@ fn file(contents: &str) -> (TempDir, PathBuf) {
 fn read(contents: &str, operation: Option<OperationKind>) -> Result<MeasuredRows, Error> {
     let (_folder, path) = file(contents);
     read_rows(&path, operation, &TOY)
-}
-
-/// The message of a refusal, without the path of the folder.
-fn refusal(contents: &str, operation: Option<OperationKind>) -> String {
-    let (folder, path) = file(contents);
-    let message = read_rows(&path, operation, &TOY).unwrap_err().to_string();
-    message.replace(&format!("{}/", folder.path().display()), "")
 }
 
 #[test]
@@ -117,11 +101,6 @@ fn columns_that_no_set_has_are_ignored_and_listed() {
     let read = read(contents, None).unwrap();
     assert_eq!(read.ignored, ["note", "kernel_source", "note"]);
     assert_eq!((read.rows.len(), read.refused.len()), (1, 0));
-    let twice = refusal("ranks,bytes,latency_us,bytes\n2,256,10,256\n", None);
-    assert!(
-        twice.contains("once each, found \"bytes\"; rename"),
-        "{twice}"
-    );
 }
 
 #[test]
@@ -134,57 +113,4 @@ fn rows_that_warm_up_are_refused_and_empty_ones_skipped() {
     };
     assert_eq!(read.refused.iter().map(warm).collect::<Vec<_>>(), [2, 4, 5]);
     assert_eq!((read.rows.len(), read.ignored.len()), (2, 0));
-}
-
-#[test]
-fn columns_of_another_operation_are_refused() {
-    assert_eq!(
-        refusal(
-            &format!("{GEMM}bf16,64,64,8,10\n"),
-            Some(OperationKind::Moe)
-        ),
-        "mine.csv:1: expected the columns of moe \
-         (dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us), found \
-         \"dtype,k,n,m,latency_us\", which are those of gemm; name gemm or another file"
-    );
-}
-
-#[test]
-fn a_single_missing_column_is_named() {
-    let missing = refusal("dtype,k,n,rows,latency_us\nbf16,64,64,8,10\n", None);
-    assert!(
-        missing.starts_with("mine.csv:1: m: expected a column of that name"),
-        "{missing}"
-    );
-}
-
-#[test]
-fn columns_of_no_operation_or_of_several_are_refused() {
-    // Prefill and decode lack one column each.
-    let neither = "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,length,latency_us\n";
-    let both = "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,seq_len,kv_len,latency_us\n";
-    for header in ["a,b\n", neither, both] {
-        let message = refusal(header, None);
-        assert!(
-            message.starts_with(
-                "mine.csv:1: expected the columns of one operation (gemm: dtype,k,n,m,latency_us; \
-                 prefill: "
-            ),
-            "{message}"
-        );
-        assert!(message.ends_with("rename the columns or name another file"));
-    }
-    let message = refusal("dtype;k;n;m;latency_us\n", None);
-    assert!(
-        message.ends_with("separate the columns by commas"),
-        "{message}"
-    );
-}
-
-#[test]
-fn an_empty_file_is_refused() {
-    for contents in ["", "\n\n", GEMM, &format!("{GEMM},,,,\n")] {
-        let error = read(contents, None).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Empty), "{error}");
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name; lines 4 to 17 are the rules; from line 18 on each constant has five lines.
+/// Line 1 is the name; lines 4 to 18 are the rules; from line 19 on each constant has five lines.
 pub(crate) static ENGINE: LazyLock<String> = LazyLock::new(|| {
     let head = r#"name = "toy-1.0"
 description = "An engine that does not exist"

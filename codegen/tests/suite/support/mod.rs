@@ -5,6 +5,7 @@ pub(crate) mod engines;
 use std::path::{Path, PathBuf};
 
 use rooflut_codegen::{Error, TableSet, generate_expression, read_set};
+use rooflut_roofline::Gpu;
 use tempfile::TempDir;
 
 /// A GPU with round numbers: 100 TFLOP/s at 16 bits, 200 at 8 bits, 1 TB/s, 10 MB L2, 50 GB/s link.
@@ -20,6 +21,15 @@ sms = 40
 link_gb_per_s = 50.0
 source = "made up"
 "#;
+
+/// The GPU of [`GPUS`] without an 8-bit peak.
+pub(crate) static TOY: Gpu = Gpu::from_generated(
+    ["toy", "A GPU that does not exist"],
+    (1e14, None, None),
+    [1e12, 5e10],
+    [1 << 34, 10_000_000],
+    40,
+);
 
 /// A `set.toml` with all operations.
 pub(crate) const SET_TOML: &str = r#"name = "set"
