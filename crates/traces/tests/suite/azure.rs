@@ -1,6 +1,6 @@
 //! Azure LLM inference traces.
 
-use crate::support::{message, requests, shapes, trace, trace_as};
+use crate::support::{requests, shapes, trace, trace_as};
 use rooflut_traces::{ArrivalSource, Format};
 
 pub(crate) const OF_2023: &str = "TIMESTAMP,ContextTokens,GeneratedTokens\n\
@@ -57,65 +57,4 @@ fn quotes_change_nothing() {
 fn conditions_pick_rows_and_the_earliest_of_them_is_zero() {
     let requests = requests(OF_2023, &["ContextTokens=396"]).unwrap();
     assert_eq!((requests.len(), requests[0].arrival_ns), (1, 0));
-}
-
-#[test]
-fn mistakes_are_named() {
-    for wrong in [
-        "yesterday",
-        "2023-11-31 18:15:46",
-        "2023-11-16 25:00:00",
-        "",
-        "1700158546",
-    ] {
-        assert_eq!(
-            message(&OF_2023.replace("2023-11-16 18:15:46.6800000", wrong)),
-            format!(
-                ":2: TIMESTAMP: expected a date and time such as 2023-11-16 18:15:46.6805900, found \
-                 \"{wrong}\"; correct this line"
-            )
-        );
-    }
-    for wrong in ["1969-12-31 23:59:59", "2263-01-01 00:00:00"] {
-        let message = message(&OF_2023.replace("2023-11-16 18:15:46.6800000", wrong));
-        assert!(
-            message.contains("expected a time between the years 1970 and 2262"),
-            "{message}"
-        );
-    }
-    assert_eq!(
-        message(&OF_2023.replace("396", "-1")),
-        ":3: ContextTokens: expected a whole number of tokens, found \"-1\"; correct this line"
-    );
-    assert_eq!(
-        message(&OF_2023.replace("GeneratedTokens", "Other")),
-        ":1: no column GeneratedTokens, found TIMESTAMP, ContextTokens, Other; expected TIMESTAMP, \
-         ContextTokens, GeneratedTokens"
-    );
-    assert_eq!(
-        message(&OF_2023.replace("GeneratedTokens", "generated_tokens")),
-        ":1: no column GeneratedTokens; rename generated_tokens?"
-    );
-    assert_eq!(
-        message("TIMESTAMP,ContextTokens,GeneratedTokens\n"),
-        ": no rows; expected one line per request"
-    );
-}
-
-#[test]
-fn a_format_that_is_named_is_not_guessed() {
-    let message = trace_as(
-        Format::Azure,
-        "arrival_ms,prompt_tokens,output_tokens\n0,1,1\n",
-    );
-    assert!(
-        message
-            .unwrap_err()
-            .starts_with(":1: no column TIMESTAMP, found arrival_ms")
-    );
-    assert_eq!(
-        trace_as(Format::Azure, "").unwrap_err(),
-        ": the file is empty; expected a header (TIMESTAMP, ContextTokens, GeneratedTokens) and one \
-         line per request"
-    );
 }

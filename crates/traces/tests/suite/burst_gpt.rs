@@ -1,6 +1,6 @@
 //! BurstGPT traces.
 
-use crate::support::{message, requests, shapes, trace};
+use crate::support::{requests, shapes, trace};
 use rooflut_traces::{Format, LeftOut};
 
 pub(crate) const SAMPLE: &str = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n\
@@ -43,32 +43,5 @@ fn quotes_change_nothing() {
     assert_eq!(
         trace(&SAMPLE.replace("Conversation log", "\"Conversation, \"\"log\"\"\"")),
         plain
-    );
-}
-
-#[test]
-fn mistakes_are_named() {
-    assert_eq!(
-        message(&SAMPLE.replace("118.5", "soon")),
-        ":4: Timestamp: expected seconds, 0 or more, found \"soon\"; correct this line"
-    );
-    assert_eq!(
-        message(&SAMPLE.replace("118.5", "1e300")),
-        ":4: Timestamp: expected at most 9223372036 seconds, found \"1e300\"; correct this line"
-    );
-    assert!(message(&SAMPLE.replace("45,", "-45,")).starts_with(":3: Timestamp: "));
-    assert_eq!(
-        message(&SAMPLE.replace("276", "many")),
-        ":4: Response tokens: expected a whole number of tokens, found \"many\"; correct this line"
-    );
-    assert_eq!(
-        message(&SAMPLE.replace("Response tokens", "response")),
-        ":1: no column Response tokens; rename response?"
-    );
-    let failures = "Timestamp,Request tokens,Response tokens\n1,5,0\n2,5,0\n";
-    assert_eq!(
-        message(failures),
-        ": expected a request that was served, found none: 2 failed, 0 response tokens; use another \
-         file"
     );
 }

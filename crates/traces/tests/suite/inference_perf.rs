@@ -1,6 +1,6 @@
 //! Per-request reports of inference-perf.
 
-use crate::support::{message, shapes, trace, trace_as};
+use crate::support::{shapes, trace};
 use rooflut_traces::{Format, LeftOut};
 
 /// As version 0.2 writes it.
@@ -41,52 +41,4 @@ fn both_ways_to_write_tokens_are_read() {
         (Format::InferencePerf, vec![(0, 5, 6), (1000, 7, 8)])
     );
     assert_eq!(new.left_out, [(LeftOut::Error, 1)]);
-}
-
-#[test]
-fn summaries_are_refused() {
-    let expected = ": expected one object per request, found a summary; use \
-                    per_request_lifecycle_metrics.json, which inference-perf writes with per_request: true";
-    assert_eq!(
-        message(r#"{"load_summary": {"count": 5}, "successes": {}, "failures": {}}"#),
-        expected
-    );
-}
-
-#[test]
-fn mistakes_are_named() {
-    let refused = |from: &str, to: &str| message(&OLD.replacen(from, to, 1));
-    assert_eq!(
-        refused("1200.5", "\"noon\""),
-        ":3: start_time: expected seconds, 0 or more, found \"\"noon\"\"; correct this line"
-    );
-    assert_eq!(
-        refused("300", "-300"),
-        ":14: info.input_tokens: expected a whole number of tokens, found \"-300\"; correct this line"
-    );
-    assert_eq!(
-        refused("\"output_tokens\": 30", "\"tokens\": 30"),
-        ":12: no key info.output_tokens, found start_time, end_time, request, response, info, error; \
-         expected start_time, info, error"
-    );
-    assert_eq!(
-        refused("start_time", "start"),
-        ":2: no key start_time; rename start if it is in seconds"
-    );
-    assert_eq!(
-        refused(
-            "{\"input_tokens\": 300, \"output_tokens\": 30, \"output_token_times\": []}",
-            "5"
-        ),
-        ":14: expected other JSON: invalid type: integer `5`, expected an object; correct it"
-    );
-    assert_eq!(
-        trace_as(Format::InferencePerf, "[5]").unwrap_err(),
-        ":1: record: expected an object, found \"5\"; correct this line"
-    );
-    let failures = r#"{"start_time": 8, "info": null, "error": {"error_type": "x"}}"#;
-    assert_eq!(
-        message(failures),
-        ": expected a request that was served, found none: 1 failed with an error; use another file"
-    );
 }

@@ -7,6 +7,7 @@ mod detect;
 mod formats;
 mod inference_perf;
 mod memory;
+mod messages;
 mod mooncake;
 mod own;
 mod properties;

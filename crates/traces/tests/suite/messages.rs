@@ -1,0 +1,78 @@
+//! `messages.txt` has files, with ` / ` for line breaks, and what is said about each. `ROOFLUT_ACCEPT=1 cargo test
+//! -p rooflut-traces messages` writes it again.
+
+use std::{env, fs};
+
+use rooflut_traces::{Condition, Options};
+
+use crate::formats::{QWEN, SPLITWISE};
+use crate::support::collect;
+use crate::{azure, burst_gpt, inference_perf, mooncake, vllm};
+
+#[test]
+fn each_file_has_its_message() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages.txt");
+    let listed = fs::read_to_string(path).unwrap();
+    let (title, cases) = listed.split_once('\n').unwrap();
+    let mut found = format!("{title}\n");
+    for line in cases.lines().filter(|line| !line.starts_with("    ")) {
+        found += &format!("{line}\n");
+        if let Some((file, text)) = line.split_once(':') {
+            let message = said(file, text.strip_prefix(' ').unwrap_or(text));
+            assert!(!message.contains(char::is_control), "{message:?}");
+            found += &format!("    {message}\n");
+        }
+    }
+    if env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
+        fs::write(path, &found).unwrap();
+    } else {
+        let mut lines = listed.lines().zip(found.lines());
+        let differs = lines.find(|(listed, found)| listed != found);
+        assert!(listed == found, "{differs:#?}");
+    }
+}
+
+/// What is said about a file: `text`, `as FORMAT`, `where COLUMN=VALUE`, or a format, whose sample is changed.
+fn said(file: &str, text: &str) -> String {
+    let mut text = text.replace(" / ", "\n");
+    for (escape, character) in [("\\t", "\t"), ("\\r", "\r"), ("\\n", "\n")] {
+        text = text.replace(escape, character);
+    }
+    for character in ["\u{feff}", "\u{15}", "\u{4}"] {
+        text = text.replace(&character.escape_unicode().to_string(), character);
+    }
+    let changed = |sample: &str| {
+        text.split(" & ").fold(sample.to_owned(), |sample, change| {
+            let (from, to) = change.split_once(" ->").unwrap();
+            assert!(sample.contains(from), "{from}");
+            sample.replacen(from, to.trim_start(), 1)
+        })
+    };
+    let mut options = Options::default();
+    let conditions: [Condition; 1];
+    let text = match file {
+        "text" => text,
+        "azure" => changed(azure::OF_2023),
+        "burstgpt" => changed(burst_gpt::SAMPLE),
+        "splitwise" => changed(SPLITWISE),
+        "mooncake" => changed(mooncake::SAMPLE),
+        "qwen-bailian" => changed(QWEN),
+        "inference-perf" => changed(inference_perf::OLD),
+        "vllm" => changed(vllm::SAMPLE),
+        _ => match file.split_once(' ').unwrap() {
+            ("as", format) => {
+                options.format = Some(format.parse().unwrap());
+                text
+            }
+            (_, condition) => {
+                conditions = [condition.parse().unwrap()];
+                options.conditions = &conditions;
+                text
+            }
+        },
+    };
+    match collect(text.as_bytes(), &options) {
+        Ok(_) => "accepted".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
