@@ -256,14 +256,6 @@ impl FromStr for Format {
 }
 
 /// No format has this name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of {}", Format::ALL.map(Format::name).join(", "))]
 pub struct UnknownFormat;
-
-impl fmt::Display for UnknownFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Format::ALL.map(Format::name).join(", ");
-        write!(f, "expected one of {names}")
-    }
-}
-
-impl std::error::Error for UnknownFormat {}

@@ -44,13 +44,6 @@ impl fmt::Display for Condition {
 }
 
 /// Text that is not a [`Condition`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected COLUMN=VALUE, as in experiment=first")]
 pub struct NotACondition;
-
-impl fmt::Display for NotACondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected COLUMN=VALUE, as in experiment=first")
-    }
-}
-
-impl std::error::Error for NotACondition {}

@@ -1,5 +1,6 @@
 //! `messages.txt` has files, with ` / ` for line breaks, and what is said about each. `ROOFLUT_ACCEPT=1 cargo test
 //! -p rooflut-traces messages` writes it again.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::{env, fs};
 
