@@ -1,16 +1,16 @@
 //! Why an import fails.
 
-use std::fmt;
-
 use crate::missing::MissingAnswer;
 
 /// Why an import fails. Every message is one line.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Neither files nor user gave what a table set must name: all of it at once.
+    #[error("the files do not say all that a table set must name; add {}", joined(.0, "; "))]
     MissingAnswers(Vec<MissingAnswer>),
     /// A file is no table, or not one of its layout.
+    #[error("{file}{}: {problem}", line.map_or(String::new(), |line| format!(":{line}")))]
     File {
         /// The file.
         file: String,
@@ -20,6 +20,7 @@ pub enum Error {
         problem: String,
     },
     /// Rows contradict each other or an answer.
+    #[error("{about}: {problem}")]
     Rows {
         /// The operation of the rows, or the flag or the column of the contradiction.
         about: String,
@@ -27,10 +28,13 @@ pub enum Error {
         problem: String,
     },
     /// No row is left that a table set can hold, for these reasons.
+    #[error("{0}")]
     Nothing(String),
     /// A data sheet cannot be read.
+    #[error("{0}")]
     Sheet(rooflut_codegen::Error),
     /// Several of these: all that stands in the way of the import.
+    #[error("{}", joined(.0, "; also: "))]
     Several(Vec<Error>),
 }
 
@@ -72,34 +76,7 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::MissingAnswers(missing) => {
-                let missing: Vec<String> = missing.iter().map(MissingAnswer::to_string).collect();
-                write!(
-                    f,
-                    "the files do not say all that a table set must name; add {}",
-                    missing.join("; ")
-                )
-            }
-            Error::File {
-                file,
-                line,
-                problem,
-            } => match line {
-                Some(line) => write!(f, "{file}:{line}: {problem}"),
-                None => write!(f, "{file}: {problem}"),
-            },
-            Error::Rows { about, problem } => write!(f, "{about}: {problem}"),
-            Error::Nothing(problem) => f.write_str(problem),
-            Error::Sheet(error) => error.fmt(f),
-            Error::Several(errors) => {
-                let errors: Vec<String> = errors.iter().map(Error::to_string).collect();
-                f.write_str(&errors.join("; also: "))
-            }
-        }
-    }
+fn joined(parts: &[impl ToString], separator: &str) -> String {
+    let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+    parts.join(separator)
 }
-
-impl std::error::Error for Error {}

@@ -1,7 +1,5 @@
 //! Measurements that were read, and those that were left out.
 
-use std::fmt;
-
 use rooflut_codegen::MeasuredKernel;
 
 use crate::decimal::Decimal;
@@ -71,80 +69,48 @@ impl From<Reason> for Cause {
 }
 
 /// Why a measurement is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum Reason {
-    /// The header is repeated.
+    #[error("the header again")]
     HeaderAgain,
-    /// A line without values.
+    #[error("no values")]
     Blank,
-    /// More or fewer cells than columns.
+    #[error("more or fewer cells than columns")]
     Length,
-    /// `--where` does not select the row.
+    #[error("not selected by --where")]
     NotSelected,
-    /// A value of the wrong type or range.
+    #[error("a value of the wrong type or range")]
     Malformed,
-    /// A format that table sets do not have.
+    #[error("a format that table sets do not have (--dtype-name defines it)")]
     UnknownDtype,
-    /// A format that the GPU has no peak for.
+    #[error("a format that the GPU has no peak for")]
     NoPeak,
-    /// Numbers that contradict each other.
+    #[error("numbers that contradict each other")]
     Contradiction,
-    /// A prompt after cached tokens.
+    #[error("a prompt after cached tokens: prefill tables have whole prompts")]
     Context,
-    /// Attention over a window.
+    #[error("attention over a window: tables have full attention")]
     Window,
-    /// More than one beam.
+    #[error("more than one beam")]
     Beams,
-    /// Experts on several ranks.
+    #[error("experts on several ranks: tables have tensor parallelism only")]
     ExpertParallel,
-    /// A collective other than all-reduce.
+    #[error("a collective other than all-reduce")]
     OtherCollective,
-    /// Ranks on several nodes.
+    #[error("ranks on several nodes: tables are of one node")]
     AcrossNodes,
-    /// One rank, which has nothing to reduce.
+    #[error("one rank, which has nothing to reduce")]
     OneRank,
-    /// The first row of a file, which timed the warm-up.
+    #[error("the first row of its file, which timed the warm-up")]
     WarmUp,
-    /// Faster than the GPU can be.
+    #[error("faster than the GPU can be")]
     Impossible,
-    /// The kernel is repeated with the same latency.
+    #[error("repeated with the same latency")]
     RepeatedSame,
-    /// The kernel is repeated with another latency.
+    #[error("repeated with another latency: the middle one is kept")]
     RepeatedOther,
-    /// The time of an eager launch, not of a kernel.
+    #[error("at the floor of eager launches (--drop-floor)")]
     EagerFloor,
-    /// More points on an axis than a table set can hold.
+    #[error("more points on an axis than a table set can hold")]
     Thinned,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Reason::HeaderAgain => "the header again",
-            Reason::Blank => "no values",
-            Reason::Length => "more or fewer cells than columns",
-            Reason::NotSelected => "not selected by --where",
-            Reason::Malformed => "a value of the wrong type or range",
-            Reason::UnknownDtype => {
-                "a format that table sets do not have (--dtype-name defines it)"
-            }
-            Reason::NoPeak => "a format that the GPU has no peak for",
-            Reason::Contradiction => "numbers that contradict each other",
-            Reason::Context => "a prompt after cached tokens: prefill tables have whole prompts",
-            Reason::Window => "attention over a window: tables have full attention",
-            Reason::Beams => "more than one beam",
-            Reason::ExpertParallel => {
-                "experts on several ranks: tables have tensor parallelism only"
-            }
-            Reason::OtherCollective => "a collective other than all-reduce",
-            Reason::AcrossNodes => "ranks on several nodes: tables are of one node",
-            Reason::OneRank => "one rank, which has nothing to reduce",
-            Reason::WarmUp => "the first row of its file, which timed the warm-up",
-            Reason::Impossible => "faster than the GPU can be",
-            Reason::RepeatedSame => "repeated with the same latency",
-            Reason::RepeatedOther => "repeated with another latency: the middle one is kept",
-            Reason::EagerFloor => "at the floor of eager launches (--drop-floor)",
-            Reason::Thinned => "more points on an axis than a table set can hold",
-        })
-    }
 }
