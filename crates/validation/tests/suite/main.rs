@@ -2,6 +2,7 @@
 
 mod left_out;
 mod lookup_errors;
+mod messages;
 mod predictions;
 mod reading;
 mod support;

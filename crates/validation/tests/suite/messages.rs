@@ -1,0 +1,71 @@
+//! `messages.txt` has files, with ` / ` for line breaks, and what is said about each. `ROOFLUT_ACCEPT=1 cargo test
+//! -p rooflut-validation messages` writes it again.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::{env, fs};
+
+use rooflut_validation::{Predictor, read, validate};
+
+#[test]
+fn each_file_has_its_message() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages.txt");
+    let listed = fs::read_to_string(path).unwrap();
+    let (title, cases) = listed.split_once('\n').unwrap();
+    let (mut found, mut sample) = (format!("{title}\n"), String::new());
+    for line in cases.lines().filter(|line| !line.starts_with("    ")) {
+        found += &format!("{line}\n");
+        let text = match line.contains(" ->") {
+            true => changed(&sample, line),
+            false if line.is_empty() || line.starts_with("== ") => continue,
+            false => {
+                sample = line.replace(" / ", "\n");
+                sample.clone()
+            }
+        };
+        for message in said(&text) {
+            assert!(!message.contains(char::is_control), "{message:?}");
+            found += &format!("    {message}\n");
+        }
+    }
+    if env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
+        fs::write(path, &found).unwrap();
+    } else {
+        let mut lines = listed.lines().zip(found.lines());
+        let differs = lines.find(|(listed, found)| listed != found);
+        assert!(listed == found, "{differs:#?}");
+    }
+}
+
+fn changed(sample: &str, changes: &str) -> String {
+    changes
+        .split(" & ")
+        .fold(sample.to_owned(), |sample, change| {
+            let (from, to) = change.split_once(" ->").unwrap();
+            assert!(sample.contains(from), "{from}");
+            sample.replacen(from, to.trim_start(), 1)
+        })
+}
+
+/// What is said about a file, or which metrics are compared.
+fn said(text: &str) -> Vec<String> {
+    let report = match read("f.csv", text) {
+        Ok(dataset) => validate(&dataset, &Predictor::default()),
+        Err(error) => return vec![error.to_string()],
+    };
+    let cases = report.cases.iter().flat_map(|case| &case.comparisons);
+    let compared: Vec<&str> = cases.map(|compared| compared.metric.name()).collect();
+    let mut said = vec![format!("compared: {}", compared.join(", "))];
+    said.retain(|_| !compared.is_empty());
+    for (kind, tallies) in [
+        ("skipped", report.skipped),
+        ("partly", report.partly),
+        ("note", report.notes),
+    ] {
+        said.extend(
+            tallies
+                .iter()
+                .map(|tally| format!("{kind}: {}", tally.text)),
+        );
+    }
+    said
+}
