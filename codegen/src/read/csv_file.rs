@@ -34,13 +34,19 @@ impl Rows {
             .flexible(true)
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
-        let mut lines = Lines::of(text);
+        let (mut line, mut rest) = (part.lines_before + 1, text);
         let mut records = Vec::new();
         for record in reader.records() {
             // Cannot fail: the text is in memory and UTF-8, and rows may have any length.
             let record = record.map_err(|error| Error::io(part.name.as_ref(), error.into()))?;
+            // The csv crate's lines and positions are those of the line ends before the record.
             let byte = record.position().map_or(0, csv::Position::byte);
-            records.push((part.lines_before + lines.line_of(byte), record));
+            let from = text.get(byte as usize..).unwrap_or_default();
+            let from = from.trim_start_matches(['\r', '\n']);
+            let passed = rest.get(..rest.len().saturating_sub(from.len()));
+            line += line_ends(passed.unwrap_or_default()) as u64;
+            rest = from;
+            records.push((line, record));
         }
         let mut records = records.into_iter();
         let (line, header) = records.next().ok_or_else(|| no_rows(part.line(1)))?;
@@ -183,36 +189,9 @@ fn no_rows(location: Location) -> Error {
     )
 }
 
-/// Line numbers of ascending byte positions. (Those of the csv crate are too small after `\r\n` and blank
-/// lines.)
-struct Lines<'a> {
-    rest: std::iter::Peekable<std::iter::Enumerate<std::slice::Iter<'a, u8>>>,
-    line: u64,
-}
-
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Lines<'a> {
-        Lines {
-            rest: text.as_bytes().iter().enumerate().peekable(),
-            line: 1,
-        }
-    }
-
-    /// The line of the first byte from `position` on that is no line end.
-    fn line_of(&mut self, position: u64) -> u64 {
-        let passed = |(index, byte): &(usize, &u8)| {
-            (*index as u64) < position || matches!(byte, b'\r' | b'\n')
-        };
-        while let Some((_, byte)) = self.rest.next_if(passed) {
-            let newline = match byte {
-                b'\n' => true,
-                b'\r' => self.rest.peek().is_none_or(|(_, next)| **next != b'\n'),
-                _ => false,
-            };
-            self.line += u64::from(newline);
-        }
-        self.line
-    }
+/// The number of line ends of any kind.
+fn line_ends(text: &str) -> usize {
+    text.matches(['\r', '\n']).count() - text.matches("\r\n").count()
 }
 
 impl Row<'_> {

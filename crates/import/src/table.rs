@@ -167,11 +167,7 @@ impl SourceTable {
             .flexible(true)
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
-        let mut lines = Lines {
-            text,
-            at: 0,
-            line: 1,
-        };
+        let (mut line, mut rest) = (1, text);
         let mut table = SourceTable {
             path: path.to_owned(),
             numbering: Numbering::Line,
@@ -181,12 +177,17 @@ impl SourceTable {
         };
         for (place, record) in reader.records().enumerate() {
             // A `&[u8]` of UTF-8 with rows of any length cannot fail; the type of the reader allows it.
-            let cells = record.map_err(|_| not_text(lines.line))?;
+            let cells = record.map_err(|_| not_text(line))?;
+            // The csv crate's lines and positions are those of the line ends before the record.
             let byte = cells.position().map_or(0, csv::Position::byte);
-            let number = lines.line_of(usize::try_from(byte).unwrap_or(usize::MAX));
+            let from = text.get(byte as usize..).unwrap_or_default();
+            let from = from.trim_start_matches(['\r', '\n']);
+            let passed = rest.get(..rest.len().saturating_sub(from.len()));
+            line += line_ends(passed.unwrap_or_default()) as u64;
+            rest = from;
             match place == 0 && is_header(&cells) {
                 true => table.header = Some(cells.iter().map(str::to_owned).collect()),
-                false => table.push(number, &cells),
+                false => table.push(line, &cells),
             }
         }
         let width = table.header.as_ref().map_or(0, Vec::len);
@@ -291,26 +292,9 @@ fn is_header(cells: &StringRecord) -> bool {
     cells.iter().all(|cell| cell.parse::<f64>().is_err())
 }
 
-/// Line numbers of ascending byte positions. (The csv crate's own are too small after blank lines.)
-struct Lines<'a> {
-    text: &'a str,
-    at: usize,
-    line: u64,
-}
-
-impl Lines<'_> {
-    /// Returns the line of the first byte at or after `position` that is not part of a line end.
-    fn line_of(&mut self, position: usize) -> u64 {
-        let rest = self.text.as_bytes().iter().enumerate().skip(self.at);
-        for (index, byte) in rest {
-            if index >= position && !matches!(byte, b'\r' | b'\n') {
-                break;
-            }
-            self.line += u64::from(*byte == b'\n');
-            self.at = index + 1;
-        }
-        self.line
-    }
+/// The number of line ends of any kind.
+fn line_ends(text: &str) -> usize {
+    text.matches(['\r', '\n']).count() - text.matches("\r\n").count()
 }
 
 #[cfg(test)]

@@ -33,27 +33,43 @@ const SEPARATORS: [(char, &str); 3] = [(';', "semicolons"), ('\t', "tabs"), ('|'
 impl<'s> Sheet<'s> {
     /// Reads all of `bytes`, the contents of `file`.
     pub(crate) fn read(file: &'s str, bytes: &'s [u8]) -> Result<Sheet<'s>, Error> {
-        let mut reader = ReaderBuilder::new()
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            Error {
+                file: file.to_owned(),
+                line: Some(line_ends(&String::from_utf8_lossy(valid)) as u64 + 1),
+                problem: "expected UTF-8 text, found other bytes; save the file as UTF-8"
+                    .to_owned(),
+            }
+        })?;
+        let reader = ReaderBuilder::new()
+            .has_headers(false)
             .trim(Trim::All)
             .flexible(true)
             .from_reader(bytes);
-        let refused = |error: csv::Error| Error {
-            file: file.to_owned(),
-            line: error.position().map(|at| Lines::of(bytes).line_of(at)),
-            problem: problem(&error),
-        };
-        let header = reader.headers().map_err(refused)?.clone();
-        let mut lines = Lines::of(bytes);
-        let header_line = header.position().map_or(1, |at| lines.line_of(at));
+        let (mut line, mut rest) = (1, text);
         let mut records = Vec::new();
         for record in reader.into_records() {
-            let record = record.map_err(refused)?;
-            let line = record.position().map_or(1, |at| lines.line_of(at));
-            // Spreadsheets write empty lines as commas.
-            if record.iter().any(|cell| !cell.is_empty()) {
-                records.push((line, record));
-            }
+            // Cannot fail: the text is in memory and UTF-8, and rows may have any length.
+            let record = record.map_err(|error| Error {
+                file: file.to_owned(),
+                line: Some(line),
+                problem: error.to_string(),
+            })?;
+            // The csv crate's lines and positions are those of the line ends before the record.
+            let byte = record.position().map_or(0, csv::Position::byte);
+            let from = text.get(byte as usize..).unwrap_or_default();
+            let from = from.trim_start_matches(['\r', '\n']);
+            let passed = rest.get(..rest.len().saturating_sub(from.len()));
+            line += line_ends(passed.unwrap_or_default()) as u64;
+            rest = from;
+            records.push((line, record));
         }
+        let mut records = records.into_iter();
+        let (header_line, header) = records.next().unwrap_or_default();
+        // Spreadsheets write empty lines as commas.
+        let records = records.filter(|(_, record)| record.iter().any(|cell| !cell.is_empty()));
+        let records = records.collect();
         let sheet = Sheet {
             file,
             bytes,
@@ -226,46 +242,7 @@ fn whole(text: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-fn problem(error: &csv::Error) -> String {
-    match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => {
-            "expected UTF-8 text, found other bytes; save the file as UTF-8".to_owned()
-        }
-        _ => format!("{error}; expected comma-separated UTF-8, correct this line"),
-    }
-}
-
-/// Line numbers of ascending byte positions. The csv crate reports the first of the blank lines before
-/// a record instead.
-struct Lines<'s> {
-    rest: &'s [u8],
-    /// Position of `rest`.
-    byte: u64,
-    /// Line of `rest`.
-    line: u64,
-}
-
-impl<'s> Lines<'s> {
-    fn of(bytes: &'s [u8]) -> Lines<'s> {
-        Lines {
-            rest: bytes,
-            byte: 0,
-            line: 1,
-        }
-    }
-
-    /// The line of the first byte at or after `position` that is not a line end.
-    fn line_of(&mut self, position: &csv::Position) -> u64 {
-        while let [byte, rest @ ..] = self.rest {
-            if self.byte >= position.byte() && !matches!(byte, b'\r' | b'\n') {
-                break;
-            }
-            // A line ends with LF, CR LF or CR.
-            let ends = *byte == b'\n' || *byte == b'\r' && rest.first() != Some(&b'\n');
-            self.line += u64::from(ends);
-            self.byte += 1;
-            self.rest = rest;
-        }
-        self.line
-    }
+/// The number of line ends of any kind.
+fn line_ends(text: &str) -> usize {
+    text.matches(['\r', '\n']).count() - text.matches("\r\n").count()
 }
