@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{Read, empty};
 
 use serde::Deserialize;
-use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
@@ -248,19 +248,23 @@ impl<'t> Json<'t> {
         self.input.line_at(self.offset + within as u64)
     }
 
-    /// Calls `read` with the index and the text of each element of `list`, which is a slice of the record.
-    pub(crate) fn elements(
+    /// Reads each element of the list under `key`, which is a slice of the record.
+    pub(crate) fn list<T>(
         &self,
+        key: &'static str,
         list: &'t str,
-        read: impl FnMut(usize, &'t str) -> Result<(), TraceError>,
-    ) -> Result<(), TraceError> {
-        let mut elements = Elements { read, error: None };
-        let visited = Deserializer::from_str(list).deserialize_seq(&mut elements);
-        match (elements.error, visited) {
-            (Some(error), _) => Err(error),
-            (None, Ok(())) => Ok(()),
-            (None, Err(error)) => Err(unreadable(&error, self.line_of(list))),
+        read: impl Fn(Key, &str) -> Result<T, Problem>,
+    ) -> Result<Vec<T>, TraceError> {
+        if !list.starts_with('[') {
+            return Err(self.at(list, Problem::value(key, "a list", list)));
         }
+        let elements = serde_json::from_str::<Vec<&'t RawValue>>(list)
+            .map_err(|error| unreadable(&error, self.line_of(list)))?;
+        let texts = elements.into_iter().map(RawValue::get).enumerate();
+        let read = |(index, text)| {
+            read(Key::element(key, index), text).map_err(|problem| self.at(text, problem))
+        };
+        texts.map(read).collect()
     }
 
     /// Reads the record, an object.
@@ -346,36 +350,6 @@ pub(crate) fn quote_infinities(text: &mut [u8]) {
             }
         };
         rest = rest.get_mut(length..).unwrap_or_default();
-    }
-}
-
-/// Visits the elements of a list.
-struct Elements<F> {
-    read: F,
-    /// The error of `read`.
-    error: Option<TraceError>,
-}
-
-impl<'t, F> Visitor<'t> for &mut Elements<F>
-where
-    F: FnMut(usize, &'t str) -> Result<(), TraceError>,
-{
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'t>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut index = 0;
-        while let Some(element) = list.next_element::<&'t RawValue>()? {
-            if let Err(error) = (self.read)(index, element.get()) {
-                self.error = Some(error);
-                return Err(A::Error::custom("refused"));
-            }
-            index += 1;
-        }
-        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::cell::{Unit, time_ns, tokens};
-use crate::error::{Key, Problem, TraceError};
+use crate::error::{Problem, TraceError};
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records};
@@ -124,14 +124,9 @@ fn block_ids<'t>(
     list: &'t str,
     (format, prompt_tokens): (Format, u32),
 ) -> Result<Vec<u64>, TraceError> {
-    let mut ids = Vec::new();
-    json.elements(list, |index, text| {
-        let id = text.parse::<u64>().map_err(|_| {
-            let key = Key::element("hash_ids", index);
-            json.at(text, Problem::value(key, "a whole number, 0 or more", text))
-        })?;
-        ids.push(id);
-        Ok(())
+    let ids = json.list("hash_ids", list, |key, text| {
+        let id = text.parse::<u64>();
+        id.map_err(|_| Problem::value(key, "a whole number, 0 or more", text))
     })?;
     let tokens = Blocks::tokens_per_id(format);
     let max = prompt_tokens.div_ceil(tokens);

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::arrival_source::ArrivalSource;
 use crate::cell::{LATEST_NS, Unit, time_ns, tokens};
-use crate::error::{Key, Problem, TraceError};
+use crate::error::{Problem, TraceError};
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records, quote_infinities};
@@ -77,9 +77,6 @@ impl Rows for Results {
     }
 }
 
-/// Sets a value of each request.
-type Set = fn(&mut Request, Key, &str) -> Result<(), Problem>;
-
 fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
     let record: Record<'t> = json.object()?;
     if record.input_lens.is_none() && record.request_throughput.is_some() {
@@ -89,23 +86,21 @@ fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
     let required = |key, found| json.required(Format::Vllm, key, found);
     let input_lens = required("input_lens", record.input_lens)?;
     let output_lens = required("output_lens", record.output_lens)?;
-    let mut requests = prompts(json, input_lens)?;
-    fill(
-        json,
-        ("output_lens", output_lens),
-        &mut requests,
-        |request, key, text| {
-            request.output_tokens = tokens(key, text)?;
-            Ok(())
-        },
-    )?;
-    let arrivals = match record.start_times {
-        Some(times) => {
-            let list = ("start_times", times.get());
-            fill(json, list, &mut requests, |request, key, text| {
-                request.arrival_ns = time_ns(key, text, Unit::Seconds)?;
-                Ok(())
+    let prompts = json.list("input_lens", input_lens, tokens)?;
+    let outputs = json.list("output_lens", output_lens, tokens)?;
+    check_length(json, ("output_lens", output_lens), outputs.len(), &prompts)?;
+    let lengths = prompts.iter().zip(outputs);
+    let requests = lengths.map(|(prompt, output)| Request::new(*prompt, output));
+    let mut requests: Vec<Request> = requests.collect();
+    let arrivals = match record.start_times.map(RawValue::get) {
+        Some(list) => {
+            let times = json.list("start_times", list, |key, text| {
+                time_ns(key, text, Unit::Seconds)
             })?;
+            check_length(json, ("start_times", list), times.len(), &prompts)?;
+            for (request, arrival_ns) in requests.iter_mut().zip(times) {
+                request.arrival_ns = arrival_ns;
+            }
             ArrivalSource::Recorded
         }
         None => {
@@ -124,47 +119,22 @@ fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
     })
 }
 
-/// Returns a request for each prompt length of `list`.
-fn prompts<'t>(json: &Json<'t>, list: &'t str) -> Result<Vec<Request>, TraceError> {
-    let mut requests = Vec::new();
-    json.elements(list, |index, text| {
-        let prompt_tokens = tokens(Key::element("input_lens", index), text);
-        requests.push(Request::new(
-            prompt_tokens.map_err(|problem| json.at(text, problem))?,
-            0,
-        ));
-        Ok(())
-    })?;
-    Ok(requests)
-}
-
-/// Sets a value of each request from its element of `list`.
-fn fill<'t>(
-    json: &Json<'t>,
-    (name, list): (&'static str, &'t str),
-    requests: &mut [Request],
-    set: Set,
+/// Checks that a list has an element for each prompt.
+fn check_length(
+    json: &Json<'_>,
+    (list, text): (&'static str, &str),
+    found: usize,
+    prompts: &[u32],
 ) -> Result<(), TraceError> {
-    let mut found = 0;
-    json.elements(list, |index, text| {
-        found += 1;
-        match requests.get_mut(index) {
-            Some(request) => set(request, Key::element(name, index), text)
-                .map_err(|problem| json.at(text, problem)),
-            None => Ok(()),
-        }
-    })?;
-    let expected = requests.len() as u64;
+    let (found, expected) = (found as u64, prompts.len() as u64);
+    let problem = Problem::Lengths {
+        list,
+        found,
+        expected,
+    };
     match found == expected {
         true => Ok(()),
-        false => Err(json.at(
-            list,
-            Problem::Lengths {
-                list: name,
-                found,
-                expected,
-            },
-        )),
+        false => Err(json.at(text, problem)),
     }
 }
 
