@@ -1,7 +1,6 @@
 //! The requests of a trace in order of arrival.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use rooflut::sim::load::Source;
 use rooflut::sim::{Content, Request};
@@ -28,17 +27,10 @@ pub struct Replay {
     latest_ns: u64,
     /// Why no more are read; `Ok` at the end of the file.
     end: Option<Result<(), TraceError>>,
-    /// Requests that were read and have not been taken.
-    window: BinaryHeap<Reverse<Pending>>,
+    /// Requests that were read and have not been taken, by arrival on the clock of the simulation and index.
+    window: BTreeMap<(u64, usize), Row>,
     turns: Turns,
     blocks: BlockIds,
-}
-
-/// A request that was read; its arrival is on the clock of the simulation.
-#[derive(Debug)]
-struct Pending {
-    index: usize,
-    row: Row,
 }
 
 /// Requests that arrive after the end of others.
@@ -46,8 +38,8 @@ struct Pending {
 struct Turns {
     /// The index of the last request of each session that was read.
     last: HashMap<u64, usize>,
-    /// Requests by the index of the one that they wait for.
-    after: HashMap<usize, Pending>,
+    /// Requests with their indices, by the index of the one that they wait for.
+    after: HashMap<usize, (usize, Row)>,
 }
 
 /// The ids of the blocks of requests that have been taken and have not finished.
@@ -74,7 +66,7 @@ impl Replay {
             read: 0,
             latest_ns: 0,
             end: None,
-            window: BinaryHeap::new(),
+            window: BTreeMap::new(),
             turns: Turns::default(),
             blocks: BlockIds {
                 tokens_per_id,
@@ -105,9 +97,8 @@ impl Replay {
     }
 
     fn knows_next(&self) -> bool {
-        let next = self.window.peek();
-        next.is_some_and(|Reverse(Pending { row, .. })| {
-            let arrival_ns = row.request.arrival_ns;
+        let next = self.window.first_key_value();
+        next.is_some_and(|((arrival_ns, _), _)| {
             arrival_ns.saturating_add(self.span.lateness_ns) <= self.latest_ns
         })
     }
@@ -122,7 +113,7 @@ impl Replay {
         };
         match (row.delay_ns(), before) {
             (Some(_), Some(before)) => {
-                self.turns.after.insert(before, Pending { index, row });
+                self.turns.after.insert(before, (index, row));
                 return;
             }
             (Some(delay_ns), None) => row.request.arrival_ns = delay_ns,
@@ -132,21 +123,20 @@ impl Replay {
                 self.latest_ns = self.latest_ns.max(*arrival_ns);
             }
         }
-        self.window.push(Reverse(Pending { index, row }));
+        self.window.insert((row.request.arrival_ns, index), row);
     }
 }
 
 impl Source for Replay {
     fn next_arrival_ns(&mut self) -> Option<u64> {
         self.fill();
-        let Reverse(next) = self.window.peek()?;
-        Some(next.row.request.arrival_ns)
+        let ((arrival_ns, _), _) = self.window.first_key_value()?;
+        Some(*arrival_ns)
     }
 
     fn take(&mut self) -> Option<(usize, Request)> {
         self.fill();
-        let Reverse(Pending { index, row }) = self.window.pop()?;
-        let Row { request, extra } = row;
+        let ((_, index), Row { request, extra }) = self.window.pop_first()?;
         Some((
             index,
             match extra {
@@ -158,10 +148,11 @@ impl Source for Replay {
 
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
         self.blocks.remove(request.content);
-        if let Some(mut next) = self.turns.after.remove(&index) {
-            let delay_ns = next.row.delay_ns().unwrap_or_default();
-            next.row.request.arrival_ns = now_ns.saturating_add(delay_ns).min(LATEST_NS);
-            self.window.push(Reverse(next));
+        if let Some((index, mut row)) = self.turns.after.remove(&index) {
+            let delay_ns = row.delay_ns().unwrap_or_default();
+            let arrival_ns = now_ns.saturating_add(delay_ns).min(LATEST_NS);
+            row.request.arrival_ns = arrival_ns;
+            self.window.insert((arrival_ns, index), row);
         }
     }
 
@@ -208,29 +199,3 @@ impl BlockIds {
         }
     }
 }
-
-impl Pending {
-    fn key(&self) -> (u64, usize) {
-        (self.row.request.arrival_ns, self.index)
-    }
-}
-
-impl Ord for Pending {
-    fn cmp(&self, other: &Pending) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Pending) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Pending {
-    fn eq(&self, other: &Pending) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Pending {}

@@ -178,18 +178,4 @@ mod tests {
         };
         assert_eq!(none.engine("vllm-0.11.0").engine.name, "vllm-0.15.1");
     }
-
-    #[test]
-    fn notes_name_both_engines() {
-        let note = |name| Predictor::default().engine(name).note(name);
-        assert_eq!(note("vllm-0.15.1"), None);
-        assert_eq!(
-            note("vllm-0.12.0").unwrap(),
-            "engine vllm-0.12.0 is not known: predicted as vllm-0.11.0, the closest that is not newer"
-        );
-        assert_eq!(
-            note("").unwrap(),
-            "no engine is named: predicted as vllm-0.15.1, the default"
-        );
-    }
 }
