@@ -19,7 +19,7 @@ fn each_file_has_its_message() {
     for line in cases.lines().filter(|line| !line.starts_with("    ")) {
         found += &format!("{line}\n");
         if let Some((file, text)) = line.split_once(':') {
-            let message = said(file, text.strip_prefix(' ').unwrap_or(text));
+            let message = message_of(file, text.strip_prefix(' ').unwrap_or(text));
             assert!(!message.contains(char::is_control), "{message:?}");
             found += &format!("    {message}\n");
         }
@@ -33,8 +33,8 @@ fn each_file_has_its_message() {
     }
 }
 
-/// What is said about a file: `text`, `as FORMAT`, `where COLUMN=VALUE`, or a format, whose sample is changed.
-fn said(file: &str, text: &str) -> String {
+/// Returns the message about a file: `text`, `as FORMAT`, `where COLUMN=VALUE`, or a format, whose sample is changed.
+fn message_of(file: &str, text: &str) -> String {
     let mut text = text.replace(" / ", "\n");
     for (escape, character) in [("\\t", "\t"), ("\\r", "\r"), ("\\n", "\n")] {
         text = text.replace(escape, character);

@@ -22,7 +22,7 @@ fn each_file_has_its_message() {
                 sample.clone()
             }
         };
-        for message in said(&text) {
+        for message in messages(&text) {
             assert!(!message.contains(char::is_control), "{message:?}");
             found += &format!("    {message}\n");
         }
@@ -46,8 +46,8 @@ fn changed(sample: &str, changes: &str) -> String {
         })
 }
 
-/// What is said about a file, or which metrics are compared.
-fn said(text: &str) -> Vec<String> {
+/// Returns the messages about a file, or the metrics that are compared.
+fn messages(text: &str) -> Vec<String> {
     let report = match read("f.csv", text) {
         Ok(dataset) => validate(&dataset, &Predictor::default()),
         Err(error) => return vec![error.to_string()],
