@@ -141,6 +141,9 @@ pub struct StepConstants {
     /// Mean absolute error of a step's time that the errors of its lookups do not explain, as a logarithm. It widens
     /// intervals and changes no time.
     pub step_error: f64,
+    /// [`step_error`](Self::step_error) on GPUs other than [`FITTED_GPU`](Self::FITTED_GPU), whose servers the constants
+    /// were not fitted to.
+    pub other_gpu_error: f64,
 }
 
 /// An engine constant that is out of range.
@@ -239,6 +242,9 @@ fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), Con
 }
 
 impl StepConstants {
+    /// The GPU whose servers the constants of the built-in stacks were fitted to, as sets name it.
+    pub const FITTED_GPU: &str = "h100";
+
     /// Kernels only: no launches, no host, no padding; memory at its full bandwidth.
     ///
     /// Kernels are looked up as for vLLM 0.15.1: smoothed, and with cold KV caches.
@@ -302,6 +308,8 @@ impl StepConstants {
         with_lookup_error_share(lookup_error_share: f64);
         /// Sets [`step_error`](Self::step_error).
         with_step_error(step_error: f64);
+        /// Sets [`other_gpu_error`](Self::other_gpu_error).
+        with_other_gpu_error(other_gpu_error: f64);
     }
 
     /// Rejects constants that would make a step faster than the memory bandwidth allows, or non-finite.
@@ -328,6 +336,7 @@ impl StepConstants {
             ),
             error("lookup_error_share", self.lookup_error_share),
             error("step_error", self.step_error),
+            error("other_gpu_error", self.other_gpu_error),
             (
                 "all_reduce_growth",
                 growth,
@@ -351,6 +360,14 @@ impl StepConstants {
             time("uncaptured_layer", self.uncaptured_layer),
             time("host", self.host),
         ])
+    }
+
+    /// Returns the mean absolute error of a step on `gpu` that the errors of its lookups do not explain, as a logarithm.
+    pub(crate) fn error_on(&self, gpu: &str) -> f64 {
+        match gpu == StepConstants::FITTED_GPU {
+            true => self.step_error,
+            false => self.other_gpu_error,
+        }
     }
 
     /// Returns the number of tokens that the kernels of a step of `tokens` process, padding included.

@@ -91,7 +91,7 @@ impl RooflineModel {
         let kernels = Kernels::resolve(model, set, tp, &options)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
-        errors.model = options.constants.step_error;
+        errors.model = options.constants.error_on(gpu.name.as_str());
         Ok(RooflineModel {
             errors,
             layers: f64::from(model.layers),

@@ -2,6 +2,7 @@
 
 use crate::support::models::{self, DEFAULT};
 use crate::support::steps;
+use rooflut::engine::StepConstants;
 use rooflut::interval::{Coverage, Interval};
 use rooflut::step::{
     AtEnd, Binding, Chunk, DecodeGroup, Drafting, End, LatencyModel, Part, RooflineModel,
@@ -83,6 +84,21 @@ fn half_widths_add_up_in_quadrature_over_parts_and_model() {
         let expected = (parts + model * model).sqrt();
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
     }
+}
+
+#[test]
+fn steps_on_gpus_without_fitted_servers_have_wider_errors() {
+    let alike = |set, constants: StepConstants| {
+        let llama = steps::named("llama-3.1-8b", 1);
+        decode(&models::try_on(set, &llama, constants).unwrap(), 32).interval(coverage(0.8))
+    };
+    let as_fitted = DEFAULT.with_other_gpu_error(DEFAULT.step_error);
+    for set in [&sets::A100, &sets::H200] {
+        let (wide, narrow) = (alike(set, DEFAULT), alike(set, as_fitted));
+        assert!(wide.low < narrow.low && narrow.high < wide.high);
+    }
+    let h100 = &sets::H100;
+    assert_eq!(alike(h100, DEFAULT), alike(h100, as_fitted));
 }
 
 #[test]

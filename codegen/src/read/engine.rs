@@ -33,7 +33,7 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 23] = [
+const CONSTANTS: [(&str, Unit); 24] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("logit", Unit::Nanoseconds),
@@ -54,6 +54,7 @@ const CONSTANTS: [(&str, Unit); 23] = [
     ("cold_kv", Unit::L2),
     ("lookup_error_share", Unit::Share),
     ("step_error", Unit::Share),
+    ("other_gpu_error", Unit::Share),
     ("api_server", Unit::Milliseconds),
     ("api_output", Unit::Microseconds),
     ("first_token_error", Unit::Share),

@@ -26,7 +26,7 @@ fn a_file_becomes_a_static_in_si_units() {
         "cuda_graph_max_tokens: 64",
         "smoothed_rows: 48",
         "smoothing_width: 0.625",
-        "cold_kv: 4.0, lookup_error_share: 0.375, step_error: 0.125",
+        "cold_kv: 4.0, lookup_error_share: 0.375, step_error: 0.125, other_gpu_error: 0.25",
         "first_token_error: 0.875",
         "all_reduce_growth: 1.25",
         "routing: 0.8125",

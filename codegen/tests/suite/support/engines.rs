@@ -51,6 +51,7 @@ cache_sampled_tokens = false
         ("prompt_layer", "13.0", "us", "prompts"),
         ("uncaptured_layer", "14.0", "us", "chunks"),
         ("api_output", "15.0", "us", "detokenizer"),
+        ("other_gpu_error", "0.25", "share", "of a step"),
     ];
     let section = |(name, value, unit, meaning)| {
         format!(
