@@ -61,6 +61,16 @@ impl Comparison {
         Some(low <= self.actual && self.actual <= high)
     }
 
+    /// Returns the comparison with another prediction and its interval, exp(`ln_ratio`) times as long.
+    pub(crate) fn moved(self, ln_ratio: f64) -> Comparison {
+        let ratio = ln_ratio.exp();
+        Comparison {
+            predicted: self.predicted * ratio,
+            interval: self.interval.map(|ends| ends.map(|end| end * ratio)),
+            ..self
+        }
+    }
+
     /// Returns the absolute percentage error.
     pub fn ape(&self) -> f64 {
         self.signed().abs()

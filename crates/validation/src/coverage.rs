@@ -1,4 +1,4 @@
-//! Coverage of the intervals of load stages.
+//! Coverage of the intervals of predictions.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use rooflut::interval::Coverage;
 use crate::compare::Metric;
 use crate::dataset::Dataset;
 use crate::engine::Predictor;
-use crate::kind::Kind;
+use crate::left_out::LeftOut;
 use crate::report::validate;
 
 /// How many measurements of a metric on one GPU lie within the intervals of their predictions.
@@ -23,24 +23,26 @@ pub struct MetricCoverage {
     pub covered: Vec<f64>,
 }
 
-/// Returns the coverage of intervals of each of the `nominal` coverages, by GPU and metric; nothing for files of other
-/// kinds than load stages.
+/// Returns the coverage of intervals of each of the `nominal` coverages, by GPU and metric; nothing for KV blocks.
 ///
-/// Stages are cut as [`Predictor::longest_stage_s`] says. Each nominal coverage takes three simulations of each stage.
+/// Measurements of load stages that `left_out` has are compared with predictions without their model family. Stages are
+/// cut as [`Predictor::longest_stage_s`] says. Each nominal coverage takes three predictions of each row.
 pub fn coverage(
     dataset: &Dataset,
     predictor: &Predictor<'_>,
+    left_out: &LeftOut,
     nominal: &[Coverage],
 ) -> Vec<MetricCoverage> {
     let mut groups: BTreeMap<(String, Metric), Vec<[usize; 2]>> = BTreeMap::new();
-    let nominal = nominal.iter().enumerate();
-    for (place, coverage) in nominal.filter(|_| dataset.kind == Kind::LoadStages) {
+    for (place, coverage) in nominal.iter().enumerate() {
         let with_intervals = Predictor {
             coverage: Some(*coverage),
             ..*predictor
         };
         for case in validate(dataset, &with_intervals).cases {
             for comparison in case.comparisons {
+                let ln_ratio = left_out.ln_ratio(&case.label, comparison.metric);
+                let comparison = comparison.moved(ln_ratio.unwrap_or_default());
                 let Some(is_covered) = comparison.is_covered() else {
                     continue;
                 };

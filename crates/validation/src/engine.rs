@@ -15,7 +15,7 @@ pub struct Predictor<'e> {
     /// Longer load stages are cut to this duration, in seconds. That is faster, and changes little as
     /// long as the server keeps up with the load.
     pub longest_stage_s: f64,
-    /// Coverage of the intervals of load stages. Each costs two further simulations.
+    /// Coverage of the intervals. They take two further predictions of each row.
     pub coverage: Option<Coverage>,
 }
 

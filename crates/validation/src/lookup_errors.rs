@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use rooflut::hardware::{Dtype, OperationKind};
+use rooflut::interval::Coverage;
 use rooflut::op::leave_one_out::{Residual, residuals};
 use rooflut::table::{Extent, TableSet, sets};
 use rooflut_roofline::operation::Codes;
@@ -88,18 +89,29 @@ pub fn lookup_errors_csv() -> String {
 /// Number of parts of the shapes of a set in [`lookup_coverage`].
 const FOLDS: usize = 5;
 
-/// Returns how many of the left-out rows of `set` lie within the intervals of 80 and of 95 %, in percent by operation.
-/// The shapes are dealt to five parts; the errors of the other four make the intervals of each.
+/// The left-out rows of an operation, and how many lie within the intervals of their predictions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookupCoverage {
+    /// The operation.
+    pub operation: OperationKind,
+    /// Number of rows.
+    pub n: usize,
+    /// Percentage of them within the interval, by nominal coverage.
+    pub covered: Vec<f64>,
+}
+
+/// Returns how many of the left-out rows of `set` lie within the intervals of each of the `nominal` coverages, by
+/// operation. The shapes are dealt to five parts; the errors of the other four make the intervals of each.
 ///
-/// Kinds of lookups with fewer than 20 rows in these four are left out.
-pub fn lookup_coverage(set: &TableSet) -> BTreeMap<OperationKind, [f64; 2]> {
+/// Kinds of lookups with fewer than 20 rows in these four are left out. Takes a tenth of a second.
+pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCoverage> {
     let mut rows: BTreeMap<(Group, Extent), Vec<(Codes, f64)>> = BTreeMap::new();
     for residual in compared(set) {
         let key = (Group::of(&residual), residual.extent);
         let row = (residual.kernel.shape(), residual.ln_ratio.abs());
         rows.entry(key).or_default().push(row);
     }
-    let mut counts: BTreeMap<OperationKind, [usize; 3]> = BTreeMap::new();
+    let mut counts: BTreeMap<OperationKind, (usize, Vec<usize>)> = BTreeMap::new();
     for ((group, _), rows) in rows {
         let shapes: BTreeSet<Codes> = rows.iter().map(|(shape, _)| *shape).collect();
         let fold = |shape: &Codes| shapes.range(..*shape).count() % FOLDS;
@@ -110,22 +122,24 @@ pub fn lookup_coverage(set: &TableSet) -> BTreeMap<OperationKind, [f64; 2]> {
                 continue;
             }
             let others: Vec<f64> = others.iter().map(|(_, error)| *error).collect();
-            let [_, most, nearly_all] = Quantiles::of(set, &others).at;
-            let count = counts.entry(group.operation).or_default();
-            for (_, error) in own {
-                let is_within = [true, error <= most, error <= nearly_all];
-                for (count, is_within) in count.iter_mut().zip(is_within) {
-                    *count += usize::from(is_within);
-                }
+            let quantiles = Quantiles::of(set, &others).at.map(|at| at as f32);
+            let (n, within) = counts.entry(group.operation).or_default();
+            *n += own.len();
+            within.resize(nominal.len(), 0);
+            for (within, coverage) in within.iter_mut().zip(nominal) {
+                let half_width = coverage.quantile(quantiles);
+                *within += own.iter().filter(|(_, error)| *error <= half_width).count();
             }
         }
     }
-    let percent = |[all, most, nearly_all]: [usize; 3]| {
-        [most, nearly_all].map(|covered| 100.0 * covered as f64 / all.max(1) as f64)
-    };
+    let percent = |within: usize, n: usize| 100.0 * within as f64 / n.max(1) as f64;
     let counts = counts.into_iter();
     counts
-        .map(|(kind, counts)| (kind, percent(counts)))
+        .map(|(operation, (n, within))| LookupCoverage {
+            operation,
+            n,
+            covered: within.into_iter().map(|count| percent(count, n)).collect(),
+        })
         .collect()
 }
 

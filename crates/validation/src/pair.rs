@@ -5,6 +5,7 @@ use crate::reason::Reason;
 use crate::rows::Latencies;
 
 /// A metric of a row as predicted and as measured.
+#[derive(Clone)]
 pub(crate) struct Pair {
     pub(crate) metric: Metric,
     /// `None` if the row's lengths do not define the metric.

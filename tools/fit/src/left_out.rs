@@ -1,8 +1,10 @@
 //! Predictions of each model family by constants that its rows did not fit.
 
+use std::fmt::Write as _;
+
 use nalgebra::{DMatrix, DVector};
 use rooflut::interval::Coverage;
-use rooflut_validation::{Case, Comparison, Kind, Metric};
+use rooflut_validation::{Case, Comparison, Kind, Metric, Stage};
 
 use crate::parameters::{Engines, PARAMETERS};
 use crate::problem::{Problem, family};
@@ -82,6 +84,27 @@ pub fn left_out(problem: &Problem) -> Vec<(Kind, Case)> {
         step.is_some()
     });
     cases
+}
+
+/// Returns the contents of `crates/validation/left_out.csv`: of each load stage and metric, ln(prediction of
+/// [`left_out`] / prediction with the constants of the files).
+pub fn left_out_csv(problem: &Problem) -> String {
+    let mut csv = "id,stage,metric,ln_ratio\n".to_owned();
+    let cases = problem.cases(&Engines::from_files());
+    for (kind, left_out) in left_out(problem) {
+        let same = |(of, case): &&(Kind, Case)| *of == kind && case.label == left_out.label;
+        let (Some((Kind::LoadStages, case)), Stage::Number(stage)) =
+            (cases.iter().find(same), &left_out.label.stage)
+        else {
+            continue;
+        };
+        for (without, with) in left_out.comparisons.iter().zip(&case.comparisons) {
+            let (id, metric) = (&case.label.id, with.metric.name());
+            let ln_ratio = (without.predicted / with.predicted).ln();
+            let _ = writeln!(csv, "{id},{stage},{metric},{ln_ratio:.4}");
+        }
+    }
+    csv
 }
 
 fn flat(cases: &[(Kind, Case)]) -> impl Iterator<Item = (Kind, &Comparison)> {

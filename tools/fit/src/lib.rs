@@ -18,7 +18,7 @@ mod parameters;
 mod problem;
 mod solve;
 
-pub use left_out::{Intervals, left_out};
+pub use left_out::{Intervals, left_out, left_out_csv};
 pub use parameters::{CHOICES, Choice, Engines, PARAMETERS, Parameter};
 pub use problem::Problem;
 pub use solve::{Estimate, Fit, fit, one_step_from_files};

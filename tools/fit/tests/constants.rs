@@ -1,7 +1,9 @@
 //! The constants of `bench_data/engines/` fit the data.
 
 use rooflut::interval::Coverage;
-use rooflut_fit::{Engines, Intervals, PARAMETERS, Problem, left_out, one_step_from_files};
+use rooflut_fit::{
+    Engines, Intervals, PARAMETERS, Problem, left_out, left_out_csv, one_step_from_files,
+};
 use rooflut_validation::Metric;
 
 #[test]
@@ -44,6 +46,29 @@ fn a_step_towards_the_data_stays_within_a_deviation_of_the_constants() {
         "{}\n`cargo run --release -p rooflut-fit` prints the constants to put there",
         wrong.join("\n")
     );
+}
+
+#[test]
+fn predictions_without_the_family_are_up_to_date() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../crates/validation/left_out.csv"
+    );
+    let committed = std::fs::read_to_string(path).unwrap();
+    let found = left_out_csv(&Problem::embedded().unwrap());
+    assert_eq!(committed.lines().count(), found.lines().count());
+    let split = |line: &str| {
+        let (key, ln_ratio) = line.rsplit_once(',').unwrap();
+        (key.to_owned(), ln_ratio.parse::<f64>().unwrap())
+    };
+    for (committed, found) in committed.lines().zip(found.lines()).skip(1) {
+        let (committed, found) = (split(committed), split(found));
+        assert!(
+            committed.0 == found.0 && (committed.1 - found.1).abs() < 2e-3,
+            "crates/validation/left_out.csv has {committed:?}, the constants give {found:?}; write it again with `cargo \
+             run --release -p rooflut-fit --example left_out > left_out.csv && mv left_out.csv crates/validation/`"
+        );
+    }
 }
 
 #[test]

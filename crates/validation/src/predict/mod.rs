@@ -6,6 +6,7 @@
 mod cached;
 mod format;
 pub(crate) mod gpu;
+mod interval;
 mod memory;
 mod replay;
 mod resolved_server;

@@ -1,14 +1,19 @@
 //! Replays a run request by request.
 
+use rooflut::Deployment;
 use rooflut::engine::EngineStack;
 use rooflut::sim::{Outcome, Request, RequestRecord, Simulator};
+use rooflut::step::LatencyModel;
 use rooflut::units::Seconds;
 
-use super::{ResolvedServer, cached};
+use super::interval::Wanted;
+use super::{Predicted, ResolvedServer, cached};
+use crate::engine::Predictor;
+use crate::pair::Pair;
 use crate::reason::Reason;
 use crate::rows::{Latencies, ReplayedRequest, Row};
 
-/// Simulates a run and returns the latencies of each of its requests, as timed inside the server: without
+/// Simulates a run and compares the latencies of each of its requests, as timed inside the server: without
 /// the time of the API server. `first` is the row of any request; they share the server.
 ///
 /// `requests` are in order of arrival. Every request but the first finds the shared prefix in the cache.
@@ -20,19 +25,31 @@ pub(super) fn replay(
     first: &Row,
     requests: &[&ReplayedRequest],
     engine: &EngineStack,
-) -> Result<Vec<Result<Latencies, Reason>>, Reason> {
+    predictor: &Predictor<'_>,
+) -> Result<Vec<Predicted>, Reason> {
     let deployment = ResolvedServer::find(&first.server)?;
     let server = deployment.serve(&first.limits, engine)?;
+    let wanted = Wanted::of(predictor, engine, &deployment);
+    wanted.predict(server.step_model(), |model| {
+        simulated(model, &server, requests)
+    })
+}
+
+fn simulated(
+    model: &dyn LatencyModel,
+    server: &Deployment,
+    requests: &[&ReplayedRequest],
+) -> Result<Vec<Predicted>, Reason> {
     let mut config = server.server_config()?;
     (config.api_server_ns, config.api_output_ns) = (0, 0);
     let rows = requests.iter().enumerate();
     let simulated: Vec<Request> = rows.map(|(place, row)| request(row, place)).collect();
-    let report = Simulator::try_new(server.step_model(), config)?.run(&simulated);
+    let report = Simulator::try_new(model, config)?.run(&simulated);
     let records = report.records.iter().zip(requests);
     Ok(records
         .map(|(record, row)| {
             cached::reused(row.shared_prefix_tokens, row.prompt_tokens)?;
-            latencies(record)
+            Ok(Pair::latencies(&latencies(record)?, &row.measured))
         })
         .collect())
 }

@@ -44,21 +44,26 @@ pub(crate) fn predict(run: &[(usize, &Row)], predictor: &Predictor<'_>) -> Vec<(
     };
     let engine = predictor.engine(&row.server.engine).engine;
     let predicted = match &row.measurement {
-        Measurement::Request(_) => return replayed(run, row, engine),
+        Measurement::Request(_) => return replayed(run, row, engine, predictor),
         Measurement::LoadStage(stage) => stage::load_stage(row, stage, engine, predictor),
-        Measurement::SoloRequest(solo) => step::solo_request(row, solo, engine),
-        Measurement::DecodeStep(step) => step::decode_step(row, step, engine)
-            .map(|predicted| vec![Pair::new(Metric::Step, predicted, step.step_ms)]),
+        Measurement::SoloRequest(solo) => step::solo_request(row, solo, engine, predictor),
+        Measurement::DecodeStep(step) => step::decode_step(row, step, engine, predictor),
         Measurement::KvBlocks(measured) => memory::kv_blocks(row).map(|predicted| {
             let blocks = f64::from(predicted);
-            vec![Pair::new(Metric::KvBlocks, blocks, *measured)]
+            vec![Ok(vec![Pair::new(Metric::KvBlocks, blocks, *measured)])]
         }),
     };
-    vec![(place, predicted)]
+    let rows = predicted.unwrap_or_else(|reason| vec![Err(reason)]);
+    rows.into_iter().map(|row| (place, row)).collect()
 }
 
 /// Replays the requests of a run; `first` has their server.
-fn replayed(run: &[(usize, &Row)], first: &Row, engine: &EngineStack) -> Vec<(usize, Predicted)> {
+fn replayed(
+    run: &[(usize, &Row)],
+    first: &Row,
+    engine: &EngineStack,
+    predictor: &Predictor<'_>,
+) -> Vec<(usize, Predicted)> {
     let mut requests: Vec<(usize, &ReplayedRequest)> = run
         .iter()
         .filter_map(|(place, row)| match &row.measurement {
@@ -69,15 +74,10 @@ fn replayed(run: &[(usize, &Row)], first: &Row, engine: &EngineStack) -> Vec<(us
     // Stable: requests that arrive together queue in the order of the file.
     requests.sort_by(|(_, a), (_, b)| a.arrival_ms.total_cmp(&b.arrival_ms));
     let in_order: Vec<&ReplayedRequest> = requests.iter().map(|(_, request)| *request).collect();
-    let predicted = match replay::replay(first, &in_order, engine) {
+    let predicted = match replay::replay(first, &in_order, engine, predictor) {
         Ok(predicted) => predicted,
         Err(reason) => vec![Err(reason); requests.len()],
     };
-    let pairs = requests.into_iter().zip(predicted);
-    pairs
-        .map(|((place, request), predicted)| {
-            let pairs = predicted.map(|latencies| Pair::latencies(&latencies, &request.measured));
-            (place, pairs)
-        })
-        .collect()
+    let places = requests.into_iter().map(|(place, _)| place);
+    places.zip(predicted).collect()
 }

@@ -2,12 +2,12 @@
 
 use rooflut::Deployment;
 use rooflut::engine::EngineStack;
-use rooflut::interval::Interval;
 use rooflut::sim::load::Arrivals;
 use rooflut::sim::{Content, Outcome, Request, RequestRecord, Simulator};
-use rooflut::step::{AtEnd, End, LatencyModel};
+use rooflut::step::LatencyModel;
 use rooflut::units::Seconds;
 
+use super::interval::Wanted;
 use super::{Predicted, ResolvedServer, cached};
 use crate::compare::Metric;
 use crate::engine::Predictor;
@@ -32,41 +32,24 @@ pub(super) fn load_stage(
     stage: &LoadStage,
     engine: &EngineStack,
     predictor: &Predictor<'_>,
-) -> Predicted {
+) -> Result<Vec<Predicted>, Reason> {
     let resolved = ResolvedServer::find(&row.server)?;
     let load = Load::of(row, stage, predictor.longest_stage_s)?;
     let server = resolved.serve(&row.limits, engine)?;
-    let model = server.step_model();
-    let mut pairs = simulated(model, &server, &load, stage)?;
-    if let Some(coverage) = predictor.coverage {
-        let at = |end| simulated(AtEnd::new(model, coverage, end), &server, &load, stage);
-        let (low, high) = (at(End::Low)?, at(End::High)?);
-        let tpot = engine.tpot_half_width(coverage);
-        let ttft = engine.ttft_half_width(&resolved.spec.ffn, coverage);
-        for (pair, (low, high)) in pairs.iter_mut().zip(low.into_iter().zip(high)) {
-            let half_width = match pair.metric {
-                Metric::Ttft | Metric::WarmTtft => ttft,
-                _ => tpot,
-            };
-            if let (Some(low), Some(predicted), Some(high)) =
-                (low.predicted?, pair.predicted.clone()?, high.predicted?)
-            {
-                let [low, predicted, high] = [low, predicted, high].map(Seconds);
-                let interval = Interval { low, high }.widened(predicted, half_width);
-                pair.interval = Some([interval.low.0, interval.high.0]);
-            }
-        }
-    }
-    Ok(pairs)
+    let wanted = Wanted::of(predictor, engine, &resolved);
+    wanted.predict(server.step_model(), |model| {
+        simulated(model, &server, &load, stage)
+    })
 }
 
-/// Returns the metrics of the stage on a server whose steps take the time of `model`, always in the same order.
+/// Returns the metrics of the stage, as those of a single row, on a server whose steps take the time of `model`. They are
+/// always in the same order.
 fn simulated(
-    model: impl LatencyModel,
+    model: &dyn LatencyModel,
     server: &Deployment,
     load: &Load,
     stage: &LoadStage,
-) -> Predicted {
+) -> Result<Vec<Predicted>, Reason> {
     let simulator = Simulator::try_new(model, server.server_config()?)?;
     let records = simulator.run(&load.requests).records;
     // The requests differ only in their arrival.
@@ -90,7 +73,7 @@ fn simulated(
         let (predicted, measured) = (predicted.ttft_ms, stage.measured.ttft_ms);
         pairs.push(Pair::new(Metric::WarmTtft, predicted, measured));
     }
-    Ok(pairs)
+    Ok(vec![Ok(pairs)])
 }
 
 /// The simulated requests of a stage.

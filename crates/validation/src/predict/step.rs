@@ -3,10 +3,12 @@
 use rooflut::engine::EngineStack;
 use rooflut::model::MemoryLimits;
 use rooflut::sim::SimError;
-use rooflut::step::{Chunk, DecodeGroup, RooflineModel, StepBatch, StepModel};
+use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
 
+use super::interval::Wanted;
 use super::{Predicted, ResolvedServer, cached};
 use crate::compare::Metric;
+use crate::engine::Predictor;
 use crate::pair::Pair;
 use crate::reason::Reason;
 use crate::rows::{DecodeStep, Limits, Row, SoloRequest};
@@ -17,29 +19,36 @@ use crate::rows::{DecodeStep, Limits, Row, SoloRequest};
 /// # Errors
 /// An unknown name, tables that lack a kernel, or a prompt that is empty, longer than `max_model_len` or
 /// shorter than its cached part.
-pub(super) fn solo_request(row: &Row, solo: &SoloRequest, engine: &EngineStack) -> Predicted {
+pub(super) fn solo_request(
+    row: &Row,
+    solo: &SoloRequest,
+    engine: &EngineStack,
+    predictor: &Predictor<'_>,
+) -> Result<Vec<Predicted>, Reason> {
     let deployment = ResolvedServer::find(&row.server)?;
     let budget = budget(&row.limits)?;
     deployment.check_length(solo.prompt_tokens, &row.limits)?;
     let deployed = deployment.deploy(engine)?;
-    let model = deployed.step_model();
-    let tpot_ms = |context| {
-        deployment.check_context(context, &row.limits)?;
-        decode_ms(model, 1, context)
-    };
-    let prefill_ms = prefill_ms(model, solo, budget)?;
-    Ok(vec![
-        Pair::new(Metric::Prefill, prefill_ms, solo.prefill_ms),
-        Pair {
-            metric: Metric::Tpot,
-            predicted: solo.mean_context_tokens.map(tpot_ms).transpose(),
-            measured: solo.tpot_ms,
-            interval: None,
-        },
-    ])
+    let wanted = Wanted::of(predictor, engine, &deployment);
+    wanted.predict(deployed.step_model(), |model| {
+        let tpot_ms = |context| {
+            deployment.check_context(context, &row.limits)?;
+            decode_ms(model, 1, context)
+        };
+        let prefill_ms = prefill_ms(model, solo, budget)?;
+        Ok(vec![Ok(vec![
+            Pair::new(Metric::Prefill, prefill_ms, solo.prefill_ms),
+            Pair {
+                metric: Metric::Tpot,
+                predicted: solo.mean_context_tokens.map(tpot_ms).transpose(),
+                measured: solo.tpot_ms,
+                interval: None,
+            },
+        ])])
+    })
 }
 
-/// Predicts the time of a step in which every request decodes, in milliseconds.
+/// Predicts the time of a step in which every request decodes.
 ///
 /// # Errors
 /// An unknown name, tables that lack a kernel, no request, or more or longer requests than a server
@@ -48,7 +57,8 @@ pub(super) fn decode_step(
     row: &Row,
     step: &DecodeStep,
     engine: &EngineStack,
-) -> Result<f64, Reason> {
+    predictor: &Predictor<'_>,
+) -> Result<Vec<Predicted>, Reason> {
     let deployment = ResolvedServer::find(&row.server)?;
     if step.decode_requests == 0 {
         return Err(Reason::no_tokens());
@@ -62,7 +72,15 @@ pub(super) fn decode_step(
     deployment.check_context(step.mean_context_tokens, &row.limits)?;
     let deployed = deployment.deploy(engine)?;
     let (requests, context) = (step.decode_requests, step.mean_context_tokens);
-    decode_ms(deployed.step_model(), requests, context)
+    let wanted = Wanted::of(predictor, engine, &deployment);
+    wanted.predict(deployed.step_model(), |model| {
+        let predicted = decode_ms(model, requests, context)?;
+        Ok(vec![Ok(vec![Pair::new(
+            Metric::Step,
+            predicted,
+            step.step_ms,
+        )])])
+    })
 }
 
 /// Limit on the requests of a step: several times the `max_num_seqs` of any server.
@@ -80,7 +98,7 @@ fn budget(limits: &Limits) -> Result<u32, Reason> {
 }
 
 /// Returns the time of a prompt in chunks of at most `budget` tokens; the last chunk samples a token.
-fn prefill_ms(model: &RooflineModel, solo: &SoloRequest, budget: u32) -> Result<f64, Reason> {
+fn prefill_ms(model: &dyn LatencyModel, solo: &SoloRequest, budget: u32) -> Result<f64, Reason> {
     if solo.prompt_tokens == 0 {
         return Err(Reason::no_tokens());
     }
@@ -98,18 +116,18 @@ fn prefill_ms(model: &RooflineModel, solo: &SoloRequest, budget: u32) -> Result<
             prefill: &[chunk.map_err(|_| Reason::no_tokens())?],
             decode: &[],
         };
-        total_ms += model.step_time(&batch).total().ms();
+        total_ms += model.total_time(&batch).ms();
     }
     Ok(total_ms)
 }
 
 /// Returns the time of a step in which `requests` decode at a mean KV length of `mean_context`.
-fn decode_ms(model: &RooflineModel, requests: u32, mean_context: f64) -> Result<f64, Reason> {
+fn decode_ms(model: &dyn LatencyModel, requests: u32, mean_context: f64) -> Result<f64, Reason> {
     let kv_tokens = (f64::from(requests) * mean_context).round() as u64;
     let group = DecodeGroup::from_sum(requests, kv_tokens);
     let batch = StepBatch {
         prefill: &[],
         decode: &[group.map_err(|_| Reason::context_not_positive())?],
     };
-    Ok(model.step_time(&batch).total().ms())
+    Ok(model.total_time(&batch).ms())
 }
