@@ -3,13 +3,17 @@
 use rooflut_validation::{FileReport, Stage, Tally};
 use serde_json::{Value, json};
 
-use super::{Covered, NOMINAL};
+use super::Covered;
 use crate::error::Error;
 use crate::output::{joined, to_json};
 use crate::tallied::{note_json, skipped_json};
 
 /// Returns all reports as one object: times in milliseconds, errors in percent.
-pub(super) fn render(reports: &[FileReport], covered: &[Covered]) -> Result<String, Error> {
+pub(super) fn render(
+    reports: &[FileReport],
+    covered: &[Covered],
+    nominal: &[f64],
+) -> Result<String, Error> {
     let notes = reports.iter().flat_map(|report| {
         let notes = report.notes.iter();
         notes.map(|note| note_json(&report.file, &note.text, note.rows()))
@@ -17,7 +21,7 @@ pub(super) fn render(reports: &[FileReport], covered: &[Covered]) -> Result<Stri
     to_json(&json!({
         "rows": reports.iter().flat_map(rows).collect::<Value>(),
         "summary": reports.iter().flat_map(summary).collect::<Value>(),
-        "coverage": covered.iter().flat_map(coverage).collect::<Value>(),
+        "coverage": covered.iter().flat_map(|of| coverage(of, nominal)).collect::<Value>(),
         // Rows that are left out, and rows of which a metric is.
         "skipped": skipped(reports, |report| &report.skipped),
         "metrics_skipped": skipped(reports, |report| &report.partly),
@@ -70,18 +74,15 @@ fn summary(report: &FileReport) -> impl Iterator<Item = Value> {
     })
 }
 
-fn coverage(Covered { file, of }: &Covered) -> impl Iterator<Item = Value> {
-    NOMINAL
-        .into_iter()
-        .zip(&of.covered)
-        .map(move |(nominal, percent)| {
-            json!({
-                "file": file,
-                "gpu": of.gpu,
-                "metric": of.metric.name(),
-                "n": of.n,
-                "nominal": nominal,
-                "covered": percent / 100.0,
-            })
+fn coverage<'c>(of: &'c Covered, nominal: &'c [f64]) -> impl Iterator<Item = Value> + 'c {
+    nominal.iter().zip(&of.percent).map(|(nominal, percent)| {
+        json!({
+            "file": of.file,
+            "gpu": of.gpu,
+            "metric": of.name,
+            "n": of.n,
+            "nominal": nominal,
+            "covered": percent / 100.0,
         })
+    })
 }

@@ -9,11 +9,19 @@ use crate::grid::Grid;
 
 /// The introduction on the measurements of the project.
 const INTRODUCTION: &str = include_str!("introduction.md");
+/// The calibration plot beside the document.
+const PLOT: &str =
+    "![Observed share of measurements within intervals, by nominal coverage](calibration.svg)";
 /// The limits of these measurements.
 const NOT_COVERED: &str = include_str!("not_covered.md");
 
 /// Returns the document, with introduction and limits if the reports are on the measurements of the project.
-pub(super) fn render(reports: &[FileReport], covered: &[Covered], own: bool) -> String {
+pub(super) fn render(
+    reports: &[FileReport],
+    covered: &[Covered],
+    nominal: &[f64],
+    own: bool,
+) -> String {
     let mut text = "# Accuracy\n".to_owned();
     if own {
         text += &format!("\n{INTRODUCTION}");
@@ -28,8 +36,11 @@ pub(super) fn render(reports: &[FileReport], covered: &[Covered], own: bool) -> 
     );
     text += &section(
         &format!("Coverage of intervals\n\n{COVERAGE}"),
-        &tables::coverage(covered),
+        &tables::coverage(covered, nominal),
     );
+    if own {
+        text += &format!("\n{PLOT}\n");
+    }
     for report in reports {
         text += &file(report);
     }

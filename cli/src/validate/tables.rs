@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rooflut_validation::{Case, Comparison, FileReport, Kind, Metric, Setting, Stage, Summary};
 
+use super::Covered;
 use super::groups::Group;
-use super::{Covered, NOMINAL};
 use crate::grid::{Grid, PARTS};
 use crate::output::{self, fold_after, number, signed};
 
@@ -30,17 +30,20 @@ pub(super) fn summaries(reports: &[FileReport]) -> Grid {
 }
 
 /// Returns the coverage of intervals by file, GPU and metric.
-pub(super) fn coverage(covered: &[Covered]) -> Grid {
-    let nominal = NOMINAL.map(|share| output::percent(100.0 * share));
+pub(super) fn coverage(covered: &[Covered], nominal: &[f64]) -> Grid {
+    let nominal = nominal
+        .iter()
+        .map(|share| format!("{:.0} %", 100.0 * share));
+    let nominal: Vec<String> = nominal.collect();
     let numbers: Vec<&str> = ["n"]
         .into_iter()
         .chain(nominal.iter().map(String::as_str))
         .collect();
     let mut sheet = Grid::of(&["file", "GPU", "metric"], &numbers);
-    for Covered { file, of } in covered {
-        let mut cells = vec![file.clone(), of.gpu.clone(), title(of.metric).to_owned()];
+    for of in covered {
+        let mut cells = vec![of.file.clone(), of.gpu.clone(), of.title.to_owned()];
         cells.push(of.n.to_string());
-        cells.extend(of.covered.iter().map(|percent| number(*percent, 0)));
+        cells.extend(of.percent.iter().map(|percent| number(*percent, 0)));
         sheet.row(cells);
     }
     sheet
@@ -209,7 +212,7 @@ fn metrics(report: &FileReport) -> BTreeSet<Metric> {
 }
 
 /// Returns the name of the column of a metric; times are in milliseconds.
-fn title(metric: Metric) -> &'static str {
+pub(super) fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Ttft => "TTFT",
         Metric::WarmTtft => "TTFT, warm",

@@ -13,7 +13,12 @@ const WORST: usize = 3;
 const INDENT: usize = 2;
 
 /// Returns summaries, then each file, with every row of every file if `all_rows`.
-pub(super) fn render(reports: &[FileReport], covered: &[Covered], all_rows: bool) -> String {
+pub(super) fn render(
+    reports: &[FileReport],
+    covered: &[Covered],
+    nominal: &[f64],
+    all_rows: bool,
+) -> String {
     let mut text = heading(reports);
     let remarks = remarks(reports);
     if !remarks.is_empty() {
@@ -24,7 +29,7 @@ pub(super) fn render(reports: &[FileReport], covered: &[Covered], all_rows: bool
     text += &tables::summaries(reports).render(INDENT);
     if !covered.is_empty() {
         text += &format!("\n{}\n", paragraph(COVERAGE));
-        text += &tables::coverage(covered).render(INDENT);
+        text += &tables::coverage(covered, nominal).render(INDENT);
     }
     for report in reports.iter().filter(|report| !report.cases.is_empty()) {
         text += &file(report, all_rows);

@@ -112,6 +112,7 @@ fn every_flag_takes_a_value_that_it_can_mean_and_refuses_others_in_one_line() {
         arguments.extend(others.flatten());
         match name.split(' ').next() {
             Some("import") => arguments.extend([NO_FILE, "new"]),
+            Some("validate") if flag == "--calibration" => arguments.push(NO_FILE),
             _ if name == "tables score" || name == "tables plot" && flag != "--tables" => {
                 arguments.push(NO_FILE)
             }

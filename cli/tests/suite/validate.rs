@@ -110,9 +110,9 @@ fn many_rows_are_summed_up_unless_all_are_asked_for() {
         line.starts_with("  d ") || has_step && line.contains('.')
     };
     let lines = |text: &str| text.lines().filter(is_row).count();
-    // The summary, the run and its three worst rows.
-    assert_eq!(lines(&success(&format!("validate {path}"))), 5);
-    assert_eq!(lines(&success(&format!("validate --rows {path}"))), 41);
+    // The summary, the coverage, the run and its three worst rows.
+    assert_eq!(lines(&success(&format!("validate {path}"))), 6);
+    assert_eq!(lines(&success(&format!("validate --rows {path}"))), 42);
 }
 
 #[test]
@@ -171,7 +171,9 @@ fn the_coverage_of_intervals_is_that_of_the_stages() {
         2.0 * tpot
     );
     let answer = report("stages.csv", &stages);
-    let found = list(&answer, "/coverage").iter().map(|row| {
+    let rows = list(&answer, "/coverage").iter();
+    let of_stages = rows.filter(|row| row["file"] == "stages.csv");
+    let found = of_stages.map(|row| {
         let [nominal, covered] = ["/nominal", "/covered"].map(|key| number(row, key));
         assert_eq!(row["n"], 2);
         (text(row, "/metric"), nominal, covered)
@@ -183,16 +185,27 @@ fn the_coverage_of_intervals_is_that_of_the_stages() {
         ("tpot", 0.95, 0.5),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
+    // The kernels of the one GPU, at two nominal coverages.
+    let rows = list(&answer, "/coverage").iter();
+    let of_kernels: Vec<_> = rows.filter(|row| row["file"] == "tables").collect();
+    assert_eq!(of_kernels.len(), 10);
+    assert!(of_kernels.iter().all(|row| row["gpu"] == "h100"));
 }
 
-/// The document and the command that writes it.
+/// The document and its plot.
 const ACCURACY: &str = "docs/accuracy.md";
+const CALIBRATION: &str = "docs/calibration.svg";
 
 #[test]
 fn the_document_on_accuracy_is_what_the_command_writes() {
     let path: PathBuf = workspace().join(ACCURACY);
     let found = std::fs::read_to_string(path).expect("the document");
-    let written = success("validate --markdown");
+    let folder = TempDir::new().expect("a folder");
+    let plot = folder.path().join("calibration.svg");
+    let written = success(&format!(
+        "validate --markdown --calibration {}",
+        plot.display()
+    ));
     let differs = found
         .lines()
         .zip(written.lines())
@@ -200,7 +213,13 @@ fn the_document_on_accuracy_is_what_the_command_writes() {
     assert!(
         found == written,
         "{ACCURACY} is out of date ({differs:?}); write it again: cargo run --release -- validate \
-         --markdown > {ACCURACY}"
+         --markdown --calibration {CALIBRATION} > {ACCURACY}"
     );
+    let [drawn, committed] = [plot, workspace().join(CALIBRATION)]
+        .map(|path| std::fs::read_to_string(path).expect("a plot"));
+    assert!(drawn == committed, "{CALIBRATION} is out of date");
+    for drawn in ["TPOT (50)", "E2E (50)", "TTFT (50)", "gemm (", "moe ("] {
+        assert!(committed.contains(drawn), "{drawn}");
+    }
     assert!(written.contains("\n## Not covered\n"));
 }
