@@ -193,7 +193,10 @@ impl Running {
         let index = self.decode.index(computed, step);
         self.decode.change(index, 1);
         if shares && let Some(sharing) = self.decode.sharing.get_mut(index) {
-            sharing.push(admitted);
+            // In order of admission, which is not that of the last chunks if several prompts were partial.
+            if let Err(place) = sharing.binary_search(&admitted) {
+                sharing.insert(place, admitted);
+            }
             self.decode.shares = true;
         }
         if let Some(end) = end {

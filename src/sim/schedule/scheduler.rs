@@ -200,7 +200,8 @@ impl Scheduler {
     }
 
     /// Returns whether each running request gets all tokens that it can take in `step`, so that their order is
-    /// irrelevant; the chunk of the last one may be cut.
+    /// irrelevant; the chunk of the last one may be cut. The order counts, too, where a prompt may fill the same block as
+    /// a decoding request after it: the first one registers it.
     fn all_fit(&self, step: u64, threshold: u32) -> bool {
         if self.config.speculation.is_some() || self.left_out {
             return false;
@@ -213,7 +214,8 @@ impl Scheduler {
             };
             let wanted = sequence.pending().min(threshold);
             let tokens = wanted.min(budget);
-            if tokens < wanted && !self.running.is_last(partial) {
+            let in_order = tokens < wanted || self.running.shares() && sequence.shares();
+            if in_order && !self.running.is_last(partial) {
                 return false;
             }
             budget -= tokens;
