@@ -101,7 +101,7 @@ impl Outputs {
         }
         match self.existing {
             Existing::Keep if !is_earlier_output(destination, first_line) => Err(
-                "is there already and is no earlier output of this kind; replace it with --force, or name another path"
+                "already exists and is not an earlier output of this kind; replace it with --force, or name another path"
                     .to_owned(),
             ),
             _ => Ok(()),

@@ -3,7 +3,7 @@
 use super::{DeploymentBuilder, DeploymentError};
 use crate::engine::EngineStack;
 use crate::hardware::Dtype;
-use crate::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec, kv_bytes_per_token};
+use crate::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, kv_bytes_per_token};
 use crate::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use crate::table::TableSet;
 
@@ -45,7 +45,9 @@ impl Deployment {
         let step_model = given
             .step_model(&given.spec)
             .map_err(DeploymentError::Model)?;
-        let draft = given.draft.as_ref().map(|draft| given.step_model(draft));
+        // vLLM drafts greedily, however the requests are sampled.
+        let draft = given.draft.map(|draft| draft.with_sampler(Sampler::Plain));
+        let draft = draft.map(|draft| given.step_model(&draft));
         let deployment = Deployment {
             step_model,
             draft_step_model: draft.transpose().map_err(DeploymentError::Draft)?,

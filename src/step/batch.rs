@@ -289,7 +289,7 @@ impl fmt::Display for BatchError {
 
 impl core::error::Error for BatchError {}
 
-/// Sums over a batch; each is at most `u64::MAX`.
+/// Sums over a batch, which saturate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BatchSums {
     /// [`StepBatch::tokens`].

@@ -11,7 +11,8 @@ use crate::units::Seconds;
 /// The experts of a layer, with weights that come from memory.
 ///
 /// The table was measured with a later engine. With few tokens, where reads dominate, measured servers agree better with
-/// the number of experts that tokens reach. No measured server has many tokens, where math dominates.
+/// reads of the experts that tokens reach ([`Routing`]) than with the table. No measured server has many tokens, where
+/// math dominates.
 #[derive(Debug, Clone)]
 pub(super) struct StepExperts {
     moe: Moe,

@@ -9,8 +9,8 @@ const GROUPS: usize = 13;
 /// Routing by a power law: of the experts of a layer in order of their popularity, the r-th is chosen in proportion to
 /// `r^-exponent`.
 ///
-/// Neighbours in that order count with their mean, in groups of 1, 1, 2, 4, ... experts: steps stay cheap, and the
-/// number of experts reached is within 1.5 % of the sum over single experts.
+/// Neighbours in that order count with their mean, in groups of 1, 1, 2, 4, ... experts: steps stay cheap, and for
+/// exponents of up to 0.9 the number of experts reached is within 1.5 % of the sum over single experts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Routing {
     /// Number of experts of each group, and ln of the probability that a token does not choose a given one of them.

@@ -3,7 +3,7 @@
 use rooflut::engine::Scheduling;
 use rooflut::engine::{EngineStack, stacks};
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec, Sampler};
 use rooflut::sim::figures::{Stats, Summary};
 use rooflut::sim::load::Arrivals;
 use rooflut::sim::{Request, SimConfig, Simulator, Speculation};
@@ -143,6 +143,7 @@ impl Server {
             }
             Some(draft) => {
                 let draft = model::find(draft).expect("a known model").spec;
+                let draft = draft.with_sampler(Sampler::Plain);
                 let model = Drafting::new(model, on(&draft), 3);
                 let simulator = Simulator::try_new(model, config).expect("sound limits");
                 simulator.run(&requests).summary

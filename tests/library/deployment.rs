@@ -5,9 +5,9 @@ use rooflut::deployment::DeploymentBuilder;
 use rooflut::engine::Scheduling;
 use rooflut::engine::stacks;
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec};
+use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler};
 use rooflut::sim::{SimConfig, Speculation};
-use rooflut::step::{DecodeGroup, StepBatch, StepModel};
+use rooflut::step::{DecodeGroup, LatencyModel, StepBatch, StepModel};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
@@ -100,6 +100,23 @@ fn a_draft_model_takes_memory_limits_requests_and_makes_schedules_synchronous() 
         (4_096, Scheduling::Synchronous)
     );
     assert!(drafted.draft_step_model().is_some() && alone.draft_step_model().is_none());
+}
+
+#[test]
+fn drafts_are_sampled_greedily() {
+    let time = |sampler| {
+        let drafted = on_h100("llama-3.1-8b")
+            .speculation(Speculation::try_new(3, 0.5, 0).unwrap())
+            .draft_model(spec("llama-3.2-1b").with_sampler(sampler));
+        let decode = [DecodeGroup::uniform(8, 1_000).unwrap()];
+        let batch = StepBatch {
+            prefill: &[],
+            decode: &decode,
+        };
+        let drafted = drafted.build().unwrap();
+        drafted.draft_step_model().unwrap().total_time(&batch)
+    };
+    assert_eq!(time(Sampler::TopP), time(Sampler::Plain));
 }
 
 #[test]

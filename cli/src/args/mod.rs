@@ -144,7 +144,7 @@ fn hint_at_command(error: Error, given: &[OsString]) -> Error {
     };
     match given().find(|argument| cli.find_subcommand(argument).is_some()) {
         Some(command) if takes(command, flag) => Error::new(format!(
-            "--{flag} stands before the command; use rooflut {command} --{flag} ..."
+            "--{flag} must follow the command; use rooflut {command} --{flag} ..."
         )),
         None if takes("run", flag) => Error::new(format!(
             "--{flag} is a flag of `rooflut run`; use rooflut run --{flag} ..."

@@ -23,8 +23,8 @@ pub(crate) struct ValidateArgs {
     /// Write Markdown, as docs/accuracy.md.
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Draw the share of measurements within intervals over their nominal coverage, SVG, and print the coverage of 50
-    /// and 90 %, too.
+    /// Draw the share of load stages and kernels on h100 within their intervals over the nominal coverage, SVG, and
+    /// print the coverage of 50 and 90 %, too.
     #[arg(long, value_name = "FILE")]
     pub(crate) calibration: Option<PathBuf>,
 }

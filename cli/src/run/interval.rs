@@ -27,8 +27,8 @@ pub(super) fn text(interval: &ModelInterval) -> String {
         format!("{low} to {high} {unit}")
     });
     let meaning = format!(
-        "meant to contain {covered} of measured servers, as calibrated on H100: errors of the model and \
-         differences between equal servers, but not between loads (--seeds)"
+        "meant to contain {covered} of measured servers: errors of the model and differences between equal \
+         servers, but not between loads (--seeds)"
     );
     let lines =
         wrapped_at(INDENT, "interval", &figures.join(", ")) + &wrapped_at(INDENT, "", &meaning);

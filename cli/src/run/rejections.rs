@@ -142,7 +142,7 @@ pub(crate) fn explain(rejections: &Rejections, run: &Run, limit: LengthLimit) ->
         ),
         (
             rejections.queue_full,
-            "as many requests waited as --max-waiting lets".to_owned(),
+            "the queue was full (--max-waiting)".to_owned(),
             "use a lower rate, or a larger --max-waiting",
         ),
         (

@@ -4,6 +4,7 @@ use plotters::prelude::{
     BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement,
     SVGBackend, SeriesLabelPosition, WHITE,
 };
+use rooflut::engine::StepConstants;
 use rooflut_inspect::DrawingError;
 
 use super::Covered;
@@ -16,7 +17,7 @@ const SIZE: (u32, u32) = (640, 560);
 const FONT: (&str, i32) = ("sans-serif", 16);
 
 /// The GPU with enough load stages to draw.
-const GPU: &str = "h100";
+const GPU: &str = StepConstants::FITTED_GPU;
 
 /// Draws the load stages and the kernels on [`GPU`] as SVG. The same coverages give the same bytes.
 ///
@@ -72,6 +73,7 @@ pub(super) fn draw(covered: &[Covered], nominal: &[f64]) -> Result<String, Drawi
     Ok(text)
 }
 
-fn is_drawn(covered: &Covered) -> bool {
+/// Returns whether a coverage is part of the plot.
+pub(super) fn is_drawn(covered: &Covered) -> bool {
     covered.gpu == GPU && covered.is_left_out
 }

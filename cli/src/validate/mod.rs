@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let plot = plot.transpose()?;
     let predictor = Predictor::default();
     let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
-    let left_out = match args.files.is_empty() {
+    let left_out = match args.files.is_empty() && args.tables.is_none() {
         true => LeftOut::embedded()?,
         false => LeftOut::default(),
     };
@@ -52,6 +52,11 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     };
     let covered = covered(&datasets, &reports, &left_out, nominal)?;
     if let Some((path, mut file)) = plot {
+        if !covered.iter().any(calibration::is_drawn) {
+            return Err(Error::new(
+                "--calibration: expected load stages on h100 that `rooflut validate` has, found none; leave it out",
+            ));
+        }
         let text = calibration::draw(&covered, nominal)?;
         (file.write_all(calibration::FIRST_LINE))
             .and_then(|()| file.write_all(text.as_bytes()))
@@ -85,9 +90,9 @@ const TABLES: &str = "tables";
 
 /// The meaning of the table of coverages.
 const COVERAGE: &str = "\
-Percentage of the measurements within the intervals of each nominal coverage. Load stages of the project on h100 are \
-predicted without the rows of their model family (to first order: `cargo run --release -p rooflut-fit --example left_out`); \
-the decode steps and the solo requests took part in the fit. On other GPUs, whose servers took no part, the intervals of \
+Percentage of the measurements within the intervals of each nominal coverage. The project's load stages on h100 are \
+predicted without the rows of their model family (to first order: `cargo run --release -p rooflut-fit --example \
+left_out`); the decode steps and the solo requests took part in the fit. On other GPUs, whose servers took no part, the intervals of \
 steps are wider (`other_gpu_error` of `rooflut engines`), which six load stages can hardly test. `tables` are kernels: rows \
 of the built-in tables, predicted without themselves or their shape, within intervals that rows of other shapes gave.";
 

@@ -83,7 +83,7 @@ impl Run {
         if scenario.server.policy() == SchedulingPolicy::Priority && !load.has_priorities() {
             return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
                 key: "policy = priority",
-                why: "the trace has no priorities, which only the column priority of a CSV of rooflut's own gives",
+                why: "the trace has no priorities; only the column priority of a rooflut CSV sets them",
             })));
         }
         Ok(Run {

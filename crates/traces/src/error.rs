@@ -83,7 +83,7 @@ pub enum Problem {
         found: String,
     },
     /// The JSON reader rejects the file.
-    #[error("expected other JSON: {}; correct it", Shown(.0))]
+    #[error("invalid JSON: {}; correct it", Shown(.0))]
     Json(String),
     /// A row has more or fewer fields than the header.
     #[error("expected {expected} fields, found {found}; correct this line")]

@@ -14,7 +14,7 @@ use crate::step::Chunk;
 /// With [`OneStepAhead`](crate::engine::Scheduling::OneStepAhead) that step has not ended yet. Without
 /// speculative decoding, the state is not updated while the request decodes (see `decodes_from`).
 ///
-/// 248 bytes: it is moved seven times, and a move of more than 256 bytes costs twice as much.
+/// At most 256 bytes: it is moved often, and a larger move costs twice as much.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     /// Index in the source, or number of the push.
@@ -77,6 +77,9 @@ pub(crate) struct InFlight {
     /// Tokens sampled beyond the output length.
     pub(crate) beyond: u32,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Sequence>() <= 256, "as documented above");
 
 impl Sequence {
     /// Creates the state of a request that has just arrived. If the KV entries of its prompt come from a prefill

@@ -98,15 +98,19 @@ impl Load {
                 return Err(Reason::unknown("arrival", &stage.arrival, known));
             }
         };
+        let prompts = stage.distinct_prompts.unwrap_or(0);
+        let filled = row.label.stage != Stage::Number(0);
+        let filling = if filled { prompts } else { 0 };
         let simulated = (stage.rate_rps * stage.duration_s.min(longest_s)).round();
-        if simulated > MAX_REQUESTS {
+        let requests = simulated + f64::from(filling);
+        if requests > MAX_REQUESTS {
             return Err(Reason::of_row(
-                "more than 10 million requests arrive at this rate in this time",
+                "more than 10 million requests are not simulated; shorten the stage or lower distinct_prompts",
             ));
         }
-        if simulated * f64::from(stage.output_tokens) > MAX_TOKENS {
+        if requests * f64::from(stage.output_tokens) > MAX_TOKENS {
             return Err(Reason::of_row(
-                "more than 2 billion output tokens are not simulated",
+                "more than 2 billion output tokens are not simulated; shorten the stage",
             ));
         }
         if simulated < 1.0 {
@@ -115,9 +119,6 @@ impl Load {
             ));
         }
         let cached = cached::reused(stage.cached_prompt_tokens, stage.prompt_tokens)?;
-        let prompts = stage.distinct_prompts.unwrap_or(0);
-        let filled = row.label.stage != Stage::Number(0);
-        let filling = if filled { prompts } else { 0 };
         let request = |(place, arrival_ns): (u32, u64)| {
             let pause_ns = if place < filling { 0 } else { PAUSE_NS };
             let request = Request::new(stage.prompt_tokens, stage.output_tokens)
@@ -140,8 +141,8 @@ impl Load {
         })
     }
 
-    /// Returns the mean of `time` over the stage, in which those that were cut count as the others that find their
-    /// prompts in the cache.
+    /// Returns the mean of `time` over the whole stage. Requests that were cut count with the mean of the simulated ones
+    /// that find their prompts in the cache.
     fn mean(
         &self,
         records: &[RequestRecord],
@@ -154,6 +155,7 @@ impl Load {
         let sum = |records: &[RequestRecord]| records.iter().filter_map(time).sum::<Seconds>();
         let cut = self.count.saturating_sub(cold.len()) as f64 / rest.len().max(1) as f64;
         let simulated = cold.len() as f64 + rest.len() as f64 * cut;
+        // Undefined for one request, hence for all: they have equal lengths.
         time(counted.first()?)?;
         Some((sum(cold) + sum(rest) * cut) * (1.0 / simulated))
     }
