@@ -10,7 +10,7 @@ use rooflut_inspect::DrawingError;
 use super::Covered;
 
 /// The first line of a plot, by which it is recognised.
-pub(super) const FIRST_LINE: &[u8] = b"<!-- rooflut validate --calibration -->\n";
+pub(super) const FIRST_LINE: &[u8] = b"<!-- rooflut validate: calibration -->\n";
 
 /// Width and height, pixels.
 const SIZE: (u32, u32) = (640, 560);

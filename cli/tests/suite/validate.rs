@@ -221,5 +221,9 @@ fn the_document_on_accuracy_is_what_the_command_writes() {
     for drawn in ["TPOT (50)", "E2E (50)", "TTFT (50)", "gemm (", "moe ("] {
         assert!(committed.contains(drawn), "{drawn}");
     }
+    // XML allows no "--" within a comment: a browser would refuse the picture.
+    let comment = committed.split_once("<!--").expect("a comment").1;
+    let comment = comment.split_once("-->").expect("its end").0;
+    assert!(!comment.contains("--"), "{comment}");
     assert!(written.contains("\n## Not covered\n"));
 }
