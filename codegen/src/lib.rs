@@ -31,7 +31,8 @@ pub use emit::{
 };
 pub use read::{
     BUILT_IN, Error, ErrorKind, ExcludedRows, FILES, Fingerprint, Gpus, MeasuredRow, MeasuredRows,
-    RefusedRow, StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet, fingerprints,
-    fingerprints_csv, own_gpu, read_any_set, read_own_set, read_rows, read_set,
+    RecordLines, RefusedRow, StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet,
+    fingerprints, fingerprints_csv, line_ends, own_gpu, read_any_set, read_own_set, read_rows,
+    read_set,
 };
 pub use rooflut_roofline::{MeasuredKernel, OperationKind};

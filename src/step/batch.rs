@@ -331,7 +331,7 @@ impl From<DecodeGroup> for BatchSums {
 impl StepBatch<'_> {
     /// Returns the number of tokens that pass through the layers.
     pub fn tokens(&self) -> u64 {
-        self.prefill_tokens().saturating_add(self.decode_tokens())
+        self.sums().tokens
     }
 
     /// Returns the number of new prompt tokens.
@@ -341,29 +341,23 @@ impl StepBatch<'_> {
 
     /// Returns the number of decoding requests.
     pub fn decode_requests(&self) -> u64 {
-        self.decode
-            .iter()
-            .map(|group| u64::from(group.requests))
-            .sum()
+        self.sums().requests
     }
 
     /// Returns the number of decoding tokens that pass through the layers, drafted ones included; at most `u64::MAX`.
     pub fn decode_tokens(&self) -> u64 {
-        let groups = self.decode.iter();
-        groups.fold(0, |sum, group| sum.saturating_add(group.tokens()))
+        self.sums().decode_tokens
     }
 
     /// Returns the sum of the KV lengths of the decoding requests; at most `u64::MAX`.
     pub fn decode_kv_tokens(&self) -> u64 {
-        let groups = self.decode.iter();
-        groups.fold(0, |sum, group| sum.saturating_add(group.kv_tokens))
+        self.sums().kv_tokens
     }
 
     /// Returns the number of rows that pass through the lm_head and the sampler: one for each prompt that ends in
     /// this step, and one for each decoding token.
     pub fn sampled_tokens(&self) -> u64 {
-        let prompts: u64 = self.prefill.iter().map(|chunk| u64::from(chunk.last)).sum();
-        prompts.saturating_add(self.decode_tokens())
+        self.sums().rows
     }
 
     /// Returns all sums in one pass.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::error::{Error, ErrorKind, Found, Location};
 use super::files::Part;
+use super::record_lines::RecordLines;
 
 /// The rows of a CSV.
 pub(crate) struct Rows {
@@ -34,19 +35,13 @@ impl Rows {
             .flexible(true)
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
-        let (mut line, mut rest) = (part.lines_before + 1, text);
+        let mut lines = RecordLines::new(text, part.lines_before + 1);
         let mut records = Vec::new();
         for record in reader.records() {
             // Cannot fail: the text is in memory and UTF-8, and rows may have any length.
             let record = record.map_err(|error| Error::io(part.name.as_ref(), error.into()))?;
-            // The csv crate's lines and positions are those of the line ends before the record.
             let byte = record.position().map_or(0, csv::Position::byte);
-            let from = text.get(byte as usize..).unwrap_or_default();
-            let from = from.trim_start_matches(['\r', '\n']);
-            let passed = rest.get(..rest.len().saturating_sub(from.len()));
-            line += line_ends(passed.unwrap_or_default()) as u64;
-            rest = from;
-            records.push((line, record));
+            records.push((lines.line_at(byte), record));
         }
         let mut records = records.into_iter();
         let (line, header) = records.next().ok_or_else(|| no_rows(part.line(1)))?;
@@ -187,11 +182,6 @@ fn no_rows(location: Location) -> Error {
         Found::NONE,
         "add some or leave the file out",
     )
-}
-
-/// The number of line ends of any kind.
-fn line_ends(text: &str) -> usize {
-    text.matches(['\r', '\n']).count() - text.matches("\r\n").count()
 }
 
 impl Row<'_> {

@@ -1,8 +1,11 @@
 //! `messages.txt` has files, with ` / ` for line breaks, and what is said about each. `ROOFLUT_ACCEPT=1 cargo test
 //! -p rooflut-codegen messages` writes it again.
 
+#[path = "../../../tests/support/messages.rs"]
+mod page;
+
+use std::fs;
 use std::path::Path;
-use std::{env, fs};
 
 use rooflut_codegen::{Error, OperationKind, generate_constants, generate_engines};
 use rooflut_codegen::{read_rows, read_set};
@@ -15,27 +18,15 @@ const ROW: &str = "bf16,512,512,16,10\n";
 #[test]
 fn each_file_has_its_message() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages.txt");
-    let listed = fs::read_to_string(path).unwrap();
-    let mut found = String::new();
-    for line in listed.lines().filter(|line| !line.starts_with("    ")) {
-        found += &format!("{line}\n");
+    page::replay(path, |line| {
         let is_file = |(file, _): &(&str, &str)| !file.contains(' ') || file.contains(" as ");
-        if let Some((file, text)) = line.split_once(':').filter(is_file) {
-            let message = match read(file, text.strip_prefix(' ').unwrap_or(text)) {
-                Ok(()) => "accepted".to_owned(),
-                Err(message) => message,
-            };
-            assert!(!message.contains(char::is_control), "{message:?}");
-            found += &format!("    {message}\n");
-        }
-    }
-    if env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
-        fs::write(path, &found).unwrap();
-    } else {
-        let mut lines = listed.lines().zip(found.lines());
-        let differs = lines.find(|(listed, found)| listed != found);
-        assert!(listed == found, "{differs:#?}");
-    }
+        let file = line.split_once(':').filter(is_file);
+        let message = file.map(|(file, text)| {
+            let read = read(file, text.strip_prefix(' ').unwrap_or(text));
+            read.map_or_else(|message| message, |()| "accepted".to_owned())
+        });
+        message.into_iter().collect()
+    });
 }
 
 /// Reads a file of the page.

@@ -4,6 +4,7 @@ use std::iter;
 
 use csv::StringRecord;
 use indexmap::IndexSet;
+use rooflut_codegen::RecordLines;
 
 use crate::Error;
 
@@ -167,7 +168,8 @@ impl SourceTable {
             .flexible(true)
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
-        let (mut line, mut rest) = (1, text);
+        let mut lines = RecordLines::new(text, 1);
+        let mut line = 1;
         let mut table = SourceTable {
             path: path.to_owned(),
             numbering: Numbering::Line,
@@ -178,13 +180,8 @@ impl SourceTable {
         for (place, record) in reader.records().enumerate() {
             // A `&[u8]` of UTF-8 with rows of any length cannot fail; the type of the reader allows it.
             let cells = record.map_err(|_| not_text(line))?;
-            // The csv crate's lines and positions are those of the line ends before the record.
             let byte = cells.position().map_or(0, csv::Position::byte);
-            let from = text.get(byte as usize..).unwrap_or_default();
-            let from = from.trim_start_matches(['\r', '\n']);
-            let passed = rest.get(..rest.len().saturating_sub(from.len()));
-            line += line_ends(passed.unwrap_or_default()) as u64;
-            rest = from;
+            line = lines.line_at(byte);
             match place == 0 && is_header(&cells) {
                 true => table.header = Some(cells.iter().map(str::to_owned).collect()),
                 false => table.push(line, &cells),
@@ -290,11 +287,6 @@ impl SourceTable {
 /// Whether a first line names columns: no name of a column is a number.
 fn is_header(cells: &StringRecord) -> bool {
     cells.iter().all(|cell| cell.parse::<f64>().is_err())
-}
-
-/// The number of line ends of any kind.
-fn line_ends(text: &str) -> usize {
-    text.matches(['\r', '\n']).count() - text.matches("\r\n").count()
 }
 
 #[cfg(test)]

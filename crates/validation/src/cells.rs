@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use rooflut_codegen::{RecordLines, line_ends};
 
 use crate::error::Error;
 use crate::kind;
@@ -37,7 +38,7 @@ impl<'s> Sheet<'s> {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
             Error {
                 file: file.to_owned(),
-                line: Some(line_ends(&String::from_utf8_lossy(valid)) as u64 + 1),
+                line: Some(line_ends(&String::from_utf8_lossy(valid)) + 1),
                 problem: "expected UTF-8 text, found other bytes; save the file as UTF-8"
                     .to_owned(),
             }
@@ -47,7 +48,8 @@ impl<'s> Sheet<'s> {
             .trim(Trim::All)
             .flexible(true)
             .from_reader(bytes);
-        let (mut line, mut rest) = (1, text);
+        let mut lines = RecordLines::new(text, 1);
+        let mut line = 1;
         let mut records = Vec::new();
         for record in reader.into_records() {
             // Cannot fail: the text is in memory and UTF-8, and rows may have any length.
@@ -56,13 +58,8 @@ impl<'s> Sheet<'s> {
                 line: Some(line),
                 problem: error.to_string(),
             })?;
-            // The csv crate's lines and positions are those of the line ends before the record.
             let byte = record.position().map_or(0, csv::Position::byte);
-            let from = text.get(byte as usize..).unwrap_or_default();
-            let from = from.trim_start_matches(['\r', '\n']);
-            let passed = rest.get(..rest.len().saturating_sub(from.len()));
-            line += line_ends(passed.unwrap_or_default()) as u64;
-            rest = from;
+            line = lines.line_at(byte);
             records.push((line, record));
         }
         let mut records = records.into_iter();
@@ -240,9 +237,4 @@ fn whole(text: &str) -> Option<u32> {
         _ => text,
     };
     digits.parse().ok()
-}
-
-/// The number of line ends of any kind.
-fn line_ends(text: &str) -> usize {
-    text.matches(['\r', '\n']).count() - text.matches("\r\n").count()
 }

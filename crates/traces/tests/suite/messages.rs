@@ -2,7 +2,8 @@
 //! -p rooflut-traces messages` writes it again.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::{env, fs};
+#[path = "../../../../tests/support/messages.rs"]
+mod page;
 
 use rooflut_traces::{Condition, Options};
 
@@ -13,24 +14,12 @@ use crate::{azure, burst_gpt, inference_perf, mooncake, vllm};
 #[test]
 fn each_file_has_its_message() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages.txt");
-    let listed = fs::read_to_string(path).unwrap();
-    let (title, cases) = listed.split_once('\n').unwrap();
-    let mut found = format!("{title}\n");
-    for line in cases.lines().filter(|line| !line.starts_with("    ")) {
-        found += &format!("{line}\n");
-        if let Some((file, text)) = line.split_once(':') {
-            let message = message_of(file, text.strip_prefix(' ').unwrap_or(text));
-            assert!(!message.contains(char::is_control), "{message:?}");
-            found += &format!("    {message}\n");
-        }
-    }
-    if env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
-        fs::write(path, &found).unwrap();
-    } else {
-        let mut lines = listed.lines().zip(found.lines());
-        let differs = lines.find(|(listed, found)| listed != found);
-        assert!(listed == found, "{differs:#?}");
-    }
+    page::replay(path, |line| {
+        let file = line.split_once(':');
+        let message =
+            file.map(|(file, text)| message_of(file, text.strip_prefix(' ').unwrap_or(text)));
+        message.into_iter().collect()
+    });
 }
 
 /// Returns the message about a file: `text`, `as FORMAT`, `where COLUMN=VALUE`, or a format, whose sample is changed.

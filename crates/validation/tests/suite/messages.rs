@@ -2,38 +2,25 @@
 //! -p rooflut-validation messages` writes it again.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::{env, fs};
+#[path = "../../../../tests/support/messages.rs"]
+mod page;
 
 use rooflut_validation::{Predictor, read, validate};
 
 #[test]
 fn each_file_has_its_message() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages.txt");
-    let listed = fs::read_to_string(path).unwrap();
-    let (title, cases) = listed.split_once('\n').unwrap();
-    let (mut found, mut sample) = (format!("{title}\n"), String::new());
-    for line in cases.lines().filter(|line| !line.starts_with("    ")) {
-        found += &format!("{line}\n");
-        let text = match line.contains(" ->") {
-            true => changed(&sample, line),
-            false if line.is_empty() || line.starts_with("== ") => continue,
-            false => {
-                sample = line.replace(" / ", "\n");
-                sample.clone()
-            }
-        };
-        for message in messages(&text) {
-            assert!(!message.contains(char::is_control), "{message:?}");
-            found += &format!("    {message}\n");
+    let mut sample = String::new();
+    page::replay(path, |line| {
+        if line.contains(" ->") {
+            messages(&changed(&sample, line))
+        } else if line.is_empty() || line.starts_with("== ") {
+            Vec::new()
+        } else {
+            sample = line.replace(" / ", "\n");
+            messages(&sample)
         }
-    }
-    if env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
-        fs::write(path, &found).unwrap();
-    } else {
-        let mut lines = listed.lines().zip(found.lines());
-        let differs = lines.find(|(listed, found)| listed != found);
-        assert!(listed == found, "{differs:#?}");
-    }
+    });
 }
 
 fn changed(sample: &str, changes: &str) -> String {
