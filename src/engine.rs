@@ -11,7 +11,7 @@ pub use self::rules::{
 pub use crate::generated::stacks;
 
 use crate::interval::{Coverage, in_quadrature};
-use crate::model::Ffn;
+use crate::model::ModelSpec;
 use crate::units::Seconds;
 
 /// A serving engine: its scheduling rules and the time it adds to the measured kernels.
@@ -121,7 +121,7 @@ pub struct StepConstants {
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
     pub prompt_layer: Seconds,
     /// Launches of a layer's attention outside of the CUDA graph, in all steps of models whose attention is not captured
-    /// ([`Attention::Chunked`](crate::model::Attention)).
+    /// ([`Span::Chunk`](crate::model::Span)).
     pub uncaptured_layer: Seconds,
     /// Time between two steps during which the GPU waits for the host.
     pub host: Seconds,
@@ -191,10 +191,10 @@ impl EngineStack {
     /// Returns the half width, as a logarithm, of the errors of a server's time to first token that those of its steps do
     /// not explain: [`first_token_error`](Self::first_token_error), and the difference between two equal servers, 2 %
     /// on average, 4 % with experts.
-    pub fn ttft_half_width(&self, ffn: &Ffn, coverage: Coverage) -> f64 {
-        let two_servers = match ffn {
-            Ffn::Moe { .. } => 0.04,
-            Ffn::Dense { .. } => 0.02,
+    pub fn ttft_half_width(&self, model: &ModelSpec, coverage: Coverage) -> f64 {
+        let two_servers = match model.experts() {
+            Some(_) => 0.04,
+            None => 0.02,
         };
         let errors = [self.first_token_error, two_servers];
         in_quadrature(errors.into_iter().map(|error| coverage.laplace(error)))

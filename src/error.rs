@@ -120,12 +120,19 @@ impl TableSet {
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ResolveError::NoTable { set, operation } => write!(
-                f,
-                "table set {}: expected a table for {operation}, found none; use a set that has one \
-                 (`rooflut tables` lists them)",
-                set.name()
-            ),
+            ResolveError::NoTable { set, operation } => {
+                write!(
+                    f,
+                    "table set {}: expected a table for {operation}, found none; use a set that has one \
+                     (`rooflut tables` lists them)",
+                    set.name()
+                )?;
+                let operation = OperationKind::from_name(operation);
+                match operation.and_then(OperationKind::feature) {
+                    Some(feature) => write!(f, ", built with the feature {feature}"),
+                    None => Ok(()),
+                }
+            }
             ResolveError::NoGemmDtype { set, shape } => {
                 write!(f, "table set {}: gemm: expected one of ", set.name())?;
                 let entries = set.gemm().into_iter().flat_map(|table| table.entries());

@@ -1,6 +1,6 @@
 //! `rooflut models`: lists the built-in models.
 
-use rooflut::model::{CATALOG, CatalogEntry, Ffn, ModelSpec};
+use rooflut::model::{Attention, CATALOG, CatalogEntry, Ffn, LayerGroup, ModelSpec};
 use serde_json::{Value, json};
 
 use crate::args::ListArgs;
@@ -17,9 +17,9 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         grid.row(vec![
             (*name).to_owned(),
             number(spec.weight_params() as f64 / 1e9, 1),
-            format!("{}x{}", spec.layers, spec.hidden),
-            format!("{}/{}", spec.q_heads, spec.kv_heads),
-            ffn(spec),
+            format!("{}x{}", spec.layers.total(), spec.hidden),
+            each(spec, heads),
+            each(spec, ffn),
             count(spec.max_model_len.into()),
         ]);
     }
@@ -29,19 +29,32 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     Ok(format!("{}\n{}", grid.render(0), paragraph(legend)))
 }
 
-fn ffn(spec: &ModelSpec) -> String {
-    match spec.ffn {
+/// Returns what the groups of layers have, without repetitions.
+fn each(spec: &ModelSpec, of: fn(&LayerGroup) -> String) -> String {
+    let mut each: Vec<String> = spec.layers.iter().map(of).collect();
+    each.dedup();
+    each.join(", ")
+}
+
+fn heads(group: &LayerGroup) -> String {
+    match group.attention {
+        Attention::Gqa(heads) => format!("{}/{}", heads.q_heads, heads.kv_heads),
+        _ => "-".to_owned(),
+    }
+}
+
+fn ffn(group: &LayerGroup) -> String {
+    match group.ffn {
         Ffn::Dense { intermediate, .. } => intermediate.to_string(),
         Ffn::Moe {
             experts,
             top_k,
             intermediate,
-            expert_dtype,
             ..
         } => {
-            let dtype = match expert_dtype == spec.weight_dtype {
+            let dtype = match group.ffn_dtype == group.attention_dtype {
                 true => String::new(),
-                false => format!(" {expert_dtype}"),
+                false => format!(" {}", group.ffn_dtype),
             };
             format!("{top_k}/{experts}x{intermediate}{dtype}")
         }
@@ -56,24 +69,40 @@ fn model_json(entry: &CatalogEntry) -> Value {
         "aliases": entry.aliases,
         "weight_params": spec.weight_params(),
         "hidden": spec.hidden,
-        "layers": spec.layers,
-        "q_heads": spec.q_heads,
-        "kv_heads": spec.kv_heads,
-        "head_dim": spec.head_dim,
+        "layers": spec.layers.total(),
+        "groups": spec.layers.iter().map(group_json).collect::<Vec<_>>(),
         "vocab": spec.vocab,
         "max_model_len": spec.max_model_len,
-        "weight_dtype": spec.weight_dtype.name(),
         "tied_embeddings": spec.tied_embeddings,
-        "attention": spec.attention.name(),
         "sampler": spec.sampler.name(),
-        "ffn": match spec.ffn {
-            Ffn::Dense { intermediate, .. } => json!({"kind": "dense", "intermediate": intermediate}),
+    })
+}
+
+fn group_json(group: &LayerGroup) -> Value {
+    json!({
+        "layers": group.layers,
+        "attention": match group.attention {
+            Attention::Gqa(heads) => json!({
+                "kind": "gqa",
+                "q_heads": heads.q_heads,
+                "kv_heads": heads.kv_heads,
+                "head_dim": heads.head_dim,
+                "span": heads.span.to_string(),
+                "dtype": group.attention_dtype.name(),
+            }),
+            _ => json!({"kind": "other"}),
+        },
+        "ffn": match group.ffn {
+            Ffn::Dense { intermediate, .. } => json!({
+                "kind": "dense",
+                "intermediate": intermediate,
+                "dtype": group.ffn_dtype.name(),
+            }),
             Ffn::Moe {
                 experts,
                 top_k,
                 intermediate,
                 shared_intermediate,
-                expert_dtype,
                 ..
             } => json!({
                 "kind": "moe",
@@ -81,7 +110,7 @@ fn model_json(entry: &CatalogEntry) -> Value {
                 "top_k": top_k,
                 "intermediate": intermediate,
                 "shared_intermediate": shared_intermediate,
-                "expert_dtype": expert_dtype.name(),
+                "dtype": group.ffn_dtype.name(),
             }),
             _ => json!({"kind": "other"}),
         },

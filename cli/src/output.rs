@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec};
+use rooflut::model::ModelSpec;
 use rooflut::units::Seconds;
 use rooflut_scenario::grouped;
 use serde::Serialize;
@@ -73,21 +73,20 @@ pub(crate) fn joined<const N: usize>(parts: [Value; N]) -> Value {
 /// Describes the size of a model, its formats and its sampling: `8.03 billion parameters, 16.1 GB of bf16 weights, top-p
 /// sampler`.
 pub(crate) fn model_size(spec: &ModelSpec, kv_dtype: Dtype) -> String {
-    let experts = match spec.ffn {
-        Ffn::Moe { expert_dtype, .. } if expert_dtype != spec.weight_dtype => {
-            format!(" and {expert_dtype} (experts)")
-        }
-        _ => String::new(),
+    let dtype = spec.layers.first().attention_dtype;
+    let experts = spec.experts().map(|group| group.ffn_dtype);
+    let experts = match experts.filter(|found| *found != dtype) {
+        Some(found) => format!(" and {found} (experts)"),
+        None => String::new(),
     };
     let kv = match kv_dtype {
         Dtype::Bf16 => String::new(),
         other => format!(", {other} KV cache"),
     };
     format!(
-        "{} billion parameters, {} GB of {}{experts} weights{kv}, {} sampler",
+        "{} billion parameters, {} GB of {dtype}{experts} weights{kv}, {} sampler",
         number(spec.weight_params() as f64 / 1e9, 2),
         number(spec.weight_bytes() / 1e9, 1),
-        spec.weight_dtype,
         spec.sampler
     )
 }

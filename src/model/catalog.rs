@@ -1,6 +1,6 @@
 //! Catalogue of known models.
 
-use super::{Attention, Ffn, ModelSpec, Sampler};
+use super::{Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpec, Sampler, Span};
 use crate::hardware::Dtype;
 
 /// A known model.
@@ -42,17 +42,22 @@ const fn dense(
 ) -> ModelSpec {
     ModelSpec {
         hidden,
-        layers,
-        q_heads,
-        kv_heads,
-        head_dim,
-        attention: Attention::Full,
+        layers: Layers::alike(LayerGroup {
+            layers,
+            attention: Attention::Gqa(Gqa {
+                q_heads,
+                kv_heads,
+                head_dim,
+                span: Span::Full,
+            }),
+            attention_dtype: Dtype::Bf16,
+            ffn: Ffn::Dense {
+                intermediate,
+                gated: true,
+            },
+            ffn_dtype: Dtype::Bf16,
+        }),
         vocab,
-        ffn: Ffn::Dense {
-            intermediate,
-            gated: true,
-        },
-        weight_dtype: Dtype::Bf16,
         tied_embeddings: false,
         positions: 0,
         max_model_len,
@@ -81,9 +86,12 @@ const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> Mo
         top_k,
         intermediate,
         shared_intermediate: 0,
-        expert_dtype: Dtype::Bf16,
     };
-    ModelSpec { ffn, ..base }
+    let layers = Layers::alike(LayerGroup {
+        ffn,
+        ..*base.layers.first()
+    });
+    ModelSpec { layers, ..base }
 }
 
 const fn entry(
@@ -207,14 +215,23 @@ pub static CATALOG: [CatalogEntry; 42] = [
                 "llama-4-scout",
             ],
             ModelSpec {
-                attention: Attention::Chunked,
-                ffn: Ffn::Moe {
-                    experts: 16,
-                    top_k: 1,
-                    intermediate: 8192,
-                    shared_intermediate: 8192,
-                    expert_dtype: Dtype::Fp8,
-                },
+                layers: Layers::alike(LayerGroup {
+                    layers: 48,
+                    attention: Attention::Gqa(Gqa {
+                        q_heads: 40,
+                        kv_heads: 8,
+                        head_dim: 128,
+                        span: Span::Chunk(8192),
+                    }),
+                    attention_dtype: Dtype::Bf16,
+                    ffn: Ffn::Moe {
+                        experts: 16,
+                        top_k: 1,
+                        intermediate: 8192,
+                        shared_intermediate: 8192,
+                    },
+                    ffn_dtype: Dtype::Fp8,
+                }),
                 ..top_p(dense([5120, 48, 40, 8, 128], 8192, 202_048, 8192))
             },
         )

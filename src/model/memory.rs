@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Ffn, ModelSpec, SpecError};
+use super::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, SpecError};
 use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
@@ -248,9 +248,13 @@ impl MemoryPlan {
 
 /// Returns the bytes of K and V of one token over all layers, on one rank.
 pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
-    let local_heads = (model.kv_heads / tp.max(1)).max(1);
-    let values = 2.0 * f64::from(local_heads) * f64::from(model.head_dim);
-    values * f64::from(model.layers) * kv_dtype.weight_bytes()
+    let groups = model.layers.iter().map(|group| {
+        let Attention::Gqa(heads) = group.attention;
+        let local_heads = (heads.kv_heads / tp.max(1)).max(1);
+        let values = 2.0 * f64::from(local_heads) * f64::from(heads.head_dim);
+        values * f64::from(group.layers) * kv_dtype.weight_bytes()
+    });
+    groups.sum()
 }
 
 impl ModelSpec {
@@ -265,26 +269,42 @@ impl ModelSpec {
 /// embedding and lm_head (16-bit) are divided too, learned positions are not; norms and routers are negligible.
 fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     let hidden = f64::from(model.hidden);
-    let head_dim = f64::from(model.head_dim);
-    let q_heads = f64::from(model.q_heads) / f64::from(tp);
-    let kv_heads = f64::from((model.kv_heads / tp).max(1));
-    let attention = hidden * (2.0 * q_heads + 2.0 * kv_heads) * head_dim;
-    let (ffn, ffn_dtype) = match model.ffn {
-        Ffn::Dense { .. } => (model.ffn_params() as f64, model.weight_dtype),
-        Ffn::Moe { expert_dtype, .. } => (model.expert_params() as f64, expert_dtype),
-    };
-    let layer = attention * model.weight_dtype.weight_bytes()
-        + ffn / f64::from(tp) * ffn_dtype.weight_bytes();
+    let layers = model.layers.iter().map(|group| {
+        let Attention::Gqa(Gqa {
+            q_heads,
+            kv_heads,
+            head_dim,
+            ..
+        }) = group.attention;
+        let q_heads = f64::from(q_heads) / f64::from(tp);
+        let kv_heads = f64::from((kv_heads / tp).max(1));
+        let attention = hidden * (2.0 * q_heads + 2.0 * kv_heads) * f64::from(head_dim);
+        let ffn = match group.ffn {
+            Ffn::Dense { .. } => group.ffn_params(model.hidden),
+            Ffn::Moe { .. } => group.expert_params(model.hidden),
+        };
+        let layer = attention * group.attention_dtype.weight_bytes()
+            + ffn as f64 / f64::from(tp) * group.ffn_dtype.weight_bytes();
+        f64::from(group.layers) * layer
+    });
     let vocabulary =
         f64::from(model.vocabularies()) * f64::from(model.vocab) * hidden / f64::from(tp);
     let positions = f64::from(model.positions) * hidden;
-    f64::from(model.layers) * layer + (vocabulary + positions) * Dtype::Bf16.weight_bytes()
+    layers.sum::<f64>() + (vocabulary + positions) * Dtype::Bf16.weight_bytes()
 }
 
-/// Returns the activation bytes per token of a step at the peak in the FFN: gate (where there is one), up and what
-/// enters the down projection (for MoE: of each expert visited), and four times the hidden state, all 16-bit.
+/// Returns the activation bytes per token of a step at the peak in the FFN of the widest layers, with four times the
+/// hidden state, all 16-bit.
 fn activation_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
-    let width = match model.ffn {
+    let groups = model.layers.iter();
+    let widest = groups.map(|group| ffn_values_per_token(group) / f64::from(tp));
+    2.0 * (widest.fold(0.0, f64::max) + 4.0 * f64::from(model.hidden))
+}
+
+/// Returns the activations per token of an FFN on all ranks: gate (where there is one), up and what enters the down
+/// projection (for MoE: of each expert visited).
+fn ffn_values_per_token(group: &LayerGroup) -> f64 {
+    let width = match group.ffn {
         Ffn::Dense { intermediate, .. } => f64::from(intermediate),
         Ffn::Moe {
             top_k,
@@ -293,8 +313,7 @@ fn activation_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
             ..
         } => f64::from(top_k) * f64::from(intermediate) + f64::from(shared_intermediate),
     };
-    let copies = f64::from(model.ffn.up_projections() + 1);
-    2.0 * (copies * width / f64::from(tp) + 4.0 * f64::from(model.hidden))
+    f64::from(group.ffn.up_projections() + 1) * width
 }
 
 #[cfg(test)]
@@ -368,10 +387,9 @@ mod tests {
         let left = f64::from(plan.kv_blocks) * plan.bytes_per_block - small.weight_bytes;
         let blocks = left / both.bytes_per_block;
         assert!((f64::from(both.kv_blocks) - blocks).abs() < 2.0);
-        let three_heads = ModelSpec {
-            kv_heads: 3,
-            ..draft.spec
-        };
+        let mut three_heads = draft.spec;
+        let Attention::Gqa(heads) = &mut three_heads.layers[0].attention;
+        heads.kv_heads = 3;
         let refused = plan.with_draft(&three_heads);
         assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");
     }

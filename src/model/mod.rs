@@ -1,16 +1,22 @@
 //! Models: dimensions, catalogue, memory.
 
 mod catalog;
+mod layers;
 mod memory;
 mod sampler;
+mod span;
 mod spec;
 mod spec_builder;
 mod spec_error;
+#[cfg(feature = "serde")]
+mod spec_serde;
 
 pub use catalog::{CATALOG, CatalogEntry, find};
+pub use layers::{Attention, Ffn, Gqa, LayerGroup, Layers};
 pub(crate) use memory::kv_bytes_per_token;
 pub use memory::{MemoryError, MemoryLimits, MemoryPlan};
 pub use sampler::Sampler;
-pub use spec::{Attention, Ffn, ModelSpec};
+pub use span::Span;
+pub use spec::ModelSpec;
 pub use spec_builder::ModelSpecBuilder;
 pub use spec_error::SpecError;

@@ -1,9 +1,9 @@
 //! Checked dimensions of a transformer.
 
-use super::{ModelSpecBuilder, Sampler, SpecError};
+use super::{Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpecBuilder, Sampler, Span, SpecError};
 use crate::hardware::Dtype;
 
-/// Dimensions of a decoder-only transformer whose layers are all alike.
+/// Dimensions of a decoder-only transformer.
 ///
 /// [`ModelSpec::builder`] makes one and checks it. Fields are public and may be changed afterwards;
 /// every constructor that takes a `ModelSpec` calls [`ModelSpec::check`] again.
@@ -19,104 +19,22 @@ use crate::hardware::Dtype;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(remote = "Self", deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ModelSpec {
     /// Hidden size.
     pub hidden: u32,
-    /// Layers.
-    pub layers: u32,
-    /// Query heads.
-    pub q_heads: u32,
-    /// Key and value heads.
-    pub kv_heads: u32,
-    /// Dimension of a head, which is not always hidden / q_heads.
-    pub head_dim: u32,
-    /// The tokens that a token attends to.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub attention: Attention,
+    /// The layers.
+    pub layers: Layers,
     /// Vocabulary size, as padded in the weights.
     pub vocab: u32,
-    /// The feed-forward part of each layer.
-    pub ffn: Ffn,
-    /// Format of attention projections and dense FFNs. Embedding, router and lm_head are 16-bit.
-    pub weight_dtype: Dtype,
     /// Whether embedding and lm_head are the same weights.
     pub tied_embeddings: bool,
     /// Learned position embeddings; 0 where positions have no weights, as with rotary embeddings.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub positions: u32,
     /// Longest sequence, prompt and output together.
     pub max_model_len: u32,
     /// Sampling of the tokens, unless requests set another.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub sampler: Sampler,
-}
-
-/// The tokens that a token attends to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Attention {
-    /// All tokens before it.
-    #[default]
-    Full,
-    /// In some layers, those before it in a chunk of fixed length, as in Llama-4. vLLM does not capture such attention in
-    /// CUDA graphs.
-    ///
-    /// Does not model: the shorter reads of requests longer than a chunk.
-    Chunked,
-}
-
-crate::names!(Attention {
-    Full => "full",
-    Chunked => "chunked",
-});
-
-/// The feed-forward part of a layer: gate, up and down projection, or up and down alone where it has no gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
-pub enum Ffn {
-    /// One FFN for all tokens.
-    #[non_exhaustive]
-    Dense {
-        /// Intermediate size.
-        intermediate: u32,
-        /// Whether a gate projection multiplies the up projection; experts always have one.
-        #[cfg_attr(feature = "serde", serde(default = "gated"))]
-        gated: bool,
-    },
-    /// A router and experts.
-    #[non_exhaustive]
-    Moe {
-        /// Experts.
-        experts: u32,
-        /// Experts per token.
-        top_k: u32,
-        /// Intermediate size of one expert.
-        intermediate: u32,
-        /// Intermediate size of the shared expert, which every token visits; 0 if there is none.
-        shared_intermediate: u32,
-        /// Format of the experts' weights (shared one included).
-        expert_dtype: Dtype,
-    },
-}
-
-impl Ffn {
-    /// Returns the number of projections to the intermediate size: gate and up, or up alone.
-    pub(crate) const fn up_projections(self) -> u32 {
-        match self {
-            Ffn::Dense { gated: false, .. } => 1,
-            _ => 2,
-        }
-    }
-}
-
-/// The FFN of a file from before there was a choice.
-#[cfg(feature = "serde")]
-const fn gated() -> bool {
-    true
 }
 
 /// Maximum hidden and intermediate size. With [`MAX_COUNT`], it keeps the number of weights below 2^64.
@@ -136,36 +54,39 @@ impl ModelSpec {
     ///
     /// # Errors
     /// A zero, a number larger than in any model, query heads that are not a multiple of KV heads, more experts per
-    /// token than experts.
+    /// token than experts, windows or chunks of different lengths.
     pub fn check(&self) -> Result<(), SpecError> {
         within("hidden", self.hidden, MAX_WIDTH)?;
-        within("layers", self.layers, MAX_COUNT)?;
-        within("q_heads", self.q_heads, MAX_COUNT)?;
-        within("kv_heads", self.kv_heads, MAX_COUNT)?;
-        within("head_dim", self.head_dim, MAX_COUNT)?;
+        for group in self.layers.iter() {
+            within("layers", group.layers, MAX_COUNT)?;
+            group.check_attention()?;
+        }
+        within("layers", self.layers.total(), MAX_COUNT)?;
         within("vocab", self.vocab, MAX_VOCAB)?;
         within("positions", self.positions.max(1), MAX_VOCAB)?;
         within("max_model_len", self.max_model_len, u32::MAX)?;
-        divides("q_heads", self.q_heads, "kv_heads", self.kv_heads)?;
-        match self.ffn {
-            Ffn::Dense { intermediate, .. } => within("intermediate", intermediate, MAX_WIDTH),
-            Ffn::Moe {
-                experts,
-                top_k,
-                intermediate,
-                shared_intermediate,
-                ..
-            } => {
-                within("experts", experts, MAX_COUNT)?;
-                within("top_k", top_k, MAX_COUNT)?;
-                within("intermediate", intermediate, MAX_WIDTH)?;
-                within("shared_intermediate", shared_intermediate.max(1), MAX_WIDTH)?;
-                if top_k > experts {
-                    return Err(SpecError::TopK { top_k, experts });
-                }
-                Ok(())
-            }
+        self.layers.iter().try_for_each(LayerGroup::check_ffn)?;
+        let mut limited = self.spans().filter(|span| *span != Span::Full);
+        let first = limited.next();
+        match limited.find(|span| Some(*span) != first).zip(first) {
+            Some((other, first)) => Err(SpecError::Spans { first, other }),
+            None => Ok(()),
         }
+    }
+
+    /// Returns the tokens that a token attends to, for each group of layers.
+    fn spans(&self) -> impl Iterator<Item = Span> {
+        self.layers.iter().map(|group| {
+            let Attention::Gqa(heads) = group.attention;
+            heads.span.up_to(self.max_model_len)
+        })
+    }
+
+    /// Returns the window or chunk of layers that do not attend to all tokens of the longest sequence; [`Span::Full`] if
+    /// all do.
+    pub fn limited_span(&self) -> Span {
+        let mut limited = self.spans().filter(|span| *span != Span::Full);
+        limited.next().unwrap_or_default()
     }
 
     /// Checks that `tp` ranks can share the model: query heads and FFN are divisible by `tp`, and KV heads are
@@ -175,23 +96,7 @@ impl ModelSpec {
     /// The first dimension that is not divisible.
     pub fn check_tp(&self, tp: u32) -> Result<(), SpecError> {
         within("tp", tp, MAX_COUNT)?;
-        divides("q_heads", self.q_heads, "tp", tp)?;
-        if tp > self.kv_heads {
-            divides("tp", tp, "kv_heads", self.kv_heads)?;
-        } else {
-            divides("kv_heads", self.kv_heads, "tp", tp)?;
-        }
-        match self.ffn {
-            Ffn::Dense { intermediate, .. } => divides("intermediate", intermediate, "tp", tp),
-            Ffn::Moe {
-                intermediate,
-                shared_intermediate,
-                ..
-            } => {
-                divides("intermediate", intermediate, "tp", tp)?;
-                divides("shared_intermediate", shared_intermediate, "tp", tp)
-            }
-        }
+        self.layers.iter().try_for_each(|group| group.check_tp(tp))
     }
 
     /// Returns the model with weights of another format: attention projections, dense FFN and experts, the shared one
@@ -210,10 +115,9 @@ impl ModelSpec {
     /// # Ok::<(), rooflut::model::MemoryError>(())
     /// ```
     #[must_use]
-    pub const fn with_weight_dtype(mut self, dtype: Dtype) -> ModelSpec {
-        self.weight_dtype = dtype;
-        if let Ffn::Moe { expert_dtype, .. } = &mut self.ffn {
-            *expert_dtype = dtype;
+    pub fn with_weight_dtype(mut self, dtype: Dtype) -> ModelSpec {
+        for group in self.layers.iter_mut() {
+            (group.attention_dtype, group.ffn_dtype) = (dtype, dtype);
         }
         self
     }
@@ -225,42 +129,10 @@ impl ModelSpec {
         self
     }
 
-    /// Returns the number of weights of one layer's attention: Q, K, V and output projections.
-    pub fn attention_params(&self) -> u64 {
-        let heads = 2 * u64::from(self.q_heads) + 2 * u64::from(self.kv_heads);
-        product([u64::from(self.hidden), heads, u64::from(self.head_dim)])
-    }
-
-    /// Returns the number of weights of one layer's FFN, all experts and router included.
-    pub fn ffn_params(&self) -> u64 {
-        let hidden = u64::from(self.hidden);
-        match self.ffn {
-            Ffn::Dense { intermediate, .. } => {
-                let projections = u64::from(self.ffn.up_projections()) + 1;
-                product([projections, hidden, u64::from(intermediate)])
-            }
-            Ffn::Moe { experts, .. } => {
-                let router = product([hidden, u64::from(experts)]);
-                self.expert_params().saturating_add(router)
-            }
-        }
-    }
-
-    /// Returns the number of weights of one layer's experts, the shared one included; 0 for a dense model.
-    pub fn expert_params(&self) -> u64 {
-        match self.ffn {
-            Ffn::Dense { .. } => 0,
-            Ffn::Moe {
-                experts,
-                intermediate,
-                shared_intermediate,
-                ..
-            } => {
-                let routed = product([u64::from(experts), u64::from(intermediate)]);
-                let width = routed.saturating_add(u64::from(shared_intermediate));
-                product([3, u64::from(self.hidden), width])
-            }
-        }
+    /// Returns the first layers with experts, if there are any.
+    pub fn experts(&self) -> Option<&LayerGroup> {
+        let mut groups = self.layers.iter();
+        groups.find(|group| matches!(group.ffn, Ffn::Moe { .. }))
     }
 
     /// Returns the number of vocabulary x hidden matrices: embedding and lm_head, or one if they are tied.
@@ -272,21 +144,130 @@ impl ModelSpec {
     /// checked model reaches.
     pub fn weight_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
-        let layer = self
-            .attention_params()
-            .saturating_add(self.ffn_params())
-            .saturating_add(2 * hidden);
+        let layers = self.layers.iter().map(|group| {
+            let layer = group
+                .attention_params(self.hidden)
+                .saturating_add(group.ffn_params(self.hidden))
+                .saturating_add(2 * hidden);
+            product([u64::from(group.layers), layer])
+        });
         let vocabulary = product([self.vocabularies().into(), self.vocab.into(), hidden]);
         let positions = product([self.positions.into(), hidden]);
-        product([u64::from(self.layers), layer])
+        layers
+            .fold(0, u64::saturating_add)
             .saturating_add(vocabulary)
             .saturating_add(positions)
             .saturating_add(hidden)
     }
 }
 
-#[cfg(feature = "serde")]
-crate::checked!(ModelSpec, ModelSpec::check);
+impl LayerGroup {
+    fn check_attention(&self) -> Result<(), SpecError> {
+        let Attention::Gqa(Gqa {
+            q_heads,
+            kv_heads,
+            head_dim,
+            span,
+        }) = self.attention;
+        within("q_heads", q_heads, MAX_COUNT)?;
+        within("kv_heads", kv_heads, MAX_COUNT)?;
+        within("head_dim", head_dim, MAX_COUNT)?;
+        divides("q_heads", q_heads, "kv_heads", kv_heads)?;
+        match span {
+            Span::Full => Ok(()),
+            Span::Window(tokens) => within("window", tokens, u32::MAX),
+            Span::Chunk(tokens) => within("chunk", tokens, u32::MAX),
+        }
+    }
+
+    fn check_ffn(&self) -> Result<(), SpecError> {
+        match self.ffn {
+            Ffn::Dense { intermediate, .. } => within("intermediate", intermediate, MAX_WIDTH),
+            Ffn::Moe {
+                experts,
+                top_k,
+                intermediate,
+                shared_intermediate,
+            } => {
+                within("experts", experts, MAX_COUNT)?;
+                within("top_k", top_k, MAX_COUNT)?;
+                within("intermediate", intermediate, MAX_WIDTH)?;
+                within("shared_intermediate", shared_intermediate.max(1), MAX_WIDTH)?;
+                if top_k > experts {
+                    return Err(SpecError::TopK { top_k, experts });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_tp(&self, tp: u32) -> Result<(), SpecError> {
+        let Attention::Gqa(Gqa {
+            q_heads, kv_heads, ..
+        }) = self.attention;
+        divides("q_heads", q_heads, "tp", tp)?;
+        if tp > kv_heads {
+            divides("tp", tp, "kv_heads", kv_heads)?;
+        } else {
+            divides("kv_heads", kv_heads, "tp", tp)?;
+        }
+        match self.ffn {
+            Ffn::Dense { intermediate, .. } => divides("intermediate", intermediate, "tp", tp),
+            Ffn::Moe {
+                intermediate,
+                shared_intermediate,
+                ..
+            } => {
+                divides("intermediate", intermediate, "tp", tp)?;
+                divides("shared_intermediate", shared_intermediate, "tp", tp)
+            }
+        }
+    }
+
+    /// Returns the number of weights of one layer's attention: Q, K, V and output projections of a hidden state of
+    /// this size.
+    pub fn attention_params(&self, hidden: u32) -> u64 {
+        let Attention::Gqa(Gqa {
+            q_heads,
+            kv_heads,
+            head_dim,
+            ..
+        }) = self.attention;
+        let heads = 2 * u64::from(q_heads) + 2 * u64::from(kv_heads);
+        product([u64::from(hidden), heads, u64::from(head_dim)])
+    }
+
+    /// Returns the number of weights of one layer's FFN, all experts and router included.
+    pub fn ffn_params(&self, hidden: u32) -> u64 {
+        let matrices = u64::from(self.ffn.up_projections()) + 1;
+        match self.ffn {
+            Ffn::Dense { intermediate, .. } => {
+                product([matrices, u64::from(hidden), u64::from(intermediate)])
+            }
+            Ffn::Moe { experts, .. } => {
+                let router = product([u64::from(hidden), u64::from(experts)]);
+                self.expert_params(hidden).saturating_add(router)
+            }
+        }
+    }
+
+    /// Returns the number of weights of one layer's experts, the shared one included; 0 for a dense FFN.
+    pub fn expert_params(&self, hidden: u32) -> u64 {
+        match self.ffn {
+            Ffn::Dense { .. } => 0,
+            Ffn::Moe {
+                experts,
+                intermediate,
+                shared_intermediate,
+                ..
+            } => {
+                let routed = product([u64::from(experts), u64::from(intermediate)]);
+                let width = routed.saturating_add(u64::from(shared_intermediate));
+                product([3, u64::from(hidden), width])
+            }
+        }
+    }
+}
 
 fn product<const N: usize>(factors: [u64; N]) -> u64 {
     factors.into_iter().fold(1, u64::saturating_mul)

@@ -1,12 +1,13 @@
 //! A builder for the dimensions of a model.
 
-use super::{Attention, Ffn, ModelSpec, Sampler, SpecError};
+use super::{Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpec, Sampler, Span, SpecError};
 use crate::hardware::Dtype;
 
 /// A builder for [`ModelSpec`].
 ///
-/// A dimension that is not set is 0, which [`build`](Self::build) rejects by name. The model has experts if
-/// [`experts`](Self::experts) is set, and is dense otherwise.
+/// A dimension that is not set is 0, which [`build`](Self::build) rejects by name. Layers have experts if
+/// [`experts`](Self::experts) is set, and are dense otherwise. All layers are alike unless
+/// [`and_layers`](Self::and_layers) adds others.
 ///
 /// ```
 /// use rooflut::model::{ModelSpec, Sampler, find};
@@ -23,11 +24,13 @@ use crate::hardware::Dtype;
 #[derive(Debug, Clone, Copy)]
 pub struct ModelSpecBuilder {
     hidden: u32,
+    /// Layers before those that the setters describe.
+    before: Option<Result<Layers, SpecError>>,
     layers: u32,
     q_heads: u32,
     kv_heads: u32,
     head_dim: u32,
-    attention: Attention,
+    span: Span,
     vocab: u32,
     intermediate: u32,
     gated: bool,
@@ -45,11 +48,12 @@ pub struct ModelSpecBuilder {
 impl ModelSpecBuilder {
     pub(super) const NEW: ModelSpecBuilder = ModelSpecBuilder {
         hidden: 0,
+        before: None,
         layers: 0,
         q_heads: 0,
         kv_heads: 0,
         head_dim: 0,
-        attention: Attention::Full,
+        span: Span::Full,
         vocab: 0,
         intermediate: 0,
         gated: true,
@@ -75,8 +79,8 @@ impl ModelSpecBuilder {
         kv_heads(kv_heads: u32);
         /// Sets the dimension of a head, which is not always hidden / q_heads.
         head_dim(head_dim: u32);
-        /// Sets the tokens that a token attends to (default: all before it).
-        attention(attention: Attention);
+        /// Sets the tokens that a token attends to (default: all up to its own).
+        span(span: Span);
         /// Sets the vocabulary size, as padded in the weights.
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
@@ -109,24 +113,53 @@ impl ModelSpecBuilder {
         self
     }
 
-    /// Returns the model.
+    /// Adds that many layers to those set so far. They are equal to the last ones, except for what is set after this
+    /// call.
     ///
-    /// # Errors
-    /// As [`ModelSpec::check`]; `experts` is zero although another parameter of the experts is set.
-    pub fn build(self) -> Result<ModelSpec, SpecError> {
+    /// ```
+    /// use rooflut::model::ModelSpec;
+    /// // GLM-4.5-Air: a dense layer and 45 with experts.
+    /// let model = ModelSpec::builder()
+    ///     .hidden(4096).layers(1).q_heads(96).kv_heads(8).head_dim(128).intermediate(10_944)
+    ///     .and_layers(45).experts(128).top_k(8).intermediate(1408).shared_intermediate(1408)
+    ///     .vocab(151_552).max_model_len(131_072)
+    ///     .build()?;
+    /// assert_eq!(model.weight_params() / 1_000_000_000, 106);
+    /// # Ok::<(), rooflut::model::SpecError>(())
+    /// ```
+    #[must_use]
+    pub const fn and_layers(mut self, layers: u32) -> ModelSpecBuilder {
+        self.before = Some(self.groups());
+        self.layers = layers;
+        self
+    }
+
+    /// Returns the layers so far.
+    const fn groups(&self) -> Result<Layers, SpecError> {
+        let group = self.group();
+        match self.before {
+            None => Ok(Layers::alike(group)),
+            Some(Ok(before)) => before.try_and(group),
+            Some(error) => error,
+        }
+    }
+
+    /// Returns the layers that the setters describe.
+    const fn group(&self) -> LayerGroup {
         let dense = self.experts == 0
             && self.top_k == 0
             && self.shared_intermediate == 0
             && self.expert_dtype.is_none();
         let (intermediate, gated) = (self.intermediate, self.gated);
-        let spec = ModelSpec {
-            hidden: self.hidden,
+        LayerGroup {
             layers: self.layers,
-            q_heads: self.q_heads,
-            kv_heads: self.kv_heads,
-            head_dim: self.head_dim,
-            attention: self.attention,
-            vocab: self.vocab,
+            attention: Attention::Gqa(Gqa {
+                q_heads: self.q_heads,
+                kv_heads: self.kv_heads,
+                head_dim: self.head_dim,
+                span: self.span,
+            }),
+            attention_dtype: self.weight_dtype,
             ffn: if dense {
                 Ffn::Dense {
                     intermediate,
@@ -138,10 +171,25 @@ impl ModelSpecBuilder {
                     top_k: self.top_k,
                     intermediate,
                     shared_intermediate: self.shared_intermediate,
-                    expert_dtype: self.expert_dtype.unwrap_or(self.weight_dtype),
                 }
             },
-            weight_dtype: self.weight_dtype,
+            ffn_dtype: match self.expert_dtype {
+                Some(dtype) => dtype,
+                None => self.weight_dtype,
+            },
+        }
+    }
+
+    /// Returns the model.
+    ///
+    /// # Errors
+    /// As [`ModelSpec::check`]; `experts` is zero although another parameter of the experts is set; more groups of
+    /// layers than [`Layers::MAX_GROUPS`].
+    pub fn build(self) -> Result<ModelSpec, SpecError> {
+        let spec = ModelSpec {
+            hidden: self.hidden,
+            layers: self.groups()?,
+            vocab: self.vocab,
             tied_embeddings: self.tied_embeddings,
             positions: self.positions,
             max_model_len: self.max_model_len,

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use super::Span;
+
 /// The error of invalid dimensions, or of a model that cannot be divided among the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -38,6 +40,18 @@ pub enum SpecError {
         /// Experts.
         experts: u32,
     },
+    /// Too many groups of equal layers.
+    Groups {
+        /// The maximum.
+        most: usize,
+    },
+    /// Layers with windows or chunks that differ.
+    Spans {
+        /// Span of the first such layers.
+        first: Span,
+        /// Another one.
+        other: Span,
+    },
 }
 
 impl fmt::Display for SpecError {
@@ -66,6 +80,19 @@ impl fmt::Display for SpecError {
                 write!(
                     f,
                     "top_k: expected at most the {experts} experts, found {top_k}"
+                )
+            }
+            SpecError::Groups { most } => {
+                write!(
+                    f,
+                    "layers: expected at most {most} groups of equal layers, found more"
+                )
+            }
+            SpecError::Spans { first, other } => {
+                write!(
+                    f,
+                    "layers: expected one length of windows or chunks, found {first} and {other}; such models are not \
+                     modelled"
                 )
             }
         }

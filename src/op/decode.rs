@@ -29,6 +29,24 @@ pub struct DecodeAttention {
     found: Found,
 }
 
+/// Measured rows of decode attention that answer for a shape.
+#[derive(Debug)]
+pub(crate) struct DecodeRows<'t> {
+    pub(crate) grid: Grid<'t>,
+    /// The kernel of one rank.
+    pub(crate) kernel: RankAttention,
+    /// The kernel of the rows.
+    pub(crate) measured: RankAttention,
+    /// The window of the rows; 0 without one.
+    pub(crate) window: u32,
+    pub(crate) reference: &'t Reference,
+    /// Time of the smallest call, seconds.
+    pub(crate) floor_s: f64,
+    /// Best class that an answer can have.
+    pub(crate) class: Class,
+    pub(crate) errors: ErrorGroup,
+}
+
 impl TableSet {
     /// Returns decode attention by shape over (requests, KV length), or `None` if the set has none.
     pub fn decode(&self) -> Option<KernelTable<'_, AttentionShape, Grid<'_>>> {
@@ -103,19 +121,18 @@ impl DecodeAttention {
         sqrt(held(kv_tokens) * (floor + (edge - floor) * share)).min(edge)
     }
 
-    /// Returns the kernel of one rank.
-    pub(crate) fn kernel(&self) -> RankAttention {
-        self.found.kernel
-    }
-
-    /// Returns the reference of the kernel.
-    pub(crate) fn reference(&self) -> &Reference {
-        &self.found.reference
-    }
-
-    /// Returns the time of the smallest call, seconds.
-    pub(crate) fn floor_s(&self) -> f64 {
-        self.found.floor_s
+    /// Returns the rows that answer.
+    pub(crate) fn rows(&self) -> DecodeRows<'_> {
+        DecodeRows {
+            grid: self.grid(),
+            kernel: self.found.kernel,
+            measured: self.found.shape.on_rank(),
+            window: 0,
+            reference: &self.found.reference,
+            floor_s: self.found.floor_s,
+            class: self.found.class,
+            errors: self.found.errors,
+        }
     }
 
     /// Returns the matched measured shape.

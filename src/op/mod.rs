@@ -21,6 +21,7 @@ mod window;
 pub use blend::Neighbour;
 pub use collective::AllReduce;
 pub use decode::DecodeAttention;
+pub(crate) use decode::DecodeRows;
 pub use estimate::Estimate;
 pub use gemm::Gemm;
 pub use moe::Moe;

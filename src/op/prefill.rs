@@ -86,6 +86,25 @@ impl ChunkSums {
         };
     }
 
+    /// Adds `times` equal chunks.
+    pub(crate) fn add_times(&mut self, times: u32, new: u32, context: u32) {
+        if times == 0 || new == 0 {
+            return;
+        }
+        let mut one = ChunkSums::default();
+        one.add(new, context);
+        let (few, many) = (u64::from(times), u128::from(times));
+        self.new = self.new.saturating_add(few * one.new);
+        self.context = self.context.saturating_add(few * one.context);
+        self.squares = self.squares.saturating_add(many * one.squares);
+        self.cubes = self.cubes.saturating_add(one.cubes.saturating_mul(many));
+        self.largest_square = self.largest_square.max(one.largest_square);
+        self.shortest = match self.shortest {
+            0 => one.shortest,
+            shortest => shortest.min(one.shortest),
+        };
+    }
+
     /// Returns whether there are no chunks.
     pub fn is_empty(&self) -> bool {
         self.shortest == 0

@@ -1,9 +1,13 @@
 //! Attention within a window of keys.
 
+use super::decode::DecodeRows;
 use super::estimate::Estimate;
+use crate::constants::COLD_READ_SHARE;
 use crate::error::ResolveError;
-use crate::hardware::{OperationKind, Reference, WindowShape, Work};
-use crate::math::{exp_short, ln};
+use crate::hardware::{
+    AttentionShape, OperationKind, Prompts, RankAttention, Reference, WindowShape, Work,
+};
+use crate::math::{exp_short, ln, sqrt};
 use crate::table::{Class, ErrorGroup, Grid, Held, KernelTable, Table, TableSet};
 
 /// Resolved prefill attention within a window.
@@ -68,7 +72,8 @@ impl TableSet {
 
 impl WindowPrefill {
     /// Looks up the shape in `set`, or else the nearest window, in logarithms, with the same formats and heads
-    /// (`Transferred`). No window counts as the widest.
+    /// (`Transferred`). No window counts as the widest. If a set has no rows of the KV format, those with KV entries in
+    /// the format of the math answer (`Transferred`).
     ///
     /// # Errors
     /// The set has no such table or none with these formats and heads, or the GPU has no peak for the dtype.
@@ -89,6 +94,42 @@ impl WindowPrefill {
         self.found.answer(batch, length, reference_s, &work)
     }
 
+    /// Returns the time of chunks that run in one kernel.
+    ///
+    /// A chunk is equivalent to the whole prompt with as many pairs of queries and keys; several chunks are equivalent to
+    /// equal prompts of their mean length, weighted by pairs. Bytes that the chunks move beyond those of the equivalent
+    /// prompts are added. Neither context nor mixtures were measured, so both are `Transferred`.
+    pub(crate) fn at_chunks(&self, chunks: &WindowChunks) -> Estimate {
+        let Found {
+            shape, reference, ..
+        } = &self.found;
+        let (batch, length) = chunks.equivalent();
+        let reference_s = shape.prefill_reference_s(batch, length, reference);
+        let work = shape.prefill_work(batch, length);
+        let whole = self.found.answer(batch, length, reference_s, &work);
+        if chunks.is_uniform() {
+            return whole;
+        }
+        let more = self.work(chunks).bytes - work.bytes;
+        let reads = more.max(0.0) * reference.rates.s_per_byte / COLD_READ_SHARE;
+        whole.longer_by(reads).at_best(Class::Transferred)
+    }
+
+    /// Returns sums without chunks.
+    pub(crate) fn chunks(&self) -> WindowChunks {
+        WindowChunks::new(self.found.shape.window)
+    }
+
+    /// Returns the work of one rank for chunks that run in one kernel.
+    pub(crate) fn work(&self, chunks: &WindowChunks) -> Work {
+        kernel(&self.found.shape).prefill_work(&chunks.prompts())
+    }
+
+    /// Returns the reference of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.found.reference
+    }
+
     /// Returns the matched measured shape.
     pub fn matched(&self) -> WindowShape {
         self.found.matched
@@ -103,6 +144,117 @@ impl WindowPrefill {
     pub fn class(&self) -> Class {
         self.found.class()
     }
+}
+
+/// Prompt chunks that run in one kernel within a window, as sums. The result does not depend on their order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WindowChunks {
+    /// `u64::MAX` without a window.
+    window: u64,
+    count: u64,
+    new: u64,
+    /// Tokens of the context within the window of the first new token.
+    context: u64,
+    /// Pairs of a query and a key.
+    pairs: u128,
+    /// Sum of pairs x length of the equivalent prompt, in units of `1 / LENGTH_UNIT`.
+    weighted: u128,
+    /// Length of all prompts, if they are whole and equal.
+    uniform: Option<u32>,
+}
+
+/// Resolution of lengths. A sum of integers does not depend on their order, a sum of `f64` does.
+const LENGTH_UNIT: u128 = 1 << 20;
+
+impl WindowChunks {
+    fn new(window: u32) -> WindowChunks {
+        WindowChunks {
+            window: match window {
+                0 => u64::MAX,
+                window => window.into(),
+            },
+            count: 0,
+            new: 0,
+            context: 0,
+            pairs: 0,
+            weighted: 0,
+            uniform: None,
+        }
+    }
+
+    /// Adds a chunk of `new` tokens, at least one, after `context` cached ones.
+    pub(crate) fn add(&mut self, new: u32, context: u32) {
+        let (n, c) = (u64::from(new), u64::from(context));
+        let pairs = self.pairs_of(c + n) - self.pairs_of(c);
+        let length = match context {
+            0 => u128::from(n) * LENGTH_UNIT,
+            _ => (self.length_of(pairs) * LENGTH_UNIT as f64) as u128,
+        };
+        let whole = (context == 0).then_some(new);
+        self.uniform = match self.count {
+            0 => whole,
+            _ => self.uniform.filter(|_| self.uniform == whole),
+        };
+        self.count += 1;
+        self.new = self.new.saturating_add(n);
+        self.context = self.context.saturating_add(c.min(self.window - 1));
+        self.pairs = self.pairs.saturating_add(pairs);
+        self.weighted = self.weighted.saturating_add(pairs.saturating_mul(length));
+    }
+
+    fn is_uniform(&self) -> bool {
+        self.uniform.is_some()
+    }
+
+    /// Returns the pairs of a whole prompt.
+    fn pairs_of(&self, length: u64) -> u128 {
+        let keys = u128::from(length.min(self.window));
+        keys * (keys + 1) / 2 + (u128::from(length) - keys) * keys
+    }
+
+    /// Returns the length of a whole prompt with so many pairs.
+    fn length_of(&self, pairs: u128) -> f64 {
+        let window = self.window as f64;
+        let (pairs, triangle) = (pairs as f64, window * (window + 1.0) / 2.0);
+        if pairs <= triangle {
+            (sqrt(8.0 * pairs + 1.0) - 1.0) / 2.0
+        } else {
+            window + (pairs - triangle) / window
+        }
+    }
+
+    /// Returns the number and the length of equal whole prompts with as many pairs.
+    fn equivalent(&self) -> (f64, f64) {
+        if let Some(length) = self.uniform {
+            return (self.count as f64, length.into());
+        }
+        let length = self.weighted as f64 / LENGTH_UNIT as f64 / self.pairs as f64;
+        let length = length.max(1.0);
+        let keys = length.min(self.window as f64);
+        let each = keys * (keys + 1.0) / 2.0 + (length - keys) * keys;
+        ((self.pairs as f64 / each).max(1.0), length)
+    }
+
+    fn prompts(&self) -> Prompts {
+        Prompts {
+            new: self.new as f64,
+            context: self.context as f64,
+            squares: 2.0 * self.pairs as f64,
+        }
+    }
+}
+
+/// Returns the kernel of one rank without the window.
+fn kernel(shape: &WindowShape) -> RankAttention {
+    AttentionShape {
+        dtype: shape.dtype,
+        kv_dtype: shape.kv_dtype,
+        q_heads: shape.q_heads,
+        kv_heads: shape.kv_heads,
+        head_dim: shape.head_dim,
+        tp: 1,
+    }
+    .on_rank()
 }
 
 impl WindowDecode {
@@ -125,6 +277,41 @@ impl WindowDecode {
         let reference_s = shape.decode_reference_s(batch, length, reference);
         let work = shape.decode_work(batch, length);
         self.found.answer(batch, length, reference_s, &work)
+    }
+
+    /// Returns the time of `batch` requests whose windows are full: that of [`at`](Self::at), for lengths from the first
+    /// one measured beyond the window. The time jumps at the window, where `at` interpolates.
+    pub(crate) fn beyond(&self, batch: u32, kv_len: u32) -> Estimate {
+        let grid = self.found.points.grid();
+        let mut lengths = grid.length().values().iter();
+        let window = self.found.matched.window;
+        let first = lengths.find(|length| **length > window);
+        self.at(
+            batch,
+            first.copied().map_or(kv_len, |first| kv_len.max(first)),
+        )
+    }
+
+    /// Returns the rows that answer.
+    pub(crate) fn rows(&self) -> DecodeRows<'_> {
+        let Found {
+            shape,
+            matched,
+            reference,
+            points,
+            floor_s,
+            ..
+        } = &self.found;
+        DecodeRows {
+            grid: points.grid(),
+            kernel: kernel(shape),
+            measured: kernel(matched),
+            window: matched.window,
+            reference,
+            floor_s: *floor_s,
+            class: self.found.class(),
+            errors: self.found.errors(),
+        }
     }
 
     /// Returns the matched measured shape.
@@ -152,6 +339,8 @@ struct Found {
     /// Errors of measured shapes, and of others.
     errors: [ErrorGroup; 2],
     points: Held,
+    /// Time of the smallest call of the table.
+    floor_s: f64,
 }
 
 impl Found {
@@ -162,16 +351,24 @@ impl Found {
     ) -> Result<Found, ResolveError> {
         let table = set.required(operation)?;
         let table = table.typed::<WindowShape, Grid<'_>>();
-        let nearest = || {
+        let nearest = |kv_dtype| {
             let apart = |other: &WindowShape| (ln_window(other) - ln_window(&shape)).abs();
             let same_heads = |other: &WindowShape| {
-                let window = shape.window;
-                WindowShape { window, ..*other } == shape
+                let (window, same_kv) = (shape.window, other.kv_dtype == kv_dtype);
+                let kv_dtype = shape.kv_dtype;
+                let like = WindowShape {
+                    window,
+                    kv_dtype,
+                    ..*other
+                };
+                same_kv && like == shape
             };
             let entries = table.entries().filter(|entry| same_heads(&entry.shape));
             entries.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)))
         };
-        let entry = table.find(&shape).or_else(nearest);
+        let entry = table.find(&shape);
+        let entry = entry.or_else(|| nearest(shape.kv_dtype));
+        let entry = entry.or_else(|| nearest(shape.dtype));
         let entry = entry.ok_or_else(|| ResolveError::NoHeads {
             set: set.clone(),
             operation: operation.name(),
@@ -185,6 +382,7 @@ impl Found {
             reference: set.reference(&table, shape.dtype)?,
             errors: table.error_groups(shape.dtype),
             points: table.hold(&entry),
+            floor_s: table.floor_us() * 1e-6,
         })
     }
 

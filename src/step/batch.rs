@@ -148,6 +148,9 @@ pub struct DecodeGroup {
     /// At least the new tokens; 0 in a sum that has no requests yet.
     pub(crate) kv_tokens: u64,
     pub(crate) drafted: u32,
+    /// KV tokens that layers with a window or chunks do not read.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) outside_tokens: u64,
 }
 
 impl DecodeGroup {
@@ -157,6 +160,7 @@ impl DecodeGroup {
         requests: 0,
         kv_tokens: 0,
         drafted: 0,
+        outside_tokens: 0,
     };
 
     /// Returns a group of `requests` requests with a KV length of `kv_len` tokens each.
@@ -187,6 +191,7 @@ impl DecodeGroup {
             requests,
             kv_tokens,
             drafted: 0,
+            outside_tokens: 0,
         };
         group.with_drafted(0)
     }
@@ -197,15 +202,52 @@ impl DecodeGroup {
     /// # Errors
     /// Fewer KV tokens than new tokens: `requests x (1 + drafted)`.
     pub const fn with_drafted(self, drafted: u32) -> Result<DecodeGroup, BatchError> {
-        let group = DecodeGroup { drafted, ..self };
-        if group.kv_tokens < group.tokens() {
+        DecodeGroup { drafted, ..self }.checked()
+    }
+
+    /// Returns the group with the number of its KV tokens, over all requests, that lie outside the window or chunk of
+    /// layers with such attention; by default as few as their mean length allows. Other layers read them.
+    ///
+    /// ```
+    /// use rooflut::model::Span;
+    /// use rooflut::step::DecodeGroup;
+    /// // A request below a window of 128 tokens, and one above it.
+    /// let window = Span::Window(128);
+    /// let outside = [100, 1_000].map(|kv_len| kv_len - window.keys(kv_len));
+    /// let group = DecodeGroup::from_sum(2, 1_100)?.with_outside(outside.iter().sum::<u32>().into())?;
+    /// assert_eq!(group.outside_tokens(), 872);
+    /// # Ok::<(), rooflut::step::BatchError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fewer KV tokens inside than new tokens.
+    pub const fn with_outside(self, tokens: u64) -> Result<DecodeGroup, BatchError> {
+        let outside_tokens = tokens;
+        DecodeGroup {
+            outside_tokens,
+            ..self
+        }
+        .checked()
+    }
+
+    const fn checked(self) -> Result<DecodeGroup, BatchError> {
+        let (found, new_tokens) = (self.kv_tokens, self.tokens());
+        if found < new_tokens {
+            let field = "kv_tokens";
             return Err(BatchError::TooFewKvTokens {
-                field: "kv_tokens",
-                found: group.kv_tokens,
-                new_tokens: group.tokens(),
+                field,
+                found,
+                new_tokens,
             });
         }
-        Ok(group)
+        let most = found - new_tokens;
+        if self.outside_tokens > most {
+            return Err(BatchError::TooManyOutside {
+                found: self.outside_tokens,
+                most,
+            });
+        }
+        Ok(self)
     }
 
     /// Returns the number of requests.
@@ -226,6 +268,12 @@ impl DecodeGroup {
         self.drafted
     }
 
+    /// Returns the number of KV tokens that layers with a window or chunks do not read.
+    #[inline]
+    pub const fn outside_tokens(&self) -> u64 {
+        self.outside_tokens
+    }
+
     /// Returns the number of new tokens, drafted ones included, that pass through the layers.
     #[inline]
     pub const fn tokens(&self) -> u64 {
@@ -241,8 +289,7 @@ crate::checked!(Chunk, |chunk: &Chunk| Chunk::checked(
 ));
 #[cfg(feature = "serde")]
 crate::checked!(DecodeGroup, |group: &DecodeGroup| {
-    DecodeGroup::from_sum(group.requests, group.kv_tokens)
-        .and_then(|checked| checked.with_drafted(group.drafted))
+    DecodeGroup::from_sum(group.requests, group.kv_tokens).and_then(|_| group.checked())
 });
 
 /// The error of an invalid [`Chunk`] or [`DecodeGroup`].
@@ -262,6 +309,13 @@ pub enum BatchError {
         found: u64,
         /// New tokens, the minimum number of KV tokens.
         new_tokens: u64,
+    },
+    /// New tokens outside the window.
+    TooManyOutside {
+        /// KV tokens outside the window.
+        found: u64,
+        /// KV tokens that are not new.
+        most: u64,
     },
 }
 
@@ -283,6 +337,11 @@ impl fmt::Display for BatchError {
                 "{field}: expected at least {new_tokens}, one token for each new token, found {found}; \
                  count the new tokens in"
             ),
+            BatchError::TooManyOutside { found, most } => write!(
+                f,
+                "outside_tokens: expected at most the {most} KV tokens that are not new, found {found}; new tokens are \
+                 inside the window"
+            ),
         }
     }
 }
@@ -300,6 +359,8 @@ pub(super) struct BatchSums {
     pub(super) decode_tokens: u64,
     /// [`StepBatch::decode_kv_tokens`].
     pub(super) kv_tokens: u64,
+    /// KV tokens that layers with a window or chunks do not read.
+    pub(super) outside_tokens: u64,
     /// [`StepBatch::sampled_tokens`].
     pub(super) rows: u64,
     /// Tokens of the sampled requests, prompts and outputs.
@@ -314,6 +375,7 @@ impl BatchSums {
         self.requests += u64::from(group.requests);
         self.decode_tokens = self.decode_tokens.saturating_add(tokens);
         self.kv_tokens = self.kv_tokens.saturating_add(group.kv_tokens);
+        self.outside_tokens = self.outside_tokens.saturating_add(group.outside_tokens);
         self.rows = self.rows.saturating_add(tokens);
         self.context_tokens = self.context_tokens.saturating_add(group.kv_tokens);
     }
@@ -352,6 +414,13 @@ impl StepBatch<'_> {
     /// Returns the sum of the KV lengths of the decoding requests; at most `u64::MAX`.
     pub fn decode_kv_tokens(&self) -> u64 {
         self.sums().kv_tokens
+    }
+
+    /// Returns the number of KV tokens of the decoding requests that layers with a window or chunks do not read; at most
+    /// `u64::MAX`.
+    pub(super) fn decode_outside_tokens(&self) -> u64 {
+        let groups = self.decode.iter();
+        groups.fold(0, |sum, group| sum.saturating_add(group.outside_tokens))
     }
 
     /// Returns the number of rows that pass through the lm_head and the sampler: one for each prompt that ends in

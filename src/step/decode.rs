@@ -6,8 +6,8 @@ use crate::constants::COLD_READ_SHARE;
 use crate::hardware::operation::MAX_POINTS;
 use crate::hardware::{Gpu, RankAttention, Rates};
 use crate::math::larger;
-use crate::op::DecodeAttention;
-use crate::table::{Axis, Class, ErrorGroup, Extent, Grid, Provenance};
+use crate::op::DecodeRows;
+use crate::table::{Axis, Class, ErrorGroup, Extent, Provenance};
 use crate::units::Seconds;
 
 /// Decode attention whose KV entries come from memory, because all other layers run between two decode kernels of a
@@ -35,24 +35,23 @@ pub(super) struct StepDecode {
 }
 
 impl StepDecode {
-    /// Creates the time of `attention` inside the steps of `gpu`, whose benchmark reads KV caches larger than
-    /// `cold_kv` L2 caches from memory.
-    pub(super) fn new(attention: &DecodeAttention, gpu: &Gpu, cold_kv: f64) -> StepDecode {
-        let grid = attention.grid();
-        let (kernel, reference) = (attention.kernel(), attention.reference());
+    /// Creates the time of attention inside the steps of `gpu`, whose benchmark reads KV caches larger than `cold_kv` L2
+    /// caches from memory.
+    pub(super) fn new(rows: &DecodeRows<'_>, gpu: &Gpu, cold_kv: f64) -> StepDecode {
+        let DecodeRows {
+            ref grid,
+            kernel,
+            reference,
+            floor_s,
+            ..
+        } = *rows;
         let ends = |axis: Axis<'_>| {
             let (first, last) = axis.range().unwrap_or((0, 0));
             [f64::from(first), f64::from(last)]
         };
-        let measured = attention.matched().on_rank();
         let cold_bytes = cold_kv * gpu.l2_bytes as f64;
-        let floor_s = attention.floor_s();
         let sheet = reference.rates.s_per_byte;
-        let reads_memory = |requests, kv_bytes| {
-            let waves_s = measured.decode_waves_s(requests, reference);
-            kv_bytes > cold_bytes && kv_bytes * sheet > waves_s
-        };
-        let read = median_read(&measured, &grid, floor_s, reads_memory);
+        let read = median_read(rows, cold_bytes);
         StepDecode {
             kernel,
             rates: reference.rates,
@@ -61,12 +60,20 @@ impl StepDecode {
             s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
             batch: ends(grid.batch()),
             length: ends(grid.length()),
-            errors: attention.errors(),
+            errors: rows.errors,
             // Without a row that shows the rate, it is an assumed share of the data sheet's.
-            class: attention.class().max(match read {
+            class: rows.class.max(match read {
                 Some(_) => Class::Smoothed,
                 None => Class::Bound,
             }),
+        }
+    }
+
+    /// Returns the attention with a class no better than `class`.
+    pub(super) fn at_best(self, class: Class) -> StepDecode {
+        StepDecode {
+            class: self.class.max(class),
+            ..self
         }
     }
 
@@ -106,23 +113,26 @@ impl StepDecode {
     }
 }
 
-/// Returns the time per byte, seconds, without that of the smallest call: the median of the cells of `grid` for which
-/// `reads_memory` returns true, given requests and KV bytes, or `None` if there are none.
-fn median_read(
-    kernel: &RankAttention,
-    grid: &Grid<'_>,
-    floor_s: f64,
-    reads_memory: impl Fn(f64, f64) -> bool,
-) -> Option<f64> {
+/// Returns the time per byte, seconds, without that of the smallest call: the median of the cells that read more than
+/// `cold_bytes` of KV entries, which take longer than the waves of thread blocks; `None` if there are none.
+fn median_read(rows: &DecodeRows<'_>, cold_bytes: f64) -> Option<f64> {
+    let (grid, kernel, reference) = (&rows.grid, &rows.measured, rows.reference);
+    let window = match rows.window {
+        0 => f64::INFINITY,
+        window => f64::from(window),
+    };
     let mut reads = [0.0_f64; MAX_POINTS * MAX_POINTS];
     let mut count = 0;
     for (row, &batch) in grid.batch().values().iter().enumerate() {
         for (column, &length) in grid.length().values().iter().enumerate() {
-            let (requests, tokens) = (f64::from(batch), f64::from(batch) * f64::from(length));
-            let counts = reads_memory(requests, tokens * kernel.kv_bytes);
+            let requests = f64::from(batch);
+            let tokens = requests * f64::from(length).min(window);
+            let kv_bytes = tokens * kernel.kv_bytes;
+            let waves_s = kernel.decode_waves_s(requests, reference);
+            let counts = kv_bytes > cold_bytes && kv_bytes * reference.rates.s_per_byte > waves_s;
             let cell = grid.latency_us(row, column).filter(|_| counts);
             if let (Some(latency_us), Some(slot)) = (cell, reads.get_mut(count)) {
-                let reading_s = f64::from(latency_us) * 1e-6 - floor_s;
+                let reading_s = f64::from(latency_us) * 1e-6 - rows.floor_s;
                 *slot = reading_s / kernel.decode_work(requests, tokens).bytes;
                 count += 1;
             }

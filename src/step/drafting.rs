@@ -62,6 +62,7 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
             requests: u32::try_from(batch.decode_requests()).unwrap_or(u32::MAX),
             kv_tokens: batch.decode_kv_tokens(),
             drafted: 0,
+            outside_tokens: batch.decode_outside_tokens(),
         }];
         run(&StepBatch {
             prefill: batch.prefill,

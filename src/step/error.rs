@@ -31,6 +31,9 @@ pub enum ModelError {
     },
     /// A constant of the engine is out of range.
     Constant(ConstantError),
+    /// Layers of several kinds, whose kernels are kept in a list, without the feature `alloc`.
+    #[cfg(not(feature = "alloc"))]
+    SeveralKinds,
     /// Even the best answers of a kernel are of a worse class than the caller accepts.
     TooUncertain {
         /// The part of the step that the kernel belongs to.
@@ -54,6 +57,10 @@ impl fmt::Display for ModelError {
             }
             ModelError::Kernel { part, error } => write!(f, "{part}: {error}"),
             ModelError::Constant(error) => error.fmt(f),
+            #[cfg(not(feature = "alloc"))]
+            ModelError::SeveralKinds => f.write_str(
+                "layers: expected equal layers, as the feature alloc is off, found several kinds; turn it on",
+            ),
             ModelError::TooUncertain { part, set, error } => {
                 write!(f, "{part}: table set {set}: {error}")
             }

@@ -82,6 +82,24 @@ impl KernelTime {
         }
     }
 
+    /// Returns the time of both one after the other, with the binding of the longer one.
+    #[cfg(feature = "alloc")]
+    pub(super) fn plus(self, other: KernelTime) -> KernelTime {
+        let sum = PartSum::from(self).plus(other.into());
+        KernelTime::new(sum.time, sum.binding, sum.source()).with_bound(self.bound + other.bound)
+    }
+
+    /// Returns the kernel with at least the time of `estimate`, and the worse provenance of both.
+    #[cfg(feature = "window")]
+    pub(super) fn at_least(self, estimate: Estimate) -> KernelTime {
+        let worst = |own: Provenance| own.worst(estimate.provenance);
+        KernelTime {
+            time: self.time.max(estimate.time),
+            provenance: self.provenance.map(worst),
+            ..self
+        }
+    }
+
     /// Returns the time of `times` such kernels.
     #[inline]
     pub(super) fn times(self, times: f64) -> KernelTime {

@@ -1,29 +1,33 @@
 //! The kernels of a model's layer, looked up in a table set.
 
 use super::all_reduce::StepAllReduce;
-use super::decode::StepDecode;
+use super::attention::StepAttention;
 use super::experts::StepExperts;
+use super::finder::Finder;
+use super::kinds::Kinds;
 use super::part_errors::PartErrors;
-use super::smoothing::smoothed;
 use super::{ModelError, Part, StepOptions};
-use crate::engine::StepConstants;
-use crate::error::ResolveError;
-use crate::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
-use crate::model::{Ffn, ModelSpec};
-use crate::op::{AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
-use crate::table::{Class, Strictness, TableSet};
+use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
+use crate::model::{Attention, Ffn, Gqa, ModelSpec};
+use crate::op::{AllReduce, Gemm, Moe};
+use crate::table::TableSet;
 
 /// All kernels of a step, on one rank.
 #[derive(Debug, Clone)]
 pub(super) struct Kernels {
-    pub(super) qkv: Gemm,
-    pub(super) prefill: PrefillAttention,
-    pub(super) decode: StepDecode,
-    pub(super) o_proj: Gemm,
-    pub(super) ffn: FfnOps,
+    pub(super) projections: Kinds<Projections>,
+    pub(super) attention: Kinds<StepAttention>,
+    pub(super) ffn: Kinds<FfnOps>,
     /// `None` on a single GPU.
     pub(super) all_reduce: Option<StepAllReduce>,
     pub(super) lm_head: Gemm,
+}
+
+/// Fused QKV projection and output projection of the attention.
+#[derive(Debug, Clone)]
+pub(super) struct Projections {
+    pub(super) qkv: Gemm,
+    pub(super) o_proj: Gemm,
 }
 
 /// The kernels of the feed-forward part.
@@ -63,36 +67,66 @@ impl Kernels {
             strictness: options.strictness,
             constants: options.constants,
         };
-        let attention = find.attention_shape(options.kv_dtype);
-        let local = attention.local();
-        let q_width = local.q_heads * local.head_dim;
-        let kv_width = local.kv_heads * local.head_dim;
-        let (hidden, dtype) = (model.hidden, model.weight_dtype);
+        let layers = &model.layers;
+        let heads = |attention| {
+            let Attention::Gqa(heads) = attention;
+            find.attention_shape(heads, options.kv_dtype)
+        };
         Ok(Kernels {
-            qkv: find.gemm(Part::Qkv, dtype, hidden, q_width + 2 * kv_width)?,
-            prefill: find.prefill(attention)?,
-            decode: find.decode(attention)?,
-            o_proj: find.gemm(Part::OProj, dtype, q_width, hidden)?,
-            ffn: find.ffn()?,
+            projections: Kinds::resolve(
+                layers,
+                |group| (heads(group.attention), group.attention_dtype),
+                |(shape, dtype)| find.projections(shape, dtype),
+            )?,
+            attention: Kinds::resolve(
+                layers,
+                |group| {
+                    let Attention::Gqa(Gqa { span, .. }) = group.attention;
+                    (heads(group.attention), span.up_to(model.max_model_len))
+                },
+                |(shape, span)| StepAttention::resolve(&find, shape, span),
+            )?,
+            ffn: Kinds::resolve(
+                layers,
+                |group| (group.ffn, group.ffn_dtype),
+                |(ffn, dtype)| find.ffn(ffn, dtype),
+            )?,
             all_reduce: find.all_reduce()?,
-            lm_head: find.gemm(Part::LmHead, Dtype::Bf16, hidden, model.vocab.div_ceil(tp))?,
+            lm_head: find.gemm(
+                Part::LmHead,
+                Dtype::Bf16,
+                model.hidden,
+                model.vocab.div_ceil(tp),
+            )?,
         })
     }
 }
 
 impl Kernels {
-    /// Returns the errors of the lookups of each part; none of parts that are not looked up.
+    /// Returns the errors of the lookups of each part, in most of its layers; none of parts that are not looked up.
     pub(super) fn errors(&self) -> PartErrors {
         let mut errors = PartErrors::UNKNOWN;
-        errors.set(Part::Qkv, self.qkv.errors());
-        errors.set(Part::PrefillAttention, self.prefill.errors());
-        errors.set(Part::DecodeAttention, self.decode.errors);
-        errors.set(Part::OProj, self.o_proj.errors());
+        let projections = self.projections.most();
+        errors.set(Part::Qkv, projections.qkv.errors());
+        errors.set(Part::OProj, projections.o_proj.errors());
+        let [prefill, decode] = self.attention.most().errors();
+        errors.set(Part::PrefillAttention, prefill);
+        errors.set(Part::DecodeAttention, decode);
         errors.set(Part::LmHead, self.lm_head.errors());
         if let Some(all_reduce) = &self.all_reduce {
             errors.set(Part::AllReduce, all_reduce.errors());
         }
-        let dense = match &self.ffn {
+        let kinds = self.ffn.iter().map(|(_, ops)| ops);
+        for ops in kinds.chain([self.ffn.most()]) {
+            ops.set_errors(&mut errors);
+        }
+        errors
+    }
+}
+
+impl FfnOps {
+    fn set_errors(&self, errors: &mut PartErrors) {
+        let dense = match self {
             FfnOps::Dense(ops) => Some(ops),
             FfnOps::Moe {
                 router,
@@ -108,54 +142,31 @@ impl Kernels {
             errors.set(Part::GateUp, ops.gate_up.errors());
             errors.set(Part::Down, ops.down.errors());
         }
-        errors
     }
 }
 
-/// Looks up the kernels of one model in one set.
-struct Finder<'m> {
-    set: &'m TableSet,
-    model: &'m ModelSpec,
-    tp: u32,
-    strictness: Strictness,
-    constants: StepConstants,
-}
-
 impl Finder<'_> {
-    fn attention_shape(&self, kv_dtype: Dtype) -> AttentionShape {
-        let ModelSpec {
-            q_heads,
-            kv_heads,
-            head_dim,
-            ..
-        } = *self.model;
+    fn attention_shape(&self, heads: Gqa, kv_dtype: Dtype) -> AttentionShape {
         // Attention math stays 16-bit with any weights.
         AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype,
-            q_heads,
-            kv_heads,
-            head_dim,
+            q_heads: heads.q_heads,
+            kv_heads: heads.kv_heads,
+            head_dim: heads.head_dim,
             tp: self.tp,
         }
     }
 
-    fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm, ModelError> {
-        let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
-        let smoothed = gemm.map(|gemm| smoothed(gemm, &self.constants));
-        self.accept(part, smoothed, Gemm::class)
-    }
-
-    fn prefill(&self, shape: AttentionShape) -> Result<PrefillAttention, ModelError> {
-        let prefill = PrefillAttention::resolve(self.set, shape);
-        self.accept(Part::PrefillAttention, prefill, PrefillAttention::class)
-    }
-
-    fn decode(&self, shape: AttentionShape) -> Result<StepDecode, ModelError> {
-        let decode = DecodeAttention::resolve(self.set, shape);
-        let decode =
-            decode.map(|decode| StepDecode::new(&decode, self.set.gpu(), self.constants.cold_kv));
-        self.accept(Part::DecodeAttention, decode, StepDecode::class)
+    fn projections(&self, shape: AttentionShape, dtype: Dtype) -> Result<Projections, ModelError> {
+        let local = shape.local();
+        let q_width = local.q_heads * local.head_dim;
+        let kv_width = local.kv_heads * local.head_dim;
+        let hidden = self.model.hidden;
+        Ok(Projections {
+            qkv: self.gemm(Part::Qkv, dtype, hidden, q_width + 2 * kv_width)?,
+            o_proj: self.gemm(Part::OProj, dtype, q_width, hidden)?,
+        })
     }
 
     fn all_reduce(&self) -> Result<Option<StepAllReduce>, ModelError> {
@@ -172,32 +183,25 @@ impl Finder<'_> {
         )))
     }
 
-    fn dense(&self, dtype: Dtype, intermediate: u32) -> Result<DenseOps, ModelError> {
+    fn dense(&self, dtype: Dtype, up: u32, intermediate: u32) -> Result<DenseOps, ModelError> {
         let (hidden, local) = (self.model.hidden, intermediate / self.tp);
-        let up = self.model.ffn.up_projections();
         Ok(DenseOps {
             gate_up: self.gemm(Part::GateUp, dtype, hidden, up * local)?,
             down: self.gemm(Part::Down, dtype, local, hidden)?,
         })
     }
 
-    fn ffn(&self) -> Result<FfnOps, ModelError> {
-        let ModelSpec {
-            hidden,
-            weight_dtype,
-            ..
-        } = *self.model;
-        match self.model.ffn {
+    fn ffn(&self, ffn: Ffn, dtype: Dtype) -> Result<FfnOps, ModelError> {
+        let (hidden, up) = (self.model.hidden, ffn.up_projections());
+        match ffn {
             Ffn::Dense { intermediate, .. } => {
-                Ok(FfnOps::Dense(self.dense(weight_dtype, intermediate)?))
+                Ok(FfnOps::Dense(self.dense(dtype, up, intermediate)?))
             }
             Ffn::Moe {
                 experts,
                 top_k,
                 intermediate,
                 shared_intermediate,
-                expert_dtype: dtype,
-                ..
             } => {
                 let layer = MoeShape {
                     dtype,
@@ -209,7 +213,7 @@ impl Finder<'_> {
                 };
                 let shared = match shared_intermediate {
                     0 => None,
-                    width => Some(self.dense(dtype, width)?),
+                    width => Some(self.dense(dtype, up, width)?),
                 };
                 // With few tokens its time is fitted, and strictness does not apply to fitted time.
                 let layer = Moe::resolve(self.set, layer);
@@ -221,23 +225,6 @@ impl Finder<'_> {
                     shared,
                 })
             }
-        }
-    }
-
-    fn accept<K>(
-        &self,
-        part: Part,
-        kernel: Result<K, ResolveError>,
-        class: fn(&K) -> Class,
-    ) -> Result<K, ModelError> {
-        let kernel = kernel.map_err(|error| ModelError::Kernel { part, error })?;
-        match self.strictness.check(class(&kernel).inside()) {
-            Ok(()) => Ok(kernel),
-            Err(error) => Err(ModelError::TooUncertain {
-                part,
-                set: self.set.name_text(),
-                error,
-            }),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod all_reduce;
 mod at_end;
+mod attention;
 mod batch;
 mod binding;
 #[cfg(feature = "compat")]
@@ -10,8 +11,10 @@ mod decode;
 mod drafting;
 mod error;
 mod experts;
+mod finder;
 mod kernel_time;
 mod kernels;
+mod kinds;
 mod options;
 mod part;
 mod part_errors;

@@ -4,6 +4,7 @@ use super::all_reduce::ACTIVATION_BYTES;
 use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
 use super::kernels::{DenseOps, FfnOps, Kernels};
+use super::kinds::Kinds;
 use super::part_errors::PartErrors;
 use super::sampling::StepSampler;
 use super::{
@@ -13,8 +14,8 @@ use super::{
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
-use crate::model::{Attention, Ffn, ModelSpec};
-use crate::op::{ChunkSums, Gemm};
+use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Span};
+use crate::op::Gemm;
 use crate::table::TableSet;
 use crate::units::Seconds;
 
@@ -56,7 +57,7 @@ pub struct RooflineModel {
     kernels: Kernels,
     sampler: StepSampler,
     /// Bytes that the small kernels of a layer move per token.
-    small_bytes_per_token: f64,
+    small_bytes_per_token: Kinds<f64>,
     rates: Rates,
     errors: PartErrors,
     engine: StepConstants,
@@ -92,12 +93,17 @@ impl RooflineModel {
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
         errors.model = options.constants.error_on(gpu.name.as_str());
+        let small_bytes_per_token = Kinds::resolve(
+            &model.layers,
+            |group| small_bytes_per_token(model.hidden, group, tp, options.kv_dtype),
+            Ok,
+        )?;
         Ok(RooflineModel {
             errors,
-            layers: f64::from(model.layers),
+            layers: f64::from(model.layers.total()),
             kernels,
             sampler: StepSampler::new(model, &options.constants, &rates),
-            small_bytes_per_token: small_bytes_per_token(model, tp, options.kv_dtype),
+            small_bytes_per_token,
             rates,
             engine: options.constants,
             hosts: hosts(model, &options.constants),
@@ -109,14 +115,22 @@ impl RooflineModel {
         let m = self.engine.padded_tokens(tokens) as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
-        self.add(step, Part::Qkv, gemm(&kernels.qkv, m, ln_m));
-        self.add(step, Part::OProj, gemm(&kernels.o_proj, m, ln_m));
-        self.add_ffn(step, tokens as f64, m, ln_m);
+        kernels.projections.each(|layers, projections| {
+            let [qkv, o_proj] = [&projections.qkv, &projections.o_proj];
+            step.add_kernel(Part::Qkv, gemm(qkv, m, ln_m).times(layers));
+            step.add_kernel(Part::OProj, gemm(o_proj, m, ln_m).times(layers));
+        });
+        kernels.ffn.each(|layers, ffn| {
+            add_ffn(step, ffn, layers, [tokens as f64, m, ln_m]);
+        });
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.at(m);
             step.add_kernel(Part::AllReduce, once.times(2.0 * self.layers));
         }
-        self.add(step, Part::SmallKernels, self.small_kernels(m));
+        self.small_bytes_per_token.each(|layers, bytes_per_token| {
+            let once = self.small_kernels(m * bytes_per_token);
+            step.add_kernel(Part::SmallKernels, once.times(layers));
+        });
     }
 
     /// Returns attention of prompt chunks, over all layers, or `None` without chunks.
@@ -125,23 +139,22 @@ impl RooflineModel {
         if prefill.is_empty() {
             return None;
         }
-        let mut chunks = ChunkSums::default();
-        for chunk in prefill {
-            chunks.add(chunk.new, chunk.context());
-        }
-        let kernel = &self.kernels.prefill;
-        let (answer, work) = (kernel.at_chunks(&chunks), kernel.work(&chunks));
-        let once = KernelTime::of(answer, &work, kernel.reference());
-        Some(once.times(self.layers))
+        Some(self.kernels.attention.sum(|kind| kind.prefill(prefill)))
     }
 
     /// Returns attention of decoding requests, over all layers, or `None` without requests.
     #[inline]
     pub(super) fn decode_attention(&self, sums: &BatchSums) -> Option<KernelTime> {
-        let (requests, queries) = (sums.requests as f64, sums.decode_tokens as f64);
-        let kernel = &self.kernels.decode;
-        let once = || kernel.at(requests, queries, sums.kv_tokens as f64);
-        (sums.requests > 0).then(|| once().times(self.layers))
+        let all = || self.kernels.attention.sum(|kind| kind.decode(sums));
+        (sums.requests > 0).then(all)
+    }
+
+    /// Returns the time of [`decode_attention`](Self::decode_attention).
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(super) fn decode_attention_time(&self, sums: &BatchSums) -> Option<Seconds> {
+        let all = || self.kernels.attention.time(|kind| kind.decode(sums));
+        (sums.requests > 0).then(all)
     }
 
     /// Returns the projection of the sampled rows to the vocabulary and their sampling, or `None` without rows.
@@ -167,36 +180,8 @@ impl RooflineModel {
         [self.sampler.penalties(sums.context_tokens), host]
     }
 
-    /// Adds the FFN. `m` is the padded number of tokens; experts process only the `tokens` themselves.
-    fn add_ffn(&self, step: &mut StepTime, tokens: f64, m: f64, ln_m: f64) {
-        let mut dense = |ops: &DenseOps| {
-            self.add(step, Part::GateUp, gemm(&ops.gate_up, m, ln_m));
-            self.add(step, Part::Down, gemm(&ops.down, m, ln_m));
-        };
-        match &self.kernels.ffn {
-            FfnOps::Dense(ops) => dense(ops),
-            FfnOps::Moe {
-                router,
-                experts,
-                shared,
-            } => {
-                if let Some(ops) = shared {
-                    dense(ops);
-                }
-                self.add(step, Part::Router, gemm(router, m, ln_m));
-                self.add(step, Part::Moe, experts.at(tokens, ln(tokens)));
-            }
-        }
-    }
-
-    /// Adds a kernel that runs once per layer.
-    fn add(&self, step: &mut StepTime, part: Part, once: KernelTime) {
-        step.add_kernel(part, once.times(self.layers));
-    }
-
     /// Returns the small kernels of a layer: their launches, or their traffic if it takes longer.
-    fn small_kernels(&self, m: f64) -> KernelTime {
-        let bytes = m * self.small_bytes_per_token;
+    fn small_kernels(&self, bytes: f64) -> KernelTime {
         let traffic = bytes * self.rates.s_per_byte / self.engine.small_kernel_bandwidth;
         let launches = self.engine.layer;
         let binding = if traffic > launches.0 {
@@ -205,6 +190,27 @@ impl RooflineModel {
             Binding::Latency
         };
         KernelTime::fitted(launches.max(Seconds(traffic)), binding)
+    }
+}
+
+/// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens` themselves.
+fn add_ffn(step: &mut StepTime, ffn: &FfnOps, layers: f64, [tokens, m, ln_m]: [f64; 3]) {
+    let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
+    let (dense, routed) = match ffn {
+        FfnOps::Dense(ops) => (Some(ops), None),
+        FfnOps::Moe {
+            router,
+            experts,
+            shared,
+        } => (shared.as_ref(), Some((router, experts))),
+    };
+    if let Some(DenseOps { gate_up, down }) = dense {
+        add(Part::GateUp, gemm(gate_up, m, ln_m));
+        add(Part::Down, gemm(down, m, ln_m));
+    }
+    if let Some((router, experts)) = routed {
+        add(Part::Router, gemm(router, m, ln_m));
+        add(Part::Moe, experts.at(tokens, ln(tokens)));
     }
 }
 
@@ -248,18 +254,22 @@ impl StepModel for RooflineModel {
 
 /// Returns the time in which the GPU waits for the host, in a step without prompt tokens and in one with some.
 fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 2] {
-    let layers = match model.attention {
-        Attention::Full => [Seconds::ZERO, engine.prompt_layer],
-        Attention::Chunked => [engine.uncaptured_layer; 2],
+    let is_chunked = |group: &LayerGroup| {
+        let Attention::Gqa(heads) = group.attention;
+        matches!(heads.span, Span::Chunk(_))
     };
-    layers.map(|layer| engine.host + layer * f64::from(model.layers))
+    let layers = match model.layers.iter().any(is_chunked) {
+        false => [Seconds::ZERO, engine.prompt_layer],
+        true => [engine.uncaptured_layer; 2],
+    };
+    layers.map(|layer| engine.host + layer * f64::from(model.layers.total()))
 }
 
 /// Returns the bytes that the small kernels of a layer move per token on one rank: two norms with residual (read two,
 /// write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and V, write them as
 /// stored), activation (read gate, where there is one, and up; write one).
-fn small_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
-    let activated = match model.ffn {
+fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dtype) -> f64 {
+    let activated = match group.ffn {
         Ffn::Dense { intermediate, .. } => f64::from(intermediate),
         // The fused kernel includes the activation of its experts.
         Ffn::Moe {
@@ -267,10 +277,11 @@ fn small_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
             ..
         } => f64::from(shared_intermediate),
     } / f64::from(tp);
-    let copies = f64::from(model.ffn.up_projections() + 1);
-    let head_dim = f64::from(model.head_dim);
-    let q = f64::from(model.q_heads / tp) * head_dim;
-    let kv = f64::from((model.kv_heads / tp).max(1)) * head_dim;
-    let values = 8.0 * f64::from(model.hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated;
+    let copies = f64::from(group.ffn.up_projections() + 1);
+    let Attention::Gqa(heads) = group.attention;
+    let head_dim = f64::from(heads.head_dim);
+    let q = f64::from(heads.q_heads / tp) * head_dim;
+    let kv = f64::from((heads.kv_heads / tp).max(1)) * head_dim;
+    let values = 8.0 * f64::from(hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated;
     ACTIVATION_BYTES * values + kv_dtype.weight_bytes() * 2.0 * kv
 }

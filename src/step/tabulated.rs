@@ -82,8 +82,8 @@ impl TabulatedModel {
         if let Some(all) = self.model.prefill_attention(prefill) {
             total += all.time;
         }
-        if let Some(all) = self.model.decode_attention(sums) {
-            total += all.time;
+        if let Some(all) = self.model.decode_attention_time(sums) {
+            total += all;
         }
         for once in rows {
             total += once;

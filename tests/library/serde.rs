@@ -277,6 +277,38 @@ fn deserialization_rejects_what_constructors_reject() {
 }
 
 #[test]
+fn a_model_of_one_group_may_be_written_without_a_list() {
+    let dense = r#"{"hidden":4096,"layers":32,"q_heads":32,"kv_heads":8,"head_dim":128,"vocab":128256,
+        "ffn":{"Dense":{"intermediate":14336}},"weight_dtype":"bf16","tied_embeddings":false,
+        "max_model_len":131072,"sampler":"top-p"}"#;
+    let read = |text: &str| serde_json::from_str::<ModelSpec>(text);
+    let llama = rooflut::model::find("llama-3.1-8b").unwrap().spec;
+    assert_eq!(read(dense).ok(), Some(llama));
+    let experts = r#"{"Moe":{"experts":8,"top_k":2,"intermediate":64,"shared_intermediate":0,"expert_dtype":"fp8"}}"#;
+    let moe = dense.replace(r#"{"Dense":{"intermediate":14336}}"#, experts);
+    let group = *read(&moe).unwrap().layers.first();
+    assert_eq!(
+        (group.attention_dtype, group.ffn_dtype),
+        (Dtype::Bf16, Dtype::Fp8)
+    );
+    refused::<ModelSpec>(
+        &dense.replace("\"q_heads\":32,", ""),
+        "missing field `q_heads`",
+    );
+    let list = dense.replace("\"layers\":32", "\"layers\":[]");
+    refused::<ModelSpec>(
+        &list,
+        "invalid length 0, expected a number of layers or a list",
+    );
+    let groups = json(&llama.layers);
+    let both = dense.replace("\"layers\":32", &format!("\"layers\":{groups}"));
+    refused::<ModelSpec>(
+        &both,
+        "layers: expected all dimensions of layers in their groups",
+    );
+}
+
+#[test]
 fn a_deployment_is_serialized_as_given_and_built_when_read() {
     let llama = rooflut::model::find("llama-3.1-70b").unwrap().spec;
     let builder = Deployment::builder(llama, &sets::H100)

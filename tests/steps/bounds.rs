@@ -3,14 +3,14 @@
 use crate::support::made_up::{
     TOO_FAST, TOO_FAST_IN_CACHE, TOO_FAST_TWICE_BANDWIDTH, TOO_FAST_TWICE_LINK, TOO_FAST_TWICE_PEAK,
 };
-use crate::support::models::{self, DEFAULT};
+use crate::support::models::{self, DEFAULT, heads};
 use crate::support::random::Random;
 use crate::support::steps::{self, Batch, Sharded};
 use crate::support::tolerances::ROUNDING;
 use crate::support::{apart, tables};
 use rooflut::engine::StepConstants;
 use rooflut::hardware::Dtype;
-use rooflut::model::{CATALOG, Ffn};
+use rooflut::model::CATALOG;
 use rooflut::step::Binding;
 use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepBatch, StepModel};
 use rooflut::table::{TableSet, sets};
@@ -65,8 +65,8 @@ fn on_made_up_kernels() -> Vec<Sharded> {
     let mut all = steps::all();
     all.retain(|sharded| sharded.kv_dtype == Dtype::Bf16);
     for sharded in &mut all {
-        if let Ffn::Moe { expert_dtype, .. } = &mut sharded.spec.ffn {
-            *expert_dtype = Dtype::Bf16;
+        if sharded.experts().is_some() {
+            sharded.spec.layers[0].ffn_dtype = Dtype::Bf16;
         }
     }
     all
@@ -175,8 +175,8 @@ fn steps_at_the_end_of_the_integers_are_finite() {
 fn decode_attention_of_many_query_heads_on_one_kv_head_takes_the_peak() {
     // 1,024 FLOPs a byte: no GPU reads memory so slowly.
     let mut sharded = steps::named("llama-3.1-8b", 1);
-    sharded.spec.q_heads = 1_024;
-    sharded.spec.kv_heads = 1;
+    heads(&mut sharded.spec).q_heads = 1_024;
+    heads(&mut sharded.spec).kv_heads = 1;
     let model = without_engine(&sets::H100, &sharded);
     let batch = Batch::decoding(64, 4_096);
     let time = model.step_time(&batch.as_step());

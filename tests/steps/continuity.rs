@@ -58,7 +58,7 @@ fn one_more_kv_token_takes_at_most_proportionally_longer() {
 /// Returns whether GEMMs begin another tile of rows with one more token: those of per-tensor fp8 have 256.
 fn another_tile(sharded: &Sharded, tokens: u64) -> bool {
     let expert = sharded.experts().map(|experts| experts.dtype);
-    let dtypes = [Some(sharded.spec.weight_dtype), expert];
+    let dtypes = [Some(sharded.spec.layers[0].attention_dtype), expert];
     dtypes.contains(&Some(Dtype::Fp8)) && tokens.is_multiple_of(256)
 }
 

@@ -15,7 +15,7 @@ use crate::support::tables::{self, Row, Tables};
 /// Seconds of decode attention in a layer.
 fn layer_s(sharded: &Sharded, model: &RooflineModel, requests: u32, each: u32) -> f64 {
     let time = model.step_time(&Batch::decoding(requests, each).as_step());
-    time.part(Part::DecodeAttention).0 / f64::from(sharded.spec.layers)
+    time.part(Part::DecodeAttention).0 / f64::from(sharded.spec.layers.total())
 }
 
 /// Source of decode attention.

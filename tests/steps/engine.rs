@@ -167,7 +167,7 @@ fn each_constant_reaches_its_part_and_no_other() {
     // Only constants and physical limits matter: the kernels of the tables take no time.
     let step = |constants| models::on(&TOO_FAST, &sharded, constants).step_time(&batch.as_step());
     let before = step(StepConstants::NONE);
-    let layers = f64::from(sharded.spec.layers);
+    let layers = f64::from(sharded.spec.layers.total());
     let logits = 64.0 * f64::from(sharded.spec.vocab);
     let long = Seconds(1.0);
     // Time of the part after the constant becomes a second, or half of the bandwidth.
@@ -225,7 +225,7 @@ fn small_kernels_are_launches_of_few_tokens_and_traffic_of_many() {
         let small = time.parts().find(|part| part.part == Part::SmallKernels);
         small.map(|part| (part.time, part.binding)).unwrap()
     };
-    let layers = f64::from(steps::named(DENSE.0, DENSE.1).spec.layers);
+    let layers = f64::from(steps::named(DENSE.0, DENSE.1).spec.layers.total());
     assert_eq!(small(1), (DEFAULT.layer * layers, Binding::Latency));
     let (time, binding) = small(16_384);
     assert_eq!(binding, Binding::Memory);

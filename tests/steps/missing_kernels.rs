@@ -15,7 +15,10 @@ fn llama() -> ModelSpec {
 }
 
 fn llama_in(weight_dtype: Dtype) -> ModelSpec {
-    with(llama(), |spec| spec.weight_dtype = weight_dtype)
+    with(llama(), |spec| {
+        spec.layers[0].attention_dtype = weight_dtype;
+        spec.layers[0].ffn_dtype = weight_dtype;
+    })
 }
 
 /// Returns the error of the kernel that is missing, and the whole message.
@@ -90,7 +93,7 @@ fn h100_infersim_is_refused_with_the_name_of_the_missing_kernel() {
     let (error, _) = missing(&eight_bit, set, 1, StepOptions::default());
     assert!(matches!(error, ResolveError::NoGemmDtype { shape, .. } if shape.n == 128_256));
     assert_eq!(missing_table(&eight_bit, set, 2), "allreduce");
-    let blocks = |spec: &mut ModelSpec| spec.weight_dtype = Dtype::Fp8Block;
+    let blocks = |spec: &mut ModelSpec| spec.layers[0].attention_dtype = Dtype::Fp8Block;
     let mixtral = with(spec("mixtral-8x7b"), blocks);
     assert_eq!(missing_table(&mixtral, set, 1), "moe");
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::support::models::{self, dense, moe, refused, try_new, with};
+use crate::support::models::{self, dense, heads, moe, refused, try_new, with};
 use rooflut::model::{ModelSpec, SpecError};
 use rooflut::step::{Chunk, DecodeGroup, ModelError, StepBatch, StepModel, StepOptions};
 use rooflut::table::sets;
@@ -34,16 +34,16 @@ fn a_zero_dimension_is_named() {
         assert!(matches!(model.check(), Err(SpecError::Zero { field: found }) if found == field));
     };
     zero(|m| m.hidden = 0, "hidden");
-    zero(|m| m.layers = 0, "layers");
-    zero(|m| m.q_heads = 0, "q_heads");
-    zero(|m| m.kv_heads = 0, "kv_heads");
-    zero(|m| m.head_dim = 0, "head_dim");
+    zero(|m| m.layers[0].layers = 0, "layers");
+    zero(|m| heads(m).q_heads = 0, "q_heads");
+    zero(|m| heads(m).kv_heads = 0, "kv_heads");
+    zero(|m| heads(m).head_dim = 0, "head_dim");
     zero(|m| m.vocab = 0, "vocab");
     zero(|m| m.max_model_len = 0, "max_model_len");
-    zero(|m| m.ffn = dense(0), "intermediate");
-    zero(|m| m.ffn = moe(0, 1, 64, 0), "experts");
-    zero(|m| m.ffn = moe(8, 0, 64, 0), "top_k");
-    zero(|m| m.ffn = moe(8, 2, 0, 0), "intermediate");
+    zero(|m| m.layers[0].ffn = dense(0), "intermediate");
+    zero(|m| m.layers[0].ffn = moe(0, 1, 64, 0), "experts");
+    zero(|m| m.layers[0].ffn = moe(8, 0, 64, 0), "top_k");
+    zero(|m| m.layers[0].ffn = moe(8, 2, 0, 0), "intermediate");
     assert_eq!(
         message(&llama(), 0),
         "model: tp: expected a positive number, found 0"
@@ -62,17 +62,33 @@ fn a_dimension_beyond_any_model_is_named_with_its_limit() {
         assert_eq!(message(&model, 1), expected);
     };
     too_large(|m| m.hidden = u32::MAX, "hidden", 1 << 18);
-    too_large(|m| m.layers = u32::MAX, "layers", 1 << 12);
-    too_large(|m| m.q_heads = u32::MAX, "q_heads", 1 << 12);
-    too_large(|m| m.kv_heads = u32::MAX, "kv_heads", 1 << 12);
-    too_large(|m| m.head_dim = u32::MAX, "head_dim", 1 << 12);
+    too_large(|m| m.layers[0].layers = u32::MAX, "layers", 1 << 12);
+    too_large(|m| heads(m).q_heads = u32::MAX, "q_heads", 1 << 12);
+    too_large(|m| heads(m).kv_heads = u32::MAX, "kv_heads", 1 << 12);
+    too_large(|m| heads(m).head_dim = u32::MAX, "head_dim", 1 << 12);
     too_large(|m| m.vocab = u32::MAX, "vocab", 1 << 24);
-    too_large(|m| m.ffn = dense(u32::MAX), "intermediate", 1 << 18);
-    too_large(|m| m.ffn = moe(u32::MAX, 1, 64, 0), "experts", 1 << 12);
-    too_large(|m| m.ffn = moe(8, u32::MAX, 64, 0), "top_k", 1 << 12);
-    too_large(|m| m.ffn = moe(8, 2, u32::MAX, 0), "intermediate", 1 << 18);
     too_large(
-        |m| m.ffn = moe(8, 2, 64, u32::MAX),
+        |m| m.layers[0].ffn = dense(u32::MAX),
+        "intermediate",
+        1 << 18,
+    );
+    too_large(
+        |m| m.layers[0].ffn = moe(u32::MAX, 1, 64, 0),
+        "experts",
+        1 << 12,
+    );
+    too_large(
+        |m| m.layers[0].ffn = moe(8, u32::MAX, 64, 0),
+        "top_k",
+        1 << 12,
+    );
+    too_large(
+        |m| m.layers[0].ffn = moe(8, 2, u32::MAX, 0),
+        "intermediate",
+        1 << 18,
+    );
+    too_large(
+        |m| m.layers[0].ffn = moe(8, 2, 64, u32::MAX),
         "shared_intermediate",
         1 << 18,
     );
@@ -92,9 +108,9 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
         .build()
         .unwrap();
     let experts = with(largest, |spec| {
-        spec.ffn = moe(1 << 12, 1 << 12, 1 << 18, 1 << 18)
+        spec.layers[0].ffn = moe(1 << 12, 1 << 12, 1 << 18, 1 << 18)
     });
-    let all_used = with(llama(), |spec| spec.ffn = moe(4, 4, 768, 0));
+    let all_used = with(llama(), |spec| spec.layers[0].ffn = moe(4, 4, 768, 0));
     for spec in [largest, experts, all_used] {
         assert!(spec.weight_params() < u64::MAX);
         let model = try_new(&spec, &sets::H100, 1, StepOptions::default()).unwrap();
@@ -113,10 +129,12 @@ fn the_largest_model_that_passes_the_check_can_be_stepped() {
 #[test]
 fn heads_and_ffns_that_do_not_divide_or_suffice_are_named() {
     let changed = |change: fn(&mut ModelSpec)| with(llama(), change);
-    let six_heads = |spec: &mut ModelSpec| (spec.q_heads, spec.kv_heads) = (24, 6);
+    let six_heads = |spec: &mut ModelSpec| {
+        (heads(spec).q_heads, heads(spec).kv_heads) = (24, 6);
+    };
     for (spec, tp, expected) in [
         (
-            changed(|spec| spec.kv_heads = 5),
+            changed(|spec| heads(spec).kv_heads = 5),
             1,
             "q_heads: expected a multiple of kv_heads (5), found 32",
         ),
@@ -137,22 +155,22 @@ fn heads_and_ffns_that_do_not_divide_or_suffice_are_named() {
             "kv_heads: expected a multiple of tp (4), found 6",
         ),
         (
-            changed(|spec| spec.ffn = dense(14_337)),
+            changed(|spec| spec.layers[0].ffn = dense(14_337)),
             2,
             "intermediate: expected a multiple of tp (2), found 14337",
         ),
         (
-            changed(|spec| spec.ffn = moe(8, 2, 769, 0)),
+            changed(|spec| spec.layers[0].ffn = moe(8, 2, 769, 0)),
             2,
             "intermediate: expected a multiple of tp (2), found 769",
         ),
         (
-            changed(|spec| spec.ffn = moe(8, 2, 768, 769)),
+            changed(|spec| spec.layers[0].ffn = moe(8, 2, 768, 769)),
             2,
             "shared_intermediate: expected a multiple of tp (2), found 769",
         ),
         (
-            changed(|spec| spec.ffn = moe(4, 5, 768, 0)),
+            changed(|spec| spec.layers[0].ffn = moe(4, 5, 768, 0)),
             1,
             "top_k: expected at most the 4 experts, found 5",
         ),

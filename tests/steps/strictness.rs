@@ -1,7 +1,7 @@
 //! Models whose kernels are less certain than the caller accepts.
 
 use crate::support::apart;
-use crate::support::models::{self, dense, moe, refused, try_new, with};
+use crate::support::models::{self, dense, heads, moe, refused, try_new, with};
 use crate::support::steps::Batch;
 use crate::support::tolerances::ROUNDING;
 use rooflut::model::ModelSpec;
@@ -34,9 +34,9 @@ fn six_ranks() -> ModelSpec {
 /// A made-up model: every kernel on one GPU was measured or lies inside the rectangle.
 fn all_known() -> ModelSpec {
     with(six_ranks(), |spec| {
-        spec.q_heads = 32;
-        spec.kv_heads = 8;
-        spec.ffn = dense(2048);
+        heads(spec).q_heads = 32;
+        heads(spec).kv_heads = 8;
+        spec.layers[0].ffn = dense(2048);
     })
 }
 
@@ -64,11 +64,11 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
     refusal(&known, 1, Measured, "qkv", Smoothed);
     refusal(&known, 1, Interpolated, "qkv", Smoothed);
     // 20 query heads were measured in neither table, 16 and 16 in prefill only.
-    let unseen_heads = with(known, |spec| spec.q_heads = 24);
+    let unseen_heads = with(known, |spec| heads(spec).q_heads = 24);
     refusal(&unseen_heads, 1, Smoothed, "prefill_attention", Transferred);
     let multi_head = with(known, |spec| {
-        spec.q_heads = 16;
-        spec.kv_heads = 16;
+        heads(spec).q_heads = 16;
+        heads(spec).kv_heads = 16;
     });
     refusal(&multi_head, 1, Smoothed, "decode_attention", Transferred);
     refusal(&six_ranks(), 6, Smoothed, "all_reduce", Transferred);
@@ -79,7 +79,9 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
 
 #[test]
 fn experts_are_checked_where_their_table_contributes_to_their_time() {
-    let unseen_experts = with(all_known(), |spec| spec.ffn = moe(1024, 8, 768, 0));
+    let unseen_experts = with(all_known(), |spec| {
+        spec.layers[0].ffn = moe(1024, 8, 768, 0)
+    });
     let mut options = strictly(Class::Smoothed);
     options.constants.moe_layer = Seconds::from_us(300.0);
     let model = try_new(&unseen_experts, &sets::H100, 1, options).unwrap();

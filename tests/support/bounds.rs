@@ -14,7 +14,7 @@ impl Sharded {
     pub(crate) fn floors(&self, tables: &Tables, batch: &Batch) -> [f64; 3] {
         let step = batch.as_step();
         let (m, rows) = (step.tokens(), step.sampled_tokens());
-        let layers = f64::from(self.spec.layers);
+        let layers = f64::from(self.spec.layers.total());
         let mut compute = 0.0;
         let mut bytes = 0.0;
         for call in self.gemms(m, rows) {
@@ -31,8 +31,10 @@ impl Sharded {
         }
         let attention = self.attention_shape(self.kv_dtype);
         let (_, kv_heads) = self.local_heads();
-        let kv_bytes =
-            2.0 * f64::from(kv_heads) * f64::from(self.spec.head_dim) * weight_bytes(self.kv_dtype);
+        let kv_bytes = 2.0
+            * f64::from(kv_heads)
+            * f64::from(self.heads().head_dim)
+            * weight_bytes(self.kv_dtype);
         let chunks = batch.chunks();
         let kv_tokens = step.decode_kv_tokens() as f64;
         let (prefill, _) = prefill_work(attention, &chunks);
@@ -54,7 +56,7 @@ impl Sharded {
     pub(crate) fn part_bounds(&self, tables: &Tables, batch: &Batch) -> Vec<(Part, f64)> {
         let step = batch.as_step();
         let (m, rows) = (step.tokens(), step.sampled_tokens());
-        let layers = f64::from(self.spec.layers);
+        let layers = f64::from(self.spec.layers.total());
         let bound = |flops: f64, bytes: f64, dtype| {
             (flops / tables.peak(dtype)).max(bytes / tables.gpu.bandwidth)
         };

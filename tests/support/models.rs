@@ -2,7 +2,7 @@
 
 use rooflut::engine::{StepConstants, stacks};
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, Ffn, ModelSpec};
+use rooflut::model::{self, Attention, Ffn, Gqa, ModelSpec};
 use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
@@ -108,7 +108,7 @@ pub(crate) fn refused(
 
 /// An FFN of 16-bit experts.
 pub(crate) fn moe(experts: u32, top_k: u32, intermediate: u32, shared_intermediate: u32) -> Ffn {
-    let mut ffn = spec("mixtral-8x7b").ffn;
+    let mut ffn = spec("mixtral-8x7b").layers[0].ffn;
     let Ffn::Moe {
         experts: to_experts,
         top_k: to_top_k,
@@ -126,7 +126,7 @@ pub(crate) fn moe(experts: u32, top_k: u32, intermediate: u32, shared_intermedia
 
 /// A dense FFN.
 pub(crate) fn dense(intermediate: u32) -> Ffn {
-    let mut ffn = spec("llama-3.1-8b").ffn;
+    let mut ffn = spec("llama-3.1-8b").layers[0].ffn;
     let Ffn::Dense {
         intermediate: to_intermediate,
         ..
@@ -136,6 +136,14 @@ pub(crate) fn dense(intermediate: u32) -> Ffn {
     };
     *to_intermediate = intermediate;
     ffn
+}
+
+/// The attention heads of the first layers.
+pub(crate) fn heads(spec: &mut ModelSpec) -> &mut Gqa {
+    match &mut spec.layers[0].attention {
+        Attention::Gqa(heads) => heads,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Applies `change` to `spec`.

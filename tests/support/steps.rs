@@ -1,7 +1,7 @@
 //! Models and batches for tests of the step model.
 
 use rooflut::hardware::{Dtype, GemmShape, MoeShape};
-use rooflut::model::{CATALOG, Ffn, ModelSpec};
+use rooflut::model::{Attention, CATALOG, Ffn, Gqa, LayerGroup, ModelSpec};
 use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch};
 
 use super::attention;
@@ -17,12 +17,13 @@ pub(crate) struct Sharded {
     pub(crate) kv_dtype: Dtype,
 }
 
-/// Every model of the catalogue, and one without gates, with every tp of an NVLink node that divides it, and both
+/// Every model of the catalogue whose layers are alike, and one without gates, with every tp of an NVLink node that divides it, and both
 /// KV formats.
 pub(crate) fn all() -> Vec<Sharded> {
     let mut all = Vec::new();
     let catalogue = CATALOG.iter().map(|entry| (entry.name, entry.spec));
-    for (name, spec) in catalogue.chain([("apertus-8b", ungated())]) {
+    let alike = catalogue.filter(|(_, spec)| spec.layers.len() == 1);
+    for (name, spec) in alike.chain([("apertus-8b", ungated())]) {
         for tp in [1, 2, 4, 8] {
             for kv_dtype in [Dtype::Bf16, Dtype::Fp8] {
                 if divides(&spec, tp) {
@@ -61,17 +62,7 @@ pub(crate) fn named(name: &str, tp: u32) -> Sharded {
 }
 
 fn divides(spec: &ModelSpec, tp: u32) -> bool {
-    let ffn = match spec.ffn {
-        Ffn::Dense { intermediate, .. } => intermediate.is_multiple_of(tp),
-        Ffn::Moe {
-            intermediate,
-            shared_intermediate,
-            ..
-        } => intermediate.is_multiple_of(tp) && shared_intermediate.is_multiple_of(tp),
-        _ => false,
-    };
-    let kv = spec.kv_heads.is_multiple_of(tp) || tp.is_multiple_of(spec.kv_heads);
-    ffn && kv && spec.q_heads.is_multiple_of(tp)
+    spec.check_tp(tp).is_ok()
 }
 
 /// A batch that owns its parts.
@@ -155,22 +146,30 @@ pub(crate) struct GemmCall {
 }
 
 impl Sharded {
+    /// The attention heads of a layer.
+    pub(crate) fn heads(&self) -> Gqa {
+        match self.spec.layers[0].attention {
+            Attention::Gqa(heads) => heads,
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// Query and KV heads of one rank; each rank has at least one KV head.
     pub(crate) fn local_heads(&self) -> (u32, u32) {
-        let kv_heads = (self.spec.kv_heads / self.tp).max(1);
-        (self.spec.q_heads / self.tp, kv_heads)
+        let kv_heads = (self.heads().kv_heads / self.tp).max(1);
+        (self.heads().q_heads / self.tp, kv_heads)
     }
 
     /// All GEMMs of a step of `m` tokens of which `rows` are sampled.
     pub(crate) fn gemms(&self, m: u64, rows: u64) -> Vec<GemmCall> {
-        let ModelSpec {
-            hidden,
+        let ModelSpec { hidden, vocab, .. } = self.spec;
+        let LayerGroup {
             layers,
-            head_dim,
-            vocab,
-            weight_dtype,
+            attention_dtype,
+            ffn_dtype,
             ..
-        } = self.spec;
+        } = self.spec.layers[0];
+        let head_dim = self.heads().head_dim;
         let (q_heads, kv_heads) = self.local_heads();
         let mut calls = Vec::new();
         let mut call = |part, dtype, k, n, rows, times: u32| {
@@ -185,30 +184,29 @@ impl Sharded {
         let q_width = q_heads * head_dim;
         call(
             Part::Qkv,
-            weight_dtype,
+            attention_dtype,
             hidden,
             q_width + 2 * kv_heads * head_dim,
             m,
             layers,
         );
-        call(Part::OProj, weight_dtype, q_width, hidden, m, layers);
-        let (dense, dtype) = match self.spec.ffn {
-            Ffn::Dense { intermediate, .. } => (intermediate, weight_dtype),
+        call(Part::OProj, attention_dtype, q_width, hidden, m, layers);
+        let dense = match self.spec.layers[0].ffn {
+            Ffn::Dense { intermediate, .. } => intermediate,
             Ffn::Moe {
                 experts,
                 shared_intermediate,
-                expert_dtype,
                 ..
             } => {
                 call(Part::Router, Dtype::Bf16, hidden, experts, m, layers);
-                (shared_intermediate, expert_dtype)
+                shared_intermediate
             }
             other => panic!("{other:?}"),
         };
         if dense > 0 {
             let wide = self.up_projections() * dense / self.tp;
-            call(Part::GateUp, dtype, hidden, wide, m, layers);
-            call(Part::Down, dtype, dense / self.tp, hidden, m, layers);
+            call(Part::GateUp, ffn_dtype, hidden, wide, m, layers);
+            call(Part::Down, ffn_dtype, dense / self.tp, hidden, m, layers);
         }
         if rows > 0 {
             call(
@@ -225,15 +223,14 @@ impl Sharded {
 
     /// The routed experts of a layer.
     pub(crate) fn experts(&self) -> Option<MoeShape> {
-        match self.spec.ffn {
+        match self.spec.layers[0].ffn {
             Ffn::Moe {
                 experts,
                 top_k,
                 intermediate,
-                expert_dtype,
                 ..
             } => Some(MoeShape {
-                dtype: expert_dtype,
+                dtype: self.spec.layers[0].ffn_dtype,
                 experts,
                 top_k,
                 hidden: self.spec.hidden,
@@ -245,16 +242,21 @@ impl Sharded {
     }
 
     pub(crate) fn attention_shape(&self, kv_dtype: Dtype) -> rooflut::hardware::AttentionShape {
-        let shape = attention(kv_dtype, self.spec.q_heads, self.spec.kv_heads, self.tp);
+        let shape = attention(
+            kv_dtype,
+            self.heads().q_heads,
+            self.heads().kv_heads,
+            self.tp,
+        );
         rooflut::hardware::AttentionShape {
-            head_dim: self.spec.head_dim,
+            head_dim: self.heads().head_dim,
             ..shape
         }
     }
 
     /// Gate and up projection, or up projection alone.
     fn up_projections(&self) -> u32 {
-        match self.spec.ffn {
+        match self.spec.layers[0].ffn {
             Ffn::Dense { gated, .. } => 1 + u32::from(gated),
             _ => 2,
         }
@@ -265,13 +267,13 @@ impl Sharded {
     /// (Q and K), KV write (read K and V, write them), activation (read gate and up, write their product).
     pub(crate) fn small_kernel_bytes(&self) -> f64 {
         let (q_heads, kv_heads) = self.local_heads();
-        let head_dim = f64::from(self.spec.head_dim);
+        let head_dim = f64::from(self.heads().head_dim);
         let (q, kv) = (
             f64::from(q_heads) * head_dim,
             f64::from(kv_heads) * head_dim,
         );
         // Routed experts activate inside their kernel.
-        let activated = match self.spec.ffn {
+        let activated = match self.spec.layers[0].ffn {
             Ffn::Dense { intermediate, .. } => intermediate,
             Ffn::Moe {
                 shared_intermediate,

@@ -3,7 +3,7 @@
 mod answer;
 mod output;
 
-use rooflut::model::Ffn;
+use rooflut::model::{Ffn, LayerGroup};
 use rooflut::step::compat::{Blis, Calibrated, CompatSpec, InferSim};
 use rooflut::step::{StepBatch, StepModel};
 use rooflut_hf_config::Window;
@@ -80,6 +80,11 @@ fn check_window(longest: u64, window: Window) -> Result<(), Error> {
     }
 }
 
+/// Whether the FFN of the layers has no gate.
+fn is_ungated(group: &LayerGroup) -> bool {
+    matches!(group.ffn, Ffn::Dense { gated: false, .. })
+}
+
 fn ask(
     args: &StepArgs,
     placement: &Placement,
@@ -116,7 +121,7 @@ fn ask(
                 "--kv-dtype: the {name} model knows only bf16, found {kv_dtype}; use --latency-model roofline"
             )));
         }
-        _ if matches!(placement.model.spec.ffn, Ffn::Dense { gated: false, .. }) => {
+        _ if placement.model.spec.layers.iter().any(is_ungated) => {
             return Err(Error::new(format!(
                 "--model: the {name} model knows only FFNs with a gate; use --latency-model roofline"
             )));

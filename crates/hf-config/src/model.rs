@@ -1,7 +1,7 @@
 //! The model that a `config.json` describes.
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{Attention, Ffn, ModelSpec, ModelSpecBuilder};
+use rooflut::model::{Attention, ModelSpec, ModelSpecBuilder, Span};
 use serde_json::{Map, Value};
 
 use crate::attention;
@@ -119,14 +119,14 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let spec = builder.build();
     let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     let formats = Formats::of(config, &outer, &options, Modules::of(&spec))?;
-    spec.weight_dtype = formats.attention;
+    let chunk = window.filter(|window| window.key == window::CHUNK);
+    for group in spec.layers.iter_mut() {
+        (group.attention_dtype, group.ffn_dtype) = (formats.attention, formats.ffn);
+        if let (Attention::Gqa(heads), Some(chunk)) = (&mut group.attention, chunk) {
+            heads.span = Span::Chunk(chunk.tokens);
+        }
+    }
     spec.sampler = generation::sampler(&options)?;
-    if window.is_some_and(|window| window.key == window::CHUNK) {
-        spec.attention = Attention::Chunked;
-    }
-    if let Ffn::Moe { expert_dtype, .. } = &mut spec.ffn {
-        *expert_dtype = formats.ffn;
-    }
     Ok(HfModel {
         spec,
         kv_dtype: formats.kv,

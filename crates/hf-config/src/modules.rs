@@ -152,7 +152,7 @@ fn refused(quantization: &Object<'_>, key: &str, format: String) -> ConfigError 
 impl Modules {
     /// Returns the modules of a model.
     pub(crate) fn of(spec: &ModelSpec) -> Modules {
-        let shared = match spec.ffn {
+        let shared = match spec.layers.first().ffn {
             Ffn::Moe {
                 shared_intermediate,
                 ..
@@ -160,7 +160,7 @@ impl Modules {
             _ => None,
         };
         Modules {
-            layers: spec.layers,
+            layers: spec.layers.total(),
             has_experts: shared.is_some(),
             has_shared: shared.is_some_and(|width| width > 0),
         }

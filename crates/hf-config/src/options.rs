@@ -11,7 +11,7 @@ use rooflut::hardware::Dtype;
 ///     "max_position_embeddings": 4096}"#;
 /// assert!(read(text, Options::default()).is_err());
 /// let model = read(text, Options::default().assuming_llama())?;
-/// assert_eq!(model.spec.layers, 32);
+/// assert_eq!(model.spec.layers.total(), 32);
 /// # Ok::<(), rooflut_hf_config::ConfigError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]

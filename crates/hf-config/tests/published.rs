@@ -10,7 +10,7 @@
 )]
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, Ffn};
+use rooflut::model;
 use rooflut_hf_config::{ConfigError, HfModel, Options, read};
 use serde_json::Value;
 
@@ -116,11 +116,8 @@ fn formats_of_published_models_are_read() {
         ),
     ] {
         let read = find(model).read().unwrap();
-        let found = match read.spec.ffn {
-            Ffn::Moe { expert_dtype, .. } => expert_dtype,
-            _ => read.spec.weight_dtype,
-        };
-        let found = (read.spec.weight_dtype, found, read.kv_dtype);
+        let group = read.spec.layers.first();
+        let found = (group.attention_dtype, group.ffn_dtype, read.kv_dtype);
         assert_eq!(found, (attention, ffn, kv), "{model}");
     }
 }

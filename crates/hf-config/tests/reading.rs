@@ -7,7 +7,7 @@
 )]
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec, Sampler, find};
+use rooflut::model::{Attention, Ffn, Gqa, ModelSpec, Sampler, find};
 use rooflut_hf_config::{HfModel, Options, Remedy, Window, read};
 use serde_json::{Value, json};
 
@@ -29,6 +29,13 @@ fn model(config: &Value) -> HfModel {
 
 fn spec(changes: Value) -> ModelSpec {
     model(&config(changes)).spec
+}
+
+fn heads(spec: &ModelSpec) -> Gqa {
+    match spec.layers[0].attention {
+        Attention::Gqa(heads) => heads,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn refusal(text: impl AsRef<[u8]>) -> String {
@@ -74,14 +81,19 @@ fn what_a_file_leaves_out_is_the_default_of_its_type() {
         } = left_out(model_type);
         let found = found.map(|window| window.tokens);
         assert_eq!(
-            (spec.kv_heads, spec.head_dim, spec.tied_embeddings, found),
+            (
+                heads(&spec).kv_heads,
+                heads(&spec).head_dim,
+                spec.tied_embeddings,
+                found
+            ),
             (kv_heads, head_dim, tied, window),
             "{model_type}"
         );
     }
     // Null is a value: as many KV heads as query heads.
     let null = spec(json!({"model_type": "mistral", "num_key_value_heads": null}));
-    assert_eq!(null.kv_heads, 32);
+    assert_eq!(heads(&null).kv_heads, 32);
     assert!(!spec(json!({"model_type": "gemma", "tie_word_embeddings": false})).tied_embeddings);
     let beside = json!({"tie_word_embeddings": true, "text_config": config(json!({}))});
     assert!(model(&beside).spec.tied_embeddings);
@@ -89,7 +101,7 @@ fn what_a_file_leaves_out_is_the_default_of_its_type() {
 
 #[test]
 fn an_ffn_without_a_gate_has_two_projections() {
-    let gated = |changes| match spec(changes).ffn {
+    let gated = |changes| match spec(changes).layers[0].ffn {
         Ffn::Dense { gated, .. } => gated,
         other => panic!("{other:?}"),
     };
@@ -105,7 +117,7 @@ fn an_ffn_without_a_gate_has_two_projections() {
     ));
     let wide = spec(json!({"model_type": "falcon", "intermediate_size": null}));
     assert!(matches!(
-        wide.ffn,
+        wide.layers[0].ffn,
         Ffn::Dense {
             intermediate: 16_384,
             gated: false,
@@ -116,7 +128,7 @@ fn an_ffn_without_a_gate_has_two_projections() {
 
 #[test]
 fn experts_are_read_under_each_of_their_names() {
-    let expected = find("qwen3-30b-a3b").unwrap().spec.ffn;
+    let expected = find("qwen3-30b-a3b").unwrap().spec.layers[0].ffn;
     for (model_type, experts, top_k) in [
         ("qwen3_moe", "num_experts", "num_experts_per_tok"),
         ("minimax_m2", "num_local_experts", "num_experts_per_tok"),
@@ -126,7 +138,7 @@ fn experts_are_read_under_each_of_their_names() {
         let config = config(json!({"model_type": model_type, experts: 128, top_k: 8,
             "moe_intermediate_size": 768}));
         let model = model(&config);
-        assert_eq!(model.spec.ffn, expected, "{model_type}");
+        assert_eq!(model.spec.layers[0].ffn, expected, "{model_type}");
         assert_eq!(model.dense_intermediate, Some(14_336));
     }
     assert_eq!(model(&config(json!({}))).dense_intermediate, None);
@@ -148,7 +160,7 @@ fn a_shared_expert_is_read_from_its_width_or_its_count() {
         let Ffn::Moe {
             shared_intermediate,
             ..
-        } = model(&config).spec.ffn
+        } = model(&config).spec.layers[0].ffn
         else {
             panic!("experts");
         };
@@ -201,13 +213,13 @@ fn a_window_limits_the_length_unless_it_is_off() {
 fn number_formats_stand_in_the_file_beside_the_text_model_or_in_a_file_of_their_own() {
     let fp8 = json!({"quant_method": "fp8"});
     let beside = json!({"quantization_config": fp8, "text_config": config(json!({}))});
-    assert_eq!(model(&beside).spec.weight_dtype, Dtype::Fp8);
+    assert_eq!(model(&beside).spec.layers[0].attention_dtype, Dtype::Fp8);
     let plain = config(json!({})).to_string();
     let text = br#"{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8",
         "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}}"#;
     let options = Options::default().with_hf_quant_config(Some(text));
     let nvidia = read(&plain, options).unwrap();
-    assert_eq!(nvidia.spec.weight_dtype, Dtype::Fp8);
+    assert_eq!(nvidia.spec.layers[0].attention_dtype, Dtype::Fp8);
     assert_eq!(nvidia.kv_dtype, Some(Dtype::Fp8));
     let given = options
         .with_weight_dtype(Some(Dtype::Bf16))
@@ -238,7 +250,7 @@ fn a_format_that_is_not_modelled_is_replaced_by_a_given_one() {
     assert_eq!(error.remedy(), Some(Remedy::WeightDtype));
     let options = Options::default().with_weight_dtype(Some(Dtype::Nvfp4));
     assert_eq!(
-        read(&text, options).unwrap().spec.weight_dtype,
+        read(&text, options).unwrap().spec.layers[0].attention_dtype,
         Dtype::Nvfp4
     );
 }
@@ -348,11 +360,14 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
             .spec
     };
     assert!(matches!(
-        read_as_llama(with(json!({}))).ffn,
+        read_as_llama(with(json!({}))).layers[0].ffn,
         Ffn::Moe { experts: 8, .. }
     ));
     let ungated = read_as_llama(json!({"model_type": "new", "hidden_act": "relu2"}));
-    assert!(matches!(ungated.ffn, Ffn::Dense { gated: false, .. }));
+    assert!(matches!(
+        ungated.layers[0].ffn,
+        Ffn::Dense { gated: false, .. }
+    ));
     assert_eq!(read_as_llama(json!({"kv_lora_rank": 512})), spec(json!({})));
 }
 

@@ -2,7 +2,7 @@
 
 use rooflut::engine::Scheduling;
 use rooflut::hardware::Dtype;
-use rooflut::model::{Ffn, ModelSpec, Sampler};
+use rooflut::model::{ModelSpec, Sampler};
 use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::figures::{BatchStats, Throughput};
@@ -230,11 +230,8 @@ pub struct Weights {
 impl From<&ModelSpec> for Weights {
     fn from(spec: &ModelSpec) -> Weights {
         Weights {
-            weight_dtype: spec.weight_dtype,
-            expert_dtype: match spec.ffn {
-                Ffn::Moe { expert_dtype, .. } => Some(expert_dtype),
-                _ => None,
-            },
+            weight_dtype: spec.layers.first().attention_dtype,
+            expert_dtype: spec.experts().map(|group| group.ffn_dtype),
         }
     }
 }

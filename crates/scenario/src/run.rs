@@ -142,8 +142,7 @@ impl Run {
             high: &high?,
         };
         let engine = self.deployment.engine();
-        let ffn = &self.placement.model.spec.ffn;
-        let ttft = engine.ttft_half_width(ffn, coverage);
+        let ttft = engine.ttft_half_width(&self.placement.model.spec, coverage);
         let others = engine.tpot_half_width(coverage);
         Ok(ModelInterval::between(ends, coverage, [ttft, others]))
     }

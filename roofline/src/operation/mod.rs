@@ -92,6 +92,13 @@ macro_rules! operations {
                 }
             }
 
+            /// Returns the feature of rooflut that compiles its built-in tables in, if there is one.
+            pub const fn feature(self) -> Option<&'static str> {
+                match self {
+                    $(OperationKind::$kind => const { $operation.feature },)*
+                }
+            }
+
             /// Returns the number of columns of its shape.
             #[inline]
             pub const fn shape_columns(self) -> usize {

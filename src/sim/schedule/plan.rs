@@ -139,6 +139,7 @@ impl Plan {
                 requests: 1,
                 kv_tokens,
                 drafted,
+                outside_tokens: 0,
             }),
         }
     }

@@ -89,8 +89,7 @@ pub(super) struct DenseModel {
 impl DenseModel {
     /// Returns the dense form of `model`. Both models divide times by tp, so only a tp of 0 is rejected.
     pub(super) fn try_new(spec: CompatSpec, tp: u32) -> Result<DenseModel, CompatError> {
-        let model = &spec.model;
-        model.check()?;
+        let (model, heads) = (&spec.model, spec.heads()?);
         if tp == 0 {
             return Err(CompatError::Ranks {
                 tp,
@@ -99,11 +98,11 @@ impl DenseModel {
             });
         }
         Ok(DenseModel {
-            layers: f64::from(model.layers),
+            layers: f64::from(model.layers.total()),
             hidden: model.hidden,
-            q_heads: model.q_heads,
-            kv_heads: model.kv_heads,
-            head_dim: model.hidden / model.q_heads,
+            q_heads: heads.q_heads,
+            kv_heads: heads.kv_heads,
+            head_dim: model.hidden / heads.q_heads,
             intermediate: spec.intermediate_size(),
         })
     }

@@ -11,6 +11,8 @@ use crate::op::compat::LookupError;
 pub enum CompatError {
     /// The model's dimensions are invalid.
     Spec(SpecError),
+    /// Layers differ in their heads or FFNs.
+    Groups,
     /// A table is missing, or its MFU is 0.000.
     Lookup(LookupError),
     /// The model cannot be divided among the ranks.
@@ -28,6 +30,9 @@ impl fmt::Display for CompatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CompatError::Spec(error) => write!(f, "model: {error}"),
+            CompatError::Groups => f.write_str(
+                "layers: expected equal heads and FFNs in all, found some that differ; the predecessors do not model them",
+            ),
             CompatError::Lookup(error) => error.fmt(f),
             CompatError::Ranks { tp, world, max_tp } => write!(
                 f,

@@ -5,7 +5,7 @@
 use super::infersim_tables::Tables;
 use super::{CompatError, CompatPart, CompatSpec, CompatTime};
 use crate::hardware::Gpu;
-use crate::model::ModelSpec;
+use crate::model::{Gqa, ModelSpec};
 use crate::op::compat::infersim::{floor_mfu, nearest_mfu};
 use crate::op::compat::{LookupError, MfuCurve, MfuReading};
 use crate::step::StepBatch;
@@ -60,6 +60,7 @@ const DECODE_SCHEDULE_US: f64 = 5_000.0;
 #[derive(Debug, Clone)]
 pub struct InferSim {
     model: ModelSpec,
+    heads: Gqa,
     /// Intermediate size, and (experts, top_k).
     ffn: (u32, Option<(u32, u32)>),
     gpu: Gpu,
@@ -82,22 +83,22 @@ impl InferSim {
         world: u32,
     ) -> Result<InferSim, CompatError> {
         let spec = model.into();
-        let model = spec.model;
-        model.check()?;
-        if tp == 0 || tp > model.kv_heads || world < tp {
+        let (model, heads) = (spec.model, spec.heads()?);
+        if tp == 0 || tp > heads.kv_heads || world < tp {
             return Err(CompatError::Ranks {
                 tp,
                 world,
-                max_tp: model.kv_heads,
+                max_tp: heads.kv_heads,
             });
         }
         Ok(InferSim {
             model,
+            heads,
             ffn: spec.known_experts(),
             gpu: set.gpu().clone(),
             tp,
             world,
-            tables: Tables::try_new(&spec, set, tp, world)?,
+            tables: Tables::try_new(&spec, heads, set, tp, world)?,
         })
     }
 
@@ -197,7 +198,11 @@ impl InferSim {
 
     /// Adds a part over all layers, given the time of one layer.
     fn add_layers(&self, time: &mut CompatTime, part: CompatPart, layer: (f64, Provenance)) {
-        time.add(part, layer.0 * f64::from(self.model.layers), layer.1);
+        time.add(
+            part,
+            layer.0 * f64::from(self.model.layers.total()),
+            layer.1,
+        );
     }
 
     /// Returns the decode core of a layer: batch x 4 (a/tp) d kv FLOPs, or the load of batch x kv tokens.
@@ -288,12 +293,12 @@ impl InferSim {
 
     /// Returns the K and V bytes of one token in one layer on one rank.
     fn kv_token_bytes(&self) -> f64 {
-        let kv_heads = f64::from(self.model.kv_heads / self.tp);
-        2.0 * kv_heads * f64::from(self.model.head_dim) * BYTES_PER_ELEMENT
+        let kv_heads = f64::from(self.heads.kv_heads / self.tp);
+        2.0 * kv_heads * f64::from(self.heads.head_dim) * BYTES_PER_ELEMENT
     }
 
     /// Returns (a/tp) d.
     fn rank_q_width(&self) -> f64 {
-        f64::from(self.model.q_heads / self.tp) * f64::from(self.model.head_dim)
+        f64::from(self.heads.q_heads / self.tp) * f64::from(self.heads.head_dim)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::CompatSpec;
 use crate::hardware::{AttentionShape, Dtype};
+use crate::model::Gqa;
 use crate::op::compat::infersim::{decode_grid, gemm_curve, prefill_curve};
 use crate::op::compat::{LookupError, MfuCurve, MfuGrid};
 use crate::table::TableSet;
@@ -33,31 +34,31 @@ impl Tables {
     /// Chooses the tables. All divisions are integer divisions.
     pub(super) fn try_new(
         spec: &CompatSpec,
+        heads: Gqa,
         set: &TableSet,
         tp: u32,
         world: u32,
     ) -> Result<Tables, LookupError> {
-        let model = &spec.model;
         let shape = AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype: Dtype::Bf16,
-            q_heads: model.q_heads,
-            kv_heads: model.kv_heads,
-            head_dim: model.head_dim,
+            q_heads: heads.q_heads,
+            kv_heads: heads.kv_heads,
+            head_dim: heads.head_dim,
             tp,
         };
         let gemm = |k, n| {
             let curve = gemm_curve(set, k, n)?;
             Ok(Gemm { k, n, curve })
         };
-        let hidden = model.hidden;
-        let qkv_width = (model.q_heads + 2 * model.kv_heads) / tp * model.head_dim;
+        let hidden = spec.model.hidden;
+        let qkv_width = (heads.q_heads + 2 * heads.kv_heads) / tp * heads.head_dim;
         let (intermediate, _) = spec.known_experts();
         Ok(Tables {
             prefill: prefill_curve(set, &shape)?,
             decode: decode_grid(set, &shape)?,
             qkv: gemm(hidden, qkv_width)?,
-            output: gemm(model.q_heads / tp * model.head_dim, hidden)?,
+            output: gemm(heads.q_heads / tp * heads.head_dim, hidden)?,
             gate_up: gemm(hidden, 2 * intermediate / world)?,
         })
     }

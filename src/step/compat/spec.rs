@@ -1,6 +1,7 @@
 //! The model dimensions that the predecessors read.
 
-use crate::model::{CatalogEntry, Ffn, ModelSpec};
+use super::CompatError;
+use crate::model::{Attention, CatalogEntry, Ffn, Gqa, ModelSpec};
 
 /// The model dimensions that the predecessors read from a `config.json`. For a model with experts, these may include
 /// an `intermediate_size` in addition to the experts' own size.
@@ -32,9 +33,26 @@ impl CompatSpec {
         self
     }
 
+    /// Checks the model and returns the attention heads of its layers, which all have. The predecessors do not know
+    /// windows.
+    pub(super) fn heads(&self) -> Result<Gqa, CompatError> {
+        self.model.check()?;
+        let first = self.model.layers.first();
+        let Attention::Gqa(heads) = first.attention;
+        let differs = self.model.layers.iter().any(|group| {
+            let Attention::Gqa(other) = group.attention;
+            let span = heads.span;
+            Gqa { span, ..other } != heads || group.ffn != first.ffn
+        });
+        match differs {
+            true => Err(CompatError::Groups),
+            false => Ok(heads),
+        }
+    }
+
     /// Returns the `intermediate_size` of the `config.json`.
     pub(super) fn intermediate_size(&self) -> u32 {
-        match self.model.ffn {
+        match self.model.layers.first().ffn {
             Ffn::Dense { intermediate, .. } => intermediate,
             Ffn::Moe { intermediate, .. } => self.dense_intermediate.unwrap_or(intermediate),
         }
@@ -43,7 +61,7 @@ impl CompatSpec {
     /// Returns the intermediate size and (experts, top_k) as InferSim reads them. It reads experts only from
     /// `num_experts`, which comes with an `intermediate_size` separate from that of the experts.
     pub(super) fn known_experts(&self) -> (u32, Option<(u32, u32)>) {
-        match self.model.ffn {
+        match self.model.layers.first().ffn {
             Ffn::Dense { intermediate, .. } => (intermediate, None),
             Ffn::Moe {
                 experts,

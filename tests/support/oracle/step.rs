@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rooflut::engine::StepConstants;
 use rooflut::hardware::GemmShape;
-use rooflut::model::{Attention, Sampler};
+use rooflut::model::{Sampler, Span};
 use rooflut::step::Part;
 use rooflut::table::Provenance;
 
@@ -55,7 +55,7 @@ impl<'t> ExpectedSteps<'t> {
         let step = batch.as_step();
         let (tokens, rows) = (step.tokens(), step.sampled_tokens());
         let m = padded(tokens, constants);
-        let layers = f64::from(sharded.spec.layers);
+        let layers = f64::from(sharded.spec.layers.total());
         let hidden = u64::from(sharded.spec.hidden);
         let mut parts = Vec::new();
         let mut push = |part, seconds, provenance: Option<Provenance>| {
@@ -125,8 +125,8 @@ impl<'t> ExpectedSteps<'t> {
             }
             push(Part::Sampling, sampling, None);
         }
-        let layer = match sharded.spec.attention {
-            Attention::Chunked => constants.uncaptured_layer.0,
+        let layer = match sharded.heads().span {
+            Span::Chunk(_) => constants.uncaptured_layer.0,
             _ if chunks.is_empty() => 0.0,
             _ => constants.prompt_layer.0,
         };

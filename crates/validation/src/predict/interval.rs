@@ -2,7 +2,7 @@
 
 use rooflut::engine::EngineStack;
 use rooflut::interval::{Coverage, Interval};
-use rooflut::model::Ffn;
+use rooflut::model::ModelSpec;
 use rooflut::step::{AtEnd, End, LatencyModel, RooflineModel};
 use rooflut::units::Seconds;
 
@@ -17,7 +17,7 @@ use crate::reason::Reason;
 pub(super) struct Wanted<'a> {
     coverage: Option<Coverage>,
     engine: &'a EngineStack,
-    ffn: &'a Ffn,
+    spec: &'a ModelSpec,
 }
 
 impl<'a> Wanted<'a> {
@@ -29,7 +29,7 @@ impl<'a> Wanted<'a> {
         Wanted {
             coverage: predictor.coverage,
             engine,
-            ffn: &server.spec.ffn,
+            spec: &server.spec,
         }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Wanted<'a> {
     ) -> Option<[f64; 2]> {
         let half_width = match pair.metric {
             Metric::Ttft | Metric::WarmTtft | Metric::Prefill => {
-                self.engine.ttft_half_width(self.ffn, coverage)
+                self.engine.ttft_half_width(self.spec, coverage)
             }
             _ => self.engine.tpot_half_width(coverage),
         };

@@ -5,7 +5,7 @@ use std::fmt;
 use rooflut::deployment::{Deployment, DeploymentBuilder};
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, CATALOG, Ffn, MemoryLimits, ModelSpec};
+use rooflut::model::{self, CATALOG, MemoryLimits, ModelSpec};
 use rooflut::sim::Rejection;
 use rooflut::table::TableSet;
 
@@ -161,10 +161,8 @@ impl fmt::Display for ResolvedServer {
 
 /// Formats of the quantisable weights: dense and expert.
 fn formats(spec: &ModelSpec) -> [Dtype; 2] {
-    match spec.ffn {
-        Ffn::Moe { expert_dtype, .. } => [spec.weight_dtype, expert_dtype],
-        _ => [spec.weight_dtype; 2],
-    }
+    let dense = spec.layers.first().attention_dtype;
+    [dense, spec.experts().map_or(dense, |group| group.ffn_dtype)]
 }
 
 #[cfg(test)]

@@ -1,0 +1,58 @@
+//! Lookup of the kernels of a step.
+
+use super::decode::StepDecode;
+use super::smoothing::smoothed;
+use super::{ModelError, Part};
+use crate::engine::StepConstants;
+use crate::error::ResolveError;
+use crate::hardware::{Dtype, GemmShape};
+use crate::model::ModelSpec;
+use crate::op::{DecodeRows, Gemm};
+use crate::table::{Class, Strictness, TableSet};
+
+/// Looks up the kernels of one model in one set.
+pub(super) struct Finder<'m> {
+    pub(super) set: &'m TableSet,
+    pub(super) model: &'m ModelSpec,
+    pub(super) tp: u32,
+    pub(super) strictness: Strictness,
+    pub(super) constants: StepConstants,
+}
+
+impl Finder<'_> {
+    /// Returns decode attention of `rows` inside a step.
+    pub(super) fn decode(&self, rows: &DecodeRows<'_>) -> StepDecode {
+        StepDecode::new(rows, self.set.gpu(), self.constants.cold_kv)
+    }
+
+    /// Looks up a GEMM.
+    pub(super) fn gemm(
+        &self,
+        part: Part,
+        dtype: Dtype,
+        k: u32,
+        n: u32,
+    ) -> Result<Gemm, ModelError> {
+        let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
+        let smoothed = gemm.map(|gemm| smoothed(gemm, &self.constants));
+        self.accept(part, smoothed, Gemm::class)
+    }
+
+    /// Refuses a kernel whose best answers are worse than the caller accepts.
+    pub(super) fn accept<K>(
+        &self,
+        part: Part,
+        kernel: Result<K, ResolveError>,
+        class: impl Fn(&K) -> Class,
+    ) -> Result<K, ModelError> {
+        let kernel = kernel.map_err(|error| ModelError::Kernel { part, error })?;
+        match self.strictness.check(class(&kernel).inside()) {
+            Ok(()) => Ok(kernel),
+            Err(error) => Err(ModelError::TooUncertain {
+                part,
+                set: self.set.name_text(),
+                error,
+            }),
+        }
+    }
+}
