@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use rooflut::model::{self, CATALOG};
+use rooflut::model::{self, CATALOG, Span};
 use rooflut::step::compat::CompatSpec;
-use rooflut_hf_config::{ConfigError, Keys, Options, Remedy, Window};
+use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
 use rooflut_nearest::{hint, nearest};
 use rooflut_scenario::{Model, Problem, RunError, ScenarioError, Target};
 
@@ -18,8 +18,6 @@ pub(crate) struct NamedModel {
     pub(crate) model: Model,
     /// Its dimensions for the latency models of InferSim, BLIS and the calibration.
     pub(crate) compat: CompatSpec,
-    /// The window of its attention, which is not modelled.
-    pub(crate) window: Option<Window>,
     /// The keys of its dimensions in its file.
     keys: Option<Keys>,
     /// The keys of its file that were ignored.
@@ -27,10 +25,19 @@ pub(crate) struct NamedModel {
 }
 
 impl NamedModel {
-    /// Returns a remark on what was ignored.
-    pub(crate) fn note(&self) -> Option<String> {
+    /// Returns remarks on what was ignored, and on memory for windows.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let (name, ignored) = (&self.model.name, self.ignored.join(", "));
-        (!ignored.is_empty()).then(|| format!("{name} is read as a Llama, in spite of {ignored}"))
+        let ignored = (!ignored.is_empty())
+            .then(|| format!("{name} is read as a Llama, in spite of {ignored}"));
+        let span = self.model.spec.limited_span();
+        let kept = (span != Span::Full).then(|| {
+            format!(
+                "{name} has layers with {span}; the KV cache holds all tokens of these layers too, as with vLLM's \
+                 --disable-hybrid-kv-cache-manager, so fewer requests fit than in a cache by groups of layers"
+            )
+        });
+        ignored.into_iter().chain(kept)
     }
 }
 
@@ -68,10 +75,6 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         return Ok(NamedModel {
             model: Model::new(entry.name, entry.spec),
             compat: entry.into(),
-            window: entry.window.map(|key| Window {
-                key,
-                tokens: entry.spec.max_model_len,
-            }),
             keys: None,
             ignored: Vec::new(),
         });
@@ -99,7 +102,6 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
             Some(size) => compat.with_dense_intermediate(size),
             None => compat,
         },
-        window: config.window,
         keys: Some(config.keys),
         ignored: config.ignored,
     })

@@ -11,11 +11,8 @@ pub struct CatalogEntry {
     pub name: &'static str,
     /// Hugging Face ids with these dimensions, and shorter names.
     pub aliases: &'static [&'static str],
-    /// The dimensions. Where attention has a window, the longest sequence is that window.
+    /// The dimensions.
     pub spec: ModelSpec,
-    /// The key of the `config.json` that limits attention to the longest sequence, where there is one: a window or a
-    /// chunk is not modelled.
-    pub window: Option<&'static str>,
 }
 
 /// Returns the model with the given short name or Hugging Face id, ignoring case.
@@ -94,6 +91,71 @@ const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> Mo
     ModelSpec { layers, ..base }
 }
 
+/// Returns the model with a span in that many layers; the others attend to all tokens.
+const fn limited(base: ModelSpec, layers: u32, span: Span) -> ModelSpec {
+    let first = *base.layers.first();
+    let Attention::Gqa(heads) = first.attention;
+    let full = LayerGroup {
+        layers: first.layers - layers,
+        ..first
+    };
+    let layers = Layers::alike(LayerGroup {
+        layers,
+        attention: Attention::Gqa(Gqa { span, ..heads }),
+        ..first
+    });
+    let layers = match full.layers {
+        0 => layers,
+        _ => layers.and(full),
+    };
+    ModelSpec { layers, ..base }
+}
+
+const fn shared(base: ModelSpec, shared_intermediate: u32) -> ModelSpec {
+    let first = *base.layers.first();
+    let ffn = match first.ffn {
+        Ffn::Moe {
+            experts,
+            top_k,
+            intermediate,
+            ..
+        } => Ffn::Moe {
+            experts,
+            top_k,
+            intermediate,
+            shared_intermediate,
+        },
+        dense => dense,
+    };
+    let layers = Layers::alike(LayerGroup { ffn, ..first });
+    ModelSpec { layers, ..base }
+}
+
+const fn in_format(base: ModelSpec, ffn_dtype: Dtype) -> ModelSpec {
+    let first = *base.layers.first();
+    let layers = Layers::alike(LayerGroup { ffn_dtype, ..first });
+    ModelSpec { layers, ..base }
+}
+
+/// Every fourth layer attends to all tokens.
+const fn scout(expert_dtype: Dtype) -> ModelSpec {
+    let base = top_p(dense([5120, 48, 40, 8, 128], 8192, 202_048, 10_485_760));
+    let experts = in_format(shared(moe(base, 16, 1, 8192), 8192), expert_dtype);
+    limited(experts, 36, Span::Chunk(8192))
+}
+
+/// Every fourth layer attends to all tokens, every second one has experts.
+const fn maverick() -> ModelSpec {
+    let base = top_p(dense([5120, 24, 40, 8, 128], 16_384, 202_048, 1_048_576));
+    let chunked = limited(base, 24, Span::Chunk(8192));
+    let experts = limited(shared(moe(base, 128, 1, 8192), 8192), 12, Span::Chunk(8192));
+    let layers = match experts.layers.all() {
+        [limited, full] => chunked.layers.and(*limited).and(*full),
+        _ => chunked.layers,
+    };
+    ModelSpec { layers, ..chunked }
+}
+
 const fn entry(
     name: &'static str,
     aliases: &'static [&'static str],
@@ -103,7 +165,6 @@ const fn entry(
         name,
         aliases,
         spec,
-        window: None,
     }
 }
 
@@ -111,9 +172,10 @@ const fn entry(
 ///
 /// Samplers are those of the `generation_config.json` of the first alias, where it has one: `top_p` 0.9 in Llama-2,
 /// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the instruct
-/// models of Qwen2.5. That of CodeLlama, Mistral, Mixtral and Phi names none of them. No copies of the files were at hand
-/// for a comparison; the step times of measured servers agree for Llama-2 and 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
-pub static CATALOG: [CatalogEntry; 42] = [
+/// models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3. That of CodeLlama, Mistral, Mixtral and Phi names none of
+/// them. No copies of the files were at hand for a comparison; the step times of measured servers agree for Llama-2 and
+/// 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
+pub static CATALOG: [CatalogEntry; 49] = [
     entry(
         "llama-2-7b",
         &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],
@@ -205,37 +267,28 @@ pub static CATALOG: [CatalogEntry; 42] = [
         ],
         top_p(dense([8192, 80, 64, 8, 128], 28_672, 128_256, 131_072)),
     ),
-    CatalogEntry {
-        window: Some("attention_chunk_size"),
-        ..entry(
-            "llama-4-scout-17b-16e-fp8-dynamic",
-            &[
-                "RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic",
-                "llama-4-scout-17b-16e",
-                "llama-4-scout",
-            ],
-            ModelSpec {
-                layers: Layers::alike(LayerGroup {
-                    layers: 48,
-                    attention: Attention::Gqa(Gqa {
-                        q_heads: 40,
-                        kv_heads: 8,
-                        head_dim: 128,
-                        span: Span::Chunk(8192),
-                    }),
-                    attention_dtype: Dtype::Bf16,
-                    ffn: Ffn::Moe {
-                        experts: 16,
-                        top_k: 1,
-                        intermediate: 8192,
-                        shared_intermediate: 8192,
-                    },
-                    ffn_dtype: Dtype::Fp8,
-                }),
-                ..top_p(dense([5120, 48, 40, 8, 128], 8192, 202_048, 8192))
-            },
-        )
-    },
+    entry(
+        "llama-4-scout-17b-16e-fp8-dynamic",
+        &[
+            "RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic",
+            "llama-4-scout-17b-16e",
+            "llama-4-scout",
+        ],
+        scout(Dtype::Fp8),
+    ),
+    entry(
+        "llama-4-scout-17b-16e-instruct",
+        &["meta-llama/Llama-4-Scout-17B-16E-Instruct"],
+        scout(Dtype::Bf16),
+    ),
+    entry(
+        "llama-4-maverick-17b-128e-instruct",
+        &[
+            "meta-llama/Llama-4-Maverick-17B-128E-Instruct",
+            "llama-4-maverick",
+        ],
+        maverick(),
+    ),
     entry(
         "codellama-34b",
         &[
@@ -248,6 +301,64 @@ pub static CATALOG: [CatalogEntry; 42] = [
         "yi-34b",
         &["01-ai/Yi-34B"],
         top_p(dense([7168, 60, 56, 8, 128], 20_480, 64_000, 4096)),
+    ),
+    entry(
+        "gemma-3-1b",
+        &["google/gemma-3-1b-it", "google/gemma-3-1b-pt"],
+        limited(
+            top_p(tied(dense([1152, 26, 4, 1, 256], 6912, 262_144, 32_768))),
+            22,
+            Span::Window(512),
+        ),
+    ),
+    entry(
+        "gemma-3-4b",
+        &["google/gemma-3-4b-it", "google/gemma-3-4b-pt"],
+        limited(
+            top_p(tied(dense([2560, 34, 8, 4, 256], 10_240, 262_208, 131_072))),
+            29,
+            Span::Window(1024),
+        ),
+    ),
+    entry(
+        "gemma-3-12b",
+        &["google/gemma-3-12b-it", "google/gemma-3-12b-pt"],
+        limited(
+            top_p(tied(dense(
+                [3840, 48, 16, 8, 256],
+                15_360,
+                262_208,
+                131_072,
+            ))),
+            40,
+            Span::Window(1024),
+        ),
+    ),
+    entry(
+        "gemma-3-27b",
+        &["google/gemma-3-27b-it", "google/gemma-3-27b-pt"],
+        limited(
+            top_p(tied(dense(
+                [5376, 62, 32, 16, 128],
+                21_504,
+                262_208,
+                131_072,
+            ))),
+            52,
+            Span::Window(1024),
+        ),
+    ),
+    entry(
+        "mistral-7b-v0.1",
+        &[
+            "mistralai/Mistral-7B-v0.1",
+            "mistralai/Mistral-7B-Instruct-v0.1",
+        ],
+        limited(
+            dense([4096, 32, 32, 8, 128], 14_336, 32_000, 32_768),
+            32,
+            Span::Window(4096),
+        ),
     ),
     entry(
         "mistral-7b-v0.2",
@@ -492,6 +603,13 @@ mod tests {
             ("llama-3.2-3b", 3.213),
             ("llama-3.3-70b", 70.55),
             ("llama-4-scout", 107.8),
+            ("llama-4-scout-17b-16e-instruct", 107.8),
+            ("llama-4-maverick", 400.7),
+            ("gemma-3-1b", 1.0),
+            ("gemma-3-4b", 3.88),
+            ("gemma-3-12b", 11.77),
+            ("gemma-3-27b", 27.01),
+            ("mistral-7b-v0.1", 7.242),
             ("codellama-34b", 33.74),
             ("yi-34b", 34.39),
             ("mistral-7b-v0.2", 7.242),

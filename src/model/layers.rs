@@ -164,6 +164,20 @@ impl Layers {
         Ok(self)
     }
 
+    /// Returns these layers and those of another group, of which there is room for one.
+    pub(super) const fn and(self, group: LayerGroup) -> Layers {
+        match self.try_and(group) {
+            Ok(layers) => layers,
+            Err(_) => self,
+        }
+    }
+
+    /// Returns all groups.
+    pub(super) const fn all(&self) -> &[LayerGroup] {
+        let (groups, _) = self.groups.split_at(self.len as usize);
+        groups
+    }
+
     /// Returns the number of layers of all groups.
     pub fn total(&self) -> u32 {
         let layers = self.iter().map(|group| group.layers);

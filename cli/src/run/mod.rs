@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let mut report = outcome.report();
     report
         .notes
-        .splice(..0, models.iter().filter_map(|model| model.note()));
+        .splice(..0, models.iter().flat_map(|model| model.notes()));
     report.flagged_rows = flagged
         .map(|(row, parts)| flagged::row(row, &parts))
         .collect();
@@ -72,7 +72,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         args,
         outcome: &outcome,
         report: &report,
-        window: model.window,
     };
     let text = match scenario.output.json {
         Some(true) => report.to_json()?,

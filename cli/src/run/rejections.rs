@@ -1,7 +1,6 @@
 //! Why requests were rejected, and what would help.
 
 use rooflut::hardware::Dtype;
-use rooflut_hf_config::Window;
 use rooflut_report::Rejections;
 use rooflut_scenario::{ARRIVAL_YEARS, Run};
 
@@ -35,10 +34,8 @@ pub(super) fn all_rejected(rejected: &[Rejected]) -> Error {
 /// Where the longest request comes from.
 #[derive(Clone, Copy)]
 pub(crate) enum LengthLimit {
-    /// `--max-model-len`, and the window that it exceeds, if it does.
-    Flag(Option<Window>),
-    /// A window, which is not modelled.
-    Window(Window),
+    /// `--max-model-len`.
+    Flag,
     /// The KV cache, which holds less than the longest request of the model, this many tokens.
     KvCache(u32),
     /// The draft model, which has a smaller limit than the model.
@@ -48,33 +45,15 @@ pub(crate) enum LengthLimit {
 }
 
 impl LengthLimit {
-    /// The limit of a server with that flag and of a model with that window.
-    pub(crate) fn of(flag: Option<u32>, window: Option<Window>) -> LengthLimit {
-        match (flag, window) {
-            (Some(flag), window) => LengthLimit::Flag(window.filter(|window| flag > window.tokens)),
-            (None, Some(window)) => LengthLimit::Window(window),
-            (None, None) => LengthLimit::Model,
-        }
-    }
-
     /// Returns the reason and the advice.
     pub(crate) fn remark(self) -> String {
         match self {
-            LengthLimit::Flag(Some(Window { key, tokens })) => {
-                format!(
-                    " (beyond {key} {}, as windows are not modelled)",
-                    count(tokens.into())
-                )
-            }
-            LengthLimit::Window(Window { key, .. }) => {
-                format!(" ({key}, as windows are not modelled)")
-            }
             LengthLimit::KvCache(tokens) => format!(
                 " (lowered from {}, as the KV cache holds no more)",
                 count(tokens.into())
             ),
             LengthLimit::Draft => " (where the draft model ends)".to_owned(),
-            LengthLimit::Flag(None) | LengthLimit::Model => String::new(),
+            LengthLimit::Flag | LengthLimit::Model => String::new(),
         }
     }
 
@@ -82,10 +61,7 @@ impl LengthLimit {
         const EXCEED: &str = "prompt and output exceed";
         let tokens = count(tokens.into());
         match self {
-            LengthLimit::Flag(_) => format!("{EXCEED} the {tokens} tokens of --max-model-len"),
-            LengthLimit::Window(Window { key, .. }) => {
-                format!("{EXCEED} the {tokens} tokens of {key} (windows are not modelled)")
-            }
+            LengthLimit::Flag => format!("{EXCEED} the {tokens} tokens of --max-model-len"),
             LengthLimit::KvCache(_) => {
                 format!("{EXCEED} the {tokens} tokens that the KV cache holds")
             }
@@ -96,11 +72,7 @@ impl LengthLimit {
 
     fn next_step(self, run: &Run) -> String {
         let advice = match self {
-            LengthLimit::Flag(_) => "use shorter requests or a larger --max-model-len",
-            LengthLimit::Window(_) => {
-                "use shorter requests, or give --max-model-len to have full attention beyond the \
-                 window"
-            }
+            LengthLimit::Flag => "use shorter requests or a larger --max-model-len",
             LengthLimit::KvCache(_) => {
                 let flags = match (run.scenario().server.kv_blocks, run.placement().kv_dtype) {
                     (Some(_), _) => "more --kv-blocks",

@@ -3,7 +3,6 @@
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::step::TimeSources;
 use rooflut::table::Origin;
-use rooflut_hf_config::Window;
 use rooflut_report::{Report, Shares};
 use rooflut_scenario::{Outcome, Pools, Speculation};
 
@@ -22,8 +21,6 @@ pub(crate) struct RunText<'r> {
     pub(crate) outcome: &'r Outcome<'r>,
     /// Its report.
     pub(crate) report: &'r Report,
-    /// The window of the model's attention, which is not modelled.
-    pub(crate) window: Option<Window>,
 }
 
 impl RunText<'_> {
@@ -136,7 +133,8 @@ impl RunText<'_> {
         let model = run.placement().model.spec.max_model_len;
         match draft {
             Some(draft) if flag.is_none() && draft.spec.max_model_len < model => LengthLimit::Draft,
-            _ => LengthLimit::of(flag, self.window),
+            _ if flag.is_some() => LengthLimit::Flag,
+            _ => LengthLimit::Model,
         }
     }
 

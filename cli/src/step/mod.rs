@@ -6,7 +6,6 @@ mod output;
 use rooflut::model::{Ffn, LayerGroup};
 use rooflut::step::compat::{Blis, Calibrated, CompatSpec, InferSim};
 use rooflut::step::{StepBatch, StepModel};
-use rooflut_hf_config::Window;
 use rooflut_inspect::Corrected;
 use rooflut_scenario::{Placement, RunError};
 
@@ -35,14 +34,11 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
         decode: &args.decode,
     };
     let longest = longest_request(&batch);
-    if let Some(window) = named.window {
-        check_window(longest, window)?;
-    }
     let answer = ask(args, &placement, named.compat, &batch)?;
     let step = Step {
         model: args.latency_model,
         placement: &placement,
-        note: named.note(),
+        notes: named.notes().collect(),
         memory: Memory::of(&placement, &batch),
         longest,
         batch,
@@ -68,18 +64,6 @@ fn longest_request(batch: &StepBatch<'_>) -> u64 {
     prompts.chain(decoding).max().unwrap_or(0)
 }
 
-/// Refuses requests beyond the window of the model, which is not modelled.
-fn check_window(longest: u64, window: Window) -> Result<(), Error> {
-    let Window { key, tokens } = window;
-    match longest > u64::from(tokens) {
-        true => Err(Error::new(format!(
-            "a request of {longest} tokens exceeds {key} {tokens} (windows are not modelled); use \
-             shorter requests"
-        ))),
-        false => Ok(()),
-    }
-}
-
 /// Whether the FFN of the layers has no gate.
 fn is_ungated(group: &LayerGroup) -> bool {
     matches!(group.ffn, Ffn::Dense { gated: false, .. })
@@ -93,6 +77,8 @@ fn ask(
 ) -> Result<Answer, Error> {
     let (tp, kv_dtype, set) = (placement.tp, placement.kv_dtype, &placement.tables);
     let (strictness, name) = (args.strict, args.latency_model.name());
+    let span = placement.model.spec.limited_span();
+    let longest = u32::try_from(longest_request(batch)).unwrap_or(u32::MAX);
     let compat = match args.latency_model {
         LatencyModelName::Roofline => {
             let deployment = placement.deploy(strictness)?;
@@ -124,6 +110,12 @@ fn ask(
         _ if placement.model.spec.layers.iter().any(is_ungated) => {
             return Err(Error::new(format!(
                 "--model: the {name} model knows only FFNs with a gate; use --latency-model roofline"
+            )));
+        }
+        _ if span.keys(longest) < longest => {
+            return Err(Error::new(format!(
+                "--model: the {name} model knows only attention to all tokens, found {span} and a request of {longest} \
+                 tokens; use --latency-model roofline"
             )));
         }
         _ if args.target.dtype.is_some() => {

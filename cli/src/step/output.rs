@@ -58,8 +58,8 @@ impl Memory {
 pub(super) struct Step<'s> {
     pub(super) model: LatencyModelName,
     pub(super) placement: &'s Placement,
-    /// Remark on keys of the model's file that were ignored.
-    pub(super) note: Option<String>,
+    /// Remarks on keys of the model's file that were ignored, and on memory for windows.
+    pub(super) notes: Vec<String>,
     pub(super) batch: StepBatch<'s>,
     pub(super) memory: Memory,
     /// Tokens of the longest request.
@@ -119,7 +119,7 @@ impl Step<'_> {
                 count(self.max_model_len())
             )
         });
-        let notes = (self.note.iter().cloned())
+        let notes = (self.notes.iter().cloned())
             .chain(self.memory.note())
             .chain(longest)
             .chain(self.answer.flagged.iter().map(flagged::note));
@@ -274,7 +274,7 @@ impl Step<'_> {
                 "fitted_share": answer.fitted_share,
                 "memory": self.memory,
                 "flagged_rows": answer.flagged,
-                "notes": self.note.as_slice(),
+                "notes": self.notes,
             }),
         ]))
     }

@@ -127,7 +127,7 @@ fn the_flag_that_reads_a_refused_file_is_named_and_works() {
 }
 
 #[test]
-fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
+fn the_built_in_scout_and_its_file_have_layers_with_chunks() {
     let folder = folder(
         r#"{"model_type": "llama4", "text_config": {"model_type": "llama4_text",
         "attention_chunk_size": 8192, "head_dim": 128, "hidden_act": "silu", "hidden_size": 5120,
@@ -139,13 +139,12 @@ fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
         "weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}},
         "ignore": ["re:.*lm_head", "re:.*self_attn", "re:.*router", "re:vision_model.*"]}}"#,
     );
-    let of = |model: &str, prompt: u32| {
+    let of = |model: &str| {
         let flags = "run --requests 3 --tp 4 --output 192 --sampler top-p";
-        format!("{flags} --model {model} --prompt {prompt}")
+        format!("{flags} --model {model} --prompt 20000")
     };
     let file = folder.path().display().to_string();
-    let (built_in, read) = (json(&of("llama-4-scout", 8000)), json(&of(&file, 8000)));
-    assert_eq!(built_in["max_model_len"], 8192_u64);
+    let (built_in, read) = (json(&of("llama-4-scout")), json(&of(&file)));
     for name in [
         "e2e_ms",
         "max_model_len",
@@ -155,6 +154,12 @@ fn the_built_in_scout_and_its_file_refuse_requests_beyond_a_chunk() {
     ] {
         assert_eq!(built_in[name], read[name], "{name}");
     }
+    // Other latency models know only attention to all tokens.
+    let step = |decode: &str| format!("step --tp 4 --model {file} --latency-model blis {decode}");
+    let message = failure(&step("--decode 2x8193"));
+    let cause =
+        "--model: the blis model knows only attention to all tokens, found chunks of 8192 tokens";
+    assert!(message.starts_with(cause), "{message}");
 }
 
 #[test]

@@ -62,6 +62,15 @@ pub enum ConfigError {
         /// The option that replaces it.
         remedy: Remedy,
     },
+    /// A list with an entry for each layer has more or fewer.
+    Pattern {
+        /// Its key.
+        key: String,
+        /// Number of its entries.
+        found: usize,
+        /// Number of layers.
+        layers: u32,
+    },
     /// The dimensions contradict each other or are out of range. Its fields are keys of the file.
     Spec(SpecError),
 }
@@ -148,6 +157,10 @@ impl fmt::Display for ConfigError {
             ConfigError::Format { key, format, .. } => write!(
                 f,
                 "{key}: {format} cannot be modelled yet; choose a format to model in its place"
+            ),
+            ConfigError::Pattern { key, found, layers } => write!(
+                f,
+                "{key}: expected an entry for each of the {layers} layers, found {found}; correct the file"
             ),
             ConfigError::Spec(SpecError::TopK { top_k, experts }) => write!(
                 f,

@@ -105,6 +105,11 @@ const FALCON: Family = Family {
 const KV_HEADS_8: (&str, u32) = ("num_key_value_heads", 8);
 const WINDOW_4096: (&str, u32) = ("sliding_window", 4096);
 
+/// Every so many layers, one is without a window.
+const fn pattern(layers: u32) -> (&'static str, u32) {
+    ("sliding_window_pattern", layers)
+}
+
 /// The families, those alike beside each other.
 const FAMILIES: &[Family] = &[
     LLAMA,
@@ -155,17 +160,17 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         types: &["exaone4"],
-        defaults: &[("num_key_value_heads", 32), WINDOW_4096],
+        defaults: &[("num_key_value_heads", 32), WINDOW_4096, pattern(4)],
         ..LLAMA
     },
     Family {
         types: &["olmo3"],
-        defaults: &[WINDOW_4096],
+        defaults: &[WINDOW_4096, pattern(4)],
         ..LLAMA
     },
     Family {
         types: &["cohere2"],
-        defaults: &[WINDOW_4096],
+        defaults: &[WINDOW_4096, pattern(4)],
         ..TIED
     },
     QWEN,
@@ -194,7 +199,12 @@ const FAMILIES: &[Family] = &[
     GEMMA,
     Family {
         types: &["gemma2"],
-        defaults: &[("num_key_value_heads", 4), ("head_dim", 256), WINDOW_4096],
+        defaults: &[
+            ("num_key_value_heads", 4),
+            ("head_dim", 256),
+            WINDOW_4096,
+            pattern(2),
+        ],
         ..GEMMA
     },
     Family {
@@ -207,6 +217,7 @@ const FAMILIES: &[Family] = &[
             ("vocab_size", 262_208),
             ("max_position_embeddings", 131_072),
             WINDOW_4096,
+            pattern(6),
         ],
         ..GEMMA
     },
@@ -285,7 +296,12 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         types: &["gpt_oss"],
-        defaults: &[KV_HEADS_8, ("head_dim", 64), ("sliding_window", 128)],
+        defaults: &[
+            KV_HEADS_8,
+            ("head_dim", 64),
+            ("sliding_window", 128),
+            pattern(2),
+        ],
         ..MIXTRAL
     },
     Family {
@@ -295,6 +311,7 @@ const FAMILIES: &[Family] = &[
             KV_HEADS_8,
             ("head_dim", 128),
             ("attention_chunk_size", 8192),
+            ("no_rope_layer_interval", 4),
         ],
         ..MIXTRAL
     },

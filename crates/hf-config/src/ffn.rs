@@ -6,6 +6,7 @@ use crate::error::ConfigError;
 use crate::family::{Family, Layers};
 use crate::keys::{Dimension, Field, TOP_K};
 use crate::object::{Object, shown};
+use crate::spans::expect_one_each;
 
 /// The feed-forward part of each layer.
 pub(crate) struct FfnFields {
@@ -15,6 +16,17 @@ pub(crate) struct FfnFields {
     pub(crate) gated: bool,
     /// `intermediate_size` where the experts have a width of their own.
     pub(crate) dense_intermediate: Option<u32>,
+    /// Dense layers beside those of experts.
+    pub(crate) dense: DenseLayers,
+}
+
+/// Dense layers of a model that has experts in others.
+#[derive(Default)]
+pub(crate) struct DenseLayers {
+    /// Their indices, in ascending order.
+    pub(crate) layers: Vec<u32>,
+    /// Their intermediate size.
+    pub(crate) intermediate: u32,
 }
 
 /// Reads the feed-forward part of the `layers` layers of a model of this hidden size.
@@ -34,10 +46,12 @@ pub(crate) fn read(
             .filter(|experts| experts.value > 1),
     };
     if let Some(experts) = experts {
-        if !family.assumed {
-            refuse_dense_layers(config, family, layers)?;
-        }
-        return expert_fields(config, family.layers, experts, width);
+        let dense = match family.assumed {
+            false => dense_layers(config, family, layers, width)?,
+            true => DenseLayers::default(),
+        };
+        let fields = expert_fields(config, family.layers, experts, width)?;
+        return Ok(FfnFields { dense, ..fields });
     }
     let width = match (width, family.layers) {
         (None, Layers::Ungated) => Dimension {
@@ -54,6 +68,7 @@ pub(crate) fn read(
         )],
         gated,
         dense_intermediate: None,
+        dense: DenseLayers::default(),
     })
 }
 
@@ -155,6 +170,7 @@ fn expert_fields(
         ],
         gated: true,
         dense_intermediate: own_width.and(width).map(|width| width.value),
+        dense: DenseLayers::default(),
     })
 }
 
@@ -186,57 +202,80 @@ fn shared_intermediate(
     })
 }
 
-fn mixed(config: &Object<'_>, key: &str) -> ConfigError {
-    ConfigError::Unsupported {
-        key: config.name(key),
-        feature: "a mixture of dense and expert layers".to_owned(),
-    }
-}
-
-/// Refuses models that have dense layers beside those of experts.
-fn refuse_dense_layers(
+/// Reads which layers of a model with experts are dense, and how wide they are.
+fn dense_layers(
     config: &Object<'_>,
     family: &Family,
     layers: u32,
-) -> Result<(), ConfigError> {
-    // Width of the dense layers that Llama 4 and MiniMax may have.
-    config.asked("intermediate_size_mlp");
-    config.asked("mlp_intermediate_size");
-    let layers = i64::from(layers);
-    type IsMixed = fn(&[i64], i64) -> bool;
-    let rules: [(&'static str, IsMixed); 9] = [
-        ("first_k_dense_replace", |first, _| {
-            first.iter().any(|&k| k > 0)
-        }),
-        ("moe_layer_start_index", |start, _| {
-            start.iter().any(|&k| k > 0)
-        }),
-        ("moe_layer_end_index", |end, layers| {
-            end.iter().any(|&k| k >= 0 && k < layers - 1)
-        }),
-        ("decoder_sparse_step", |step, _| step.iter().any(|&k| k > 1)),
-        ("interleave_moe_layer_step", |step, _| {
-            step.iter().any(|&k| k > 1)
-        }),
-        ("moe_layer_interval", |step, _| step.iter().any(|&k| k > 1)),
-        ("moe_layer_freq", |freq, _| freq.iter().any(|&k| k != 1)),
-        ("mlp_only_layers", |dense, _| !dense.is_empty()),
-        ("moe_layers", |moe, layers| {
-            !moe.is_empty() && (moe.len() as i64) < layers
-        }),
-    ];
-    for (key, is_mixed) in rules {
-        let mut found = config.numbers(key)?;
-        if found.is_empty() {
-            found.extend(family.default(key, config).map(i64::from));
+    width: Option<Dimension>,
+) -> Result<DenseLayers, ConfigError> {
+    // Llama 4 and MiniMax name the width of dense layers.
+    let own_width = config.dimension(&["intermediate_size_mlp", "mlp_intermediate_size"])?;
+    let numbers = |key| {
+        let found = config.numbers(key)?;
+        let default = || family.default(key, config).map(i64::from);
+        match found.is_empty() {
+            true => Ok(Vec::from_iter(default())),
+            false => Ok(found),
         }
-        if is_mixed(&found, layers) {
-            return Err(mixed(config, key));
-        }
+    };
+    let number = |key, default: i64| Ok(numbers(key)?.first().copied().unwrap_or(default));
+    let first = number("first_k_dense_replace", 0)?.max(number("moe_layer_start_index", 0)?);
+    let last = match number("moe_layer_end_index", -1)? {
+        end if end < 0 => i64::from(layers),
+        end => end,
+    };
+    // Ernie and Qwen count layers from 1, as does Llama 4 where it has no list.
+    let mut steps = Vec::new();
+    for key in [
+        "decoder_sparse_step",
+        "moe_layer_interval",
+        "interleave_moe_layer_step",
+    ] {
+        steps.push(number(key, 1)?.max(1));
+    }
+    let listed = numbers("moe_layers")?;
+    if !listed.is_empty() {
+        steps.pop();
+    }
+    let only_dense = numbers("mlp_only_layers")?;
+    const FREQUENCY: &str = "moe_layer_freq";
+    let frequency = numbers(FREQUENCY)?;
+    if frequency.len() > 1 {
+        expect_one_each(config, FREQUENCY, frequency.len(), layers)?;
     }
     const KINDS: &str = "mlp_layer_types";
-    match config.texts(KINDS)?.contains(&"dense") {
-        true => Err(mixed(config, KINDS)),
-        false => Ok(()),
+    let kinds = config.texts(KINDS)?;
+    if !kinds.is_empty() {
+        expect_one_each(config, KINDS, kinds.len(), layers)?;
     }
+    let has_experts = |layer: u32| {
+        let index = layer as usize;
+        let layer = i64::from(layer);
+        let frequent = match frequency.as_slice() {
+            [] => true,
+            [every] => layer % (*every).max(1) == 0,
+            each => each.get(index) == Some(&1),
+        };
+        (first..=last).contains(&layer)
+            && frequent
+            && steps.iter().all(|step| (layer + 1) % step == 0)
+            && (listed.is_empty() || listed.contains(&layer))
+            && !only_dense.contains(&layer)
+            && kinds.get(index) != Some(&"dense")
+    };
+    let dense: Vec<u32> = (0..layers).filter(|layer| !has_experts(*layer)).collect();
+    let intermediate = match dense.is_empty() {
+        true => 0,
+        false => {
+            own_width
+                .or(width)
+                .ok_or_else(|| config.missing(WIDTH))?
+                .value
+        }
+    };
+    Ok(DenseLayers {
+        layers: dense,
+        intermediate,
+    })
 }

@@ -13,11 +13,10 @@ mod object;
 mod options;
 mod quantization;
 mod refused;
+mod spans;
 mod structure;
-mod window;
 
 pub use error::{ConfigError, Remedy};
 pub use keys::Keys;
 pub use model::{HfModel, read};
 pub use options::Options;
-pub use window::Window;

@@ -1,13 +1,13 @@
 //! The model that a `config.json` describes.
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{Attention, ModelSpec, ModelSpecBuilder, Span};
+use rooflut::model::{Attention, Ffn, Layers, ModelSpec, ModelSpecBuilder, Span, SpecError};
 use serde_json::{Map, Value};
 
 use crate::attention;
 use crate::error::ConfigError;
 use crate::family::Family;
-use crate::ffn;
+use crate::ffn::{self, DenseLayers};
 use crate::generation;
 use crate::json::parse;
 use crate::keys::{Dimension, Field, Keys};
@@ -15,21 +15,19 @@ use crate::modules::Modules;
 use crate::object::{Object, shown};
 use crate::options::Options;
 use crate::quantization::Formats;
+use crate::spans;
 use crate::structure;
-use crate::window::{self, Window};
 
 /// The model that a `config.json` describes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HfModel {
-    /// Its dimensions. Where attention has a window, the longest sequence is that window.
+    /// Its dimensions.
     pub spec: ModelSpec,
     /// Format of the KV entries, where the files name one.
     pub kv_dtype: Option<Dtype>,
     /// `intermediate_size` where the experts have a width of their own, `moe_intermediate_size`.
     pub dense_intermediate: Option<u32>,
-    /// The window of attention.
-    pub window: Option<Window>,
     /// The keys of the dimensions.
     pub keys: Keys,
     /// The keys that were ignored, as a Llama was assumed; empty where the file is read without.
@@ -38,8 +36,8 @@ pub struct HfModel {
 
 /// Reads the text of a `config.json`.
 ///
-/// The dimensions of a multimodal model are those of its `text_config`. Where attention slides over a window, or is
-/// limited to chunks, the longest sequence of the model is the narrowest of them, since windows are not modelled.
+/// The dimensions of a multimodal model are those of its `text_config`. Layers that differ in their windows or FFNs are
+/// groups; a window that is as long as the longest sequence is none.
 ///
 /// # Errors
 ///
@@ -70,8 +68,10 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let hidden = config.required(HIDDEN)?;
     let layers = config.required(LAYERS)?;
     let positions = family.required(config, LONGEST)?;
-    let window = window::read(config, &family, layers.value, positions.value)?;
-    let ffn = ffn::read(config, &family, hidden, layers.value)?;
+    // More layers than a model can have are refused below.
+    let listed = layers.value.min(MOST_LISTED);
+    let spans = spans::read(config, &family, listed, positions.value)?;
+    let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
     let tied = config.switch(TIED)?;
     // OPT: embeddings as wide as the hidden state need no projection.
@@ -90,10 +90,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
             model_type: shown(model_type),
         });
     }
-    let longest = match window {
-        Some(Window { key, tokens: value }) => Dimension { key, value },
-        None => positions,
-    };
+    let longest = positions;
     let positions = Dimension {
         value: family
             .positions
@@ -118,24 +115,69 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     });
     let spec = builder.build();
     let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
-    let formats = Formats::of(config, &outer, &options, Modules::of(&spec))?;
-    let chunk = window.filter(|window| window.key == window::CHUNK);
-    for group in spec.layers.iter_mut() {
-        (group.attention_dtype, group.ffn_dtype) = (formats.attention, formats.ffn);
-        if let (Attention::Gqa(heads), Some(chunk)) = (&mut group.attention, chunk) {
-            heads.span = Span::Chunk(chunk.tokens);
-        }
-    }
+    let modules = Modules::of(&spec, &ffn.dense.layers);
+    let formats = Formats::of(config, &outer, &options, modules)?;
+    spec.layers = groups(&spec, &spans, &ffn.dense, formats)?;
+    spec.check()
+        .map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     spec.sampler = generation::sampler(&options)?;
     Ok(HfModel {
         spec,
         kv_dtype: formats.kv,
         dense_intermediate: ffn.dense_intermediate,
-        window,
         keys,
         ignored,
     })
 }
+
+/// Returns the layers of a model whose layers are like its first group, except for their `spans`, and for those that are
+/// `dense`.
+fn groups(
+    spec: &ModelSpec,
+    spans: &[Span],
+    dense: &DenseLayers,
+    formats: Formats,
+) -> Result<Layers, ConfigError> {
+    let mut kinds: Vec<(Span, bool, u32)> = Vec::new();
+    for (layer, &span) in (0..).zip(spans) {
+        let is_dense = dense.layers.binary_search(&layer).is_ok();
+        let mut alike = kinds.iter_mut();
+        match alike.find(|kind| (kind.0, kind.1) == (span, is_dense)) {
+            Some((_, _, count)) => *count += 1,
+            None => kinds.push((span, is_dense, 1)),
+        }
+    }
+    let like = *spec.layers.first();
+    let ffn = dense_ffn(spec, dense.intermediate.max(1)).map_err(ConfigError::Spec)?;
+    let groups = kinds.into_iter().map(|(span, is_dense, layers)| {
+        let mut group = like;
+        group.layers = layers;
+        group.attention_dtype = formats.attention;
+        (group.ffn, group.ffn_dtype) = match is_dense {
+            true => (ffn, formats.dense),
+            false => (like.ffn, formats.ffn),
+        };
+        if let Attention::Gqa(heads) = &mut group.attention {
+            heads.span = span;
+        }
+        group
+    });
+    Layers::try_new(&groups.collect::<Vec<_>>()).map_err(ConfigError::Spec)
+}
+
+/// Returns a dense FFN with a gate.
+fn dense_ffn(spec: &ModelSpec, intermediate: u32) -> Result<Ffn, SpecError> {
+    let builder = ModelSpec::builder().hidden(spec.hidden).layers(1);
+    let builder = builder.q_heads(1).kv_heads(1).head_dim(1).vocab(1);
+    let model = builder
+        .intermediate(intermediate)
+        .max_model_len(1)
+        .build()?;
+    Ok(model.layers.first().ffn)
+}
+
+/// Maximum length of a list with an entry for each layer: more than any model has layers.
+const MOST_LISTED: u32 = 1 << 13;
 
 const HIDDEN: &[&str] = &["hidden_size", "n_embd", "n_embed", "d_model"];
 const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers"];

@@ -8,13 +8,15 @@ use crate::object::{Object, shown};
 
 /// The modules of a model that have weights to quantise.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Modules {
+pub(crate) struct Modules<'m> {
     /// Layers.
     pub(crate) layers: u32,
     /// Whether the FFN consists of experts.
     pub(crate) has_experts: bool,
     /// Whether one of them is shared.
     pub(crate) has_shared: bool,
+    /// Layers without experts in a model that has some, in ascending order.
+    pub(crate) dense: &'m [u32],
 }
 
 /// The parts of all layers that stay 16-bit.
@@ -24,6 +26,8 @@ pub(crate) struct Kept {
     pub(crate) attention: bool,
     /// FFN or experts.
     pub(crate) ffn: bool,
+    /// FFN of dense layers beside those of experts.
+    pub(crate) dense: bool,
 }
 
 /// Keys of lists of modules that stay 16-bit, one for each method.
@@ -78,9 +82,11 @@ const SHARED: Part = &[
 ];
 
 impl Kept {
-    /// Reads the lists of a `quantization_config`. Refuses a part that is 16-bit in some layers only, since all layers
-    /// of a model are alike.
-    pub(crate) fn read(quantization: &Object<'_>, modules: Modules) -> Result<Kept, ConfigError> {
+    /// Reads the lists of a `quantization_config`. Refuses a part that is 16-bit in some of its layers only.
+    pub(crate) fn read(
+        quantization: &Object<'_>,
+        modules: Modules<'_>,
+    ) -> Result<Kept, ConfigError> {
         let mut patterns = Vec::new();
         let mut list = "ignore";
         for key in LISTS {
@@ -93,9 +99,10 @@ impl Kept {
         }
         let error = |format| refused(quantization, list, format);
         let mut matched = vec![false; patterns.len()];
-        let mut is_kept = |part: Part, name| {
+        let mut is_kept = |part: Part, layers: &[u32], name| {
             let mut kept = 0;
-            for (layer, alternatives) in modules.in_part(part) {
+            let in_layer = |layer| part.iter().map(move |module| (layer, *module));
+            for (layer, alternatives) in layers.iter().flat_map(in_layer) {
                 let path = |module| format!("model.layers.{layer}.{module}");
                 let paths: Vec<String> = alternatives.iter().map(path).collect();
                 let mut any = false;
@@ -104,22 +111,31 @@ impl Kept {
                         (any, *matched) = (true, true);
                     }
                 }
-                kept += u64::from(any);
+                kept += usize::from(any);
             }
             match kept {
                 0 => Ok(false),
-                all if all == u64::from(modules.layers) * part.len() as u64 => Ok(true),
+                all if all == layers.len() * part.len() => Ok(true),
                 _ => Err(error(format!(
                     "{name} with 16-bit weights in some modules only"
                 ))),
             }
         };
         let ffn = if modules.has_experts { EXPERTS } else { DENSE };
+        let all: Vec<u32> = (0..modules.layers).collect();
+        let is_dense = |layer: &u32| modules.dense.binary_search(layer).is_ok();
+        let (dense, others): (Vec<u32>, Vec<u32>) = all.iter().partition(|layer| is_dense(layer));
+        let attention = is_kept(ATTENTION, &all, "attention")?;
+        let ffn = is_kept(ffn, &others, "an FFN")?;
         let kept = Kept {
-            attention: is_kept(ATTENTION, "attention")?,
-            ffn: is_kept(ffn, "an FFN")?,
+            attention,
+            ffn,
+            dense: match dense.is_empty() {
+                true => ffn,
+                false => is_kept(DENSE, &dense, "a dense FFN")?,
+            },
         };
-        if modules.has_shared && is_kept(SHARED, "a shared expert")? != kept.ffn {
+        if modules.has_shared && is_kept(SHARED, &others, "a shared expert")? != kept.ffn {
             return Err(error(
                 "a shared expert with weights of another format".to_owned(),
             ));
@@ -149,9 +165,9 @@ fn refused(quantization: &Object<'_>, key: &str, format: String) -> ConfigError 
     }
 }
 
-impl Modules {
-    /// Returns the modules of a model.
-    pub(crate) fn of(spec: &ModelSpec) -> Modules {
+impl<'m> Modules<'m> {
+    /// Returns the modules of a model whose layers have the FFN of the first group, except for the `dense` ones.
+    pub(crate) fn of(spec: &ModelSpec, dense: &'m [u32]) -> Modules<'m> {
         let shared = match spec.layers.first().ffn {
             Ffn::Moe {
                 shared_intermediate,
@@ -163,12 +179,8 @@ impl Modules {
             layers: spec.layers.total(),
             has_experts: shared.is_some(),
             has_shared: shared.is_some_and(|width| width > 0),
+            dense,
         }
-    }
-
-    /// Returns the modules of a part in all layers.
-    fn in_part(self, part: Part) -> impl Iterator<Item = (u32, &'static [&'static str])> {
-        (0..self.layers).flat_map(move |layer| part.iter().map(move |module| (layer, *module)))
     }
 }
 

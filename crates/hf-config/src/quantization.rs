@@ -15,6 +15,8 @@ pub(crate) struct Formats {
     pub(crate) attention: Dtype,
     /// Format of the FFN or the experts.
     pub(crate) ffn: Dtype,
+    /// Format of the FFN of dense layers beside those of experts.
+    pub(crate) dense: Dtype,
     /// Format of the KV entries, if there is a choice of one.
     pub(crate) kv: Option<Dtype>,
 }
@@ -26,7 +28,7 @@ impl Formats {
         config: &Object<'_>,
         outer: &Object<'_>,
         options: &Options<'_>,
-        modules: Modules,
+        modules: Modules<'_>,
     ) -> Result<Formats, ConfigError> {
         const KEY: &str = "quantization_config";
         const FILE: &str = "hf_quant_config.json: ";
@@ -53,6 +55,7 @@ impl Formats {
         Formats {
             attention: weights,
             ffn: weights,
+            dense: weights,
             kv: options.kv_dtype,
         }
     }
@@ -61,7 +64,7 @@ impl Formats {
     fn read(
         quantization: &Object<'_>,
         options: &Options<'_>,
-        modules: Modules,
+        modules: Modules<'_>,
     ) -> Result<Formats, ConfigError> {
         const METHOD: &str = "quant_method";
         let method = quantization.text(METHOD)?.unwrap_or("unnamed");
@@ -84,7 +87,7 @@ impl Formats {
     fn read_modelopt(
         quantization: &Object<'_>,
         options: &Options<'_>,
-        modules: Modules,
+        modules: Modules<'_>,
     ) -> Result<Formats, ConfigError> {
         const ALGORITHM: &str = "quant_algo";
         let weights = || match quantization.text(ALGORITHM)? {
@@ -102,7 +105,7 @@ impl Formats {
     fn choose(
         quantization: &Object<'_>,
         options: &Options<'_>,
-        modules: Modules,
+        modules: Modules<'_>,
         weights: impl FnOnce() -> Result<Dtype, ConfigError>,
     ) -> Result<Formats, ConfigError> {
         let kv = match options.kv_dtype {
@@ -121,6 +124,7 @@ impl Formats {
         Ok(Formats {
             attention: format(kept.attention),
             ffn: format(kept.ffn),
+            dense: format(kept.dense),
             kv,
         })
     }
@@ -237,17 +241,18 @@ mod tests {
 
     use super::*;
 
-    const DENSE: Modules = Modules {
+    const DENSE: Modules<'static> = Modules {
         layers: 2,
         has_experts: false,
         has_shared: false,
+        dense: &[],
     };
-    const EXPERTS: Modules = Modules {
+    const EXPERTS: Modules<'static> = Modules {
         has_experts: true,
         ..DENSE
     };
 
-    fn read(value: &Value, modules: Modules) -> Result<Formats, String> {
+    fn read(value: &Value, modules: Modules<'_>) -> Result<Formats, String> {
         let object = Object::outermost("quantization_config.", value.as_object().unwrap());
         let read = Formats::read(&object, &Options::default(), modules);
         read.map_err(|error| error.to_string())

@@ -7,8 +7,8 @@
 )]
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{Attention, Ffn, Gqa, ModelSpec, Sampler, find};
-use rooflut_hf_config::{HfModel, Options, Remedy, Window, read};
+use rooflut::model::{Attention, Ffn, Gqa, ModelSpec, Sampler, Span, find};
+use rooflut_hf_config::{HfModel, Options, Remedy, read};
 use serde_json::{Value, json};
 
 /// Llama-3.1-8B with other values.
@@ -74,12 +74,11 @@ fn what_a_file_leaves_out_is_the_default_of_its_type() {
         ("gemma2", 4, 256, true, Some(4096)),
         ("starcoder2", 2, 128, true, None),
     ] {
-        let HfModel {
-            spec,
-            window: found,
-            ..
-        } = left_out(model_type);
-        let found = found.map(|window| window.tokens);
+        let HfModel { spec, .. } = left_out(model_type);
+        let found = match spec.limited_span() {
+            Span::Window(tokens) => Some(tokens),
+            _ => None,
+        };
         assert_eq!(
             (
                 heads(&spec).kv_heads,
@@ -168,44 +167,133 @@ fn a_shared_expert_is_read_from_its_width_or_its_count() {
     }
 }
 
+/// Layers by the tokens that they attend to, and by whether their FFN is dense.
+fn groups(model: &HfModel) -> Vec<(u32, Span, bool)> {
+    let groups = model.spec.layers.iter().map(|group| {
+        let Attention::Gqa(heads) = group.attention else {
+            panic!("{group:?}");
+        };
+        let is_dense = matches!(group.ffn, Ffn::Dense { .. });
+        (group.layers, heads.span, is_dense)
+    });
+    groups.collect()
+}
+
 #[test]
-fn a_window_limits_the_length_unless_it_is_off() {
-    let sliding = |tokens| Some(("sliding_window", tokens));
-    let full = vec!["full_attention"; 32];
+fn layers_have_the_windows_of_their_pattern() {
+    let window = |layers, tokens| (layers, Span::Window(tokens), true);
+    let full = |layers| (layers, Span::Full, true);
+    let kinds = |kind, every: usize| -> Vec<&str> {
+        let layers = (0..32).map(|layer| match layer % every {
+            0 => "full_attention",
+            _ => kind,
+        });
+        layers.collect()
+    };
     for (changes, expected) in [
-        (json!({"sliding_window": null}), None),
-        (json!({"sliding_window": 4096}), sliding(4096)),
-        (json!({"sliding_window": 131_072}), None),
+        (json!({"sliding_window": null}), vec![full(32)]),
+        (json!({"sliding_window": 4096}), vec![window(32, 4096)]),
+        (json!({"sliding_window": 131_072}), vec![full(32)]),
         (
             json!({"sliding_window": 4096, "use_sliding_window": false}),
-            None,
+            vec![full(32)],
         ),
-        (json!({"sliding_window": 4096, "layer_types": full}), None),
         (
-            json!({"sliding_window": 4096, "layer_types": ["sliding_attention", "full_attention"]}),
-            sliding(4096),
+            json!({"sliding_window": 4096, "layer_types": kinds("sliding_attention", 1)}),
+            vec![full(32)],
         ),
-        (json!({"model_type": "qwen2", "sliding_window": 4096}), None),
+        (
+            json!({"sliding_window": 4096, "layer_types": kinds("sliding_attention", 3)}),
+            vec![full(11), window(21, 4096)],
+        ),
+        (
+            json!({"sliding_window": 4096, "sliding_window_pattern": 5}),
+            vec![window(26, 4096), full(6)],
+        ),
+        (
+            json!({"model_type": "gemma2"}),
+            vec![window(16, 4096), full(16)],
+        ),
+        (
+            json!({"model_type": "gemma3_text", "sliding_window": 512}),
+            vec![window(27, 512), full(5)],
+        ),
+        (
+            json!({"model_type": "qwen2", "sliding_window": 4096}),
+            vec![full(32)],
+        ),
         (
             json!({"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true,
-                "max_window_layers": 16}),
-            sliding(4096),
-        ),
-        (
-            json!({"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true,
-                "max_window_layers": 32}),
-            None,
+                "max_window_layers": 20}),
+            vec![full(20), window(12, 4096)],
         ),
         (
             json!({"sliding_window": 9000, "attention_chunk_size": 8192}),
-            Some(("attention_chunk_size", 8192)),
+            vec![(32, Span::Chunk(8192), true)],
+        ),
+        (
+            json!({"attention_chunk_size": 8192, "layer_types": kinds("chunked_attention", 2)}),
+            vec![full(16), (16, Span::Chunk(8192), true)],
         ),
     ] {
         let read = model(&config(changes.clone()));
-        let expected = expected.map(|(key, tokens)| Window { key, tokens });
-        assert_eq!(read.window, expected, "{changes}");
-        let longest = expected.map_or(131_072, |window| window.tokens);
-        assert_eq!(read.spec.max_model_len, longest, "{changes}");
+        assert_eq!(groups(&read), expected, "{changes}");
+        assert_eq!(read.spec.max_model_len, 131_072);
+    }
+    let short = json!({"sliding_window": 4096, "layer_types": ["sliding_attention"]});
+    assert_eq!(
+        refusal(config(short).to_string()),
+        "layer_types: expected an entry for each of the 32 layers, found 1; correct the file"
+    );
+}
+
+#[test]
+fn dense_layers_stand_beside_those_of_experts() {
+    let base = json!({"num_experts": 8, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 768});
+    for (changes, dense) in [
+        (json!({"first_k_dense_replace": 3}), 3),
+        (json!({"first_k_dense_replace": 1, "moe_layer_freq": 1}), 1),
+        (json!({"moe_layer_start_index": 4}), 4),
+        (
+            json!({"moe_layer_start_index": 2, "moe_layer_end_index": 29}),
+            4,
+        ),
+        (json!({"decoder_sparse_step": 2}), 16),
+        (json!({"mlp_only_layers": [0, 31]}), 2),
+        (json!({"interleave_moe_layer_step": 2}), 16),
+        (json!({"moe_layers": [1, 3, 5]}), 29),
+        (json!({"moe_layer_interval": 4}), 24),
+    ] {
+        let mut file = config(json!({"model_type": "mixtral"}));
+        for more in [&base, &changes] {
+            file.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+        }
+        let read = model(&file);
+        let mut found = groups(&read);
+        found.sort_by_key(|(_, _, is_dense)| !is_dense);
+        assert_eq!(
+            found,
+            [(dense, Span::Full, true), (32 - dense, Span::Full, false)],
+            "{changes}"
+        );
+        let of_dense = read.spec.layers.iter().find_map(|group| match group.ffn {
+            Ffn::Dense { intermediate, .. } => Some(intermediate),
+            _ => None,
+        });
+        assert_eq!(of_dense, Some(14_336));
+    }
+    for (key, list) in [
+        ("mlp_layer_types", json!(["dense", "sparse"])),
+        ("moe_layer_freq", json!([0, 1])),
+    ] {
+        let mut file = config(json!({"model_type": "mixtral", key: list}));
+        let more = base.as_object().unwrap().clone();
+        file.as_object_mut().unwrap().extend(more);
+        let expected = format!("{key}: expected an entry for each of the 32 layers, found 2");
+        assert!(refusal(file.to_string()).starts_with(&expected));
     }
 }
 
@@ -297,37 +385,6 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
         (
             json!({"attn_type_list": [0, 1]}),
             "attn_type_list: linear attention",
-        ),
-        (
-            with(json!({"model_type": "mixtral", "first_k_dense_replace": 1})),
-            "first_k_dense_replace: a mixture of dense and expert layers",
-        ),
-        (
-            with(json!({"model_type": "ernie4_5_moe"})),
-            "moe_layer_start_index: a mixture",
-        ),
-        (
-            with(
-                json!({"model_type": "ernie4_5_moe", "moe_layer_start_index": 0,
-                "moe_layer_end_index": 30}),
-            ),
-            "moe_layer_end_index: a mixture",
-        ),
-        (
-            with(json!({"model_type": "qwen3_moe", "decoder_sparse_step": 2})),
-            "decoder_sparse_step: a mixture",
-        ),
-        (
-            with(json!({"model_type": "qwen3_moe", "mlp_only_layers": [0]})),
-            "mlp_only_layers: a mixture",
-        ),
-        (
-            with(json!({"model_type": "qwen3_moe", "mlp_layer_types": ["dense", "sparse"]})),
-            "mlp_layer_types: a mixture",
-        ),
-        (
-            with(json!({"model_type": "mixtral", "moe_layer_freq": [0, 1]})),
-            "moe_layer_freq: a mixture",
         ),
     ] {
         let text = config(changes).to_string();
@@ -484,7 +541,7 @@ fn bad_numbers_are_refused_by_their_key() {
 
 #[test]
 fn a_kind_of_layer_without_its_width_is_refused() {
-    let kinds = |kind| json!({"layer_types": [kind, "full_attention"]});
+    let kinds = |kind| json!({"layer_types": vec![kind; 32]});
     for (kind, key) in [
         ("sliding_attention", "sliding_window"),
         ("chunked_attention", "attention_chunk_size"),

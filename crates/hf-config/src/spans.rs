@@ -1,0 +1,125 @@
+//! Windows and chunks that the attention of layers is limited to.
+
+use rooflut::model::{Span, SpecError};
+
+use crate::error::ConfigError;
+use crate::family::Family;
+use crate::object::{Object, shown};
+
+/// Reads the tokens that each of the `layers` attends to, in sequences of up to `longest` tokens. Refuses layers without
+/// attention over tokens.
+pub(crate) fn read(
+    config: &Object<'_>,
+    family: &Family,
+    layers: u32,
+    longest: u32,
+) -> Result<Vec<Span>, ConfigError> {
+    let mut kinds = config.texts(KINDS)?;
+    if family.assumed && kinds.len() != layers as usize {
+        kinds.clear();
+    }
+    let is_known = |kind: &str| kind == FULL || kind == SLIDING || kind == CHUNKED;
+    let refuse = |key, feature| {
+        let key = config.name(key);
+        Err(ConfigError::Unsupported { key, feature })
+    };
+    let mut unknown = kinds
+        .iter()
+        .filter(|kind| !is_known(kind) && !family.assumed);
+    if let Some(kind) = unknown.next() {
+        return refuse(KINDS, format!("layers of type {}", shown(kind)));
+    }
+    // MiniMax: 0 for linear attention.
+    let kinds_of_attention = config.numbers("attn_type_list")?;
+    if !family.assumed && kinds_of_attention.iter().any(|&kind| kind != 1) {
+        return refuse("attn_type_list", "linear attention".to_owned());
+    }
+    let width = |keys| {
+        let width = family.dimension(config, keys)?;
+        Ok(width.map(|width| width.value))
+    };
+    let slides = config.switch("use_sliding_window")?;
+    // Qwen: the first layers have no window.
+    let first = config.dimension(&["max_window_layers"])?;
+    let first = first.map_or(0, |first| first.value);
+    let slides = slides.unwrap_or(family.slides);
+    let window = width(WINDOW)?.filter(|_| slides).map(Span::Window);
+    let chunk = width(CHUNK)?.map(Span::Chunk);
+    let of_kind = |kind: &&str| match *kind {
+        SLIDING if slides => window.ok_or_else(|| config.missing(WINDOW)),
+        CHUNKED => chunk.ok_or_else(|| config.missing(CHUNK)),
+        _ => Ok(Span::Full),
+    };
+    // Where the kinds are listed, a pattern adds nothing, and is not always a number.
+    PATTERN.iter().for_each(|key| config.asked(key));
+    let mut spans: Vec<Span> = kinds.iter().map(of_kind).collect::<Result<_, _>>()?;
+    if kinds.is_empty() {
+        let every = |keys| {
+            let every = family.dimension(config, keys)?;
+            Ok(every.map_or(0, |every| every.value))
+        };
+        let limited = match (window, chunk) {
+            (Some(Span::Window(window)), Some(Span::Chunk(chunk))) if window < chunk => {
+                Span::Window(window)
+            }
+            (window, chunk) => chunk.or(window).unwrap_or_default(),
+        };
+        let every = match limited {
+            Span::Window(_) => every(PATTERN)?,
+            Span::Chunk(_) => every(&["no_rope_layer_interval"])?,
+            _ => 0,
+        };
+        spans.extend(
+            (0..layers).map(|layer| match (layer + 1).checked_rem(every) {
+                Some(0) => Span::Full,
+                _ if layer < first => Span::Full,
+                _ => limited,
+            }),
+        );
+        // Llama 4: 0 for layers without positions, which are not chunked.
+        let positions = config.numbers(POSITIONS)?;
+        if chunk.is_some() && !positions.is_empty() {
+            expect_one_each(config, POSITIONS, positions.len(), layers)?;
+            let chunked = positions.iter().map(|&positions| match positions {
+                0 => Span::Full,
+                _ => limited,
+            });
+            spans = chunked.collect();
+        }
+    }
+    expect_one_each(config, KINDS, spans.len(), layers)?;
+    for (none, keys) in [(Span::Window(0), WINDOW), (Span::Chunk(0), CHUNK)] {
+        if let Some(field) = keys.first().filter(|_| spans.contains(&none)) {
+            return Err(ConfigError::Spec(SpecError::Zero { field }));
+        }
+    }
+    Ok(spans.into_iter().map(|span| span.up_to(longest)).collect())
+}
+
+/// Refuses a pattern that does not have one entry for each layer.
+pub(crate) fn expect_one_each(
+    config: &Object<'_>,
+    key: &str,
+    found: usize,
+    layers: u32,
+) -> Result<(), ConfigError> {
+    match found == layers as usize {
+        true => Ok(()),
+        false => Err(ConfigError::Pattern {
+            key: config.name(key),
+            found,
+            layers,
+        }),
+    }
+}
+
+const KINDS: &str = "layer_types";
+const WINDOW: &[&str] = &["sliding_window"];
+const CHUNK: &[&str] = &["attention_chunk_size"];
+/// Every so many layers, one is without a window.
+const PATTERN: &[&str] = &["sliding_window_pattern", "_sliding_window_pattern"];
+const POSITIONS: &str = "no_rope_layers";
+
+const FULL: &str = "full_attention";
+const SLIDING: &str = "sliding_attention";
+const CHUNKED: &str = "chunked_attention";
