@@ -15,6 +15,8 @@ use crate::op::{ChunkSums, DecodeAttention, PrefillAttention};
 #[cfg(feature = "window")]
 use crate::op::{WindowDecode, WindowPrefill};
 use crate::table::{Class, ErrorGroup};
+#[cfg(feature = "alloc")]
+use crate::units::Seconds;
 
 /// Attention of a layer, of prompt chunks and of decoding requests.
 #[derive(Debug, Clone)]
@@ -154,20 +156,16 @@ impl StepAttention {
             AttentionKernels::Plain(prefill, at_best) => {
                 let mut sums = ChunkSums::default();
                 for chunk in chunks {
-                    add(&mut sums, chunk, self.span);
+                    match self.span {
+                        Span::Full => sums.add(chunk.new, chunk.context()),
+                        limited => add(&mut sums, chunk, limited),
+                    }
                 }
                 let answer = prefill.at_chunks(&sums).at_best(*at_best);
                 KernelTime::of(answer, &prefill.work(&sums), prefill.reference())
             }
             #[cfg(feature = "window")]
-            AttentionKernels::Window(prefill, _) => {
-                let mut sums = prefill.chunks();
-                for chunk in chunks {
-                    sums.add(chunk.new, chunk.context());
-                }
-                let answer = prefill.at_chunks(&sums);
-                KernelTime::of(answer, &prefill.work(&sums), prefill.reference())
-            }
+            AttentionKernels::Window(prefill, _) => prefill_with_window(prefill, chunks),
         }
     }
 
@@ -176,19 +174,31 @@ impl StepAttention {
     pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
         match self.span {
             Span::Full => {
-                let (requests, queries) = (sums.requests as f64, sums.decode_tokens as f64);
-                self.decode.at(requests, queries, sums.kv_tokens as f64)
+                let [requests, queries, kv_tokens] = sums.decode();
+                self.decode.at(requests, queries, kv_tokens)
             }
-            Span::Window(tokens) | Span::Chunk(tokens) => self.decode_inside(sums, tokens),
+            Span::Window(tokens) | Span::Chunk(tokens) => self.decode_inside(*sums, tokens),
+        }
+    }
+
+    /// Returns the time of [`decode`](Self::decode), which does not compute the rest.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
+        match self.span {
+            Span::Full => {
+                let [requests, queries, kv_tokens] = sums.decode();
+                self.decode.time(requests, queries, kv_tokens)
+            }
+            Span::Window(tokens) | Span::Chunk(tokens) => self.decode_inside(*sums, tokens).time,
         }
     }
 
     /// Returns attention of decoding requests over their tokens inside a window or chunk of so many `tokens`. A kernel with
     /// a window takes longer than its reads: at least the time of its benchmark, which finds the cache in L2.
     #[inline(never)] // Most models attend to all tokens.
-    fn decode_inside(&self, sums: &BatchSums, tokens: u32) -> KernelTime {
-        let (requests, queries) = (sums.requests as f64, sums.decode_tokens as f64);
-        let all = sums.kv_tokens as f64;
+    fn decode_inside(&self, sums: BatchSums, tokens: u32) -> KernelTime {
+        let [requests, queries, all] = sums.decode();
         let most = requests * (f64::from(tokens) - 1.0) + queries;
         let inside = most.min(all - sums.outside_tokens as f64);
         let once = self.decode.at(requests, queries, inside);
@@ -205,6 +215,17 @@ impl StepAttention {
         }
         once
     }
+}
+
+#[cfg(feature = "window")]
+#[inline(never)] // Most models attend to all tokens.
+fn prefill_with_window(prefill: &WindowPrefill, chunks: &[Chunk]) -> KernelTime {
+    let mut sums = prefill.chunks();
+    for chunk in chunks {
+        sums.add(chunk.new, chunk.context());
+    }
+    let answer = prefill.at_chunks(&sums);
+    KernelTime::of(answer, &prefill.work(&sums), prefill.reference())
 }
 
 /// Adds a chunk of a prompt as chunks with the same FLOPs that attend to all tokens of their context.

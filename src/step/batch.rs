@@ -379,6 +379,12 @@ impl BatchSums {
         self.rows = self.rows.saturating_add(tokens);
         self.context_tokens = self.context_tokens.saturating_add(group.kv_tokens);
     }
+
+    /// Returns decoding requests, their new tokens and KV tokens.
+    #[inline]
+    pub(super) fn decode(&self) -> [f64; 3] {
+        [self.requests, self.decode_tokens, self.kv_tokens].map(|count| count as f64)
+    }
 }
 
 impl From<DecodeGroup> for BatchSums {

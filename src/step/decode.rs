@@ -4,7 +4,7 @@ use super::Binding;
 use super::kernel_time::KernelTime;
 use crate::constants::COLD_READ_SHARE;
 use crate::hardware::operation::MAX_POINTS;
-use crate::hardware::{Gpu, RankAttention, Rates};
+use crate::hardware::{Gpu, RankAttention, Rates, Work};
 use crate::math::larger;
 use crate::op::DecodeRows;
 use crate::table::{Axis, Class, ErrorGroup, Extent, Provenance};
@@ -82,16 +82,14 @@ impl StepDecode {
         self.class
     }
 
-    /// Returns the time of `requests` with `kv_tokens` KV entries in total and `queries` tokens that attend to them:
+    /// Returns the attention of `requests` with `kv_tokens` KV entries in total and `queries` tokens that attend to them:
     /// one per request, or several with speculative decoding. Entries are read once.
     #[inline]
     pub(super) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> KernelTime {
         let kv_tokens = larger(kv_tokens, queries);
-        let mut work = self.kernel.decode_work(queries, kv_tokens);
-        work.flops *= queries / requests;
+        let work = self.work(requests, queries, kv_tokens);
         let (read, waves) = (work.bytes * self.s_per_byte, requests * self.wave_s);
         let latency = self.floor_s + if waves > read { waves } else { 0.0 };
-        let seconds = self.floor_s + larger(read, waves);
         let [fewest, most] = self.batch;
         let [shortest, longest] = self.length;
         let inside = (requests >= fewest)
@@ -105,11 +103,27 @@ impl StepDecode {
         };
         let math_s = work.flops * self.rates.s_per_flop;
         KernelTime::new(
-            Seconds(larger(seconds, math_s)),
+            self.time(requests, queries, kv_tokens),
             Binding::of(&work, &self.rates, latency),
             Provenance::new(self.class, extent).into(),
         )
         .with_bound(Seconds(larger(math_s, work.bytes * self.rates.s_per_byte)))
+    }
+
+    /// Returns the time of [`at`](Self::at), which does not compute the rest.
+    #[inline]
+    pub(super) fn time(&self, requests: f64, queries: f64, kv_tokens: f64) -> Seconds {
+        let work = self.work(requests, queries, larger(kv_tokens, queries));
+        let reading_s = larger(work.bytes * self.s_per_byte, requests * self.wave_s);
+        let math_s = work.flops * self.rates.s_per_flop;
+        Seconds(larger(self.floor_s + reading_s, math_s))
+    }
+
+    #[inline]
+    fn work(&self, requests: f64, queries: f64, kv_tokens: f64) -> Work {
+        let mut work = self.kernel.decode_work(queries, kv_tokens);
+        work.flops *= queries / requests;
+        work
     }
 }
 

@@ -86,13 +86,13 @@ impl<T> Kinds<T> {
     /// Returns the time of a kernel in all layers: that of [`sum`](Kinds::sum), which does not compute the rest.
     #[cfg(feature = "alloc")]
     #[inline]
-    pub(super) fn time(&self, once: impl Fn(&T) -> KernelTime) -> Seconds {
+    pub(super) fn time(&self, once: impl Fn(&T) -> Seconds) -> Seconds {
         let (layers, first) = &self.first;
-        let mut sum = once(first).time * *layers;
-        for (layers, kernels) in &self.others {
-            sum += once(kernels).time * *layers;
+        let sum = once(first) * *layers;
+        if self.others.is_empty() {
+            return sum;
         }
-        sum
+        add(sum, &self.others, once)
     }
 
     /// Returns the kernels of the kind with the most layers.
@@ -111,4 +111,12 @@ fn each<T>(kinds: &[(f64, T)], mut run: impl FnMut(f64, &T)) {
     for (layers, kernels) in kinds {
         run(*layers, kernels);
     }
+}
+
+#[cfg(feature = "alloc")]
+#[cold] // As above.
+fn add<T>(sum: Seconds, kinds: &[(f64, T)], once: impl Fn(&T) -> Seconds) -> Seconds {
+    kinds
+        .iter()
+        .fold(sum, |sum, (layers, kernels)| sum + once(kernels) * *layers)
 }

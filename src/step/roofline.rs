@@ -153,7 +153,7 @@ impl RooflineModel {
     #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn decode_attention_time(&self, sums: &BatchSums) -> Option<Seconds> {
-        let all = || self.kernels.attention.time(|kind| kind.decode(sums));
+        let all = || self.kernels.attention.time(|kind| kind.decode_time(sums));
         (sums.requests > 0).then(all)
     }
 
