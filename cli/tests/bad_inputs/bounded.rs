@@ -13,8 +13,8 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// 256 MiB of memory, two seconds of a core, and ten of the clock, as the machine may have more to do.
-const LIMITS: &str = "ulimit -v 262144; ulimit -t 2; exec timeout 10 \"$0\" \"$@\"";
+/// 256 MiB of memory, two seconds of a core, and a minute of the clock, as the machine may have more to do.
+const LIMITS: &str = "ulimit -v 262144; ulimit -t 2; exec timeout 60 \"$0\" \"$@\"";
 
 /// A place for the files of a case.
 pub(crate) struct Place(TempDir);
