@@ -45,8 +45,8 @@ fn every_message_says_what_was_found_where_and_what_to_do() {
     user.write("measurements/name-of-a-built-in-set/set.toml", &built_in);
     user.write("measurements/name-of-a-built-in-set/gemm.csv", GEMM);
     user.write("measurements/unknown-dtype/set.toml", SET_TOML);
-    let int4 = GEMM.replace("bf16,4096,4096,32", "int4,4096,4096,32");
-    user.write("measurements/unknown-dtype/gemm.csv", &int4);
+    let int8 = GEMM.replace("bf16,4096,4096,32", "int8,4096,4096,32");
+    user.write("measurements/unknown-dtype/gemm.csv", &int8);
     let mut main = String::from("use rooflut::table::TableSet;\n\nfn main() {\n");
     for call in &calls {
         writeln!(main, "    let _: &TableSet = rooflut::tables!({call});").unwrap();

@@ -20,6 +20,10 @@ pub enum Dtype {
     Fp8Block,
     /// NVIDIA's 4-bit floating point with one 8-bit scale per 16 values.
     Nvfp4,
+    /// 4-bit floating point of the OCP microscaling formats with one 8-bit scale per 32 weights; 16-bit activations.
+    Mxfp4,
+    /// 4-bit integers with one 16-bit scale per 32 weights; 16-bit activations.
+    Int4,
 }
 
 crate::names!(Dtype {
@@ -27,10 +31,18 @@ crate::names!(Dtype {
     Fp8 => "fp8",
     Fp8Block => "fp8_block",
     Nvfp4 => "nvfp4",
+    Mxfp4 => "mxfp4",
+    Int4 => "int4",
 });
 
 impl Dtype {
     /// Returns the bytes of one stored weight (or KV entry), scales included.
+    ///
+    /// ```
+    /// use rooflut_roofline::Dtype;
+    /// let [mxfp4, int4] = [Dtype::Mxfp4, Dtype::Int4].map(Dtype::weight_bytes);
+    /// assert_eq!((mxfp4, int4), (0.53125, 0.5625));
+    /// ```
     #[inline]
     pub const fn weight_bytes(self) -> f64 {
         match self {
@@ -38,6 +50,8 @@ impl Dtype {
             Dtype::Fp8 => 1.0,
             Dtype::Fp8Block => 1.0 + 4.0 / (128.0 * 128.0),
             Dtype::Nvfp4 => 0.5 + 1.0 / 16.0,
+            Dtype::Mxfp4 => 0.5 + 1.0 / 32.0,
+            Dtype::Int4 => 0.5 + 2.0 / 32.0,
         }
     }
 
@@ -45,7 +59,7 @@ impl Dtype {
     #[inline]
     pub const fn activation_bytes(self) -> f64 {
         match self {
-            Dtype::Bf16 => 2.0,
+            Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => 2.0,
             Dtype::Fp8 => 1.0,
             Dtype::Fp8Block => 1.0 + 4.0 / 128.0,
             Dtype::Nvfp4 => 0.5 + 1.0 / 16.0,
@@ -65,6 +79,8 @@ impl Dtype {
             1 => Dtype::Fp8,
             2 => Dtype::Fp8Block,
             3 => Dtype::Nvfp4,
+            4 => Dtype::Mxfp4,
+            5 => Dtype::Int4,
             _ => Dtype::Bf16,
         }
     }

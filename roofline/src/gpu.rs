@@ -107,9 +107,11 @@ impl Gpu {
     }
 
     /// Returns the peak of matrix math on `dtype` in FLOP/s, or `None` if this GPU does not support it.
+    ///
+    /// Weights of `mxfp4` and `int4` are converted to 16 bits: their peak is that of `bf16`.
     pub const fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
         match dtype {
-            Dtype::Bf16 => Some(self.bf16_flops_per_s),
+            Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => Some(self.bf16_flops_per_s),
             Dtype::Fp8 | Dtype::Fp8Block => self.fp8_flops_per_s,
             Dtype::Nvfp4 => self.fp4_flops_per_s,
         }

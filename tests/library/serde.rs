@@ -260,7 +260,7 @@ fn deserialization_rejects_what_constructors_reject() {
     );
     refused::<Dtype>(
         "\"int8\"",
-        "expected one of bf16, fp8, fp8_block, nvfp4, found \"int8\"",
+        "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4, found \"int8\"",
     );
     refused::<Request>(
         r#"{"prompt_tokens": 5, "output": 3}"#,

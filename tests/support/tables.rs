@@ -124,7 +124,7 @@ impl Tables {
 
     pub(crate) fn peak(&self, dtype: Dtype) -> f64 {
         match dtype {
-            Dtype::Bf16 => self.gpu.bf16,
+            Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => self.gpu.bf16,
             Dtype::Fp8 | Dtype::Fp8Block => self.gpu.fp8.unwrap(),
             Dtype::Nvfp4 => self.gpu.fp4.unwrap(),
             other => panic!("no peak for {other}"),
@@ -186,6 +186,8 @@ impl Line<'_> {
             "fp8" => Dtype::Fp8,
             "fp8_block" => Dtype::Fp8Block,
             "nvfp4" => Dtype::Nvfp4,
+            "mxfp4" => Dtype::Mxfp4,
+            "int4" => Dtype::Int4,
             other => panic!("{other}"),
         }
     }

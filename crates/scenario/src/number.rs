@@ -51,7 +51,7 @@ pub fn real(text: &str) -> Result<f64, ValueError> {
 }
 
 /// Reads a number format by the names that engines and checkpoints use, in any case: `bf16`, `bfloat16`, `float16`,
-/// `FP8`, `fp8_e4m3`, `fp8-block`, `nvfp4`.
+/// `FP8`, `fp8_e4m3`, `fp8-block`, `nvfp4`, `MXFP4`.
 ///
 /// # Errors
 ///
@@ -246,6 +246,10 @@ mod tests {
         assert_eq!(dtype("fp8_e4m3"), Ok(Dtype::Fp8));
         assert_eq!(dtype("fp8-block"), Ok(Dtype::Fp8Block));
         assert_eq!(dtype("NVFP4"), Ok(Dtype::Nvfp4));
+        assert_eq!(dtype("MXFP4"), Ok(Dtype::Mxfp4));
         assert_eq!(kv_dtype("fp8"), Ok(Dtype::Fp8));
+        for text in ["fp8_block", "nvfp4", "mxfp4", "int4"] {
+            assert!(kv_dtype(text).is_err(), "{text}");
+        }
     }
 }

@@ -80,7 +80,7 @@ pub struct Target {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub dp: Option<u32>,
-    /// Format of the weights: bf16, fp8, fp8_block, nvfp4 [default: the model's own].
+    /// Format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 [default: the model's own].
     #[serde(deserialize_with = "number::dtype_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::dtype, value_name = "DTYPE"))]
     pub dtype: Option<Dtype>,

@@ -7,7 +7,7 @@ use crate::reason::Reason;
 
 /// Parses a format of weights; `None` if the text leaves it to the model.
 pub(super) fn weights(text: &str) -> Result<Option<Dtype>, Reason> {
-    let known = "expected bf16, fp16, fp8, fp8_block, nvfp4 or auto";
+    let known = "expected bf16, fp16, fp8, fp8_block, nvfp4, mxfp4, int4 or auto";
     parse(text).ok_or_else(|| Reason::unknown("dtype", text, known))
 }
 
@@ -69,10 +69,12 @@ mod tests {
             ("fp8_per_tensor", Some(Dtype::Fp8)),
             ("fp8_block", Some(Dtype::Fp8Block)),
             ("nvfp4", Some(Dtype::Nvfp4)),
+            ("MXFP4", Some(Dtype::Mxfp4)),
+            ("int4", Some(Dtype::Int4)),
         ] {
             assert_eq!(weights(text).unwrap(), dtype, "{text}");
         }
-        for text in ["int4", "fp8_e5m2", "float32"] {
+        for text in ["int8", "fp8_e5m2", "float32"] {
             let reason = weights(text).map(|_| ()).unwrap_err().to_string();
             assert!(reason.starts_with(&format!("unknown dtype \"{text}\"")));
         }
@@ -86,7 +88,7 @@ mod tests {
         for text in ["fp8", "FP8_E4M3", "fp8_e5m2"] {
             assert_eq!(kv_entries(text).unwrap(), Dtype::Fp8, "{text}");
         }
-        for text in ["int8", "fp8_block", "nvfp4", "fp8_inc"] {
+        for text in ["int8", "fp8_block", "nvfp4", "mxfp4", "int4", "fp8_inc"] {
             let reason = kv_entries(text).unwrap_err().to_string();
             assert!(reason.starts_with(&format!("unknown KV dtype \"{text}\"")));
         }

@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(of("llama-4-scout", "fp8").unwrap(), (scout, 0));
         assert_eq!(of("llama-4-scout", "").unwrap(), (scout, 0));
         assert_eq!(of("llama-4-scout", "bf16").unwrap(), (scout, 1));
-        let reason = of("llama-3.1-8b", "int4").unwrap_err().to_string();
-        assert!(reason.starts_with("unknown dtype \"int4\""), "{reason}");
+        let reason = of("llama-3.1-8b", "int8").unwrap_err().to_string();
+        assert!(reason.starts_with("unknown dtype \"int8\""), "{reason}");
     }
 
     #[test]
