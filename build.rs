@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
-use rooflut_codegen::OperationKind;
+use rooflut_codegen::{Dtype, OperationKind};
 
 fn main() {
     let data = Path::new("bench_data");
@@ -23,17 +23,20 @@ fn main() {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
-    let wanted = |operation: OperationKind| {
-        let needed = operation.declared().feature;
-        needed.is_none_or(|name| env::var_os(feature(name)).is_some())
+    let is_on = |name: &str| env::var_os(feature(name)).is_some();
+    let read = |operation: OperationKind| operation.declared().feature.is_none_or(is_on);
+    let wanted = |set: &str, operation: OperationKind, dtype: Dtype| {
+        // The GEMMs of h100-infersim have no other format.
+        let is_kept = !dtype.is_block_scaled() || set == "h100-infersim";
+        read(operation) && (is_kept || is_on("block-scaled"))
     };
-    let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, wanted);
+    let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, &wanted);
     write("tables.rs", tables);
-    write("operations.rs", Ok(operations(wanted)));
+    write("operations.rs", Ok(operations(read)));
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
-    let errors = rooflut_codegen::generate_lookup_errors(&errors);
+    let errors = rooflut_codegen::generate_lookup_errors(&errors, wanted);
     write("errors.rs", errors);
     write(
         "constants.rs",
@@ -41,10 +44,10 @@ fn main() {
     );
 }
 
-/// The list of operations that are `wanted`.
-fn operations(wanted: impl Fn(OperationKind) -> bool) -> String {
-    let wanted = OperationKind::ALL.into_iter().filter(|kind| wanted(*kind));
-    let names: Vec<String> = wanted
+/// The list of operations that are `read`.
+fn operations(read: impl Fn(OperationKind) -> bool) -> String {
+    let read = OperationKind::ALL.into_iter().filter(|kind| read(*kind));
+    let names: Vec<String> = read
         .map(|kind| format!("crate::hardware::OperationKind::{kind:?}"))
         .collect();
     format!(

@@ -109,7 +109,7 @@ impl TableSet {
         table: &Table<'_>,
         dtype: Dtype,
     ) -> Result<Reference, ResolveError> {
-        let reference = table.reference(dtype).copied();
+        let reference = table.reference(dtype);
         reference.ok_or_else(|| ResolveError::NoPeak {
             set: self.clone(),
             dtype,
@@ -141,7 +141,11 @@ impl fmt::Display for ResolveError {
                     f,
                     ", found {}; use one of these or another set",
                     shape.dtype
-                )
+                )?;
+                match shape.dtype.is_block_scaled() && cfg!(not(feature = "block-scaled")) {
+                    true => f.write_str(", or turn on the feature block-scaled of rooflut"),
+                    false => Ok(()),
+                }
             }
             ResolveError::NoAttentionDtype {
                 set,

@@ -10,7 +10,7 @@
 //! | `attention_prefill.csv` | `dtype,kv_dtype,q_heads,kv_heads,head_dim,batch,seq_len,latency_us` (and `tp`) |
 //! | `attention_decode.csv` | `dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,kv_len,latency_us` |
 //! | `allreduce.csv` | `ranks,bytes,latency_us` |
-//! | `moe.csv` | `dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us` |
+//! | `moe.csv` | `dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us`, optional `ep` and `matrices` |
 //!
 //! Each CSV is optional, may have an `mfu` column (checked, then ignored), and may list its rows in any
 //! order. A value that cannot be true is refused with file, line and column; see [`ErrorKind`].
@@ -35,4 +35,4 @@ pub use read::{
     fingerprints, fingerprints_csv, line_ends, own_gpu, read_any_set, read_own_set, read_rows,
     read_set,
 };
-pub use rooflut_roofline::{MeasuredKernel, OperationKind};
+pub use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind};

@@ -66,6 +66,12 @@ impl Dtype {
         }
     }
 
+    /// Returns whether each block of weights has a scale. The rows of such formats are compiled in with the feature
+    /// `block-scaled` of rooflut.
+    pub const fn is_block_scaled(self) -> bool {
+        !matches!(self, Dtype::Bf16 | Dtype::Fp8)
+    }
+
     /// Returns the index of the format in [`ALL`](Self::ALL), which stored shapes contain.
     #[inline]
     pub const fn code(self) -> u32 {

@@ -1,7 +1,7 @@
 //! Reference times of measured kernels.
 
 use crate::tuned::{L2_FADE, L2_HOT};
-use crate::{Dtype, Gpu, Rates};
+use crate::{Gpu, Rates};
 
 /// The inputs of an operation's reference time, except for the kernel itself.
 ///
@@ -57,20 +57,5 @@ impl Reference {
         let share = bytes * self.per_l2_byte;
         let from_memory = ((share - L2_HOT) * (1.0 / L2_FADE)).clamp(0.0, 1.0);
         from_memory + (1.0 - from_memory) * self.hot_read
-    }
-
-    /// Returns the references of an operation by dtype, in the order of [`Dtype::ALL`]; `None` if the GPU has no
-    /// peak.
-    pub const fn by_dtype(gpu: &Gpu, timing: Timing) -> [Option<Reference>; Dtype::ALL.len()] {
-        let mut references = [None; Dtype::ALL.len()];
-        let mut place = 0;
-        while place < Dtype::ALL.len() {
-            #[allow(clippy::indexing_slicing)] // Within bounds; constants have no iterators.
-            if let Some(rates) = gpu.rates(Dtype::ALL[place]) {
-                references[place] = Some(Reference::new(gpu, rates, timing));
-            }
-            place += 1;
-        }
-        references
     }
 }

@@ -7,7 +7,7 @@ pub use rooflut_codegen::{
     Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable,
 };
 use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
-use rooflut_roofline::{OperationKind, Reference};
+use rooflut_roofline::OperationKind;
 
 use super::error_group::error_groups;
 use super::owned::{OwnedSet, OwnedTable};
@@ -48,7 +48,7 @@ impl TableSet {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let path = path.as_ref();
         let set = read_own_set(path, &known).map_err(|error| error.in_set_at(path))?;
-        Ok(owned(set.stored(is_wanted)))
+        Ok(owned(set.stored(|operation, _| is_wanted(operation))))
     }
 
     /// Reads a set as [`try_load`](TableSet::try_load) does, with any name, and returns it with its rows and their
@@ -78,7 +78,7 @@ impl TableSet {
         let set = read_any_set(path, &known).map_err(|error| error.in_set_at(path))?;
         let mut rows = set.rows();
         rows.retain(|table| is_wanted(table.operation));
-        Ok((owned(set.stored(is_wanted)), rows))
+        Ok((owned(set.stored(|operation, _| is_wanted(operation))), rows))
     }
 }
 
@@ -97,7 +97,6 @@ fn owned(set: StoredSet) -> TableSet {
             operation: table.operation,
             timing: table.timing,
             floor_us: table.floor_us,
-            references: Reference::by_dtype(&gpu, table.timing),
             error_groups: error_groups(&name, table.operation),
             index: Index::sorted(table.keys.into_iter()),
         },

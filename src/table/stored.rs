@@ -1,7 +1,7 @@
 //! Storage of a set, used by generated code and by sets in memory.
 
 use rooflut_roofline::operation::Codes;
-use rooflut_roofline::{AxisPoint, Dtype, Gpu, OperationKind, Reference, Timing};
+use rooflut_roofline::{AxisPoint, Gpu, OperationKind, Timing};
 
 use super::error_group::ErrorGroups;
 use super::{Axis, Index, Origin};
@@ -45,8 +45,6 @@ pub struct TableHead {
     pub timing: Timing,
     /// Time of the smallest call, microseconds.
     pub floor_us: f64,
-    /// Reference of the operation by dtype.
-    pub references: [Option<Reference>; Dtype::ALL.len()],
     /// Error groups by format, of measured shapes and of others.
     pub error_groups: ErrorGroups,
     /// Index from the key of a shape to its place.

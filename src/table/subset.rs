@@ -152,7 +152,6 @@ impl OwnedSet {
                 operation: head.operation,
                 timing: head.timing,
                 floor_us: head.floor_us,
-                references: head.references,
                 error_groups: head.error_groups,
                 index: Index::sorted(shapes.chunks(width).map(key)),
             },

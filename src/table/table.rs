@@ -78,9 +78,10 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the reference of a kernel of `dtype`, or `None` if the GPU has no peak for it.
-    pub fn reference(&self, dtype: Dtype) -> Option<&'a Reference> {
-        let references = &self.stored.head.references;
-        references.get(dtype.code() as usize)?.as_ref()
+    pub fn reference(&self, dtype: Dtype) -> Option<Reference> {
+        let gpu = self.set.gpu();
+        let rates = gpu.rates(dtype)?;
+        Some(Reference::new(gpu, rates, self.stored.head.timing))
     }
 
     /// Returns the table with shapes and points of the operation's types: [`Curve`] for one axis, [`Grid`] for two.

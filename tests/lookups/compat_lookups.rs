@@ -11,7 +11,7 @@ use rooflut::op::compat::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey,
 use rooflut::table::sets::{H100, H100_INFERSIM};
 use rooflut::table::{Class, Origin, TableSet};
 use rooflut::units::Mfu;
-use rooflut_roofline::{Reference, Timing};
+use rooflut_roofline::Timing;
 
 fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape {
     AttentionShape {
@@ -46,7 +46,6 @@ const fn head(operation: OperationKind) -> TableHead {
         operation,
         timing: TIMING,
         floor_us: 0.0,
-        references: Reference::by_dtype(&GPU, TIMING),
         error_groups: error_groups("", operation),
         index: Index::Hashed(phf::Map::new()),
     }

@@ -9,7 +9,7 @@ use rooflut::__private::{
 };
 use rooflut::hardware::{Gpu, OperationKind, gpus};
 use rooflut::table::{Origin, TableSet};
-use rooflut_roofline::{Reference, Timing};
+use rooflut_roofline::Timing;
 
 const LN_2: f64 = core::f64::consts::LN_2;
 const HOLE: f32 = f32::NAN;
@@ -80,12 +80,11 @@ const TIMING: Timing = Timing {
 };
 
 /// A head without launch time, floor or cache effects, and with an empty index.
-const fn head(operation: OperationKind, gpu: &Gpu) -> TableHead {
+const fn head(operation: OperationKind) -> TableHead {
     TableHead {
         operation,
         timing: TIMING,
         floor_us: 0.0,
-        references: Reference::by_dtype(gpu, TIMING),
         error_groups: error_groups("", operation),
         index: Index::Hashed(phf::Map::new()),
     }
@@ -115,7 +114,7 @@ pub(crate) static RAGGED: TableSet = TableSet::from_generated(&RAGGED_SET);
 static RAGGED_SET: StaticSet = set("ragged", &H100, &RAGGED_TABLES);
 static RAGGED_TABLES: [StaticTable; 2] = [
     StaticTable {
-        head: head(OperationKind::Gemm, &H100),
+        head: head(OperationKind::Gemm),
         shapes: &[
             BF16, 1024, 1024, BF16, 1024, 4096, BF16, 4096, 1024, BF16, 65_536, 65_536,
         ],
@@ -129,7 +128,7 @@ static RAGGED_TABLES: [StaticTable; 2] = [
         ln_slowdown: &[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0],
     },
     StaticTable {
-        head: head(OperationKind::Decode, &H100),
+        head: head(OperationKind::Decode),
         shapes: &[BF16, BF16, 8, 8, 128, 1],
         // Batches 16, 64, 256 at lengths 64, 256.
         entries: &[EntryPlace::from_generated([AXIS_16_64_256, AXIS_64_256], 0)],
@@ -149,7 +148,7 @@ macro_rules! too_fast {
                     _ => CURVE_16_64,
                 };
                 StaticTable {
-                    head: head(operation, &GPU),
+                    head: head(operation),
                     shapes,
                     entries,
                     latency_us: &[1e-9; 4],
@@ -198,7 +197,7 @@ too_fast!(TOO_FAST_TWICE_LINK, without_cache(1.0, 1.0, 2.0));
 pub(crate) static RAGGED_NO_FP8: TableSet = TableSet::from_generated(&RAGGED_NO_FP8_SET);
 static RAGGED_NO_FP8_SET: StaticSet = set("ragged-no-fp8", &NO_FP8, &RAGGED_NO_FP8_TABLES);
 static RAGGED_NO_FP8_TABLES: [StaticTable; 1] = [StaticTable {
-    head: head(OperationKind::Gemm, &NO_FP8),
+    head: head(OperationKind::Gemm),
     shapes: &[BF16, 1024, 1024],
     entries: CURVE_16_64,
     latency_us: &[1.0; 2],

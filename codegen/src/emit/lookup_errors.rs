@@ -2,14 +2,24 @@
 
 use std::path::Path;
 
+use rooflut_roofline::{Dtype, OperationKind};
+
 use crate::read::{Error, ErrorGroup, Errors, read_lookup_errors};
 
-/// Returns the Rust source of a module with the groups of the file at `path`, in its order.
+/// Returns the Rust source of a module with the groups of the file at `path`, in its order. Of groups of one set,
+/// operation and format it keeps those that are `wanted`.
 ///
 /// # Errors
 /// The file cannot be read, or a row of it is malformed.
-pub fn generate_lookup_errors(path: &Path) -> Result<String, Error> {
-    let groups = read_lookup_errors(path)?;
+pub fn generate_lookup_errors(
+    path: &Path,
+    wanted: impl Fn(&str, OperationKind, Dtype) -> bool,
+) -> Result<String, Error> {
+    let mut groups = read_lookup_errors(path)?;
+    groups.retain(|group| match (group.operation, group.dtype) {
+        (Some(operation), Some(dtype)) => wanted(&group.set, operation, dtype),
+        _ => true,
+    });
     let count = groups.len();
     let groups: String = groups.iter().map(group).collect();
     Ok(format!(

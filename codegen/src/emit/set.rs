@@ -1,6 +1,6 @@
 //! A set and its GPU as Rust expressions.
 
-use rooflut_roofline::{Gpu, OperationKind};
+use rooflut_roofline::{Dtype, Gpu, OperationKind};
 
 use crate::read::{StoredEntry, StoredTable, TableSet};
 
@@ -24,11 +24,11 @@ pub(super) fn gpu_literal(gpu: &Gpu, root: &str) -> String {
     )
 }
 
-/// A block expression of type `TableSet` with the tables of the operations that are `wanted`.
+/// A block expression of type `TableSet` with the shapes of the operations and formats that are `wanted`.
 pub(super) fn set_literal(
     set: &TableSet,
     root: &str,
-    wanted: impl Fn(OperationKind) -> bool,
+    wanted: impl Fn(OperationKind, Dtype) -> bool,
 ) -> String {
     let set = set.stored(wanted);
     let (name, gpu) = (&set.name, gpu_literal(&set.gpu, root));
@@ -96,7 +96,6 @@ fn table_literal(table: &StoredTable, set: &str, root: &str) -> String {
                 operation: {root}::hardware::OperationKind::{operation:?},
                 timing: {timing},
                 floor_us: {floor_us:?},
-                references: {root}::hardware::Reference::by_dtype(&GPU, {timing}),
                 error_groups: {root}::__private::error_groups(
                     {set:?}, {root}::hardware::OperationKind::{operation:?}
                 ),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-use rooflut_roofline::OperationKind;
+use rooflut_roofline::{Dtype, OperationKind};
 
 use super::set::{gpu_literal, set_literal};
 use super::{constant_name, doc};
@@ -12,7 +12,8 @@ use crate::read::{Error, ErrorKind, Found, Gpus, Location, TableSet, read_any_se
 
 /// Returns the Rust source of rooflut's own tables: a module with a constant per GPU of `gpus_toml`, one
 /// with a static per set in `dirs`, in order of their names, and a macro that hands the text of `gpus_toml`
-/// to the procedural macro behind `tables!`. Sets keep the tables of the operations that are `wanted`.
+/// to the procedural macro behind `tables!`. A set keeps the shapes of the operations and formats that
+/// are `wanted` of it.
 ///
 /// The output is deterministic: equal files give equal bytes.
 ///
@@ -21,7 +22,7 @@ use crate::read::{Error, ErrorKind, Found, Gpus, Location, TableSet, read_any_se
 pub fn generate_builtin(
     gpus_toml: &Path,
     dirs: &[&Path],
-    wanted: impl Fn(OperationKind) -> bool,
+    wanted: impl Fn(&str, OperationKind, Dtype) -> bool,
 ) -> Result<String, Error> {
     let text = std::fs::read_to_string(gpus_toml).map_err(|source| Error::io(gpus_toml, source))?;
     let gpus = Gpus::parse(&text)?;
@@ -60,7 +61,7 @@ pub fn generate_builtin(
 /// As [`read_own_set`].
 pub fn generate_expression(path: &Path, gpus_toml: &str) -> Result<String, Error> {
     let set = read_own_set(path, &Gpus::parse(gpus_toml)?)?;
-    let set = set_literal(&set, "::rooflut", |_| true);
+    let set = set_literal(&set, "::rooflut", |_, _| true);
     Ok(format!(
         "{{
     #[allow(clippy::unreadable_literal, clippy::excessive_precision)]
@@ -75,7 +76,7 @@ fn module<'s>(
     gpus: &Gpus,
     gpus_toml: &str,
     sets: impl Iterator<Item = &'s TableSet>,
-    wanted: impl Fn(OperationKind) -> bool,
+    wanted: impl Fn(&str, OperationKind, Dtype) -> bool,
 ) -> String {
     let (mut gpu_items, mut gpu_names) = (String::new(), Vec::new());
     for gpu in gpus.iter() {
@@ -87,7 +88,9 @@ fn module<'s>(
     let (mut set_items, mut set_names) = (String::new(), Vec::new());
     for set in sets {
         let (name, doc) = (constant_name(set.name()), doc(&set.about()));
-        let value = set_literal(set, "crate", &wanted);
+        let value = set_literal(set, "crate", |operation, dtype| {
+            wanted(set.name(), operation, dtype)
+        });
         set_items += &format!(
             "    {doc}
     #[allow(clippy::approx_constant)] // Measured numbers may look like one.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{
-    AxisPoint, Gpu, MeasuredKernel, OperationKind, Reference, Timing, axis_points, filled, math,
+    AxisPoint, Dtype, Gpu, MeasuredKernel, OperationKind, Reference, Timing, axis_points, filled,
+    math,
 };
 
 use super::set::TableSet;
@@ -94,11 +95,11 @@ impl StoredAxes {
 }
 
 impl TableSet {
-    /// Returns the set as the library stores it, with the tables of the operations that are `wanted`.
-    pub fn stored(&self, wanted: impl Fn(OperationKind) -> bool) -> StoredSet {
+    /// Returns the set as the library stores it, with the shapes of the operations and formats that are `wanted`.
+    pub fn stored(&self, wanted: impl Fn(OperationKind, Dtype) -> bool) -> StoredSet {
         let header = &self.header;
         let mut axes = StoredAxes::default();
-        let tables = self.tables.iter().filter(|table| wanted(table.operation));
+        let tables = self.tables.iter();
         StoredSet {
             name: header.name.clone(),
             gpu: header.gpu.clone(),
@@ -108,14 +109,20 @@ impl TableSet {
             license: header.license.clone(),
             date: header.date.clone(),
             tables: tables
-                .map(|table| stored(table, &header.gpu, &mut axes))
+                .filter_map(|table| stored(table, &header.gpu, &mut axes, &wanted))
                 .collect(),
             axes,
         }
     }
 }
 
-fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
+/// Returns the shapes of a table that are `wanted`, or `None` if there are none.
+fn stored(
+    table: &Table,
+    gpu: &Gpu,
+    axes: &mut StoredAxes,
+    wanted: impl Fn(OperationKind, Dtype) -> bool,
+) -> Option<StoredTable> {
     let operation = table.operation;
     let declared = operation.declared();
     let mut stored = StoredTable {
@@ -128,7 +135,8 @@ fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
         latency_us: Vec::new(),
         ln_slowdown: Vec::new(),
     };
-    for (shape, points) in &table.shapes {
+    let shapes = table.shapes.iter();
+    for (shape, points) in shapes.filter(|(shape, _)| wanted(operation, (declared.dtype)(shape))) {
         let codes = shape.get(..declared.shape.len()).unwrap_or_default();
         stored.shapes.extend(codes);
         stored.keys.push(key(codes));
@@ -155,7 +163,7 @@ fn stored(table: &Table, gpu: &Gpu, axes: &mut StoredAxes) -> StoredTable {
             start,
         });
     }
-    stored
+    (!stored.entries.is_empty()).then_some(stored)
 }
 
 /// The logarithm of latency over reference time; `None` where the GPU has no peak for the dtype.

@@ -31,7 +31,7 @@ fn one_file(gemm: &str) -> String {
 fn it_equals_the_set_of_the_folder() {
     let csv = format!("{GEMM}{ROWS}");
     let folder = Fixture::gemm(ROWS).read().unwrap();
-    let expected = format!("{:?}", folder.stored(|_| true));
+    let expected = format!("{:?}", folder.stored(|_, _| true));
     let plain = one_file(&csv);
     for contents in [
         plain.clone(),
@@ -44,7 +44,7 @@ fn it_equals_the_set_of_the_folder() {
         let (_folder, path) = file(&contents);
         let set = read_set(&path, GPUS).unwrap();
         assert_eq!(
-            format!("{:?}", set.stored(|_| true)),
+            format!("{:?}", set.stored(|_, _| true)),
             expected,
             "{contents}"
         );
@@ -92,7 +92,7 @@ fn no_file_makes_reading_panic() {
         std::fs::write(&path, &text).unwrap();
         match read_set(&path, GPUS) {
             Ok(set) => {
-                set.stored(|_| true);
+                set.stored(|_, _| true);
                 read += 1;
             }
             Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),

@@ -122,5 +122,5 @@ impl Row {
 
 fn reference(set: &TableSet, kernel: &MeasuredKernel) -> Option<Reference> {
     let table = set.table(kernel.operation())?;
-    table.reference(kernel.dtype()).copied()
+    table.reference(kernel.dtype())
 }
