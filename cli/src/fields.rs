@@ -104,6 +104,8 @@ pub(crate) fn moe_key(shape: MoeShape) -> Fields {
         .and("hidden", shape.hidden)
         .and("intermediate", shape.intermediate)
         .and("tp", shape.tp)
+        .and("ep", shape.ep)
+        .and("matrices", shape.matrices)
 }
 
 pub(crate) fn allreduce_key(shape: AllReduceShape) -> Fields {

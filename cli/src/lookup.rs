@@ -77,6 +77,8 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
             hidden,
             intermediate,
             tp,
+            ep,
+            matrices,
             tokens,
             dtype,
         } => {
@@ -87,6 +89,8 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
                 hidden,
                 intermediate,
                 tp,
+                ep,
+                matrices,
             };
             moe(set, shape, tokens)
         }

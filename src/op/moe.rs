@@ -16,7 +16,7 @@ use crate::table::{Class, Curve, ErrorGroup, KernelTable, Table, TableSet};
 ///
 /// // Mixtral 8x7B on two GPUs.
 /// let shape = MoeShape {
-///     dtype: Dtype::Bf16, experts: 8, top_k: 2, hidden: 4096, intermediate: 14_336, tp: 2,
+///     dtype: Dtype::Bf16, experts: 8, top_k: 2, hidden: 4096, intermediate: 14_336, tp: 2, ep: 1, matrices: 3,
 /// };
 /// let moe = Moe::resolve(&sets::H100, shape)?;
 /// assert_eq!(moe.at(64).provenance, Class::Measured.inside());
@@ -40,9 +40,10 @@ impl TableSet {
 
 impl Moe {
     /// Looks up the experts in `set`, or computes the efficiency from the four nearest measured layers, weighted by
-    /// the inverse of the squared distance in logarithms of experts, experts per token, hidden size and width per rank
-    /// (`Transferred`). Layers of the same dtype are preferred, and those whose width per rank is a multiple of 16 if
-    /// that of the asked layer is, because kernels are several times as slow otherwise.
+    /// the inverse of the squared distance in logarithms of experts, experts per token, hidden size, width per rank and
+    /// expert parallelism (`Transferred`). Layers of the same dtype are preferred, then those of a dtype that has a scale
+    /// per block, or none, as the asked one; layers whose width per rank is a multiple of 16 if that of the asked one
+    /// is, because kernels are several times as slow otherwise; and layers with as many matrices.
     ///
     /// # Errors
     /// The set has no MoE table, the GPU has no peak for the dtype, or a dimension is zero.
@@ -55,10 +56,12 @@ impl Moe {
             hidden,
             intermediate,
             tp,
+            ep,
+            matrices,
             dtype,
         } = shape;
         let operation = OperationKind::Moe.name();
-        if [experts, top_k, hidden, intermediate, tp].contains(&0) {
+        if [experts, top_k, hidden, intermediate, tp, ep, matrices].contains(&0) {
             return Err(ResolveError::ZeroDimension { operation });
         }
         let reference = set.reference(&table, dtype)?;
@@ -67,7 +70,7 @@ impl Moe {
             Some(entry) => CurveAnswer::Measured(entry.shape, table.hold(&entry)),
             None => {
                 let blend = Blend::of(
-                    &nearest(table, |other| Some(squared(other, &shape))),
+                    &nearest(table, |other| Some(squared(&shape, other))),
                     Class::Transferred,
                 );
                 CurveAnswer::Blended(blend.ok_or_else(|| ResolveError::NoTable {
@@ -134,20 +137,24 @@ impl Moe {
     }
 }
 
-/// Returns the squared distance of two layers.
-fn squared(a: &MoeShape, b: &MoeShape) -> f64 {
+/// Returns the squared distance of a measured layer from the asked one.
+fn squared(asked: &MoeShape, measured: &MoeShape) -> f64 {
     let is_aligned = |shape: &MoeShape| {
         shape
             .intermediate
             .is_multiple_of(ALIGNED_WIDTH.saturating_mul(shape.tp))
     };
-    let far = |differs: bool| if differs { FAR } else { 0.0 };
-    squared_log(a.experts, b.experts)
-        + squared_log(a.top_k, b.top_k)
-        + squared_log(a.hidden, b.hidden)
-        + squared_log(a.local_intermediate(), b.local_intermediate())
-        + far(a.dtype != b.dtype)
-        + far(is_aligned(a) != is_aligned(b))
+    let if_differs = |differs: bool, distance: f64| if differs { distance } else { 0.0 };
+    let [has_blocks, other_has_blocks] = [asked, measured].map(|it| it.dtype.is_block_scaled());
+    squared_log(asked.experts, measured.experts)
+        + squared_log(asked.top_k, measured.top_k)
+        + squared_log(asked.hidden, measured.hidden)
+        + squared_log(asked.local_intermediate(), measured.local_intermediate())
+        + squared_log(asked.ep, measured.ep)
+        + if_differs(asked.matrices != measured.matrices, OTHER_MATRICES)
+        + if_differs(is_aligned(asked) != is_aligned(measured), FAR)
+        + if_differs(asked.dtype != measured.dtype, FAR)
+        + if_differs(has_blocks != other_has_blocks, FAR)
 }
 
 /// Width per rank of which the kernels' tiles are multiples.
@@ -155,3 +162,6 @@ const ALIGNED_WIDTH: u32 = 16;
 
 /// Squared distance of layers with different kernels; the sizes of others are seldom this far apart.
 const FAR: f64 = 1e3;
+
+/// Squared distance of layers with and without a gate: that of sizes four times apart. The optimum is flat.
+const OTHER_MATRICES: f64 = 1.9;

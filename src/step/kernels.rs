@@ -210,6 +210,8 @@ impl Finder<'_> {
                     hidden,
                     intermediate,
                     tp: self.tp,
+                    ep: 1,
+                    matrices: 3,
                 };
                 let shared = match shared_intermediate {
                     0 => None,

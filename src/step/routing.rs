@@ -72,6 +72,8 @@ mod tests {
             hidden: 1024,
             intermediate: 1024,
             tp: 1,
+            ep: 1,
+            matrices: 3,
         }
     }
 

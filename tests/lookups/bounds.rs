@@ -145,10 +145,13 @@ fn any_moe_is_finite_and_below_the_peak() {
             hidden: any_dimension(&mut random),
             intermediate: any_dimension(&mut random),
             tp: any_dimension(&mut random),
+            ep: any_dimension(&mut random),
+            matrices: random.between(2, 3) as u32,
         };
         let tokens = any_size(&mut random);
         let width = f64::from(shape.intermediate) / f64::from(shape.tp);
-        let per_token = 6.0 * f64::from(shape.top_k) * f64::from(shape.hidden) * width;
+        let copies = f64::from(shape.top_k) / f64::from(shape.ep);
+        let per_token = 2.0 * copies * f64::from(shape.matrices) * f64::from(shape.hidden) * width;
         let at_peak = per_token * f64::from(tokens.max(1)) / set.peak(shape.dtype);
         let answer = Moe::resolve(set.compiled, shape).unwrap().at(tokens);
         sound(answer, at_peak, format_args!("{shape:?} {tokens} tokens"));

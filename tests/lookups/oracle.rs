@@ -147,7 +147,8 @@ proptest! {
 
     #[test]
     fn moe_answers_as_documented(
-        dtype in prop::sample::select(&[Dtype::Bf16, Dtype::Fp8][..]),
+        dtype in prop::sample::select(&[Dtype::Bf16, Dtype::Fp8, Dtype::Fp8Block, Dtype::Mxfp4, Dtype::Int4][..]),
+        (ep, matrices) in (prop::sample::select(&[1_u32, 2, 8, 64][..]), 2..4_u32),
         (experts, top_k, hidden, intermediate) in prop_oneof![
             prop::sample::select(&[
                 (8_u32, 2_u32, 4096_u32, 14_336_u32),
@@ -163,7 +164,7 @@ proptest! {
         tokens in near(POWERS, 1e5),
     ) {
         let set = tables::h100();
-        let shape = MoeShape { dtype, experts, top_k, hidden, intermediate, tp };
+        let shape = MoeShape { dtype, experts, top_k, hidden, intermediate, tp, ep, matrices };
         let moe = Moe::resolve(set.compiled, shape).unwrap();
         agrees(moe.at(tokens), oracle::moe(set, shape, tokens))?;
     }

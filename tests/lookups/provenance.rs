@@ -232,6 +232,8 @@ fn an_unseen_moe_layer_is_transferred_from_its_dtype_or_else_any() {
         hidden: 5120,
         intermediate: 8192,
         tp: 2,
+        ep: 1,
+        matrices: 3,
     };
     let measured = MoeShape {
         dtype: Dtype::Bf16,

@@ -114,6 +114,8 @@ fn any_lookup_is_answered_the_same() {
                     hidden: *random.pick(&[2048, 4096, 5000]),
                     intermediate: *random.pick(&[768, 14_336]),
                     tp: 1 << random.between(0, 3),
+                    ep: 1 << random.between(0, 2),
+                    matrices: 3,
                 };
                 assert_same_answer(pair, |set| Moe::resolve(set, layer), |moe| moe.at(tokens))
             }
@@ -232,8 +234,8 @@ fn a_model_keeps_its_set_and_frees_it() {
         RooflineModel::try_new(&spec, &set, Parallelism::tensor(1), options).unwrap()
     };
     let held = allocation_counter::measure(|| std::mem::forget(make()));
-    // About 5,000 rows, and 2,200 of attention within windows if these are compiled in.
-    assert!((40_000..160_000).contains(&held.bytes_current), "{held:?}");
+    // About 7,300 rows, and 2,200 of attention within windows if these are compiled in.
+    assert!((40_000..200_000).contains(&held.bytes_current), "{held:?}");
     let freed = allocation_counter::measure(|| drop(make()));
     assert_eq!(freed.bytes_current, 0);
 }

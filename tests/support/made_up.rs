@@ -160,7 +160,7 @@ macro_rules! too_fast {
                 table(OperationKind::Prefill, &[BF16, BF16, 1, 1, 1, 1]),
                 table(OperationKind::Decode, &[BF16, BF16, 1, 1, 1, 1]),
                 table(OperationKind::AllReduce, &[64]),
-                table(OperationKind::Moe, &[BF16, 1, 1, 1, 1, 1]),
+                table(OperationKind::Moe, &[BF16, 1, 1, 1, 1, 1, 1, 3]),
             ];
             static SET: StaticSet = set("too-fast", &GPU, &TABLES);
             TableSet::from_generated(&SET)

@@ -46,6 +46,8 @@ pub(crate) fn mixtral_layer(tp: u32) -> MoeShape {
         hidden: 4096,
         intermediate: 14_336,
         tp,
+        ep: 1,
+        matrices: 3,
     }
 }
 

@@ -237,6 +237,8 @@ impl Sharded {
                 hidden: self.spec.hidden,
                 intermediate,
                 tp: self.tp,
+                ep: 1,
+                matrices: 3,
             }),
             _ => None,
         }

@@ -96,6 +96,8 @@ impl Tables {
                 hidden: line.count("hidden"),
                 intermediate: line.count("intermediate"),
                 tp: line.count("tp"),
+                ep: line.count_or("ep", 1),
+                matrices: line.count_or("matrices", 3),
             }),
             set_toml: fs::read_to_string(dir.join("set.toml")).unwrap(),
         }
@@ -174,6 +176,13 @@ impl Line<'_> {
     fn text(&self, column: &str) -> &str {
         let place = self.header.iter().position(|name| name == column);
         &self.record[place.unwrap_or_else(|| panic!("no column {column}"))]
+    }
+
+    fn count_or(&self, column: &str, missing: u32) -> u32 {
+        match self.header.iter().any(|name| name == column) {
+            true => self.count(column),
+            false => missing,
+        }
     }
 
     fn count(&self, column: &str) -> u32 {

@@ -118,7 +118,13 @@ rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
         /// Tensor parallelism.
         #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
         tp: u32,
-        /// Tokens.
+        /// Expert parallelism: ranks that share the experts.
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+        ep: u32,
+        /// Matrices of an expert: 3, or 2 without a gate.
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=3))]
+        matrices: u32,
+        /// Tokens, of all ranks that share the experts.
         #[arg(long, value_parser = value::positive::<u32>)]
         tokens: u32,
         /// Format of the math.

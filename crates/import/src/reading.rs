@@ -93,8 +93,6 @@ pub(crate) enum Reason {
     Window,
     #[error("more than one beam")]
     Beams,
-    #[error("experts on several ranks: tables have tensor parallelism only")]
-    ExpertParallel,
     #[error("a collective other than all-reduce")]
     OtherCollective,
     #[error("ranks on several nodes: tables are of one node")]

@@ -1,10 +1,10 @@
-//! A fused mixture-of-experts layer: gate, up and down projections of the chosen experts.
+//! A fused mixture-of-experts layer: the projections of the chosen experts.
 
-use super::{Column, Contradiction, Expected, Operation, codes, debug};
+use super::{Column, ColumnKind, Contradiction, Expected, Operation, codes, debug};
 use crate::math::{exp, ln};
 use crate::{Dtype, Reference, Work};
 
-/// Fused mixture-of-experts layer: `dtype, experts, top_k, hidden, intermediate, tp` over tokens.
+/// Fused mixture-of-experts layer: `dtype, experts, top_k, hidden, intermediate, tp, ep, matrices` over tokens.
 pub const MOE: Operation = Operation {
     name: "moe",
     file: "moe.csv",
@@ -17,6 +17,8 @@ pub const MOE: Operation = Operation {
         Column::count("hidden"),
         Column::count("intermediate"),
         Column::count("tp"),
+        Column::new("ep", ColumnKind::CountOr(1)),
+        Column::new("matrices", ColumnKind::CountOr(GATED)),
     ],
     axes: &["tokens"],
     optional: &["mfu"],
@@ -29,8 +31,8 @@ pub const MOE: Operation = Operation {
     debug: debug::<MoeShape>,
 };
 
-/// Matrices of an expert: gate, up and down.
-const PROJECTIONS: f64 = 3.0;
+/// Matrices of a gated expert: gate, up and down. Others have no gate.
+const GATED: u32 = 3;
 
 /// ln(0.01), the lowest load of few tokens.
 const LN_LOWEST: f64 = -4.605_170_185_988_092;
@@ -55,26 +57,31 @@ pub struct MoeShape {
     pub intermediate: u32,
     /// Tensor parallelism, which divides the intermediate size.
     pub tp: u32,
+    /// Expert parallelism, which divides the experts. Tokens are those of all these ranks; rows of tables are of the
+    /// rank with most work.
+    pub ep: u32,
+    /// Matrices of an expert: 3 (gate, up and down), or 2 without a gate.
+    pub matrices: u32,
 }
 
 impl MoeShape {
-    /// Returns FLOPs (3 projections, 2 hidden intermediate/tp each, `top_k` experts per token) and bytes of the
-    /// activations and of the weights of `experts_read` experts, on one rank.
+    /// Returns FLOPs (2 hidden intermediate/tp for each matrix of `top_k` experts per token, divided by `ep`) and bytes
+    /// of the activations and of the weights of `experts_read` experts, on one rank.
     #[inline]
     pub fn work_reading(&self, tokens: f64, experts_read: f64) -> Work {
-        let weights = PROJECTIONS * f64::from(self.hidden) * self.local_intermediate();
+        let weights = self.expert_weights();
         let activations = tokens * f64::from(self.hidden) * (self.dtype.activation_bytes() + 2.0);
         Work {
-            flops: 2.0 * tokens * f64::from(self.top_k) * weights,
+            flops: 2.0 * self.on_rank(tokens * f64::from(self.top_k)) * weights,
             bytes: experts_read * weights * self.dtype.weight_bytes() + activations,
             link_bytes: 0.0,
         }
     }
 
-    /// Returns the compulsory work: all tokens may choose the same `top_k` experts.
+    /// Returns the compulsory work: all tokens may choose the same `top_k` experts, spread over the ranks.
     #[inline]
     pub fn work(&self, tokens: f64) -> Work {
-        self.work_reading(tokens, f64::from(self.top_k))
+        self.work_reading(tokens, self.on_rank(f64::from(self.top_k)))
     }
 
     /// Returns the reference time of `tokens` tokens, seconds: the sum of launch time, matrix math, the reads of the
@@ -82,20 +89,22 @@ impl MoeShape {
     /// little to overlap.
     #[inline]
     pub fn reference_s(&self, tokens: f64, reference: &Reference) -> f64 {
-        let (hidden, width) = (f64::from(self.hidden), self.local_intermediate());
-        let weights = PROJECTIONS * hidden * width;
-        // Each chosen expert has a copy of the token. Every result is written and read once, in 16 bits: the input,
-        // gate and up, their product, the output.
+        let weights = self.expert_weights();
+        // Each chosen expert has a copy of the token. Every result is written and read once, in 16 bits: gate and up,
+        // their product; on all ranks, whichever has the expert, the input and the output.
         let copies = tokens * f64::from(self.top_k);
-        let activations = copies * 2.0 * (3.0 * hidden + 6.0 * width);
-        let read = self.experts_reached(tokens) * weights * self.dtype.weight_bytes();
+        let local_copies = self.on_rank(copies);
+        let results = 2.0 * f64::from(self.matrices) * self.local_intermediate();
+        let activations = 2.0 * (copies * 3.0 * f64::from(self.hidden) + local_copies * results);
+        let reached = self.on_rank(self.experts_reached(tokens));
+        let read = reached * weights * self.dtype.weight_bytes();
         let rates = &reference.rates;
-        let math_s = 2.0 * copies * weights * rates.s_per_flop;
+        let math_s = 2.0 * local_copies * weights * rates.s_per_flop;
         let bytes = read * reference.read_share(read) + activations;
         reference.t0_s + math_s + bytes * rates.s_per_byte
     }
 
-    /// Returns the experts that `tokens` tokens reach in the measured tables, whose routing is skewed.
+    /// Returns the experts that `tokens` tokens reach on all ranks in the measured tables, whose routing is skewed.
     ///
     /// The loads of the experts are drawn from a power law with exponent 1.01, nearly log-uniform: on [1, 0.8 tokens]
     /// if there are more loads than experts, else on [0.01, 2]. They are scaled to a sum of tokens x `top_k` and
@@ -107,7 +116,7 @@ impl MoeShape {
     /// ```
     /// use rooflut_roofline::{Dtype, MoeShape};
     /// let shape = MoeShape {
-    ///     dtype: Dtype::Bf16, experts: 256, top_k: 8, hidden: 2048, intermediate: 512, tp: 1,
+    ///     dtype: Dtype::Bf16, experts: 256, top_k: 8, hidden: 2048, intermediate: 512, tp: 1, ep: 1, matrices: 3,
     /// };
     /// assert_eq!(shape.experts_reached(1.0), 8.0);
     /// let reached = shape.experts_reached(64.0);
@@ -150,13 +159,21 @@ impl MoeShape {
         })
     }
 
-    /// Returns the bytes of all experts' weights on one rank.
+    /// Returns the bytes of the weights of one rank's experts.
     pub fn weight_bytes(&self) -> f64 {
-        PROJECTIONS
-            * f64::from(self.hidden)
-            * self.local_intermediate()
-            * f64::from(self.experts)
-            * self.dtype.weight_bytes()
+        self.expert_weights() * self.on_rank(f64::from(self.experts)) * self.dtype.weight_bytes()
+    }
+
+    /// Returns the weights of one expert on one rank.
+    #[inline]
+    fn expert_weights(&self) -> f64 {
+        f64::from(self.matrices) * f64::from(self.hidden) * self.local_intermediate()
+    }
+
+    /// Returns the share of one rank in experts, or in copies of tokens.
+    #[inline]
+    fn on_rank(&self, all: f64) -> f64 {
+        all / f64::from(self.ep.max(1))
     }
 
     /// Returns the intermediate size on one rank.
@@ -166,7 +183,7 @@ impl MoeShape {
     }
 }
 
-codes!(MoeShape [dtype] [experts top_k hidden intermediate tp] [0 0]);
+codes!(MoeShape [dtype] [experts top_k hidden intermediate tp ep matrices] []);
 
 fn check(shape: &MoeShape) -> Result<(), Contradiction> {
     if shape.top_k > shape.experts {
@@ -185,6 +202,20 @@ fn check(shape: &MoeShape) -> Result<(), Contradiction> {
                 "",
             ),
             "the size is that of a whole expert, before tp divides it: check both",
+        ));
+    }
+    if !shape.experts.is_multiple_of(shape.ep) {
+        return Err(Contradiction::new(
+            "ep",
+            Expected::new("a divisor of the ", shape.experts, " experts"),
+            "the experts are those of all ranks: check both",
+        ));
+    }
+    if !(2..=GATED).contains(&shape.matrices) {
+        return Err(Contradiction::new(
+            "matrices",
+            Expected::new("2 or ", GATED, ""),
+            "an expert has up and down matrices, and a gate or none",
         ));
     }
     Ok(())

@@ -1,15 +1,20 @@
 //! Fused mixture-of-experts layers.
 
 use rooflut::engine::StepConstants;
-use rooflut::hardware::MoeShape;
+use rooflut::hardware::{Dtype, MoeShape};
 use rooflut::table::{Class, Provenance};
 
 use super::{Answer, activation_bytes, at_best, axis, neighbours, weight_bytes};
 use crate::support::tables::{Row, Tables};
 
 fn moe_flops(shape: MoeShape, tokens: f64) -> f64 {
+    let copies = tokens * f64::from(shape.top_k) / f64::from(shape.ep);
+    2.0 * copies * expert_weights(shape)
+}
+
+fn expert_weights(shape: MoeShape) -> f64 {
     let width = f64::from(shape.intermediate) / f64::from(shape.tp);
-    2.0 * tokens * f64::from(shape.top_k) * 3.0 * f64::from(shape.hidden) * width
+    f64::from(shape.matrices) * f64::from(shape.hidden) * width
 }
 
 /// Bytes of activations and of the experts reached on average.
@@ -21,8 +26,7 @@ pub(crate) fn expected_bytes(shape: MoeShape, tokens: f64) -> f64 {
 
 /// Bytes of activations and of `reached` experts.
 fn bytes_reading(shape: MoeShape, tokens: f64, reached: f64) -> f64 {
-    let width = f64::from(shape.intermediate) / f64::from(shape.tp);
-    let weights = reached * 3.0 * f64::from(shape.hidden) * width * weight_bytes(shape.dtype);
+    let weights = reached * expert_weights(shape) * weight_bytes(shape.dtype);
     weights + tokens * f64::from(shape.hidden) * (activation_bytes(shape.dtype) + 2.0)
 }
 
@@ -71,11 +75,13 @@ fn moe_reference(tables: &Tables, shape: MoeShape, tokens: f64) -> f64 {
     let compute = moe_flops(shape, tokens) / tables.peak(shape.dtype);
     let hidden = f64::from(shape.hidden);
     let width = f64::from(shape.intermediate) / f64::from(shape.tp);
-    let weights =
-        reached_by_skewed_routing(shape, tokens) * 3.0 * hidden * width * weight_bytes(shape.dtype);
-    // Input, gate and up, their product, output: written and read by every copy of a token.
-    let floats =
-        tokens * f64::from(shape.top_k) * (hidden + 4.0 * width + 2.0 * width + 2.0 * hidden);
+    let ranks = f64::from(shape.ep);
+    let reached = reached_by_skewed_routing(shape, tokens) / ranks;
+    let weights = reached * expert_weights(shape) * weight_bytes(shape.dtype);
+    // Input and output of every copy of a token; on the rank of the expert what each matrix but the last has written,
+    // and their product. All are written and read.
+    let inside = 2.0 * width * f64::from(shape.matrices - 1) + 2.0 * width;
+    let floats = tokens * f64::from(shape.top_k) * (3.0 * hidden + inside / ranks);
     // The benchmark finds weights that fit into the L2 cache there.
     let cold = ((weights / tables.gpu.l2 - 0.70) / 0.35).clamp(0.0, 1.0);
     let read = cold + (1.0 - cold) * tables.hot_read("moe");
@@ -91,8 +97,16 @@ fn matching(tables: &Tables, shape: MoeShape) -> Vec<(MoeShape, f64)> {
         let mut sum = square(f64::from(other.experts), f64::from(shape.experts))
             + square(f64::from(other.top_k), f64::from(shape.top_k))
             + square(f64::from(other.hidden), f64::from(shape.hidden))
-            + square(width(other), width(&shape));
+            + square(width(other), width(&shape))
+            + square(f64::from(other.ep), f64::from(shape.ep));
+        if other.matrices != shape.matrices {
+            sum += 1.9;
+        }
         if other.dtype != shape.dtype {
+            sum += 1e3;
+        }
+        let has_blocks = |s: &MoeShape| !matches!(s.dtype, Dtype::Bf16 | Dtype::Fp8);
+        if has_blocks(other) != has_blocks(&shape) {
             sum += 1e3;
         }
         if aligned(other) != aligned(&shape) {

@@ -97,11 +97,9 @@ fn attention(cells: &Cells<'_>) -> Result<AttentionShape, Cause> {
     })
 }
 
-/// `inter_size` is the full width of an expert, `moe_tp_size` the ranks that share it.
+/// `inter_size` is the full width of an expert, `moe_tp_size` the ranks that share it; no column says whether an expert
+/// has a gate.
 fn moe(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
-    if cells.count("moe_ep_size")? > 1 {
-        return Err(Reason::ExpertParallel.into());
-    }
     Ok(MeasuredKernel::new(
         OperationKind::Moe,
         MoeShape {
@@ -111,6 +109,8 @@ fn moe(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
             hidden: cells.count("hidden_size")?,
             intermediate: cells.count("inter_size")?,
             tp: cells.count("moe_tp_size")?,
+            ep: cells.count("moe_ep_size")?,
+            matrices: 3,
         },
         [cells.count("num_tokens")?, 1],
     ))

@@ -93,6 +93,8 @@ pub(crate) fn other_shape() -> impl Strategy<Value = Vec<MeasuredKernel>> {
                 hidden,
                 intermediate,
                 tp,
+                ep: 1,
+                matrices: 3,
             };
             points
                 .into_iter()
