@@ -291,9 +291,9 @@ fn what_was_not_measured_is_refused_with_what_was() {
                    lists what each has)";
     for (error, expected) in [
         (
-            refusal(Gemm::resolve(h100(), gemm(Dtype::Fp8Block, 4096, 4096))),
-            "table set h100: gemm: expected one of bf16, fp8, found fp8_block; use one of these or \
-             another set",
+            refusal(Gemm::resolve(h100(), gemm(Dtype::Int4, 4096, 4096))),
+            "table set h100: gemm: expected one of bf16, fp8, fp8_block, found int4; use one of \
+             these or another set",
         ),
         (
             refusal(DecodeAttention::resolve(h100(), eight_bit)),

@@ -58,8 +58,8 @@ fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
     let dtype = Dtype::Nvfp4;
     let four_bit = on_h100(&llama_in(dtype), StepOptions::default());
     assert!(matches!(four_bit, ResolveError::NoPeak { dtype: found, .. } if found == dtype));
-    let blocks = on_h100(&llama_in(Dtype::Fp8Block), StepOptions::default());
-    assert!(matches!(blocks, ResolveError::NoGemmDtype { .. }));
+    let int4 = on_h100(&llama_in(Dtype::Int4), StepOptions::default());
+    assert!(matches!(int4, ResolveError::NoGemmDtype { .. }));
     let kv = on_h100(&llama(), StepOptions::default().with_kv_dtype(dtype));
     assert!(
         matches!(kv, ResolveError::NoAttentionDtype { operation, .. } if operation == "decode")

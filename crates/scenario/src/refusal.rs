@@ -1,7 +1,6 @@
 //! Answers that the tables do not have, or not as certain as asked for.
 
 use rooflut::ResolveError;
-use rooflut::hardware::Dtype;
 use rooflut::step::ModelError;
 use rooflut::table::{Strictness, TooUncertain};
 use rooflut_nearest::either;
@@ -53,16 +52,6 @@ impl Refusal {
             (false, _) => self.link().to_owned() + &name("gpu", Some(&either(other_sets))),
             // Its advice holds without another set.
             (true, ModelError::TooUncertain { .. }) => String::new(),
-            (
-                true,
-                ModelError::Kernel {
-                    error: ResolveError::NoGemmDtype { shape, .. },
-                    ..
-                },
-            ) if shape.dtype == Dtype::Fp8Block => format!(
-                "; {} takes its scales as one per tensor, for which there are sets",
-                name("dtype", Some(Dtype::Fp8.name()))
-            ),
             (true, _) => "; no compiled-in set can answer for this model".to_owned(),
         };
         format!("{model}: {error}{accept}{advice}")
