@@ -62,7 +62,7 @@ pub struct Constant {
     pub name: &'static str,
     /// Its value in `unit`.
     pub value: f64,
-    /// `us`, `ns`, `ms`, `tokens`, `share` (of the memory bandwidth), `rows`, `ln(rows)`, `L2` (cache sizes), `times` (a
+    /// `us`, `ns`, `ms`, `tokens`, `share`, `rows`, `ln(rows)`, `L2` (cache sizes), `times` (a
     /// factor) or `exponent`.
     pub unit: &'static str,
     /// Its meaning.
@@ -98,6 +98,9 @@ pub struct StepConstants {
     /// Share of the memory bandwidth at which the small kernels move the activations, used if that takes longer than
     /// [`layer`](Self::layer).
     pub small_kernel_bandwidth: f64,
+    /// Share of the peak of matrix math that GEMMs sustain in a step: a GPU lowers its clocks to stay within its power
+    /// limit, which benchmarks of short kernels do not reach.
+    pub sustained_math: f64,
     /// Sampling, per sampled row and vocabulary entry.
     pub logit: Seconds,
     /// Sort of the vocabulary for top-p or top-k, per step.
@@ -222,12 +225,7 @@ fn error(name: &'static str, found: f64) -> Checked {
 
 fn share(name: &'static str, found: f64) -> Checked {
     let good = found > 0.0 && found <= 1.0;
-    (
-        name,
-        found,
-        good,
-        "a share of the memory bandwidth above 0 and at most 1",
-    )
+    (name, found, good, "a share above 0 and at most 1")
 }
 
 fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), ConstantError> {
@@ -251,6 +249,7 @@ impl StepConstants {
     pub const NONE: StepConstants = StepConstants {
         layer: Seconds::ZERO,
         small_kernel_bandwidth: 1.0,
+        sustained_math: 1.0,
         logit: Seconds::ZERO,
         sort: Seconds::ZERO,
         sorted_logit: Seconds::ZERO,
@@ -272,6 +271,8 @@ impl StepConstants {
         with_layer(layer: Seconds);
         /// Sets [`small_kernel_bandwidth`](Self::small_kernel_bandwidth).
         with_small_kernel_bandwidth(small_kernel_bandwidth: f64);
+        /// Sets [`sustained_math`](Self::sustained_math).
+        with_sustained_math(sustained_math: f64);
         /// Sets [`logit`](Self::logit).
         with_logit(logit: Seconds);
         /// Sets [`sort`](Self::sort).
@@ -321,6 +322,7 @@ impl StepConstants {
         let (growth, routing) = (self.all_reduce_growth, self.routing);
         first_out_of_range([
             share("small_kernel_bandwidth", self.small_kernel_bandwidth),
+            share("sustained_math", self.sustained_math),
             share("expert_bandwidth", self.expert_bandwidth),
             (
                 "smoothing_width",

@@ -1,6 +1,5 @@
 //! All-reduces inside a step.
 
-use super::TimeSource;
 use super::kernel_time::KernelTime;
 use crate::engine::StepConstants;
 use crate::op::AllReduce;
@@ -62,8 +61,6 @@ impl StepAllReduce {
         let (kernel, work) = (&self.kernel, self.kernel.work(bytes));
         let table = KernelTime::of(kernel.answer(bytes), &work, kernel.reference());
         let grown_s = (table.time.0 - self.floor_s).clamp(0.0, self.most_grown_s);
-        let fitted = Seconds(self.wait_s + (self.growth - 1.0) * grown_s);
-        let source = table.source().plus(table.time, TimeSource::FITTED, fitted);
-        KernelTime::new(table.time + fitted, table.binding, source).with_bound(table.bound)
+        table.plus_fitted(Seconds(self.wait_s + (self.growth - 1.0) * grown_s))
     }
 }

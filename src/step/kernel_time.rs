@@ -100,6 +100,13 @@ impl KernelTime {
         }
     }
 
+    /// Returns the time with `more` of it, from constants of the engine.
+    #[inline]
+    pub(super) fn plus_fitted(self, more: Seconds) -> KernelTime {
+        let source = self.source().plus(self.time, TimeSource::FITTED, more);
+        KernelTime::new(self.time + more, self.binding, source).with_bound(self.bound)
+    }
+
     /// Returns the time of `times` such kernels.
     #[inline]
     pub(super) fn times(self, times: f64) -> KernelTime {

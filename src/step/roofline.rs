@@ -117,11 +117,11 @@ impl RooflineModel {
         let kernels = &self.kernels;
         kernels.projections.each(|layers, projections| {
             let [qkv, o_proj] = [&projections.qkv, &projections.o_proj];
-            step.add_kernel(Part::Qkv, gemm(qkv, m, ln_m).times(layers));
-            step.add_kernel(Part::OProj, gemm(o_proj, m, ln_m).times(layers));
+            step.add_kernel(Part::Qkv, self.gemm(qkv, m, ln_m).times(layers));
+            step.add_kernel(Part::OProj, self.gemm(o_proj, m, ln_m).times(layers));
         });
         kernels.ffn.each(|layers, ffn| {
-            add_ffn(step, ffn, layers, [tokens as f64, m, ln_m]);
+            self.add_ffn(step, ffn, layers, [tokens as f64, m, ln_m]);
         });
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.at(m);
@@ -164,7 +164,10 @@ impl RooflineModel {
         }
         let rows = rows as f64;
         Some([
-            (Part::LmHead, gemm(&self.kernels.lm_head, rows, ln(rows))),
+            (
+                Part::LmHead,
+                self.gemm(&self.kernels.lm_head, rows, ln(rows)),
+            ),
             (Part::Sampling, self.sampler.rows(rows)),
         ])
     }
@@ -180,6 +183,39 @@ impl RooflineModel {
         [self.sampler.penalties(sums.context_tokens), host]
     }
 
+    /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens` themselves.
+    fn add_ffn(&self, step: &mut StepTime, ffn: &FfnOps, layers: f64, [tokens, m, ln_m]: [f64; 3]) {
+        let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
+        let (dense, routed) = match ffn {
+            FfnOps::Dense(ops) => (Some(ops), None),
+            FfnOps::Moe {
+                router,
+                experts,
+                shared,
+            } => (shared.as_ref(), Some((router, experts))),
+        };
+        if let Some(DenseOps { gate_up, down }) = dense {
+            add(Part::GateUp, self.gemm(gate_up, m, ln_m));
+            add(Part::Down, self.gemm(down, m, ln_m));
+        }
+        if let Some((router, experts)) = routed {
+            add(Part::Router, self.gemm(router, m, ln_m));
+            add(Part::Moe, experts.at(tokens, ln(tokens)));
+        }
+    }
+
+    /// Returns a GEMM of `m` rows with weights that come from memory, at most at the sustained rate of its math.
+    fn gemm(&self, gemm: &Gemm, m: f64, ln_m: f64) -> KernelTime {
+        let (work, reference) = (gemm.work(m), gemm.reference());
+        let table = KernelTime::of(gemm.at_ln(m, ln_m), &work, reference);
+        let math = work.flops * reference.rates.s_per_flop / self.engine.sustained_math;
+        if math > table.time.0 {
+            table.plus_fitted(Seconds(math - table.time.0))
+        } else {
+            table
+        }
+    }
+
     /// Returns the small kernels of a layer: their launches, or their traffic if it takes longer.
     fn small_kernels(&self, bytes: f64) -> KernelTime {
         let traffic = bytes * self.rates.s_per_byte / self.engine.small_kernel_bandwidth;
@@ -191,32 +227,6 @@ impl RooflineModel {
         };
         KernelTime::fitted(launches.max(Seconds(traffic)), binding)
     }
-}
-
-/// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens` themselves.
-fn add_ffn(step: &mut StepTime, ffn: &FfnOps, layers: f64, [tokens, m, ln_m]: [f64; 3]) {
-    let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
-    let (dense, routed) = match ffn {
-        FfnOps::Dense(ops) => (Some(ops), None),
-        FfnOps::Moe {
-            router,
-            experts,
-            shared,
-        } => (shared.as_ref(), Some((router, experts))),
-    };
-    if let Some(DenseOps { gate_up, down }) = dense {
-        add(Part::GateUp, gemm(gate_up, m, ln_m));
-        add(Part::Down, gemm(down, m, ln_m));
-    }
-    if let Some((router, experts)) = routed {
-        add(Part::Router, gemm(router, m, ln_m));
-        add(Part::Moe, experts.at(tokens, ln(tokens)));
-    }
-}
-
-/// Returns a GEMM of `m` rows with weights that come from memory.
-fn gemm(gemm: &Gemm, m: f64, ln_m: f64) -> KernelTime {
-    KernelTime::of(gemm.at_ln(m, ln_m), &gemm.work(m), gemm.reference())
 }
 
 impl LatencyModel for RooflineModel {

@@ -62,7 +62,7 @@ experts: expected a positive number, found 0
 top_k: expected a positive number, found 0
 top_k: expected at most the 8 experts, found 9
 engine constant layer: expected seconds of at least 0, found -1; correct it
-engine constant expert_bandwidth: expected a share of the memory bandwidth above 0 and at most 1, found 1.5; correct it
+engine constant expert_bandwidth: expected a share above 0 and at most 1, found 1.5; correct it
 gpu_memory_utilization: expected a number above 0 and at most 1, found 90
 gpu_memory_utilization: expected a number above 0 and at most 1, found NaN
 block_size: expected at least 1, found 0

@@ -88,6 +88,7 @@ fn constants_of_any_size_act_as_documented() {
         constants.all_reduce_growth = 1.0 + random.unit();
         constants.routing = 1.5 * random.unit();
         constants.small_kernel_bandwidth = 1.0 - 0.99 * random.unit();
+        constants.sustained_math = 1.0 - 0.99 * random.unit();
         constants.expert_bandwidth = 1.0 - 0.99 * random.unit();
         constants.cuda_graph_max_tokens = random.between(0, 1_024) as u32;
         constants.smoothed_rows = random.between(0, 1_024) as u32;

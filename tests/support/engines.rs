@@ -123,6 +123,7 @@ impl EngineFile {
         let mut constants = StepConstants::NONE;
         constants.layer = self.time("layer");
         constants.small_kernel_bandwidth = self.share("small_kernel_bandwidth");
+        constants.sustained_math = self.share("sustained_math");
         constants.logit = self.time("logit");
         constants.sort = self.time("sort");
         constants.sorted_logit = self.time("sorted_logit");

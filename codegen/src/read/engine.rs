@@ -33,9 +33,10 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 24] = [
+const CONSTANTS: [(&str, Unit); 25] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
+    ("sustained_math", Unit::Share),
     ("logit", Unit::Nanoseconds),
     ("sort", Unit::Microseconds),
     ("sorted_logit", Unit::Nanoseconds),

@@ -32,6 +32,7 @@ fn a_file_becomes_a_static_in_si_units() {
         "routing: 0.8125",
         "expert_bandwidth: 0.75",
         "small_kernel_bandwidth: 0.25",
+        "sustained_math: 0.5",
         "meaning: \"routing\", source: \"made up\"",
         "pub static ALL: [&EngineStack; 1] = [&TOY_1_0]",
     ] {

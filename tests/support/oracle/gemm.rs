@@ -7,7 +7,7 @@ use rooflut::table::{Class, Extent, Provenance};
 use super::{Answer, activation_bytes, at_best, axis, neighbours, weight_bytes};
 use crate::support::tables::{Row, Tables};
 
-fn gemm_flops(shape: GemmShape, m: f64) -> f64 {
+pub(super) fn gemm_flops(shape: GemmShape, m: f64) -> f64 {
     2.0 * m * f64::from(shape.k) * f64::from(shape.n)
 }
 

@@ -70,11 +70,14 @@ impl<'t> ExpectedSteps<'t> {
             let gemm = self.gemms.entry(call.shape);
             let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape, constants));
             let answer = gemm.at(tables, call.rows);
-            push(
-                call.part,
-                answer.seconds * call.times,
-                Some(answer.provenance),
-            );
+            let math = gemm_flops(call.shape, call.rows as f64) / tables.peak(call.shape.dtype);
+            let seconds = answer.seconds.max(math / constants.sustained_math);
+            parts.push(ExpectedPart {
+                part: call.part,
+                seconds: seconds * call.times,
+                fitted_s: (seconds - answer.seconds) * call.times,
+                provenance: Some(answer.provenance),
+            });
         }
         let attention = sharded.attention_shape(sharded.kv_dtype);
         let chunks = batch.chunks();

@@ -30,7 +30,7 @@ impl Engines {
         CHOICES
             .iter()
             .fold(files, first)
-            .with(&[10.0, 0.5, 30.0, 0.8, 5.0, 30.0, 200.0, 0.5])
+            .with(&[10.0, 0.8, 30.0, 0.8, 5.0, 30.0, 200.0, 20.0, 0.5])
     }
 
     /// Sets the values of the parameters, in the order of [`PARAMETERS`] and their units.
@@ -115,11 +115,11 @@ impl Parameter {
     }
 }
 
-/// The fitted constants: seven that both engines share, and one of the older engine.
-pub const PARAMETERS: [Parameter; 8] = [
+/// The fitted constants: seven that both engines share, and two of the older engine.
+pub const PARAMETERS: [Parameter; 9] = [
     Parameter::shared("layer", "us", 0.5, |engine| &mut engine.constants.layer.0),
-    Parameter::shared("small_kernel_bandwidth", "share", 0.02, |engine| {
-        &mut engine.constants.small_kernel_bandwidth
+    Parameter::shared("sustained_math", "share", 0.01, |engine| {
+        &mut engine.constants.sustained_math
     }),
     Parameter::shared("moe_layer", "us", 1.0, |engine| {
         &mut engine.constants.moe_layer.0
@@ -133,6 +133,12 @@ pub const PARAMETERS: [Parameter; 8] = [
         shared: false,
         ..Parameter::shared("host of vllm-0.11.0", "us", 20.0, |engine| {
             &mut engine.constants.host.0
+        })
+    },
+    Parameter {
+        shared: false,
+        ..Parameter::shared("prompt_layer of vllm-0.11.0", "us", 5.0, |engine| {
+            &mut engine.constants.prompt_layer.0
         })
     },
     Parameter::shared("smoothing_width", "ln(rows)", 0.5, |engine| {

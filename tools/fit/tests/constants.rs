@@ -8,10 +8,10 @@ use rooflut_validation::Metric;
 
 #[test]
 fn values_that_are_set_are_those_of_both_engines_but_for_the_launches_of_the_older() {
-    let set = [5.0, 0.25, 20.0, 1.5, 8.0, 50.0, 300.0, 2.0];
+    let set = [5.0, 0.25, 20.0, 1.5, 8.0, 50.0, 300.0, 30.0, 2.0];
     let engines = Engines::from_files().with(&set);
     // A share is at most 1.
-    let expected = [5.0, 0.25, 20.0, 1.0, 8.0, 50.0, 300.0, 2.0];
+    let expected = [5.0, 0.25, 20.0, 1.0, 8.0, 50.0, 300.0, 30.0, 2.0];
     for (found, expected) in engines.values().iter().zip(expected) {
         assert!((found / expected - 1.0).abs() < 1e-12, "{found}");
     }

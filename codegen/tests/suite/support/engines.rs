@@ -52,6 +52,7 @@ cache_sampled_tokens = false
         ("uncaptured_layer", "14.0", "us", "chunks"),
         ("api_output", "15.0", "us", "detokenizer"),
         ("other_gpu_error", "0.25", "share", "of a step"),
+        ("sustained_math", "0.5", "share", "clocks"),
     ];
     let section = |(name, value, unit, meaning)| {
         format!(
