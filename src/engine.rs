@@ -107,8 +107,8 @@ pub struct StepConstants {
     pub sort: Seconds,
     /// Sort of the vocabulary for top-p or top-k, per sampled row and vocabulary entry.
     pub sorted_logit: Seconds,
-    /// Repetition penalty, per token of a sampled request, prompt and output.
-    pub penalized_token: Seconds,
+    /// Repetition penalty, per step. Its passes over the logits are added as memory traffic.
+    pub penalty: Seconds,
     /// Wait of an all-reduce for the slowest rank, which a benchmark that repeats one kernel does not show.
     pub all_reduce_wait: Seconds,
     /// Growth of an all-reduce with its message, from the smallest to that of the largest CUDA graph, as a multiple of
@@ -253,7 +253,7 @@ impl StepConstants {
         logit: Seconds::ZERO,
         sort: Seconds::ZERO,
         sorted_logit: Seconds::ZERO,
-        penalized_token: Seconds::ZERO,
+        penalty: Seconds::ZERO,
         all_reduce_wait: Seconds::ZERO,
         all_reduce_growth: 1.0,
         moe_layer: Seconds::ZERO,
@@ -279,8 +279,8 @@ impl StepConstants {
         with_sort(sort: Seconds);
         /// Sets [`sorted_logit`](Self::sorted_logit).
         with_sorted_logit(sorted_logit: Seconds);
-        /// Sets [`penalized_token`](Self::penalized_token).
-        with_penalized_token(penalized_token: Seconds);
+        /// Sets [`penalty`](Self::penalty).
+        with_penalty(penalty: Seconds);
         /// Sets [`all_reduce_wait`](Self::all_reduce_wait).
         with_all_reduce_wait(all_reduce_wait: Seconds);
         /// Sets [`all_reduce_growth`](Self::all_reduce_growth).
@@ -355,7 +355,7 @@ impl StepConstants {
             time("logit", self.logit),
             time("sort", self.sort),
             time("sorted_logit", self.sorted_logit),
-            time("penalized_token", self.penalized_token),
+            time("penalty", self.penalty),
             time("all_reduce_wait", self.all_reduce_wait),
             time("moe_layer", self.moe_layer),
             time("prompt_layer", self.prompt_layer),

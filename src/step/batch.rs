@@ -363,8 +363,6 @@ pub(super) struct BatchSums {
     pub(super) outside_tokens: u64,
     /// [`StepBatch::sampled_tokens`].
     pub(super) rows: u64,
-    /// Tokens of the sampled requests, prompts and outputs.
-    pub(super) context_tokens: u64,
 }
 
 impl BatchSums {
@@ -377,7 +375,6 @@ impl BatchSums {
         self.kv_tokens = self.kv_tokens.saturating_add(group.kv_tokens);
         self.outside_tokens = self.outside_tokens.saturating_add(group.outside_tokens);
         self.rows = self.rows.saturating_add(tokens);
-        self.context_tokens = self.context_tokens.saturating_add(group.kv_tokens);
     }
 
     /// Returns decoding requests, their new tokens and KV tokens.
@@ -442,11 +439,6 @@ impl StepBatch<'_> {
         for chunk in self.prefill {
             sums.tokens += u64::from(chunk.new);
             sums.rows += u64::from(chunk.last);
-            sums.context_tokens += if chunk.last {
-                u64::from(chunk.kv_len)
-            } else {
-                0
-            };
         }
         for group in self.decode {
             sums.add(*group);

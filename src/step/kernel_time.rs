@@ -129,7 +129,7 @@ impl PartSum {
     }
 
     /// Returns the time of both one after the other, with the binding of the longer one.
-    #[cold] // Parts of a step have one kernel each, except with a draft model or a penalty in the sampler.
+    #[cold] // Parts of a step have one kernel each, except with a draft model.
     pub(super) fn plus(self, other: PartSum) -> PartSum {
         let longer = if self.time >= other.time { self } else { other };
         let source = self.source().plus(self.time, other.source(), other.time);

@@ -172,15 +172,14 @@ impl RooflineModel {
         ])
     }
 
-    /// Returns the time of penalties and of waiting for the host, each zero if there is none.
+    /// Returns the time of waiting for the host.
     #[inline]
-    pub(super) fn overheads(&self, prefill: &[Chunk], sums: &BatchSums) -> [Seconds; 2] {
+    pub(super) fn host(&self, prefill: &[Chunk]) -> Seconds {
         let [without_prompts, with_prompts] = self.hosts;
-        let host = match prefill {
+        match prefill {
             [] => without_prompts,
             _ => with_prompts,
-        };
-        [self.sampler.penalties(sums.context_tokens), host]
+        }
     }
 
     /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens` themselves.
@@ -252,11 +251,9 @@ impl StepModel for RooflineModel {
         for (part, once) in self.sampling(sums.rows).into_iter().flatten() {
             step.add_kernel(part, once);
         }
-        let overheads = self.overheads(batch.prefill, &sums);
-        for (part, time) in [Part::Sampling, Part::Host].into_iter().zip(overheads) {
-            if time > Seconds::ZERO {
-                step.add_kernel(part, KernelTime::fitted(time, Binding::Latency));
-            }
+        let host = self.host(batch.prefill);
+        if host > Seconds::ZERO {
+            step.add_kernel(Part::Host, KernelTime::fitted(host, Binding::Latency));
         }
         step
     }

@@ -88,10 +88,7 @@ impl TabulatedModel {
         for once in rows {
             total += once;
         }
-        for once in self.model.overheads(prefill, sums) {
-            total += once;
-        }
-        Some(total)
+        Some(total + self.model.host(prefill))
     }
 }
 

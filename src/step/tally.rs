@@ -49,8 +49,6 @@ pub struct Tally<'m> {
     host_s: f64,
     prefill: AttentionTally,
     decode: AttentionTally,
-    /// Time of penalties, seconds.
-    penalties_s: f64,
     /// Steps above the tabulated number of tokens.
     others: TimeSources,
 }
@@ -73,7 +71,6 @@ impl<'m> Tally<'m> {
             host_s: 0.0,
             prefill: AttentionTally::default(),
             decode: AttentionTally::default(),
-            penalties_s: 0.0,
             others: TimeSources::default(),
         }
     }
@@ -98,9 +95,7 @@ impl<'m> Tally<'m> {
         let model = self.model.model();
         self.prefill.add(model.prefill_attention(batch.prefill));
         self.decode.add(model.decode_attention(&sums));
-        let [penalties, host] = model.overheads(batch.prefill, &sums);
-        self.penalties_s += penalties.0;
-        self.host_s += host.0;
+        self.host_s += model.host(batch.prefill).0;
     }
 
     #[cold]
@@ -134,15 +129,11 @@ impl<'m> Tally<'m> {
         }
         self.prefill.add_to(&mut sources, Part::PrefillAttention);
         self.decode.add_to(&mut sources, Part::DecodeAttention);
-        for (part, seconds) in [
-            (Part::Sampling, self.penalties_s),
-            (Part::Host, self.host_s),
-        ] {
-            if seconds > 0.0 {
-                let mut step = StepTime::ZERO;
-                step.add(part, Seconds(seconds), Binding::Latency, TimeSource::FITTED);
-                sources.add(&step);
-            }
+        if self.host_s > 0.0 {
+            let mut step = StepTime::ZERO;
+            let host = Seconds(self.host_s);
+            step.add(Part::Host, host, Binding::Latency, TimeSource::FITTED);
+            sources.add(&step);
         }
         sources
     }

@@ -75,7 +75,7 @@ fn constants_of_any_size_act_as_documented() {
             &mut constants.logit,
             &mut constants.sort,
             &mut constants.sorted_logit,
-            &mut constants.penalized_token,
+            &mut constants.penalty,
             &mut constants.all_reduce_wait,
             &mut constants.prompt_layer,
             &mut constants.uncaptured_layer,

@@ -127,7 +127,7 @@ impl EngineFile {
         constants.logit = self.time("logit");
         constants.sort = self.time("sort");
         constants.sorted_logit = self.time("sorted_logit");
-        constants.penalized_token = self.time("penalized_token");
+        constants.penalty = self.time("penalty");
         constants.all_reduce_wait = self.time("all_reduce_wait");
         constants.all_reduce_growth = self.number("all_reduce_growth", "value");
         constants.routing = self.number("routing", "value");

@@ -40,7 +40,7 @@ const CONSTANTS: [(&str, Unit); 25] = [
     ("logit", Unit::Nanoseconds),
     ("sort", Unit::Microseconds),
     ("sorted_logit", Unit::Nanoseconds),
-    ("penalized_token", Unit::Nanoseconds),
+    ("penalty", Unit::Microseconds),
     ("all_reduce_wait", Unit::Microseconds),
     ("all_reduce_growth", Unit::Times),
     ("moe_layer", Unit::Microseconds),

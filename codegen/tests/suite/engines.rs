@@ -46,7 +46,7 @@ fn a_file_becomes_a_static_in_si_units() {
         ("api_server", 9e-3),
         ("sort", 11e-6),
         ("sorted_logit", 0.375e-9),
-        ("penalized_token", 12e-9),
+        ("penalty", 12e-6),
         ("all_reduce_wait", 1.5e-6),
         ("prompt_layer", 13e-6),
         ("uncaptured_layer", 14e-6),

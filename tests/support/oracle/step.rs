@@ -8,6 +8,7 @@ use rooflut::model::{Sampler, Span};
 use rooflut::step::Part;
 use rooflut::table::Provenance;
 
+use super::gemm::gemm_flops;
 use super::{StepGemm, allreduce, prefill, prefill_work, step_moe};
 use crate::support::steps::{Batch, Sharded};
 use crate::support::tables::Tables;
@@ -58,14 +59,6 @@ impl<'t> ExpectedSteps<'t> {
         let layers = f64::from(sharded.spec.layers.total());
         let hidden = u64::from(sharded.spec.hidden);
         let mut parts = Vec::new();
-        let mut push = |part, seconds, provenance: Option<Provenance>| {
-            parts.push(ExpectedPart {
-                part,
-                seconds,
-                fitted_s: if provenance.is_none() { seconds } else { 0.0 },
-                provenance,
-            });
-        };
         for call in sharded.gemms(m, rows) {
             let gemm = self.gemms.entry(call.shape);
             let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape, constants));
@@ -79,6 +72,14 @@ impl<'t> ExpectedSteps<'t> {
                 provenance: Some(answer.provenance),
             });
         }
+        let mut push = |part, seconds, provenance: Option<Provenance>| {
+            parts.push(ExpectedPart {
+                part,
+                seconds,
+                fitted_s: if provenance.is_none() { seconds } else { 0.0 },
+                provenance,
+            });
+        };
         let attention = sharded.attention_shape(sharded.kv_dtype);
         let chunks = batch.chunks();
         if !chunks.is_empty() {
@@ -113,10 +114,6 @@ impl<'t> ExpectedSteps<'t> {
             let logits = rows as f64 * f64::from(sharded.spec.vocab);
             let read = logits * 4.0 / tables.gpu.bandwidth;
             let sorts = sharded.spec.sampler != Sampler::Plain;
-            let step = batch.as_step();
-            let prompts = step.prefill.iter().filter(|chunk| chunk.is_last());
-            let prompts: f64 = prompts.map(|chunk| f64::from(chunk.kv_len())).sum();
-            let context = prompts + step.decode_kv_tokens() as f64;
             let penalizes = sharded.spec.sampler == Sampler::RepetitionPenalty;
             let [sort, sorted_logit] = match sorts {
                 true => [constants.sort.0, constants.sorted_logit.0],
@@ -124,7 +121,7 @@ impl<'t> ExpectedSteps<'t> {
             };
             let mut sampling = sort + read.max((constants.logit.0 + sorted_logit) * logits);
             if penalizes {
-                sampling += constants.penalized_token.0 * context;
+                sampling += constants.penalty.0 + 85.0 * logits / tables.gpu.bandwidth;
             }
             push(Part::Sampling, sampling, None);
         }

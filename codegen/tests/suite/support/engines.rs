@@ -44,7 +44,7 @@ cache_sampled_tokens = false
         ("first_token_error", "0.875", "share", "of a token"),
         ("sort", "11.0", "us", "sorting"),
         ("sorted_logit", "0.375", "ns", "sorting"),
-        ("penalized_token", "12.0", "ns", "penalty"),
+        ("penalty", "12.0", "us", "penalty"),
         ("all_reduce_wait", "1.5", "us", "waiting"),
         ("all_reduce_growth", "1.25", "times", "messages"),
         ("routing", "0.8125", "exponent", "popular experts"),
