@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
 use rooflut::hardware::Dtype;
-use rooflut::model::ModelSpec;
+use rooflut::model::{LayerGroup, ModelSpec};
 use rooflut::units::Seconds;
 use rooflut_scenario::grouped;
 use serde::Serialize;
@@ -73,18 +73,22 @@ pub(crate) fn joined<const N: usize>(parts: [Value; N]) -> Value {
 /// Describes the size of a model, its formats and its sampling: `8.03 billion parameters, 16.1 GB of bf16 weights, top-p
 /// sampler`.
 pub(crate) fn model_size(spec: &ModelSpec, kv_dtype: Dtype) -> String {
-    let dtype = spec.layers.first().attention_dtype;
-    let experts = spec.experts().map(|group| group.ffn_dtype);
-    let experts = match experts.filter(|found| *found != dtype) {
-        Some(found) => format!(" and {found} (experts)"),
-        None => String::new(),
-    };
+    let attention = spec.layers.first().attention_dtype;
+    let routed = spec.experts().map(|group| group.ffn_dtype);
+    let mut dtypes: Vec<Dtype> = spec.layers.iter().flat_map(LayerGroup::dtypes).collect();
+    dtypes.sort_unstable();
+    dtypes.dedup();
+    let named = dtypes.into_iter().map(|dtype| match Some(dtype) == routed {
+        true if dtype != attention => format!("{dtype} (experts)"),
+        _ => dtype.to_string(),
+    });
+    let dtypes = named.collect::<Vec<_>>().join(" and ");
     let kv = match kv_dtype {
         Dtype::Bf16 => String::new(),
         other => format!(", {other} KV cache"),
     };
     format!(
-        "{} billion parameters, {} GB of {dtype}{experts} weights{kv}, {} sampler",
+        "{} billion parameters, {} GB of {dtypes} weights{kv}, {} sampler",
         number(spec.weight_params() as f64 / 1e9, 2),
         number(spec.weight_bytes() / 1e9, 1),
         spec.sampler

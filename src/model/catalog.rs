@@ -53,6 +53,7 @@ const fn dense(
                 gated: true,
             },
             ffn_dtype: Dtype::Bf16,
+            shared_dtype: Dtype::Bf16,
         }),
         vocab,
         tied_embeddings: false,
@@ -131,16 +132,23 @@ const fn shared(base: ModelSpec, shared_intermediate: u32) -> ModelSpec {
     ModelSpec { layers, ..base }
 }
 
-const fn in_format(base: ModelSpec, ffn_dtype: Dtype) -> ModelSpec {
-    let first = *base.layers.first();
-    let layers = Layers::alike(LayerGroup { ffn_dtype, ..first });
+/// Returns the model with these formats of attention projections, FFN or routed experts, and shared expert.
+const fn in_formats(base: ModelSpec, formats: [Dtype; 3]) -> ModelSpec {
+    let [attention_dtype, ffn_dtype, shared_dtype] = formats;
+    let layers = Layers::alike(LayerGroup {
+        attention_dtype,
+        ffn_dtype,
+        shared_dtype,
+        ..*base.layers.first()
+    });
     ModelSpec { layers, ..base }
 }
 
 /// Every fourth layer attends to all tokens.
 const fn scout(expert_dtype: Dtype) -> ModelSpec {
     let base = top_p(dense([5120, 48, 40, 8, 128], 8192, 202_048, 10_485_760));
-    let experts = in_format(shared(moe(base, 16, 1, 8192), 8192), expert_dtype);
+    let formats = [Dtype::Bf16, expert_dtype, expert_dtype];
+    let experts = in_formats(shared(moe(base, 16, 1, 8192), 8192), formats);
     limited(experts, 36, Span::Chunk(8192))
 }
 

@@ -45,8 +45,10 @@ pub struct LayerGroup {
     pub attention_dtype: Dtype,
     /// The feed-forward part of each layer.
     pub ffn: Ffn,
-    /// Format of the dense FFN or of the experts, the shared one included. Routers are 16-bit.
+    /// Format of the dense FFN or of the routed experts. Routers are 16-bit.
     pub ffn_dtype: Dtype,
+    /// Format of the shared expert; without one it has no effect.
+    pub shared_dtype: Dtype,
 }
 
 /// The attention of a layer.
@@ -122,6 +124,7 @@ impl Layers {
             gated: true,
         },
         ffn_dtype: Dtype::Bf16,
+        shared_dtype: Dtype::Bf16,
     };
 
     /// Returns layers that are all alike.

@@ -279,12 +279,9 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
         let q_heads = f64::from(q_heads) / f64::from(tp);
         let kv_heads = f64::from((kv_heads / tp).max(1));
         let attention = hidden * (2.0 * q_heads + 2.0 * kv_heads) * f64::from(head_dim);
-        let ffn = match group.ffn {
-            Ffn::Dense { .. } => group.ffn_params(model.hidden),
-            Ffn::Moe { .. } => group.expert_params(model.hidden),
-        };
-        let layer = attention * group.attention_dtype.weight_bytes()
-            + ffn as f64 / f64::from(tp) * group.ffn_dtype.weight_bytes();
+        let ffn = group.routed_params(model.hidden) as f64 * group.ffn_dtype.weight_bytes()
+            + group.shared_params(model.hidden) as f64 * group.shared_dtype.weight_bytes();
+        let layer = attention * group.attention_dtype.weight_bytes() + ffn / f64::from(tp);
         f64::from(group.layers) * layer
     });
     let vocabulary =
@@ -356,8 +353,12 @@ mod tests {
         let plan = |model: &ModelSpec| {
             MemoryPlan::try_new(model, &gpus::H100, 4, MemoryLimits::default()).unwrap()
         };
-        // A dense model, one with experts, one with 8-bit experts and a shared one.
-        for name in ["llama-3.1-8b", "mixtral-8x7b", "llama-4-scout"] {
+        // A dense model, one with experts, one with a shared one as well.
+        for name in [
+            "llama-3.1-8b",
+            "mixtral-8x7b",
+            "meta-llama/Llama-4-Scout-17B-16E-Instruct",
+        ] {
             let model = find(name).unwrap().spec;
             let vocabulary = 2.0 * 2.0 * f64::from(model.vocab) * f64::from(model.hidden) / 4.0;
             let of = |dtype| plan(&model.with_weight_dtype(dtype));

@@ -99,8 +99,13 @@ impl ModelSpec {
         self.layers.iter().try_for_each(|group| group.check_tp(tp))
     }
 
-    /// Returns the model with weights of another format: attention projections, dense FFN and experts, the shared one
-    /// included. Embedding, router and lm_head stay 16-bit.
+    /// Returns the model with weights of another format. Embedding, router and lm_head stay 16-bit.
+    ///
+    /// In a 16-bit model, attention projections, FFN and experts change. In a model with quantised weights, the parts that
+    /// its publisher left at 16 bits keep them: `fp8` means the 128 x 128 blocks of a model that has such, `nvfp4` the
+    /// `mxfp4` of one that is published so. With `mxfp4`, with `int4`, and with `nvfp4` in a quantised model, routed
+    /// experts alone are quantised if there are any, as in gpt-oss, in Kimi-K2 and in NVIDIA's releases of models that
+    /// are published in fp8.
     ///
     /// Does not model: whether such weights exist, and the quality of their answers.
     ///
@@ -116,10 +121,33 @@ impl ModelSpec {
     /// ```
     #[must_use]
     pub fn with_weight_dtype(mut self, dtype: Dtype) -> ModelSpec {
+        let is_quantized = self.is_quantized();
+        let experts_only = self.experts().is_some()
+            && match dtype {
+                Dtype::Mxfp4 | Dtype::Int4 => true,
+                other => other == Dtype::Nvfp4 && is_quantized,
+            };
+        let instead_of = |own: Dtype, is_routed: bool| match (own, dtype) {
+            (Dtype::Bf16, _) if is_quantized => Dtype::Bf16,
+            _ if own == dtype => own,
+            (Dtype::Fp8Block, Dtype::Fp8) => Dtype::Fp8Block,
+            (Dtype::Mxfp4, Dtype::Nvfp4) => Dtype::Mxfp4,
+            _ if experts_only && !is_routed => Dtype::Bf16,
+            _ => dtype,
+        };
         for group in self.layers.iter_mut() {
-            (group.attention_dtype, group.ffn_dtype) = (dtype, dtype);
+            let is_routed = matches!(group.ffn, Ffn::Moe { .. });
+            group.attention_dtype = instead_of(group.attention_dtype, false);
+            group.ffn_dtype = instead_of(group.ffn_dtype, is_routed);
+            group.shared_dtype = instead_of(group.shared_dtype, false);
         }
         self
+    }
+
+    /// Returns whether some weights have fewer than 16 bits.
+    pub fn is_quantized(&self) -> bool {
+        let mut dtypes = self.layers.iter().flat_map(LayerGroup::dtypes);
+        dtypes.any(|dtype| dtype != Dtype::Bf16)
     }
 
     /// Returns the model with another sampling of its tokens.
@@ -224,6 +252,15 @@ impl LayerGroup {
         }
     }
 
+    /// Returns the formats of the weights: attention projections, FFN or routed experts, and the shared expert if there is
+    /// one.
+    pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
+        let shared = (self.shared_params(1) > 0).then_some(self.shared_dtype);
+        [self.attention_dtype, self.ffn_dtype]
+            .into_iter()
+            .chain(shared)
+    }
+
     /// Returns the number of weights of one layer's attention: Q, K, V and output projections of a hidden state of
     /// this size.
     pub fn attention_params(&self, hidden: u32) -> u64 {
@@ -239,33 +276,43 @@ impl LayerGroup {
 
     /// Returns the number of weights of one layer's FFN, all experts and router included.
     pub fn ffn_params(&self, hidden: u32) -> u64 {
-        let matrices = u64::from(self.ffn.up_projections()) + 1;
-        match self.ffn {
-            Ffn::Dense { intermediate, .. } => {
-                product([matrices, u64::from(hidden), u64::from(intermediate)])
-            }
-            Ffn::Moe { experts, .. } => {
-                let router = product([u64::from(hidden), u64::from(experts)]);
-                self.expert_params(hidden).saturating_add(router)
-            }
-        }
+        let router = match self.ffn {
+            Ffn::Dense { .. } => 0,
+            Ffn::Moe { experts, .. } => product([u64::from(hidden), u64::from(experts)]),
+        };
+        self.routed_params(hidden)
+            .saturating_add(self.shared_params(hidden))
+            .saturating_add(router)
     }
 
-    /// Returns the number of weights of one layer's experts, the shared one included; 0 for a dense FFN.
-    pub fn expert_params(&self, hidden: u32) -> u64 {
-        match self.ffn {
-            Ffn::Dense { .. } => 0,
+    /// Returns the number of weights of one layer's dense FFN or routed experts.
+    pub(super) fn routed_params(&self, hidden: u32) -> u64 {
+        let width = match self.ffn {
+            Ffn::Dense { intermediate, .. } => u64::from(intermediate),
             Ffn::Moe {
                 experts,
                 intermediate,
+                ..
+            } => product([experts.into(), intermediate.into()]),
+        };
+        self.matrices(hidden, width)
+    }
+
+    /// Returns the number of weights of one layer's shared expert, 0 if there is none.
+    pub(super) fn shared_params(&self, hidden: u32) -> u64 {
+        match self.ffn {
+            Ffn::Dense { .. } => 0,
+            Ffn::Moe {
                 shared_intermediate,
                 ..
-            } => {
-                let routed = product([u64::from(experts), u64::from(intermediate)]);
-                let width = routed.saturating_add(u64::from(shared_intermediate));
-                product([3, u64::from(hidden), width])
-            }
+            } => self.matrices(hidden, shared_intermediate.into()),
         }
+    }
+
+    /// Returns the number of weights of the up projections and the down projection to `width`.
+    fn matrices(&self, hidden: u32, width: u64) -> u64 {
+        let matrices = u64::from(self.ffn.up_projections()) + 1;
+        product([matrices, hidden.into(), width])
     }
 }
 

@@ -39,6 +39,7 @@ pub struct ModelSpecBuilder {
     shared_intermediate: u32,
     weight_dtype: Dtype,
     expert_dtype: Option<Dtype>,
+    shared_dtype: Option<Dtype>,
     tied_embeddings: bool,
     positions: u32,
     max_model_len: u32,
@@ -62,6 +63,7 @@ impl ModelSpecBuilder {
         shared_intermediate: 0,
         weight_dtype: Dtype::Bf16,
         expert_dtype: None,
+        shared_dtype: None,
         tied_embeddings: false,
         positions: 0,
         max_model_len: 0,
@@ -104,6 +106,13 @@ impl ModelSpecBuilder {
         max_model_len(max_model_len: u32);
         /// Sets the sampling of the tokens (default: plain).
         sampler(sampler: Sampler);
+    }
+
+    /// Sets the format of the shared expert's weights (default: that of the other experts).
+    #[must_use]
+    pub const fn shared_dtype(mut self, shared_dtype: Dtype) -> ModelSpecBuilder {
+        self.shared_dtype = Some(shared_dtype);
+        self
     }
 
     /// Sets the format of the experts' weights (default: that of the other weights).
@@ -151,6 +160,10 @@ impl ModelSpecBuilder {
             && self.shared_intermediate == 0
             && self.expert_dtype.is_none();
         let (intermediate, gated) = (self.intermediate, self.gated);
+        let expert_dtype = match self.expert_dtype {
+            Some(dtype) => dtype,
+            None => self.weight_dtype,
+        };
         LayerGroup {
             layers: self.layers,
             attention: Attention::Gqa(Gqa {
@@ -173,9 +186,10 @@ impl ModelSpecBuilder {
                     shared_intermediate: self.shared_intermediate,
                 }
             },
-            ffn_dtype: match self.expert_dtype {
+            ffn_dtype: expert_dtype,
+            shared_dtype: match self.shared_dtype {
                 Some(dtype) => dtype,
-                None => self.weight_dtype,
+                None => expert_dtype,
             },
         }
     }

@@ -136,6 +136,7 @@ impl Written {
             attention_dtype,
             ffn,
             ffn_dtype,
+            shared_dtype: ffn_dtype,
         }))
     }
 }

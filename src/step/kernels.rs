@@ -88,8 +88,8 @@ impl Kernels {
             )?,
             ffn: Kinds::resolve(
                 layers,
-                |group| (group.ffn, group.ffn_dtype),
-                |(ffn, dtype)| find.ffn(ffn, dtype),
+                |group| (group.ffn, group.ffn_dtype, group.shared_dtype),
+                |(ffn, dtype, shared)| find.ffn(ffn, dtype, shared),
             )?,
             all_reduce: find.all_reduce()?,
             lm_head: find.gemm(
@@ -191,7 +191,7 @@ impl Finder<'_> {
         })
     }
 
-    fn ffn(&self, ffn: Ffn, dtype: Dtype) -> Result<FfnOps, ModelError> {
+    fn ffn(&self, ffn: Ffn, dtype: Dtype, shared_dtype: Dtype) -> Result<FfnOps, ModelError> {
         let (hidden, up) = (self.model.hidden, ffn.up_projections());
         match ffn {
             Ffn::Dense { intermediate, .. } => {
@@ -215,7 +215,7 @@ impl Finder<'_> {
                 };
                 let shared = match shared_intermediate {
                     0 => None,
-                    width => Some(self.dense(dtype, up, width)?),
+                    width => Some(self.dense(shared_dtype, up, width)?),
                 };
                 // With few tokens its time is fitted, and strictness does not apply to fitted time.
                 let layer = Moe::resolve(self.set, layer);

@@ -46,7 +46,10 @@ fn narrower_weights_of_a_dense_model_decode_faster() {
 fn only_projections_ffn_and_experts_change() {
     for (name, ffn) in [
         ("llama-3.1-8b", &[Part::GateUp, Part::Down][..]),
-        ("llama-4-scout", &[Part::GateUp, Part::Down, Part::Moe]),
+        (
+            "llama-4-scout-17b-16e-instruct",
+            &[Part::GateUp, Part::Down, Part::Moe],
+        ),
     ] {
         let step = |dtype| decode(&with_weights(name, dtype), &sets::L40S);
         let (bf16, fp8) = (step(Dtype::Bf16), step(Dtype::Fp8));
@@ -68,8 +71,24 @@ fn an_8_bit_model_can_have_16_bit_weights() {
     let bf16 = with_weights("llama-4-scout", Dtype::Bf16);
     let experts = |spec| decode(spec, &sets::H100).part(Part::Moe);
     assert!(experts(&bf16) > experts(&own));
-    assert_eq!(
-        bf16.with_weight_dtype(Dtype::Fp8),
-        own.with_weight_dtype(Dtype::Fp8)
-    );
+    assert_eq!(own.with_weight_dtype(Dtype::Fp8), own);
+    assert_ne!(bf16.with_weight_dtype(Dtype::Fp8), own);
+}
+
+/// A given format of a quantised model, and the formats of its attention and its experts.
+#[test]
+fn a_format_means_the_published_layout_of_a_quantised_model() {
+    for (name, dtype, expected) in [
+        ("qwen3-235b-a22b", Dtype::Nvfp4, [Dtype::Nvfp4; 2]),
+        ("llama-4-scout", Dtype::Mxfp4, [Dtype::Bf16, Dtype::Mxfp4]),
+        ("llama-4-scout", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
+        ("qwen3-30b-a3b", Dtype::Int4, [Dtype::Bf16, Dtype::Int4]),
+        ("llama-3.1-8b", Dtype::Int4, [Dtype::Int4; 2]),
+    ] {
+        let spec = with_weights(name, dtype);
+        let group = spec.layers.first();
+        let found = [group.attention_dtype, group.ffn_dtype];
+        assert_eq!(found, expected, "{name} {dtype}");
+        assert_eq!(spec.with_weight_dtype(dtype), spec, "{name} {dtype}");
+    }
 }

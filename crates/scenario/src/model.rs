@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rooflut::hardware::Dtype;
-use rooflut::model::{ModelSpec, Sampler};
+use rooflut::model::{LayerGroup, ModelSpec, Sampler};
 
 /// A model and the name that reports and messages give it.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Model {
     pub spec: ModelSpec,
     /// The format of the KV cache that its files name.
     pub(crate) kv_dtype: Option<Dtype>,
-    /// The format that replaces that of its weights.
+    /// The format that was asked for and that some of its weights have.
     dtype: Option<Dtype>,
 }
 
@@ -42,13 +42,14 @@ impl Model {
         Model { spec, ..self }
     }
 
-    /// Sets the format of its weights, if one is given.
+    /// Sets the format of its weights, if one is given, by the rules of [`ModelSpec::with_weight_dtype`].
     #[must_use]
     pub fn with_weights(self, dtype: Option<Dtype>) -> Model {
         let spec = dtype.map_or(self.spec, |dtype| self.spec.with_weight_dtype(dtype));
+        let mut dtypes = spec.layers.iter().flat_map(LayerGroup::dtypes);
         Model {
+            dtype: dtype.filter(|given| dtypes.any(|dtype| dtype == *given)),
             spec,
-            dtype,
             ..self
         }
     }

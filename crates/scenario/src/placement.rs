@@ -156,7 +156,7 @@ impl Placement {
                 again().max_num_batched_tokens(default),
             )
         });
-        let fp8 = (self.model.spec.layers.first().attention_dtype == Dtype::Bf16).then(|| {
+        let fp8 = (!self.model.spec.is_quantized()).then(|| {
             (
                 "dtype",
                 Dtype::Fp8.to_string(),

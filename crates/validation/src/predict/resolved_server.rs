@@ -66,18 +66,13 @@ impl ResolvedServer {
 
     /// Applies the row's format of weights.
     fn quantize(&mut self, text: &str) -> Result<(), Reason> {
-        let is_16_bit = formats(&self.spec)
-            .iter()
-            .all(|&dtype| dtype == Dtype::Bf16);
         match format::weights(text)? {
             None => {}
-            Some(Dtype::Bf16) if is_16_bit => {}
+            Some(Dtype::Bf16) if !self.spec.is_quantized() => {}
             Some(Dtype::Bf16) => self.notes.push(format!(
                 "dtype {text} of {}: predicted with its own weights, of which some are not 16-bit",
                 self.model
             )),
-            // A quantised model keeps its own mix of formats.
-            Some(Dtype::Fp8) if !is_16_bit => {}
             Some(dtype) => self.spec = self.spec.with_weight_dtype(dtype),
         }
         Ok(())
@@ -159,12 +154,6 @@ impl fmt::Display for ResolvedServer {
     }
 }
 
-/// Formats of the quantisable weights: dense and expert.
-fn formats(spec: &ModelSpec) -> [Dtype; 2] {
-    let dense = spec.layers.first().attention_dtype;
-    [dense, spec.experts().map_or(dense, |group| group.ffn_dtype)]
-}
-
 #[cfg(test)]
 mod tests {
     use rooflut::sim::PrefixCaching;
@@ -179,6 +168,12 @@ mod tests {
         kv_blocks: None,
         prefix_caching: PrefixCaching::Enabled,
     };
+
+    /// Formats of the attention and of the FFN or the experts.
+    fn formats(spec: &ModelSpec) -> [Dtype; 2] {
+        let first = spec.layers.first();
+        [first.attention_dtype, first.ffn_dtype]
+    }
 
     fn server(gpu: &str, model: &str, dtype: &str) -> Server {
         Server {
