@@ -14,7 +14,7 @@ use crate::keys::{Dimension, Field, Keys};
 use crate::modules::Modules;
 use crate::object::{Object, shown};
 use crate::options::Options;
-use crate::quantization::Formats;
+use crate::quantization::{Formats, LayerFormats};
 use crate::spans;
 use crate::structure;
 
@@ -117,7 +117,10 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     let modules = Modules::of(&spec, &ffn.dense.layers);
     let formats = Formats::of(config, &outer, &options, modules)?;
-    spec.layers = groups(&spec, &spans, &ffn.dense, formats)?;
+    spec.layers = groups(&spec, &spans, &ffn.dense, &formats.layers)?;
+    if let Some(dtype) = options.weight_dtype {
+        spec = spec.with_weight_dtype(dtype);
+    }
     spec.check()
         .map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     spec.sampler = generation::sampler(&options)?;
@@ -130,38 +133,42 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     })
 }
 
-/// Returns the layers of a model whose layers are like its first group, except for their `spans`, and for those that are
-/// `dense`.
+/// Returns the layers of a model whose layers are like its first group, except for their `spans` and `formats`, and for
+/// those that are `dense`.
 fn groups(
     spec: &ModelSpec,
     spans: &[Span],
     dense: &DenseLayers,
-    formats: Formats,
+    formats: &[LayerFormats],
 ) -> Result<Layers, ConfigError> {
-    let mut kinds: Vec<(Span, bool, u32)> = Vec::new();
-    for (layer, &span) in (0..).zip(spans) {
+    let mut kinds: Vec<((Span, bool, LayerFormats), u32)> = Vec::new();
+    for ((layer, &span), &formats) in (0..).zip(spans).zip(formats) {
         let is_dense = dense.layers.binary_search(&layer).is_ok();
+        let kind = (span, is_dense, formats);
         let mut alike = kinds.iter_mut();
-        match alike.find(|kind| (kind.0, kind.1) == (span, is_dense)) {
-            Some((_, _, count)) => *count += 1,
-            None => kinds.push((span, is_dense, 1)),
+        match alike.find(|(other, _)| *other == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
         }
     }
     let like = *spec.layers.first();
     let ffn = dense_ffn(spec, dense.intermediate.max(1)).map_err(ConfigError::Spec)?;
-    let groups = kinds.into_iter().map(|(span, is_dense, layers)| {
-        let mut group = like;
-        group.layers = layers;
-        group.attention_dtype = formats.attention;
-        (group.ffn, group.ffn_dtype) = match is_dense {
-            true => (ffn, formats.dense),
-            false => (like.ffn, formats.ffn),
-        };
-        if let Attention::Gqa(heads) = &mut group.attention {
-            heads.span = span;
-        }
-        group
-    });
+    let groups = kinds
+        .into_iter()
+        .map(|((span, is_dense, formats), layers)| {
+            let mut group = like;
+            group.layers = layers;
+            group.attention_dtype = formats.attention;
+            group.ffn_dtype = formats.ffn;
+            group.shared_dtype = formats.shared;
+            if is_dense {
+                group.ffn = ffn;
+            }
+            if let Attention::Gqa(heads) = &mut group.attention {
+                heads.span = span;
+            }
+            group
+        });
     Layers::try_new(&groups.collect::<Vec<_>>()).map_err(ConfigError::Spec)
 }
 

@@ -11,7 +11,7 @@ use crate::object::{Object, shown};
 pub(crate) struct Modules<'m> {
     /// Layers.
     pub(crate) layers: u32,
-    /// Whether the FFN consists of experts.
+    /// Whether layers have experts.
     pub(crate) has_experts: bool,
     /// Whether one of them is shared.
     pub(crate) has_shared: bool,
@@ -19,15 +19,15 @@ pub(crate) struct Modules<'m> {
     pub(crate) dense: &'m [u32],
 }
 
-/// The parts of all layers that stay 16-bit.
+/// The parts of a layer that stay 16-bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// Attention projections.
     pub(crate) attention: bool,
-    /// FFN or experts.
+    /// FFN or routed experts.
     pub(crate) ffn: bool,
-    /// FFN of dense layers beside those of experts.
-    pub(crate) dense: bool,
+    /// Shared expert.
+    pub(crate) shared: bool,
 }
 
 /// Keys of lists of modules that stay 16-bit, one for each method.
@@ -47,22 +47,32 @@ const ATTENTION: Part = &[
     &["self_attn.o_proj"],
 ];
 const DENSE: Part = &[
-    &["mlp.gate_proj", "mlp.up_proj", "mlp.gate_up_proj"],
-    &["mlp.down_proj"],
+    &[
+        "mlp.gate_proj",
+        "mlp.up_proj",
+        "mlp.gate_up_proj",
+        "feed_forward.gate_proj",
+        "feed_forward.up_proj",
+    ],
+    &["mlp.down_proj", "feed_forward.down_proj"],
 ];
 const EXPERTS: Part = &[
     &[
         "mlp.experts.0.gate_proj",
         "mlp.experts.0.up_proj",
+        "mlp.experts.gate_up_proj",
         "block_sparse_moe.experts.0.w1",
         "block_sparse_moe.experts.0.w3",
         "feed_forward.experts.0.gate_proj",
         "feed_forward.experts.0.up_proj",
+        "feed_forward.experts.gate_up_proj",
     ],
     &[
         "mlp.experts.0.down_proj",
+        "mlp.experts.down_proj",
         "block_sparse_moe.experts.0.w2",
         "feed_forward.experts.0.down_proj",
+        "feed_forward.experts.down_proj",
     ],
 ];
 const SHARED: Part = &[
@@ -82,11 +92,12 @@ const SHARED: Part = &[
 ];
 
 impl Kept {
-    /// Reads the lists of a `quantization_config`. Refuses a part that is 16-bit in some of its layers only.
+    /// Reads the lists of a `quantization_config`, and returns the parts of each layer that stay 16-bit. Refuses a part of
+    /// which some modules do.
     pub(crate) fn read(
         quantization: &Object<'_>,
         modules: Modules<'_>,
-    ) -> Result<Kept, ConfigError> {
+    ) -> Result<Vec<Kept>, ConfigError> {
         let mut patterns = Vec::new();
         let mut list = "ignore";
         for key in LISTS {
@@ -99,10 +110,9 @@ impl Kept {
         }
         let error = |format| refused(quantization, list, format);
         let mut matched = vec![false; patterns.len()];
-        let mut is_kept = |part: Part, layers: &[u32], name| {
+        let mut is_kept = |layer: u32, part: Part, name| {
             let mut kept = 0;
-            let in_layer = |layer| part.iter().map(move |module| (layer, *module));
-            for (layer, alternatives) in layers.iter().flat_map(in_layer) {
+            for alternatives in part {
                 let path = |module| format!("model.layers.{layer}.{module}");
                 let paths: Vec<String> = alternatives.iter().map(path).collect();
                 let mut any = false;
@@ -115,36 +125,23 @@ impl Kept {
             }
             match kept {
                 0 => Ok(false),
-                all if all == layers.len() * part.len() => Ok(true),
+                all if all == part.len() => Ok(true),
                 _ => Err(error(format!(
                     "{name} with 16-bit weights in some modules only"
                 ))),
             }
         };
-        let ffn = if modules.has_experts { EXPERTS } else { DENSE };
-        let all: Vec<u32> = (0..modules.layers).collect();
-        let is_dense = |layer: &u32| modules.dense.binary_search(layer).is_ok();
-        let (dense, others): (Vec<u32>, Vec<u32>) = all.iter().partition(|layer| is_dense(layer));
-        let attention = is_kept(ATTENTION, &all, "attention")?;
-        let ffn = is_kept(ffn, &others, "an FFN")?;
-        let kept = Kept {
-            attention,
-            ffn,
-            dense: match dense.is_empty() {
-                true => ffn,
-                false => is_kept(DENSE, &dense, "a dense FFN")?,
-            },
-        };
-        if modules.has_shared && is_kept(SHARED, &others, "a shared expert")? != kept.ffn {
-            return Err(error(
-                "a shared expert with weights of another format".to_owned(),
-            ));
-        }
-        if !modules.has_experts && kept.attention != kept.ffn {
-            return Err(error(
-                "attention and dense FFN with weights of different formats".to_owned(),
-            ));
-        }
+        let layers = (0..modules.layers).map(|layer| {
+            let has_experts = modules.has_experts_in(layer);
+            Ok(Kept {
+                attention: is_kept(layer, ATTENTION, "attention")?,
+                ffn: is_kept(layer, if has_experts { EXPERTS } else { DENSE }, "an FFN")?,
+                shared: has_experts
+                    && modules.has_shared
+                    && is_kept(layer, SHARED, "a shared expert")?,
+            })
+        });
+        let kept = layers.collect::<Result<Vec<Kept>, ConfigError>>()?;
         let mut unmatched = patterns
             .iter()
             .zip(&matched)
@@ -181,6 +178,11 @@ impl<'m> Modules<'m> {
             has_shared: shared.is_some_and(|width| width > 0),
             dense,
         }
+    }
+
+    /// Whether this layer has experts.
+    pub(crate) fn has_experts_in(&self, layer: u32) -> bool {
+        self.has_experts && self.dense.binary_search(&layer).is_err()
     }
 }
 

@@ -43,7 +43,8 @@ impl<'t> Options<'t> {
         }
     }
 
-    /// Sets the format of all weights, in place of those of the file.
+    /// Sets the format of the weights, in place of that of the file, by the rules of
+    /// [`ModelSpec::with_weight_dtype`](rooflut::model::ModelSpec::with_weight_dtype).
     #[must_use]
     pub fn with_weight_dtype(self, dtype: Option<Dtype>) -> Options<'t> {
         Options {

@@ -9,16 +9,23 @@ use crate::object::{Object, shown};
 use crate::options::Options;
 
 /// Number formats of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Formats {
-    /// Format of attention projections.
-    pub(crate) attention: Dtype,
-    /// Format of the FFN or the experts.
-    pub(crate) ffn: Dtype,
-    /// Format of the FFN of dense layers beside those of experts.
-    pub(crate) dense: Dtype,
+    /// Formats of each layer.
+    pub(crate) layers: Vec<LayerFormats>,
     /// Format of the KV entries, if there is a choice of one.
     pub(crate) kv: Option<Dtype>,
+}
+
+/// Number formats of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LayerFormats {
+    /// Format of attention projections.
+    pub(crate) attention: Dtype,
+    /// Format of the FFN or the routed experts.
+    pub(crate) ffn: Dtype,
+    /// Format of the shared expert.
+    pub(crate) shared: Dtype,
 }
 
 impl Formats {
@@ -37,7 +44,7 @@ impl Formats {
             return Formats::read(&quantization, options, modules);
         }
         let Some(text) = options.hf_quant_config else {
-            return Ok(Formats::given(options));
+            return Ok(Formats::plain(options.kv_dtype, modules));
         };
         let file = parse(text).map_err(|error| ConfigError::Beside {
             file: "hf_quant_config.json",
@@ -49,18 +56,20 @@ impl Formats {
         Formats::read_modelopt(&quantization, options, modules)
     }
 
-    /// Returns the formats that the options set; weights are 16-bit otherwise.
-    fn given(options: &Options<'_>) -> Formats {
-        let weights = options.weight_dtype.unwrap_or(Dtype::Bf16);
+    /// Returns 16-bit weights.
+    fn plain(kv: Option<Dtype>, modules: Modules<'_>) -> Formats {
+        let layers = (0..modules.layers).map(|_| LayerFormats {
+            attention: Dtype::Bf16,
+            ffn: Dtype::Bf16,
+            shared: Dtype::Bf16,
+        });
         Formats {
-            attention: weights,
-            ffn: weights,
-            dense: weights,
-            kv: options.kv_dtype,
+            layers: layers.collect(),
+            kv,
         }
     }
 
-    /// Reads a `quantization_config`, except for what the options set.
+    /// Reads a `quantization_config`.
     fn read(
         quantization: &Object<'_>,
         options: &Options<'_>,
@@ -78,6 +87,7 @@ impl Formats {
             },
             "fbgemm_fp8" => Ok(Dtype::Fp8),
             "compressed-tensors" => compressed(quantization),
+            "mxfp4" if modules.has_experts => Ok(Dtype::Mxfp4),
             _ => refuse(quantization, METHOD, format!("{} weights", shown(method))),
         };
         Formats::choose(quantization, options, modules, weights)
@@ -101,7 +111,7 @@ impl Formats {
         Formats::choose(quantization, options, modules, weights)
     }
 
-    /// Returns the formats of the options and, where these are silent, of the file.
+    /// Returns the formats of the file. Where the options replace them, ones that are not modelled are 16-bit.
     fn choose(
         quantization: &Object<'_>,
         options: &Options<'_>,
@@ -112,19 +122,27 @@ impl Formats {
             None => kv(quantization)?,
             given => given,
         };
-        if options.weight_dtype.is_some() {
-            return Ok(Formats {
-                kv,
-                ..Formats::given(options)
-            });
-        }
-        let dtype = weights()?;
-        let kept = Kept::read(quantization, modules)?;
-        let format = |is_kept| if is_kept { Dtype::Bf16 } else { dtype };
+        let read = weights().and_then(|dtype| Ok((dtype, Kept::read(quantization, modules)?)));
+        let (dtype, kept) = match read {
+            Err(_) if options.weight_dtype.is_some() => return Ok(Formats::plain(kv, modules)),
+            read => read?,
+        };
+        let layers = (0..).zip(kept).map(|(layer, kept)| {
+            // The linear layers of such a model are 16-bit, whether or not it lists them.
+            let experts_only = dtype == Dtype::Mxfp4;
+            let is_routed = modules.has_experts_in(layer);
+            let format = |is_kept, is_routed: bool| match is_kept || experts_only && !is_routed {
+                true => Dtype::Bf16,
+                false => dtype,
+            };
+            LayerFormats {
+                attention: format(kept.attention, false),
+                ffn: format(kept.ffn, is_routed),
+                shared: format(kept.shared, false),
+            }
+        });
         Ok(Formats {
-            attention: format(kept.attention),
-            ffn: format(kept.ffn),
-            dense: format(kept.dense),
+            layers: layers.collect(),
             kv,
         })
     }
@@ -185,21 +203,27 @@ fn group_format(group: &Object<'_>) -> Result<Dtype, ConfigError> {
     let weights = group.object(WEIGHTS)?.ok_or_else(missing)?;
     let number = |key| Ok(weights.dimension(&[key])?.map(|number| number.value));
     let (bits, kind) = (number("num_bits")?, weights.text("type")?.unwrap_or("int"));
+    let size = number("group_size")?;
+    let has_16_bit_activations = group.is_null("input_activations");
     let format = match (bits, kind, weights.text("strategy")?.unwrap_or("tensor")) {
+        (Some(4), "int", "group") if has_16_bit_activations && size == Some(32) => {
+            return Ok(Dtype::Int4);
+        }
         (Some(8), "float", "tensor" | "channel") => Dtype::Fp8,
         (Some(8), "float", "block") => {
             let key = "block_structure";
             block(&weights, key, &weights.numbers(key)?)?
         }
-        (Some(4), "float", _) if number("group_size")? == Some(16) => Dtype::Nvfp4,
+        (Some(4), "float", _) if size == Some(16) => Dtype::Nvfp4,
         (bits, kind, strategy) => {
             let bits = bits.map_or_else(String::new, |bits| format!("{bits}-bit "));
             let (kind, strategy) = (shown(kind), shown(strategy));
-            let format = format!("{bits}{kind} weights with a scale per {strategy}");
+            let size = size.map_or_else(String::new, |size| format!(" of {size}"));
+            let format = format!("{bits}{kind} weights with a scale per {strategy}{size}");
             return refuse(group, WEIGHTS, format);
         }
     };
-    if group.is_null("input_activations") {
+    if has_16_bit_activations {
         let format = "quantised weights with 16-bit activations".to_owned();
         return refuse(group, "input_activations", format);
     }
@@ -258,8 +282,23 @@ mod tests {
         read.map_err(|error| error.to_string())
     }
 
-    fn all(dtype: Dtype) -> Formats {
-        Formats::given(&Options::default().with_weight_dtype(Some(dtype)))
+    fn layers(value: &Value, modules: Modules<'_>) -> Vec<LayerFormats> {
+        read(value, modules).unwrap().layers
+    }
+
+    fn all(dtype: Dtype) -> [LayerFormats; 2] {
+        [LayerFormats {
+            attention: dtype,
+            ffn: dtype,
+            shared: dtype,
+        }; 2]
+    }
+
+    fn experts(dtype: Dtype) -> [LayerFormats; 2] {
+        all(Dtype::Bf16).map(|layer| LayerFormats {
+            ffn: dtype,
+            ..layer
+        })
     }
 
     fn groups(weights: &Value) -> Value {
@@ -294,8 +333,20 @@ mod tests {
             (groups(&block), Dtype::Fp8Block),
             (groups(&fp4), Dtype::Nvfp4),
         ] {
-            assert_eq!(read(&value, EXPERTS), Ok(all(expected)), "{value}");
+            assert_eq!(layers(&value, EXPERTS), all(expected), "{value}");
         }
+        let mut int4 =
+            groups(&json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}));
+        int4["config_groups"]["group_0"]["input_activations"] = Value::Null;
+        int4["ignore"] = json!(["re:.*self_attn.*", "re:.*shared_experts.*"]);
+        let shared = Modules {
+            has_shared: true,
+            ..EXPERTS
+        };
+        assert_eq!(layers(&int4, shared), experts(Dtype::Int4));
+        // Whatever the list says, linear layers stay 16-bit.
+        let mxfp4 = json!({"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]});
+        assert_eq!(layers(&mxfp4, shared), experts(Dtype::Mxfp4));
     }
 
     #[test]
@@ -323,7 +374,7 @@ mod tests {
                 groups(
                     &json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}),
                 ),
-                "config_groups.group_0.weights: 4-bit int weights with a scale per group",
+                "config_groups.group_0.weights: 4-bit int weights with a scale per group of 128",
             ),
             (
                 weights_only,
@@ -364,7 +415,10 @@ mod tests {
         let value =
             json!({"quant_method": "modelopt", "quant_algo": null, "kv_cache_quant_algo": "FP8"});
         let formats = read(&value, DENSE).unwrap();
-        assert_eq!((formats.ffn, formats.kv), (Dtype::Bf16, Some(Dtype::Fp8)));
+        assert_eq!(
+            (formats.layers[0].ffn, formats.kv),
+            (Dtype::Bf16, Some(Dtype::Fp8))
+        );
     }
 
     #[test]
@@ -374,11 +428,17 @@ mod tests {
             names.map(|name| format!("language_model.model.layers.{layer}.self_attn.{name}"))
         };
         let both = [names(0), names(1)].concat();
-        let attention = Ok(Formats {
+        let fp8 = all(Dtype::Fp8);
+        let attention = fp8.map(|layer| LayerFormats {
             attention: Dtype::Bf16,
-            ..all(Dtype::Fp8)
+            ..layer
         });
-        let fp8 = Ok(all(Dtype::Fp8));
+        let first = [attention[0], fp8[1]];
+        let neither = fp8.map(|layer| LayerFormats {
+            attention: Dtype::Bf16,
+            ffn: Dtype::Bf16,
+            ..layer
+        });
         for (key, entries, expected) in [
             (
                 "ignore",
@@ -417,46 +477,40 @@ mod tests {
             (
                 "ignored_layers",
                 json!(["self_attn", "mlp.experts"]),
-                &Ok(all(Dtype::Bf16)),
+                &neither,
+            ),
+            ("ignore", json!(names(0)), &first),
+            (
+                "ignored_layers",
+                json!(["model.layers.0.self_attn"]),
+                &first,
             ),
         ] {
             let mut value = json!({"quant_method": "fp8"});
             value[key] = entries;
-            assert_eq!(read(&value, EXPERTS), *expected, "{value}");
+            assert_eq!(layers(&value, EXPERTS), *expected, "{value}");
         }
-    }
-
-    #[test]
-    fn modules_that_would_make_layers_differ_are_refused() {
-        let shared = Modules {
+        let shared = json!({"quant_method": "fp8", "ignore": ["re:.*shared_expert\\."]});
+        let with_shared = Modules {
             has_shared: true,
             ..EXPERTS
         };
+        let kept = layers(&shared, with_shared)[1];
+        assert_eq!((kept.ffn, kept.shared), (Dtype::Fp8, Dtype::Bf16));
+    }
+
+    #[test]
+    fn modules_of_a_part_in_several_formats_are_refused() {
         for (entries, modules, expected) in [
-            (
-                json!(["model.layers.0.self_attn"]),
-                EXPERTS,
-                "attention with 16-bit weights in some modules only",
-            ),
             (
                 json!(["re:.*o_proj"]),
                 EXPERTS,
                 "attention with 16-bit weights in some modules only",
             ),
             (
-                json!(["model.layers.1.mlp"]),
+                json!(["model.layers.1.mlp.up_proj"]),
                 DENSE,
                 "an FFN with 16-bit weights in some modules only",
-            ),
-            (
-                json!(["self_attn"]),
-                DENSE,
-                "attention and dense FFN with weights of different formats",
-            ),
-            (
-                json!(["re:.*shared_expert\\."]),
-                shared,
-                "a shared expert with weights of another format",
             ),
             (
                 json!(["model.layers.0.mlp.experts.5.up_proj"]),

@@ -344,6 +344,36 @@ fn a_format_that_is_not_modelled_is_replaced_by_a_given_one() {
 }
 
 #[test]
+fn a_given_format_of_quantised_weights_keeps_what_their_publisher_left_at_16_bits() {
+    let formats = |quantization: Value, dtype| {
+        let experts = json!({"model_type": "mixtral", "num_local_experts": 8,
+            "num_experts_per_tok": 2, "quantization_config": quantization});
+        let options = Options::default().with_weight_dtype(Some(dtype));
+        let group = read(config(experts).to_string(), options)
+            .unwrap()
+            .spec
+            .layers[0];
+        (group.attention_dtype, group.ffn_dtype)
+    };
+    let blocks = || json!({"quant_method": "fp8", "weight_block_size": [128, 128]});
+    let mxfp4 = || json!({"quant_method": "mxfp4"});
+    let mixed = || json!({"quant_method": "fp8", "ignored_layers": ["self_attn"]});
+    for (quantization, dtype, expected) in [
+        (blocks(), Dtype::Fp8, (Dtype::Fp8Block, Dtype::Fp8Block)),
+        (blocks(), Dtype::Nvfp4, (Dtype::Bf16, Dtype::Nvfp4)),
+        (blocks(), Dtype::Bf16, (Dtype::Bf16, Dtype::Bf16)),
+        (mxfp4(), Dtype::Nvfp4, (Dtype::Bf16, Dtype::Mxfp4)),
+        (mxfp4(), Dtype::Fp8, (Dtype::Bf16, Dtype::Fp8)),
+        (mixed(), Dtype::Fp8, (Dtype::Bf16, Dtype::Fp8)),
+        (Value::Null, Dtype::Fp8, (Dtype::Fp8, Dtype::Fp8)),
+        (Value::Null, Dtype::Int4, (Dtype::Bf16, Dtype::Int4)),
+    ] {
+        let about = format!("{quantization} {dtype}");
+        assert_eq!(formats(quantization, dtype), expected, "{about}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
     let experts = json!({"num_experts": 8, "num_experts_per_tok": 2});
     let with = |changes: Value| {
