@@ -1,5 +1,6 @@
 //! `rooflut models`: lists the built-in models.
 
+use rooflut::hardware::Dtype;
 use rooflut::model::{Attention, CATALOG, CatalogEntry, Ffn, LayerGroup, ModelSpec};
 use serde_json::{Value, json};
 
@@ -52,9 +53,9 @@ fn ffn(group: &LayerGroup) -> String {
             intermediate,
             ..
         } => {
-            let dtype = match group.ffn_dtype == group.attention_dtype {
-                true => String::new(),
-                false => format!(" {}", group.ffn_dtype),
+            let dtype = match group.ffn_dtype {
+                Dtype::Bf16 => String::new(),
+                other => format!(" {other}"),
             };
             format!("{top_k}/{experts}x{intermediate}{dtype}")
         }
@@ -111,6 +112,7 @@ fn group_json(group: &LayerGroup) -> Value {
                 "intermediate": intermediate,
                 "shared_intermediate": shared_intermediate,
                 "dtype": group.ffn_dtype.name(),
+                "shared_dtype": group.shared_dtype.name(),
             }),
             _ => json!({"kind": "other"}),
         },

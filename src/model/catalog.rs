@@ -144,6 +144,28 @@ const fn in_formats(base: ModelSpec, formats: [Dtype; 3]) -> ModelSpec {
     ModelSpec { layers, ..base }
 }
 
+const fn in_blocks(base: ModelSpec) -> ModelSpec {
+    in_formats(base, [Dtype::Fp8Block; 3])
+}
+
+/// Every second layer has a window.
+const fn gpt_oss(layers: u32, experts: u32) -> ModelSpec {
+    let base = dense([2880, layers, 64, 8, 64], 2880, 201_088, 131_072);
+    let formats = [Dtype::Bf16, Dtype::Mxfp4, Dtype::Bf16];
+    let experts = in_formats(moe(base, experts, 4, 2880), formats);
+    limited(experts, layers / 2, Span::Window(128))
+}
+
+const fn qwen3_235b_a22b(max_model_len: u32) -> ModelSpec {
+    let base = dense([4096, 94, 64, 4, 128], 12_288, 151_936, max_model_len);
+    top_p(moe(base, 128, 8, 1536))
+}
+
+const fn qwen3_30b_a3b(max_model_len: u32) -> ModelSpec {
+    let base = dense([2048, 48, 32, 4, 128], 6144, 151_936, max_model_len);
+    top_p(moe(base, 128, 8, 768))
+}
+
 /// Every fourth layer attends to all tokens.
 const fn scout(expert_dtype: Dtype) -> ModelSpec {
     let base = top_p(dense([5120, 48, 40, 8, 128], 8192, 202_048, 10_485_760));
@@ -153,10 +175,12 @@ const fn scout(expert_dtype: Dtype) -> ModelSpec {
 }
 
 /// Every fourth layer attends to all tokens, every second one has experts.
-const fn maverick() -> ModelSpec {
+const fn maverick(expert_dtype: Dtype) -> ModelSpec {
     let base = top_p(dense([5120, 24, 40, 8, 128], 16_384, 202_048, 1_048_576));
     let chunked = limited(base, 24, Span::Chunk(8192));
-    let experts = limited(shared(moe(base, 128, 1, 8192), 8192), 12, Span::Chunk(8192));
+    let formats = [Dtype::Bf16, expert_dtype, Dtype::Bf16];
+    let experts = in_formats(shared(moe(base, 128, 1, 8192), 8192), formats);
+    let experts = limited(experts, 12, Span::Chunk(8192));
     let layers = match experts.layers.all() {
         [limited, full] => chunked.layers.and(*limited).and(*full),
         _ => chunked.layers,
@@ -180,10 +204,13 @@ const fn entry(
 ///
 /// Samplers are those of the `generation_config.json` of the first alias, where it has one: `top_p` 0.9 in Llama-2,
 /// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the instruct
-/// models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3. That of CodeLlama, Mistral, Mixtral and Phi names none of
-/// them. No copies of the files were at hand for a comparison; the step times of measured servers agree for Llama-2 and
-/// 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
-pub static CATALOG: [CatalogEntry; 49] = [
+/// models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3, with 40 in MiniMax. That of CodeLlama, gpt-oss, Mistral,
+/// Mixtral and Phi names none of them. No copies of the files were at hand for a comparison; the step times of measured
+/// servers agree for Llama-2 and 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
+///
+/// Weights have the formats of the first alias. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit, were
+/// written down without its file.
+pub static CATALOG: [CatalogEntry; 57] = [
     entry(
         "llama-2-7b",
         &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],
@@ -295,7 +322,12 @@ pub static CATALOG: [CatalogEntry; 49] = [
             "meta-llama/Llama-4-Maverick-17B-128E-Instruct",
             "llama-4-maverick",
         ],
-        maverick(),
+        maverick(Dtype::Bf16),
+    ),
+    entry(
+        "llama-4-maverick-17b-128e-instruct-fp8",
+        &["meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8"],
+        maverick(Dtype::Fp8),
     ),
     entry(
         "codellama-34b",
@@ -524,12 +556,12 @@ pub static CATALOG: [CatalogEntry; 49] = [
     entry(
         "qwen3-30b-a3b",
         &["Qwen/Qwen3-30B-A3B"],
-        top_p(moe(
-            dense([2048, 48, 32, 4, 128], 6144, 151_936, 40_960),
-            128,
-            8,
-            768,
-        )),
+        qwen3_30b_a3b(40_960),
+    ),
+    entry(
+        "qwen3-30b-a3b-fp8",
+        &["Qwen/Qwen3-30B-A3B-FP8"],
+        in_blocks(qwen3_30b_a3b(40_960)),
     ),
     entry(
         "qwen3-30b-a3b-2507",
@@ -538,22 +570,26 @@ pub static CATALOG: [CatalogEntry; 49] = [
             "Qwen/Qwen3-30B-A3B-Thinking-2507",
             "Qwen/Qwen3-Coder-30B-A3B-Instruct",
         ],
-        top_p(moe(
-            dense([2048, 48, 32, 4, 128], 6144, 151_936, 262_144),
-            128,
-            8,
-            768,
-        )),
+        qwen3_30b_a3b(262_144),
+    ),
+    entry(
+        "qwen3-30b-a3b-2507-fp8",
+        &[
+            "Qwen/Qwen3-30B-A3B-Instruct-2507-FP8",
+            "Qwen/Qwen3-30B-A3B-Thinking-2507-FP8",
+            "Qwen/Qwen3-Coder-30B-A3B-Instruct-FP8",
+        ],
+        in_blocks(qwen3_30b_a3b(262_144)),
     ),
     entry(
         "qwen3-235b-a22b",
         &["Qwen/Qwen3-235B-A22B"],
-        top_p(moe(
-            dense([4096, 94, 64, 4, 128], 12_288, 151_936, 40_960),
-            128,
-            8,
-            1536,
-        )),
+        qwen3_235b_a22b(40_960),
+    ),
+    entry(
+        "qwen3-235b-a22b-fp8",
+        &["Qwen/Qwen3-235B-A22B-FP8"],
+        in_blocks(qwen3_235b_a22b(40_960)),
     ),
     entry(
         "qwen3-235b-a22b-2507",
@@ -561,12 +597,31 @@ pub static CATALOG: [CatalogEntry; 49] = [
             "Qwen/Qwen3-235B-A22B-Instruct-2507",
             "Qwen/Qwen3-235B-A22B-Thinking-2507",
         ],
-        top_p(moe(
-            dense([4096, 94, 64, 4, 128], 12_288, 151_936, 262_144),
-            128,
+        qwen3_235b_a22b(262_144),
+    ),
+    entry(
+        "qwen3-235b-a22b-2507-fp8",
+        &[
+            "Qwen/Qwen3-235B-A22B-Instruct-2507-FP8",
+            "Qwen/Qwen3-235B-A22B-Thinking-2507-FP8",
+        ],
+        in_blocks(qwen3_235b_a22b(262_144)),
+    ),
+    entry("gpt-oss-20b", &["openai/gpt-oss-20b"], gpt_oss(24, 32)),
+    entry("gpt-oss-120b", &["openai/gpt-oss-120b"], gpt_oss(36, 128)),
+    entry(
+        "minimax-m2.5",
+        &[
+            "MiniMaxAI/MiniMax-M2.5",
+            "MiniMaxAI/MiniMax-M2.1",
+            "MiniMaxAI/MiniMax-M2",
+        ],
+        in_blocks(top_p(moe(
+            dense([3072, 62, 48, 8, 128], 1536, 200_064, 196_608),
+            256,
             8,
             1536,
-        )),
+        ))),
     ),
     entry(
         "phi-4",
@@ -613,6 +668,7 @@ mod tests {
             ("llama-4-scout", 107.8),
             ("llama-4-scout-17b-16e-instruct", 107.8),
             ("llama-4-maverick", 400.7),
+            ("llama-4-maverick-17b-128e-instruct-fp8", 400.7),
             ("gemma-3-1b", 1.0),
             ("gemma-3-4b", 3.88),
             ("gemma-3-12b", 11.77),
@@ -647,6 +703,11 @@ mod tests {
             ("qwen3-30b-a3b-2507", 30.53),
             ("qwen3-235b-a22b", 235.09),
             ("qwen3-235b-a22b-2507", 235.09),
+            ("qwen3-30b-a3b-fp8", 30.53),
+            ("qwen3-235b-a22b-fp8", 235.09),
+            ("gpt-oss-20b", 20.91),
+            ("gpt-oss-120b", 116.83),
+            ("minimax-m2.5", 228.7),
             ("phi-4", 14.66),
         ] {
             let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;

@@ -57,14 +57,12 @@ fn no_step_of_100_000_is_faster_than_compute_memory_or_link() {
     );
 }
 
-/// Models that the made-up kernels can run: experts and KV entries in 16 bits.
+/// Models that the made-up kernels can run: weights and KV entries in 16 bits.
 fn on_made_up_kernels() -> Vec<Sharded> {
     let mut all = steps::all();
     all.retain(|sharded| sharded.kv_dtype == Dtype::Bf16);
     for sharded in &mut all {
-        if sharded.experts().is_some() {
-            sharded.spec.layers[0].ffn_dtype = Dtype::Bf16;
-        }
+        sharded.spec = sharded.spec.with_weight_dtype(Dtype::Bf16);
     }
     all
 }

@@ -79,9 +79,13 @@ fn an_8_bit_model_can_have_16_bit_weights() {
 #[test]
 fn a_format_means_the_published_layout_of_a_quantised_model() {
     for (name, dtype, expected) in [
+        ("minimax-m2.5", Dtype::Fp8, [Dtype::Fp8Block; 2]),
+        ("minimax-m2.5", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
+        ("minimax-m2.5", Dtype::Bf16, [Dtype::Bf16; 2]),
+        ("qwen3-235b-a22b-fp8", Dtype::Fp8, [Dtype::Fp8Block; 2]),
         ("qwen3-235b-a22b", Dtype::Nvfp4, [Dtype::Nvfp4; 2]),
-        ("llama-4-scout", Dtype::Mxfp4, [Dtype::Bf16, Dtype::Mxfp4]),
-        ("llama-4-scout", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
+        ("gpt-oss-120b", Dtype::Mxfp4, [Dtype::Bf16, Dtype::Mxfp4]),
+        ("gpt-oss-120b", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Mxfp4]),
         ("qwen3-30b-a3b", Dtype::Int4, [Dtype::Bf16, Dtype::Int4]),
         ("llama-3.1-8b", Dtype::Int4, [Dtype::Int4; 2]),
     ] {

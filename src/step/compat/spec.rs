@@ -13,13 +13,8 @@ pub struct CompatSpec {
     dense_intermediate: Option<u32>,
 }
 
-/// `intermediate_size` of models whose `config.json` gives the experts' size separately as `moe_intermediate_size`.
-const DENSE_INTERMEDIATE: [(&str, u32); 4] = [
-    ("qwen3-30b-a3b", 6144),
-    ("qwen3-30b-a3b-2507", 6144),
-    ("qwen3-235b-a22b", 12_288),
-    ("qwen3-235b-a22b-2507", 12_288),
-];
+/// Beginnings of names, and the `intermediate_size` of models whose `config.json` gives the experts' size separately as `moe_intermediate_size`.
+const DENSE_INTERMEDIATE: [(&str, u32); 2] = [("qwen3-30b-a3b", 6144), ("qwen3-235b-a22b", 12_288)];
 
 impl CompatSpec {
     /// Sets the `intermediate_size` of a `config.json` that gives the experts' size separately as
@@ -91,7 +86,7 @@ impl From<&CatalogEntry> for CompatSpec {
         CompatSpec {
             model: entry.spec,
             dense_intermediate: named
-                .find(|&(name, _)| name == entry.name)
+                .find(|&(name, _)| entry.name.starts_with(name))
                 .map(|(_, size)| size),
         }
     }

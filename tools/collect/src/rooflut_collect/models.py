@@ -14,17 +14,14 @@ from .errors import UserError, comma
 
 @dataclass(frozen=True)
 class Model:
-    """Dimensions of a transformer whose layers are all alike."""
+    """Dimensions of a transformer."""
 
     name: str
     hidden: int
-    q_heads: int
-    kv_heads: int
-    head_dim: int
     vocab: int
     max_model_len: int
-    #: `kind` dense or moe, and its sizes.
-    ffn: dict
+    #: Groups of equal layers: `attention` with its heads, `ffn` of `kind` dense or moe with its sizes.
+    groups: list[dict]
 
     def check_tp(self, tp: int) -> None:
         """Refuses a tensor parallelism over which the model does not divide."""
@@ -35,13 +32,15 @@ class Model:
 
     def _undivided(self, tp: int) -> str | None:
         """The first size that `tp` ranks cannot share. (Fewer KV heads than ranks are copied.)"""
-        if self.q_heads % tp:
-            return f"number of query heads, {self.q_heads},"
-        if self.kv_heads % tp and tp % self.kv_heads:
-            return f"number of KV heads, {self.kv_heads},"
-        for size in ("intermediate", "shared_intermediate"):
-            if self.ffn.get(size, 0) % tp:
-                return f"{size} size, {self.ffn[size]},"
+        for group in self.groups:
+            q_heads, kv_heads = (group["attention"][name] for name in ("q_heads", "kv_heads"))
+            if q_heads % tp:
+                return f"number of query heads, {q_heads},"
+            if kv_heads % tp and tp % kv_heads:
+                return f"number of KV heads, {kv_heads},"
+            for size in ("intermediate", "shared_intermediate"):
+                if group["ffn"].get(size, 0) % tp:
+                    return f"{size} size, {group['ffn'][size]},"
         return None
 
 

@@ -36,27 +36,32 @@ def of_model(model: Model, tp: int, formats: Formats) -> Iterator[Row]:
 
     As `src/step/kernels.rs`: heads and widths divide by tp, KV heads are copied where there are
     fewer than ranks, lm_head and router are 16-bit, the vocabulary is rounded up. A MoE layer keeps
-    its whole intermediate size with its tp.
+    its whole intermediate size with its tp. Attention is measured without windows.
     """
     model.check_tp(tp)
-    heads = model.q_heads // tp
-    kv_heads = max(model.kv_heads // tp, 1)
-    q_width, kv_width = heads * model.head_dim, kv_heads * model.head_dim
-    for dtype in formats.dtypes:
-        yield from _gemm(dtype, model.hidden, q_width + 2 * kv_width)
-        yield from _gemm(dtype, q_width, model.hidden)
-        yield from _ffn(model, tp, dtype)
+    for group in model.groups:
+        yield from _layer(model, group, tp, formats)
     yield from _gemm("bf16", model.hidden, -(-model.vocab // tp))
-    attention = {"q_heads": heads, "kv_heads": kv_heads, "head_dim": model.head_dim, "tp": 1}
-    yield from _prefill(attention, model.max_model_len)
-    for kv_dtype in formats.kv_dtypes:
-        yield from _decode(attention, kv_dtype, model.max_model_len)
     if tp > 1:
         yield from (Row.of("allreduce", ranks=tp, bytes=size) for size in _MESSAGES)
 
 
-def _ffn(model: Model, tp: int, dtype: str) -> Iterator[Row]:
-    ffn = model.ffn
+def _layer(model: Model, group: dict, tp: int, formats: Formats) -> Iterator[Row]:
+    heads = group["attention"]["q_heads"] // tp
+    kv_heads = max(group["attention"]["kv_heads"] // tp, 1)
+    head_dim = group["attention"]["head_dim"]
+    q_width, kv_width = heads * head_dim, kv_heads * head_dim
+    for dtype in formats.dtypes:
+        yield from _gemm(dtype, model.hidden, q_width + 2 * kv_width)
+        yield from _gemm(dtype, q_width, model.hidden)
+        yield from _ffn(model, group["ffn"], tp, dtype)
+    attention = {"q_heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "tp": 1}
+    yield from _prefill(attention, model.max_model_len)
+    for kv_dtype in formats.kv_dtypes:
+        yield from _decode(attention, kv_dtype, model.max_model_len)
+
+
+def _ffn(model: Model, ffn: dict, tp: int, dtype: str) -> Iterator[Row]:
     if ffn["kind"] == "dense":
         yield from _gated(dtype, model.hidden, ffn["intermediate"] // tp)
         return
