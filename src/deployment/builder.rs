@@ -73,6 +73,8 @@ impl DeploymentBuilder {
     crate::setters! {
         /// Sets the division of the model over GPUs; default: one GPU.
         parallelism(parallelism: Parallelism) => parallelism;
+        /// Sets whether the GPUs hold whole experts instead of a slice of each; default: slices.
+        expert_parallel(expert_parallel: bool) => parallelism.expert_parallel;
         /// Sets the format of the KV entries; default: bf16.
         kv_dtype(dtype: Dtype) => memory.kv_dtype;
         /// Sets the worst class that a kernel may have; default: any.
@@ -96,8 +98,9 @@ impl DeploymentBuilder {
     }
 
     /// Sets the tensor parallelism: `tp` GPUs that share each layer.
-    pub fn tp(self, tp: u32) -> Self {
-        self.parallelism(Parallelism::tensor(tp))
+    pub fn tp(mut self, tp: u32) -> Self {
+        self.parallelism.tp = tp;
+        self
     }
 
     /// Sets the format of the weights ([`ModelSpec::with_weight_dtype`]); default: that of the model.

@@ -43,11 +43,12 @@ impl Deployment {
         given.engine.check().map_err(DeploymentError::Engine)?;
         let max_model_len = given.longest_request()?;
         let step_model = given
-            .step_model(&given.spec)
+            .step_model(&given.spec, given.parallelism)
             .map_err(DeploymentError::Model)?;
         // vLLM drafts greedily, however the requests are sampled.
         let draft = given.draft.map(|draft| draft.with_sampler(Sampler::Plain));
-        let draft = draft.map(|draft| given.step_model(&draft));
+        let sliced = Parallelism::tensor(given.parallelism.tp);
+        let draft = draft.map(|draft| given.step_model(&draft, sliced));
         let deployment = Deployment {
             step_model,
             draft_step_model: draft.transpose().map_err(DeploymentError::Draft)?,
@@ -132,9 +133,11 @@ impl Deployment {
             spec,
             memory,
             tables,
+            parallelism,
             ..
         } = &self.given;
-        let plan = MemoryPlan::try_new(spec, tables.gpu(), tp, *memory)?;
+        let parallelism = Parallelism { tp, ..*parallelism };
+        let plan = MemoryPlan::try_new(spec, tables.gpu(), parallelism, *memory)?;
         match &self.given.draft {
             Some(draft) => plan.with_draft(draft),
             None => Ok(plan),
@@ -150,11 +153,15 @@ impl Deployment {
 
 impl DeploymentBuilder {
     /// Returns the step model of the target or the draft model.
-    fn step_model(&self, spec: &ModelSpec) -> Result<RooflineModel, ModelError> {
+    fn step_model(
+        &self,
+        spec: &ModelSpec,
+        parallelism: Parallelism,
+    ) -> Result<RooflineModel, ModelError> {
         let options = StepOptions::for_engine(&self.engine)
             .with_kv_dtype(self.memory.kv_dtype)
             .with_strictness(self.strictness);
-        RooflineModel::try_new(spec, &self.tables, self.parallelism, options)
+        RooflineModel::try_new(spec, &self.tables, parallelism, options)
     }
 
     fn check_memory_limits(&self) -> Result<(), DeploymentError> {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, SpecError};
+use super::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Parallelism, SpecError};
 use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
@@ -165,7 +165,7 @@ impl core::error::Error for MemoryError {}
 const GIB: f64 = (1_u64 << 30) as f64;
 
 impl MemoryPlan {
-    /// Divides the memory of one of `tp` ranks as vLLM does at startup: (memory x utilization - weights - activation
+    /// Divides the memory of one of the ranks as vLLM does at startup: (memory x utilization - weights - activation
     /// peak - overheads) / bytes per block.
     ///
     /// Source of the overheads: `bench_data/constants.toml`, fitted to nine block counts that vLLM 0.11 and 0.15
@@ -188,12 +188,15 @@ impl MemoryPlan {
     pub fn try_new(
         model: &ModelSpec,
         gpu: &Gpu,
-        tp: u32,
+        parallelism: impl Into<Parallelism>,
         limits: MemoryLimits,
     ) -> Result<MemoryPlan, MemoryError> {
         limits.check()?;
         model.check().map_err(MemoryError::Spec)?;
-        model.check_tp(tp).map_err(MemoryError::Spec)?;
+        let parallelism = parallelism.into();
+        let tp = parallelism.tp;
+        let checked = model.check_parallelism(parallelism);
+        checked.map_err(MemoryError::Spec)?;
         let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * limits.gpu_memory_utilization;
         let tokens = f64::from(limits.max_num_batched_tokens);
         let activation_bytes = tokens * activation_bytes_per_token(model, tp);
@@ -224,7 +227,8 @@ impl MemoryPlan {
     /// No block fits into memory, or the dimensions of `draft` are invalid or not divisible by the ranks.
     pub fn with_draft(self, draft: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
         draft.check().map_err(MemoryError::Spec)?;
-        draft.check_tp(self.tp).map_err(MemoryError::Spec)?;
+        let checked = draft.check_parallelism(self.tp);
+        checked.map_err(MemoryError::Spec)?;
         self.with(draft)
     }
 

@@ -3,6 +3,7 @@
 mod catalog;
 mod layers;
 mod memory;
+mod parallelism;
 mod sampler;
 mod span;
 mod spec;
@@ -15,6 +16,7 @@ pub use catalog::{CATALOG, CatalogEntry, find};
 pub use layers::{Attention, Ffn, Gqa, LayerGroup, Layers};
 pub(crate) use memory::kv_bytes_per_token;
 pub use memory::{MemoryError, MemoryLimits, MemoryPlan};
+pub use parallelism::Parallelism;
 pub use sampler::Sampler;
 pub use span::Span;
 pub use spec::ModelSpec;

@@ -1,6 +1,9 @@
 //! Checked dimensions of a transformer.
 
-use super::{Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpecBuilder, Sampler, Span, SpecError};
+use super::{
+    Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span,
+    SpecError,
+};
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer.
@@ -89,14 +92,20 @@ impl ModelSpec {
         limited.next().unwrap_or_default()
     }
 
-    /// Checks that `tp` ranks can share the model: query heads and FFN are divisible by `tp`, and KV heads are
-    /// divisible or replicated on `tp / kv_heads` ranks each. (The vocabulary is padded.)
+    /// Checks that the ranks can share the model: query heads and FFN are divisible by `tp`, KV heads are divisible or
+    /// replicated on `tp / kv_heads` ranks each, and experts are divisible, in width or in number. (The vocabulary is
+    /// padded.)
     ///
     /// # Errors
-    /// The first dimension that is not divisible.
-    pub fn check_tp(&self, tp: u32) -> Result<(), SpecError> {
-        within("tp", tp, MAX_COUNT)?;
-        self.layers.iter().try_for_each(|group| group.check_tp(tp))
+    /// The first dimension that is not divisible; expert parallelism without experts.
+    pub fn check_parallelism(&self, parallelism: impl Into<Parallelism>) -> Result<(), SpecError> {
+        let parallelism = parallelism.into();
+        within("tp", parallelism.tp, MAX_COUNT)?;
+        if parallelism.expert_parallel && self.experts().is_none() {
+            return Err(SpecError::NoExperts);
+        }
+        let mut groups = self.layers.iter();
+        groups.try_for_each(|group| group.check_parallelism(parallelism))
     }
 
     /// Returns the model with weights of another format. Embedding, router and lm_head stay 16-bit.
@@ -229,7 +238,8 @@ impl LayerGroup {
         }
     }
 
-    fn check_tp(&self, tp: u32) -> Result<(), SpecError> {
+    fn check_parallelism(&self, parallelism: Parallelism) -> Result<(), SpecError> {
+        let tp = parallelism.tp;
         let Attention::Gqa(Gqa {
             q_heads, kv_heads, ..
         }) = self.attention;
@@ -242,11 +252,13 @@ impl LayerGroup {
         match self.ffn {
             Ffn::Dense { intermediate, .. } => divides("intermediate", intermediate, "tp", tp),
             Ffn::Moe {
+                experts,
                 intermediate,
                 shared_intermediate,
                 ..
             } => {
-                divides("intermediate", intermediate, "tp", tp)?;
+                divides("experts", experts, "tp", parallelism.ep())?;
+                divides("intermediate", intermediate, "tp", parallelism.expert_tp())?;
                 divides("shared_intermediate", shared_intermediate, "tp", tp)
             }
         }

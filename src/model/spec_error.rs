@@ -40,6 +40,8 @@ pub enum SpecError {
         /// Experts.
         experts: u32,
     },
+    /// Expert parallelism of a model without experts.
+    NoExperts,
     /// Too many groups of equal layers.
     Groups {
         /// The maximum.
@@ -82,6 +84,9 @@ impl fmt::Display for SpecError {
                     "top_k: expected at most the {experts} experts, found {top_k}"
                 )
             }
+            SpecError::NoExperts => f.write_str(
+                "expert_parallel: expected a model with experts, found none; leave it out",
+            ),
             SpecError::Groups { most } => {
                 write!(
                     f,

@@ -2,7 +2,7 @@
 
 use super::decode::StepDecode;
 use super::smoothing::smoothed;
-use super::{ModelError, Part};
+use super::{ModelError, Parallelism, Part};
 use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape};
@@ -14,7 +14,7 @@ use crate::table::{Class, Strictness, TableSet};
 pub(super) struct Finder<'m> {
     pub(super) set: &'m TableSet,
     pub(super) model: &'m ModelSpec,
-    pub(super) tp: u32,
+    pub(super) parallelism: Parallelism,
     pub(super) strictness: Strictness,
     pub(super) constants: StepConstants,
 }

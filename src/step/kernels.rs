@@ -6,7 +6,7 @@ use super::experts::StepExperts;
 use super::finder::Finder;
 use super::kinds::Kinds;
 use super::part_errors::PartErrors;
-use super::{ModelError, Part, StepOptions};
+use super::{ModelError, Parallelism, Part, StepOptions};
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
 use crate::model::{Attention, Ffn, Gqa, ModelSpec};
 use crate::op::{AllReduce, Gemm, Moe};
@@ -50,20 +50,20 @@ pub(super) struct DenseOps {
 }
 
 impl Kernels {
-    /// Looks up every kernel of `model` in `set`. The model must be divisible by `tp` ranks.
+    /// Looks up every kernel of `model` in `set`. The model must be divisible among the ranks.
     ///
     /// # Errors
     /// An operation, dtype or number of ranks that the set lacks, or a kernel that is worse than `options` accept.
     pub(super) fn resolve(
         model: &ModelSpec,
         set: &TableSet,
-        tp: u32,
+        parallelism: Parallelism,
         options: &StepOptions,
     ) -> Result<Kernels, ModelError> {
         let find = Finder {
             set,
             model,
-            tp,
+            parallelism,
             strictness: options.strictness,
             constants: options.constants,
         };
@@ -96,7 +96,7 @@ impl Kernels {
                 Part::LmHead,
                 Dtype::Bf16,
                 model.hidden,
-                model.vocab.div_ceil(tp),
+                model.vocab.div_ceil(parallelism.tp),
             )?,
         })
     }
@@ -154,7 +154,7 @@ impl Finder<'_> {
             q_heads: heads.q_heads,
             kv_heads: heads.kv_heads,
             head_dim: heads.head_dim,
-            tp: self.tp,
+            tp: self.parallelism.tp,
         }
     }
 
@@ -170,10 +170,15 @@ impl Finder<'_> {
     }
 
     fn all_reduce(&self) -> Result<Option<StepAllReduce>, ModelError> {
-        if self.tp < 2 {
+        if self.parallelism.tp < 2 {
             return Ok(None);
         }
-        let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: self.tp });
+        let all_reduce = AllReduce::resolve(
+            self.set,
+            AllReduceShape {
+                ranks: self.parallelism.tp,
+            },
+        );
         let all_reduce = self.accept(Part::AllReduce, all_reduce, AllReduce::class)?;
         let hidden = self.model.hidden;
         Ok(Some(StepAllReduce::new(
@@ -184,7 +189,7 @@ impl Finder<'_> {
     }
 
     fn dense(&self, dtype: Dtype, up: u32, intermediate: u32) -> Result<DenseOps, ModelError> {
-        let (hidden, local) = (self.model.hidden, intermediate / self.tp);
+        let (hidden, local) = (self.model.hidden, intermediate / self.parallelism.tp);
         Ok(DenseOps {
             gate_up: self.gemm(Part::GateUp, dtype, hidden, up * local)?,
             down: self.gemm(Part::Down, dtype, local, hidden)?,
@@ -209,9 +214,9 @@ impl Finder<'_> {
                     top_k,
                     hidden,
                     intermediate,
-                    tp: self.tp,
-                    ep: 1,
-                    matrices: 3,
+                    tp: self.parallelism.expert_tp(),
+                    ep: self.parallelism.ep(),
+                    matrices: up + 1,
                 };
                 let shared = match shared_intermediate {
                     0 => None,

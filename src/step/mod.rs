@@ -32,12 +32,13 @@ mod tabulated;
 mod tally;
 mod time;
 
+pub use crate::model::Parallelism;
 pub use at_end::{AtEnd, End};
 pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
 pub use binding::Binding;
 pub use drafting::Drafting;
 pub use error::{ModelError, UncertainPart};
-pub use options::{Parallelism, StepOptions};
+pub use options::StepOptions;
 pub use part::Part;
 pub use roofline::RooflineModel;
 pub use source::TimeSource;

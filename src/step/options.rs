@@ -1,28 +1,8 @@
-//! Options of a step model, and the division of the model over GPUs.
+//! Options of a step model.
 
 use crate::engine::{EngineStack, StepConstants, stacks};
 use crate::hardware::Dtype;
 use crate::table::Strictness;
-
-/// The division of a model over GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
-pub struct Parallelism {
-    /// Tensor parallelism: GPUs of one node that share each layer.
-    pub tp: u32,
-}
-
-impl Parallelism {
-    /// One GPU.
-    pub const SINGLE: Parallelism = Parallelism { tp: 1 };
-
-    /// Returns tensor parallelism over `tp` GPUs.
-    pub const fn tensor(tp: u32) -> Parallelism {
-        Parallelism { tp }
-    }
-}
 
 /// Options of a step model, in addition to model, tables and parallelism.
 ///

@@ -31,7 +31,7 @@ use crate::units::Seconds;
 /// the link.
 ///
 /// Assumes: identical ranks; kernels of a step run one after the other; operands come from memory in each kernel.
-/// Does not model: pipeline, expert and data parallelism, overlap of communication and math.
+/// Does not model: pipeline and data parallelism, overlap of communication and math.
 ///
 /// ```
 /// use rooflut::model;
@@ -80,7 +80,7 @@ impl RooflineModel {
     ) -> Result<RooflineModel, ModelError> {
         let tp = parallelism.tp;
         model.check()?;
-        model.check_tp(tp)?;
+        model.check_parallelism(parallelism)?;
         options.constants.check()?;
         let dtype = Dtype::Bf16;
         let gpu = set.gpu();
@@ -89,7 +89,7 @@ impl RooflineModel {
             dtype,
         };
         let rates = gpu.rates(dtype).ok_or(no_peak)?;
-        let kernels = Kernels::resolve(model, set, tp, &options)?;
+        let kernels = Kernels::resolve(model, set, parallelism, &options)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
         errors.model = options.constants.error_on(gpu.name.as_str());

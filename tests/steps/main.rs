@@ -13,6 +13,7 @@ mod continuity;
 mod decode;
 mod drafts;
 mod engine;
+mod expert_parallel;
 mod groups;
 mod intervals;
 mod missing_kernels;

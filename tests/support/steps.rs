@@ -63,7 +63,7 @@ pub(crate) fn named(name: &str, tp: u32) -> Sharded {
 }
 
 fn divides(spec: &ModelSpec, tp: u32) -> bool {
-    spec.check_tp(tp).is_ok()
+    spec.check_parallelism(tp).is_ok()
 }
 
 /// A batch that owns its parts.

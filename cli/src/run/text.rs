@@ -81,7 +81,7 @@ impl RunText<'_> {
         let run = self.outcome.run;
         let server = &run.scenario().server;
         let mut text = String::new();
-        let each = match run.placement().tp {
+        let each = match run.placement().parallelism.tp {
             1 => String::new(),
             tp => format!(" of {}", plural(tp.into(), "GPU")),
         };

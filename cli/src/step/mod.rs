@@ -3,7 +3,7 @@
 mod answer;
 mod output;
 
-use rooflut::model::{Ffn, LayerGroup};
+use rooflut::model::{Ffn, LayerGroup, Parallelism};
 use rooflut::step::compat::{Blis, Calibrated, CompatSpec, InferSim};
 use rooflut::step::{StepBatch, StepModel};
 use rooflut_inspect::Corrected;
@@ -75,7 +75,12 @@ fn ask(
     spec: CompatSpec,
     batch: &StepBatch<'_>,
 ) -> Result<Answer, Error> {
-    let (tp, kv_dtype, set) = (placement.tp, placement.kv_dtype, &placement.tables);
+    let (kv_dtype, set) = (placement.kv_dtype, &placement.tables);
+    let Parallelism {
+        tp,
+        expert_parallel,
+        ..
+    } = placement.parallelism;
     let (strictness, name) = (args.strict, args.latency_model.name());
     let span = placement.model.spec.limited_span();
     let longest = u32::try_from(longest_request(batch)).unwrap_or(u32::MAX);
@@ -122,6 +127,11 @@ fn ask(
             return Err(Error::new(format!(
                 "--dtype: the {name} model does not know formats of weights; use --latency-model \
                  roofline"
+            )));
+        }
+        _ if expert_parallel => {
+            return Err(Error::new(format!(
+                "--expert-parallel: the {name} model does not know expert parallelism; use --latency-model roofline"
             )));
         }
         _ if args.target.sampler.is_some() => {

@@ -33,7 +33,7 @@ impl Memory {
         let budget = limits.max_num_batched_tokens.max(tokens);
         let limits = limits.with_max_num_batched_tokens(budget);
         let (spec, gpu) = (&placement.model.spec, placement.tables.gpu());
-        let plan = MemoryPlan::try_new(spec, gpu, placement.tp, limits);
+        let plan = MemoryPlan::try_new(spec, gpu, placement.parallelism, limits);
         let max_kv_tokens = plan.ok().map(|plan| plan.kv_tokens());
         Memory {
             kv_tokens,
@@ -247,8 +247,9 @@ impl Step<'_> {
             json!(rooflut_report::ModelSize::from(&placement.model.spec)),
             json!({
                 "gpu": placement.tables.name(),
-                "tp": placement.tp,
-                "gpus": placement.tp,
+                "tp": placement.parallelism.tp,
+                "expert_parallel": placement.parallelism.expert_parallel,
+                "gpus": placement.parallelism.tp,
                 "engine": self.engine(),
             }),
             json!(rooflut_report::Weights::from(&placement.model.spec)),

@@ -1,6 +1,7 @@
 //! Values of keys, or their defaults.
 
 use rooflut::deployment::DeploymentBuilder;
+use rooflut::model::Parallelism;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
@@ -23,6 +24,12 @@ impl Target {
     /// Tensor parallelism; by default 1.
     pub fn tp(&self) -> u32 {
         self.tp.unwrap_or(1)
+    }
+
+    /// The division of the model over GPUs; by default one GPU.
+    pub fn parallelism(&self) -> Parallelism {
+        let whole_experts = self.expert_parallel.unwrap_or(false);
+        Parallelism::tensor(self.tp()).with_expert_parallel(whole_experts)
     }
 
     /// The engine stack; by default `vllm-0.15.1`.

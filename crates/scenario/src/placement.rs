@@ -5,10 +5,11 @@ use std::fmt;
 use rooflut::deployment::{Deployment, DeploymentBuilder, DeploymentError};
 use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
-use rooflut::model::{MemoryError, MemoryLimits, ModelSpec};
+use rooflut::model::{MemoryError, MemoryLimits, ModelSpec, Parallelism};
 use rooflut::sim::SimConfig;
 use rooflut::table::{Strictness, TableSet, sets};
 
+use crate::error::{Problem, ScenarioError};
 use crate::model::Model;
 use crate::refusal::Refusal;
 use crate::run_error::{Fitting, MAX_TOKENS, RunError};
@@ -30,8 +31,8 @@ pub struct Placement {
     pub model: Model,
     /// The tables of its GPU.
     pub tables: TableSet,
-    /// Tensor parallelism.
-    pub tp: u32,
+    /// The division of the model over GPUs.
+    pub parallelism: Parallelism,
     /// Format of the KV cache.
     pub kv_dtype: Dtype,
     /// The engine stack.
@@ -40,7 +41,7 @@ pub struct Placement {
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.on_gpus(self.tp.into()))
+        f.write_str(&self.on_gpus(self.parallelism.tp.into()))
     }
 }
 
@@ -49,7 +50,11 @@ impl Placement {
     pub fn on_gpus(&self, gpus: u64) -> String {
         let s = if gpus == 1 { "" } else { "s" };
         let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());
-        format!("{model} on {gpus} {gpu} GPU{s}")
+        let experts = match self.parallelism.expert_parallel {
+            true => " with expert parallelism",
+            false => "",
+        };
+        format!("{model} on {gpus} {gpu} GPU{s}{experts}")
     }
 
     /// Places `model` on the GPUs of `tables` as `target` says.
@@ -68,11 +73,17 @@ impl Placement {
                 .with_weights(target.dtype)
                 .with_sampler(target.sampler),
             tables,
-            tp: target.tp(),
+            parallelism: target.parallelism(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
             engine,
         };
-        placement.check_tp(&placement.model)?;
+        if placement.parallelism.expert_parallel && placement.model.spec.experts().is_none() {
+            return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
+                key: "expert_parallel",
+                why: "the model has no experts",
+            })));
+        }
+        placement.check_parallelism(&placement.model, placement.parallelism)?;
         Ok(placement)
     }
 
@@ -84,12 +95,17 @@ impl Placement {
         self.build(self.on(&self.tables, &self.model.spec), strictness, None)
     }
 
-    /// Checks that the ranks can share `model`, the one that is served or its draft model.
-    pub(crate) fn check_tp(&self, model: &Model) -> Result<(), RunError> {
-        model.spec.check_tp(self.tp).map_err(|error| RunError::Tp {
+    /// Checks that the ranks can share the draft model, whose experts are sliced.
+    pub(crate) fn check_draft(&self, draft: &Model) -> Result<(), RunError> {
+        self.check_parallelism(draft, Parallelism::tensor(self.parallelism.tp))
+    }
+
+    fn check_parallelism(&self, model: &Model, parallelism: Parallelism) -> Result<(), RunError> {
+        let checked = model.spec.check_parallelism(parallelism);
+        checked.map_err(|error| RunError::Tp {
             model: Box::new(model.clone()),
             error,
-            possible: self.possible_tp(&model.spec).collect(),
+            possible: self.possible_tp(&model.spec, parallelism).collect(),
         })
     }
 
@@ -125,7 +141,7 @@ impl Placement {
                     None => self.model.to_string(),
                 },
                 gpu: self.tables.gpu().name.as_str().to_owned(),
-                tp: self.tp,
+                tp: self.parallelism.tp,
                 utilization: deployment.memory_limits().gpu_memory_utilization,
                 max_num_batched_tokens: deployment.memory_limits().max_num_batched_tokens,
                 needed_bytes,
@@ -191,8 +207,8 @@ impl Placement {
     /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV entries.
     fn larger_tp(&self, deployment: &Deployment, kv_tokens: u64) -> Option<Fitting> {
         let mut larger = self
-            .possible_tp(&self.model.spec)
-            .filter(|&tp| tp > self.tp);
+            .possible_tp(&self.model.spec, self.parallelism)
+            .filter(|&tp| tp > self.parallelism.tp);
         larger.find_map(|tp| {
             let larger = deployment.to_builder().tp(tp).build().ok()?;
             let plan = larger.memory_plan().ok();
@@ -206,7 +222,7 @@ impl Placement {
     }
 
     fn on(&self, tables: &TableSet, spec: &ModelSpec) -> DeploymentBuilder {
-        let deployment = Deployment::builder(*spec, tables).tp(self.tp);
+        let deployment = Deployment::builder(*spec, tables).parallelism(self.parallelism);
         deployment.kv_dtype(self.kv_dtype).engine(self.engine)
     }
 
@@ -255,13 +271,17 @@ impl Placement {
         working.map(|set| set.name()).collect()
     }
 
-    /// The tensor parallelisms that divide a model and that the set can reduce over, ascending.
-    fn possible_tp(&self, spec: &ModelSpec) -> impl Iterator<Item = u32> {
+    /// The tensor parallelisms that divide a model, with experts divided as in `parallelism`, and that the set can reduce
+    /// over, ascending.
+    fn possible_tp(&self, spec: &ModelSpec, parallelism: Parallelism) -> impl Iterator<Item = u32> {
         let spec = *spec;
         let ranks = self.tables.all_reduce();
         let ranks = ranks.into_iter().flat_map(|table| table.entries());
         let max = ranks.map(|entry| entry.shape.ranks).max();
-        (1..=max.unwrap_or(MAX_RANKS)).filter(move |&tp| spec.check_tp(tp).is_ok())
+        let over =
+            move |tp| Parallelism::tensor(tp).with_expert_parallel(parallelism.expert_parallel);
+        let divides = move |tp: &u32| spec.check_parallelism(over(*tp)).is_ok();
+        (1..=max.unwrap_or(MAX_RANKS)).filter(divides)
     }
 }
 

@@ -76,7 +76,7 @@ impl Run {
         let placement = Placement::try_new(&scenario.target, model, tables)?;
         let speculation = Speculation::try_of(&scenario, draft_model)?;
         let draft = speculation.as_ref().and_then(|s| s.draft.as_ref());
-        draft.map_or(Ok(()), |draft| placement.check_tp(draft))?;
+        draft.map_or(Ok(()), |draft| placement.check_draft(draft))?;
         let strictness = scenario.output.strict();
         let deployment = placement.serve(&scenario.server, speculation.as_ref(), strictness)?;
         let load = Load::try_new(&scenario.workload, read)?;
@@ -270,7 +270,7 @@ impl Run {
 
     /// GPUs of all servers.
     pub fn gpus(&self) -> u64 {
-        u64::from(self.placement.tp) * u64::from(self.replicas())
+        u64::from(self.placement.parallelism.tp) * u64::from(self.replicas())
     }
 
     fn summary(
@@ -409,7 +409,8 @@ impl Outcome<'_> {
             model: model.name.clone(),
             size: ModelSize::from(&model.spec),
             gpu: tables.name().to_owned(),
-            tp: run.placement.tp,
+            tp: run.placement.parallelism.tp,
+            expert_parallel: run.placement.parallelism.expert_parallel,
             gpus: run.gpus(),
             scenario: None,
             load: run.load.report(),

@@ -72,6 +72,14 @@ pub struct Target {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub tp: Option<u32>,
+    /// Give each of these GPUs whole experts instead of a slice of each, as vLLM's --enable-expert-parallel.
+    #[serde(deserialize_with = "as_text::switch")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, visible_alias = "enable-expert-parallel", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+            default_missing_value = "true", hide_possible_values = true)
+    )]
+    pub expert_parallel: Option<bool>,
     /// Pipeline parallelism; only 1 is modelled.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
