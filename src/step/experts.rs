@@ -14,9 +14,13 @@ use crate::units::Seconds;
 ///
 /// Ranks with whole experts wait for the one that has most to read.
 ///
-/// The table was measured with a later engine. With few tokens, where reads dominate, measured servers agree better with
-/// reads of the experts that tokens reach ([`Routing`]) than with the table. No measured server has many tokens, where
-/// math dominates.
+/// The table was measured with a later engine. With few tokens, where reads dominate, measured servers with 8 and 16
+/// experts of 16 and 8 bits agree better with reads of the experts that tokens reach ([`Routing`]) than with the table. No
+/// such server has many tokens, where math dominates.
+///
+/// Experts with a scale per block take as long as the table says, or as the reads if these take longer. Their rows are of
+/// the layers that are served. On 29 public load points of gpt-oss-120b (H100, H200) and MiniMax-M2.5 (H100) the median
+/// error of TPOT is 4 %, with the reads alone 13 %.
 #[derive(Debug, Clone)]
 pub(super) struct StepExperts {
     moe: Moe,
@@ -54,10 +58,13 @@ impl StepExperts {
         let math_s = expected.flops * rates.s_per_flop;
         let reads = self.launches_s + read_s / self.bandwidth;
         let table = self.moe.at_ln(tokens, ln_tokens);
-        let math_share = (math_s / read_s).min(1.0);
-        let seconds = reads + (table.time.0.max(reads) - reads) * math_share;
+        let table_share = match shape.dtype.is_block_scaled() {
+            true => 1.0,
+            false => (math_s / read_s).min(1.0),
+        };
+        let seconds = reads + (table.time.0.max(reads) - reads) * table_share;
         let time = Seconds(seconds.max(math_s));
-        let fitted = Seconds(reads * (1.0 - math_share));
+        let fitted = Seconds(reads * (1.0 - table_share));
         let source = if table.time.0 > reads {
             let looked_up = Seconds(time.0 - fitted.0);
             TimeSource::FITTED.plus(fitted, table.provenance.into(), looked_up)

@@ -163,7 +163,8 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
 
 /// Returns the time of experts inside a step, and the seconds of it that no table gives. The time is
 /// launches plus the reads of the experts reached on average, at a share of the bandwidth. If the table
-/// takes longer, the difference is added in proportion to the time of math over the time of the reads.
+/// takes longer, the difference is added in proportion to the time of math over the time of the reads, all of it
+/// where experts have a scale per block.
 pub(crate) fn step_moe(
     tables: &Tables,
     shape: MoeShape,
@@ -174,14 +175,17 @@ pub(crate) fn step_moe(
     let reached = reached(shape, constants.routing, tokens as f64);
     let at_bandwidth = bytes_reading(shape, tokens as f64, reached) / tables.gpu.bandwidth;
     let reads = constants.moe_layer.0 + at_bandwidth / constants.expert_bandwidth;
-    let math_share = (table.at_peak / at_bandwidth).min(1.0);
+    let table_share = match shape.dtype {
+        Dtype::Bf16 | Dtype::Fp8 => (table.at_peak / at_bandwidth).min(1.0),
+        _ => 1.0,
+    };
     let longer = (table.seconds - reads).max(0.0);
     let fitted_s = if longer > 0.0 {
-        reads * (1.0 - math_share)
+        reads * (1.0 - table_share)
     } else {
         reads
     };
-    let seconds = reads + longer * math_share;
+    let seconds = reads + longer * table_share;
     let answer = Answer::new(seconds, table.provenance, table.at_peak);
     (answer, fitted_s)
 }
