@@ -30,7 +30,7 @@ fn main() {
         let is_kept = !dtype.is_block_scaled() || set == "h100-infersim";
         read(operation) && (is_kept || is_on("block-scaled"))
     };
-    let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, &wanted);
+    let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, wanted);
     write("tables.rs", tables);
     write("operations.rs", Ok(operations(read)));
     let engines = toml_files(&engines);
