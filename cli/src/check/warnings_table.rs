@@ -1,6 +1,7 @@
 //! Warnings of one kind as a table.
 
 use rooflut_inspect::{DIP, Row};
+use rooflut_roofline::operation::Operation;
 
 use super::Checked;
 use super::warning::{MEASURE_AGAIN, Warning, expected, falls};
@@ -102,15 +103,19 @@ impl<'w> WarningsTable<'w> {
             .map(|(row, _)| fields::measured(&row.kernel))
             .collect();
         let (_, varying) = fields::split(&kernels.iter().collect::<Vec<_>>());
-        let axes = self
-            .rows
-            .first()
-            .map(|(row, _)| row.kernel.operation().declared().axes);
-        let axes = axes.unwrap_or_default();
+        let declared = self.rows.first();
+        let declared = declared.map(|(row, _)| row.kernel.operation().declared());
+        let axes = declared.map_or(&[][..], |declared| declared.axes);
+        let has_locations = self.rows.iter().any(|(row, _)| row.location.is_some());
+        // Beside the places of the rows there is no room for columns that a file may lack.
+        let is_left_out = |name: &str| {
+            let mut optional = declared.into_iter().flat_map(Operation::optional_columns);
+            has_locations && varying.contains(&name) && optional.any(|column| column == name)
+        };
         // The formats are in the name of the kernels.
         let named = |kernel: &Fields| {
             let fields = kernel.iter();
-            let fields = fields.filter(|(name, _)| !name.ends_with("dtype"));
+            let fields = fields.filter(|(name, _)| !name.ends_with("dtype") && !is_left_out(name));
             fields.partition::<Vec<_>, _>(|(name, _)| axes.contains(name) || varying.contains(name))
         };
         let (shown, common) = kernels.first().map(named).unwrap_or_default();
@@ -118,7 +123,6 @@ impl<'w> WarningsTable<'w> {
             .iter()
             .map(|(name, value)| format!("; {name} {value}"));
         let heading = format!("{}{}", self.meaning, common.collect::<String>());
-        let has_locations = self.rows.iter().any(|(row, _)| row.location.is_some());
         let location: &[&str] = if has_locations { &["row"] } else { &[] };
         let fields = shown.iter().map(|(name, _)| name).chain(self.columns);
         let mut grid = Grid::of(location, &fields.copied().collect::<Vec<_>>());

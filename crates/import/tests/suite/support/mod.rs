@@ -65,6 +65,8 @@ pub(crate) fn set(name: &str) -> Rows {
         // Attention within a window is not imported.
         .filter(|operation| operation.declared().feature.is_none())
         .flat_map(|operation| rows_of(name, operation))
+        // No other layout says how many matrices an expert has.
+        .filter(|(kernel, _)| kernel.code("matrices") != Some(2))
         .collect()
 }
 
@@ -191,7 +193,7 @@ pub(crate) fn perf(rows: &Rows) -> Vec<(String, String)> {
         OperationKind::Moe => (
             "moe",
             "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution",
-            "{dtype},{tokens},{hidden},{intermediate},{top_k},{experts},{tp},1,power_law_1.01",
+            "{dtype},{tokens},{hidden},{intermediate},{top_k},{experts},{tp},{ep},power_law_1.01",
         ),
         other => panic!("no place for {other}"),
     };
