@@ -110,7 +110,7 @@ fn another_gpu_is_compared_row_by_row() {
     let tables = read(workspace().join(data("h100", "gemm.csv")));
     let measured = read(workspace().join(&path));
     let measured: Vec<&str> = measured.lines().collect();
-    // Those of fp8_block have gaps, and rows that the set excludes.
+    // Rows of fp8_block have gaps, and the set excludes some.
     let rows = list(&answer, "/rows").iter();
     for row in rows.filter(|row| text(row, "/dtype") != "fp8_block") {
         let line = row["line"].as_u64().expect("a line") as usize;

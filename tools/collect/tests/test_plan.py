@@ -86,6 +86,14 @@ def test_a_plan_of_a_set_has_its_rows():
     assert Row.of("gemm", dtype="bf16", k=512, n=512, m=1) in found
 
 
+def test_experts_on_several_ranks_or_without_a_gate_take_a_kernel_of_their_own():
+    layer = {"experts": 8, "top_k": 2, "hidden": 128, "intermediate": 256, "tokens": 1}
+    assert Row.of("moe", dtype="bf16", **layer).variant == "moe bf16"
+    unusual = Row.of("moe", dtype="bf16", ep=4, matrices=2, **layer)
+    assert unusual.variant == "moe bf16 ep=4 matrices=2"
+    assert row_of_key(unusual.key) == unusual
+
+
 def test_a_key_leads_back_to_its_row():
     for row in rows("tiny"):
         assert row_of_key(row.key) == row

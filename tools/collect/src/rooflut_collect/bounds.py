@@ -10,8 +10,22 @@ from .gpus import Sheet
 from .operations import Row
 
 #: Bytes of a stored weight or KV entry, and of an activation that enters a GEMM, scales included.
-_WEIGHT_BYTES = {"bf16": 2.0, "fp8": 1.0, "fp8_block": 1.0 + 4 / 128**2, "nvfp4": 0.5625}
-_ACTIVATION_BYTES = {"bf16": 2.0, "fp8": 1.0, "fp8_block": 1.0 + 4 / 128, "nvfp4": 0.5625}
+_WEIGHT_BYTES = {
+    "bf16": 2.0,
+    "fp8": 1.0,
+    "fp8_block": 1.0 + 4 / 128**2,
+    "nvfp4": 0.5625,
+    "mxfp4": 0.53125,
+    "int4": 0.5625,
+}
+_ACTIVATION_BYTES = {
+    "bf16": 2.0,
+    "fp8": 1.0,
+    "fp8_block": 1.0 + 4 / 128,
+    "nvfp4": 0.5625,
+    "mxfp4": 2.0,
+    "int4": 2.0,
+}
 #: Outputs, queries, keys and values as computed are 16-bit.
 _WIDE = 2.0
 
@@ -85,10 +99,11 @@ def _decode(row: Row) -> Work:
 
 def _moe(row: Row) -> Work:
     dtype, tokens = row["dtype"], row["tokens"]
-    expert = 3.0 * row["hidden"] * row["intermediate"] / row["tp"]
+    expert = row["matrices"] * row["hidden"] * row["intermediate"] / row["tp"]
+    chosen = row["top_k"] / row["ep"]
     activations = tokens * row["hidden"] * (_ACTIVATION_BYTES[dtype] + _WIDE)
-    moved = row["top_k"] * expert * _WEIGHT_BYTES[dtype] + activations
-    return Work(2.0 * tokens * row["top_k"] * expert, moved)
+    moved = chosen * expert * _WEIGHT_BYTES[dtype] + activations
+    return Work(2.0 * tokens * chosen * expert, moved)
 
 
 def _allreduce(row: Row) -> Work:

@@ -36,8 +36,9 @@ class Sheet:
 
     def peak(self, dtype: str) -> float | None:
         """FLOP/s of a number format, `None` where the GPU has none."""
-        key = {"bf16": "bf16_tflops", "fp8": "fp8_tflops", "fp8_block": "fp8_tflops"}
-        value = self.values.get(key.get(dtype, "fp4_tflops"))
+        # Weights of mxfp4 and int4 are converted to 16 bits.
+        keys = {"fp8": "fp8_tflops", "fp8_block": "fp8_tflops", "nvfp4": "fp4_tflops"}
+        value = self.values.get(keys.get(dtype, "bf16_tflops"))
         return None if value is None else value * 1e12
 
 

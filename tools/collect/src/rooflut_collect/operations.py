@@ -23,7 +23,7 @@ class Operation:
 
 
 _HEADS = ("dtype", "kv_dtype", "q_heads", "kv_heads", "head_dim", "tp")
-_EXPERTS = ("dtype", "experts", "top_k", "hidden", "intermediate", "tp")
+_EXPERTS = ("dtype", "experts", "top_k", "hidden", "intermediate", "tp", "ep", "matrices")
 
 #: In the order in which they are measured.
 OPERATIONS = {
@@ -39,6 +39,10 @@ OPERATIONS = {
 
 #: Columns that hold a name; all others hold a whole number.
 _NAMES = ("dtype", "kv_dtype")
+#: Columns that a file or a row may leave out, and what they are then.
+_DEFAULTS = {"tp": 1, "ep": 1, "matrices": 3}
+#: Columns that take a kernel of their own where they differ from the default.
+_UNUSUAL = ("ep", "matrices")
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class Row:
 
     @staticmethod
     def of(operation: str, **values: int | str) -> "Row":
-        """A row by the names of its columns."""
+        """A row by the names of its columns, some of which have defaults."""
+        values = _DEFAULTS | values
         return Row(operation, tuple(values[column] for column in OPERATIONS[operation].columns))
 
     def __getitem__(self, column: str) -> int | str:
@@ -71,8 +76,11 @@ class Row:
     @property
     def variant(self) -> str:
         """`decode bf16/fp8`: what a kernel library is chosen for."""
-        names = (str(self[name]) for name in _NAMES if name in OPERATIONS[self.operation].columns)
-        return " ".join([self.operation, "/".join(names)]).strip()
+        columns = OPERATIONS[self.operation].columns
+        names = (str(self[name]) for name in _NAMES if name in columns)
+        others = (name for name in _UNUSUAL if name in columns and self[name] != _DEFAULTS[name])
+        pairs = (f"{name}={self[name]}" for name in others)
+        return " ".join([self.operation, "/".join(names), *pairs]).strip()
 
     def replace(self, **values: int | str) -> "Row":
         """The row with other values in some columns."""
@@ -102,7 +110,7 @@ def _read(operation: Operation, path: Path) -> list[Row]:
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
         for record in reader:
-            record.setdefault("tp", "1")
+            record = _DEFAULTS | record
             try:
                 values = {c: record[c] if c in _NAMES else int(record[c]) for c in operation.columns}
             except (KeyError, TypeError, ValueError) as error:

@@ -58,11 +58,23 @@ def reference(row: Row, operands: Operands) -> torch.Tensor:
     return out
 
 
+def _unfit(row: Row) -> str | None:
+    """Why no library here measures these experts."""
+    if row["ep"] != 1:
+        return "no experts on several ranks"
+    if row["matrices"] != 3:
+        return "no experts without a gate"
+    return None
+
+
 class VllmFused(Backend):
     """vLLM's fused experts (Triton); fp8: a scale per tensor, activations quantized inside."""
 
     name = "vllm"
     dtypes = ("bf16", "fp8")
+
+    def unfit(self, row: Row, device: str) -> str | None:
+        return super().unfit(row, device) or _unfit(row)
 
     def load(self) -> str:
         from vllm.model_executor.layers.fused_moe import config
@@ -85,6 +97,9 @@ class VllmFused(Backend):
 
 class TorchGrouped(TorchBackend):
     """torch's grouped GEMMs: tokens sorted by expert, two grouped products, weighted sum."""
+
+    def unfit(self, row: Row, device: str) -> str | None:
+        return super().unfit(row, device) or _unfit(row)
 
     def prepare(self, row: Row, operands: Operands) -> Callable[[], torch.Tensor]:
         grouped_mm = getattr(F, "grouped_mm", None) or torch._grouped_mm
