@@ -1,6 +1,7 @@
 //! The engine around the kernels: the time that vLLM adds to them, by version.
 
 mod rules;
+mod version;
 
 use core::fmt;
 
@@ -8,6 +9,7 @@ pub use self::rules::{
     BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
     SelfPreemption, VictimIndex, VictimToken,
 };
+pub use self::version::closest;
 pub use crate::generated::stacks;
 
 use crate::interval::{Coverage, in_quadrature};
@@ -34,6 +36,8 @@ pub struct EngineStack {
     pub name: &'static str,
     /// The exact configuration.
     pub description: &'static str,
+    /// Date of the release on PyPI, YYYY-MM-DD; `None` for a stack that is no release.
+    pub released: Option<&'static str>,
     /// The stack that it inherits from what its own file leaves out.
     pub inherits: Option<&'static str>,
     /// The rules by which it schedules.

@@ -18,7 +18,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         text += &stack_text(stack);
     }
     let legend = format!(
-        "`--engine` takes one of these names; without it, it is {}.",
+        "`--engine` takes one of these names; without it, it is {}. A version without a stack takes the newest that is \
+         not newer, a nightly build that of its date (vllm-nightly-2026-04-22).",
         Target::default().engine()
     );
     Ok(text + &paragraph(&legend))
@@ -83,6 +84,7 @@ fn engine_json(stack: &EngineStack) -> Value {
     json!({
         "name": stack.name,
         "description": stack.description,
+        "released": stack.released,
         "inherits": stack.inherits,
         "rules": rules.collect::<Value>(),
         "constants": constants.collect::<Value>(),

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     let step = Step {
         model: args.latency_model,
         placement: &placement,
-        notes: named.notes().collect(),
+        notes: named.notes().chain(placement.note()).collect(),
         memory: Memory::of(&placement, &batch),
         longest,
         batch,

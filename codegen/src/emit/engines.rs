@@ -37,6 +37,7 @@ fn engine(engine: &Engine) -> String {
     let Engine {
         name,
         description,
+        released,
         inherits,
         rules,
         constants,
@@ -57,6 +58,7 @@ fn engine(engine: &Engine) -> String {
     pub static {ident}: EngineStack = EngineStack {{
         name: {name:?},
         description: {description:?},
+        released: {released:?},
         inherits: {inherits:?},
         rules: SchedulingRules {{ {scheduling} }},
         constants: StepConstants {{ {step} }},

@@ -12,6 +12,8 @@ use super::toml_file::{Table, TomlFile, Value, is_simple};
 pub(crate) struct Engine {
     pub(crate) name: String,
     pub(crate) description: String,
+    /// Date of the release, YYYY-MM-DD.
+    pub(crate) released: Option<String>,
     pub(crate) inherits: Option<String>,
     /// In the order of [`RULES`].
     pub(crate) rules: Vec<Given<Rule>>,
@@ -121,7 +123,7 @@ fn stem(path: &Path) -> String {
 
 impl<'a> Stack<'a> {
     fn new(path: &Path, table: Table<'a>) -> Result<Stack<'a>, Error> {
-        let mut keys = vec!["name", "description", "inherits", "rules"];
+        let mut keys = vec!["name", "description", "released", "inherits", "rules"];
         keys.extend(CONSTANTS.map(|(key, _)| key));
         let table = table.only(&keys)?;
         let rules = table.optional("rules").map(|rules| {
@@ -159,9 +161,12 @@ impl<'a> Stack<'a> {
             let stack = stack.to_owned();
             Ok(Given { value, stack })
         });
+        let released = self.table.optional("released");
+        let released = released.map(|value| date(&value));
         Ok(Engine {
             name: self.name.to_owned(),
             description: self.table.required("description")?.text()?.to_owned(),
+            released: released.transpose()?,
             inherits: line.get(1).map(|stack| stack.name.to_owned()),
             rules: rules.collect::<Result<_, Error>>()?,
             constants: constants.collect::<Result<_, Error>>()?,
@@ -198,6 +203,19 @@ fn given<'a, 's>(
 ) -> Option<(&'a str, Value<'a>)> {
     line.iter()
         .find_map(|stack| Some((stack.name, find(stack)?)))
+}
+
+/// A date, YYYY-MM-DD.
+fn date(value: &Value<'_>) -> Result<String, Error> {
+    let text = value.string()?;
+    let fits = |(byte, like): (u8, u8)| match like {
+        b'-' => byte == like,
+        _ => byte.is_ascii_digit(),
+    };
+    match text.len() == 10 && text.bytes().zip(*b"YYYY-MM-DD").all(fits) {
+        true => Ok(text.to_owned()),
+        false => Err(value.refuse("a date, YYYY-MM-DD", "correct it")),
+    }
 }
 
 /// The name of an engine: that of its file, and simple except for the dots of versions.

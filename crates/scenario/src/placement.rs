@@ -37,6 +37,8 @@ pub struct Placement {
     pub kv_dtype: Dtype,
     /// The engine stack.
     pub engine: &'static EngineStack,
+    /// Name of the engine as given, if another stack stands for it.
+    pub engine_given: Option<String>,
 }
 
 impl fmt::Display for Placement {
@@ -57,13 +59,23 @@ impl Placement {
         format!("{model} on {gpus} {gpu} GPU{s}{experts}")
     }
 
+    /// Returns a remark if another stack stands for the engine as given.
+    pub fn note(&self) -> Option<String> {
+        let given = self.engine_given.as_ref()?;
+        let name = self.engine.name;
+        Some(format!(
+            "{given} has no stack of its own: answered as {name}, the newest that is not newer"
+        ))
+    }
+
     /// Places `model` on the GPUs of `tables` as `target` says.
     ///
     /// # Errors
     /// A value that is out of range, an engine that is not known, ranks that cannot share the model.
     pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, RunError> {
         let name = target.engine();
-        let engine = engine::find(name).ok_or_else(|| RunError::UnknownEngine {
+        let engine = engine::find(name).or_else(|| engine::closest(name));
+        let engine = engine.ok_or_else(|| RunError::UnknownEngine {
             name: name.to_owned(),
             nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
         })?;
@@ -76,6 +88,7 @@ impl Placement {
             parallelism: target.parallelism(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
             engine,
+            engine_given: (name != engine.name).then(|| name.to_owned()),
         };
         if placement.parallelism.expert_parallel && placement.model.spec.experts().is_none() {
             return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {

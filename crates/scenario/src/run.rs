@@ -238,7 +238,8 @@ impl Run {
             let errors = ErrorGroup::UNKNOWN.set(Extent::Inside);
             format!("the errors of {name} are not known; the interval has the largest of {errors}")
         });
-        beyond.into_iter().chain(cached).chain(unknown).collect()
+        let notes = self.placement.note().into_iter();
+        notes.chain(beyond).chain(cached).chain(unknown).collect()
     }
 
     /// Speculative decoding, if it is asked for.

@@ -105,7 +105,7 @@ fn more_cached_tokens_than_the_prompt_has_are_named_in_every_kind_of_file() {
 
 #[test]
 fn engines_and_gpus_that_are_not_taken_literally_are_noted() {
-    let other = ROW.replace("vllm-0.15.1", "vllm-0.12.0");
+    let other = ROW.replace("vllm-0.15.1", "vllm-0.11.2");
     let unnamed = ROW.replace("vllm-0.15.1", "");
     let unknown = other.replace("llama-3.1-8b", "gpt-9");
     let suffix = ROW.replace("h100", "H100-SXM");
@@ -115,7 +115,7 @@ fn engines_and_gpus_that_are_not_taken_literally_are_noted() {
         [
             ("GPU H100-SXM: predicted as h100", 1),
             (
-                "engine vllm-0.12.0 is not known: predicted as vllm-0.11.0, the closest that is not \
+                "engine vllm-0.11.2 is not known: predicted as vllm-0.11.0, the newest that is not \
                  newer",
                 2
             ),
