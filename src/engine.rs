@@ -118,6 +118,11 @@ pub struct StepConstants {
     /// Growth of an all-reduce with its message, from the smallest to that of the largest CUDA graph, as a multiple of
     /// that in a benchmark that repeats one kernel. At least 1.
     pub all_reduce_growth: f64,
+    /// Smallest message of an all-reduce that is fused with the norm after it, on GPUs with 4-bit tensor cores; zero
+    /// for engines that do not fuse them.
+    pub fused_all_reduce: Seconds,
+    /// Share of the link bandwidth at which each rank of a fused all-reduce sends its whole message to every other one.
+    pub fused_all_reduce_bandwidth: f64,
     /// Routing, sorting and launches of a mixture-of-experts layer.
     pub moe_layer: Seconds,
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
@@ -132,6 +137,11 @@ pub struct StepConstants {
     pub uncaptured_layer: Seconds,
     /// Time between two steps during which the GPU waits for the host.
     pub host: Seconds,
+    /// Addition to [`host`](Self::host) per request of the step.
+    pub host_request: Seconds,
+    /// Launches of a layer's kernels in steps of more tokens than CUDA graphs are captured for, on GPUs with 4-bit
+    /// tensor cores. These steps take at least as long as the launches.
+    pub eager_layer: Seconds,
     /// Maximum number of tokens of a step that runs as a CUDA graph. Graphs are captured for 1, 2, 4 and the
     /// multiples of 8 tokens; a step is padded to the next larger size.
     pub cuda_graph_max_tokens: u32,
@@ -260,12 +270,16 @@ impl StepConstants {
         penalty: Seconds::ZERO,
         all_reduce_wait: Seconds::ZERO,
         all_reduce_growth: 1.0,
+        fused_all_reduce: Seconds::ZERO,
+        fused_all_reduce_bandwidth: 1.0,
         moe_layer: Seconds::ZERO,
         expert_bandwidth: 1.0,
         routing: 0.0,
         prompt_layer: Seconds::ZERO,
         uncaptured_layer: Seconds::ZERO,
         host: Seconds::ZERO,
+        host_request: Seconds::ZERO,
+        eager_layer: Seconds::ZERO,
         cuda_graph_max_tokens: 0,
         ..stacks::VLLM_0_15_1.constants
     };
@@ -289,6 +303,10 @@ impl StepConstants {
         with_all_reduce_wait(all_reduce_wait: Seconds);
         /// Sets [`all_reduce_growth`](Self::all_reduce_growth).
         with_all_reduce_growth(all_reduce_growth: f64);
+        /// Sets [`fused_all_reduce`](Self::fused_all_reduce).
+        with_fused_all_reduce(fused_all_reduce: Seconds);
+        /// Sets [`fused_all_reduce_bandwidth`](Self::fused_all_reduce_bandwidth).
+        with_fused_all_reduce_bandwidth(fused_all_reduce_bandwidth: f64);
         /// Sets [`moe_layer`](Self::moe_layer).
         with_moe_layer(moe_layer: Seconds);
         /// Sets [`expert_bandwidth`](Self::expert_bandwidth).
@@ -301,6 +319,10 @@ impl StepConstants {
         with_uncaptured_layer(uncaptured_layer: Seconds);
         /// Sets [`host`](Self::host).
         with_host(host: Seconds);
+        /// Sets [`host_request`](Self::host_request).
+        with_host_request(host_request: Seconds);
+        /// Sets [`eager_layer`](Self::eager_layer).
+        with_eager_layer(eager_layer: Seconds);
         /// Sets [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
         with_cuda_graph_max_tokens(cuda_graph_max_tokens: u32);
         /// Sets [`smoothed_rows`](Self::smoothed_rows).
@@ -361,10 +383,17 @@ impl StepConstants {
             time("sorted_logit", self.sorted_logit),
             time("penalty", self.penalty),
             time("all_reduce_wait", self.all_reduce_wait),
+            time("fused_all_reduce", self.fused_all_reduce),
+            share(
+                "fused_all_reduce_bandwidth",
+                self.fused_all_reduce_bandwidth,
+            ),
             time("moe_layer", self.moe_layer),
             time("prompt_layer", self.prompt_layer),
             time("uncaptured_layer", self.uncaptured_layer),
             time("host", self.host),
+            time("host_request", self.host_request),
+            time("eager_layer", self.eager_layer),
         ])
     }
 

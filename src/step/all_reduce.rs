@@ -1,7 +1,9 @@
 //! All-reduces inside a step.
 
+use super::Binding;
 use super::kernel_time::KernelTime;
 use crate::engine::StepConstants;
+use crate::hardware::{Dtype, Gpu};
 use crate::op::AllReduce;
 use crate::table::ErrorGroup;
 use crate::units::Seconds;
@@ -24,6 +26,14 @@ pub(super) struct StepAllReduce {
     most_grown_s: f64,
     wait_s: f64,
     growth: f64,
+    fused: Option<Fused>,
+}
+
+/// A one-shot all-reduce, fused with the norm after it: each rank sends its whole message to every other one.
+#[derive(Debug, Clone, Copy)]
+struct Fused {
+    floor_s: f64,
+    s_per_byte: f64,
 }
 
 impl StepAllReduce {
@@ -45,7 +55,24 @@ impl StepAllReduce {
             most_grown_s: (graph_s - floor_s).max(0.0),
             wait_s: engine.all_reduce_wait.0,
             growth: engine.all_reduce_growth,
+            fused: None,
             kernel,
+        }
+    }
+
+    /// Fuses the all-reduces over `ranks` with the norms after them if engine and GPU do.
+    pub(super) fn fused(self, engine: &StepConstants, gpu: &Gpu, ranks: u32) -> StepAllReduce {
+        let floor_s = engine.fused_all_reduce.0;
+        let s_per_link_byte = self.kernel.reference().rates.s_per_link_byte;
+        let others = f64::from(ranks) - 1.0;
+        let fused = Fused {
+            floor_s,
+            s_per_byte: others * s_per_link_byte / engine.fused_all_reduce_bandwidth,
+        };
+        let is_fused = floor_s > 0.0 && gpu.rates(Dtype::Nvfp4).is_some();
+        StepAllReduce {
+            fused: is_fused.then_some(fused),
+            ..self
         }
     }
 
@@ -55,12 +82,22 @@ impl StepAllReduce {
     }
 
     /// Returns the time of the hidden states of `tokens` tokens: that of the table, whose growth with the size is larger
-    /// in a step, and the wait.
+    /// in a step, and the wait; or that of the fused kernel where it is shorter.
     pub(super) fn at(&self, tokens: f64) -> KernelTime {
         let bytes = tokens * self.bytes_per_token;
         let (kernel, work) = (&self.kernel, self.kernel.work(bytes));
         let table = KernelTime::of(kernel.answer(bytes), &work, kernel.reference());
         let grown_s = (table.time.0 - self.floor_s).clamp(0.0, self.most_grown_s);
-        table.plus_fitted(Seconds(self.wait_s + (self.growth - 1.0) * grown_s))
+        let apart = table.plus_fitted(Seconds(self.wait_s + (self.growth - 1.0) * grown_s));
+        match self
+            .fused
+            .map(|fused| fused.floor_s + fused.s_per_byte * bytes)
+        {
+            Some(fused_s) if fused_s < apart.time.0 => {
+                let fused = Seconds(fused_s.max(table.bound.0));
+                KernelTime::fitted(fused, Binding::Link).with_bound(table.bound)
+            }
+            _ => apart,
+        }
     }
 }

@@ -181,10 +181,11 @@ impl Finder<'_> {
         );
         let all_reduce = self.accept(Part::AllReduce, all_reduce, AllReduce::class)?;
         let hidden = self.model.hidden;
-        Ok(Some(StepAllReduce::new(
-            all_reduce,
+        let all_reduce = StepAllReduce::new(all_reduce, &self.constants, hidden);
+        Ok(Some(all_reduce.fused(
             &self.constants,
-            hidden,
+            self.set.gpu(),
+            self.parallelism.tp,
         )))
     }
 

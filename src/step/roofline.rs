@@ -63,6 +63,8 @@ pub struct RooflineModel {
     engine: StepConstants,
     /// Wait for the host of a step without prompt tokens, and of one with some.
     hosts: [Seconds; 2],
+    /// Launches of all layers in steps without a CUDA graph.
+    eager: Seconds,
 }
 
 impl RooflineModel {
@@ -107,6 +109,10 @@ impl RooflineModel {
             rates,
             engine: options.constants,
             hosts: hosts(model, &options.constants),
+            eager: match gpu.rates(Dtype::Nvfp4) {
+                Some(_) => options.constants.eager_layer * f64::from(model.layers.total()),
+                None => Seconds::ZERO,
+            },
         })
     }
 
@@ -131,6 +137,13 @@ impl RooflineModel {
             let once = self.small_kernels(m * bytes_per_token);
             step.add_kernel(Part::SmallKernels, once.times(layers));
         });
+        let is_captured = tokens <= u64::from(self.engine.cuda_graph_max_tokens);
+        if self.eager > Seconds::ZERO && !is_captured {
+            let wait = Seconds(self.eager.0 - step.total().0);
+            if wait > Seconds::ZERO {
+                step.add_kernel(Part::Host, KernelTime::fitted(wait, Binding::Latency));
+            }
+        }
     }
 
     /// Returns attention of prompt chunks, over all layers, or `None` without chunks.
@@ -174,12 +187,14 @@ impl RooflineModel {
 
     /// Returns the time of waiting for the host.
     #[inline]
-    pub(super) fn host(&self, prefill: &[Chunk]) -> Seconds {
+    pub(super) fn host(&self, prefill: &[Chunk], sums: &BatchSums) -> Seconds {
         let [without_prompts, with_prompts] = self.hosts;
-        match prefill {
+        let step = match prefill {
             [] => without_prompts,
             _ => with_prompts,
-        }
+        };
+        let requests = sums.requests as f64 + prefill.len() as f64;
+        step + self.engine.host_request * requests
     }
 
     /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens` themselves.
@@ -251,7 +266,7 @@ impl StepModel for RooflineModel {
         for (part, once) in self.sampling(sums.rows).into_iter().flatten() {
             step.add_kernel(part, once);
         }
-        let host = self.host(batch.prefill);
+        let host = self.host(batch.prefill, &sums);
         if host > Seconds::ZERO {
             step.add_kernel(Part::Host, KernelTime::fitted(host, Binding::Latency));
         }

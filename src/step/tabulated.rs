@@ -88,7 +88,7 @@ impl TabulatedModel {
         for once in rows {
             total += once;
         }
-        Some(total + self.model.host(prefill))
+        Some(total + self.model.host(prefill, sums))
     }
 }
 

@@ -95,7 +95,7 @@ impl<'m> Tally<'m> {
         let model = self.model.model();
         self.prefill.add(model.prefill_attention(batch.prefill));
         self.decode.add(model.decode_attention(&sums));
-        self.host_s += model.host(batch.prefill).0;
+        self.host_s += model.host(batch.prefill, &sums).0;
     }
 
     #[cold]

@@ -9,7 +9,7 @@ use crate::support::tolerances::ROUNDING;
 use rooflut::engine::{self, EngineStack, StepConstants, stacks};
 use rooflut::step::Binding;
 use rooflut::step::{Part, StepModel, StepOptions, StepTime};
-use rooflut::table::sets;
+use rooflut::table::{TableSet, sets};
 use rooflut::units::Seconds;
 
 fn built_in(file: &EngineFile) -> &'static EngineStack {
@@ -265,5 +265,54 @@ fn impossible_summaries_are_rejected() {
                 "{cold}"
             );
         }
+    }
+}
+
+/// A step of llama-3.1-70b on the GPUs of a set.
+fn on(set: &'static TableSet, tp: u32, constants: StepConstants, batch: &Batch) -> StepTime {
+    let model = models::on(set, &steps::named("llama-3.1-70b", tp), constants);
+    model.step_time(&batch.as_step())
+}
+
+#[test]
+fn steps_beyond_the_cuda_graphs_take_at_least_their_launches_on_b200() {
+    let mut eager = DEFAULT;
+    eager.eager_layer = Seconds::from_us(1_000.0);
+    let (prompt, graph) = (Batch::chunk(1_000, 0), Batch::decoding(64, 1_000));
+    let [before, after] = [DEFAULT, eager].map(|constants| on(&sets::B200, 8, constants, &prompt));
+    let attention = after.part(Part::PrefillAttention) + after.part(Part::LmHead);
+    let rest = after.total().0 - attention.0 - after.part(Part::Sampling).0;
+    assert!(apart(rest, 80.0 * 1e-3) < ROUNDING, "{rest}");
+    assert!(before.total() < after.total());
+    // Launches that are shorter than the kernels, CUDA graphs, and other GPUs.
+    for (set, tp, batch) in [
+        (&sets::B200, 1, &Batch::chunk(8_000, 0)),
+        (&sets::B200, 8, &graph),
+        (&sets::H100, 8, &prompt),
+    ] {
+        let [before, after] = [DEFAULT, eager].map(|constants| on(set, tp, constants, batch));
+        assert_eq!(before, after, "{} tp {tp}", set.name());
+    }
+}
+
+#[test]
+fn fused_all_reduces_of_b200_send_each_message_to_every_rank() {
+    let mut fused = StepConstants::NONE;
+    fused.fused_all_reduce = Seconds::from_us(2.0);
+    fused.fused_all_reduce_bandwidth = 0.5;
+    let time = |set, constants, requests| {
+        on(set, 8, constants, &Batch::decoding(requests, 1_000)).part(Part::AllReduce)
+    };
+    // 160 messages of 16,384 bytes a token to 7 ranks at half of 900 GB/s.
+    let bytes = 16.0 * 16_384.0 * 7.0;
+    let expected = 160.0 * (2e-6 + bytes / 450e9);
+    let found = time(&sets::B200, fused, 16).0;
+    assert!(apart(found, expected) < ROUNDING, "{found}");
+    // Large messages are faster apart, and other GPUs do not fuse them.
+    for (set, requests) in [(&sets::B200, 1_000), (&sets::H100, 16)] {
+        assert_eq!(
+            time(set, fused, requests),
+            time(set, StepConstants::NONE, requests)
+        );
     }
 }

@@ -89,6 +89,9 @@ fn constants_of_any_size_act_as_documented() {
             &mut constants.all_reduce_wait,
             &mut constants.prompt_layer,
             &mut constants.uncaptured_layer,
+            &mut constants.host_request,
+            &mut constants.fused_all_reduce,
+            &mut constants.eager_layer,
             &mut constants.moe_layer,
             &mut constants.host,
         ] {
@@ -96,9 +99,9 @@ fn constants_of_any_size_act_as_documented() {
             time.0 = 1e-10 * f64::from(random.log(10_000_000));
         }
         constants.all_reduce_growth = 1.0 + random.unit();
+        constants.sustained_math = 1.0 - 0.99 * random.unit();
         constants.routing = 1.5 * random.unit();
         constants.small_kernel_bandwidth = 1.0 - 0.99 * random.unit();
-        constants.sustained_math = 1.0 - 0.99 * random.unit();
         constants.expert_bandwidth = 1.0 - 0.99 * random.unit();
         constants.cuda_graph_max_tokens = random.between(0, 1_024) as u32;
         constants.smoothed_rows = random.between(0, 1_024) as u32;

@@ -133,6 +133,10 @@ impl EngineFile {
         constants.routing = self.number("routing", "value");
         constants.prompt_layer = self.time("prompt_layer");
         constants.uncaptured_layer = self.time("uncaptured_layer");
+        constants.host_request = self.time("host_request");
+        constants.fused_all_reduce = self.time("fused_all_reduce");
+        constants.fused_all_reduce_bandwidth = self.share("fused_all_reduce_bandwidth");
+        constants.eager_layer = self.time("eager_layer");
         constants.moe_layer = self.time("moe_layer");
         constants.expert_bandwidth = self.share("expert_bandwidth");
         constants.host = self.time("host");

@@ -35,7 +35,7 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 25] = [
+const CONSTANTS: [(&str, Unit); 29] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -45,12 +45,16 @@ const CONSTANTS: [(&str, Unit); 25] = [
     ("penalty", Unit::Microseconds),
     ("all_reduce_wait", Unit::Microseconds),
     ("all_reduce_growth", Unit::Times),
+    ("fused_all_reduce", Unit::Microseconds),
+    ("fused_all_reduce_bandwidth", Unit::Share),
     ("moe_layer", Unit::Microseconds),
     ("expert_bandwidth", Unit::Share),
     ("routing", Unit::Exponent),
     ("prompt_layer", Unit::Microseconds),
     ("uncaptured_layer", Unit::Microseconds),
     ("host", Unit::Microseconds),
+    ("host_request", Unit::Microseconds),
+    ("eager_layer", Unit::Microseconds),
     ("cuda_graph_max_tokens", Unit::Tokens),
     ("smoothed_rows", Unit::Rows),
     ("smoothing_width", Unit::LnRows),

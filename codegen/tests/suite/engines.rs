@@ -50,6 +50,9 @@ fn a_file_becomes_a_static_in_si_units() {
         ("all_reduce_wait", 1.5e-6),
         ("prompt_layer", 13e-6),
         ("uncaptured_layer", 14e-6),
+        ("host_request", 16e-6),
+        ("fused_all_reduce", 18e-6),
+        ("eager_layer", 17e-6),
         ("api_output", 15e-6),
     ] {
         let rest = source.split(&format!(" {name}: Seconds(")).nth(1).unwrap();

@@ -130,7 +130,13 @@ impl<'t> ExpectedSteps<'t> {
             _ if chunks.is_empty() => 0.0,
             _ => constants.prompt_layer.0,
         };
-        let host = constants.host.0 + layer * layers;
+        let decoding: u64 = step
+            .decode
+            .iter()
+            .map(|group| u64::from(group.requests()))
+            .sum();
+        let requests = step.prefill.len() as f64 + decoding as f64;
+        let host = constants.host.0 + layer * layers + constants.host_request.0 * requests;
         if host > 0.0 {
             push(Part::Host, host, None);
         }

@@ -50,9 +50,13 @@ cache_sampled_tokens = false
         ("routing", "0.8125", "exponent", "popular experts"),
         ("prompt_layer", "13.0", "us", "prompts"),
         ("uncaptured_layer", "14.0", "us", "chunks"),
+        ("host_request", "16.0", "us", "requests"),
+        ("fused_all_reduce", "18.0", "us", "fused"),
+        ("fused_all_reduce_bandwidth", "0.25", "share", "fused"),
+        ("eager_layer", "17.0", "us", "launches"),
+        ("sustained_math", "0.5", "share", "clocks"),
         ("api_output", "15.0", "us", "detokenizer"),
         ("other_gpu_error", "0.25", "share", "of a step"),
-        ("sustained_math", "0.5", "share", "clocks"),
     ];
     let section = |(name, value, unit, meaning)| {
         format!(
