@@ -36,6 +36,33 @@ pub(super) fn by_run(report: &FileReport) -> Vec<Group<'_>> {
     groups
 }
 
+/// Groups closed loops by servers, and all together: rows that constants are fitted to, the others, and both.
+pub(super) fn by_servers(report: &FileReport) -> Vec<Group<'_>> {
+    let mut groups: BTreeMap<[&str; 2], Vec<&Case>> = BTreeMap::new();
+    for case in &report.cases {
+        let Setting::ClosedLoop {
+            servers, is_fitted, ..
+        } = case.setting
+        else {
+            continue;
+        };
+        let rows = if is_fitted { "fitted" } else { "others" };
+        for key in [
+            [servers, rows],
+            [servers, "both"],
+            ["all", rows],
+            ["all", "both"],
+        ] {
+            groups.entry(key).or_default().push(case);
+        }
+    }
+    let group = |(key, cases): ([&str; 2], _)| Group {
+        key: key.map(str::to_owned).into(),
+        cases,
+    };
+    groups.into_iter().map(group).collect()
+}
+
 /// Groups rows by GPU and model.
 pub(super) fn by_model(report: &FileReport) -> Vec<Group<'_>> {
     grouped(

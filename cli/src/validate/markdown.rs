@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rooflut_validation::{Case, FileReport, Kind, Tally};
 
-use super::{COVERAGE, Covered, groups, tables};
+use super::{COVERAGE, Covered, SERVERS, groups, tables};
 use crate::grid::Grid;
 
 /// The introduction on the measurements of the project.
@@ -81,6 +81,7 @@ fn a_row_is(kind: Kind) -> &'static str {
         Kind::Requests => "a request of a run, replayed",
         Kind::SoloRequests => "a request alone, by its steps",
         Kind::DecodeSteps => "a step",
+        Kind::ClosedLoops => "a closed loop of users on a server, simulated",
         Kind::KvBlocks => "the KV cache of a server, planned",
     }
 }
@@ -122,6 +123,18 @@ fn file(report: &FileReport) -> String {
             let runs = groups::by_run(report);
             let sheet = tables::down(report, &["run", "model", "GPU", "tp"], &runs);
             section(&format!("{name}, by run"), &sheet)
+        }
+        Kind::ClosedLoops => {
+            let servers = groups::by_servers(report);
+            let servers = tables::down(report, &["servers", "rows"], &servers);
+            let runs = groups::by_run(report);
+            section(
+                &format!("{name}, by servers\n\nThe table gives {SERVERS}"),
+                &servers,
+            ) + &section(
+                &format!("{name}, by configuration"),
+                &tables::down(report, &["server", "model", "GPU", "tp"], &runs),
+            )
         }
         Kind::KvBlocks => section(&format!("{name}, row by row"), &tables::cases(report)),
     }

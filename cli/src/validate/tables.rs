@@ -232,6 +232,7 @@ fn settings(kind: Kind) -> &'static [&'static str] {
         Kind::SoloRequests => &["prompt"],
         Kind::DecodeSteps => &["batch"],
         Kind::KvBlocks => &[],
+        Kind::ClosedLoops => &["users", "prompt", "output"],
     }
 }
 
@@ -250,6 +251,14 @@ fn setting(setting: Setting) -> Vec<String> {
                 .collect()
         }
         Setting::Batch { requests } => vec![requests.to_string()],
+        Setting::ClosedLoop {
+            users,
+            prompt_tokens,
+            output_tokens,
+            ..
+        } => [users, prompt_tokens, output_tokens]
+            .map(|number| number.to_string())
+            .into(),
         Setting::Start => Vec::new(),
     }
 }

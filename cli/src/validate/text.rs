@@ -2,7 +2,7 @@
 
 use rooflut_validation::{FileReport, Kind};
 
-use super::{COVERAGE, Covered, groups, tables};
+use super::{COVERAGE, Covered, SERVERS, groups, tables};
 use crate::output::{count, paragraph, plural, width, wrapped};
 use crate::tallied;
 
@@ -71,7 +71,10 @@ fn remarks(reports: &[FileReport]) -> String {
 /// unless `all_rows`.
 fn file(report: &FileReport, all_rows: bool) -> String {
     let name = &report.file;
-    let many = matches!(report.kind, Kind::Requests | Kind::DecodeSteps);
+    let many = matches!(
+        report.kind,
+        Kind::Requests | Kind::DecodeSteps | Kind::ClosedLoops
+    );
     let runs = groups::by_run(report);
     if all_rows || !many {
         let unit = unit(report.kind);
@@ -83,11 +86,19 @@ fn file(report: &FileReport, all_rows: bool) -> String {
         };
         return format!("\n{}\n{rows}", paragraph(&told));
     }
+    let by_servers = match report.kind {
+        Kind::ClosedLoops => format!(
+            "\n{}\n{}",
+            paragraph(&format!("{name}: {SERVERS}")),
+            tables::down(report, &["servers", "rows"], &groups::by_servers(report)).render(INDENT)
+        ),
+        _ => String::new(),
+    };
     let errors = tables::errors_by_run(report, &runs).render(INDENT);
     let worst = tables::rows(report, &runs, WORST).render(INDENT);
     let told = format!("{name}: the {WORST} rows of each run that are furthest off (all: --rows)");
     format!(
-        "\n{}\n{errors}\n{}\n{worst}",
+        "{by_servers}\n{}\n{errors}\n{}\n{worst}",
         paragraph(&format!("{name}: errors by run, in percent")),
         paragraph(&told)
     )
@@ -98,6 +109,7 @@ fn unit(kind: Kind) -> &'static str {
         Kind::LoadStages => "ms; rate in requests per second",
         Kind::Requests | Kind::SoloRequests => "ms; lengths in tokens",
         Kind::DecodeSteps => "ms; batch in requests",
+        Kind::ClosedLoops => "ms; lengths in tokens, at most",
         Kind::KvBlocks => "blocks of 16 tokens",
     }
 }

@@ -45,6 +45,19 @@ pub enum Setting {
         /// Number of requests.
         requests: u32,
     },
+    /// Users who wait for each answer.
+    ClosedLoop {
+        /// Number of users.
+        users: u32,
+        /// Maximum number of tokens of a prompt.
+        prompt_tokens: u32,
+        /// Maximum number of tokens of an output.
+        output_tokens: u32,
+        /// Group of the servers.
+        servers: &'static str,
+        /// Whether constants of engines are fitted to the row.
+        is_fitted: bool,
+    },
     /// None: the server was just started.
     Start,
 }
@@ -66,6 +79,13 @@ impl Setting {
             },
             Measurement::DecodeStep(step) => Setting::Batch {
                 requests: step.decode_requests,
+            },
+            Measurement::ClosedLoop(run) => Setting::ClosedLoop {
+                users: run.users,
+                prompt_tokens: run.prompt.max,
+                output_tokens: run.output.max,
+                servers: run.servers,
+                is_fitted: run.is_fitted,
             },
             Measurement::KvBlocks(_) => Setting::Start,
         }

@@ -22,5 +22,6 @@ const fn text(kind: Kind) -> &'static str {
         Kind::SoloRequests => include_str!("../solo_requests.csv"),
         Kind::DecodeSteps => include_str!("../decode_steps.csv"),
         Kind::KvBlocks => include_str!("../kv_blocks.csv"),
+        Kind::ClosedLoops => include_str!("../servers_steady_state.csv"),
     }
 }

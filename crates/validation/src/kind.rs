@@ -13,16 +13,19 @@ pub enum Kind {
     DecodeSteps,
     /// KV cache sizes.
     KvBlocks,
+    /// Servers under closed loops.
+    ClosedLoops,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 5] = [
+    pub const ALL: [Kind; 6] = [
         Kind::LoadStages,
         Kind::Requests,
         Kind::SoloRequests,
         Kind::DecodeSteps,
         Kind::KvBlocks,
+        Kind::ClosedLoops,
     ];
 
     /// The embedded file of this kind.
@@ -33,6 +36,7 @@ impl Kind {
             Kind::SoloRequests => "solo_requests.csv",
             Kind::DecodeSteps => "decode_steps.csv",
             Kind::KvBlocks => "kv_blocks.csv",
+            Kind::ClosedLoops => "servers_steady_state.csv",
         }
     }
 
@@ -56,6 +60,7 @@ impl Kind {
                 "experiment,gpu,model,tp,decode_requests,mean_context_tokens,step_ms"
             }
             Kind::KvBlocks => "gpu,model,tp,kv_blocks_16_tokens",
+            Kind::ClosedLoops => "gpu,model,tp,isl,osl,concurrency,ttft_ms,tpot_ms",
         }
     }
 }

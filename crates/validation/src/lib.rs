@@ -17,6 +17,7 @@
 
 mod case;
 mod cells;
+mod closed_loop;
 mod compare;
 mod coverage;
 mod dataset;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rooflut::sim::PrefixCaching;
 
 use crate::cells::{Cells, Sheet};
+use crate::closed_loop;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::kind::{self, Kind};
@@ -25,12 +26,19 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
     let sheet = Sheet::read(file, contents.as_ref())?;
     let kind = kind_of(&sheet)?;
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    let mut configurations: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for cells in sheet.rows()? {
-        let server = server(&cells)?;
+        let mut server = server(&cells)?;
+        let mut limits = limits(&cells)?;
+        if kind == Kind::ClosedLoops {
+            server = closed_loop::server(&cells, server);
+            limits = closed_loop::limits(&cells, limits)?;
+        }
         let id = match kind {
             Kind::LoadStages => cells.text("id").to_owned(),
             Kind::KvBlocks => format!("{} tp{} {}", server.model, server.tp, server.engine),
+            Kind::ClosedLoops => closed_loop::id(&cells),
             _ => cells.text("experiment").to_owned(),
         };
         let place = seen.entry(id.clone()).or_default();
@@ -40,8 +48,8 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
         rows.push(Row {
             label: Label { id, stage, line },
             server,
-            limits: limits(&cells)?,
-            measurement: measurement(kind, &cells)?,
+            limits,
+            measurement: measurement(kind, &cells, &mut configurations)?,
         });
     }
     Ok(Dataset {
@@ -120,14 +128,19 @@ fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
         gpu_memory_utilization: cells.optional_number("gpu_memory_utilization")?,
         kv_blocks: cells.optional_whole("kv_blocks")?,
         prefix_caching: match cells.text("prefix_caching").to_ascii_lowercase().as_str() {
-            "" | "1" | "true" => PrefixCaching::Enabled,
-            "0" | "false" => PrefixCaching::Disabled,
+            "" | "1" | "1.0" | "true" => PrefixCaching::Enabled,
+            "0" | "0.0" | "false" => PrefixCaching::Disabled,
             _ => return Err(cells.refuse("prefix_caching", "0 or 1")),
         },
     })
 }
 
-fn measurement(kind: Kind, cells: &Cells<'_>) -> Result<Measurement, Error> {
+/// Reads the measurement of a row; `configurations` are those of the rows before it.
+fn measurement(
+    kind: Kind,
+    cells: &Cells<'_>,
+    configurations: &mut Vec<String>,
+) -> Result<Measurement, Error> {
     let cached = || cells.optional_whole("cached_prompt_tokens");
     Ok(match kind {
         Kind::LoadStages => Measurement::LoadStage(LoadStage {
@@ -161,6 +174,15 @@ fn measurement(kind: Kind, cells: &Cells<'_>) -> Result<Measurement, Error> {
             mean_context_tokens: cells.finite("mean_context_tokens")?,
             step_ms: cells.optional_finite("step_ms")?,
         }),
+        Kind::ClosedLoops => {
+            let own = closed_loop::configuration(cells);
+            let place = configurations.iter().position(|other| *other == own);
+            let place = place.unwrap_or_else(|| {
+                configurations.push(own);
+                configurations.len() - 1
+            });
+            Measurement::ClosedLoop(closed_loop::run(cells, place)?)
+        }
         Kind::KvBlocks => Measurement::KvBlocks(cells.optional_finite("kv_blocks_16_tokens")?),
     })
 }

@@ -75,6 +75,7 @@ pub(crate) enum Measurement {
     DecodeStep(DecodeStep),
     /// Reported KV blocks of 16 tokens.
     KvBlocks(Option<f64>),
+    ClosedLoop(ClosedLoopRun),
 }
 
 /// Latencies in milliseconds; `None` if not measured or not defined.
@@ -145,4 +146,27 @@ pub(crate) struct DecodeStep {
     /// Mean KV length of a request.
     pub(crate) mean_context_tokens: f64,
     pub(crate) step_ms: Option<f64>,
+}
+
+/// A closed loop of users who wait for each answer, timed at the client.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ClosedLoopRun {
+    pub(crate) users: u32,
+    pub(crate) prompt: Uniform,
+    pub(crate) output: Uniform,
+    /// Group of the servers in reports.
+    pub(crate) servers: &'static str,
+    /// Whether constants of engines are fitted to the row.
+    pub(crate) is_fitted: bool,
+    /// The reason that the row is not predicted, if any.
+    pub(crate) left_out: Option<&'static str>,
+    /// Means over the requests.
+    pub(crate) measured: Latencies,
+}
+
+/// Token counts that are all equally likely.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Uniform {
+    pub(crate) min: u32,
+    pub(crate) max: u32,
 }

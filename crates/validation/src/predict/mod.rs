@@ -4,6 +4,7 @@
 //! predicted is an error that gives the [`Reason`](crate::reason::Reason).
 
 mod cached;
+mod closed_loop;
 mod format;
 pub(crate) mod gpu;
 mod interval;

@@ -2,7 +2,7 @@
 
 use rooflut::engine::EngineStack;
 
-use super::{memory, replay, stage, step};
+use super::{closed_loop, memory, replay, stage, step};
 use crate::compare::Metric;
 use crate::engine::Predictor;
 use crate::pair::Pair;
@@ -48,6 +48,7 @@ pub(crate) fn predict(run: &[(usize, &Row)], predictor: &Predictor<'_>) -> Vec<(
         Measurement::LoadStage(stage) => stage::load_stage(row, stage, engine, predictor),
         Measurement::SoloRequest(solo) => step::solo_request(row, solo, engine, predictor),
         Measurement::DecodeStep(step) => step::decode_step(row, step, engine, predictor),
+        Measurement::ClosedLoop(run) => closed_loop::closed_loop(row, run, engine, predictor),
         Measurement::KvBlocks(measured) => memory::kv_blocks(row).map(|predicted| {
             let blocks = f64::from(predicted);
             vec![Ok(vec![Pair::new(Metric::KvBlocks, blocks, *measured)])]

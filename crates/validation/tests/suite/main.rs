@@ -1,5 +1,6 @@
 //! Tests of reading and predicting measurements.
 
+mod closed_loops;
 mod intervals;
 mod left_out;
 mod lookup_errors;

@@ -1,0 +1,138 @@
+//! Servers under closed loops: rows of `servers_steady_state.csv`.
+
+use rooflut::sim::PrefixCaching;
+
+use crate::cells::Cells;
+use crate::error::Error;
+use crate::rows::{ClosedLoopRun, Latencies, Limits, Server, Uniform};
+
+/// Formats of the weights and the group in reports, by GPU, model and precision as the rows name them. The last column
+/// is free text.
+const SERVERS: &str = include_str!("../steady_servers.csv");
+
+/// Budget of a server whose row names none: vLLM's for its API server on GPUs of 70 GiB and more.
+const MAX_NUM_BATCHED_TOKENS: u32 = 8192;
+
+/// Model, GPUs, engine and formats of a row, by which rows are of one configuration.
+pub(crate) fn configuration(cells: &Cells<'_>) -> String {
+    let columns = [
+        "gpu",
+        "engine",
+        "model",
+        "precision",
+        "tp",
+        "dp",
+        "expert_parallel",
+    ];
+    columns.map(|column| cells.text(column)).join(" ")
+}
+
+/// Names the engine and what is particular to the server; reports add model, GPU and tensor parallelism.
+pub(crate) fn id(cells: &Cells<'_>) -> String {
+    let mut id = format!("{} {}", cells.text("engine"), cells.text("precision"));
+    if !matches!(cells.text("dp"), "" | "1") {
+        id += &format!(" dp {}", cells.text("dp"));
+    }
+    if is_set(cells, "expert_parallel") {
+        id += " ep";
+    }
+    id.trim_end().to_owned()
+}
+
+/// Returns the formats that the publisher of the rows implies, and the server's engine by the date of a nightly build.
+pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Server {
+    let measured = cells.text("measured");
+    let engine = match server.engine.contains("nightly") && !measured.is_empty() {
+        true => format!("vllm-nightly-{measured}"),
+        false => server.engine,
+    };
+    Server {
+        dtype: described(cells)
+            .map_or(cells.text("precision"), |[dtype, _]| dtype)
+            .to_owned(),
+        // The benchmark asks for temperature 0.
+        sampler: "plain".to_owned(),
+        engine,
+        ..server
+    }
+}
+
+/// Returns the limits of the server: the number of sequences never was one, and all prompts differ.
+pub(crate) fn limits(cells: &Cells<'_>, limits: Limits) -> Result<Limits, Error> {
+    Ok(Limits {
+        max_num_seqs: Some(cells.whole("concurrency")?.max(1)),
+        prefix_caching: PrefixCaching::Disabled,
+        max_num_batched_tokens: limits
+            .max_num_batched_tokens
+            .or(Some(MAX_NUM_BATCHED_TOKENS)),
+        ..limits
+    })
+}
+
+/// Reads a row; `configuration` is the place of its configuration in the file, from 0.
+pub(crate) fn run(cells: &Cells<'_>, configuration: usize) -> Result<ClosedLoopRun, Error> {
+    let left_out = [
+        (is_set(cells, "suspect"), "its source marks it as suspect"),
+        (
+            is_set(cells, "saturated"),
+            "its source marks it as saturated: a TTFT above 5 s",
+        ),
+        (
+            cells.optional_whole("dp")?.is_some_and(|dp| dp > 1),
+            "data parallelism is not modelled",
+        ),
+        (
+            is_set(cells, "expert_parallel"),
+            "expert parallelism is not modelled",
+        ),
+    ];
+    Ok(ClosedLoopRun {
+        users: cells.whole("concurrency")?,
+        prompt: uniform(cells, "isl", "mean_prompt_tokens")?,
+        output: uniform(cells, "osl", "mean_output_tokens")?,
+        servers: described(cells).map_or("others", |[_, servers]| servers),
+        is_fitted: configuration % 2 == 1,
+        left_out: left_out
+            .into_iter()
+            .find_map(|(applies, reason)| applies.then_some(reason)),
+        measured: Latencies {
+            ttft_ms: cells.optional_finite("ttft_ms")?,
+            tpot_ms: cells.optional_finite("tpot_ms")?,
+            e2e_ms: None,
+        },
+    })
+}
+
+/// Reads the maximum and the mean of a length; without a mean, all are the maximum.
+fn uniform(cells: &Cells<'_>, max: &'static str, mean: &'static str) -> Result<Uniform, Error> {
+    let most = cells.whole(max)?;
+    let Some(mean_tokens) = cells.optional_number(mean)? else {
+        return Ok(Uniform {
+            min: most,
+            max: most,
+        });
+    };
+    let min = (2.0 * mean_tokens - f64::from(most)).round();
+    match min >= 0.0 && min <= f64::from(most) {
+        true => Ok(Uniform {
+            min: min as u32,
+            max: most,
+        }),
+        false => Err(cells.refuse(mean, "a mean between half of the maximum and the maximum")),
+    }
+}
+
+/// Returns format and group of the row's server.
+fn described(cells: &Cells<'_>) -> Option<[&'static str; 2]> {
+    let key = ["gpu", "model", "precision"].map(|column| cells.text(column));
+    SERVERS.lines().skip(1).find_map(|line| {
+        let mut columns = line.splitn(5, ',');
+        let of_row = key.iter().all(|cell| columns.next() == Some(cell));
+        let described = [columns.next()?, columns.next()?];
+        of_row.then_some(described)
+    })
+}
+
+fn is_set(cells: &Cells<'_>, column: &str) -> bool {
+    !matches!(cells.text(column), "" | "0" | "0.0")
+}

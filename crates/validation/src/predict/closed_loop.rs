@@ -1,0 +1,79 @@
+//! Simulates a server under a closed loop.
+
+use rooflut::Deployment;
+use rooflut::engine::EngineStack;
+use rooflut::sim::figures::Stats;
+use rooflut::sim::load::{ClosedLoop, Lengths, RequestMix, ThinkTime};
+use rooflut::sim::{Outcome, Simulator};
+use rooflut::step::LatencyModel;
+
+use super::interval::Wanted;
+use super::{Predicted, ResolvedServer};
+use crate::engine::Predictor;
+use crate::pair::Pair;
+use crate::reason::Reason;
+use crate::rows::{ClosedLoopRun, Latencies, Row, Uniform};
+
+/// Requests of each user.
+const REQUESTS_EACH: u64 = 10;
+/// Limit on the output tokens of all requests together.
+const MAX_TOKENS: u64 = 2_000_000_000;
+
+/// Simulates users who all start at once, from an idle server, and compares the means over their requests, as timed at
+/// the client.
+///
+/// # Errors
+/// An unknown name, a server that cannot run or that rejects requests, no user, or too many, or a row to leave out.
+pub(super) fn closed_loop(
+    row: &Row,
+    run: &ClosedLoopRun,
+    engine: &EngineStack,
+    predictor: &Predictor<'_>,
+) -> Result<Vec<Predicted>, Reason> {
+    let resolved = ResolvedServer::find(&row.server)?;
+    if let Some(reason) = run.left_out {
+        return Err(Reason::of_row(reason));
+    }
+    let requests = REQUESTS_EACH * u64::from(run.users);
+    if requests.saturating_mul(run.output.max.into()) > MAX_TOKENS {
+        return Err(Reason::of_row(
+            "more than 2 billion output tokens are not simulated; lower the concurrency",
+        ));
+    }
+    let mix = RequestMix::new(run.prompt.lengths()?, run.output.lengths()?);
+    let users = ClosedLoop::try_new(run.users, ThinkTime::NONE, mix, 0)?;
+    let server = resolved.serve(&row.limits, engine)?;
+    let wanted = Wanted::of(predictor, engine, &resolved);
+    wanted.predict(server.step_model(), |model| {
+        simulated(model, &server, users.clone(), requests, run)
+    })
+}
+
+fn simulated(
+    model: &dyn LatencyModel,
+    server: &Deployment,
+    users: ClosedLoop,
+    requests: u64,
+    run: &ClosedLoopRun,
+) -> Result<Vec<Predicted>, Reason> {
+    let simulator = Simulator::try_new(model, server.server_config()?)?;
+    let report = simulator.run_source(&mut users.limited(requests), &mut ());
+    for record in &report.records {
+        if let Outcome::Rejected(rejection) = record.outcome {
+            return Err(rejection.into());
+        }
+    }
+    let mean_ms = |stats: Option<Stats>| stats.map(|stats| stats.mean.ms());
+    let predicted = Latencies {
+        ttft_ms: mean_ms(report.summary.ttft),
+        tpot_ms: mean_ms(report.summary.tpot),
+        e2e_ms: None,
+    };
+    Ok(vec![Ok(Pair::latencies(&predicted, &run.measured))])
+}
+
+impl Uniform {
+    fn lengths(self) -> Result<Lengths, Reason> {
+        Ok(Lengths::try_uniform(self.min..=self.max)?)
+    }
+}

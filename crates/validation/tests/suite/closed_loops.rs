@@ -1,0 +1,121 @@
+//! Closed loops: how rows of `servers_steady_state.csv` are read.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
+
+use crate::support::tallies;
+use rooflut_validation::{
+    Case, FileReport, Kind, Metric, Predictor, Setting, embedded, read, validate,
+};
+
+const HEADER: &str = "gpu,engine,model,precision,kv_dtype,tp,dp,expert_parallel,isl,osl,mean_prompt_tokens,\
+                      mean_output_tokens,concurrency,ttft_ms,tpot_ms,saturated,suspect,measured";
+const ROW: &str = "h100,vllm-0.15.1,llama-3.1-8b,bf16,,1,1,0,100,50,90,45,4,30,7,0,0,2026-02-10";
+
+fn report(rows: &[&str]) -> FileReport {
+    let text = format!("{HEADER}\n{}\n", rows.join("\n"));
+    validate(&read("f.csv", text).unwrap(), &Predictor::default())
+}
+
+fn predicted(case: &Case, metric: Metric) -> f64 {
+    case.comparison(metric).unwrap().predicted
+}
+
+fn is_fitted(case: &Case) -> bool {
+    match case.setting {
+        Setting::ClosedLoop { is_fitted, .. } => is_fitted,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn rows_that_cannot_be_predicted_are_named_and_all_others_are() {
+    let datasets = embedded().unwrap();
+    let loops = datasets.iter().find(|of| of.kind == Kind::ClosedLoops);
+    let mut some = loops.unwrap().clone();
+    // One of each configuration: a run of all takes a minute.
+    let mut seen = Vec::new();
+    some.rows.retain(|row| {
+        let key = (row.label.id.clone(), row.server.clone());
+        let is_new = !seen.contains(&key);
+        seen.push(key);
+        is_new
+    });
+    let report = validate(&some, &Predictor::default());
+    let skipped: usize = report.skipped.iter().map(|tally| tally.rows()).sum();
+    assert_eq!(report.cases.len() + skipped, some.rows.len());
+    assert!(report.cases.len() >= 10 && report.partly.is_empty());
+    for case in &report.cases {
+        let Setting::ClosedLoop { servers, .. } = case.setting else {
+            panic!("{case:?}");
+        };
+        assert_ne!(servers, "others", "{case:?}");
+    }
+    let kimi = report.skipped.iter().any(|t| t.text.contains("Kimi-K2.5"));
+    assert!(kimi, "{:?}", report.skipped);
+}
+
+#[test]
+fn every_second_configuration_is_fitted() {
+    let tp2 = ROW.replace("bf16,,1,", "bf16,,2,");
+    let report = report(&[ROW, &tp2, ROW, &ROW.replace(",4,30", ",8,30"), &tp2]);
+    let fitted: Vec<bool> = report.cases.iter().map(is_fitted).collect();
+    assert_eq!(fitted, [false, true, false, false, true]);
+}
+
+#[test]
+fn lengths_are_uniform_around_their_means_and_equal_without() {
+    let equal = ROW.replace(",90,45,", ",,,");
+    let at_most = ROW.replace(",90,45,", ",100,50,");
+    let of = |row| report(&[row]).cases[0].comparisons.clone();
+    assert_eq!(of(&equal), of(&at_most));
+    assert_ne!(of(&equal), of(ROW));
+    for mean in ["49", "101"] {
+        let row = ROW.replace(",90,", &format!(",{mean},"));
+        let error = read("f.csv", format!("{HEADER}\n{row}\n")).unwrap_err();
+        let expected = format!(
+            "f.csv:2: mean_prompt_tokens: expected a mean between half of the maximum and the maximum, found \"{mean}\"; \
+             correct this line"
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn marked_rows_and_parallelism_that_is_not_modelled_are_left_out() {
+    let rows = [
+        ROW.replace(",0,0,2026", ",1,0,2026"),
+        ROW.replace(",0,0,2026", ",0,1,2026"),
+        ROW.replace(",1,1,0,100", ",1,4,0,100"),
+        ROW.replace(",1,1,0,100", ",1,1,1,100"),
+        ROW.replace(",4,30", ",0,30"),
+    ];
+    let report = report(&rows.each_ref().map(String::as_str));
+    assert_eq!(report.cases.len(), 0);
+    assert_eq!(
+        tallies(&report.skipped),
+        [
+            ("data parallelism is not modelled", 1),
+            ("expert parallelism is not modelled", 1),
+            ("its source marks it as saturated: a TTFT above 5 s", 1),
+            ("its source marks it as suspect", 1),
+            ("users: expected at least 1, found 0", 1),
+        ]
+    );
+}
+
+#[test]
+fn a_nightly_build_is_predicted_by_its_date_and_more_users_wait_longer() {
+    let nightly = ROW.replace("vllm-0.15.1", "vllm-nightly-5b8c30d6");
+    let later = nightly.replace("2026-02-10", "2026-04-22");
+    let many = ROW.replace(",4,30", ",64,30");
+    let report = report(&[&nightly, &later, ROW, &many]);
+    let engines: Vec<&str> = report.cases.iter().map(|case| case.engine).collect();
+    assert_eq!(engines[..2], ["vllm-0.15.1", "vllm-0.18.0"]);
+    for metric in [Metric::Ttft, Metric::Tpot] {
+        assert!(predicted(&report.cases[2], metric) < predicted(&report.cases[3], metric));
+    }
+}
