@@ -102,6 +102,7 @@ impl DeploymentBuilder {
     fn server_config(&self, max_model_len: u32, kv_blocks: u32) -> SimConfig {
         let mut config = self.config.with_engine(&self.engine);
         config.max_model_len = max_model_len;
+        config.span = self.spec.limited_span();
         config.kv_blocks = kv_blocks;
         config.block_size = self.memory.block_size;
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;

@@ -45,6 +45,13 @@ impl Span {
             },
         }
     }
+
+    /// Returns the number of `computed` tokens that the token after them does not attend to.
+    #[cfg(feature = "sim")]
+    pub(crate) fn outside(self, computed: u32) -> u64 {
+        let kv_len = computed.saturating_add(1);
+        u64::from(kv_len - self.keys(kv_len))
+    }
 }
 
 impl fmt::Display for Span {

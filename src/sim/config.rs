@@ -3,6 +3,7 @@
 use crate::engine::{
     BeyondMaxModelLen, DraftScheduling, EngineStack, Scheduling, SchedulingRules, stacks,
 };
+use crate::model::Span;
 use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
@@ -27,6 +28,9 @@ pub struct SimConfig {
     pub long_prefill_token_threshold: Option<u32>,
     /// Maximum tokens of prompt and output of a request.
     pub max_model_len: u32,
+    /// The window or chunk of the layers that do not read all tokens of a request; [`Span::Full`] if all layers do.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub span: Span,
     /// Number of KV blocks.
     pub kv_blocks: u32,
     /// Tokens per KV block.
@@ -118,6 +122,7 @@ impl SimConfig {
             max_num_batched_tokens: 2_048,
             long_prefill_token_threshold: None,
             max_model_len,
+            span: Span::Full,
             kv_blocks,
             block_size: 16,
             prefix_caching: PrefixCaching::Enabled,
@@ -175,6 +180,8 @@ impl SimConfig {
         with_max_num_seqs(max_num_seqs: u32) => max_num_seqs;
         /// Sets the token budget of a step.
         with_max_num_batched_tokens(max_num_batched_tokens: u32) => max_num_batched_tokens;
+        /// Sets the window or chunk of the layers that do not read all tokens of a request.
+        with_span(span: Span) => span;
         /// Sets the tokens per KV block.
         with_block_size(block_size: u32) => block_size;
         /// Sets when the batch of a step is fixed.

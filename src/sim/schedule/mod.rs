@@ -2,6 +2,7 @@
 
 pub(super) mod interrupted;
 mod kv_cache;
+mod outside;
 mod pass;
 pub(super) mod plan;
 pub(super) mod queue;

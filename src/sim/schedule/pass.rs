@@ -255,7 +255,8 @@ impl Scheduler {
             return;
         };
         // The step itself computes what follows the accepted drafts.
-        plan.verify(sequence.computed() + in_flight.beyond, drafted);
+        let computed = sequence.computed() + in_flight.beyond;
+        plan.verify(computed, drafted, self.config.span.outside(computed));
         if sequence.is_complete() {
             plan.overrun += 1;
             return;

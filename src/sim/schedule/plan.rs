@@ -125,21 +125,24 @@ impl Plan {
         self.chunks.push(chunk);
     }
 
-    /// Adds a request that verifies `drafted` tokens and has `computed` tokens in the cache.
-    pub(crate) fn verify(&mut self, computed: u32, drafted: u32) {
+    /// Adds a request that verifies `drafted` tokens and has `computed` tokens in the cache, of which layers with a window
+    /// or chunks do not read `outside_tokens`.
+    pub(crate) fn verify(&mut self, computed: u32, drafted: u32, outside_tokens: u64) {
         let kv_tokens = u64::from(computed) + 1 + u64::from(drafted);
         self.decode.requests += 1;
         self.decode.kv_tokens += kv_tokens;
+        self.decode.outside_tokens += outside_tokens;
         match self.verifying.iter_mut().find(|of| of.drafted == drafted) {
             Some(group) => {
                 group.requests += 1;
                 group.kv_tokens += kv_tokens;
+                group.outside_tokens += outside_tokens;
             }
             None => self.verifying.push(DecodeGroup {
                 requests: 1,
                 kv_tokens,
                 drafted,
-                outside_tokens: 0,
+                outside_tokens,
             }),
         }
     }

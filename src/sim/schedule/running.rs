@@ -6,6 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use crate::sim::schedule::outside::Outside;
 use crate::sim::schedule::sequence::Sequence;
 use crate::sim::{PrefixCaching, SimConfig};
 use crate::step::DecodeGroup;
@@ -40,6 +41,8 @@ pub(crate) struct Running {
 struct DecodeSet {
     /// Number of requests, and their KV tokens in the next step.
     next: DecodeGroup,
+    /// The tokens that layers with a window or chunks do not read, if there are such layers.
+    outside: Option<Outside>,
     /// Number of requests by the step in which they need a block, modulo the block size.
     growing: Vec<u32>,
     /// Requests whose blocks others can share, likewise; those that were removed or left out of a step are dropped
@@ -63,6 +66,7 @@ impl Running {
             partial: Vec::new(),
             decode: DecodeSet {
                 next: DecodeGroup::EMPTY,
+                outside: Outside::of(config.span),
                 growing: vec![0; block_size],
                 sharing: vec![Vec::new(); block_size],
                 shares: false,
@@ -122,10 +126,14 @@ impl Running {
         self.decode.ends.peek().map(|Reverse((step, _))| *step)
     }
 
-    /// Lets all decoding requests take a token in the next step.
-    pub(crate) fn advance(&mut self) -> DecodeGroup {
+    /// Lets all decoding requests take a token in the next step, `step`.
+    #[inline]
+    pub(crate) fn advance(&mut self, step: u64) -> DecodeGroup {
         let taken = self.decode.next;
         self.decode.next.kv_tokens += u64::from(taken.requests);
+        if let Some(outside) = &mut self.decode.outside {
+            self.decode.next.outside_tokens += outside.advance(step + 1);
+        }
         taken
     }
 
@@ -190,6 +198,9 @@ impl Running {
         let shares = caching && sequence.shares();
         self.decode.next.requests += 1;
         self.decode.next.kv_tokens += u64::from(computed) + 1;
+        if let Some(outside) = &mut self.decode.outside {
+            self.decode.next.outside_tokens += outside.add(computed, step);
+        }
         let index = self.decode.index(computed, step);
         self.decode.change(index, 1);
         if shares && let Some(sharing) = self.decode.sharing.get_mut(index) {
@@ -215,6 +226,9 @@ impl Running {
         let computed = sequence.computed();
         self.decode.next.requests -= 1;
         self.decode.next.kv_tokens -= u64::from(computed) + 1;
+        if let Some(outside) = &mut self.decode.outside {
+            self.decode.next.outside_tokens -= outside.remove(computed, step);
+        }
         let index = self.decode.index(computed, step);
         self.decode.change(index, u32::MAX);
     }

@@ -94,7 +94,7 @@ impl Scheduler {
             self.register_decoded(step);
         }
         self.scheduled_steps = step;
-        Some(self.running.advance())
+        Some(self.running.advance(step))
     }
 
     /// Returns whether a sequence slot is free.
@@ -253,7 +253,7 @@ impl Scheduler {
 
     /// Schedules a token for each decoding request, whose blocks are taken.
     pub(super) fn advance_decodes(&mut self, plan: &mut Plan) {
-        plan.decode = self.running.advance();
+        plan.decode = self.running.advance(plan.number());
         while let Some(admitted) = self.running.next_end(plan.number()) {
             self.finish(plan, admitted);
         }

@@ -66,18 +66,28 @@ impl Plan {
                 }
                 self.chunks.push(Chunk::last(new, context + new).unwrap());
             }
-            Work::Decode { kv_tokens, samples } => {
+            Work::Decode {
+                kv_tokens,
+                outside,
+                samples,
+            } => {
                 let (drafted, kv_tokens) = (tokens - 1, u64::from(kv_tokens));
-                let sum = |requests, kv_tokens| {
+                let sum = |requests, kv_tokens, outside| {
                     let sum = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
-                    sum.with_drafted(drafted).unwrap()
+                    let sum = sum.with_drafted(drafted).unwrap();
+                    sum.with_outside(outside).unwrap()
                 };
+                let outside = u64::from(outside);
                 let mut groups = self.decode.iter_mut();
                 match groups.find(|group| group.drafted() == drafted) {
                     Some(group) => {
-                        *group = sum(group.requests() + 1, group.kv_tokens() + kv_tokens)
+                        *group = sum(
+                            group.requests() + 1,
+                            group.kv_tokens() + kv_tokens,
+                            group.outside_tokens() + outside,
+                        );
                     }
-                    None => self.decode.push(sum(1, kv_tokens)),
+                    None => self.decode.push(sum(1, kv_tokens, outside)),
                 }
                 if !samples {
                     return;

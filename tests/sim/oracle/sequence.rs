@@ -1,6 +1,7 @@
 //! A request inside the engine.
 
 use rooflut::engine::Scheduling;
+use rooflut::model::Span;
 use rooflut::sim::{Request, SimConfig, Speculation};
 
 /// How far the steps scheduled so far bring a request.
@@ -16,6 +17,7 @@ pub(crate) struct Sequence {
     prompt_tokens: u32,
     output_tokens: u32,
     speculation: Option<Speculation>,
+    span: Span,
     /// Whether steps are scheduled before the tokens of the one before are sampled.
     ahead: bool,
     /// Whether its blocks can be found when the step that filled them has ended.
@@ -63,8 +65,13 @@ pub(crate) enum Work {
     /// `new` tokens after `context`; the last chunk yields a token.
     Chunk { new: u32, context: u32, last: bool },
     /// One token and its drafts, of which some are accepted, over `kv_tokens`, themselves included. Nothing is left
-    /// to sample if the step in flight turns out to be the last.
-    Decode { kv_tokens: u32, samples: bool },
+    /// to sample if the step in flight turns out to be the last. Layers with a window or chunks do not read `outside` of
+    /// them.
+    Decode {
+        kv_tokens: u32,
+        outside: u32,
+        samples: bool,
+    },
 }
 
 impl Sequence {
@@ -81,6 +88,7 @@ impl Sequence {
             prompt_tokens: request.prompt_tokens,
             output_tokens: request.output_tokens,
             speculation: config.speculation,
+            span: config.span,
             ahead: config.rules.scheduling == Scheduling::OneStepAhead,
             found_at_end: config.rules.scheduling == Scheduling::OneStepAhead
                 || config.speculation.is_some() && config.rules.cache_sampled_tokens,
@@ -208,8 +216,12 @@ impl Sequence {
                 beyond: all - sampled,
                 padding: 0,
             };
-            let samples = sampled > 0;
-            Work::Decode { kv_tokens, samples }
+            let first = kv_tokens - (tokens - 1);
+            Work::Decode {
+                kv_tokens,
+                outside: first - self.span.keys(first),
+                samples: sampled > 0,
+            }
         }
     }
 

@@ -51,10 +51,11 @@ impl LatencyModel for Linear {
             prefill: batch.prefill.to_vec(),
             decode: batch.decode.to_vec(),
         });
+        let outside: u64 = batch.decode.iter().map(DecodeGroup::outside_tokens).sum();
         let ns = self.step_ns
             + self.prefill_token_ns * batch.prefill_tokens()
             + self.decode_request_ns * batch.decode_requests()
-            + self.kv_token_ns * batch.decode_kv_tokens();
+            + self.kv_token_ns * (batch.decode_kv_tokens() - outside);
         Seconds(ns as f64 / 1e9)
     }
 }

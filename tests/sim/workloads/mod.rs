@@ -7,6 +7,7 @@ use rooflut::engine::{
     BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
     SelfPreemption, VictimIndex, VictimToken, stacks,
 };
+use rooflut::model::Span;
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
 use rooflut::sim::{
     Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation, StepRecord,
@@ -177,7 +178,12 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         Just(BeyondMaxModelLen::Truncate)
     ];
     let watermark = prop_oneof![Just(0.0), 0.0..0.3];
-    let memory = (caching, freed, any::<bool>(), beyond, watermark);
+    let span = prop_oneof![
+        Just(Span::Full),
+        (1..280_u32).prop_map(Span::Window),
+        (1..280_u32).prop_map(Span::Chunk),
+    ];
+    let memory = (caching, freed, any::<bool>(), beyond, watermark, span);
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
@@ -187,12 +193,13 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
-            let (prefix_caching, freed_blocks, reserve_full_isl, beyond, watermark) = memory;
+            let (prefix_caching, freed_blocks, reserve_full_isl, beyond, watermark, span) = memory;
             let (max_model_len, max_num_seqs, more, kv_blocks, block_size) = limits;
             let mut config = SimConfig::new(max_model_len, kv_blocks * 16 / block_size);
             config.max_num_seqs = max_num_seqs;
             config.max_num_batched_tokens = max_num_seqs + more;
             config.block_size = block_size;
+            config.span = span;
             config.rules = rules;
             config.rules.scheduling = scheduling;
             config.prefix_caching = prefix_caching;
