@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use rooflut::model::{self, CATALOG, Span};
+use rooflut::model::{self, CATALOG};
 use rooflut::step::compat::CompatSpec;
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
 use rooflut_nearest::{hint, nearest};
@@ -25,19 +25,12 @@ pub(crate) struct NamedModel {
 }
 
 impl NamedModel {
-    /// Returns remarks on what was ignored, and on memory for windows.
+    /// Returns a remark on what was ignored.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let (name, ignored) = (&self.model.name, self.ignored.join(", "));
         let ignored = (!ignored.is_empty())
             .then(|| format!("{name} is read as a Llama, in spite of {ignored}"));
-        let span = self.model.spec.limited_span();
-        let kept = (span != Span::Full).then(|| {
-            format!(
-                "{name} has layers with {span}; the KV cache holds all tokens of these layers too, as with vLLM's \
-                 --disable-hybrid-kv-cache-manager, so fewer requests fit than in a cache by groups of layers"
-            )
-        });
-        ignored.into_iter().chain(kept)
+        ignored.into_iter()
     }
 }
 

@@ -3,7 +3,9 @@
 use super::{DeploymentBuilder, DeploymentError};
 use crate::engine::EngineStack;
 use crate::hardware::Dtype;
-use crate::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, kv_bytes_per_token};
+use crate::model::{
+    Attention, MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token,
+};
 use crate::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use crate::table::TableSet;
 
@@ -130,14 +132,14 @@ impl Deployment {
     /// As [`memory_plan`](Self::memory_plan); [`MemoryError::Spec`] if `tp` ranks cannot share the models.
     pub fn memory_plan_at(&self, tp: u32) -> Result<MemoryPlan, MemoryError> {
         let DeploymentBuilder {
-            spec,
             memory,
             tables,
             parallelism,
             ..
         } = &self.given;
         let parallelism = Parallelism { tp, ..*parallelism };
-        let plan = MemoryPlan::try_new(spec, tables.gpu(), parallelism, *memory)?;
+        let spec = self.given.kv_spec();
+        let plan = MemoryPlan::try_new(&spec, tables.gpu(), parallelism, *memory)?;
         match &self.given.draft {
             Some(draft) => plan.with_draft(draft),
             None => Ok(plan),
@@ -162,6 +164,20 @@ impl DeploymentBuilder {
             .with_kv_dtype(self.memory.kv_dtype)
             .with_strictness(self.strictness);
         RooflineModel::try_new(spec, &self.tables, parallelism, options)
+    }
+
+    /// Returns the model as the KV cache holds it: without chunks if the engine has no groups for them.
+    pub(super) fn kv_spec(&self) -> ModelSpec {
+        let mut spec = self.spec;
+        if !self.engine.rules.chunked_groups {
+            for group in spec.layers.iter_mut() {
+                let Attention::Gqa(heads) = &mut group.attention;
+                if let Span::Chunk(_) = heads.span {
+                    heads.span = Span::Full;
+                }
+            }
+        }
+        spec
     }
 
     fn check_memory_limits(&self) -> Result<(), DeploymentError> {

@@ -2,7 +2,7 @@
 
 use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel};
 use crate::engine::{DraftScheduling, Scheduling};
-use crate::model::MemoryError;
+use crate::model::{KvGroups, MemoryError};
 use crate::sim::{Server, SimConfig, Simulator};
 
 impl Deployment {
@@ -70,14 +70,30 @@ impl Deployment {
             Some(blocks) => blocks,
             None => self.memory_plan()?.kv_blocks,
         };
-        let held = kv_blocks.saturating_mul(given.memory.block_size);
+        let mut config = given.server_config(longest, kv_blocks);
+        let in_flight = config.in_flight_tokens();
+        let held = config
+            .kv_groups
+            .longest(kv_blocks, config.block_size, in_flight);
         match given.max_model_len.filter(|found| *found > held) {
             Some(found) => Err(MemoryError::ContextTooLong {
                 longest: held,
                 found,
             }),
-            None => Ok(given.server_config(longest.min(held), kv_blocks)),
+            None => {
+                config.max_model_len = longest.min(held);
+                Ok(config)
+            }
         }
+    }
+
+    /// Returns the number of KV blocks that a request of `tokens` needs at most, prompt plus output.
+    pub fn kv_blocks_for(&self, tokens: u32) -> u32 {
+        let config = self.given.server_config(tokens, 1);
+        let in_flight = config.in_flight_tokens();
+        config
+            .kv_groups
+            .blocks(tokens, config.block_size, in_flight)
     }
 
     /// Checks the limits of the server independently of the memory plan.
@@ -102,7 +118,8 @@ impl DeploymentBuilder {
     fn server_config(&self, max_model_len: u32, kv_blocks: u32) -> SimConfig {
         let mut config = self.config.with_engine(&self.engine);
         config.max_model_len = max_model_len;
-        config.span = self.spec.limited_span();
+        config.kv_groups = KvGroups::of(&self.kv_spec());
+        config.kv_groups.span = self.spec.limited_span();
         config.kv_blocks = kv_blocks;
         config.block_size = self.memory.block_size;
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;

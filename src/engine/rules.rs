@@ -60,6 +60,12 @@ pub struct SchedulingRules {
     /// when the next step is scheduled (`cache_blocks` in `update_from_output`): they can in 0.33. Engines that schedule
     /// one step ahead do so in any case.
     pub cache_sampled_tokens: bool,
+    /// Whether KV blocks behind a window are kept while a step in flight may read them (`num_in_flight_tokens` in
+    /// `KVCacheManager.allocate_slots`): they are in 0.33.
+    pub window_in_flight: bool,
+    /// Whether layers with chunked attention have KV cache groups of their own, not one with all layers that keeps all
+    /// tokens (`VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE`, `vllm/envs.py`): they have in 0.15.
+    pub chunked_groups: bool,
 }
 
 /// The point in time at which the batch of a step is fixed.

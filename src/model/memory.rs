@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Parallelism, SpecError};
+use super::{Attention, Ffn, Gqa, KvGroups, LayerGroup, ModelSpec, Parallelism, SpecError};
 use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
@@ -87,10 +87,12 @@ pub struct MemoryPlan {
     pub activation_bytes: f64,
     /// Context, graphs, communication buffers.
     pub overhead_bytes: f64,
-    /// One KV block on this rank.
+    /// One KV block on this rank: those of the layers of a group.
     pub bytes_per_block: f64,
     /// KV blocks that fit into the rest.
     pub kv_blocks: u32,
+    /// The groups of layers that share the blocks.
+    pub groups: KvGroups,
     /// Number of ranks that share the model.
     pub tp: u32,
     /// The limits that the plan is based on.
@@ -208,20 +210,27 @@ impl MemoryPlan {
             overhead_bytes,
             bytes_per_block: 0.0,
             kv_blocks: 0,
+            groups: KvGroups::of(model),
             tp,
             limits,
         };
-        empty.with(model)
+        let token_bytes = token_bytes_of_group(model, tp, limits.kv_dtype);
+        empty.with(model, token_bytes)
     }
 
-    /// Returns the number of tokens whose KV entries fit into all blocks.
+    /// Returns an upper bound of the number of tokens whose KV entries fit into all blocks: windows have only the last of
+    /// each request, so that their groups are left out.
     pub fn kv_tokens(&self) -> u64 {
-        u64::from(self.kv_blocks) * u64::from(self.limits.block_size)
+        let blocks = self.kv_blocks.checked_div(self.groups.full);
+        let blocks = blocks.map_or(u64::MAX, u64::from);
+        blocks.saturating_mul(u64::from(self.limits.block_size))
     }
 
     /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding,
     /// added to those of the target. A KV block holds the entries of both. The activations of the two models are not
     /// live at the same time, and the target's are assumed to be larger.
+    ///
+    /// Assumes: the draft's layers join each group of the target's, and windows of the draft free no blocks.
     ///
     /// # Errors
     /// No block fits into memory, or the dimensions of `draft` are invalid or not divisible by the ranks.
@@ -229,15 +238,15 @@ impl MemoryPlan {
         draft.check().map_err(MemoryError::Spec)?;
         let checked = draft.check_parallelism(self.tp);
         checked.map_err(MemoryError::Spec)?;
-        self.with(draft)
+        let token_bytes = kv_bytes_per_token(draft, self.tp, self.limits.kv_dtype);
+        self.with(draft, token_bytes)
     }
 
-    /// Returns the plan with one more model.
-    fn with(mut self, model: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
+    /// Returns the plan with one more model, and blocks with these bytes per token more.
+    fn with(mut self, model: &ModelSpec, token_bytes: f64) -> Result<MemoryPlan, MemoryError> {
         let MemoryPlan { tp, limits, .. } = self;
         self.weight_bytes += weight_bytes(model, tp);
-        self.bytes_per_block +=
-            f64::from(limits.block_size) * kv_bytes_per_token(model, tp, limits.kv_dtype);
+        self.bytes_per_block += f64::from(limits.block_size) * token_bytes;
         let fixed = self.weight_bytes + self.activation_bytes + self.overhead_bytes;
         self.kv_blocks = ((self.usable_bytes - fixed) / self.bytes_per_block) as u32;
         if self.kv_blocks == 0 {
@@ -252,13 +261,29 @@ impl MemoryPlan {
 
 /// Returns the bytes of K and V of one token over all layers, on one rank.
 pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
-    let groups = model.layers.iter().map(|group| {
-        let Attention::Gqa(heads) = group.attention;
-        let local_heads = (heads.kv_heads / tp.max(1)).max(1);
-        let values = 2.0 * f64::from(local_heads) * f64::from(heads.head_dim);
-        values * f64::from(group.layers) * kv_dtype.weight_bytes()
-    });
+    let groups = model.layers.iter();
+    let groups = groups.map(|group| f64::from(group.layers) * layer_bytes(group, tp, kv_dtype));
     groups.sum()
+}
+
+/// Returns the bytes of K and V of one token over the layers of a KV cache group, on one rank. Layers with fewer bytes than
+/// others are padded if there are several groups.
+fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
+    let groups = KvGroups::of(model);
+    if groups.count() == 1 {
+        return kv_bytes_per_token(model, tp, kv_dtype);
+    }
+    let layers = model.layers.iter();
+    let widest = layers.map(|group| layer_bytes(group, tp, kv_dtype));
+    f64::from(groups.layers) * widest.fold(0.0, f64::max)
+}
+
+/// Returns the bytes of K and V of one token in one layer, on one rank.
+fn layer_bytes(group: &LayerGroup, tp: u32, kv_dtype: Dtype) -> f64 {
+    let Attention::Gqa(heads) = group.attention;
+    let local_heads = (heads.kv_heads / tp.max(1)).max(1);
+    let values = 2.0 * f64::from(local_heads) * f64::from(heads.head_dim);
+    values * kv_dtype.weight_bytes()
 }
 
 impl ModelSpec {
@@ -321,7 +346,7 @@ fn ffn_values_per_token(group: &LayerGroup) -> f64 {
 mod tests {
     use super::*;
     use crate::hardware::gpus;
-    use crate::model::find;
+    use crate::model::{Span, find};
 
     #[test]
     fn block_counts_match_reported_ones() {
@@ -397,5 +422,93 @@ mod tests {
         heads.kv_heads = 3;
         let refused = plan.with_draft(&three_heads);
         assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");
+    }
+
+    fn groups(name: &str) -> KvGroups {
+        KvGroups::of(&find(name).unwrap().spec)
+    }
+
+    #[test]
+    fn layers_are_grouped_as_in_vllm() {
+        for (name, expected) in [
+            ("llama-3.1-8b", (32, 1, 0)),
+            // vLLM's documentation of its hybrid KV cache manager: 7 groups of 10, 8 layers of padding.
+            ("gemma-3-27b", (10, 1, 6)),
+            ("llama-4-scout", (12, 1, 3)),
+            ("mistral-7b-v0.1", (32, 0, 1)),
+        ] {
+            let KvGroups {
+                layers,
+                full,
+                limited,
+                ..
+            } = groups(name);
+            assert_eq!((layers, full, limited), expected, "{name}");
+        }
+        let of = |limited, full| {
+            let model = ModelSpec::builder()
+                .hidden(2880)
+                .q_heads(64)
+                .kv_heads(8)
+                .head_dim(64);
+            let model = model
+                .intermediate(2880)
+                .vocab(201_088)
+                .max_model_len(131_072);
+            let model = model
+                .layers(limited)
+                .span(Span::Window(128))
+                .and_layers(full)
+                .span(Span::Full);
+            let KvGroups {
+                layers,
+                full,
+                limited,
+                limited_first,
+                ..
+            } = KvGroups::of(&model.build().unwrap());
+            assert!(limited_first);
+            (layers, full, limited)
+        };
+        // gpt-oss-120b; kinds with similar numbers of layers are padded to one size.
+        assert_eq!(of(18, 18), (18, 1, 1));
+        assert_eq!(of(12, 13), (13, 1, 1));
+        assert_eq!(of(12, 15), (12, 2, 1));
+    }
+
+    #[cfg(feature = "sim")]
+    #[test]
+    fn the_longest_request_is_the_longest_that_the_blocks_hold() {
+        for groups in [
+            "llama-3.1-8b",
+            "gemma-3-27b",
+            "llama-4-scout",
+            "mistral-7b-v0.1",
+        ]
+        .map(groups)
+        {
+            for kv_blocks in (groups.count()..9_000).step_by(7) {
+                let longest = groups.longest(kv_blocks, 16, 2_048);
+                assert!(groups.blocks(longest, 16, 2_048) <= kv_blocks);
+                let longer = longest.saturating_add(1);
+                let fits = longest == u32::MAX || groups.blocks(longer, 16, 2_048) > kv_blocks;
+                assert!(fits, "{groups:?}: {kv_blocks} blocks, {longest} tokens");
+            }
+        }
+    }
+
+    #[test]
+    fn groups_share_the_memory_of_all_layers_and_padding() {
+        let plan = |name: &str| {
+            let model = find(name).unwrap().spec;
+            MemoryPlan::try_new(&model, &gpus::H200, 1, MemoryLimits::default()).unwrap()
+        };
+        let gemma = plan("gemma-3-27b");
+        // A block has 16 tokens of 10 layers with 16 heads of 128 dimensions, K and V, 16 bits each.
+        assert!((gemma.bytes_per_block - 16.0 * 10.0 * 2.0 * 16.0 * 128.0 * 2.0).abs() < 1e-6);
+        let left =
+            gemma.usable_bytes - gemma.weight_bytes - gemma.activation_bytes - gemma.overhead_bytes;
+        assert_eq!(gemma.kv_blocks, (left / gemma.bytes_per_block) as u32);
+        assert_eq!(gemma.kv_tokens(), 16 * u64::from(gemma.kv_blocks));
     }
 }

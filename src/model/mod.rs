@@ -1,6 +1,7 @@
 //! Models: dimensions, catalogue, memory.
 
 mod catalog;
+mod kv_groups;
 mod layers;
 mod memory;
 mod parallelism;
@@ -13,6 +14,7 @@ mod spec_error;
 mod spec_serde;
 
 pub use catalog::{CATALOG, CatalogEntry, find};
+pub use kv_groups::KvGroups;
 pub use layers::{Attention, Ffn, Gqa, LayerGroup, Layers};
 pub(crate) use memory::kv_bytes_per_token;
 pub use memory::{MemoryError, MemoryLimits, MemoryPlan};

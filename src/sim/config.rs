@@ -3,7 +3,7 @@
 use crate::engine::{
     BeyondMaxModelLen, DraftScheduling, EngineStack, Scheduling, SchedulingRules, stacks,
 };
-use crate::model::Span;
+use crate::model::{KvGroups, Span};
 use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
@@ -28,11 +28,11 @@ pub struct SimConfig {
     pub long_prefill_token_threshold: Option<u32>,
     /// Maximum tokens of prompt and output of a request.
     pub max_model_len: u32,
-    /// The window or chunk of the layers that do not read all tokens of a request; [`Span::Full`] if all layers do.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub span: Span,
     /// Number of KV blocks.
     pub kv_blocks: u32,
+    /// The groups of layers that share the KV blocks, and the window or chunk of those that do not read all tokens.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub kv_groups: KvGroups,
     /// Tokens per KV block.
     pub block_size: u32,
     /// Whether freed blocks keep their contents until they are reused.
@@ -122,8 +122,8 @@ impl SimConfig {
             max_num_batched_tokens: 2_048,
             long_prefill_token_threshold: None,
             max_model_len,
-            span: Span::Full,
             kv_blocks,
+            kv_groups: KvGroups::ONE,
             block_size: 16,
             prefix_caching: PrefixCaching::Enabled,
             watermark: 0.0,
@@ -180,8 +180,8 @@ impl SimConfig {
         with_max_num_seqs(max_num_seqs: u32) => max_num_seqs;
         /// Sets the token budget of a step.
         with_max_num_batched_tokens(max_num_batched_tokens: u32) => max_num_batched_tokens;
-        /// Sets the window or chunk of the layers that do not read all tokens of a request.
-        with_span(span: Span) => span;
+        /// Sets the groups of layers that share the KV blocks.
+        with_kv_groups(kv_groups: KvGroups) => kv_groups;
         /// Sets the tokens per KV block.
         with_block_size(block_size: u32) => block_size;
         /// Sets when the batch of a step is fixed.
@@ -278,8 +278,20 @@ impl SimConfig {
             _ => 0,
         };
         let kv_tokens = (kv_tokens + lookahead).min(longest);
-        let blocks = kv_tokens.div_ceil(u64::from(self.block_size.max(1)));
-        u32::try_from(blocks).unwrap_or(u32::MAX)
+        let kv_tokens = u32::try_from(kv_tokens).unwrap_or(u32::MAX);
+        self.kv_groups
+            .blocks(kv_tokens, self.block_size, self.in_flight_tokens())
+    }
+
+    /// Returns the maximum number of tokens in steps that have not ended while blocks behind a window are kept for them.
+    pub(crate) fn in_flight_tokens(&self) -> u32 {
+        let ahead = self.rules.scheduling == Scheduling::OneStepAhead;
+        let steps = if ahead && self.rules.window_in_flight {
+            2
+        } else {
+            1
+        };
+        self.max_num_batched_tokens.saturating_mul(steps)
     }
 
     /// Drafted tokens per request and step.
@@ -318,6 +330,7 @@ impl SimConfig {
             ("max_model_len", self.max_model_len),
             ("kv_blocks", self.kv_blocks),
             ("block_size", self.block_size),
+            ("kv_groups", self.kv_groups.count()),
         ];
         for (limit, value) in limits {
             if value == 0 {
@@ -329,6 +342,16 @@ impl SimConfig {
                 parameter: "watermark",
                 expected: "a number from 0 to below 1",
                 found: self.watermark,
+            });
+        }
+        if let Span::Chunk(tokens) = self.kv_groups.span
+            && self.kv_groups.limited > 0
+            && tokens % self.block_size != 0
+        {
+            return Err(SimError::InvalidParameter {
+                parameter: "kv_groups.span",
+                expected: "chunks of whole KV blocks",
+                found: f64::from(tokens),
             });
         }
         let tokens_per_request = 1 + self.draft_tokens() + self.draft_slots();

@@ -63,6 +63,7 @@ fn step_model_memory_and_limits_equal_parts_assembled_by_hand() {
     assert_eq!(deployment.memory_plan(), Ok(plan));
 
     let mut config = SimConfig::new(8_192, plan.kv_blocks).with_engine(engine);
+    config.kv_groups = plan.groups;
     config.max_num_seqs = 256;
     config.max_num_batched_tokens = 4_096;
     config.block_size = 32;

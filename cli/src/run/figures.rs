@@ -177,8 +177,13 @@ impl RunText<'_> {
     fn kv_cache(&self) -> String {
         let kv = &self.outcome.summary.kv;
         let share = |blocks: f64| percent(100.0 * blocks / f64::from(kv.blocks));
+        let groups = self.outcome.run.config().kv_groups;
+        let shared = match groups.count() {
+            1 => String::new(),
+            many => format!("; shared by {many} groups of {} layers", groups.layers),
+        };
         format!(
-            "{} of {} blocks of {} tokens at the peak ({}), {} on average",
+            "{} of {} blocks of {} tokens at the peak ({}), {} on average{shared}",
             count(kv.peak_blocks.into()),
             count(kv.blocks.into()),
             self.outcome.run.config().block_size,

@@ -31,7 +31,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-pub(crate) static RULES: [RuleKind; 15] = [
+pub(crate) static RULES: [RuleKind; 17] = [
     RuleKind {
         name: "scheduling",
         values: Values::Names(
@@ -145,6 +145,16 @@ pub(crate) static RULES: [RuleKind; 15] = [
         values: Values::Switch,
         meaning: "with drafts, full KV blocks can be found when the step that filled them has ended, not only when \
                   the next one is scheduled",
+    },
+    RuleKind {
+        name: "window_in_flight",
+        values: Values::Switch,
+        meaning: "KV blocks behind a window are kept while a step in flight may read them",
+    },
+    RuleKind {
+        name: "chunked_groups",
+        values: Values::Switch,
+        meaning: "layers with chunked attention have KV cache groups of their own",
     },
 ];
 

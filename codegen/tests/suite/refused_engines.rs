@@ -80,7 +80,7 @@ fn every_key_that_is_missing_is_named() {
         let field = key.split(' ').next().unwrap();
         assert_eq!(
             generate(&format!("{before}[moe_layer]{section}")).unwrap_err(),
-            no_value(&format!("engines/toy-1.0.toml:34: moe_layer.{field}"))
+            no_value(&format!("engines/toy-1.0.toml:36: moe_layer.{field}"))
         );
     }
 }

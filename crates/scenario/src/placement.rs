@@ -166,7 +166,7 @@ impl Placement {
                 found,
                 fitting: match given {
                     Some(_) => Some(more_blocks(deployment, found)),
-                    None => self.larger_tp(deployment, found.into()),
+                    None => self.larger_tp(deployment, found),
                 },
             },
             error => RunError::Memory(error),
@@ -218,14 +218,14 @@ impl Placement {
     }
 
     /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV entries.
-    fn larger_tp(&self, deployment: &Deployment, kv_tokens: u64) -> Option<Fitting> {
+    fn larger_tp(&self, deployment: &Deployment, kv_tokens: u32) -> Option<Fitting> {
         let mut larger = self
             .possible_tp(&self.model.spec, self.parallelism)
             .filter(|&tp| tp > self.parallelism.tp);
         larger.find_map(|tp| {
             let larger = deployment.to_builder().tp(tp).build().ok()?;
             let plan = larger.memory_plan().ok();
-            let plan = plan.filter(|plan| plan.kv_tokens() >= kv_tokens)?;
+            let plan = plan.filter(|plan| plan.kv_blocks >= larger.kv_blocks_for(kv_tokens))?;
             Some(Fitting {
                 key: "tp",
                 value: tp.to_string(),
@@ -300,7 +300,7 @@ impl Placement {
 
 /// The KV blocks that hold a request of this many tokens.
 fn more_blocks(deployment: &Deployment, tokens: u32) -> Fitting {
-    let kv_blocks = tokens.div_ceil(deployment.memory_limits().block_size);
+    let kv_blocks = deployment.kv_blocks_for(tokens);
     Fitting {
         key: "kv_blocks",
         value: kv_blocks.to_string(),

@@ -1,14 +1,19 @@
 //! The KV cache of a server, and the blocks of each request in it.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem;
 
+use crate::engine::Scheduling;
+use crate::model::KvGroups;
 use crate::sim::memory::block_pool::{BlockHandle, BlockPool, Hits, Parked};
 use crate::sim::memory::content::BlockIds;
+use crate::sim::schedule::group_blocks::GroupBlocks;
 use crate::sim::schedule::sequence::Sequence;
 use crate::sim::{PrefixCaching, SimConfig};
 
-/// The KV blocks of one request.
+/// The KV blocks of one request. With several groups of layers all numbers are those of each group, blocks behind the
+/// window included.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     /// Its first full blocks, registered in the prefix cache.
@@ -17,12 +22,17 @@ pub(crate) struct Blocks {
     pub(crate) unregistered: u32,
     /// Full blocks that it freed when it was preempted, if no other request can share them.
     parked: Option<Parked>,
+    /// Blocks by group in place of `registered` and `parked`, if the model has several groups or windows.
+    pub(super) groups: Option<Box<GroupBlocks>>,
 }
 
 impl Blocks {
     /// Returns the number of blocks that are registered in the prefix cache.
     pub(crate) fn registered(&self) -> u32 {
-        self.registered.len() as u32
+        match &self.groups {
+            None => self.registered.len() as u32,
+            Some(groups) => groups.registered,
+        }
     }
 
     /// Returns the number of blocks in use.
@@ -35,15 +45,23 @@ impl Blocks {
 #[derive(Debug)]
 pub(crate) struct KvCache {
     pub(crate) pool: BlockPool,
-    block_size: u32,
-    caching: PrefixCaching,
+    pub(super) groups: KvGroups,
+    /// Whether there are several groups, or windows.
+    pub(super) grouped: bool,
+    /// The largest number of blocks that a request holds in a group with a window or chunks.
+    pub(super) most_limited: u32,
+    pub(super) window_in_flight: bool,
+    /// Whether steps are scheduled ahead.
+    pub(super) ahead: bool,
+    pub(super) block_size: u32,
+    pub(super) caching: PrefixCaching,
     /// Tokens beyond those of a step for which running requests reserve blocks, up to `max_model_len`.
     lookahead_tokens: u32,
     /// Likewise for requests that are admitted.
     admission_lookahead_tokens: u32,
     max_model_len: u32,
     /// Whether a request is admitted only if the blocks of its whole prompt are free.
-    reserve_full_prompt: bool,
+    pub(super) reserve_full_prompt: bool,
     /// Blocks that admission leaves free while requests run.
     pub(crate) watermark_blocks: u32,
 }
@@ -56,6 +74,13 @@ impl KvCache {
             .map_or(0, |speculation| speculation.lookahead_tokens());
         KvCache {
             pool: BlockPool::new(config.kv_blocks, config.rules.freed_blocks),
+            groups: config.kv_groups,
+            grouped: config.kv_groups.count() > 1 || config.kv_groups.limited > 0,
+            most_limited: (config.kv_groups)
+                .most_limited(config.block_size, config.in_flight_tokens()),
+            window_in_flight: config.rules.window_in_flight
+                && config.rules.scheduling == Scheduling::OneStepAhead,
+            ahead: config.rules.scheduling == Scheduling::OneStepAhead,
             block_size: config.block_size,
             caching: config.prefix_caching,
             lookahead_tokens,
@@ -69,14 +94,24 @@ impl KvCache {
         }
     }
 
-    /// Returns the blocks that a running request lacks for `tokens` more.
+    /// Returns the blocks that a running request lacks for `tokens` more, in each group.
     pub(crate) fn missing(&self, sequence: &Sequence, tokens: u32) -> u32 {
         let needed = self.needed(sequence, tokens, self.lookahead_tokens);
         // Drafts that were rejected may leave it more than it needs.
         needed.saturating_sub(sequence.blocks.held())
     }
 
-    /// Returns the blocks that a request needs for `tokens` more and the `lookahead` after them.
+    /// Returns the number of blocks that are `blocks` in each group.
+    #[inline]
+    pub(crate) fn in_groups(&self, blocks: u32) -> u32 {
+        if self.grouped {
+            blocks * self.groups.count()
+        } else {
+            blocks
+        }
+    }
+
+    /// Returns the blocks that a request needs for `tokens` more and the `lookahead` after them, in each group.
     fn needed(&self, sequence: &Sequence, tokens: u32, lookahead: u32) -> u32 {
         let tokens = sequence.computed() + tokens;
         let reserved = tokens.saturating_add(lookahead).min(self.max_model_len);
@@ -87,7 +122,7 @@ impl KvCache {
     #[must_use]
     pub(crate) fn grow(&mut self, sequence: &mut Sequence, tokens: u32) -> bool {
         let missing = self.missing(sequence, tokens);
-        let fits = self.pool.take_unregistered(missing);
+        let fits = self.pool.take_unregistered(self.in_groups(missing));
         if fits {
             sequence.blocks.unregistered += missing;
         }
@@ -99,6 +134,9 @@ impl KvCache {
     pub(crate) fn look_up(&self, sequence: &Sequence) -> Hits {
         if self.caching == PrefixCaching::Disabled || !sequence.looks_up() {
             return Hits::default();
+        }
+        if self.grouped {
+            return self.look_up_groups(sequence);
         }
         let max_blocks = sequence.findable(self.block_size);
         if sequence.shares() {
@@ -123,6 +161,9 @@ impl KvCache {
         }
         // The last token is always computed.
         let (mut cached, mut end) = (0, prompt_tokens.saturating_sub(1) / self.block_size);
+        if self.grouped {
+            return self.longest_hit(ids, 0, end) * self.block_size;
+        }
         while cached < end {
             let middle = cached.midpoint(end);
             match self.pool.contains(ids.id(middle)) {
@@ -143,7 +184,11 @@ impl KvCache {
         tokens: u32,
         kept_free: u32,
     ) -> bool {
-        let missing = self.needed(sequence, tokens, self.admission_lookahead_tokens) - hits.blocks;
+        let needed = self.needed(sequence, tokens, self.admission_lookahead_tokens);
+        if self.grouped {
+            return self.admit_groups(sequence, hits, needed, kept_free);
+        }
+        let missing = needed - hits.blocks;
         let reserved = if self.reserve_full_prompt {
             let prompt = sequence.computed() + sequence.pending();
             missing.max(sequence.blocks_for(prompt, self.block_size) - hits.blocks)
@@ -154,7 +199,7 @@ impl KvCache {
             return false;
         }
         if let Some(parked) = sequence.blocks.parked.take() {
-            sequence.blocks.unregistered = self.pool.reclaim(parked);
+            sequence.blocks.unregistered = self.pool.reclaim(parked, u32::MAX);
         }
         if sequence.shares() {
             let ids = sequence.block_ids(self.block_size);
@@ -173,6 +218,10 @@ impl KvCache {
     /// Registers the full blocks of a request in the prefix cache, if others can share them. Cost: O(1) per block.
     pub(crate) fn register_full(&mut self, sequence: &mut Sequence) {
         if self.caching == PrefixCaching::Disabled || !sequence.shares() {
+            return;
+        }
+        if self.grouped {
+            self.register_groups(sequence);
             return;
         }
         let full = sequence.full_blocks(sequence.known(), self.block_size);
@@ -200,6 +249,10 @@ impl KvCache {
     /// Frees all blocks of a request, the last one first: the beginning stays in the cache longest.
     pub(crate) fn release(&mut self, sequence: &mut Sequence) {
         self.register_full(sequence);
+        if self.grouped {
+            self.release_groups(sequence, false);
+            return;
+        }
         let cached = self.cached(sequence);
         let unregistered = mem::take(&mut sequence.blocks.unregistered);
         self.pool
@@ -214,6 +267,10 @@ impl KvCache {
     pub(crate) fn release_preempted(&mut self, sequence: &mut Sequence) {
         if self.caching == PrefixCaching::Disabled || sequence.shares() {
             self.release(sequence);
+            return;
+        }
+        if self.grouped {
+            self.release_groups(sequence, true);
             return;
         }
         let cached = self.cached(sequence);

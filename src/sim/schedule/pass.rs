@@ -117,6 +117,7 @@ impl Scheduler {
         let Some(sequence) = self.running.get_mut(admitted) else {
             return false;
         };
+        self.kv.slide(sequence, step, in_flight.unused);
         sequence.catch_up(step, self.config.block_size);
         // As if all drafts in flight were accepted.
         if !self.kv.grow(sequence, in_flight.unused + tokens) {
@@ -256,7 +257,8 @@ impl Scheduler {
         };
         // The step itself computes what follows the accepted drafts.
         let computed = sequence.computed() + in_flight.beyond;
-        plan.verify(computed, drafted, self.config.span.outside(computed));
+        let outside_tokens = self.config.kv_groups.span.outside(computed);
+        plan.verify(computed, drafted, outside_tokens);
         if sequence.is_complete() {
             plan.overrun += 1;
             return;
@@ -266,6 +268,7 @@ impl Scheduler {
         plan.drafted += drafted;
         plan.accepted += accepted;
         let yielded = sequence.accept(accepted, drafted, plan.number());
+        sequence.blocks.set_tokens(plan.number(), drafted + 1);
         plan.yielded += yielded;
         plan.verified.push((sequence.index, yielded));
         if sequence.is_complete() {

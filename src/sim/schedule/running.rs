@@ -6,6 +6,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use crate::engine::Scheduling;
+use crate::model::Span;
 use crate::sim::schedule::outside::Outside;
 use crate::sim::schedule::sequence::Sequence;
 use crate::sim::{PrefixCaching, SimConfig};
@@ -48,10 +50,53 @@ struct DecodeSet {
     /// Requests whose blocks others can share, likewise; those that were removed or left out of a step are dropped
     /// lazily.
     sharing: Vec<Vec<Admitted>>,
-    /// Whether `sharing` has had requests.
+    /// Whether `sharing` has had requests whose blocks others can share.
     shares: bool,
+    /// When the windows of decoding requests leave blocks behind, if the model has some: `sharing` has all requests then.
+    slides: Option<Slides>,
     /// Last step of each request; dropped lazily if it was left out of a step since.
     ends: BinaryHeap<Reverse<(u64, Admitted)>>,
+}
+
+/// When the windows of decoding requests leave blocks behind.
+#[derive(Debug)]
+struct Slides {
+    /// Steps from one in which a request leaves a block behind to the next one in which it needs a block.
+    before: u64,
+    /// Steps after which the tokens of a step count.
+    lag: u64,
+    /// Tokens of the longest request that leaves no block behind.
+    longest_within: u64,
+    /// Requests that begin to decode, and their first step: their last chunk leaves any number of blocks behind.
+    first: Vec<(u64, Admitted)>,
+    /// Buffer of the requests to visit.
+    buffer: Vec<Admitted>,
+}
+
+impl Slides {
+    fn of(config: &SimConfig) -> Option<Slides> {
+        let ahead = config.rules.scheduling == Scheduling::OneStepAhead;
+        let lag = u64::from(config.rules.window_in_flight && ahead);
+        let block = u64::from(config.block_size.max(1));
+        let (beyond, longest_within) = match config.kv_groups.span {
+            _ if config.kv_groups.limited == 0 => return None,
+            Span::Full => return None,
+            Span::Window(tokens) => {
+                let beyond = u64::from(tokens.saturating_sub(1));
+                (beyond, beyond + block)
+            }
+            Span::Chunk(tokens) => (0, u64::from(tokens)),
+        };
+        // It leaves one behind with n blocks and this many tokens.
+        let before = (block - (beyond + lag) % block) % block;
+        Some(Slides {
+            before,
+            lag,
+            longest_within,
+            first: Vec::new(),
+            buffer: Vec::new(),
+        })
+    }
 }
 
 impl Running {
@@ -66,10 +111,11 @@ impl Running {
             partial: Vec::new(),
             decode: DecodeSet {
                 next: DecodeGroup::EMPTY,
-                outside: Outside::of(config.span),
+                outside: Outside::of(config.kv_groups.span),
                 growing: vec![0; block_size],
                 sharing: vec![Vec::new(); block_size],
                 shares: false,
+                slides: Slides::of(config),
                 ends: BinaryHeap::new(),
             },
             caching: config.prefix_caching,
@@ -114,11 +160,54 @@ impl Running {
             let sequence = held_mut(&mut self.slots, *admitted);
             let growing = sequence.filter(|sequence| sequence.grows_in(step, block));
             growing.is_some_and(|sequence| {
-                let computed = sequence.computed_before(step);
-                visit(sequence, computed);
+                if sequence.shares() {
+                    let computed = sequence.computed_before(step);
+                    visit(sequence, computed);
+                }
                 true
             })
         });
+    }
+
+    /// Calls `visit` with each decoding request whose window may leave blocks behind in `step`, the next step, in order of
+    /// admission. Cost: O(requests visited), of which each is every `block_size` steps.
+    pub(crate) fn for_each_sliding(&mut self, step: u64, mut visit: impl FnMut(&mut Sequence)) {
+        let DecodeSet {
+            sharing, slides, ..
+        } = &mut self.decode;
+        let Some(slides) = slides else {
+            return;
+        };
+        let block = sharing.len() as u64;
+        let slots = &mut self.slots;
+        let buffer = &mut slides.buffer;
+        buffer.clear();
+        let grows = step + slides.before;
+        if let Some(list) = sharing.get_mut((grows % block) as usize) {
+            list.retain(|admitted| {
+                let sequence = held(slots, *admitted);
+                sequence.is_some_and(|sequence| sequence.grows_in(grows, block))
+            });
+            buffer.extend_from_slice(list);
+        }
+        let lag = slides.lag;
+        let due = slides
+            .first
+            .iter()
+            .filter(|(first, _)| *first <= step && step <= first + lag);
+        let listed = buffer.len();
+        buffer.extend(due.map(|(_, admitted)| *admitted));
+        if buffer.len() > listed {
+            buffer.sort_unstable();
+            buffer.dedup();
+        }
+        for &admitted in &*buffer {
+            if let Some(sequence) = held_mut(slots, admitted)
+                && sequence.decodes_from.is_some_and(|from| from <= step)
+            {
+                visit(sequence);
+            }
+        }
     }
 
     /// Returns the first step in which a request takes its last token; `None` if none decodes.
@@ -133,6 +222,10 @@ impl Running {
         self.decode.next.kv_tokens += u64::from(taken.requests);
         if let Some(outside) = &mut self.decode.outside {
             self.decode.next.outside_tokens += outside.advance(step + 1);
+        }
+        if let Some(slides) = &mut self.decode.slides {
+            let lag = slides.lag;
+            slides.first.retain(|(first, _)| step < first + lag);
         }
         taken
     }
@@ -193,6 +286,7 @@ impl Running {
             return;
         };
         sequence.decodes_from = Some(step);
+        let tokens = sequence.request.tokens();
         let computed = sequence.computed();
         let end = sequence.end();
         let shares = caching && sequence.shares();
@@ -201,14 +295,21 @@ impl Running {
         if let Some(outside) = &mut self.decode.outside {
             self.decode.next.outside_tokens += outside.add(computed, step);
         }
+        let slides = self.decode.slides.as_ref();
+        let slides = slides.is_some_and(|slides| tokens > slides.longest_within);
         let index = self.decode.index(computed, step);
         self.decode.change(index, 1);
-        if shares && let Some(sharing) = self.decode.sharing.get_mut(index) {
+        if (shares || slides)
+            && let Some(sharing) = self.decode.sharing.get_mut(index)
+        {
             // In order of admission, which is not that of the last chunks if several prompts were partial.
             if let Err(place) = sharing.binary_search(&admitted) {
                 sharing.insert(place, admitted);
             }
-            self.decode.shares = true;
+            self.decode.shares |= shares;
+        }
+        if slides && let Some(slides) = &mut self.decode.slides {
+            slides.first.push((step, admitted));
         }
         if let Some(end) = end {
             self.decode.ends.push(Reverse((end, admitted)));

@@ -86,7 +86,10 @@ impl Scheduler {
         if idle || ends || admits || self.left_out || !self.running.partial.is_empty() {
             return None;
         }
-        let growing = self.running.growing(step);
+        let growing = self.kv.in_groups(self.running.growing(step));
+        if self.kv.grouped && growing <= self.kv.pool.free() {
+            self.slide_decodes(step);
+        }
         if !self.kv.pool.take_unregistered(growing) {
             return None;
         }
@@ -214,20 +217,25 @@ impl Scheduler {
             };
             let wanted = sequence.pending().min(threshold);
             let tokens = wanted.min(budget);
-            let in_order = tokens < wanted || self.running.shares() && sequence.shares();
+            let in_order =
+                tokens < wanted || self.running.shares() && sequence.shares() || self.kv.grouped;
             if in_order && !self.running.is_last(partial) {
                 return false;
             }
             budget -= tokens;
             blocks += self.kv.missing(sequence, tokens);
         }
-        blocks <= self.kv.pool.free()
+        self.kv.in_groups(blocks) <= self.kv.pool.free()
     }
 
     /// Schedules the tokens of all running requests, for which there are enough blocks; returns the remaining budget.
     fn serve_all(&mut self, plan: &mut Plan, threshold: u32) -> u32 {
         let step = plan.number();
-        let taken = self.kv.pool.take_unregistered(self.running.growing(step));
+        let growing = self.kv.in_groups(self.running.growing(step));
+        if self.kv.grouped {
+            self.slide_decodes(step);
+        }
+        let taken = self.kv.pool.take_unregistered(growing);
         debug_assert!(taken, "fewer blocks than all running requests need");
         if self.running.shares() {
             self.register_decoded(step);
@@ -239,6 +247,9 @@ impl Scheduler {
             && let Some(sequence) = self.running.get_mut(partial)
         {
             let tokens = sequence.pending().min(threshold).min(budget);
+            if tokens > 0 {
+                self.kv.slide(sequence, step, 0);
+            }
             let taken = self.kv.grow(sequence, tokens);
             debug_assert!(taken, "fewer blocks than all running requests need");
             budget -= tokens;
@@ -272,6 +283,12 @@ impl Scheduler {
         running.for_each_sharing(grows_in, |sequence, computed| {
             kv.register_decoded(sequence, computed);
         });
+    }
+
+    /// Frees the blocks that the windows of decoding requests leave behind in `step`.
+    fn slide_decodes(&mut self, step: u64) {
+        let Scheduler { running, kv, .. } = self;
+        running.for_each_sliding(step, |sequence| kv.slide(sequence, step, 0));
     }
 
     /// Admits requests from the head of the queue while budget, slots and blocks last.
@@ -333,6 +350,7 @@ impl Scheduler {
             return false;
         };
         let chunk = sequence.advance(tokens);
+        sequence.blocks.set_tokens(plan.number(), tokens + padding);
         plan.add_chunk(Chunk {
             new: chunk.new + padding,
             kv_len: chunk.kv_len + padding,

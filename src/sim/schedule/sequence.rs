@@ -120,13 +120,23 @@ impl Sequence {
         }
     }
 
-    /// Returns the ids of its KV blocks, without those of the prefix hit given with the request.
-    pub(crate) fn block_ids(&self, block_size: u32) -> impl Iterator<Item = u64> + '_ {
+    /// Returns the ids of all its KV blocks.
+    pub(crate) fn ids(&self, block_size: u32) -> BlockIds<'_> {
         let trace_ids = self.trace_ids.as_deref();
         let trace_ids = trace_ids.map_or((&[][..], 0), |(ids, tokens)| (ids.as_slice(), *tokens));
-        let ids = BlockIds::of(self.request, self.index, block_size, trace_ids);
-        let first = self.cached / block_size;
+        BlockIds::of(self.request, self.index, block_size, trace_ids)
+    }
+
+    /// Returns the ids of its KV blocks, without those of the prefix hit given with the request.
+    pub(crate) fn block_ids(&self, block_size: u32) -> impl Iterator<Item = u64> + '_ {
+        let ids = self.ids(block_size);
+        let first = self.given_blocks(block_size);
         (first..).map(move |block| ids.id(block))
+    }
+
+    /// Returns the blocks of the prefix hit given with the request.
+    pub(crate) fn given_blocks(&self, block_size: u32) -> u32 {
+        self.cached / block_size
     }
 
     /// Returns whether others can share its tokens, or its blocks differ from those that it would find.
@@ -274,6 +284,14 @@ impl Sequence {
         self.prefill.saturating_sub(self.computed)
     }
 
+    /// Returns its tokens in the step before `step`, which has not ended if steps are scheduled ahead.
+    pub(crate) fn tokens_in_flight(&self, step: u64) -> u32 {
+        match self.decodes_from {
+            Some(from) if from < step => 1,
+            _ => self.blocks.tokens_in(step - 1),
+        }
+    }
+
     /// Returns the output tokens that remain to be sampled.
     pub(crate) fn remaining(&self) -> u32 {
         self.request.output_tokens - self.generated
@@ -334,6 +352,7 @@ impl Sequence {
             self.blocks.unregistered =
                 self.blocks_for(computed, block_size) - self.blocks.registered();
             self.decodes_from = Some(step);
+            self.blocks.set_tokens(step - 1, 1);
         }
     }
 

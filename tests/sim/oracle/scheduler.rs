@@ -6,6 +6,7 @@ use super::kv_cache::{KvCache, tokens};
 use super::plan::Plan;
 use super::sequence::Sequence;
 use rooflut::engine::{LonePrefill, Scheduling, SelfPreemption, VictimIndex, VictimToken};
+use rooflut::model::Span;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 
 /// The queue, the running requests and the KV cache they share.
@@ -113,7 +114,10 @@ impl Scheduler {
     /// Its blocks are free; those that can be found keep their contents.
     fn let_go(&mut self, mut sequence: Sequence) -> Sequence {
         self.fill(&sequence);
-        self.kv.release(std::mem::take(&mut sequence.blocks));
+        for blocks in &mut sequence.blocks {
+            self.kv
+                .release(std::mem::take(blocks).into_iter().flatten());
+        }
         sequence
     }
 
@@ -123,10 +127,14 @@ impl Scheduler {
             return;
         }
         let block_size = self.config.block_size;
-        for (block, end) in sequence.blocks.iter().zip(ends(sequence, block_size)) {
-            if end <= sequence.known {
-                let tokens = tokens(&sequence.asked, sequence.request, &self.listed, end);
-                self.kv.fill(*block, tokens);
+        for (group, blocks) in sequence.blocks.iter().enumerate() {
+            for (block, end) in blocks.iter().zip(ends(sequence, block_size)) {
+                if let Some(block) = block
+                    && end <= sequence.known
+                {
+                    let tokens = tokens(&sequence.asked, sequence.request, &self.listed, end);
+                    self.kv.fill(*block, group, tokens);
+                }
             }
         }
     }
@@ -230,18 +238,36 @@ impl Scheduler {
     fn allocate(&mut self, request: usize, tokens: u32, step: u64) -> bool {
         let place = self.running.iter().position(|s| s.request == request);
         let mut sequence = self.running.remove(place.unwrap());
+        self.slide(&mut sequence, step);
         let end = sequence.believed(step) + tokens;
         let own = blocks_for(&sequence, self.with_lookahead(end), self.config.block_size);
-        let missing = own.saturating_sub(sequence.blocks.len() as u32);
-        let blocks = self.kv.take(&[], missing);
+        let missing = own.saturating_sub(sequence.blocks[0].len() as u32) as usize;
+        let blocks = self.kv.take((missing * sequence.blocks.len()) as u32);
         let fits = blocks.is_some();
         if let Some(blocks) = blocks {
-            sequence.blocks.extend(blocks);
+            let mut blocks = blocks.into_iter();
+            for group in &mut sequence.blocks {
+                group.extend(blocks.by_ref().take(missing).map(Some));
+            }
             sequence.expect(tokens, step);
             self.fill(&sequence);
         }
         self.running.insert(place.unwrap(), sequence);
         fits
+    }
+
+    /// Frees the blocks that the tokens of `step` do not read.
+    fn slide(&mut self, sequence: &mut Sequence, step: u64) {
+        let given = sequence.cached / self.config.block_size;
+        let skipped = self.kv.skipped(sequence.processed(step));
+        for group in &self.kv.groups.limited.clone() {
+            let blocks = &mut sequence.blocks[*group];
+            let skipped = skipped.saturating_sub(given).min(blocks.len() as u32);
+            let skipped = blocks[..skipped as usize].iter_mut();
+            // `release` begins with the last.
+            let freed: Vec<usize> = skipped.filter_map(Option::take).collect();
+            self.kv.release(freed.into_iter());
+        }
     }
 
     /// Takes the blocks of a running request and sends it back to the queue; it had `tokens` of the step.
@@ -277,11 +303,25 @@ impl Scheduler {
             let findable = ends(sequence, block_size).take_while(|end| *end <= sequence.findable());
             let wanted =
                 findable.map(|end| tokens(&sequence.asked, sequence.request, &self.listed, end));
-            let hits = match sequence.counted {
-                0 => self.kv.hits(wanted),
-                _ => Vec::new(),
+            let wanted: Vec<_> = wanted.collect();
+            let before = sequence.cached / block_size;
+            let mut hits = match sequence.counted {
+                0 => self.kv.hits(&wanted, before as usize),
+                _ => vec![Vec::new(); self.kv.groups.count()],
             };
-            sequence.found(sequence.cached + hits.len() as u32 * block_size);
+            let found = hits[0].len() as u32;
+            sequence.found(sequence.cached + found * block_size);
+            let skipped = match sequence.counted {
+                0 => self.kv.skipped(sequence.computed).saturating_sub(before),
+                _ => 0,
+            };
+            for group in &self.kv.groups.limited {
+                for hit in hits[*group].iter_mut().take(skipped as usize) {
+                    *hit = None;
+                }
+                let length = hits[*group].len().max(skipped as usize);
+                hits[*group].resize(length, None);
+            }
             let (computed, pending) = (sequence.computed, sequence.pending(plan.number));
             let mut new = pending.min(threshold).min(budget - slots);
             // It counts as a decode, which verifies drafts.
@@ -301,21 +341,38 @@ impl Scheduler {
             };
             let sequence = &mut self.waiting[turn];
             let own = blocks_for(sequence, end, block_size);
+            let lacking = |own: u32, cap: u32| -> u32 {
+                let lacking = |(group, hits): (usize, &Vec<Option<usize>>)| {
+                    let limited = self.kv.groups.limited.contains(&group);
+                    let own = if limited {
+                        own.min(cap.saturating_sub(before))
+                    } else {
+                        own
+                    };
+                    own.saturating_sub(hits.len() as u32)
+                };
+                hits.iter().enumerate().map(lacking).sum()
+            };
             let needed = match rules.scheduler_reserve_full_isl {
-                true => own.max(blocks_for(sequence, computed + pending, block_size)),
-                false => own,
+                true => {
+                    let prompt = blocks_for(sequence, computed + pending, block_size);
+                    lacking(own, u32::MAX).max(lacking(prompt, most_limited(&self.config)))
+                }
+                false => lacking(own, u32::MAX),
             };
             let kept_free = match self.running.is_empty() {
                 true => 0,
                 false => (self.config.watermark * f64::from(self.config.kv_blocks + 1)) as u32,
             };
-            if !self.kv.fits(&hits, needed - hits.len() as u32 + kept_free) {
+            if !self.kv.fits(&hits, needed + kept_free) {
                 return;
             }
-            let Some(blocks) = self.kv.take(&hits, own - hits.len() as u32) else {
-                return;
-            };
-            sequence.blocks = blocks;
+            self.kv.touch(&hits);
+            for group in &mut hits {
+                let new = own.saturating_sub(group.len() as u32);
+                group.extend(self.kv.take(new).unwrap().into_iter().map(Some));
+            }
+            sequence.blocks = hits;
             sequence.expect(new, plan.number);
             plan.add(sequence, new);
             plan.admitted.push(sequence.request);
@@ -324,6 +381,18 @@ impl Scheduler {
             self.fill(&sequence);
             self.running.push(sequence);
         }
+    }
+}
+
+/// The most blocks that a request holds in a group with a window or chunks.
+fn most_limited(config: &SimConfig) -> u32 {
+    let ahead =
+        config.rules.window_in_flight && config.rules.scheduling == Scheduling::OneStepAhead;
+    let in_flight = config.max_num_batched_tokens * if ahead { 2 } else { 1 };
+    match config.kv_groups.span {
+        Span::Window(window) => (window - 1 + in_flight).div_ceil(config.block_size) + 1,
+        Span::Chunk(chunk) => (chunk + in_flight).div_ceil(config.block_size),
+        _ => u32::MAX,
     }
 }
 

@@ -40,8 +40,12 @@ pub(crate) struct Sequence {
     /// Tokens that are computed in chunks before it decodes: the prompt, and after a preemption also
     /// the output so far.
     prefill: u32,
-    /// KV blocks that it holds, the shared ones of its prefix hit left out.
-    pub(crate) blocks: Vec<usize>,
+    /// Its KV blocks in each group, the shared ones of its prefix hit left out; `None` for those behind the window.
+    pub(crate) blocks: Vec<Vec<Option<usize>>>,
+    /// The last step with tokens of it, and their number.
+    last_tokens: (u64, u32),
+    /// Whether blocks that tokens in flight read are kept.
+    window_in_flight: bool,
     /// The step that yields its last token, once that step is scheduled.
     pub(crate) last_step: Option<u64>,
 }
@@ -88,7 +92,7 @@ impl Sequence {
             prompt_tokens: request.prompt_tokens,
             output_tokens: request.output_tokens,
             speculation: config.speculation,
-            span: config.span,
+            span: config.kv_groups.span,
             ahead: config.rules.scheduling == Scheduling::OneStepAhead,
             found_at_end: config.rules.scheduling == Scheduling::OneStepAhead
                 || config.speculation.is_some() && config.rules.cache_sampled_tokens,
@@ -100,7 +104,10 @@ impl Sequence {
             computed: cached,
             known: cached,
             prefill: request.prompt_tokens,
-            blocks: Vec::new(),
+            blocks: vec![Vec::new(); config.kv_groups.count() as usize],
+            last_tokens: (0, 0),
+            window_in_flight: config.rules.window_in_flight
+                && config.rules.scheduling == Scheduling::OneStepAhead,
             last_step: None,
         }
     }
@@ -136,6 +143,15 @@ impl Sequence {
                 ..
             } => self.computed + padding,
             flying => self.computed - flying.sampled + flying.verified,
+        }
+    }
+
+    /// Tokens before `step` without which nothing that is still computed can do.
+    pub(crate) fn processed(&self, step: u64) -> u32 {
+        let (last, tokens) = self.last_tokens;
+        match self.window_in_flight && last + 1 == step {
+            true => self.believed(step) - tokens,
+            false => self.believed(step),
         }
     }
 
@@ -184,6 +200,7 @@ impl Sequence {
     pub(crate) fn advance(&mut self, tokens: u32, step: u64) -> Work {
         let context = self.computed;
         let beyond = self.in_flight(step).beyond;
+        self.last_tokens = (step, tokens);
         self.computed += tokens;
         if context < self.prefill {
             let padding = self.computed.saturating_sub(self.prefill);

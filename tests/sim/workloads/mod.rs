@@ -7,7 +7,7 @@ use rooflut::engine::{
     BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
     SelfPreemption, VictimIndex, VictimToken, stacks,
 };
-use rooflut::model::Span;
+use rooflut::model::{KvGroups, Span};
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
 use rooflut::sim::{
     Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation, StepRecord,
@@ -157,6 +157,26 @@ fn preemption_rules() -> impl Strategy<Value = SchedulingRules> {
     )
 }
 
+/// One group of layers, or several, with and without windows and chunks.
+fn groups() -> impl Strategy<Value = KvGroups> {
+    let span = prop_oneof![
+        (1..280_u32).prop_map(Span::Window),
+        (1..280_u32).prop_map(Span::Chunk),
+    ];
+    let several = (0..3_u32, 1..3_u32, any::<bool>(), span);
+    let several = several.prop_map(|(full, limited, limited_first, span)| {
+        let mut groups = KvGroups::ONE;
+        let full = match span {
+            Span::Chunk(_) => full.max(1),
+            _ => full,
+        };
+        (groups.full, groups.limited) = (full, limited);
+        (groups.limited_first, groups.span) = (limited_first, span);
+        groups
+    });
+    prop_oneof![Just(KvGroups::ONE), several]
+}
+
 /// Servers from roomy to so tight that everybody is preempted again and again.
 pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let kv_blocks = prop_oneof![18..30_u32, 18..80_u32, Just(10_000)];
@@ -178,12 +198,14 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         Just(BeyondMaxModelLen::Truncate)
     ];
     let watermark = prop_oneof![Just(0.0), 0.0..0.3];
-    let span = prop_oneof![
-        Just(Span::Full),
-        (1..280_u32).prop_map(Span::Window),
-        (1..280_u32).prop_map(Span::Chunk),
-    ];
-    let memory = (caching, freed, any::<bool>(), beyond, watermark, span);
+    let memory = (
+        caching,
+        freed,
+        any::<[bool; 2]>(),
+        beyond,
+        watermark,
+        groups(),
+    );
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
@@ -193,13 +215,19 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
-            let (prefix_caching, freed_blocks, reserve_full_isl, beyond, watermark, span) = memory;
+            let (prefix_caching, freed_blocks, switches, beyond, watermark, groups) = memory;
+            let [reserve_full_isl, window_in_flight] = switches;
             let (max_model_len, max_num_seqs, more, kv_blocks, block_size) = limits;
-            let mut config = SimConfig::new(max_model_len, kv_blocks * 16 / block_size);
+            let kv_blocks = kv_blocks * 16 / block_size * groups.count();
+            let mut config = SimConfig::new(max_model_len, kv_blocks);
             config.max_num_seqs = max_num_seqs;
             config.max_num_batched_tokens = max_num_seqs + more;
             config.block_size = block_size;
-            config.span = span;
+            config.kv_groups = groups;
+            if let Span::Chunk(tokens) = groups.span {
+                config.kv_groups.span = Span::Chunk(tokens.next_multiple_of(block_size));
+            }
+            config.rules.window_in_flight = window_in_flight;
             config.rules = rules;
             config.rules.scheduling = scheduling;
             config.prefix_caching = prefix_caching;
@@ -225,6 +253,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
                     config.long_prefill_token_threshold = threshold.map(longest);
                 }
                 config.rules.draft_scheduling = DraftScheduling::Ahead;
+                // Without it windows move on before drafts are rejected.
+                config.rules.window_in_flight = true;
                 let slot = u32::from(slot && draft_model);
                 config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens + slot) + more;
                 let speculation = Speculation::try_new(draft_tokens, acceptance, api).unwrap();

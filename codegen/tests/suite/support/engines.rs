@@ -26,6 +26,8 @@ admission_lookahead = false
 pad_spec_decode = false
 chunk_drafts = false
 cache_sampled_tokens = false
+window_in_flight = false
+chunked_groups = true
 "#;
     let constants = [
         ("layer", "3.0", "us", "launches"),

@@ -107,7 +107,10 @@ impl Pair {
             }
             Op::Reclaim(which) if !self.parked.is_empty() => {
                 let (parked, ticket) = self.parked.swap_remove(which % self.parked.len());
-                assert_eq!(pool.reclaim(parked) as usize, oracle.reclaim(ticket));
+                assert_eq!(
+                    pool.reclaim(parked, u32::MAX) as usize,
+                    oracle.reclaim(ticket)
+                );
             }
             Op::Release(_) | Op::Reclaim(_) => {}
         }

@@ -59,16 +59,21 @@ impl BlockPool {
         }
     }
 
-    /// Takes the parked blocks that can be reclaimed; returns how many. Cost: O(1).
-    pub(in crate::sim) fn reclaim(&mut self, parked: Parked) -> u32 {
+    /// Takes the parked blocks that can be reclaimed, `most` at most; returns how many. The others stay in the queue. Cost:
+    /// O(1).
+    pub(in crate::sim) fn reclaim(&mut self, parked: Parked, most: u32) -> u32 {
         let blocks = self.parked(&parked);
-        if blocks > 0 {
+        let taken = blocks.min(most);
+        if taken < blocks {
+            self.slots
+                .set_state(parked.slot, State::Queued(blocks - taken));
+        } else if blocks > 0 {
             self.slots.unlink(parked.slot, State::Vacant);
             self.slots.vacate(parked.slot);
-            self.unregistered += blocks;
-            self.count_taken(blocks);
         }
-        blocks
+        self.unregistered += taken;
+        self.count_taken(taken);
+        taken
     }
 
     /// Turns a block without a handle into one with contents `id`, which others can share. Cost: O(1).
