@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from workload import Workload
+from workload import Layers, Workload
 
 #: A model that drafts tokens of rooflut's default model.
 DRAFT_MODEL = "llama-3.2-1b"
@@ -412,6 +412,68 @@ def random_thresholds(seed, count=300):
         yield random_workload(rng, rng.choice(["fcfs", "priority"]), (3, 16, 40, 300))
 
 
+#: Layers of hybrid models: gpt-oss, Gemma 3 (both smaller), more full layers than others, one kind, chunks.
+HYBRID = (
+    Layers(4, 4, window=128),
+    Layers(2, 10, window=64),
+    Layers(6, 2, window=40, limited_first=False),
+    Layers(3, 9, window=300),
+    Layers(0, 4, window=100),
+    Layers(1, 3, chunk=256),
+)
+
+
+def hybrid(seed):
+    """Prompts of several chunks and longer than windows, in KV caches from roomy to tight, with and without prefixes."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for layers in HYBRID:
+            for blocks in (20_000, 900, 500):
+                rows = []
+                for t in poisson(rng, 60, 20):
+                    prefix = rng.randint(0, 5)
+                    more = dict(prefix_id=f"p{prefix}", prefix_tokens=100 * prefix) if rng.random() < 0.5 else {}
+                    prompt = 100 * prefix + rng.choice([0, rng.randint(1, 300), rng.randint(1, 900)]) + 1
+                    rows.append(row(t, prompt, rng.randint(1, 300), **more))
+                yield Workload(
+                    rows,
+                    asynchronous=asynchronous,
+                    layers=layers,
+                    model_len=1800,
+                    blocks=blocks,
+                    budget=rng.choice([256, 512]),
+                    caching=rng.random() < 0.7,
+                )
+
+
+def random_hybrid(seed, count=300):
+    """Random servers of hybrid models, and workloads."""
+    rng = random.Random(seed + 3)
+    for _ in range(count):
+        size = rng.choice([16, 32])
+        # Versions differ in the groups of kinds with similar numbers of layers.
+        full, limited = rng.choice([(1, 1), (2, 2), (1, 3), (2, 10), (3, 1), (4, 2), (2, 3)])
+        layers = Layers(
+            full,
+            limited,
+            limited_first=rng.random() < 0.7,
+            **(dict(chunk=size * rng.randint(1, 20)) if rng.random() < 0.2 else dict(window=rng.randint(20, 400))),
+        )
+        workload = random_workload(rng, rng.choice(["fcfs", "fcfs", "priority"]))
+        groups = groups_of(layers)
+        tokens = max(r["prompt_tokens"] + r["output_tokens"] for r in workload.rows) + 2 * size
+        need = layers.blocks(groups, tokens, size, 2 * workload.budget)
+        more = rng.choice([0, rng.randint(0, 10), rng.randint(0, need * 3), 5000])
+        yield replace(workload, layers=layers, block_size=size, blocks=need + more, model_len=tokens, spec=None)
+
+
+def groups_of(layers):
+    """Full and other groups of layers."""
+    few, most = sorted((layers.full, layers.limited))
+    size = most if most < 1.25 * few else few
+    return -(-layers.full // size), -(-layers.limited // size)
+
+
 def short_random(seed):
     """The first random workloads, first come first served."""
     return random_fcfs(seed, 60)
@@ -432,6 +494,7 @@ COMMON = (
     cut_drafts,
     drafts_and_prefixes,
     block_sizes,
+    hybrid,
 )
 #: Cases of the short form.
 SHORT = (*COMMON, short_random)
@@ -446,5 +509,6 @@ FULL = (
     priority,
     random_priority,
     random_thresholds,
+    random_hybrid,
 )
 CASES = {case.__name__: case for case in (*FULL, short_random)}

@@ -129,6 +129,8 @@ def check_case(vllm, arguments, settings, name, folder):
             if "random" not in name:
                 continue
             workload = workload.plain()
+            if not vllm.supports(workload):
+                continue
         kind = "async" if workload.asynchronous else "sync"
         if arguments.scheduling not in (None, kind):
             continue

@@ -96,6 +96,7 @@ def serve(vllm, workload, rooflut, api_server_ns, limit=200_000):
         reserve_full_isl=workload.reserve_full_isl,
         asynchronous=workload.asynchronous,
         block_size=workload.block_size,
+        layers=workload.layers,
         extra=extra,
         speculation=spec,
     )

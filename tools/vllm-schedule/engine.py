@@ -51,7 +51,12 @@ class Vllm:
         "vllm.v1.core.sched.async_scheduler": ["AsyncScheduler"],
         "vllm.v1.core.sched.scheduler": ["Scheduler"],
         "vllm.v1.engine.core": ["EngineCore"],
-        "vllm.v1.kv_cache_interface": ["FullAttentionSpec", "KVCacheConfig", "KVCacheGroupSpec"],
+        "vllm.v1.kv_cache_interface": [
+            "ChunkedLocalAttentionSpec",
+            "FullAttentionSpec",
+            "KVCacheConfig",
+            "SlidingWindowSpec",
+        ],
         "vllm.v1.outputs": ["ModelRunnerOutput"],
         "vllm.v1.request": ["Request", "RequestStatus"],
     }
@@ -64,6 +69,11 @@ class Vllm:
         for module, names in self.CLASSES.items():
             for name in names:
                 setattr(self, name, getattr(importlib.import_module(module), name))
+
+        # The planner of 0.33 has a module of its own.
+        has_planner = hasattr(kv_cache_utils, "get_kv_cache_groups")
+        self.planner = kv_cache_utils if has_planner else importlib.import_module("vllm.v1.core.kv_cache_planning")
+        sys.modules["vllm.v1.kv_cache_interface"].get_dtype_size = lambda _: 2
 
         self.hash = lambda value: xxhash.xxh3_128_digest(pickle.dumps(value, protocol=5))
         try:
@@ -86,6 +96,8 @@ class Vllm:
         ahead, spec = workload.asynchronous, workload.spec
         if workload.watermark and not self.has_watermark:
             return False
+        if workload.layers and workload.layers.chunk and self.release < (0, 15):
+            return False  # it switches the hybrid manager off
         if self.release >= (0, 33) and spec and 0 < workload.threshold <= spec["tokens"]:
             return False  # an assertion of `schedule` fails where the threshold cuts placeholders
         if self.release < (0, 15):
@@ -119,6 +131,7 @@ class Engine:
         asynchronous=True,
         speculation=None,
         block_size=16,
+        layers=None,
         extra=None,
     ):
         self.vllm = vllm
@@ -165,7 +178,9 @@ class Engine:
                 enable_prefix_caching=prefix_caching,
                 mamba_cache_mode="none",
                 kv_sharing_fast_prefill=False,
+                get_resolved_kv_cache_layout=lambda: Namespace(is_block_outermost=False),
             ),
+            attention_config=Namespace(hisparse_config=None),
             model_config=Namespace(
                 is_encoder_decoder=False,
                 max_model_len=max_model_len,
@@ -200,19 +215,26 @@ class Engine:
         for name, value in extra.items():
             where, name = name.split(".")
             setattr(getattr(config, where), name, value)
-        page = vllm.FullAttentionSpec(
-            **{
-                name: value
-                for name, value in dict(
-                    block_size=block_size, num_kv_heads=1, head_size=1, dtype=None, use_mla=False
-                ).items()
-                if name in inspect.signature(vllm.FullAttentionSpec.__init__).parameters
-            }
-        )
+        def spec_of(kind):
+            heads = dict(block_size=block_size, num_kv_heads=1, head_size=1, dtype=None, use_mla=False)
+            of, limits = {
+                "full_attention": (vllm.FullAttentionSpec, {}),
+                "sliding_attention": (vllm.SlidingWindowSpec, dict(sliding_window=layers and layers.window)),
+                "chunked_attention": (
+                    vllm.ChunkedLocalAttentionSpec,
+                    dict(attention_chunk_size=layers and layers.chunk),
+                ),
+            }[kind]
+            takes = inspect.signature(of.__init__).parameters
+            return of(**{name: value for name, value in (heads | limits).items() if name in takes})
+
+        kinds = layers.kinds if layers else ["full_attention"]
+        specs = {f"layer.{number}": spec_of(kind) for number, kind in enumerate(kinds)}
+        self.groups = vllm.planner.get_kv_cache_groups(config, specs)
         kv = vllm.KVCacheConfig(
             num_blocks=kv_blocks + 1,
             kv_cache_tensors=[],
-            kv_cache_groups=[vllm.KVCacheGroupSpec(["layer"], page)],
+            kv_cache_groups=self.groups,
         )
         kind = vllm.AsyncScheduler if asynchronous else vllm.Scheduler
         arguments = dict(

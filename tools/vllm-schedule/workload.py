@@ -19,6 +19,47 @@ COLUMNS = (
 
 
 @dataclass
+class Layers:
+    """Layers of a hybrid model, limited ones with a window or chunks."""
+
+    full: int
+    limited: int
+    window: int = 0
+    chunk: int = 0
+    limited_first: bool = True
+
+    @property
+    def kinds(self):
+        """The kind of each layer, in order."""
+        full = ["full_attention"] * self.full
+        limited = ["chunked_attention" if self.chunk else "sliding_attention"] * self.limited
+        return limited + full if self.limited_first else full + limited
+
+    def config(self):
+        """A `config.json` with these layers."""
+        limits = {"attention_chunk_size": self.chunk} if self.chunk else {"sliding_window": self.window}
+        return dict(
+            model_type="mistral",
+            hidden_size=4096,
+            intermediate_size=14336,
+            num_attention_heads=32,
+            num_key_value_heads=8,
+            num_hidden_layers=len(self.kinds),
+            vocab_size=32768,
+            max_position_embeddings=131072,
+            layer_types=self.kinds,
+            **limits,
+        )
+
+    def blocks(self, groups, tokens, block_size, in_flight):
+        """Blocks that a request of `tokens` holds at most, in groups of each kind."""
+        full, limited = groups
+        blocks = -(-tokens // block_size)
+        most = -(-((self.chunk or self.window) + in_flight) // block_size) + 1
+        return full * blocks + limited * min(blocks, most)
+
+
+@dataclass
 class Workload:
     """Requests and limits of a server."""
 
@@ -36,6 +77,7 @@ class Workload:
     asynchronous: bool = True
     extra: dict = field(default_factory=dict)  # vLLM settings that rooflut lacks
     spec: dict | None = None
+    layers: Layers | None = None
 
     @property
     def has_draft_model(self):
@@ -58,7 +100,7 @@ class Workload:
     def describe(self):
         """The workload as JSON."""
         flags = {name: value for name, value in self.__dict__.items() if name != "rows"}
-        return json.dumps({"rows": self.rows, **flags})
+        return json.dumps({"rows": self.rows, **flags}, default=vars)
 
 
 class Rooflut:
@@ -108,6 +150,10 @@ class Rooflut:
         ]
         if not workload.reserve_full_isl:
             command += ["--scheduler-reserve-full-isl=false"]
+        if workload.layers:
+            with open(f"{folder}/config.json", "w") as file:
+                json.dump(workload.layers.config(), file)
+            command += ["--model", f"{folder}/config.json"]
         if workload.threshold:
             command += ["--long-prefill-token-threshold", workload.threshold]
         if workload.spec:
