@@ -59,8 +59,10 @@ impl KvCache {
         }
         let mut computed = sequence.computed_before(step) + unused;
         // The value of a token that the step in flight samples is not known.
-        let decoded = sequence.decodes_from.is_some_and(|from| from < step);
-        let known = computed - u32::from(decoded && self.ahead);
+        let known = match sequence.decodes_from {
+            Some(from) if from < step => computed - u32::from(self.ahead),
+            _ => sequence.known(),
+        };
         if self.window_in_flight {
             computed = computed.saturating_sub(sequence.tokens_in_flight(step));
         }
