@@ -18,6 +18,8 @@ mod oracle;
 mod slots;
 mod unregistered;
 
+use core::num::NonZeroU64;
+
 use hashbrown::hash_map::Entry;
 
 use self::id_map::IdMap;
@@ -36,7 +38,7 @@ pub(crate) struct BlockPool {
     slots: BlockSlots,
     /// The oldest block of each id.
     oldest: IdMap,
-    tickets: u64,
+    tickets: NonZeroU64,
     counts: CacheCounts,
 }
 
@@ -48,7 +50,7 @@ pub(crate) struct BlockHandle(u32);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Parked {
     slot: u32,
-    ticket: u64,
+    ticket: NonZeroU64,
 }
 
 /// A prefix hit.
@@ -82,7 +84,7 @@ impl BlockPool {
             unregistered: 0,
             slots: BlockSlots::new(),
             oldest: IdMap::default(),
-            tickets: 0,
+            tickets: NonZeroU64::MIN,
             counts: CacheCounts::default(),
         };
         pool.queue_run(blocks);

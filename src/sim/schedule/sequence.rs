@@ -14,7 +14,7 @@ use crate::step::Chunk;
 /// With [`OneStepAhead`](crate::engine::Scheduling::OneStepAhead) that step has not ended yet. Without
 /// speculative decoding, the state is not updated while the request decodes (see `decodes_from`).
 ///
-/// At most 256 bytes: it is moved often, and a larger move costs twice as much.
+/// At most 256 bytes in a sequence slot: it is moved often, and a larger move costs twice as much.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     /// Index in the source, or number of the push.
@@ -79,7 +79,10 @@ pub(crate) struct InFlight {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Sequence>() <= 256, "as documented above");
+const _: () = assert!(
+    size_of::<Option<(u64, Sequence)>>() <= 256,
+    "as documented above"
+);
 
 impl Sequence {
     /// Creates the state of a request that has just arrived. If the KV entries of its prompt come from a prefill

@@ -38,12 +38,12 @@ impl BlockPool {
     #[must_use]
     pub(in crate::sim) fn park(&mut self, blocks: u32) -> Parked {
         let blocks = self.count_freed(blocks);
-        self.tickets += 1;
         let ticket = self.tickets;
+        self.tickets = ticket.saturating_add(1);
         let slot = if blocks == 0 {
             NONE
         } else {
-            let slot = self.slots.insert(State::Queued(blocks), ticket);
+            let slot = self.slots.insert(State::Queued(blocks), ticket.get());
             self.slots.push_back(slot, blocks);
             slot
         };
@@ -54,7 +54,9 @@ impl BlockPool {
     pub(in crate::sim) fn parked(&self, parked: &Parked) -> u32 {
         let slot = self.slots.at(parked.slot);
         match slot.state {
-            State::Queued(blocks) if !slot.is_named() && slot.label == parked.ticket => blocks,
+            State::Queued(blocks) if !slot.is_named() && slot.label == parked.ticket.get() => {
+                blocks
+            }
             _ => 0,
         }
     }
