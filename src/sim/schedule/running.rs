@@ -43,8 +43,8 @@ pub(crate) struct Running {
 struct DecodeSet {
     /// Number of requests, and their KV tokens in the next step.
     next: DecodeGroup,
-    /// The tokens that layers with a window or chunks do not read, if there are such layers.
-    outside: Option<Outside>,
+    /// The tokens and blocks outside windows or chunks, if there are layers with such.
+    limited: Option<Limited>,
     /// Number of requests by the step in which they need a block, modulo the block size.
     growing: Vec<u32>,
     /// Requests whose blocks others can share, likewise; those that were removed or left out of a step are dropped
@@ -52,10 +52,25 @@ struct DecodeSet {
     sharing: Vec<Vec<Admitted>>,
     /// Whether `sharing` has had requests whose blocks others can share.
     shares: bool,
-    /// When the windows of decoding requests leave blocks behind, if the model has some: `sharing` has all requests then.
-    slides: Option<Slides>,
     /// Last step of each request; dropped lazily if it was left out of a step since.
     ends: BinaryHeap<Reverse<(u64, Admitted)>>,
+}
+
+/// The tokens and blocks of decoding requests that layers with a window or chunks do not read.
+#[derive(Debug)]
+struct Limited {
+    outside: Outside,
+    /// When windows leave blocks behind, if such layers have groups of their own: `sharing` has all requests then.
+    slides: Option<Slides>,
+}
+
+impl Limited {
+    fn of(config: &SimConfig) -> Option<Limited> {
+        Some(Limited {
+            outside: Outside::of(config.kv_groups.span)?,
+            slides: Slides::of(config),
+        })
+    }
 }
 
 /// When the windows of decoding requests leave blocks behind.
@@ -111,11 +126,10 @@ impl Running {
             partial: Vec::new(),
             decode: DecodeSet {
                 next: DecodeGroup::EMPTY,
-                outside: Outside::of(config.kv_groups.span),
+                limited: Limited::of(config),
                 growing: vec![0; block_size],
                 sharing: vec![Vec::new(); block_size],
                 shares: false,
-                slides: Slides::of(config),
                 ends: BinaryHeap::new(),
             },
             caching: config.prefix_caching,
@@ -173,9 +187,9 @@ impl Running {
     /// admission. Cost: O(requests visited), of which each is every `block_size` steps.
     pub(crate) fn for_each_sliding(&mut self, step: u64, mut visit: impl FnMut(&mut Sequence)) {
         let DecodeSet {
-            sharing, slides, ..
+            sharing, limited, ..
         } = &mut self.decode;
-        let Some(slides) = slides else {
+        let Some(slides) = limited.as_mut().and_then(|of| of.slides.as_mut()) else {
             return;
         };
         let block = sharing.len() as u64;
@@ -220,12 +234,12 @@ impl Running {
     pub(crate) fn advance(&mut self, step: u64) -> DecodeGroup {
         let taken = self.decode.next;
         self.decode.next.kv_tokens += u64::from(taken.requests);
-        if let Some(outside) = &mut self.decode.outside {
+        if let Some(Limited { outside, slides }) = &mut self.decode.limited {
             self.decode.next.outside_tokens += outside.advance(step + 1);
-        }
-        if let Some(slides) = &mut self.decode.slides {
-            let lag = slides.lag;
-            slides.first.retain(|(first, _)| step < first + lag);
+            if let Some(slides) = slides {
+                let lag = slides.lag;
+                slides.first.retain(|(first, _)| step < first + lag);
+            }
         }
         taken
     }
@@ -292,11 +306,16 @@ impl Running {
         let shares = caching && sequence.shares();
         self.decode.next.requests += 1;
         self.decode.next.kv_tokens += u64::from(computed) + 1;
-        if let Some(outside) = &mut self.decode.outside {
-            self.decode.next.outside_tokens += outside.add(computed, step);
+        let mut slides = false;
+        if let Some(limited) = &mut self.decode.limited {
+            self.decode.next.outside_tokens += limited.outside.add(computed, step);
+            if let Some(of) = &mut limited.slides
+                && tokens > of.longest_within
+            {
+                of.first.push((step, admitted));
+                slides = true;
+            }
         }
-        let slides = self.decode.slides.as_ref();
-        let slides = slides.is_some_and(|slides| tokens > slides.longest_within);
         let index = self.decode.index(computed, step);
         self.decode.change(index, 1);
         if (shares || slides)
@@ -307,9 +326,6 @@ impl Running {
                 sharing.insert(place, admitted);
             }
             self.decode.shares |= shares;
-        }
-        if slides && let Some(slides) = &mut self.decode.slides {
-            slides.first.push((step, admitted));
         }
         if let Some(end) = end {
             self.decode.ends.push(Reverse((end, admitted)));
@@ -327,8 +343,8 @@ impl Running {
         let computed = sequence.computed();
         self.decode.next.requests -= 1;
         self.decode.next.kv_tokens -= u64::from(computed) + 1;
-        if let Some(outside) = &mut self.decode.outside {
-            self.decode.next.outside_tokens -= outside.remove(computed, step);
+        if let Some(limited) = &mut self.decode.limited {
+            self.decode.next.outside_tokens -= limited.outside.remove(computed, step);
         }
         let index = self.decode.index(computed, step);
         self.decode.change(index, u32::MAX);

@@ -86,11 +86,7 @@ impl Scheduler {
         if idle || ends || admits || self.left_out || !self.running.partial.is_empty() {
             return None;
         }
-        let growing = self.kv.in_groups(self.running.growing(step));
-        if self.kv.grouped && growing <= self.kv.pool.free() {
-            self.slide_decodes(step);
-        }
-        if !self.kv.pool.take_unregistered(growing) {
+        if !self.grow_decodes(step) {
             return None;
         }
         if self.running.shares() {
@@ -231,11 +227,7 @@ impl Scheduler {
     /// Schedules the tokens of all running requests, for which there are enough blocks; returns the remaining budget.
     fn serve_all(&mut self, plan: &mut Plan, threshold: u32) -> u32 {
         let step = plan.number();
-        let growing = self.kv.in_groups(self.running.growing(step));
-        if self.kv.grouped {
-            self.slide_decodes(step);
-        }
-        let taken = self.kv.pool.take_unregistered(growing);
+        let taken = self.grow_decodes(step);
         debug_assert!(taken, "fewer blocks than all running requests need");
         if self.running.shares() {
             self.register_decoded(step);
@@ -285,10 +277,19 @@ impl Scheduler {
         });
     }
 
-    /// Frees the blocks that the windows of decoding requests leave behind in `step`.
-    fn slide_decodes(&mut self, step: u64) {
+    /// Takes the blocks that decoding requests need in `step`, after those that their windows leave behind are freed;
+    /// returns whether there were enough before, and does nothing if not.
+    #[inline]
+    fn grow_decodes(&mut self, step: u64) -> bool {
         let Scheduler { running, kv, .. } = self;
-        running.for_each_sliding(step, |sequence| kv.slide(sequence, step, 0));
+        let mut growing = running.growing(step);
+        if kv.grouped {
+            growing = kv.in_groups(growing);
+            if growing <= kv.pool.free() {
+                running.for_each_sliding(step, |sequence| kv.slide(sequence, step, 0));
+            }
+        }
+        kv.pool.take_unregistered(growing)
     }
 
     /// Admits requests from the head of the queue while budget, slots and blocks last.
