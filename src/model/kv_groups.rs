@@ -97,8 +97,11 @@ impl KvGroups {
     /// tokens are in steps that have not ended.
     pub fn blocks(&self, tokens: u32, block_size: u32, in_flight: u32) -> u32 {
         let blocks = tokens.div_ceil(block_size.max(1));
-        let limited = blocks.min(self.most_limited(block_size, in_flight));
         let full = self.full.saturating_mul(blocks);
+        if self.limited == 0 {
+            return full;
+        }
+        let limited = blocks.min(self.most_limited(block_size, in_flight));
         full.saturating_add(self.limited.saturating_mul(limited))
     }
 

@@ -254,33 +254,42 @@ impl SimConfig {
 
     /// KV blocks that `request` needs at its longest.
     pub(super) fn blocks_for(&self, request: &Request) -> u32 {
-        // The last token is sampled and not computed. The drafts of the last verification are computed; a
-        // single output token needs none, unless its prompt is cached and padded, or has several chunks. One step
-        // ahead, the drafts of the step in flight may be accepted, too. Some engines reserve slots of a draft model for
-        // running requests only: not with the first chunk of a prompt.
+        let longest = u64::from(self.max_model_len);
+        // The last token is sampled and not computed.
+        let kv_tokens = request.tokens().saturating_sub(1);
+        let (drafts, lookahead) = match self.speculation {
+            Some(speculation) => self.drafts_for(request, speculation),
+            None => (0, 0),
+        };
+        let kv_tokens = (kv_tokens + u64::from(drafts)).min(longest.saturating_sub(1));
+        // At most a u32, `max_model_len`.
+        let kv_tokens = (kv_tokens + u64::from(lookahead)).min(longest) as u32;
+        self.kv_groups
+            .blocks(kv_tokens, self.block_size, self.in_flight_tokens())
+    }
+
+    /// Returns the drafted tokens of `request` that are computed after its last one, and those that are reserved beyond them.
+    fn drafts_for(&self, request: &Request, speculation: Speculation) -> (u32, u32) {
+        // The drafts of the last verification are computed; a single output token needs none, unless its prompt is cached
+        // and padded, or has several chunks. One step ahead, the drafts of the step in flight may be accepted, too. Some
+        // engines reserve slots of a draft model for running requests only: not with the first chunk of a prompt.
         let room = self.max_model_len.saturating_sub(request.prompt_tokens);
         let chunk = self.long_prefill_token_threshold.unwrap_or(u32::MAX);
         let chunked = request.prompt_tokens > self.max_num_batched_tokens.min(chunk);
         let padded = self.rules.pad_spec_decode && self.draft_tokens() < room
             || chunked && self.chunk_drafts() > 0;
         let samples = request.output_tokens.saturating_sub(u32::from(!padded));
-        let reserves = samples > 0 || self.rules.admission_lookahead;
+        let reserves = samples > 0 || self.rules.admission_lookahead || chunked;
         let verifications = match self.rules.scheduling {
             Scheduling::Synchronous => samples.min(1),
             Scheduling::OneStepAhead => samples.min(2),
         };
-        let drafts = u64::from(verifications * self.draft_tokens());
-        let longest = u64::from(self.max_model_len);
-        let kv_tokens = request.tokens().saturating_sub(1) + drafts;
-        let kv_tokens = kv_tokens.min(longest.saturating_sub(1));
-        let lookahead = match self.speculation {
-            Some(speculation) if reserves || chunked => u64::from(speculation.lookahead_tokens()),
-            _ => 0,
+        let lookahead = if reserves {
+            speculation.lookahead_tokens()
+        } else {
+            0
         };
-        let kv_tokens = (kv_tokens + lookahead).min(longest);
-        let kv_tokens = u32::try_from(kv_tokens).unwrap_or(u32::MAX);
-        self.kv_groups
-            .blocks(kv_tokens, self.block_size, self.in_flight_tokens())
+        (verifications * self.draft_tokens(), lookahead)
     }
 
     /// Returns the maximum number of tokens in steps that have not ended while blocks behind a window are kept for them.
