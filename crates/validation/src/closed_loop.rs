@@ -53,6 +53,7 @@ pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Server {
         // The benchmark asks for temperature 0.
         sampler: "plain".to_owned(),
         engine,
+        expert_parallel: is_set(cells, "expert_parallel"),
         ..server
     }
 }
@@ -80,10 +81,6 @@ pub(crate) fn run(cells: &Cells<'_>, configuration: usize) -> Result<ClosedLoopR
         (
             cells.optional_whole("dp")?.is_some_and(|dp| dp > 1),
             "data parallelism is not modelled",
-        ),
-        (
-            is_set(cells, "expert_parallel"),
-            "expert parallelism is not modelled",
         ),
     ];
     Ok(ClosedLoopRun {

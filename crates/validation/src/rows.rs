@@ -49,6 +49,8 @@ pub struct Server {
     pub sampler: String,
     /// Tensor parallelism, in GPUs.
     pub tp: u32,
+    /// Whether the GPUs hold whole experts.
+    pub expert_parallel: bool,
     /// Name and version of the engine.
     pub engine: String,
     /// Tables that replace the built-in ones of the GPU.

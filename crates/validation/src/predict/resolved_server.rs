@@ -24,6 +24,8 @@ pub(crate) struct ResolvedServer {
     pub(crate) set: TableSet,
     /// Tensor parallelism.
     pub(crate) tp: u32,
+    /// Whether the GPUs hold whole experts.
+    pub(crate) expert_parallel: bool,
     /// Format of the KV entries.
     pub(crate) kv_dtype: Dtype,
     /// Notes on names that were not taken literally.
@@ -50,6 +52,7 @@ impl ResolvedServer {
             spec: entry.spec,
             set: set.clone(),
             tp: server.tp,
+            expert_parallel: server.expert_parallel,
             kv_dtype: format::kv_entries(&server.kv_dtype)?,
             notes: Vec::new(),
         };
@@ -114,7 +117,10 @@ impl ResolvedServer {
 
     fn builder(&self) -> DeploymentBuilder {
         let deployment = Deployment::builder(self.spec, &self.set);
-        deployment.tp(self.tp).kv_dtype(self.kv_dtype)
+        let deployment = deployment
+            .tp(self.tp)
+            .expert_parallel(self.expert_parallel);
+        deployment.kv_dtype(self.kv_dtype)
     }
 
     /// Rejects a prompt that is longer than `max_model_len`.
@@ -183,6 +189,7 @@ mod tests {
             kv_dtype: String::new(),
             sampler: String::new(),
             tp: 1,
+            expert_parallel: false,
             engine: String::new(),
             tables: None,
         }

@@ -90,7 +90,6 @@ fn marked_rows_and_parallelism_that_is_not_modelled_are_left_out() {
         ROW.replace(",0,0,2026", ",1,0,2026"),
         ROW.replace(",0,0,2026", ",0,1,2026"),
         ROW.replace(",1,1,0,100", ",1,4,0,100"),
-        ROW.replace(",1,1,0,100", ",1,1,1,100"),
         ROW.replace(",4,30", ",0,30"),
     ];
     let report = report(&rows.each_ref().map(String::as_str));
@@ -99,7 +98,6 @@ fn marked_rows_and_parallelism_that_is_not_modelled_are_left_out() {
         tallies(&report.skipped),
         [
             ("data parallelism is not modelled", 1),
-            ("expert parallelism is not modelled", 1),
             ("its source marks it as saturated: a TTFT above 5 s", 1),
             ("its source marks it as suspect", 1),
             ("users: expected at least 1, found 0", 1),
