@@ -127,6 +127,8 @@ pub struct StepConstants {
     pub moe_layer: Seconds,
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
     pub expert_bandwidth: f64,
+    /// [`expert_bandwidth`](Self::expert_bandwidth) of weights in FP8 with a scale per block.
+    pub fp8_block_expert_bandwidth: f64,
     /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
     /// proportion to r^-`routing`. 0 is uniform routing.
     pub routing: f64,
@@ -139,9 +141,6 @@ pub struct StepConstants {
     pub host: Seconds,
     /// Addition to [`host`](Self::host) per request of the step.
     pub host_request: Seconds,
-    /// Launches of a layer's kernels in steps of more tokens than CUDA graphs are captured for, on GPUs with 4-bit
-    /// tensor cores. These steps take at least as long as the launches.
-    pub eager_layer: Seconds,
     /// Maximum number of tokens of a step that runs as a CUDA graph. Graphs are captured for 1, 2, 4 and the
     /// multiples of 8 tokens; a step is padded to the next larger size.
     pub cuda_graph_max_tokens: u32,
@@ -274,12 +273,12 @@ impl StepConstants {
         fused_all_reduce_bandwidth: 1.0,
         moe_layer: Seconds::ZERO,
         expert_bandwidth: 1.0,
+        fp8_block_expert_bandwidth: 1.0,
         routing: 0.0,
         prompt_layer: Seconds::ZERO,
         uncaptured_layer: Seconds::ZERO,
         host: Seconds::ZERO,
         host_request: Seconds::ZERO,
-        eager_layer: Seconds::ZERO,
         cuda_graph_max_tokens: 0,
         ..stacks::VLLM_0_15_1.constants
     };
@@ -311,6 +310,8 @@ impl StepConstants {
         with_moe_layer(moe_layer: Seconds);
         /// Sets [`expert_bandwidth`](Self::expert_bandwidth).
         with_expert_bandwidth(expert_bandwidth: f64);
+        /// Sets [`fp8_block_expert_bandwidth`](Self::fp8_block_expert_bandwidth).
+        with_fp8_block_expert_bandwidth(fp8_block_expert_bandwidth: f64);
         /// Sets [`routing`](Self::routing).
         with_routing(routing: f64);
         /// Sets [`prompt_layer`](Self::prompt_layer).
@@ -321,8 +322,6 @@ impl StepConstants {
         with_host(host: Seconds);
         /// Sets [`host_request`](Self::host_request).
         with_host_request(host_request: Seconds);
-        /// Sets [`eager_layer`](Self::eager_layer).
-        with_eager_layer(eager_layer: Seconds);
         /// Sets [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
         with_cuda_graph_max_tokens(cuda_graph_max_tokens: u32);
         /// Sets [`smoothed_rows`](Self::smoothed_rows).
@@ -350,6 +349,10 @@ impl StepConstants {
             share("small_kernel_bandwidth", self.small_kernel_bandwidth),
             share("sustained_math", self.sustained_math),
             share("expert_bandwidth", self.expert_bandwidth),
+            share(
+                "fp8_block_expert_bandwidth",
+                self.fp8_block_expert_bandwidth,
+            ),
             (
                 "smoothing_width",
                 width,
@@ -393,7 +396,6 @@ impl StepConstants {
             time("uncaptured_layer", self.uncaptured_layer),
             time("host", self.host),
             time("host_request", self.host_request),
-            time("eager_layer", self.eager_layer),
         ])
     }
 

@@ -4,7 +4,7 @@ use super::kernel_time::KernelTime;
 use super::routing::Routing;
 use super::{Binding, TimeSource};
 use crate::engine::StepConstants;
-use crate::hardware::MoeShape;
+use crate::hardware::{Dtype, MoeShape};
 use crate::math::{ln, sqrt};
 use crate::op::Moe;
 use crate::table::ErrorGroup;
@@ -34,11 +34,15 @@ pub(super) struct StepExperts {
 impl StepExperts {
     /// Creates the time of `moe` inside the steps of an engine.
     pub(super) fn new(moe: Moe, engine: &StepConstants) -> StepExperts {
+        let shape = moe.shape();
         StepExperts {
-            routing: Routing::new(&moe.shape(), engine.routing),
+            routing: Routing::new(&shape, engine.routing),
             moe,
             launches_s: engine.moe_layer.0,
-            bandwidth: engine.expert_bandwidth,
+            bandwidth: match shape.dtype {
+                Dtype::Fp8Block => engine.fp8_block_expert_bandwidth,
+                _ => engine.expert_bandwidth,
+            },
         }
     }
 
@@ -102,7 +106,6 @@ fn on_busiest_rank(reached: f64, shape: &MoeShape) -> f64 {
 )]
 mod tests {
     use super::*;
-    use crate::hardware::Dtype;
 
     /// The mean of the largest share over many shuffles of the experts.
     fn shuffled(reached: usize, experts: usize, ranks: usize) -> f64 {

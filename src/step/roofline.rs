@@ -63,8 +63,6 @@ pub struct RooflineModel {
     engine: StepConstants,
     /// Wait for the host of a step without prompt tokens, and of one with some.
     hosts: [Seconds; 2],
-    /// Launches of all layers in steps without a CUDA graph.
-    eager: Seconds,
 }
 
 impl RooflineModel {
@@ -109,10 +107,6 @@ impl RooflineModel {
             rates,
             engine: options.constants,
             hosts: hosts(model, &options.constants),
-            eager: match gpu.rates(Dtype::Nvfp4) {
-                Some(_) => options.constants.eager_layer * f64::from(model.layers.total()),
-                None => Seconds::ZERO,
-            },
         })
     }
 
@@ -137,13 +131,6 @@ impl RooflineModel {
             let once = self.small_kernels(m * bytes_per_token);
             step.add_kernel(Part::SmallKernels, once.times(layers));
         });
-        let is_captured = tokens <= u64::from(self.engine.cuda_graph_max_tokens);
-        if self.eager > Seconds::ZERO && !is_captured {
-            let wait = Seconds(self.eager.0 - step.total().0);
-            if wait > Seconds::ZERO {
-                step.add_kernel(Part::Host, KernelTime::fitted(wait, Binding::Latency));
-            }
-        }
     }
 
     /// Returns attention of prompt chunks, over all layers, or `None` without chunks.

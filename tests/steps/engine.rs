@@ -275,27 +275,6 @@ fn on(set: &'static TableSet, tp: u32, constants: StepConstants, batch: &Batch) 
 }
 
 #[test]
-fn steps_beyond_the_cuda_graphs_take_at_least_their_launches_on_b200() {
-    let mut eager = DEFAULT;
-    eager.eager_layer = Seconds::from_us(1_000.0);
-    let (prompt, graph) = (Batch::chunk(1_000, 0), Batch::decoding(64, 1_000));
-    let [before, after] = [DEFAULT, eager].map(|constants| on(&sets::B200, 8, constants, &prompt));
-    let attention = after.part(Part::PrefillAttention) + after.part(Part::LmHead);
-    let rest = after.total().0 - attention.0 - after.part(Part::Sampling).0;
-    assert!(apart(rest, 80.0 * 1e-3) < ROUNDING, "{rest}");
-    assert!(before.total() < after.total());
-    // Launches that are shorter than the kernels, CUDA graphs, and other GPUs.
-    for (set, tp, batch) in [
-        (&sets::B200, 1, &Batch::chunk(8_000, 0)),
-        (&sets::B200, 8, &graph),
-        (&sets::H100, 8, &prompt),
-    ] {
-        let [before, after] = [DEFAULT, eager].map(|constants| on(set, tp, constants, batch));
-        assert_eq!(before, after, "{} tp {tp}", set.name());
-    }
-}
-
-#[test]
 fn fused_all_reduces_of_b200_send_each_message_to_every_rank() {
     let mut fused = StepConstants::NONE;
     fused.fused_all_reduce = Seconds::from_us(2.0);

@@ -138,9 +138,9 @@ impl EngineFile {
         constants.host_request = self.time("host_request");
         constants.fused_all_reduce = self.time("fused_all_reduce");
         constants.fused_all_reduce_bandwidth = self.share("fused_all_reduce_bandwidth");
-        constants.eager_layer = self.time("eager_layer");
         constants.moe_layer = self.time("moe_layer");
         constants.expert_bandwidth = self.share("expert_bandwidth");
+        constants.fp8_block_expert_bandwidth = self.share("fp8_block_expert_bandwidth");
         constants.host = self.time("host");
         constants.cuda_graph_max_tokens = self.number("cuda_graph_max_tokens", "value") as u32;
         constants.smoothed_rows = self.number("smoothed_rows", "value") as u32;

@@ -31,6 +31,7 @@ fn a_file_becomes_a_static_in_si_units() {
         "all_reduce_growth: 1.25",
         "routing: 0.8125",
         "expert_bandwidth: 0.75",
+        "fp8_block_expert_bandwidth: 0.625",
         "small_kernel_bandwidth: 0.25",
         "sustained_math: 0.5",
         "meaning: \"routing\", source: \"made up\"",
@@ -52,7 +53,6 @@ fn a_file_becomes_a_static_in_si_units() {
         ("uncaptured_layer", 14e-6),
         ("host_request", 16e-6),
         ("fused_all_reduce", 18e-6),
-        ("eager_layer", 17e-6),
         ("api_output", 15e-6),
     ] {
         let rest = source.split(&format!(" {name}: Seconds(")).nth(1).unwrap();

@@ -174,7 +174,11 @@ pub(crate) fn step_moe(
     let table = moe(tables, shape, tokens as u32);
     let reached = reached(shape, constants.routing, tokens as f64);
     let at_bandwidth = bytes_reading(shape, tokens as f64, reached) / tables.gpu.bandwidth;
-    let reads = constants.moe_layer.0 + at_bandwidth / constants.expert_bandwidth;
+    let bandwidth = match shape.dtype {
+        Dtype::Fp8Block => constants.fp8_block_expert_bandwidth,
+        _ => constants.expert_bandwidth,
+    };
+    let reads = constants.moe_layer.0 + at_bandwidth / bandwidth;
     let table_share = match shape.dtype {
         Dtype::Bf16 | Dtype::Fp8 => (table.at_peak / at_bandwidth).min(1.0),
         _ => 1.0,

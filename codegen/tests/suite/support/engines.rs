@@ -55,7 +55,7 @@ chunked_groups = true
         ("host_request", "16.0", "us", "requests"),
         ("fused_all_reduce", "18.0", "us", "fused"),
         ("fused_all_reduce_bandwidth", "0.25", "share", "fused"),
-        ("eager_layer", "17.0", "us", "launches"),
+        ("fp8_block_expert_bandwidth", "0.625", "share", "blocks"),
         ("sustained_math", "0.5", "share", "clocks"),
         ("api_output", "15.0", "us", "detokenizer"),
         ("other_gpu_error", "0.25", "share", "of a step"),

@@ -117,9 +117,7 @@ impl ResolvedServer {
 
     fn builder(&self) -> DeploymentBuilder {
         let deployment = Deployment::builder(self.spec, &self.set);
-        let deployment = deployment
-            .tp(self.tp)
-            .expert_parallel(self.expert_parallel);
+        let deployment = deployment.tp(self.tp).expert_parallel(self.expert_parallel);
         deployment.kv_dtype(self.kv_dtype)
     }
 
