@@ -27,7 +27,7 @@ use crate::units::Seconds;
 /// assert!(stack.api_server.ms() > 1.0);
 /// assert_eq!(stack.about[0].unit, "us");
 /// let newer = engine::find("vllm-0.33.0").unwrap();
-/// assert_eq!(newer.inherits, Some("vllm-0.15.1"));
+/// assert_eq!(newer.inherits, Some("vllm-0.20.1"));
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]

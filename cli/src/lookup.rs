@@ -51,8 +51,15 @@ fn check(kernel: &Kernel) -> Result<(), String> {
             "--top-k: expected at most --experts {experts}, found {top_k}"
         )),
         Kernel::Moe {
-            intermediate, tp, ..
-        } => divides("--intermediate", intermediate, "--tp", tp),
+            experts,
+            intermediate,
+            tp,
+            ep,
+            ..
+        } => {
+            divides("--experts", experts, "--ep", ep)?;
+            divides("--intermediate", intermediate, "--tp", tp)
+        }
         Kernel::Gemm { .. } | Kernel::Allreduce { .. } => Ok(()),
     }
 }

@@ -64,8 +64,7 @@ impl KvGroups {
         let count = |limited| {
             kinds()
                 .filter(|(of, _)| *of == limited)
-                .map(|(_, layers)| layers)
-                .sum()
+                .fold(0, |sum: u32, (_, layers)| sum.saturating_add(layers))
         };
         let (mut full, mut limited): (u32, u32) = (count(false), count(true));
         if full == 0 && matches!(span, Span::Chunk(_)) {

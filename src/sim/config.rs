@@ -353,14 +353,19 @@ impl SimConfig {
                 found: self.watermark,
             });
         }
-        if let Span::Chunk(tokens) = self.kv_groups.span
-            && self.kv_groups.limited > 0
-            && tokens % self.block_size != 0
-        {
+        let wrong_span = match self.kv_groups.span {
+            _ if self.kv_groups.limited == 0 => None,
+            Span::Full | Span::Window(0) => Some(("a window or chunk of at least 1 token", 0)),
+            Span::Chunk(tokens) if tokens == 0 || tokens % self.block_size != 0 => {
+                Some(("chunks of whole KV blocks", tokens))
+            }
+            Span::Window(_) | Span::Chunk(_) => None,
+        };
+        if let Some((expected, found)) = wrong_span {
             return Err(SimError::InvalidParameter {
                 parameter: "kv_groups.span",
-                expected: "chunks of whole KV blocks",
-                found: f64::from(tokens),
+                expected,
+                found: f64::from(found),
             });
         }
         let tokens_per_request = 1 + self.draft_tokens() + self.draft_slots();

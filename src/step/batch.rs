@@ -419,13 +419,6 @@ impl StepBatch<'_> {
         self.sums().kv_tokens
     }
 
-    /// Returns the number of KV tokens of the decoding requests that layers with a window or chunks do not read; at most
-    /// `u64::MAX`.
-    pub(super) fn decode_outside_tokens(&self) -> u64 {
-        let groups = self.decode.iter();
-        groups.fold(0, |sum, group| sum.saturating_add(group.outside_tokens))
-    }
-
     /// Returns the number of rows that pass through the lm_head and the sampler: one for each prompt that ends in
     /// this step, and one for each decoding token.
     pub fn sampled_tokens(&self) -> u64 {

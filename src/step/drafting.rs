@@ -62,7 +62,8 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
             requests: u32::try_from(batch.decode_requests()).unwrap_or(u32::MAX),
             kv_tokens: batch.decode_kv_tokens(),
             drafted: 0,
-            outside_tokens: batch.decode_outside_tokens(),
+            // The draft's windows are its own: they hold what the mean length leaves.
+            outside_tokens: 0,
         }];
         run(&StepBatch {
             prefill: batch.prefill,

@@ -30,7 +30,7 @@ fn whole_experts_change_the_time_of_experts_alone() {
         }
         // With few tokens, one rank has more of the experts that they reach than the others.
         let ratio = whole.part(Part::Moe).0 / slices.part(Part::Moe).0;
-        assert!((1.0..1.8).contains(&ratio), "{name}: {ratio}");
+        assert!((1.001..1.8).contains(&ratio), "{name}: {ratio}");
     }
 }
 

@@ -152,7 +152,10 @@ fn groups(
         }
     }
     let like = *spec.layers.first();
-    let ffn = dense_ffn(spec, dense.intermediate.max(1)).map_err(ConfigError::Spec)?;
+    let ffn = match dense.layers.is_empty() {
+        true => like.ffn,
+        false => dense_ffn(spec, dense.intermediate).map_err(ConfigError::Spec)?,
+    };
     let groups = kinds
         .into_iter()
         .map(|((span, is_dense, formats), layers)| {

@@ -64,7 +64,7 @@ impl Placement {
         let given = self.engine_given.as_ref()?;
         let name = self.engine.name;
         Some(format!(
-            "{given} has no stack of its own: answered as {name}, the newest that is not newer"
+            "{given} has no stack of its own: answered as {name}, the newest of its release or an earlier one"
         ))
     }
 

@@ -211,6 +211,16 @@ impl<'s> Cells<'s> {
     }
 
     /// Returns the error of a cell that does not hold what is expected.
+    /// Returns whether a column says yes, or `None` where it is empty.
+    pub(crate) fn flag(&self, column: &'static str) -> Result<Option<bool>, Error> {
+        Ok(match self.text(column).to_ascii_lowercase().as_str() {
+            "" => None,
+            "1" | "1.0" | "true" => Some(true),
+            "0" | "0.0" | "false" => Some(false),
+            _ => return Err(self.refuse(column, "0 or 1")),
+        })
+    }
+
     pub(crate) fn refuse(&self, column: &'static str, expected: &'static str) -> Error {
         let found = self.raw(column);
         let problem =

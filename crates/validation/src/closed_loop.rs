@@ -28,34 +28,38 @@ pub(crate) fn configuration(cells: &Cells<'_>) -> String {
 }
 
 /// Names the engine and what is particular to the server; reports add model, GPU and tensor parallelism.
-pub(crate) fn id(cells: &Cells<'_>) -> String {
+pub(crate) fn id(cells: &Cells<'_>) -> Result<String, Error> {
     let mut id = format!("{} {}", cells.text("engine"), cells.text("precision"));
-    if !matches!(cells.text("dp"), "" | "1") {
-        id += &format!(" dp {}", cells.text("dp"));
+    if let Some(dp) = cells.optional_whole("dp")?.filter(|dp| *dp != 1) {
+        id += &format!(" dp {dp}");
     }
-    if is_set(cells, "expert_parallel") {
+    if is_set(cells, "expert_parallel")? {
         id += " ep";
     }
-    id.trim_end().to_owned()
+    Ok(id.trim_end().to_owned())
 }
 
 /// Returns the formats that the publisher of the rows implies, and the server's engine by the date of a nightly build.
-pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Server {
+pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error> {
     let measured = cells.text("measured");
     let engine = match server.engine.contains("nightly") && !measured.is_empty() {
         true => format!("vllm-nightly-{measured}"),
         false => server.engine,
     };
-    Server {
-        dtype: described(cells)
-            .map_or(cells.text("precision"), |[dtype, _]| dtype)
-            .to_owned(),
+    let dtype = match (described(cells), cells.text("precision")) {
+        (Some([dtype, _]), _) => dtype,
+        // A model that is published in another format of 4 bits keeps it.
+        (None, "fp4") => "nvfp4",
+        (None, precision) => precision,
+    };
+    Ok(Server {
+        dtype: dtype.to_owned(),
         // The benchmark asks for temperature 0.
         sampler: "plain".to_owned(),
         engine,
-        expert_parallel: is_set(cells, "expert_parallel"),
+        expert_parallel: is_set(cells, "expert_parallel")?,
         ..server
-    }
+    })
 }
 
 /// Returns the limits of the server: the number of sequences never was one, and all prompts differ.
@@ -73,9 +77,9 @@ pub(crate) fn limits(cells: &Cells<'_>, limits: Limits) -> Result<Limits, Error>
 /// Reads a row; `configuration` is the place of its configuration in the file, from 0.
 pub(crate) fn run(cells: &Cells<'_>, configuration: usize) -> Result<ClosedLoopRun, Error> {
     let left_out = [
-        (is_set(cells, "suspect"), "its source marks it as suspect"),
+        (is_set(cells, "suspect")?, "its source marks it as suspect"),
         (
-            is_set(cells, "saturated"),
+            is_set(cells, "saturated")?,
             "its source marks it as saturated: a TTFT above 5 s",
         ),
         (
@@ -130,6 +134,6 @@ fn described(cells: &Cells<'_>) -> Option<[&'static str; 2]> {
     })
 }
 
-fn is_set(cells: &Cells<'_>, column: &str) -> bool {
-    !matches!(cells.text(column), "" | "0" | "0.0")
+fn is_set(cells: &Cells<'_>, column: &'static str) -> Result<bool, Error> {
+    Ok(cells.flag(column)?.unwrap_or(false))
 }

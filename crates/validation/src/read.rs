@@ -32,13 +32,13 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
         let mut server = server(&cells)?;
         let mut limits = limits(&cells)?;
         if kind == Kind::ClosedLoops {
-            server = closed_loop::server(&cells, server);
+            server = closed_loop::server(&cells, server)?;
             limits = closed_loop::limits(&cells, limits)?;
         }
         let id = match kind {
             Kind::LoadStages => cells.text("id").to_owned(),
             Kind::KvBlocks => format!("{} tp{} {}", server.model, server.tp, server.engine),
-            Kind::ClosedLoops => closed_loop::id(&cells),
+            Kind::ClosedLoops => closed_loop::id(&cells)?,
             _ => cells.text("experiment").to_owned(),
         };
         let place = seen.entry(id.clone()).or_default();
@@ -128,10 +128,9 @@ fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
         max_num_batched_tokens: cells.optional_whole("max_num_batched_tokens")?,
         gpu_memory_utilization: cells.optional_number("gpu_memory_utilization")?,
         kv_blocks: cells.optional_whole("kv_blocks")?,
-        prefix_caching: match cells.text("prefix_caching").to_ascii_lowercase().as_str() {
-            "" | "1" | "1.0" | "true" => PrefixCaching::Enabled,
-            "0" | "0.0" | "false" => PrefixCaching::Disabled,
-            _ => return Err(cells.refuse("prefix_caching", "0 or 1")),
+        prefix_caching: match cells.flag("prefix_caching")?.unwrap_or(true) {
+            true => PrefixCaching::Enabled,
+            false => PrefixCaching::Disabled,
         },
     })
 }

@@ -7,7 +7,7 @@ use rooflut_fit::{
 use rooflut_validation::Metric;
 
 #[test]
-fn values_that_are_set_are_those_of_both_engines_but_for_the_launches_of_the_older() {
+fn values_that_are_set_are_those_of_both_engines_but_for_launches_and_experts_of_the_older() {
     let set = [5.0, 0.25, 20.0, 1.5, 8.0, 50.0, 300.0, 30.0, 2.0];
     let engines = Engines::from_files().with(&set);
     // A share is at most 1.
@@ -20,6 +20,7 @@ fn values_that_are_set_are_those_of_both_engines_but_for_the_launches_of_the_old
     assert!((older.constants.host.0 - 300e-6).abs() < 1e-12);
     older.constants.host = newer.constants.host;
     older.constants.prompt_layer = newer.constants.prompt_layer;
+    older.constants.fp8_block_expert_bandwidth = newer.constants.fp8_block_expert_bandwidth;
     assert_eq!(newer.constants, older.constants);
 }
 
