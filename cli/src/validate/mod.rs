@@ -92,8 +92,9 @@ const TABLES: &str = "tables";
 const COVERAGE: &str = "\
 Percentage of the measurements within the intervals of each nominal coverage. The project's load stages on h100 are \
 predicted without the rows of their model family (to first order: `cargo run --release -p rooflut-fit --example \
-left_out`); the decode steps and the solo requests took part in the fit. On other GPUs, whose servers took no part, the intervals of \
-steps are wider (`other_gpu_error` of `rooflut engines`), which six load stages can hardly test. `tables` are kernels: rows \
+left_out`); the decode steps and the solo requests took part in the fit. On other GPUs, whose load \
+stages took no part, the intervals of steps are wider (`other_gpu_error` of `rooflut engines`), which six stages can \
+hardly test. Closed loops are not counted. `tables` are kernels: rows \
 of the built-in tables, predicted without themselves or their shape, within intervals that rows of other shapes gave.";
 
 /// The meaning of the table of closed loops.
