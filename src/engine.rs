@@ -134,8 +134,8 @@ pub struct StepConstants {
     pub routing: f64,
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
     pub prompt_layer: Seconds,
-    /// Launches of a layer's attention outside of the CUDA graph, in all steps of models whose attention is not captured
-    /// ([`Span::Chunk`](crate::model::Span)).
+    /// Launches of a layer's attention outside of the CUDA graph, in all steps of models whose attention is not
+    /// captured ([`Span::Chunk`](crate::model::Span)).
     pub uncaptured_layer: Seconds,
     /// Time between two steps during which the GPU waits for the host.
     pub host: Seconds,
@@ -157,8 +157,8 @@ pub struct StepConstants {
     /// Mean absolute error of a step's time that the errors of its lookups do not explain, as a logarithm. It widens
     /// intervals and changes no time.
     pub step_error: f64,
-    /// [`step_error`](Self::step_error) on GPUs other than [`FITTED_GPU`](Self::FITTED_GPU), whose servers the constants
-    /// were not fitted to.
+    /// [`step_error`](Self::step_error) on GPUs other than [`FITTED_GPU`](Self::FITTED_GPU), whose servers the
+    /// constants were not fitted to.
     pub other_gpu_error: f64,
 }
 
@@ -204,9 +204,9 @@ impl EngineStack {
         ])
     }
 
-    /// Returns the half width, as a logarithm, of the errors of a server's time to first token that those of its steps do
-    /// not explain: [`first_token_error`](Self::first_token_error), and the difference between two equal servers, 2 %
-    /// on average, 4 % with experts.
+    /// Returns the half width, as a logarithm, of the errors of a server's time to first token that those of its steps
+    /// do not explain: [`first_token_error`](Self::first_token_error), and the difference between two equal servers, 2
+    /// % on average, 4 % with experts.
     pub fn ttft_half_width(&self, model: &ModelSpec, coverage: Coverage) -> f64 {
         let two_servers = match model.experts() {
             Some(_) => 0.04,
@@ -399,7 +399,8 @@ impl StepConstants {
         ])
     }
 
-    /// Returns the mean absolute error of a step on `gpu` that the errors of its lookups do not explain, as a logarithm.
+    /// Returns the mean absolute error of a step on `gpu` that the errors of its lookups do not explain, as a
+    /// logarithm.
     pub(crate) fn error_on(&self, gpu: &str) -> f64 {
         match gpu == StepConstants::FITTED_GPU {
             true => self.step_error,

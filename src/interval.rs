@@ -56,8 +56,8 @@ impl Coverage {
     /// Returns the half width of the interval of a Laplace distribution with this mean absolute error:
     /// P(|x| > w) = exp(-w / mean).
     ///
-    /// Source: in `bench_data/errors.csv` the quantile at 95 % is 1.8 to 2.4 times that at 80 % (quartiles; median 2.0).
-    /// A Laplace distribution has a ratio of 1.86, a normal one of 1.53.
+    /// Source: in `bench_data/errors.csv` the quantile at 95 % is 1.8 to 2.4 times that at 80 % (quartiles; median
+    /// 2.0). A Laplace distribution has a ratio of 1.86, a normal one of 1.53.
     pub fn laplace(self, mean_absolute: f64) -> f64 {
         mean_absolute * self.exponents()
     }

@@ -46,11 +46,11 @@
 //! # Features
 //!
 //! `std`, `sim` (the simulator), `digest` (figures of a run in constant memory), `h100` (a table set), `block-scaled`
-//! (rows of fp8_block, nvfp4, mxfp4 and int4) and `window` (attention within a window of keys) are on by default. `h200`,
-//! `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `macros` and `runtime-tables` add your own measurements,
-//! `serde` adds serialization, `compat` adds the models of InferSim and BLIS, and `leave-one-out` adds errors on rows that
-//! are left out. Features are additive and never change a number, except that experts of these four formats are
-//! transferred from bf16 without `block-scaled`.
+//! (rows of fp8_block, nvfp4, mxfp4 and int4) and `window` (attention within a window of keys) are on by default.
+//! `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `macros` and `runtime-tables` add your own
+//! measurements, `serde` adds serialization, `compat` adds the models of InferSim and BLIS, and `leave-one-out` adds
+//! errors on rows that are left out. Features are additive and never change a number, except that experts of these four
+//! formats are transferred from bf16 without `block-scaled`.
 #![no_std]
 
 #[cfg(feature = "alloc")]

@@ -1,4 +1,5 @@
-//! `rooflut engines`: lists the engine stacks, their scheduling rules and the times that they add to the measured kernels.
+//! `rooflut engines`: lists the engine stacks, their scheduling rules and the times that they add to the measured
+//! kernels.
 
 use rooflut::engine::{EngineStack, stacks};
 use rooflut_scenario::Target;

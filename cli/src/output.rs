@@ -70,8 +70,8 @@ pub(crate) fn joined<const N: usize>(parts: [Value; N]) -> Value {
     Value::Object(objects.flatten().collect())
 }
 
-/// Describes the size of a model, its formats and its sampling: `8.03 billion parameters, 16.1 GB of bf16 weights, top-p
-/// sampler`.
+/// Describes the size of a model, its formats and its sampling: `8.03 billion parameters, 16.1 GB of bf16 weights,
+/// top-p sampler`.
 pub(crate) fn model_size(spec: &ModelSpec, kv_dtype: Dtype) -> String {
     let attention = spec.layers.first().attention_dtype;
     let routed = spec.experts().map(|group| group.ffn_dtype);

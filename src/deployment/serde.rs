@@ -54,8 +54,8 @@ struct ServerDescription {
 
 impl Serialize for DeploymentBuilder {
     /// # Errors
-    /// The tables are not built in, or rules or constants differ from the built-in engine stack of that name. Neither is
-    /// part of the serialized form.
+    /// The tables are not built in, or rules or constants differ from the built-in engine stack of that name. Neither
+    /// is part of the serialized form.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let name = self.tables.name();
         if !sets::ALL.into_iter().any(|set| set.name() == name) {

@@ -52,13 +52,13 @@ pub struct SchedulingRules {
     /// it, if the step has no chunk of a running request (`pad_spec_decode` in `schedule`): it does in 0.33. All
     /// placeholders are rejected.
     pub pad_spec_decode: bool,
-    /// Whether a draft model drafts after each part of a prompt, too, and the step with the last part verifies these drafts,
-    /// all of which are rejected (`update_draft_token_ids`): it does up to 0.15 with synchronous scheduling; 0.33 ignores
-    /// them.
+    /// Whether a draft model drafts after each part of a prompt, too, and the step with the last part verifies these
+    /// drafts, all of which are rejected (`update_draft_token_ids`): it does up to 0.15 with synchronous scheduling;
+    /// 0.33 ignores them.
     pub chunk_drafts: bool,
     /// Whether full blocks can be found when the step that filled them has ended, with speculative decoding, not only
-    /// when the next step is scheduled (`cache_blocks` in `update_from_output`): they can in 0.33. Engines that schedule
-    /// one step ahead do so in any case.
+    /// when the next step is scheduled (`cache_blocks` in `update_from_output`): they can in 0.33. Engines that
+    /// schedule one step ahead do so in any case.
     pub cache_sampled_tokens: bool,
     /// Whether KV blocks behind a window are kept while a step in flight may read them (`num_in_flight_tokens` in
     /// `KVCacheManager.allocate_slots`): they are in 0.33.

@@ -203,13 +203,13 @@ const fn entry(
 /// The known models. Source of the dimensions: each model's `config.json`.
 ///
 /// Samplers are those of the `generation_config.json` of the first alias, where it has one: `top_p` 0.9 in Llama-2,
-/// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the instruct
-/// models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3, with 40 in MiniMax. That of CodeLlama, gpt-oss, Mistral,
-/// Mixtral and Phi names none of them. No copies of the files were at hand for a comparison; the step times of measured
-/// servers agree for Llama-2 and 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
+/// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the
+/// instruct models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3, with 40 in MiniMax. That of CodeLlama, gpt-oss,
+/// Mistral, Mixtral and Phi names none of them. No copies of the files were at hand for a comparison; the step times of
+/// measured servers agree for Llama-2 and 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
 ///
-/// Weights have the formats of the first alias. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit, were
-/// written down without its file.
+/// Weights have the formats of the first alias. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit,
+/// were written down without its file.
 pub static CATALOG: [CatalogEntry; 57] = [
     entry(
         "llama-2-7b",

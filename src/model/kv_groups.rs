@@ -4,10 +4,10 @@ use super::{Attention, ModelSpec, Span};
 
 /// The KV cache groups of a model, as in vLLM's hybrid KV cache manager.
 ///
-/// The layers of a group have a block of their own for the same tokens of a request, so that a block of the pool holds a
-/// block of any group. A model whose layers all read the same tokens is one group. Other models have groups of as many
-/// layers as the kind with the fewest: 10 layers with full attention and 52 with a window are 1 + 6 groups, the last of
-/// them padded. Blocks behind the window are freed (`vllm/v1/core/kv_cache_utils.py`).
+/// The layers of a group have a block of their own for the same tokens of a request, so that a block of the pool holds
+/// a block of any group. A model whose layers all read the same tokens is one group. Other models have groups of as
+/// many layers as the kind with the fewest: 10 layers with full attention and 52 with a window are 1 + 6 groups, the
+/// last of them padded. Blocks behind the window are freed (`vllm/v1/core/kv_cache_utils.py`).
 ///
 /// ```
 /// use rooflut::model::{KvGroups, ModelSpec, Span};
@@ -92,8 +92,8 @@ impl KvGroups {
         self.full.saturating_add(self.limited)
     }
 
-    /// Returns the largest number of blocks of `block_size` tokens that a request of `tokens` holds, if at most `in_flight`
-    /// tokens are in steps that have not ended.
+    /// Returns the largest number of blocks of `block_size` tokens that a request of `tokens` holds, if at most
+    /// `in_flight` tokens are in steps that have not ended.
     pub fn blocks(&self, tokens: u32, block_size: u32, in_flight: u32) -> u32 {
         let blocks = tokens.div_ceil(block_size.max(1));
         let full = self.full.saturating_mul(blocks);

@@ -218,8 +218,8 @@ impl MemoryPlan {
         empty.with(model, token_bytes)
     }
 
-    /// Returns an upper bound of the number of tokens whose KV entries fit into all blocks: windows have only the last of
-    /// each request, so that their groups are left out.
+    /// Returns an upper bound of the number of tokens whose KV entries fit into all blocks: windows have only the last
+    /// of each request, so that their groups are left out.
     pub fn kv_tokens(&self) -> u64 {
         let blocks = self.kv_blocks.checked_div(self.groups.full);
         let blocks = blocks.map_or(u64::MAX, u64::from);
@@ -266,8 +266,8 @@ pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) ->
     groups.sum()
 }
 
-/// Returns the bytes of K and V of one token over the layers of a KV cache group, on one rank. Layers with fewer bytes than
-/// others are padded if there are several groups.
+/// Returns the bytes of K and V of one token over the layers of a KV cache group, on one rank. Layers with fewer bytes
+/// than others are padded if there are several groups.
 fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     let groups = KvGroups::of(model);
     if groups.count() == 1 {

@@ -12,7 +12,8 @@ pub enum Span {
     Full,
     /// The last ones of this number, its own included: a sliding window.
     Window(u32),
-    /// The tokens up to its own in a chunk of this length, as in Llama-4. vLLM does not capture such attention in CUDA graphs.
+    /// The tokens up to its own in a chunk of this length, as in Llama-4. vLLM does not capture such attention in CUDA
+    /// graphs.
     Chunk(u32),
 }
 

@@ -85,8 +85,8 @@ impl ModelSpec {
         })
     }
 
-    /// Returns the window or chunk of layers that do not attend to all tokens of the longest sequence; [`Span::Full`] if
-    /// all do.
+    /// Returns the window or chunk of layers that do not attend to all tokens of the longest sequence; [`Span::Full`]
+    /// if all do.
     pub fn limited_span(&self) -> Span {
         let mut limited = self.spans().filter(|span| *span != Span::Full);
         limited.next().unwrap_or_default()
@@ -110,11 +110,11 @@ impl ModelSpec {
 
     /// Returns the model with weights of another format. Embedding, router and lm_head stay 16-bit.
     ///
-    /// In a 16-bit model, attention projections, FFN and experts change. In a model with quantised weights, the parts that
-    /// its publisher left at 16 bits keep them: `fp8` means the 128 x 128 blocks of a model that has such, `nvfp4` the
-    /// `mxfp4` of one that is published so. With `mxfp4`, with `int4`, and with `nvfp4` in a quantised model, routed
-    /// experts alone are quantised if there are any, as in gpt-oss, in Kimi-K2 and in NVIDIA's releases of models that
-    /// are published in fp8.
+    /// In a 16-bit model, attention projections, FFN and experts change. In a model with quantised weights, the parts
+    /// that its publisher left at 16 bits keep them: `fp8` means the 128 x 128 blocks of a model that has such, `nvfp4`
+    /// the `mxfp4` of one that is published so. With `mxfp4`, with `int4`, and with `nvfp4` in a quantised model,
+    /// routed experts alone are quantised if there are any, as in gpt-oss, in Kimi-K2 and in NVIDIA's releases of
+    /// models that are published in fp8.
     ///
     /// Does not model: whether such weights exist, and the quality of their answers.
     ///
@@ -264,8 +264,8 @@ impl LayerGroup {
         }
     }
 
-    /// Returns the formats of the weights: attention projections, FFN or routed experts, and the shared expert if there is
-    /// one.
+    /// Returns the formats of the weights: attention projections, FFN or routed experts, and the shared expert if there
+    /// is one.
     pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
         let shared = (self.shared_params(1) > 0).then_some(self.shared_dtype);
         [self.attention_dtype, self.ffn_dtype]

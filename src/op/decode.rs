@@ -70,9 +70,10 @@ impl DecodeAttention {
     /// `kv_tokens`. The time is that of the benchmark, which finds KV entries that fit into the L2 cache there. 0
     /// requests are treated as 1, and fewer KV tokens than requests as one each.
     ///
-    /// The cost depends on the sum of the lengths, so the mean length represents all requests. Above the measured
-    /// grid the efficiency is held; below the shortest length, the answer is the geometric mean of the time with held
-    /// efficiency and `floor + (edge - floor) x bytes / bytes at the edge`, where the floor is the smallest call plus the waves.
+    /// The cost depends on the sum of the lengths, so the mean length represents all requests. Above the measured grid
+    /// the efficiency is held; below the shortest length, the answer is the geometric mean of the time with held
+    /// efficiency and `floor + (edge - floor) x bytes / bytes at the edge`, where the floor is the smallest call plus
+    /// the waves.
     #[inline] // 31 ns instead of 46 in benches/lookup.rs.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));

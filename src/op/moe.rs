@@ -39,11 +39,11 @@ impl TableSet {
 }
 
 impl Moe {
-    /// Looks up the experts in `set`, or computes the efficiency from the four nearest measured layers, weighted by
-    /// the inverse of the squared distance in logarithms of experts, experts per token, hidden size, width per rank and
-    /// expert parallelism (`Transferred`). Layers of the same dtype are preferred, then those of a dtype that has a scale
-    /// per block, or none, as the asked one; layers whose width per rank is a multiple of 16 if that of the asked one
-    /// is, because kernels are several times as slow otherwise; and layers with as many matrices.
+    /// Looks up the experts in `set`, or computes the efficiency from the four nearest measured layers, weighted by the
+    /// inverse of the squared distance in logarithms of experts, experts per token, hidden size, width per rank and
+    /// expert parallelism (`Transferred`). Layers of the same dtype are preferred, then those of a dtype that has a
+    /// scale per block, or none, as the asked one; layers whose width per rank is a multiple of 16 if that of the asked
+    /// one is, because kernels are several times as slow otherwise; and layers with as many matrices.
     ///
     /// # Errors
     /// The set has no MoE table, the GPU has no peak for the dtype, or a dimension is zero.

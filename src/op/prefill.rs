@@ -241,8 +241,8 @@ impl PrefillAttention {
         &self.found.reference
     }
 
-    /// Returns the time of `batch` whole prompts with the efficiency of `row` prompts, which is `batch` without rounding
-    /// errors.
+    /// Returns the time of `batch` whole prompts with the efficiency of `row` prompts, which is `batch` without
+    /// rounding errors.
     #[inline]
     fn whole(&self, batch: f64, row: f64, length: f64) -> Estimate {
         let grid = self.grid();

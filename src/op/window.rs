@@ -96,9 +96,9 @@ impl WindowPrefill {
 
     /// Returns the time of chunks that run in one kernel.
     ///
-    /// A chunk is equivalent to the whole prompt with as many pairs of queries and keys; several chunks are equivalent to
-    /// equal prompts of their mean length, weighted by pairs. Bytes that the chunks move beyond those of the equivalent
-    /// prompts are added. Neither context nor mixtures were measured, so both are `Transferred`.
+    /// A chunk is equivalent to the whole prompt with as many pairs of queries and keys; several chunks are equivalent
+    /// to equal prompts of their mean length, weighted by pairs. Bytes that the chunks move beyond those of the
+    /// equivalent prompts are added. Neither context nor mixtures were measured, so both are `Transferred`.
     pub(crate) fn at_chunks(&self, chunks: &WindowChunks) -> Estimate {
         let Found {
             shape, reference, ..
@@ -279,8 +279,8 @@ impl WindowDecode {
         self.found.answer(batch, length, reference_s, &work)
     }
 
-    /// Returns the time of `batch` requests whose windows are full: that of [`at`](Self::at), for lengths from the first
-    /// one measured beyond the window. The time jumps at the window, where `at` interpolates.
+    /// Returns the time of `batch` requests whose windows are full: that of [`at`](Self::at), for lengths from the
+    /// first one measured beyond the window. The time jumps at the window, where `at` interpolates.
     pub(crate) fn beyond(&self, batch: u32, kv_len: u32) -> Estimate {
         let grid = self.found.points.grid();
         let mut lengths = grid.length().values().iter();

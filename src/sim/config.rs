@@ -53,7 +53,8 @@ pub struct SimConfig {
     /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
     /// Time that the API server spends on the output of one request in a step, in nanoseconds. It processes the outputs
-    /// of a step one after another, that of a new request last. The delay of the first token counts towards TTFT and E2E.
+    /// of a step one after another, that of a new request last. The delay of the first token counts towards TTFT and
+    /// E2E.
     pub api_output_ns: u64,
     /// Rules that differ between versions of the engine.
     pub rules: SchedulingRules,
@@ -114,8 +115,8 @@ impl SimConfig {
 
     /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
     ///
-    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, prefix caching, and the rules of vLLM 0.15.1.
-    /// The API server takes no time.
+    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, prefix caching, and the rules of vLLM
+    /// 0.15.1. The API server takes no time.
     pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
         SimConfig {
             max_num_seqs: 128,
@@ -268,11 +269,13 @@ impl SimConfig {
             .blocks(kv_tokens, self.block_size, self.in_flight_tokens())
     }
 
-    /// Returns the drafted tokens of `request` that are computed after its last one, and those that are reserved beyond them.
+    /// Returns the drafted tokens of `request` that are computed after its last one, and those that are reserved beyond
+    /// them.
     fn drafts_for(&self, request: &Request, speculation: Speculation) -> (u32, u32) {
-        // The drafts of the last verification are computed; a single output token needs none, unless its prompt is cached
-        // and padded, or has several chunks. One step ahead, the drafts of the step in flight may be accepted, too. Some
-        // engines reserve slots of a draft model for running requests only: not with the first chunk of a prompt.
+        // The drafts of the last verification are computed; a single output token needs none, unless its prompt is
+        // cached and padded, or has several chunks. One step ahead, the drafts of the step in flight may be accepted,
+        // too. Some engines reserve slots of a draft model for running requests only: not with the first chunk of a
+        // prompt.
         let room = self.max_model_len.saturating_sub(request.prompt_tokens);
         let chunk = self.long_prefill_token_threshold.unwrap_or(u32::MAX);
         let chunked = request.prompt_tokens > self.max_num_batched_tokens.min(chunk);
@@ -292,7 +295,8 @@ impl SimConfig {
         (verifications * self.draft_tokens(), lookahead)
     }
 
-    /// Returns the maximum number of tokens in steps that have not ended while blocks behind a window are kept for them.
+    /// Returns the maximum number of tokens in steps that have not ended while blocks behind a window are kept for
+    /// them.
     pub(crate) fn in_flight_tokens(&self) -> u32 {
         let ahead = self.rules.scheduling == Scheduling::OneStepAhead;
         let steps = if ahead && self.rules.window_in_flight {

@@ -202,9 +202,9 @@ impl<M: LatencyModel> Server<M> {
 
     /// Runs one step to its end and returns its outcome; `None` if the server is idle.
     ///
-    /// If a step is in flight, this is the one. A server without work first waits for its next request. The
-    /// events of the step are part of the outcome and are not drained again. Costs O(running requests), and O(n²) in the
-    /// number of requests whose only token comes from the same step.
+    /// If a step is in flight, this is the one. A server without work first waits for its next request. The events of
+    /// the step are part of the outcome and are not drained again. Costs O(running requests), and O(n²) in the number
+    /// of requests whose only token comes from the same step.
     ///
     /// ```
     /// # use rooflut::sim::Server;

@@ -81,8 +81,8 @@ impl StepAllReduce {
         self.kernel.errors()
     }
 
-    /// Returns the time of the hidden states of `tokens` tokens: that of the table, whose growth with the size is larger
-    /// in a step, and the wait; or that of the fused kernel where it is shorter.
+    /// Returns the time of the hidden states of `tokens` tokens: that of the table, whose growth with the size is
+    /// larger in a step, and the wait; or that of the fused kernel where it is shorter.
     pub(super) fn at(&self, tokens: f64) -> KernelTime {
         let bytes = tokens * self.bytes_per_token;
         let (kernel, work) = (&self.kernel, self.kernel.work(bytes));

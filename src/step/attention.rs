@@ -38,9 +38,9 @@ enum AttentionKernels {
 impl StepAttention {
     /// Looks up attention of this shape over these tokens.
     ///
-    /// A model with a window takes the rows of tables with windows; those for full attention too, if they have its heads.
-    /// For heads that these tables lack, rows without a window answer as for the keys in the window. Kernels with a
-    /// window take longer, so that is a bound.
+    /// A model with a window takes the rows of tables with windows; those for full attention too, if they have its
+    /// heads. For heads that these tables lack, rows without a window answer as for the keys in the window. Kernels
+    /// with a window take longer, so that is a bound.
     ///
     /// # Errors
     /// The set lacks the operation or format, the feature `window` is off and the layer has one, or a kernel is worse
@@ -194,8 +194,8 @@ impl StepAttention {
         }
     }
 
-    /// Returns attention of decoding requests over their tokens inside a window or chunk of so many `tokens`. A kernel with
-    /// a window takes longer than its reads: at least the time of its benchmark, which finds the cache in L2.
+    /// Returns attention of decoding requests over their tokens inside a window or chunk of so many `tokens`. A kernel
+    /// with a window takes longer than its reads: at least the time of its benchmark, which finds the cache in L2.
     #[inline(never)] // Most models attend to all tokens.
     fn decode_inside(&self, sums: BatchSums, tokens: u32) -> KernelTime {
         let [requests, queries, all] = sums.decode();

@@ -35,8 +35,8 @@ pub(super) struct StepDecode {
 }
 
 impl StepDecode {
-    /// Creates the time of attention inside the steps of `gpu`, whose benchmark reads KV caches larger than `cold_kv` L2
-    /// caches from memory.
+    /// Creates the time of attention inside the steps of `gpu`, whose benchmark reads KV caches larger than `cold_kv`
+    /// L2 caches from memory.
     pub(super) fn new(rows: &DecodeRows<'_>, gpu: &Gpu, cold_kv: f64) -> StepDecode {
         let DecodeRows {
             ref grid,
@@ -82,8 +82,8 @@ impl StepDecode {
         self.class
     }
 
-    /// Returns the attention of `requests` with `kv_tokens` KV entries in total and `queries` tokens that attend to them:
-    /// one per request, or several with speculative decoding. Entries are read once.
+    /// Returns the attention of `requests` with `kv_tokens` KV entries in total and `queries` tokens that attend to
+    /// them: one per request, or several with speculative decoding. Entries are read once.
     #[inline]
     pub(super) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> KernelTime {
         let kv_tokens = larger(kv_tokens, queries);

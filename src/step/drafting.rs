@@ -11,8 +11,8 @@ use crate::units::Seconds;
 /// runs for k drafted tokens, and one run for a step that only contains parts of prompts.
 ///
 /// Assumes: the draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow
-/// each other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts are
-/// sampled greedily, so that `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`.
+/// each other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts
+/// are sampled greedily, so that `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`.
 ///
 /// Does not model: the further runs over requests of which the step has a part of the prompt, but not the last.
 ///

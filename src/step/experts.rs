@@ -15,12 +15,12 @@ use crate::units::Seconds;
 /// Ranks with whole experts wait for the one that has most to read.
 ///
 /// The table was measured with a later engine. With few tokens, where reads dominate, measured servers with 8 and 16
-/// experts of 16 and 8 bits agree better with reads of the experts that tokens reach ([`Routing`]) than with the table. No
-/// such server has many tokens, where math dominates.
+/// experts of 16 and 8 bits agree better with reads of the experts that tokens reach ([`Routing`]) than with the table.
+/// No such server has many tokens, where math dominates.
 ///
-/// Experts with a scale per block take as long as the table says, or as the reads if these take longer. Their rows are of
-/// the layers that are served. On 29 public load points of gpt-oss-120b (H100, H200) and MiniMax-M2.5 (H100) the median
-/// error of TPOT is 4 %, with the reads alone 13 %.
+/// Experts with a scale per block take as long as the table says, or as the reads if these take longer. Their rows are
+/// of the layers that are served. On 29 public load points of gpt-oss-120b (H100, H200) and MiniMax-M2.5 (H100) the
+/// median error of TPOT is 4 %, with the reads alone 13 %.
 #[derive(Debug, Clone)]
 pub(super) struct StepExperts {
     moe: Moe,

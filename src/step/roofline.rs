@@ -184,7 +184,8 @@ impl RooflineModel {
         step + self.engine.host_request * requests
     }
 
-    /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens` themselves.
+    /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens`
+    /// themselves.
     fn add_ffn(&self, step: &mut StepTime, ffn: &FfnOps, layers: f64, [tokens, m, ln_m]: [f64; 3]) {
         let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
         let (dense, routed) = match ffn {

@@ -98,8 +98,8 @@ impl Golden {
     }
 }
 
-/// The lines that differ, each with its relative change and a text, the largest change first. A line that is not in both
-/// tables, or without a number in one, has an infinite change.
+/// The lines that differ, each with its relative change and a text, the largest change first. A line that is not in
+/// both tables, or without a number in one, has an infinite change.
 pub(crate) struct Comparison {
     differences: Vec<(f64, String)>,
 }

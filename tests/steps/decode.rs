@@ -1,5 +1,5 @@
-//! Decode attention of a step, held against measured rows and the data sheet: affine in the KV cache, as fast as the rows
-//! that read theirs from memory.
+//! Decode attention of a step, held against measured rows and the data sheet: affine in the KV cache, as fast as the
+//! rows that read theirs from memory.
 
 use rooflut::hardware::AttentionShape;
 use rooflut::op::DecodeAttention;

@@ -17,8 +17,8 @@ pub(crate) struct Sharded {
     pub(crate) kv_dtype: Dtype,
 }
 
-/// Every model of the catalogue whose layers are alike and attend to all tokens, and one without gates, with every tp of an NVLink node that divides it, and both
-/// KV formats.
+/// Every model of the catalogue whose layers are alike and attend to all tokens, and one without gates, with every tp
+/// of an NVLink node that divides it, and both KV formats.
 pub(crate) fn all() -> Vec<Sharded> {
     let mut all = Vec::new();
     let catalogue = CATALOG.iter().map(|entry| (entry.name, entry.spec));

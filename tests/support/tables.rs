@@ -213,8 +213,8 @@ impl Line<'_> {
     }
 }
 
-/// Returns the rows of a file, with the columns of amount and length, without those that the set excludes; none if it lacks
-/// the file.
+/// Returns the rows of a file, with the columns of amount and length, without those that the set excludes; none if it
+/// lacks the file.
 fn rows<S>(path: &Path, columns: [&str; 2], shape: impl Fn(&Line<'_>) -> S) -> Vec<Row<S>> {
     if !path.exists() {
         return Vec::new();

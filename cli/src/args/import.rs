@@ -138,8 +138,8 @@ pub(crate) struct SetArgs {
     #[arg(long = "t0", value_name = "OP=US", value_parser = import_value::t0,
           help_heading = "What the files do not say")]
     pub(crate) t0_us: Vec<(OperationKind, f64)>,
-    /// Only files below a folder of this name or end of a path, as in vllm/0.24.0; repeatable [default: that of the GPU,
-    /// if there are several].
+    /// Only files below a folder of this name or end of a path, as in vllm/0.24.0; repeatable [default: that of the
+    /// GPU, if there are several].
     #[arg(long = "folder", value_name = "NAME", help_heading = "What is read")]
     pub(crate) folders: Vec<String>,
     /// Leave out this file, or all below this folder, by its path in SRC; repeatable.

@@ -87,8 +87,8 @@ impl ConfigError {
         }
     }
 
-    /// Returns the option that is worth a try in spite of this error. (A Llama may be assumed in spite of an unsupported
-    /// feature too, but is another model.)
+    /// Returns the option that is worth a try in spite of this error. (A Llama may be assumed in spite of an
+    /// unsupported feature too, but is another model.)
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             ConfigError::UnknownType { .. } | ConfigError::UnknownKey { .. } => {

@@ -8,7 +8,8 @@ use crate::json::parse;
 use crate::object::Object;
 use crate::options::Options;
 
-/// The `top_k` of a transformers `GenerationConfig` that sets none. vLLM takes only values that differ from such defaults.
+/// The `top_k` of a transformers `GenerationConfig` that sets none. vLLM takes only values that differ from such
+/// defaults.
 const DEFAULT_TOP_K: i64 = 50;
 /// The temperature below which vLLM samples greedily.
 const GREEDY: f64 = 1e-5;

@@ -92,8 +92,8 @@ const SHARED: Part = &[
 ];
 
 impl Kept {
-    /// Reads the lists of a `quantization_config`, and returns the parts of each layer that stay 16-bit. Refuses a part of
-    /// which some modules do.
+    /// Reads the lists of a `quantization_config`, and returns the parts of each layer that stay 16-bit. Refuses a part
+    /// of which some modules do.
     pub(crate) fn read(
         quantization: &Object<'_>,
         modules: Modules<'_>,

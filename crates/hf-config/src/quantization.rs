@@ -29,8 +29,8 @@ pub(crate) struct LayerFormats {
 }
 
 impl Formats {
-    /// Reads the number formats, which a multimodal model has beside its `text_config` or in it, and NVIDIA's models in a
-    /// file of their own.
+    /// Reads the number formats, which a multimodal model has beside its `text_config` or in it, and NVIDIA's models in
+    /// a file of their own.
     pub(crate) fn of(
         config: &Object<'_>,
         outer: &Object<'_>,

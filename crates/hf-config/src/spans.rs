@@ -6,8 +6,8 @@ use crate::error::ConfigError;
 use crate::family::Family;
 use crate::object::{Object, shown};
 
-/// Reads the tokens that each of the `layers` attends to, in sequences of up to `longest` tokens. Refuses layers without
-/// attention over tokens.
+/// Reads the tokens that each of the `layers` attends to, in sequences of up to `longest` tokens. Refuses layers
+/// without attention over tokens.
 pub(crate) fn read(
     config: &Object<'_>,
     family: &Family,

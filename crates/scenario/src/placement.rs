@@ -217,7 +217,8 @@ impl Placement {
         fitting.into_iter().flatten().collect()
     }
 
-    /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV entries.
+    /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV
+    /// entries.
     fn larger_tp(&self, deployment: &Deployment, kv_tokens: u32) -> Option<Fitting> {
         let mut larger = self
             .possible_tp(&self.model.spec, self.parallelism)
@@ -284,8 +285,8 @@ impl Placement {
         working.map(|set| set.name()).collect()
     }
 
-    /// The tensor parallelisms that divide a model, with experts divided as in `parallelism`, and that the set can reduce
-    /// over, ascending.
+    /// The tensor parallelisms that divide a model, with experts divided as in `parallelism`, and that the set can
+    /// reduce over, ascending.
     fn possible_tp(&self, spec: &ModelSpec, parallelism: Parallelism) -> impl Iterator<Item = u32> {
         let spec = *spec;
         let ranks = self.tables.all_reduce();

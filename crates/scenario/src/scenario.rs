@@ -96,7 +96,8 @@ pub struct Target {
     #[serde(deserialize_with = "number::kv_dtype_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::kv_dtype, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
-    /// Sampling of the tokens: plain, top-p or repetition-penalty [default: that of the model's generation_config.json].
+    /// Sampling of the tokens: plain, top-p or repetition-penalty [default: that of the model's
+    /// generation_config.json].
     #[cfg_attr(feature = "clap", arg(long, value_name = "SAMPLER"))]
     pub sampler: Option<Sampler>,
     /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].
@@ -152,7 +153,8 @@ pub struct Workload {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
     pub turns: Option<LengthDistribution>,
-    /// Pause after a turn's arrival, with --users after each answer: a number or exponential:MEAN, which may have units as in 500ms.
+    /// Pause after a turn's arrival, with --users after each answer: a number or exponential:MEAN, which may have units
+    /// as in 500ms.
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
     pub think_time: Option<ThinkTime>,
@@ -206,9 +208,10 @@ pub struct Server {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_num_batched_tokens: Option<u32>,
-    /// Maximum number of tokens that a step computes of one prompt; others are admitted beside it [default: no
-    /// maximum, which is 0 in vLLM]. The limits on partial prompts (max_num_partial_prefills, max_long_partial_prefills) have no keys: the V1
-    /// engine refuses them. Nor has long_prefill_token_threshold_adaptive of vLLM 0.33, which is not modelled.
+    /// Maximum number of tokens that a step computes of one prompt; others are admitted beside it [default: no maximum,
+    /// which is 0 in vLLM]. The limits on partial prompts (max_num_partial_prefills, max_long_partial_prefills) have no
+    /// keys: the V1 engine refuses them. Nor has long_prefill_token_threshold_adaptive of vLLM 0.33, which is not
+    /// modelled.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub long_prefill_token_threshold: Option<u32>,
@@ -312,7 +315,8 @@ pub struct Server {
 
 /// The figures and files that are asked for.
 ///
-/// [`Run`](crate::Run) applies `goodput`, `strict` and `interval`; the others are data for the program that writes the report.
+/// [`Run`](crate::Run) applies `goodput`, `strict` and `interval`; the others are data for the program that writes the
+/// report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]

@@ -188,7 +188,8 @@ impl LatencyLimit {
             .map(Latency::name)
     }
 
-    /// Combines limits; `None` without any. [`Scenario::check`](crate::Scenario::check) rejects two on the same latency.
+    /// Combines limits; `None` without any. [`Scenario::check`](crate::Scenario::check) rejects two on the same
+    /// latency.
     pub fn combined(limits: &[LatencyLimit]) -> Option<LatencyLimits> {
         let mut all = LatencyLimits::default();
         for LatencyLimit { latency, ms } in limits {

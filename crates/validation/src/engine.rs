@@ -6,8 +6,8 @@ use rooflut::interval::Coverage;
 /// Options of predictions.
 #[derive(Debug, Clone, Copy)]
 pub struct Predictor<'e> {
-    /// Engines that replace the built-in ones of the same names. To try other constants, copy an [`EngineStack`], change
-    /// it but keep its name, and pass it here.
+    /// Engines that replace the built-in ones of the same names. To try other constants, copy an [`EngineStack`],
+    /// change it but keep its name, and pass it here.
     pub engines: &'e [&'e EngineStack],
     /// Longer load stages are cut to this duration, in seconds. That is faster, and changes little as
     /// long as the server keeps up with the load.

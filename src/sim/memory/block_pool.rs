@@ -180,7 +180,8 @@ impl BlockPool {
         self.slots.name(slot, id, oldest);
     }
 
-    /// Returns a reference. After the last one the block joins the queue, at its end if it has an id. A request releases its last block first, so that its end is evicted before its beginning. Cost: O(1).
+    /// Returns a reference. After the last one the block joins the queue, at its end if it has an id. A request
+    /// releases its last block first, so that its end is evicted before its beginning. Cost: O(1).
     pub(crate) fn release(&mut self, block: BlockHandle) {
         let slot = self.slots.at(block.0);
         match slot.state {

@@ -18,8 +18,8 @@ use crate::sim::schedule::sequence::Sequence;
 /// The KV blocks of one request in each group.
 #[derive(Debug, Default)]
 pub(super) struct GroupBlocks {
-    /// Number of blocks of each group that have been registered in the prefix cache, without those of the prefix hit given
-    /// with the request.
+    /// Number of blocks of each group that have been registered in the prefix cache, without those of the prefix hit
+    /// given with the request.
     pub(super) registered: u32,
     /// The first block that limited groups hold, counted from the start of the request.
     first: u32,
@@ -124,7 +124,8 @@ impl KvCache {
         }
     }
 
-    /// Returns the end of the longest prefix of blocks with these `ids` that all groups have, between `given` and `most`.
+    /// Returns the end of the longest prefix of blocks with these `ids` that all groups have, between `given` and
+    /// `most`.
     pub(super) fn longest_hit(&self, ids: &BlockIds<'_>, given: u32, most: u32) -> u32 {
         let has = |block: u32, groups: Range<usize>| {
             let id = ids.id(block);
@@ -164,8 +165,8 @@ impl KvCache {
         self.longest_limited(given, full, has)
     }
 
-    /// Returns the end of the longest prefix up to `most` of which limited groups have all blocks that the next token reads
-    /// (`find_longest_cache_hit`).
+    /// Returns the end of the longest prefix up to `most` of which limited groups have all blocks that the next token
+    /// reads (`find_longest_cache_hit`).
     fn longest_limited(&self, given: u32, most: u32, has: impl Fn(u32) -> bool) -> u32 {
         match self.groups.span {
             Span::Full => most,
@@ -200,8 +201,8 @@ impl KvCache {
         idle(given, self.full()) + idle(first, self.limited())
     }
 
-    /// Takes the blocks of the prefix hit and those up to `needed` in each group; returns whether there were enough, and
-    /// takes none if not.
+    /// Takes the blocks of the prefix hit and those up to `needed` in each group; returns whether there were enough,
+    /// and takes none if not.
     #[must_use]
     pub(super) fn admit_groups(
         &mut self,
@@ -301,8 +302,8 @@ impl KvCache {
         sequence.blocks.groups = Some(groups);
     }
 
-    /// Frees all blocks of a request, group by group, the last ones first; parks those with contents that no other request
-    /// shares if it is to find them again.
+    /// Frees all blocks of a request, group by group, the last ones first; parks those with contents that no other
+    /// request shares if it is to find them again.
     pub(super) fn release_groups(&mut self, sequence: &mut Sequence, park: bool) {
         let given = sequence.given_blocks(self.block_size);
         let held = given + sequence.blocks.held();

@@ -125,8 +125,8 @@ impl Plan {
         self.chunks.push(chunk);
     }
 
-    /// Adds a request that verifies `drafted` tokens and has `computed` tokens in the cache, of which layers with a window
-    /// or chunks do not read `outside_tokens`.
+    /// Adds a request that verifies `drafted` tokens and has `computed` tokens in the cache, of which layers with a
+    /// window or chunks do not read `outside_tokens`.
     pub(crate) fn verify(&mut self, computed: u32, drafted: u32, outside_tokens: u64) {
         let kv_tokens = u64::from(computed) + 1 + u64::from(drafted);
         self.decode.requests += 1;

@@ -183,8 +183,8 @@ impl Running {
         });
     }
 
-    /// Calls `visit` with each decoding request whose window may leave blocks behind in `step`, the next step, in order of
-    /// admission. Cost: O(requests visited), of which each is every `block_size` steps.
+    /// Calls `visit` with each decoding request whose window may leave blocks behind in `step`, the next step, in order
+    /// of admission. Cost: O(requests visited), of which each is every `block_size` steps.
     pub(crate) fn for_each_sliding(&mut self, step: u64, mut visit: impl FnMut(&mut Sequence)) {
         let DecodeSet {
             sharing, limited, ..

@@ -199,8 +199,8 @@ impl Scheduler {
     }
 
     /// Returns whether each running request gets all tokens that it can take in `step`, so that their order is
-    /// irrelevant; the chunk of the last one may be cut. The order counts, too, where a prompt may fill the same block as
-    /// a decoding request after it: the first one registers it.
+    /// irrelevant; the chunk of the last one may be cut. The order counts, too, where a prompt may fill the same block
+    /// as a decoding request after it: the first one registers it.
     fn all_fit(&self, step: u64, threshold: u32) -> bool {
         if self.config.speculation.is_some() || self.left_out {
             return false;
@@ -337,8 +337,8 @@ impl Scheduler {
         }
     }
 
-    /// Schedules a chunk of a running request's prompt and `padding` for drafts that are all rejected; returns whether it
-    /// is the last one.
+    /// Schedules a chunk of a running request's prompt and `padding` for drafts that are all rejected; returns whether
+    /// it is the last one.
     pub(super) fn schedule_chunk(
         &mut self,
         plan: &mut Plan,

@@ -13,7 +13,8 @@ pub struct CompatSpec {
     dense_intermediate: Option<u32>,
 }
 
-/// Beginnings of names, and the `intermediate_size` of models whose `config.json` gives the experts' size separately as `moe_intermediate_size`.
+/// Beginnings of names, and the `intermediate_size` of models whose `config.json` gives the experts' size separately as
+/// `moe_intermediate_size`.
 const DENSE_INTERMEDIATE: [(&str, u32); 2] = [("qwen3-30b-a3b", 6144), ("qwen3-235b-a22b", 12_288)];
 
 impl CompatSpec {

@@ -126,8 +126,8 @@ impl KvCache {
         found.collect()
     }
 
-    /// The blocks of each group that hold the first of these, as far as all groups have those that they read; `None` for
-    /// those that they do not. The first one is block number `given` of the request.
+    /// The blocks of each group that hold the first of these, as far as all groups have those that they read; `None`
+    /// for those that they do not. The first one is block number `given` of the request.
     pub(crate) fn hits(&self, wanted: &[Tokens], given: usize) -> Vec<Vec<Option<usize>>> {
         let all = self.groups.full.len() + self.groups.limited.len();
         let mut hits = vec![Vec::new(); all];

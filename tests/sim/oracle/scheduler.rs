@@ -158,8 +158,8 @@ impl Scheduler {
         u32::from(self.config.rules.draft_slot && lookahead > 0)
     }
 
-    /// Drafts that follow the tokens of a running request whose prompt is cut: a draft model has drafted after the chunk
-    /// before.
+    /// Drafts that follow the tokens of a running request whose prompt is cut: a draft model has drafted after the
+    /// chunk before.
     fn chunk_drafts(&self, sequence: &Sequence) -> u32 {
         let rules = self.config.rules;
         let applies = rules.chunk_drafts && rules.scheduling == Scheduling::Synchronous;

@@ -68,8 +68,8 @@ struct Sampling {
 pub(crate) enum Work {
     /// `new` tokens after `context`; the last chunk yields a token.
     Chunk { new: u32, context: u32, last: bool },
-    /// One token and its drafts, of which some are accepted, over `kv_tokens`, themselves included. Nothing is left
-    /// to sample if the step in flight turns out to be the last. Layers with a window or chunks do not read `outside` of
+    /// One token and its drafts, of which some are accepted, over `kv_tokens`, themselves included. Nothing is left to
+    /// sample if the step in flight turns out to be the last. Layers with a window or chunks do not read `outside` of
     /// them.
     Decode {
         kv_tokens: u32,

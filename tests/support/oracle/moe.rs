@@ -51,8 +51,8 @@ fn reached_by_skewed_routing(shape: MoeShape, tokens: f64) -> f64 {
     (experts * (1.0 - zeros + rest)).min(experts).min(loads)
 }
 
-/// Experts reached on average if the r-th most popular one is chosen in proportion to r^-exponent; neighbours count with
-/// their mean: 1, 1, 2, 4, ... experts.
+/// Experts reached on average if the r-th most popular one is chosen in proportion to r^-exponent; neighbours count
+/// with their mean: 1, 1, 2, 4, ... experts.
 fn reached(shape: MoeShape, exponent: f64, tokens: f64) -> f64 {
     let ranks: Vec<u32> = (1..=shape.experts).collect();
     let weight =

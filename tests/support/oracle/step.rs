@@ -49,8 +49,8 @@ impl<'t> ExpectedSteps<'t> {
         }
     }
 
-    /// Returns the kernels of `batch` with their naive answers, except for decode attention, which has properties of its
-    /// own.
+    /// Returns the kernels of `batch` with their naive answers, except for decode attention, which has properties of
+    /// its own.
     pub(crate) fn parts(&mut self, sharded: &Sharded, batch: &Batch) -> Vec<ExpectedPart> {
         let (tables, constants) = (self.tables, &self.constants);
         let step = batch.as_step();

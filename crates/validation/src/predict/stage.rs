@@ -42,8 +42,8 @@ pub(super) fn load_stage(
     })
 }
 
-/// Returns the metrics of the stage, as those of a single row, on a server whose steps take the time of `model`. They are
-/// always in the same order.
+/// Returns the metrics of the stage, as those of a single row, on a server whose steps take the time of `model`. They
+/// are always in the same order.
 fn simulated(
     model: &dyn LatencyModel,
     server: &Deployment,
@@ -141,8 +141,8 @@ impl Load {
         })
     }
 
-    /// Returns the mean of `time` over the whole stage. Requests that were cut count with the mean of the simulated ones
-    /// that find their prompts in the cache.
+    /// Returns the mean of `time` over the whole stage. Requests that were cut count with the mean of the simulated
+    /// ones that find their prompts in the cache.
     fn mean(
         &self,
         records: &[RequestRecord],

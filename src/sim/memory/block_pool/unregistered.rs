@@ -61,8 +61,8 @@ impl BlockPool {
         }
     }
 
-    /// Takes the parked blocks that can be reclaimed, `most` at most; returns how many. The others stay in the queue. Cost:
-    /// O(1).
+    /// Takes the parked blocks that can be reclaimed, `most` at most; returns how many. The others stay in the queue.
+    /// Cost: O(1).
     pub(in crate::sim) fn reclaim(&mut self, parked: Parked, most: u32) -> u32 {
         let blocks = self.parked(&parked);
         let taken = blocks.min(most);
