@@ -91,7 +91,7 @@ fn engines_lists_every_name_that_run_takes_with_its_rules_and_constants() {
     let mut newest = list(&engines, "").iter();
     let newest = newest.rfind(|engine| text(engine, "/name") == "vllm-0.33.0");
     let layer = &list(newest.unwrap(), "/constants")[0];
-    assert_eq!(text(layer, "/from"), "vllm-0.15.1");
+    assert_eq!(text(layer, "/from"), "vllm-0.18.0");
     let default = text(&json("run --requests 3"), "/engine").to_owned();
     assert!(people.contains(&format!("it is {default}.")), "{people}");
     assert!(people.lines().all(|line| line.len() <= 100), "{people}");
