@@ -40,6 +40,7 @@ fn each(spec: &ModelSpec, of: fn(&LayerGroup) -> String) -> String {
 fn heads(group: &LayerGroup) -> String {
     match group.attention {
         Attention::Gqa(heads) => format!("{}/{}", heads.q_heads, heads.kv_heads),
+        Attention::Mla(heads) => format!("{} MLA", heads.q_heads),
         _ => "-".to_owned(),
     }
 }
@@ -89,6 +90,16 @@ fn group_json(group: &LayerGroup) -> Value {
                 "kv_heads": heads.kv_heads,
                 "head_dim": heads.head_dim,
                 "span": heads.span.to_string(),
+                "dtype": group.attention_dtype.name(),
+            }),
+            Attention::Mla(heads) => json!({
+                "kind": "mla",
+                "q_heads": heads.q_heads,
+                "q_rank": heads.q_rank,
+                "kv_rank": heads.kv_rank,
+                "nope_dim": heads.nope_dim,
+                "rope_dim": heads.rope_dim,
+                "v_dim": heads.v_dim,
                 "dtype": group.attention_dtype.name(),
             }),
             _ => json!({"kind": "other"}),

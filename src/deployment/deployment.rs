@@ -4,7 +4,7 @@ use super::{DeploymentBuilder, DeploymentError};
 use crate::engine::EngineStack;
 use crate::hardware::Dtype;
 use crate::model::{
-    Attention, MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token,
+    MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token,
 };
 use crate::step::{ModelError, Parallelism, RooflineModel, StepOptions};
 use crate::table::TableSet;
@@ -171,9 +171,8 @@ impl DeploymentBuilder {
         let mut spec = self.spec;
         if !self.engine.rules.chunked_groups {
             for group in spec.layers.iter_mut() {
-                let Attention::Gqa(heads) = &mut group.attention;
-                if let Span::Chunk(_) = heads.span {
-                    heads.span = Span::Full;
+                if let Span::Chunk(_) = group.attention.span() {
+                    group.attention = group.attention.with_span(Span::Full);
                 }
             }
         }

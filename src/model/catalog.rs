@@ -95,14 +95,13 @@ const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> Mo
 /// Returns the model with a span in that many layers; the others attend to all tokens.
 const fn limited(base: ModelSpec, layers: u32, span: Span) -> ModelSpec {
     let first = *base.layers.first();
-    let Attention::Gqa(heads) = first.attention;
     let full = LayerGroup {
         layers: first.layers - layers,
         ..first
     };
     let layers = Layers::alike(LayerGroup {
         layers,
-        attention: Attention::Gqa(Gqa { span, ..heads }),
+        attention: first.attention.with_span(span),
         ..first
     });
     let layers = match full.layers {

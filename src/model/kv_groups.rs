@@ -1,6 +1,6 @@
 //! Groups of layers that share KV blocks.
 
-use super::{Attention, ModelSpec, Span};
+use super::{ModelSpec, Span};
 
 /// The KV cache groups of a model, as in vLLM's hybrid KV cache manager.
 ///
@@ -56,8 +56,7 @@ impl KvGroups {
         let span = model.limited_span();
         let kinds = || {
             model.layers.iter().map(|group| {
-                let Attention::Gqa(heads) = group.attention;
-                let limited = heads.span.up_to(model.max_model_len) != Span::Full;
+                let limited = group.attention.span().up_to(model.max_model_len) != Span::Full;
                 (limited, group.layers)
             })
         };

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-use super::{Span, SpecError};
+use super::{Attention, Gqa, Span, SpecError};
 use crate::hardware::Dtype;
 
 /// The layers of a model, in groups of equal ones: 1 to [`MAX_GROUPS`](Layers::MAX_GROUPS).
@@ -49,32 +49,6 @@ pub struct LayerGroup {
     pub ffn_dtype: Dtype,
     /// Format of the shared expert; without one it has no effect.
     pub shared_dtype: Dtype,
-}
-
-/// The attention of a layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Attention {
-    /// Groups of query heads that share a key and a value head.
-    Gqa(Gqa),
-}
-
-/// Groups of query heads that share a key and a value head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
-pub struct Gqa {
-    /// Query heads.
-    pub q_heads: u32,
-    /// Key and value heads.
-    pub kv_heads: u32,
-    /// Dimension of a head, which is not always hidden / q_heads.
-    pub head_dim: u32,
-    /// The tokens that a token attends to.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub span: Span,
 }
 
 /// The feed-forward part of a layer: gate, up and down projection, or up and down alone where it has no gate.

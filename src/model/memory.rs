@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Attention, Ffn, Gqa, KvGroups, LayerGroup, ModelSpec, Parallelism, SpecError};
+use super::{Ffn, KvGroups, LayerGroup, ModelSpec, Parallelism, SpecError};
 use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
@@ -280,10 +280,7 @@ fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
 
 /// Returns the bytes of K and V of one token in one layer, on one rank.
 fn layer_bytes(group: &LayerGroup, tp: u32, kv_dtype: Dtype) -> f64 {
-    let Attention::Gqa(heads) = group.attention;
-    let local_heads = (heads.kv_heads / tp.max(1)).max(1);
-    let values = 2.0 * f64::from(local_heads) * f64::from(heads.head_dim);
-    values * kv_dtype.weight_bytes()
+    f64::from(group.attention.kv_values(tp)) * kv_dtype.weight_bytes()
 }
 
 impl ModelSpec {
@@ -294,20 +291,13 @@ impl ModelSpec {
     }
 }
 
-/// Returns the bytes of the weights of one of `tp` ranks. Linear layers are divided, except for replicated KV heads;
+/// Returns the bytes of the weights of one of `tp` ranks. Linear layers are divided, except for replicated KV heads
+/// and the compression of MLA;
 /// embedding and lm_head (16-bit) are divided too, learned positions are not; norms and routers are negligible.
 fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     let hidden = f64::from(model.hidden);
     let layers = model.layers.iter().map(|group| {
-        let Attention::Gqa(Gqa {
-            q_heads,
-            kv_heads,
-            head_dim,
-            ..
-        }) = group.attention;
-        let q_heads = f64::from(q_heads) / f64::from(tp);
-        let kv_heads = f64::from((kv_heads / tp).max(1));
-        let attention = hidden * (2.0 * q_heads + 2.0 * kv_heads) * f64::from(head_dim);
+        let attention = group.attention.rank_params(model.hidden, tp);
         let ffn = group.routed_params(model.hidden) as f64 * group.ffn_dtype.weight_bytes()
             + group.shared_params(model.hidden) as f64 * group.shared_dtype.weight_bytes();
         let layer = attention * group.attention_dtype.weight_bytes() + ffn / f64::from(tp);
@@ -346,6 +336,7 @@ fn ffn_values_per_token(group: &LayerGroup) -> f64 {
 mod tests {
     use super::*;
     use crate::hardware::gpus;
+    use crate::model::Attention;
     use crate::model::{Span, find};
 
     #[test]
@@ -418,7 +409,9 @@ mod tests {
         let blocks = left / both.bytes_per_block;
         assert!((f64::from(both.kv_blocks) - blocks).abs() < 2.0);
         let mut three_heads = draft.spec;
-        let Attention::Gqa(heads) = &mut three_heads.layers[0].attention;
+        let Attention::Gqa(heads) = &mut three_heads.layers[0].attention else {
+            panic!("found latent attention")
+        };
         heads.kv_heads = 3;
         let refused = plan.with_draft(&three_heads);
         assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");

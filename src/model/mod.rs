@@ -1,6 +1,8 @@
 //! Models: dimensions, catalogue, memory.
 
+mod attention;
 mod catalog;
+mod checks;
 mod kv_groups;
 mod layers;
 mod memory;
@@ -13,9 +15,10 @@ mod spec_error;
 #[cfg(feature = "serde")]
 mod spec_serde;
 
+pub use attention::{Attention, Gqa, Mla};
 pub use catalog::{CATALOG, CatalogEntry, find};
 pub use kv_groups::KvGroups;
-pub use layers::{Attention, Ffn, Gqa, LayerGroup, Layers};
+pub use layers::{Ffn, LayerGroup, Layers};
 pub(crate) use memory::kv_bytes_per_token;
 pub use memory::{MemoryError, MemoryLimits, MemoryPlan};
 pub use parallelism::Parallelism;

@@ -1,9 +1,7 @@
 //! Checked dimensions of a transformer.
 
-use super::{
-    Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span,
-    SpecError,
-};
+use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
+use super::{Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span, SpecError};
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer.
@@ -40,10 +38,6 @@ pub struct ModelSpec {
     pub sampler: Sampler,
 }
 
-/// Maximum hidden and intermediate size. With [`MAX_COUNT`], it keeps the number of weights below 2^64.
-const MAX_WIDTH: u32 = 1 << 18;
-/// Maximum number of layers, heads, experts, and dimension of a head.
-const MAX_COUNT: u32 = 1 << 12;
 /// Maximum vocabulary size.
 const MAX_VOCAB: u32 = 1 << 24;
 
@@ -62,7 +56,7 @@ impl ModelSpec {
         within("hidden", self.hidden, MAX_WIDTH)?;
         for group in self.layers.iter() {
             within("layers", group.layers, MAX_COUNT)?;
-            group.check_attention()?;
+            group.attention.check()?;
         }
         within("layers", self.layers.total(), MAX_COUNT)?;
         within("vocab", self.vocab, MAX_VOCAB)?;
@@ -79,10 +73,8 @@ impl ModelSpec {
 
     /// Returns the tokens that a token attends to, for each group of layers.
     fn spans(&self) -> impl Iterator<Item = Span> {
-        self.layers.iter().map(|group| {
-            let Attention::Gqa(heads) = group.attention;
-            heads.span.up_to(self.max_model_len)
-        })
+        let groups = self.layers.iter();
+        groups.map(|group| group.attention.span().up_to(self.max_model_len))
     }
 
     /// Returns the window or chunk of layers that do not attend to all tokens of the longest sequence; [`Span::Full`]
@@ -199,24 +191,6 @@ impl ModelSpec {
 }
 
 impl LayerGroup {
-    fn check_attention(&self) -> Result<(), SpecError> {
-        let Attention::Gqa(Gqa {
-            q_heads,
-            kv_heads,
-            head_dim,
-            span,
-        }) = self.attention;
-        within("q_heads", q_heads, MAX_COUNT)?;
-        within("kv_heads", kv_heads, MAX_COUNT)?;
-        within("head_dim", head_dim, MAX_COUNT)?;
-        divides("q_heads", q_heads, "kv_heads", kv_heads)?;
-        match span {
-            Span::Full => Ok(()),
-            Span::Window(tokens) => within("window", tokens, u32::MAX),
-            Span::Chunk(tokens) => within("chunk", tokens, u32::MAX),
-        }
-    }
-
     fn check_ffn(&self) -> Result<(), SpecError> {
         match self.ffn {
             Ffn::Dense { intermediate, .. } => within("intermediate", intermediate, MAX_WIDTH),
@@ -240,15 +214,7 @@ impl LayerGroup {
 
     fn check_parallelism(&self, parallelism: Parallelism) -> Result<(), SpecError> {
         let tp = parallelism.tp;
-        let Attention::Gqa(Gqa {
-            q_heads, kv_heads, ..
-        }) = self.attention;
-        divides("q_heads", q_heads, "tp", tp)?;
-        if tp > kv_heads {
-            divides("tp", tp, "kv_heads", kv_heads)?;
-        } else {
-            divides("kv_heads", kv_heads, "tp", tp)?;
-        }
+        self.attention.check_parallelism(tp)?;
         match self.ffn {
             Ffn::Dense { intermediate, .. } => divides("intermediate", intermediate, "tp", tp),
             Ffn::Moe {
@@ -273,17 +239,10 @@ impl LayerGroup {
             .chain(shared)
     }
 
-    /// Returns the number of weights of one layer's attention: Q, K, V and output projections of a hidden state of
-    /// this size.
+    /// Returns the number of weights of one layer's attention: the projections from and to a hidden state of this
+    /// size.
     pub fn attention_params(&self, hidden: u32) -> u64 {
-        let Attention::Gqa(Gqa {
-            q_heads,
-            kv_heads,
-            head_dim,
-            ..
-        }) = self.attention;
-        let heads = 2 * u64::from(q_heads) + 2 * u64::from(kv_heads);
-        product([u64::from(hidden), heads, u64::from(head_dim)])
+        self.attention.params(hidden)
     }
 
     /// Returns the number of weights of one layer's FFN, all experts and router included.
@@ -325,39 +284,5 @@ impl LayerGroup {
     fn matrices(&self, hidden: u32, width: u64) -> u64 {
         let matrices = u64::from(self.ffn.up_projections()) + 1;
         product([matrices, hidden.into(), width])
-    }
-}
-
-fn product<const N: usize>(factors: [u64; N]) -> u64 {
-    factors.into_iter().fold(1, u64::saturating_mul)
-}
-
-fn within(field: &'static str, found: u32, limit: u32) -> Result<(), SpecError> {
-    match found {
-        0 => Err(SpecError::Zero { field }),
-        _ if found > limit => Err(SpecError::TooLarge {
-            field,
-            found,
-            limit,
-        }),
-        _ => Ok(()),
-    }
-}
-
-fn divides(
-    field: &'static str,
-    found: u32,
-    by: &'static str,
-    divisor: u32,
-) -> Result<(), SpecError> {
-    if found.is_multiple_of(divisor) {
-        Ok(())
-    } else {
-        Err(SpecError::NotDivisible {
-            field,
-            found,
-            by,
-            divisor,
-        })
     }
 }

@@ -1,6 +1,6 @@
 //! A builder for the dimensions of a model.
 
-use super::{Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpec, Sampler, Span, SpecError};
+use super::{Attention, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span, SpecError};
 use crate::hardware::Dtype;
 
 /// A builder for [`ModelSpec`].
@@ -30,6 +30,11 @@ pub struct ModelSpecBuilder {
     q_heads: u32,
     kv_heads: u32,
     head_dim: u32,
+    q_rank: u32,
+    kv_rank: u32,
+    nope_dim: u32,
+    rope_dim: u32,
+    v_dim: u32,
     span: Span,
     vocab: u32,
     intermediate: u32,
@@ -54,6 +59,11 @@ impl ModelSpecBuilder {
         q_heads: 0,
         kv_heads: 0,
         head_dim: 0,
+        q_rank: 0,
+        kv_rank: 0,
+        nope_dim: 0,
+        rope_dim: 0,
+        v_dim: 0,
         span: Span::Full,
         vocab: 0,
         intermediate: 0,
@@ -81,6 +91,17 @@ impl ModelSpecBuilder {
         kv_heads(kv_heads: u32);
         /// Sets the dimension of a head, which is not always hidden / q_heads.
         head_dim(head_dim: u32);
+        /// Sets the rank of the compressed query of latent attention (`q_lora_rank`; default: not compressed).
+        q_rank(q_rank: u32);
+        /// Sets the rank of the latent vector of keys and values (`kv_lora_rank`; default: no such attention). Then
+        /// [`kv_heads`](Self::kv_heads), [`head_dim`](Self::head_dim) and [`span`](Self::span) have no effect.
+        kv_rank(kv_rank: u32);
+        /// Sets the dimension of a latent head without rotary embedding (`qk_nope_head_dim`).
+        nope_dim(nope_dim: u32);
+        /// Sets the dimension of a latent head with rotary embedding (`qk_rope_head_dim`).
+        rope_dim(rope_dim: u32);
+        /// Sets the dimension of a latent head's values (`v_head_dim`).
+        v_dim(v_dim: u32);
         /// Sets the tokens that a token attends to (default: all up to its own).
         span(span: Span);
         /// Sets the vocabulary size, as padded in the weights.
@@ -166,12 +187,7 @@ impl ModelSpecBuilder {
         };
         LayerGroup {
             layers: self.layers,
-            attention: Attention::Gqa(Gqa {
-                q_heads: self.q_heads,
-                kv_heads: self.kv_heads,
-                head_dim: self.head_dim,
-                span: self.span,
-            }),
+            attention: self.attention(),
             attention_dtype: self.weight_dtype,
             ffn: if dense {
                 Ffn::Dense {
@@ -191,6 +207,26 @@ impl ModelSpecBuilder {
                 Some(dtype) => dtype,
                 None => expert_dtype,
             },
+        }
+    }
+
+    const fn attention(&self) -> Attention {
+        let q_heads = self.q_heads;
+        match self.kv_rank {
+            0 => Attention::Gqa(Gqa {
+                q_heads,
+                kv_heads: self.kv_heads,
+                head_dim: self.head_dim,
+                span: self.span,
+            }),
+            kv_rank => Attention::Mla(Mla {
+                q_heads,
+                q_rank: self.q_rank,
+                kv_rank,
+                nope_dim: self.nope_dim,
+                rope_dim: self.rope_dim,
+                v_dim: self.v_dim,
+            }),
         }
     }
 

@@ -27,6 +27,7 @@ struct Written {
     sampler: Sampler,
 }
 
+#[allow(clippy::large_enum_variant)] // One while a model is read.
 enum GivenLayers {
     Number(u32),
     Groups(Layers),

@@ -8,7 +8,7 @@ use super::kinds::Kinds;
 use super::part_errors::PartErrors;
 use super::{ModelError, Parallelism, Part, StepOptions};
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
-use crate::model::{Attention, Ffn, Gqa, ModelSpec};
+use crate::model::{Attention, Ffn, ModelSpec, Span};
 use crate::op::{AllReduce, Gemm, Moe};
 use crate::table::TableSet;
 
@@ -68,23 +68,24 @@ impl Kernels {
             constants: options.constants,
         };
         let layers = &model.layers;
-        let heads = |attention| {
-            let Attention::Gqa(heads) = attention;
-            find.attention_shape(heads, options.kv_dtype)
-        };
         Ok(Kernels {
             projections: Kinds::resolve(
                 layers,
-                |group| (heads(group.attention), group.attention_dtype),
-                |(shape, dtype)| find.projections(shape, dtype),
+                |group| (group.attention.with_span(Span::Full), group.attention_dtype),
+                |(attention, dtype)| {
+                    find.projections(find.attention_shape(attention, options.kv_dtype)?, dtype)
+                },
             )?,
             attention: Kinds::resolve(
                 layers,
                 |group| {
-                    let Attention::Gqa(Gqa { span, .. }) = group.attention;
-                    (heads(group.attention), span.up_to(model.max_model_len))
+                    let span = group.attention.span().up_to(model.max_model_len);
+                    group.attention.with_span(span)
                 },
-                |(shape, span)| StepAttention::resolve(&find, shape, span),
+                |attention| {
+                    let shape = find.attention_shape(attention, options.kv_dtype)?;
+                    StepAttention::resolve(&find, shape, attention.span())
+                },
             )?,
             ffn: Kinds::resolve(
                 layers,
@@ -146,16 +147,23 @@ impl FfnOps {
 }
 
 impl Finder<'_> {
-    fn attention_shape(&self, heads: Gqa, kv_dtype: Dtype) -> AttentionShape {
+    fn attention_shape(
+        &self,
+        attention: Attention,
+        kv_dtype: Dtype,
+    ) -> Result<AttentionShape, ModelError> {
+        let Attention::Gqa(heads) = attention else {
+            return Err(ModelError::LatentAttention);
+        };
         // Attention math stays 16-bit with any weights.
-        AttentionShape {
+        Ok(AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype,
             q_heads: heads.q_heads,
             kv_heads: heads.kv_heads,
             head_dim: heads.head_dim,
             tp: self.parallelism.tp,
-        }
+        })
     }
 
     fn projections(&self, shape: AttentionShape, dtype: Dtype) -> Result<Projections, ModelError> {

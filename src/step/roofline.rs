@@ -264,10 +264,7 @@ impl StepModel for RooflineModel {
 
 /// Returns the time in which the GPU waits for the host, in a step without prompt tokens and in one with some.
 fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 2] {
-    let is_chunked = |group: &LayerGroup| {
-        let Attention::Gqa(heads) = group.attention;
-        matches!(heads.span, Span::Chunk(_))
-    };
+    let is_chunked = |group: &LayerGroup| matches!(group.attention.span(), Span::Chunk(_));
     let layers = match model.layers.iter().any(is_chunked) {
         false => [Seconds::ZERO, engine.prompt_layer],
         true => [engine.uncaptured_layer; 2],
@@ -288,10 +285,15 @@ fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dty
         } => f64::from(shared_intermediate),
     } / f64::from(tp);
     let copies = f64::from(group.ffn.up_projections() + 1);
-    let Attention::Gqa(heads) = group.attention;
-    let head_dim = f64::from(heads.head_dim);
-    let q = f64::from(heads.q_heads / tp) * head_dim;
-    let kv = f64::from((heads.kv_heads / tp).max(1)) * head_dim;
+    // The kernels around latent attention are in its rows.
+    let (q, kv) = match group.attention {
+        Attention::Gqa(heads) => {
+            let head_dim = f64::from(heads.head_dim);
+            let q = f64::from(heads.q_heads / tp) * head_dim;
+            (q, f64::from(group.attention.kv_values(tp)) / 2.0)
+        }
+        Attention::Mla(_) => (0.0, 0.0),
+    };
     let values = 8.0 * f64::from(hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated;
     ACTIVATION_BYTES * values + kv_dtype.weight_bytes() * 2.0 * kv
 }

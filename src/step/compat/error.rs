@@ -13,6 +13,8 @@ pub enum CompatError {
     Spec(SpecError),
     /// Layers differ in their heads or FFNs.
     Groups,
+    /// Multi-head latent attention.
+    LatentAttention,
     /// A table is missing, or its MFU is 0.000.
     Lookup(LookupError),
     /// The model cannot be divided among the ranks.
@@ -32,6 +34,9 @@ impl fmt::Display for CompatError {
             CompatError::Spec(error) => write!(f, "model: {error}"),
             CompatError::Groups => f.write_str(
                 "layers: expected equal heads and FFNs in all, found some that differ; the predecessors do not model them",
+            ),
+            CompatError::LatentAttention => f.write_str(
+                "layers: found multi-head latent attention (MLA); the predecessors do not model it",
             ),
             CompatError::Lookup(error) => error.fmt(f),
             CompatError::Ranks { tp, world, max_tp } => write!(

@@ -34,15 +34,14 @@ impl CompatSpec {
     pub(super) fn heads(&self) -> Result<Gqa, CompatError> {
         self.model.check()?;
         let first = self.model.layers.first();
-        let Attention::Gqa(heads) = first.attention;
         let differs = self.model.layers.iter().any(|group| {
-            let Attention::Gqa(other) = group.attention;
-            let span = heads.span;
-            Gqa { span, ..other } != heads || group.ffn != first.ffn
+            let attention = group.attention.with_span(first.attention.span());
+            attention != first.attention || group.ffn != first.ffn
         });
-        match differs {
-            true => Err(CompatError::Groups),
-            false => Ok(heads),
+        match first.attention {
+            _ if differs => Err(CompatError::Groups),
+            Attention::Gqa(heads) => Ok(heads),
+            Attention::Mla(_) => Err(CompatError::LatentAttention),
         }
     }
 
