@@ -6,12 +6,15 @@
 mod served;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use rooflut::deployment::{ServedModel, ServedTally};
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape};
 use rooflut::op::{DecodeAttention, Gemm, PrefillAttention};
+use rooflut::model::{ModelSpec, Span};
 use rooflut::sim::Simulator;
-use rooflut::sim::load::SyntheticLoad;
-use rooflut::sim::figures::Totals;
-use rooflut::step::{DecodeGroup, LatencyModel, StepModel, RooflineModel, StepBatch, TabulatedModel};
+use rooflut::sim::figures::{Digest, Totals};
+use rooflut::sim::load::{Stream, SyntheticLoad};
+use rooflut::step::{DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
+    TabulatedModel};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
 use std::hint::black_box;
@@ -118,12 +121,36 @@ fn roofline() -> &'static RooflineModel {
     Box::leak(Box::new(served::roofline()))
 }
 
+/// A model of that size: half of its layers have experts, and half attend to chunks.
+fn four_groups() -> &'static RooflineModel {
+    let layers = ModelSpec::builder()
+        .hidden(4096)
+        .layers(8)
+        .q_heads(32)
+        .kv_heads(8)
+        .head_dim(128)
+        .intermediate(14_336)
+        .and_layers(8)
+        .span(Span::Chunk(500))
+        .and_layers(8)
+        .experts(16)
+        .top_k(2)
+        .and_layers(8)
+        .span(Span::Full);
+    let spec = layers.vocab(128_256).max_model_len(131_072).build();
+    let spec = spec.expect("sound dimensions");
+    let options = StepOptions::default();
+    let model = RooflineModel::try_new(&spec, &sets::H100, Parallelism::SINGLE, options);
+    Box::leak(Box::new(model.expect("in the set")))
+}
+
 fn tabulated() -> &'static TabulatedModel {
     Box::leak(Box::new(served::tabulated()))
 }
 
 #[library_benchmark]
 #[bench::decode_64(setup = roofline)]
+#[bench::decode_64_of_four_groups(setup = four_groups)]
 fn step(model: &RooflineModel) -> Seconds {
     let batch = StepBatch {
         prefill: &[],
@@ -150,9 +177,19 @@ fn simulation((simulator, load): (Simulator<TabulatedModel>, SyntheticLoad)) -> 
     served::serve(black_box(&simulator), load, 4_000)
 }
 
+// In as many steps, with the figures of `rooflut run`.
+#[library_benchmark]
+#[bench::llama_70b(setup = served::server, args = ("llama-3.1-70b", 4, 10.0))]
+#[bench::gpt_oss_120b(setup = served::server, args = ("gpt-oss-120b", 2, 16.0))]
+fn served_4000((simulator, load): (Simulator<ServedModel>, SyntheticLoad)) -> Totals {
+    let mut figures = (Digest::new(), ServedTally::new(simulator.model()));
+    let mut source = Stream::new(load.take(4_000));
+    black_box(&simulator).serve(&mut source, &mut figures)
+}
+
 library_benchmark_group!(
     name = hot_path;
     benchmarks = lookup, lookups_1024, decode_1024, prefill_1024,
-        resolve_gemm, resolve_decode, step, tabulated_step, simulation
+        resolve_gemm, resolve_decode, step, tabulated_step, simulation, served_4000
 );
 main!(library_benchmark_groups = hot_path);

@@ -1,5 +1,6 @@
-//! Servers of llama-3.1-8b on an H100, and their requests.
+//! Servers of llama-3.1-8b and of others on H100, and their requests.
 
+use rooflut::deployment::ServedModel;
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::{Arrivals, Lengths, RequestMix, Stream, SyntheticLoad};
 use rooflut::sim::{Request, SimConfig, Simulator};
@@ -12,6 +13,14 @@ pub fn deployment(max_num_seqs: u32) -> Deployment {
     let llama = model::find("llama-3.1-8b").expect("in the catalogue");
     let deployment = Deployment::builder(llama.spec, &sets::H100).max_num_seqs(max_num_seqs);
     deployment.build().expect("in the set")
+}
+
+/// A server of `name` on `tp` GPUs, as `rooflut run` simulates it, and a load.
+pub fn server(name: &str, tp: u32, requests_per_s: f64) -> (Simulator<ServedModel>, SyntheticLoad) {
+    let model = model::find(name).expect("in the catalogue");
+    let deployment = Deployment::builder(model.spec, &sets::H100).tp(tp);
+    let simulator = deployment.build().expect("in the set").simulator();
+    (simulator.expect("it fits"), load(requests_per_s))
 }
 
 /// The step model.
