@@ -49,6 +49,8 @@ pub struct WindowPrefill {
 #[derive(Debug, Clone)]
 pub struct WindowDecode {
     found: Found,
+    /// The first measured length beyond the window; 0 if there is none.
+    first_beyond: u32,
 }
 
 impl TableSet {
@@ -91,7 +93,7 @@ impl WindowPrefill {
         } = &self.found;
         let reference_s = shape.prefill_reference_s(batch, length, reference);
         let work = shape.prefill_work(batch, length);
-        self.found.answer(batch, length, reference_s, &work)
+        self.found.answer(batch, length, reference_s, work.flops)
     }
 
     /// Returns the time of chunks that run in one kernel.
@@ -106,7 +108,7 @@ impl WindowPrefill {
         let (batch, length) = chunks.equivalent();
         let reference_s = shape.prefill_reference_s(batch, length, reference);
         let work = shape.prefill_work(batch, length);
-        let whole = self.found.answer(batch, length, reference_s, &work);
+        let whole = self.found.answer(batch, length, reference_s, work.flops);
         if chunks.is_uniform() {
             return whole;
         }
@@ -122,7 +124,7 @@ impl WindowPrefill {
 
     /// Returns the work of one rank for chunks that run in one kernel.
     pub(crate) fn work(&self, chunks: &WindowChunks) -> Work {
-        kernel(&self.found.shape).prefill_work(&chunks.prompts())
+        self.found.kernel.prefill_work(&chunks.prompts())
     }
 
     /// Returns the reference of the kernel.
@@ -137,12 +139,12 @@ impl WindowPrefill {
 
     /// Returns the errors of lookups like this one; see [`Estimate::interval`].
     pub fn errors(&self) -> ErrorGroup {
-        self.found.errors()
+        self.found.errors
     }
 
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.found.class()
+        self.found.class
     }
 }
 
@@ -264,7 +266,13 @@ impl WindowDecode {
     /// As [`WindowPrefill::resolve`].
     pub fn resolve(set: &TableSet, shape: WindowShape) -> Result<WindowDecode, ResolveError> {
         let found = Found::resolve(set, OperationKind::WindowDecode, shape)?;
-        Ok(WindowDecode { found })
+        let grid = found.points.grid();
+        let mut lengths = grid.length().values().iter();
+        let beyond = lengths.find(|length| **length > found.matched.window);
+        Ok(WindowDecode {
+            first_beyond: beyond.copied().unwrap_or(0),
+            found,
+        })
     }
 
     /// Returns the time of one token for each of `batch` requests of `kv_len` tokens, the new one included, as in the
@@ -272,31 +280,28 @@ impl WindowDecode {
     pub fn at(&self, batch: u32, kv_len: u32) -> Estimate {
         let (batch, length) = (f64::from(batch.max(1)), f64::from(kv_len.max(1)));
         let Found {
-            shape, reference, ..
+            shape,
+            kernel,
+            reference,
+            ..
         } = &self.found;
-        let reference_s = shape.decode_reference_s(batch, length, reference);
-        let work = shape.decode_work(batch, length);
-        self.found.answer(batch, length, reference_s, &work)
+        let kv_tokens = batch * shape.keys(length);
+        let reference_s = kernel.decode_reference_s(batch, kv_tokens, reference);
+        let flops = kernel.decode_work(batch, kv_tokens).flops;
+        self.found.answer(batch, length, reference_s, flops)
     }
 
     /// Returns the time of `batch` requests whose windows are full: that of [`at`](Self::at), for lengths from the
     /// first one measured beyond the window. The time jumps at the window, where `at` interpolates.
     pub(crate) fn beyond(&self, batch: u32, kv_len: u32) -> Estimate {
-        let grid = self.found.points.grid();
-        let mut lengths = grid.length().values().iter();
-        let window = self.found.matched.window;
-        let first = lengths.find(|length| **length > window);
-        self.at(
-            batch,
-            first.copied().map_or(kv_len, |first| kv_len.max(first)),
-        )
+        self.at(batch, kv_len.max(self.first_beyond))
     }
 
     /// Returns the rows that answer.
     pub(crate) fn rows(&self) -> DecodeRows<'_> {
         let Found {
-            shape,
             matched,
+            kernel: of_rank,
             reference,
             points,
             floor_s,
@@ -304,13 +309,13 @@ impl WindowDecode {
         } = &self.found;
         DecodeRows {
             grid: points.grid(),
-            kernel: kernel(shape),
+            kernel: *of_rank,
             measured: kernel(matched),
             window: matched.window,
             reference,
             floor_s: *floor_s,
-            class: self.found.class(),
-            errors: self.found.errors(),
+            class: self.found.class,
+            errors: self.found.errors,
         }
     }
 
@@ -321,12 +326,12 @@ impl WindowDecode {
 
     /// Returns the errors of lookups like this one; see [`Estimate::interval`].
     pub fn errors(&self) -> ErrorGroup {
-        self.found.errors()
+        self.found.errors
     }
 
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.found.class()
+        self.found.class
     }
 }
 
@@ -335,9 +340,12 @@ impl WindowDecode {
 struct Found {
     shape: WindowShape,
     matched: WindowShape,
+    /// The kernel of one rank without the window.
+    kernel: RankAttention,
     reference: Reference,
-    /// Errors of measured shapes, and of others.
-    errors: [ErrorGroup; 2],
+    /// Best class that an answer can have.
+    class: Class,
+    errors: ErrorGroup,
     points: Held,
     /// Time of the smallest call of the table.
     floor_s: f64,
@@ -376,45 +384,36 @@ impl Found {
             kv_heads: shape.kv_heads,
             head_dim: shape.head_dim,
         })?;
+        let [measured, other] = table.error_groups(shape.dtype);
+        let (class, errors) = match entry.shape == shape {
+            true => (Class::Measured, measured),
+            false => (Class::Transferred, other),
+        };
         Ok(Found {
             shape,
             matched: entry.shape,
+            kernel: kernel(&shape),
             reference: set.reference(&table, shape.dtype)?,
-            errors: table.error_groups(shape.dtype),
+            class,
+            errors,
             points: table.hold(&entry),
             floor_s: table.floor_us() * 1e-6,
         })
     }
 
-    fn answer(&self, batch: f64, length: f64, reference_s: f64, work: &Work) -> Estimate {
+    fn answer(&self, batch: f64, length: f64, reference_s: f64, flops: f64) -> Estimate {
         let grid = self.points.grid();
         let (batch, length) = (
             grid.batch().locate_from_1(batch),
             grid.length().locate_from_1(length),
         );
         let mut reading = grid.read(batch, length);
-        if self.class() > Class::Measured {
+        if self.class > Class::Measured {
             reading.latency_us = None;
         }
         let seconds = reference_s * exp_short(reading.ln_slowdown);
-        let at_peak = work.flops * self.reference.rates.s_per_flop;
-        Estimate::new(&reading, seconds, at_peak).at_best(self.class())
-    }
-
-    fn errors(&self) -> ErrorGroup {
-        let [measured, other] = self.errors;
-        match self.class() > Class::Measured {
-            false => measured,
-            true => other,
-        }
-    }
-
-    fn class(&self) -> Class {
-        if self.matched == self.shape {
-            Class::Measured
-        } else {
-            Class::Transferred
-        }
+        let at_peak = flops * self.reference.rates.s_per_flop;
+        Estimate::new(&reading, seconds, at_peak).at_best(self.class)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::math::larger;
 use crate::model::Span;
 use crate::op::{ChunkSums, DecodeAttention, PrefillAttention};
 #[cfg(feature = "window")]
-use crate::op::{WindowDecode, WindowPrefill};
+use crate::op::{Estimate, WindowDecode, WindowPrefill};
 use crate::table::{Class, ErrorGroup};
 #[cfg(feature = "alloc")]
 use crate::units::Seconds;
@@ -177,7 +177,7 @@ impl StepAttention {
                 let [requests, queries, kv_tokens] = sums.decode();
                 self.decode.at(requests, queries, kv_tokens)
             }
-            Span::Window(tokens) | Span::Chunk(tokens) => self.decode_inside(*sums, tokens),
+            Span::Window(tokens) | Span::Chunk(tokens) => self.decode_inside(sums, tokens),
         }
     }
 
@@ -190,30 +190,51 @@ impl StepAttention {
                 let [requests, queries, kv_tokens] = sums.decode();
                 self.decode.time(requests, queries, kv_tokens)
             }
-            Span::Window(tokens) | Span::Chunk(tokens) => self.decode_inside(*sums, tokens).time,
+            Span::Window(tokens) | Span::Chunk(tokens) => self.time_inside(sums, tokens),
         }
     }
 
     /// Returns attention of decoding requests over their tokens inside a window or chunk of so many `tokens`. A kernel
     /// with a window takes longer than its reads: at least the time of its benchmark, which finds the cache in L2.
     #[inline(never)] // Most models attend to all tokens.
-    fn decode_inside(&self, sums: BatchSums, tokens: u32) -> KernelTime {
-        let [requests, queries, all] = sums.decode();
-        let most = requests * (f64::from(tokens) - 1.0) + queries;
-        let inside = most.min(all - sums.outside_tokens as f64);
+    fn decode_inside(&self, sums: &BatchSums, tokens: u32) -> KernelTime {
+        let [requests, queries, inside] = sums.inside(tokens);
         let once = self.decode.at(requests, queries, inside);
         #[cfg(feature = "window")]
-        if let AttentionKernels::Window(_, table) = &self.kernels {
-            let mean = (all / requests) as u32;
-            let hot = if inside < all {
-                // As many requests whose windows are full.
-                table.beyond(larger(inside / f64::from(tokens), 1.0) as u32, mean)
-            } else {
-                table.at(sums.requests as u32, mean)
-            };
+        if let Some(hot) = self.hot(sums, inside, tokens) {
             return once.at_least(hot);
         }
         once
+    }
+
+    /// Returns the time of [`decode_inside`](Self::decode_inside), which does not compute the rest.
+    #[cfg(feature = "alloc")]
+    #[inline(never)] // Most models attend to all tokens.
+    fn time_inside(&self, sums: &BatchSums, tokens: u32) -> Seconds {
+        let [requests, queries, inside] = sums.inside(tokens);
+        let once = self.decode.time(requests, queries, inside);
+        #[cfg(feature = "window")]
+        if let Some(hot) = self.hot(sums, inside, tokens) {
+            return once.max(hot.time);
+        }
+        once
+    }
+
+    /// Returns the time of the benchmark with a window of so many `tokens`, of which `inside` are read.
+    #[cfg(feature = "window")]
+    #[inline]
+    fn hot(&self, sums: &BatchSums, inside: f64, tokens: u32) -> Option<Estimate> {
+        let AttentionKernels::Window(_, table) = &self.kernels else {
+            return None;
+        };
+        let [requests, _, all] = sums.decode();
+        let mean = (all / requests) as u32;
+        Some(if inside < all {
+            // As many requests whose windows are full.
+            table.beyond(larger(inside / f64::from(tokens), 1.0) as u32, mean)
+        } else {
+            table.at(sums.requests as u32, mean)
+        })
     }
 }
 

@@ -382,6 +382,17 @@ impl BatchSums {
     pub(super) fn decode(&self) -> [f64; 3] {
         [self.requests, self.decode_tokens, self.kv_tokens].map(|count| count as f64)
     }
+
+    /// Returns them for layers with a window or chunks of `tokens` tokens, with the KV tokens inside.
+    pub(super) fn inside(&self, tokens: u32) -> [f64; 3] {
+        let [requests, queries, all] = self.decode();
+        let most = requests * (f64::from(tokens) - 1.0) + queries;
+        [
+            requests,
+            queries,
+            most.min(all - self.outside_tokens as f64),
+        ]
+    }
 }
 
 impl From<DecodeGroup> for BatchSums {
