@@ -85,8 +85,10 @@ impl KernelTime {
     /// Returns the time of both one after the other, with the binding of the longer one.
     #[cfg(feature = "alloc")]
     pub(super) fn plus(self, other: KernelTime) -> KernelTime {
-        let sum = PartSum::from(self).plus(other.into());
-        KernelTime::new(sum.time, sum.binding, sum.source()).with_bound(self.bound + other.bound)
+        let longer = if self.time >= other.time { self } else { other };
+        let source = self.source().plus(self.time, other.source(), other.time);
+        KernelTime::new(self.time + other.time, longer.binding, source)
+            .with_bound(self.bound + other.bound)
     }
 
     /// Returns the kernel with at least the time of `estimate`, and the worse provenance of both.

@@ -54,18 +54,27 @@ impl TimeSource {
 
     /// Returns the source of a sum of two times: the worst provenance, and the fitted share of both together.
     #[must_use]
+    #[inline]
     pub(super) fn plus(self, own: Seconds, other: TimeSource, others: Seconds) -> TimeSource {
         let fitted = own * self.fitted_share() + others * other.fitted_share();
         let total = own + others;
-        let provenances = [self.provenance, other.provenance];
         TimeSource {
-            provenance: provenances.into_iter().flatten().reduce(Provenance::worst),
+            provenance: worst(self.provenance, other.provenance),
             fitted_share: if total > Seconds::ZERO {
                 (fitted.0 / total.0) as f32
             } else {
                 self.fitted_share.max(other.fitted_share)
             },
         }
+    }
+}
+
+/// Returns the worse of two provenances, if there is one.
+#[inline]
+pub(super) fn worst(one: Option<Provenance>, other: Option<Provenance>) -> Option<Provenance> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.worst(other)),
+        _ => one.or(other),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sources of the time of many steps.
 
+use super::source::worst;
 use super::{Binding, Part, StepTime, UncertainPart};
 use crate::table::{Class, Extent, Provenance, Strictness};
 use crate::units::Seconds;
@@ -135,14 +136,6 @@ impl TimeSources {
         } else {
             0.0
         }
-    }
-}
-
-/// Returns the worse of two provenances, if there is one.
-fn worst(one: Option<Provenance>, other: Option<Provenance>) -> Option<Provenance> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.worst(other)),
-        _ => one.or(other),
     }
 }
 
