@@ -237,8 +237,7 @@ impl BlockPool {
     /// Adds blocks without an id to the end of the queue.
     fn queue_run(&mut self, blocks: u32) {
         if blocks > 0 && !self.extend_run(self.slots.tail(), blocks) {
-            let slot = self.slots.insert(State::Queued(blocks), 0);
-            self.slots.push_back(slot, blocks);
+            self.slots.insert_back(blocks, 0);
         }
     }
 

@@ -69,7 +69,6 @@ impl KvCache {
         let first = self.skipped(computed);
         let shares = self.caching == PrefixCaching::Enabled && sequence.shares();
         let given = sequence.given_blocks(self.block_size);
-        let limited = self.limited();
         let Some(groups) = &mut sequence.blocks.groups else {
             return;
         };
@@ -78,15 +77,15 @@ impl KvCache {
             return;
         }
         groups.first = first;
-        let registered = first.min(given + groups.registered).saturating_sub(old);
-        let others = first - old - registered;
         if !shares {
             let named = match self.caching {
                 PrefixCaching::Enabled => first.min(known / self.block_size).max(old),
                 PrefixCaching::Disabled => old,
             };
             let blocks = |blocks: u32| blocks * self.groups.limited;
-            self.pool.release_unregistered(blocks(first - named), 0);
+            if first > named {
+                self.pool.release_unregistered(blocks(first - named), 0);
+            }
             if named > old {
                 // With contents that only the request itself could find.
                 let parked = self.pool.park(blocks(named - old));
@@ -94,6 +93,9 @@ impl KvCache {
             }
             return;
         }
+        let registered = first.min(given + groups.registered).saturating_sub(old);
+        let others = first - old - registered;
+        let limited = self.limited();
         for handles in groups.handles.get_mut(limited).unwrap_or_default() {
             self.pool.release_unregistered(others, 0);
             let registered = handles.len().min(registered as usize);

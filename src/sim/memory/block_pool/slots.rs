@@ -89,11 +89,32 @@ impl BlockSlots {
 
     /// Creates a slot in no list and returns its index. Cost: amortised O(1).
     pub(super) fn insert(&mut self, state: State, label: u64) -> u32 {
-        let slot = Slot {
+        self.put(Slot {
             state,
             label,
             ..Slot::VACANT
-        };
+        })
+    }
+
+    /// Creates a slot with `blocks` at the end of the queue and returns its index. Cost: amortised O(1).
+    pub(super) fn insert_back(&mut self, blocks: u32, label: u64) -> u32 {
+        let prev = self.tail;
+        let at = self.put(Slot {
+            state: State::Queued(blocks),
+            label,
+            prev,
+            ..Slot::VACANT
+        });
+        self.tail = at;
+        if prev == NONE {
+            self.head = at;
+        } else {
+            self.edit(prev, |slot| slot.next = at);
+        }
+        at
+    }
+
+    fn put(&mut self, slot: Slot) -> u32 {
         let at = self.vacant;
         if let Some(reused) = self.slots.get_mut(at as usize) {
             self.vacant = reused.next;

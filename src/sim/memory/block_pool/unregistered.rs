@@ -43,9 +43,7 @@ impl BlockPool {
         let slot = if blocks == 0 {
             NONE
         } else {
-            let slot = self.slots.insert(State::Queued(blocks), ticket.get());
-            self.slots.push_back(slot, blocks);
-            slot
+            self.slots.insert_back(blocks, ticket.get())
         };
         Parked { slot, ticket }
     }
