@@ -101,6 +101,16 @@ impl<'m> ServedTally<'m> {
         }
     }
 
+    /// Leaves attention and the host out, as [`Tally::without_attention`].
+    #[must_use]
+    pub fn without_attention(self) -> ServedTally<'m> {
+        ServedTally {
+            target: self.target.without_attention(),
+            draft: self.draft.map(Tally::without_attention),
+            ..self
+        }
+    }
+
     /// Returns the sources of the time of all steps, including the draft model's.
     pub fn sources(&self) -> TimeSources {
         let target = self.target.sources();

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
 use super::{
     Binding, Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeSource, TimeSources,
@@ -42,6 +43,8 @@ use crate::units::Seconds;
 #[derive(Debug, Clone)]
 pub struct Tally<'m> {
     model: &'m TabulatedModel,
+    /// Whether steps are counted, and nothing is looked up.
+    counts_only: bool,
     steps_of_tokens: Vec<u64>,
     steps_of_rows: Vec<u64>,
     steps: u64,
@@ -65,6 +68,7 @@ impl<'m> Tally<'m> {
         let counts = model.max_tokens() as usize + 1;
         Tally {
             model,
+            counts_only: false,
             steps_of_tokens: vec![0; counts],
             steps_of_rows: vec![0; counts],
             steps: 0,
@@ -72,6 +76,16 @@ impl<'m> Tally<'m> {
             prefill: AttentionTally::default(),
             decode: AttentionTally::default(),
             others: TimeSources::default(),
+        }
+    }
+
+    /// Leaves attention and the host out: the sources are those of the other parts, and [`add`](Tally::add) looks up
+    /// nothing.
+    #[must_use]
+    pub fn without_attention(self) -> Tally<'m> {
+        Tally {
+            counts_only: true,
+            ..self
         }
     }
 
@@ -86,11 +100,14 @@ impl<'m> Tally<'m> {
             self.steps_of_tokens.get_mut(sums.tokens as usize),
             self.steps_of_rows.get_mut(sums.rows as usize),
         ) else {
-            return self.add_other(batch);
+            return self.add_other(batch, &sums);
         };
         *of_tokens += 1;
         if sums.rows > 0 {
             *of_rows += 1;
+        }
+        if self.counts_only {
+            return;
         }
         let model = self.model.model();
         self.prefill.add(model.prefill_attention(batch.prefill));
@@ -99,8 +116,28 @@ impl<'m> Tally<'m> {
     }
 
     #[cold]
-    fn add_other(&mut self, batch: &StepBatch<'_>) {
-        self.others.add(&self.model.step_time(batch));
+    fn add_other(&mut self, batch: &StepBatch<'_>, sums: &BatchSums) {
+        if !self.counts_only {
+            return self.others.add(&self.model.step_time(batch));
+        }
+        self.others.add(&self.of_tokens(sums.tokens));
+        self.others.add(&self.of_rows(sums.rows));
+    }
+
+    /// Returns the parts of a step with so many tokens that depend on their number alone.
+    fn of_tokens(&self, tokens: u64) -> StepTime {
+        let mut step = StepTime::ZERO;
+        self.model.model().add_tokens(&mut step, tokens);
+        step
+    }
+
+    /// Returns lm_head and sampling of so many rows.
+    fn of_rows(&self, rows: u64) -> StepTime {
+        let mut step = StepTime::ZERO;
+        for (part, once) in self.model.model().sampling(rows).into_iter().flatten() {
+            step.add_kernel(part, once);
+        }
+        step
     }
 
     /// Returns the number of steps so far.
@@ -113,18 +150,12 @@ impl<'m> Tally<'m> {
         let mut sources = self.others;
         for (tokens, &count) in (0_u64..).zip(&self.steps_of_tokens) {
             if count > 0 {
-                let mut step = StepTime::ZERO;
-                self.model.model().add_tokens(&mut step, tokens);
-                sources.add_times(&step, count);
+                sources.add_times(&self.of_tokens(tokens), count);
             }
         }
         for (rows, &count) in (0_u64..).zip(&self.steps_of_rows) {
             if count > 0 {
-                let mut step = StepTime::ZERO;
-                for (part, once) in self.model.model().sampling(rows).into_iter().flatten() {
-                    step.add_kernel(part, once);
-                }
-                sources.add_times(&step, count);
+                sources.add_times(&self.of_rows(rows), count);
             }
         }
         self.prefill.add_to(&mut sources, Part::PrefillAttention);

@@ -29,6 +29,18 @@ pub struct Flagged {
 }
 
 impl Flagged {
+    /// Whether the rows are of kernels whose time in a step depends on its number of tokens alone.
+    fn is_of_tokens(&self) -> bool {
+        let is_of_tokens = |operation| {
+            matches!(
+                operation,
+                OperationKind::Gemm | OperationKind::Moe | OperationKind::AllReduce
+            )
+        };
+        let mut rows = self.rows.iter();
+        rows.all(|(row, _)| is_of_tokens(row.kernel.operation()))
+    }
+
     /// Returns the parts whose time differs, and by how much of the given time.
     fn changes(&self, given: &TimeSources, corrected: &TimeSources) -> Vec<(Part, f64)> {
         let least = match self.dips_of {
@@ -39,7 +51,8 @@ impl Flagged {
             |sources: &TimeSources| sources.part_shares().map(|share| share * sources.total().0);
         let times = times(given).into_iter().zip(times(corrected));
         let parts = Part::ALL.into_iter().zip(times);
-        let changes = parts.filter(|(_, (given, _))| *given > 0.0);
+        // A tally leaves parts out that the rows do not change.
+        let changes = parts.filter(|(_, (given, corrected))| given.min(*corrected) > 0.0);
         let changes = changes.map(|(part, (given, corrected))| (part, corrected / given - 1.0));
         changes
             .filter(|(_, change)| change.abs() >= least)
@@ -161,8 +174,16 @@ impl<'c> FlaggedTally<'c> {
     /// Creates a tally without steps; `models` are the served models of `corrected`, in the same order.
     pub fn new(corrected: &'c [Corrected], models: &'c [ServedModel]) -> FlaggedTally<'c> {
         let flagged = corrected.iter().map(|corrected| &corrected.flagged);
+        let tally = |(flagged, model): (&'c Flagged, _)| {
+            let tally = ServedTally::new(model);
+            match flagged.is_of_tokens() {
+                // Attention would be looked up in each step.
+                true => (flagged, tally.without_attention()),
+                false => (flagged, tally),
+            }
+        };
         FlaggedTally {
-            tallies: flagged.zip(models.iter().map(ServedTally::new)).collect(),
+            tallies: flagged.zip(models).map(tally).collect(),
         }
     }
 
