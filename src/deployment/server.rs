@@ -118,10 +118,11 @@ impl DeploymentBuilder {
     fn server_config(&self, max_model_len: u32, kv_blocks: u32) -> SimConfig {
         let mut config = self.config.with_engine(&self.engine);
         config.max_model_len = max_model_len;
-        config.kv_groups = KvGroups::of(&self.kv_spec());
+        config.kv_groups = KvGroups::of(&self.kv_spec(), self.parallelism.tp);
         config.kv_groups.span = self.spec.limited_span();
         config.kv_blocks = kv_blocks;
-        config.block_size = self.memory.block_size;
+        let factor = config.kv_groups.block_factor;
+        config.block_size = self.memory.block_size.saturating_mul(factor);
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;
         if let Some(speculation) = config.speculation {
             if self.draft.is_some() {

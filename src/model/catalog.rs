@@ -187,6 +187,24 @@ const fn maverick(expert_dtype: Dtype) -> ModelSpec {
     ModelSpec { layers, ..chunked }
 }
 
+/// Layers without a window have heads of 512 dimensions, and so many for keys and values.
+const fn gemma_4(base: ModelSpec, limited_layers: u32, kv_heads: u32) -> ModelSpec {
+    let base = limited(top_p(tied(base)), limited_layers, Span::Window(1024));
+    let layers = match base.layers.all() {
+        [limited, full] => {
+            let attention = Attention::Gqa(Gqa {
+                q_heads: full.attention.q_heads(),
+                kv_heads,
+                head_dim: 512,
+                span: Span::Full,
+            });
+            Layers::alike(*limited).and(LayerGroup { attention, ..*full })
+        }
+        _ => base.layers,
+    };
+    ModelSpec { layers, ..base }
+}
+
 const fn entry(
     name: &'static str,
     aliases: &'static [&'static str],
@@ -203,13 +221,17 @@ const fn entry(
 ///
 /// Samplers are those of the `generation_config.json` of the first alias, where it has one: `top_p` 0.9 in Llama-2,
 /// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the
-/// instruct models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3, with 40 in MiniMax. That of CodeLlama, gpt-oss,
+/// instruct models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3 and 4, with 40 in MiniMax. That of CodeLlama, gpt-oss,
 /// Mistral, Mixtral and Phi names none of them. No copies of the files were at hand for a comparison; the step times of
 /// measured servers agree for Llama-2 and 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
 ///
+/// The full layers of Gemma 4 have the same weights for keys and values, which vLLM loads into both; they count twice.
+/// The MLP beside the experts of its 26B-A4B is a shared expert. Gemma 4 31B was written down without its file, and has
+/// its published number of weights.
+///
 /// Weights have the formats of the first alias. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit,
 /// were written down without its file.
-pub static CATALOG: [CatalogEntry; 57] = [
+pub static CATALOG: [CatalogEntry; 59] = [
     entry(
         "llama-2-7b",
         &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],
@@ -385,6 +407,32 @@ pub static CATALOG: [CatalogEntry; 57] = [
             ))),
             52,
             Span::Window(1024),
+        ),
+    ),
+    entry(
+        "gemma-4-26b-a4b",
+        &["google/gemma-4-26B-A4B-it", "google/gemma-4-26B-A4B"],
+        gemma_4(
+            shared(
+                moe(
+                    dense([2816, 30, 16, 8, 256], 2112, 262_144, 262_144),
+                    128,
+                    8,
+                    704,
+                ),
+                2112,
+            ),
+            25,
+            2,
+        ),
+    ),
+    entry(
+        "gemma-4-31b",
+        &["google/gemma-4-31B-it", "google/gemma-4-31B"],
+        gemma_4(
+            dense([5376, 60, 32, 16, 256], 21_504, 262_144, 262_144),
+            50,
+            4,
         ),
     ),
     entry(
@@ -672,6 +720,8 @@ mod tests {
             ("gemma-3-4b", 3.88),
             ("gemma-3-12b", 11.77),
             ("gemma-3-27b", 27.01),
+            ("gemma-4-26b-a4b", 25.25),
+            ("gemma-4-31b", 30.81),
             ("mistral-7b-v0.1", 7.242),
             ("codellama-34b", 33.74),
             ("yi-34b", 34.39),

@@ -9,6 +9,10 @@ use super::{ModelSpec, Span};
 /// many layers as the kind with the fewest: 10 layers with full attention and 52 with a window are 1 + 6 groups, the
 /// last of them padded. Blocks behind the window are freed (`vllm/v1/core/kv_cache_utils.py`).
 ///
+/// All blocks have the same bytes. Where one kind has fewer bytes per token than the other, its blocks hold more tokens
+/// (`unify_kv_cache_spec_page_size`). A request then takes blocks for as many tokens at once as the larger ones hold,
+/// and a group with smaller ones counts once for each of these.
+///
 /// ```
 /// use rooflut::model::{KvGroups, ModelSpec, Span};
 /// let gemma_3_27b = ModelSpec::builder()
@@ -16,7 +20,7 @@ use super::{ModelSpec, Span};
 ///     .and_layers(10).span(Span::Full)
 ///     .vocab(262_208).max_model_len(131_072)
 ///     .build()?;
-/// let groups = KvGroups::of(&gemma_3_27b);
+/// let groups = KvGroups::of(&gemma_3_27b, 1);
 /// assert_eq!((groups.layers, groups.full, groups.limited), (10, 1, 6));
 /// // A request of 16,000 tokens: 1,000 blocks, and 6 x (128 + 64 + 1) in steps of up to 2,048 tokens.
 /// assert_eq!(groups.blocks(16_000, 16, 2_048), 1_000 + 6 * 193);
@@ -37,6 +41,11 @@ pub struct KvGroups {
     pub limited_first: bool,
     /// The window or chunk of the limited groups; [`Span::Full`] if there are none.
     pub span: Span,
+    /// Tokens for which a request takes blocks at once, in multiples of the configured block size: 2 for Gemma 4, whose
+    /// layers with a window have twice the bytes per token of the others. The block sizes of the methods, and of a
+    /// simulator with these groups, include it.
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
+    pub block_factor: u32,
 }
 
 impl KvGroups {
@@ -47,25 +56,30 @@ impl KvGroups {
         limited: 0,
         limited_first: false,
         span: Span::Full,
+        block_factor: 1,
     };
 
-    /// Returns the groups of the layers of `model`.
+    /// Returns the groups of the layers of `model` on one of `tp` ranks.
     ///
     /// Where one kind has at least 4/5 as many layers as the other, the smaller one is padded, as since vLLM 0.15.
-    pub fn of(model: &ModelSpec) -> KvGroups {
+    ///
+    /// Assumes: windows free blocks for as many tokens as the larger blocks hold, where vLLM frees each by itself.
+    pub fn of(model: &ModelSpec, tp: u32) -> KvGroups {
         let span = model.limited_span();
         let kinds = || {
             model.layers.iter().map(|group| {
                 let limited = group.attention.span().up_to(model.max_model_len) != Span::Full;
-                (limited, group.layers)
+                (limited, group.layers, group.attention.kv_values(tp))
             })
         };
+        // The layers of a kind, and the KV values per token of its widest.
         let count = |limited| {
-            kinds()
-                .filter(|(of, _)| *of == limited)
-                .fold(0, |sum: u32, (_, layers)| sum.saturating_add(layers))
+            let of_kind = kinds().filter(|(of, ..)| *of == limited);
+            of_kind.fold((0_u32, 0), |(sum, widest), (_, layers, values)| {
+                (sum.saturating_add(layers), values.max(widest))
+            })
         };
-        let (mut full, mut limited): (u32, u32) = (count(false), count(true));
+        let ((mut full, full_values), (mut limited, limited_values)) = (count(false), count(true));
         if full == 0 && matches!(span, Span::Chunk(_)) {
             // Prefix hits of chunks alone would skip prompts that nothing has computed.
             (full, limited) = (limited, 0);
@@ -77,16 +91,24 @@ impl KvGroups {
             fewest
         };
         let layers = layers.max(1);
+        // How many times the values of the other kind each has; blocks that are no multiple of others are padded.
+        let times = |values: u32, other: u32| match values.checked_rem(other) {
+            Some(0) if fewest > 0 => values / other,
+            _ => 1,
+        };
+        let full_times = times(full_values, limited_values);
+        let limited_times = times(limited_values, full_values);
         KvGroups {
             layers,
-            full: full.div_ceil(layers),
-            limited: limited.div_ceil(layers),
-            limited_first: kinds().next().is_some_and(|(limited, _)| limited),
+            full: full_times.saturating_mul(full.div_ceil(layers)),
+            limited: limited_times.saturating_mul(limited.div_ceil(layers)),
+            limited_first: kinds().next().is_some_and(|(limited, ..)| limited),
             span,
+            block_factor: full_times.max(limited_times),
         }
     }
 
-    /// Returns the number of groups.
+    /// Returns the number of groups, each counted once for each of its blocks.
     pub fn count(&self) -> u32 {
         self.full.saturating_add(self.limited)
     }
@@ -135,5 +157,98 @@ impl KvGroups {
 impl Default for KvGroups {
     fn default() -> KvGroups {
         KvGroups::ONE
+    }
+}
+
+/// The factor of a file from before there was one.
+#[cfg(feature = "serde")]
+const fn one() -> u32 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::find;
+
+    fn groups(name: &str, tp: u32) -> KvGroups {
+        KvGroups::of(&find(name).unwrap().spec, tp)
+    }
+
+    #[test]
+    fn layers_are_grouped_as_in_vllm() {
+        for (name, tp, expected) in [
+            ("llama-3.1-8b", 1, (32, 1, 0, 1)),
+            // vLLM's documentation of its hybrid KV cache manager: 7 groups of 10, 8 layers of padding.
+            ("gemma-3-27b", 1, (10, 1, 6, 1)),
+            ("llama-4-scout", 1, (12, 1, 3, 1)),
+            ("mistral-7b-v0.1", 1, (32, 0, 1, 1)),
+            // 6 groups. On one GPU a token has 2,048 keys in a layer with a window and 1,024 in the others, on four GPUs
+            // 512 in both, on eight 256 and 512.
+            ("gemma-4-26b-a4b", 1, (5, 1, 10, 2)),
+            ("gemma-4-26b-a4b", 4, (5, 1, 5, 1)),
+            ("gemma-4-26b-a4b", 8, (5, 2, 5, 2)),
+        ] {
+            let KvGroups {
+                layers,
+                full,
+                limited,
+                block_factor,
+                ..
+            } = groups(name, tp);
+            let found = (layers, full, limited, block_factor);
+            assert_eq!(found, expected, "{name} {tp}");
+        }
+        let of = |limited, full| {
+            let model = ModelSpec::builder()
+                .hidden(2880)
+                .q_heads(64)
+                .kv_heads(8)
+                .head_dim(64);
+            let model = model
+                .intermediate(2880)
+                .vocab(201_088)
+                .max_model_len(131_072);
+            let model = model
+                .layers(limited)
+                .span(Span::Window(128))
+                .and_layers(full)
+                .span(Span::Full);
+            let KvGroups {
+                layers,
+                full,
+                limited,
+                limited_first,
+                ..
+            } = KvGroups::of(&model.build().unwrap(), 1);
+            assert!(limited_first);
+            (layers, full, limited)
+        };
+        // gpt-oss-120b; kinds with similar numbers of layers are padded to one size.
+        assert_eq!(of(18, 18), (18, 1, 1));
+        assert_eq!(of(12, 13), (13, 1, 1));
+        assert_eq!(of(12, 15), (12, 2, 1));
+    }
+
+    #[cfg(feature = "sim")]
+    #[test]
+    fn the_longest_request_is_the_longest_that_the_blocks_hold() {
+        for groups in [
+            "llama-3.1-8b",
+            "gemma-3-27b",
+            "llama-4-scout",
+            "mistral-7b-v0.1",
+            "gemma-4-26b-a4b",
+        ]
+        .map(|name| groups(name, 1))
+        {
+            for kv_blocks in (groups.count()..9_000).step_by(7) {
+                let longest = groups.longest(kv_blocks, 16, 2_048);
+                assert!(groups.blocks(longest, 16, 2_048) <= kv_blocks);
+                let longer = longest.saturating_add(1);
+                let fits = longest == u32::MAX || groups.blocks(longer, 16, 2_048) > kv_blocks;
+                assert!(fits, "{groups:?}: {kv_blocks} blocks, {longest} tokens");
+            }
+        }
     }
 }

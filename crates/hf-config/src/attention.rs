@@ -1,10 +1,10 @@
 //! The attention heads of a layer.
 
-use rooflut::model::{ModelSpecBuilder, SpecError};
+use rooflut::model::{Attention, ModelSpec, ModelSpecBuilder, SpecError};
 
 use crate::error::ConfigError;
 use crate::family::Family;
-use crate::keys::{Dimension, Field};
+use crate::keys::{Dimension, Field, Keys};
 use crate::object::Object;
 
 /// Reads the dimensions of the attention heads.
@@ -50,6 +50,52 @@ pub(crate) fn read(
         Field::new("kv_heads", ModelSpecBuilder::kv_heads, kv_heads),
         Field::new("head_dim", ModelSpecBuilder::head_dim, head_dim),
     ])
+}
+
+/// Reads the attention heads of layers without a window, where a family has others in these, given the heads of the
+/// other layers. Refuses what such families may have beside them.
+///
+/// Where keys and values have the same weights, vLLM loads them into both, so that they count twice.
+pub(crate) fn read_global(
+    config: &Object<'_>,
+    family: &Family,
+    [q_heads, kv_heads, _]: [Field; 3],
+) -> Result<Option<Attention>, ConfigError> {
+    if !family.has_global_heads {
+        return Ok(None);
+    }
+    let refused = [
+        (&["hidden_size_per_layer_input"], "per-layer embeddings"),
+        (&["num_kv_shared_layers"], "layers that share KV entries"),
+    ];
+    for (keys, feature) in refused.into_iter().filter(|_| !family.assumed) {
+        let found = family.dimension(config, keys)?;
+        if let Some(Dimension { key, .. }) = found.filter(|found| found.value > 0) {
+            return Err(ConfigError::Unsupported {
+                key: config.name(key),
+                feature: feature.to_owned(),
+            });
+        }
+        config.asked("vocab_size_per_layer_input");
+    }
+    let head_dim = family.required(config, &["global_head_dim"])?;
+    let own = config.dimension(&["num_global_key_value_heads"])?;
+    let is_shared = config.switch("attention_k_eq_v")? == Some(true);
+    let kv_heads = own.filter(|_| is_shared).unwrap_or(kv_heads.dimension);
+    let fields = [
+        q_heads,
+        Field::new("kv_heads", ModelSpecBuilder::kv_heads, kv_heads),
+        Field::new("head_dim", ModelSpecBuilder::head_dim, head_dim),
+    ];
+    let builder = ModelSpec::builder().hidden(1).layers(1).intermediate(1);
+    let builder = builder.vocab(1).max_model_len(1);
+    let builder = fields.iter().fold(builder, |builder, field| {
+        (field.set)(builder, field.dimension.value)
+    });
+    let keys = Keys::new(&fields);
+    let model = builder.build();
+    let model = model.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    Ok(Some(model.layers.first().attention))
 }
 
 const Q_HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads"];

@@ -8,7 +8,7 @@ use crate::refused;
 /// Model types whose files are read alike.
 ///
 /// Keys have the same meaning in all of them; a family says what a file leaves out. Source of the defaults: the
-/// configuration classes of transformers 4.57, or those in the repository of the model.
+/// configuration classes of transformers 4.57 (Gemma 4: 5.23), or those in the repository of the model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Family {
     /// Values of `model_type`.
@@ -18,6 +18,8 @@ pub(crate) struct Family {
     pub(crate) tied: bool,
     /// Whether `sliding_window` counts without `use_sliding_window`.
     pub(crate) slides: bool,
+    /// Whether layers without a window have heads of their own.
+    pub(crate) has_global_heads: bool,
     /// Rows of learned position embeddings beyond those of the longest sequence; `None` without such embeddings.
     pub(crate) positions: Option<u32>,
     /// Whether the file is read as that of this family, although it says otherwise.
@@ -37,6 +39,8 @@ pub(crate) enum Layers {
     Experts,
     /// Router and experts, and a shared expert as wide as the others, which has no key.
     ExpertsAndOne,
+    /// A gated FFN, and beside it a router and experts where the file has them.
+    GatedAndExperts,
     /// A gated FFN or experts, whichever the file has.
     Assumed,
 }
@@ -64,6 +68,7 @@ const LLAMA: Family = Family {
     layers: Layers::Gated,
     tied: false,
     slides: true,
+    has_global_heads: false,
     positions: None,
     assumed: false,
     defaults: &[],
@@ -217,6 +222,21 @@ const FAMILIES: &[Family] = &[
             ("vocab_size", 262_208),
             ("max_position_embeddings", 131_072),
             WINDOW_4096,
+            pattern(6),
+        ],
+        ..GEMMA
+    },
+    // Where the file leaves them out, it has per-layer embeddings.
+    Family {
+        types: &["gemma4_text"],
+        layers: Layers::GatedAndExperts,
+        has_global_heads: true,
+        defaults: &[
+            ("num_key_value_heads", 4),
+            ("head_dim", 256),
+            ("global_head_dim", 512),
+            ("hidden_size_per_layer_input", 256),
+            ("sliding_window", 512),
             pattern(6),
         ],
         ..GEMMA

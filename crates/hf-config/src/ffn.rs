@@ -41,6 +41,10 @@ pub(crate) fn read(
     let experts = match family.layers {
         Layers::Gated | Layers::Ungated => None,
         Layers::Experts | Layers::ExpertsAndOne => Some(config.required(EXPERTS)?),
+        Layers::GatedAndExperts => match config.switch("enable_moe_block")? {
+            Some(true) => Some(config.required(EXPERTS)?),
+            _ => config.dimension(EXPERTS)?.and(None),
+        },
         Layers::Assumed => config
             .dimension(EXPERTS)?
             .filter(|experts| experts.value > 1),
@@ -91,6 +95,7 @@ const EXPERTS_PER_TOKEN: &[&str] = &[
     "experts_per_token",
     "moe_k",
     "moe_topk",
+    "top_k_experts",
     "ffn_config.moe_top_k",
 ];
 const SHARED_EXPERTS: &[&str] = &[
@@ -153,10 +158,18 @@ fn expert_fields(
     experts: Dimension,
     width: Option<Dimension>,
 ) -> Result<FfnFields, ConfigError> {
-    let own_width = config.dimension(&["moe_intermediate_size"])?;
-    let intermediate = own_width.or(width).ok_or_else(|| config.missing(WIDTH))?;
+    const OWN_WIDTH: &[&str] = &["moe_intermediate_size"];
+    let own_width = config.dimension(OWN_WIDTH)?;
+    let (width_of_experts, keys) = match layers {
+        Layers::GatedAndExperts => (own_width, OWN_WIDTH),
+        _ => (own_width.or(width), WIDTH),
+    };
+    let intermediate = width_of_experts.ok_or_else(|| config.missing(keys))?;
     let top_k = config.required(EXPERTS_PER_TOKEN)?;
-    let shared = shared_intermediate(config, layers, intermediate.value)?;
+    let shared = match layers {
+        Layers::GatedAndExperts => width.ok_or_else(|| config.missing(WIDTH))?,
+        _ => shared_intermediate(config, layers, intermediate.value)?,
+    };
     Ok(FfnFields {
         fields: vec![
             Field::new("experts", ModelSpecBuilder::experts, experts),

@@ -70,9 +70,10 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let positions = family.required(config, LONGEST)?;
     // More layers than a model can have are refused below.
     let listed = layers.value.min(MOST_LISTED);
-    let spans = spans::read(config, &family, listed, positions.value)?;
+    let spans = spans::read(config, &family, listed)?;
     let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
+    let global = attention::read_global(config, &family, attention)?;
     let tied = config.switch(TIED)?;
     // OPT: embeddings as wide as the hidden state need no projection.
     let projection = config.dimension(&[PROJECTION])?;
@@ -115,9 +116,9 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     });
     let spec = builder.build();
     let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
-    let modules = Modules::of(&spec, &ffn.dense.layers);
+    let modules = Modules::of(&spec, &ffn.dense.layers, family.layers);
     let formats = Formats::of(config, &outer, &options, modules)?;
-    spec.layers = groups(&spec, &spans, &ffn.dense, &formats.layers)?;
+    spec.layers = groups(&spec, &spans, global, &ffn.dense, &formats.layers)?;
     if let Some(dtype) = options.weight_dtype {
         spec = spec.with_weight_dtype(dtype);
     }
@@ -133,42 +134,46 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     })
 }
 
-/// Returns the layers of a model whose layers are like its first group, except for their `spans` and `formats`, and for
-/// those that are `dense`.
+/// Returns the layers of a model whose layers are like its first group, except for their `spans` and `formats`, for
+/// those that are `dense`, and for the `global` heads of those without a span.
 fn groups(
     spec: &ModelSpec,
     spans: &[Span],
+    global: Option<Attention>,
     dense: &DenseLayers,
     formats: &[LayerFormats],
 ) -> Result<Layers, ConfigError> {
-    let mut kinds: Vec<((Span, bool, LayerFormats), u32)> = Vec::new();
+    let like = *spec.layers.first();
+    let mut kinds: Vec<((Attention, bool, LayerFormats), u32)> = Vec::new();
     for ((layer, &span), &formats) in (0..).zip(spans).zip(formats) {
         let is_dense = dense.layers.binary_search(&layer).is_ok();
-        let kind = (span, is_dense, formats);
+        let attention = match span {
+            Span::Full => global.unwrap_or(like.attention),
+            _ => like.attention,
+        };
+        let attention = attention.with_span(span.up_to(spec.max_model_len));
+        let kind = (attention, is_dense, formats);
         let mut alike = kinds.iter_mut();
         match alike.find(|(other, _)| *other == kind) {
             Some((_, count)) => *count += 1,
             None => kinds.push((kind, 1)),
         }
     }
-    let like = *spec.layers.first();
     let ffn = match dense.layers.is_empty() {
         true => like.ffn,
         false => dense_ffn(spec, dense.intermediate).map_err(ConfigError::Spec)?,
     };
     let groups = kinds
         .into_iter()
-        .map(|((span, is_dense, formats), layers)| {
+        .map(|((attention, is_dense, formats), layers)| {
             let mut group = like;
             group.layers = layers;
+            group.attention = attention;
             group.attention_dtype = formats.attention;
             group.ffn_dtype = formats.ffn;
             group.shared_dtype = formats.shared;
             if is_dense {
                 group.ffn = ffn;
-            }
-            if let Attention::Gqa(heads) = &mut group.attention {
-                heads.span = span;
             }
             group
         });

@@ -4,6 +4,7 @@ use regex::Regex;
 use rooflut::model::{Ffn, ModelSpec};
 
 use crate::error::{ConfigError, Remedy};
+use crate::family;
 use crate::object::{Object, shown};
 
 /// The modules of a model that have weights to quantise.
@@ -11,10 +12,10 @@ use crate::object::{Object, shown};
 pub(crate) struct Modules<'m> {
     /// Layers.
     pub(crate) layers: u32,
-    /// Whether layers have experts.
-    pub(crate) has_experts: bool,
-    /// Whether one of them is shared.
-    pub(crate) has_shared: bool,
+    /// The modules of the routed experts, if layers have any.
+    pub(crate) experts: Option<Part>,
+    /// The modules of the expert that every token visits, if there is one.
+    pub(crate) shared: Option<Part>,
     /// Layers without experts in a model that has some, in ascending order.
     pub(crate) dense: &'m [u32],
 }
@@ -39,14 +40,14 @@ const LISTS: [&str; 4] = [
 ];
 
 /// Names of a layer's modules: those of one list entry are quantised together, or are alternatives.
-type Part = &'static [&'static [&'static str]];
+pub(crate) type Part = &'static [&'static [&'static str]];
 const ATTENTION: Part = &[
     &["self_attn.q_proj", "self_attn.qkv_proj"],
     &["self_attn.k_proj", "self_attn.qkv_proj"],
     &["self_attn.v_proj", "self_attn.qkv_proj"],
     &["self_attn.o_proj"],
 ];
-const DENSE: Part = &[
+pub(crate) const DENSE: Part = &[
     &[
         "mlp.gate_proj",
         "mlp.up_proj",
@@ -56,7 +57,7 @@ const DENSE: Part = &[
     ],
     &["mlp.down_proj", "feed_forward.down_proj"],
 ];
-const EXPERTS: Part = &[
+pub(crate) const EXPERTS: Part = &[
     &[
         "mlp.experts.0.gate_proj",
         "mlp.experts.0.up_proj",
@@ -75,7 +76,16 @@ const EXPERTS: Part = &[
         "feed_forward.experts.down_proj",
     ],
 ];
-const SHARED: Part = &[
+/// Experts beside an MLP, which takes the place of a shared one.
+pub(crate) const BESIDE: Part = &[
+    &[
+        "experts.0.gate_proj",
+        "experts.0.up_proj",
+        "experts.gate_up_proj",
+    ],
+    &["experts.0.down_proj", "experts.down_proj"],
+];
+pub(crate) const SHARED: Part = &[
     &[
         "mlp.shared_expert.gate_proj",
         "mlp.shared_expert.up_proj",
@@ -133,12 +143,14 @@ impl Kept {
         };
         let layers = (0..modules.layers).map(|layer| {
             let has_experts = modules.has_experts_in(layer);
+            let experts = modules.experts.filter(|_| has_experts);
             Ok(Kept {
                 attention: is_kept(layer, ATTENTION, "attention")?,
-                ffn: is_kept(layer, if has_experts { EXPERTS } else { DENSE }, "an FFN")?,
-                shared: has_experts
-                    && modules.has_shared
-                    && is_kept(layer, SHARED, "a shared expert")?,
+                ffn: is_kept(layer, experts.unwrap_or(DENSE), "an FFN")?,
+                shared: match modules.shared.filter(|_| has_experts) {
+                    Some(shared) => is_kept(layer, shared, "a shared expert")?,
+                    None => false,
+                },
             })
         });
         let kept = layers.collect::<Result<Vec<Kept>, ConfigError>>()?;
@@ -164,7 +176,7 @@ fn refused(quantization: &Object<'_>, key: &str, format: String) -> ConfigError 
 
 impl<'m> Modules<'m> {
     /// Returns the modules of a model whose layers have the FFN of the first group, except for the `dense` ones.
-    pub(crate) fn of(spec: &ModelSpec, dense: &'m [u32]) -> Modules<'m> {
+    pub(crate) fn of(spec: &ModelSpec, dense: &'m [u32], layers: family::Layers) -> Modules<'m> {
         let shared = match spec.layers.first().ffn {
             Ffn::Moe {
                 shared_intermediate,
@@ -172,17 +184,21 @@ impl<'m> Modules<'m> {
             } => Some(shared_intermediate),
             _ => None,
         };
+        let (experts, beside) = match layers {
+            family::Layers::GatedAndExperts => (BESIDE, DENSE),
+            _ => (EXPERTS, SHARED),
+        };
         Modules {
             layers: spec.layers.total(),
-            has_experts: shared.is_some(),
-            has_shared: shared.is_some_and(|width| width > 0),
+            experts: shared.map(|_| experts),
+            shared: shared.filter(|width| *width > 0).map(|_| beside),
             dense,
         }
     }
 
     /// Whether this layer has experts.
     pub(crate) fn has_experts_in(&self, layer: u32) -> bool {
-        self.has_experts && self.dense.binary_search(&layer).is_err()
+        self.experts.is_some() && self.dense.binary_search(&layer).is_err()
     }
 }
 

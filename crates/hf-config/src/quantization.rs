@@ -87,7 +87,7 @@ impl Formats {
             },
             "fbgemm_fp8" => Ok(Dtype::Fp8),
             "compressed-tensors" => compressed(quantization),
-            "mxfp4" if modules.has_experts => Ok(Dtype::Mxfp4),
+            "mxfp4" if modules.experts.is_some() => Ok(Dtype::Mxfp4),
             _ => refuse(quantization, METHOD, format!("{} weights", shown(method))),
         };
         Formats::choose(quantization, options, modules, weights)
@@ -264,15 +264,16 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::modules;
 
     const DENSE: Modules<'static> = Modules {
         layers: 2,
-        has_experts: false,
-        has_shared: false,
+        experts: None,
+        shared: None,
         dense: &[],
     };
     const EXPERTS: Modules<'static> = Modules {
-        has_experts: true,
+        experts: Some(modules::EXPERTS),
         ..DENSE
     };
 
@@ -340,10 +341,23 @@ mod tests {
         int4["config_groups"]["group_0"]["input_activations"] = Value::Null;
         int4["ignore"] = json!(["re:.*self_attn.*", "re:.*shared_experts.*"]);
         let shared = Modules {
-            has_shared: true,
+            shared: Some(modules::SHARED),
             ..EXPERTS
         };
         assert_eq!(layers(&int4, shared), experts(Dtype::Int4));
+        // An MLP beside the experts.
+        let beside = Modules {
+            experts: Some(modules::BESIDE),
+            shared: Some(modules::DENSE),
+            ..DENSE
+        };
+        let mut fp4 = groups(&fp4);
+        fp4["ignore"] = json!([
+            "re:.*self_attn.*",
+            "model.layers.0.mlp",
+            "model.layers.1.mlp"
+        ]);
+        assert_eq!(layers(&fp4, beside), experts(Dtype::Nvfp4));
         // Whatever the list says, linear layers stay 16-bit.
         let mxfp4 = json!({"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]});
         assert_eq!(layers(&mxfp4, shared), experts(Dtype::Mxfp4));
@@ -492,7 +506,7 @@ mod tests {
         }
         let shared = json!({"quant_method": "fp8", "ignore": ["re:.*shared_expert\\."]});
         let with_shared = Modules {
-            has_shared: true,
+            shared: Some(modules::SHARED),
             ..EXPERTS
         };
         let kept = layers(&shared, with_shared)[1];

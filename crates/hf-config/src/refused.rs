@@ -60,7 +60,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "layers that differ in their attention heads",
-        &["gemma4_text", "mimo_v2", "mimo_v2_flash"],
+        &["mimo_v2", "mimo_v2_flash"],
     ),
     (
         "a mixture of dense and expert layers",

@@ -6,13 +6,11 @@ use crate::error::ConfigError;
 use crate::family::Family;
 use crate::object::{Object, shown};
 
-/// Reads the tokens that each of the `layers` attends to, in sequences of up to `longest` tokens. Refuses layers
-/// without attention over tokens.
+/// Reads the tokens that each of the `layers` attends to. Refuses layers without attention over tokens.
 pub(crate) fn read(
     config: &Object<'_>,
     family: &Family,
     layers: u32,
-    longest: u32,
 ) -> Result<Vec<Span>, ConfigError> {
     let mut kinds = config.texts(KINDS)?;
     if family.assumed && kinds.len() != layers as usize {
@@ -93,7 +91,7 @@ pub(crate) fn read(
             return Err(ConfigError::Spec(SpecError::Zero { field }));
         }
     }
-    Ok(spans.into_iter().map(|span| span.up_to(longest)).collect())
+    Ok(spans)
 }
 
 /// Refuses a pattern that does not have one entry for each layer.

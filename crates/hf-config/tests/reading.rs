@@ -584,6 +584,67 @@ fn a_kind_of_layer_without_its_width_is_refused() {
     }
 }
 
+#[test]
+fn layers_without_a_window_may_have_heads_of_their_own() {
+    let gemma = |changes: Value| {
+        let mut gemma = json!({"model_type": "gemma4_text", "num_attention_heads": 16,
+            "num_key_value_heads": 8, "hidden_size_per_layer_input": 0,
+            "attention_k_eq_v": true, "num_global_key_value_heads": 2});
+        let changes = changes.as_object().unwrap().clone();
+        gemma.as_object_mut().unwrap().extend(changes);
+        config(gemma).to_string()
+    };
+    let heads = |changes| {
+        let spec = read(gemma(changes), Options::default()).unwrap().spec;
+        let heads = spec.layers.iter().map(|group| {
+            let Attention::Gqa(heads) = group.attention else {
+                panic!("{group:?}");
+            };
+            (group.layers, heads.kv_heads, heads.head_dim)
+        });
+        heads.collect::<Vec<_>>()
+    };
+    assert_eq!(heads(json!({})), [(27, 8, 256), (5, 2, 512)]);
+    let own = json!({"attention_k_eq_v": false, "global_head_dim": 128});
+    assert_eq!(heads(own), [(27, 8, 256), (5, 8, 128)]);
+    // A window as long as the longest sequence leaves the heads as they are.
+    let long = json!({"sliding_window": 262_144});
+    assert_eq!(heads(long), [(27, 8, 256), (5, 2, 512)]);
+    for (changes, expected) in [
+        (
+            json!({"hidden_size_per_layer_input": 256}),
+            "hidden_size_per_layer_input: per-layer embeddings cannot be modelled yet",
+        ),
+        (
+            json!({"num_kv_shared_layers": 18}),
+            "num_kv_shared_layers: layers that share KV entries cannot be modelled yet",
+        ),
+        (
+            json!({"num_global_key_value_heads": 3}),
+            "num_attention_heads: expected a multiple of num_global_key_value_heads (3), found 16",
+        ),
+        (
+            json!({"global_head_dim": 0}),
+            "global_head_dim: expected a positive number, found 0",
+        ),
+        (
+            json!({"enable_moe_block": true}),
+            "num_experts: expected a number, found none",
+        ),
+        (
+            json!({"enable_moe_block": true, "num_experts": 8, "top_k_experts": 2}),
+            "moe_intermediate_size: expected a number, found none",
+        ),
+    ] {
+        let message = refusal(gemma(changes));
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let without = gemma(json!({})).replace("hidden_size_per_layer_input", "unset");
+    assert!(refusal(&without).starts_with("hidden_size_per_layer_input: per-layer embeddings"));
+    let assumed = read(without, Options::default().assuming_llama()).unwrap();
+    assert_eq!(assumed.ignored, ["hidden_size_per_layer_input"]);
+}
+
 /// Every key with every kind of value.
 #[test]
 fn no_value_of_a_key_is_read_as_a_model_out_of_range() {
