@@ -218,14 +218,6 @@ impl MemoryPlan {
         empty.with(model, token_bytes)
     }
 
-    /// Returns an upper bound of the number of tokens whose KV entries fit into all blocks: windows have only the last
-    /// of each request, so that their groups are left out.
-    pub fn kv_tokens(&self) -> u64 {
-        let blocks = self.kv_blocks.checked_div(self.groups.full);
-        let blocks = blocks.map_or(u64::MAX, u64::from);
-        blocks.saturating_mul(u64::from(self.limits.block_size))
-    }
-
     /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding,
     /// added to those of the target. A KV block holds the entries of both. The activations of the two models are not
     /// live at the same time, and the target's are assumed to be larger.
@@ -441,6 +433,5 @@ mod tests {
         let left =
             gemma.usable_bytes - gemma.weight_bytes - gemma.activation_bytes - gemma.overhead_bytes;
         assert_eq!(gemma.kv_blocks, (left / gemma.bytes_per_block) as u32);
-        assert_eq!(gemma.kv_tokens(), 16 * u64::from(gemma.kv_blocks));
     }
 }

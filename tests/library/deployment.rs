@@ -231,7 +231,7 @@ fn a_request_fits_into_the_kv_cache_as_vllm_asks() {
         let config = deployment.build().unwrap().server_config();
         config.map(|config| config.max_model_len)
     };
-    let held = large().build().unwrap().memory_plan().unwrap().kv_tokens() as u32;
+    let held = 16 * large().build().unwrap().memory_plan().unwrap().kv_blocks;
     assert!((10_000..40_000).contains(&held));
     assert_eq!(longest(large()), Ok(held));
     assert_eq!(longest(large().max_model_len(held)), Ok(held));

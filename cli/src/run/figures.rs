@@ -181,8 +181,12 @@ impl RunText<'_> {
         let SimConfig {
             kv_groups: groups,
             block_size,
+            max_model_len,
+            max_num_batched_tokens,
             ..
         } = *self.outcome.run.config();
+        // As in vLLM's line "Maximum concurrency".
+        let longest = groups.blocks(max_model_len, block_size, max_num_batched_tokens);
         let (many, layers) = (groups.count(), groups.layers);
         let shared = match (many, groups.block_factor) {
             (1, _) => String::new(),
@@ -190,12 +194,14 @@ impl RunText<'_> {
             _ => format!("; {layers} layers each, {many} for {block_size} tokens of a request"),
         };
         format!(
-            "{} of {} blocks of {} tokens at the peak ({}), {} on average{shared}",
+            "{} of {} blocks of {} tokens at the peak ({}), {} on average; room for {} requests of {} tokens{shared}",
             count(kv.peak_blocks.into()),
             count(kv.blocks.into()),
             block_size / groups.block_factor.max(1),
             share(f64::from(kv.peak_blocks)),
             share(kv.mean_blocks),
+            number(f64::from(kv.blocks) / f64::from(longest.max(1)), 2),
+            count(max_model_len.into()),
         )
     }
 

@@ -5,7 +5,7 @@ mod output;
 
 use rooflut::model::{Ffn, LayerGroup, Parallelism};
 use rooflut::step::compat::{Blis, Calibrated, CompatSpec, InferSim};
-use rooflut::step::{StepBatch, StepModel};
+use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
 use rooflut_inspect::Corrected;
 use rooflut_scenario::{Placement, RunError};
 
@@ -29,9 +29,16 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     let tables = table_set::find(table_set::of(&args.target))?;
     let placement = Placement::try_new(&args.target, named.model.clone(), tables)
         .map_err(|error| model_source::with_keys(error, &[&named]))?;
+    let span = placement.model.spec.limited_span();
+    let decode = args.decode.iter().map(|group| {
+        let outside = kv_len(group) - span.keys(kv_len(group));
+        let outside = u64::from(group.requests()) * u64::from(outside);
+        group.with_outside(outside).unwrap_or(*group)
+    });
+    let decode: Vec<DecodeGroup> = decode.collect();
     let batch = StepBatch {
         prefill: &args.prefill,
-        decode: &args.decode,
+        decode: &decode,
     };
     let longest = longest_request(&batch);
     let answer = ask(args, &placement, named.compat, &batch)?;
@@ -51,17 +58,17 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     }
 }
 
-/// Returns the tokens of the longest request; of decoding ones the mean counts.
-fn longest_request(batch: &StepBatch<'_>) -> u64 {
-    let prompts = batch.prefill.iter();
-    let prompts = prompts.map(|chunk| u64::from(chunk.kv_len()));
-    let decoding = batch.decode.iter();
-    let decoding = decoding.map(|group| {
-        group
-            .kv_tokens()
-            .div_ceil(u64::from(group.requests()).max(1))
-    });
-    prompts.chain(decoding).max().unwrap_or(0)
+/// Returns the tokens of the longest request.
+fn longest_request(batch: &StepBatch<'_>) -> u32 {
+    let prompts = batch.prefill.iter().map(Chunk::kv_len);
+    let longest = prompts.chain(batch.decode.iter().map(kv_len));
+    longest.max().unwrap_or(0)
+}
+
+/// Returns the KV length of each request of the group, which are all alike.
+fn kv_len(group: &DecodeGroup) -> u32 {
+    let kv_len = group.kv_tokens() / u64::from(group.requests()).max(1);
+    u32::try_from(kv_len).unwrap_or(u32::MAX)
 }
 
 /// Whether the FFN of the layers has no gate.
@@ -83,7 +90,7 @@ fn ask(
     } = placement.parallelism;
     let (strictness, name) = (args.strict, args.latency_model.name());
     let span = placement.model.spec.limited_span();
-    let longest = u32::try_from(longest_request(batch)).unwrap_or(u32::MAX);
+    let longest = longest_request(batch);
     let compat = match args.latency_model {
         LatencyModelName::Roofline => {
             let deployment = placement.deploy(strictness)?;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
+use super::kv_len;
 use crate::args::LatencyModelName;
 use crate::error::Error;
 use crate::flagged;
@@ -18,10 +19,11 @@ use crate::output::{count, joined, model_size, number, percent, plural, title, t
 /// KV entries of a step, and those for which each server has memory.
 #[derive(Serialize)]
 pub(super) struct Memory {
-    pub(super) kv_tokens: u64,
-    /// None where not even the weights fit.
-    pub(super) max_kv_tokens: Option<u64>,
-    pub(super) fits: bool,
+    kv_tokens: u64,
+    /// The KV blocks that they need at least. None, like the maximum, where not even the weights fit.
+    kv_blocks: Option<u64>,
+    max_kv_blocks: Option<u64>,
+    fits: bool,
 }
 
 impl Memory {
@@ -33,25 +35,49 @@ impl Memory {
         let budget = limits.max_num_batched_tokens.max(tokens);
         let limits = limits.with_max_num_batched_tokens(budget);
         let (spec, gpu) = (&placement.model.spec, placement.tables.gpu());
-        let plan = MemoryPlan::try_new(spec, gpu, placement.parallelism, limits);
-        let max_kv_tokens = plan.ok().map(|plan| plan.kv_tokens());
+        let plan = MemoryPlan::try_new(spec, gpu, placement.parallelism, limits).ok();
+        let kv_blocks = plan.map(|plan| blocks(&plan, batch));
+        let max_kv_blocks = plan.map(|plan| u64::from(plan.kv_blocks));
         Memory {
             kv_tokens,
-            max_kv_tokens,
-            fits: max_kv_tokens.is_some_and(|max| kv_tokens <= max),
+            kv_blocks,
+            max_kv_blocks,
+            fits: kv_blocks
+                .zip(max_kv_blocks)
+                .is_some_and(|(needed, max)| needed <= max),
         }
     }
 
     fn note(&self) -> Option<String> {
-        let held = match self.max_kv_tokens {
-            Some(max) => format!("{} KV tokens fit beside the weights", count(max)),
+        let why = match self.kv_blocks.zip(self.max_kv_blocks) {
+            Some((needed, max)) => format!(
+                "it needs {} KV blocks, and {} fit beside the weights",
+                count(needed),
+                count(max)
+            ),
             None => "the weights alone do not fit".to_owned(),
         };
         let kv_tokens = count(self.kv_tokens);
         (!self.fits).then(|| {
-            format!("no server could hold this batch of {kv_tokens} KV tokens: {held} into 0.9 of the memory")
+            format!("no server could hold this batch of {kv_tokens} KV tokens: {why} into 0.9 of the memory")
         })
     }
+}
+
+/// Returns the KV blocks that a batch needs at least: in layers with a window, those that its last tokens read.
+fn blocks(plan: &MemoryPlan, batch: &StepBatch<'_>) -> u64 {
+    let groups = plan.groups;
+    let tokens = plan.limits.block_size.saturating_mul(groups.block_factor);
+    let of_request = |kv_len: u32| {
+        let blocks = |keys: u32, groups: u32| u64::from(keys.div_ceil(tokens)) * u64::from(groups);
+        blocks(kv_len, groups.full) + blocks(groups.span.keys(kv_len), groups.limited)
+    };
+    let prompts = batch.prefill.iter().map(|chunk| of_request(chunk.kv_len()));
+    let decoding = batch.decode.iter().map(|group| {
+        let requests = u64::from(group.requests());
+        requests.saturating_mul(of_request(kv_len(group)))
+    });
+    prompts.chain(decoding).fold(0, u64::saturating_add)
 }
 
 /// A step and how long it takes.
@@ -63,7 +89,7 @@ pub(super) struct Step<'s> {
     pub(super) batch: StepBatch<'s>,
     pub(super) memory: Memory,
     /// Tokens of the longest request.
-    pub(super) longest: u64,
+    pub(super) longest: u32,
     pub(super) answer: Answer,
 }
 
@@ -111,12 +137,13 @@ impl Step<'_> {
     }
 
     fn notes(&self) -> String {
-        let longest = self.longest > self.max_model_len();
+        let max_model_len = self.placement.model.spec.max_model_len;
+        let longest = self.longest > max_model_len;
         let longest = longest.then(|| {
             format!(
                 "no server takes a request of {} tokens: the model's maximum length is {}",
-                count(self.longest),
-                count(self.max_model_len())
+                count(self.longest.into()),
+                count(max_model_len.into())
             )
         });
         let notes = (self.notes.iter().cloned())
@@ -124,11 +151,6 @@ impl Step<'_> {
             .chain(longest)
             .chain(self.answer.flagged.iter().map(flagged::note));
         notes.map(|note| wrapped("note", &note)).collect()
-    }
-
-    /// Maximum number of tokens of a request of the model.
-    fn max_model_len(&self) -> u64 {
-        self.placement.model.spec.max_model_len.into()
     }
 
     /// The engine; the predecessors' models know none.
@@ -259,7 +281,7 @@ impl Step<'_> {
                 "decode_requests": self.batch.decode_requests(),
                 "decode_kv_tokens": self.batch.decode_kv_tokens(),
                 "longest_request": self.longest,
-                "max_model_len": self.max_model_len(),
+                "max_model_len": placement.model.spec.max_model_len,
                 "total_ms": answer.total.ms(),
                 "interval": answer.interval.map(|(coverage, interval)| json!({
                     "coverage": coverage.share(),
