@@ -233,6 +233,17 @@ fn dense_layers(
         }
     };
     let number = |key, default: i64| Ok(numbers(key)?.first().copied().unwrap_or(default));
+    let all = |key, expected, accepts: &dyn Fn(i64) -> bool| {
+        let found = numbers(key)?;
+        match found.iter().find(|&&number| !accepts(number)) {
+            Some(wrong) => Err(ConfigError::Type {
+                key: config.name(key),
+                expected,
+                found: wrong.to_string(),
+            }),
+            None => Ok(found),
+        }
+    };
     let first = number("first_k_dense_replace", 0)?.max(number("moe_layer_start_index", 0)?);
     let last = match number("moe_layer_end_index", -1)? {
         end if end < 0 => i64::from(layers),
@@ -245,29 +256,45 @@ fn dense_layers(
         "moe_layer_interval",
         "interleave_moe_layer_step",
     ] {
-        steps.push(number(key, 1)?.max(1));
+        let step = all(key, "a positive number", &|step| step > 0)?;
+        steps.push(step.first().copied().unwrap_or(1));
     }
-    let listed = numbers("moe_layers")?;
+    let is_layer = |layer| (0..i64::from(layers)).contains(&layer);
+    let listed = all("moe_layers", "indices of layers", &is_layer)?;
     if !listed.is_empty() {
         steps.pop();
     }
-    let only_dense = numbers("mlp_only_layers")?;
+    let only_dense = all("mlp_only_layers", "indices of layers", &is_layer)?;
     const FREQUENCY: &str = "moe_layer_freq";
-    let frequency = numbers(FREQUENCY)?;
-    if frequency.len() > 1 {
-        expect_one_each(config, FREQUENCY, frequency.len(), layers)?;
-    }
+    let frequency = match numbers(FREQUENCY)?.len() {
+        0 | 1 => all(FREQUENCY, "a positive number", &|every| every > 0)?,
+        each => {
+            expect_one_each(config, FREQUENCY, each, layers)?;
+            all(FREQUENCY, "0 or 1 for each layer", &|entry| {
+                entry == 0 || entry == 1
+            })?
+        }
+    };
     const KINDS: &str = "mlp_layer_types";
     let kinds = config.texts(KINDS)?;
     if !kinds.is_empty() {
         expect_one_each(config, KINDS, kinds.len(), layers)?;
+    }
+    if let Some(kind) = kinds
+        .iter()
+        .find(|kind| !["dense", "sparse"].contains(kind))
+    {
+        return Err(ConfigError::Unsupported {
+            key: config.name(KINDS),
+            feature: format!("layers of type {}", shown(kind)),
+        });
     }
     let has_experts = |layer: u32| {
         let index = layer as usize;
         let layer = i64::from(layer);
         let frequent = match frequency.as_slice() {
             [] => true,
-            [every] => layer % (*every).max(1) == 0,
+            [every] => layer % every == 0,
             each => each.get(index) == Some(&1),
         };
         (first..=last).contains(&layer)

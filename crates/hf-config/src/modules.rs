@@ -248,9 +248,8 @@ impl Pattern {
     /// Returns the path if it names weights of one of the `layers` of the text model. Norms, gates of experts and
     /// towers for images or sound are not counted, nor are layers beyond the last, which draft tokens.
     fn names_weights_of(&self, layers: u32) -> Option<&str> {
-        const OTHERS: [&str; 10] = [
+        const OTHERS: [&str; 9] = [
             "norm",
-            "gate",
             "router",
             "bias",
             "rotary",
@@ -265,7 +264,9 @@ impl Pattern {
         };
         let (_, below) = path.split_once("layers.")?;
         let layer: u32 = below.split('.').next()?.parse().ok()?;
-        let is_other = OTHERS.iter().any(|part| path.contains(part));
+        let is_gate = |module: &str| module == "gate" || module.ends_with("_gate");
+        let is_other =
+            OTHERS.iter().any(|part| path.contains(part)) || below.split('.').any(is_gate);
         (layer < layers && !is_other).then_some(path)
     }
 }

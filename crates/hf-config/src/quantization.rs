@@ -479,7 +479,11 @@ mod tests {
             ),
             (
                 "ignore",
-                json!(["model.layers.0.mlp.gate", "model.layers.0.input_layernorm"]),
+                json!([
+                    "model.layers.0.mlp.gate",
+                    "model.layers.0.mlp.shared_expert_gate",
+                    "model.layers.0.input_layernorm"
+                ]),
                 &fp8,
             ),
             (
@@ -527,9 +531,9 @@ mod tests {
                 "an FFN with 16-bit weights in some modules only",
             ),
             (
-                json!(["model.layers.0.mlp.experts.5.up_proj"]),
+                json!(["model.layers.0.mlp.experts.5.gate_proj"]),
                 EXPERTS,
-                "the 16-bit module model.layers.0.mlp.experts.5.up_proj",
+                "the 16-bit module model.layers.0.mlp.experts.5.gate_proj",
             ),
             (json!(["re:(?!mlp)"]), EXPERTS, "the pattern \"re:(?!mlp)\""),
         ] {

@@ -4,6 +4,7 @@ use rooflut::model::{Span, SpecError};
 
 use crate::error::ConfigError;
 use crate::family::Family;
+use crate::keys::Dimension;
 use crate::object::{Object, shown};
 
 /// Reads the tokens that each of the `layers` attends to. Refuses layers without attention over tokens.
@@ -28,9 +29,13 @@ pub(crate) fn read(
         return refuse(KINDS, format!("layers of type {}", shown(kind)));
     }
     // MiniMax: 0 for linear attention.
-    let kinds_of_attention = config.numbers("attn_type_list")?;
-    if !family.assumed && kinds_of_attention.iter().any(|&kind| kind != 1) {
-        return refuse("attn_type_list", "linear attention".to_owned());
+    const ATTENTION: &str = "attn_type_list";
+    let kinds_of_attention = config.numbers(ATTENTION)?;
+    if !family.assumed && !kinds_of_attention.is_empty() {
+        if kinds_of_attention.iter().any(|&kind| kind != 1) {
+            return refuse(ATTENTION, "linear attention".to_owned());
+        }
+        expect_one_each(config, ATTENTION, kinds_of_attention.len(), layers)?;
     }
     let width = |keys| {
         let width = family.dimension(config, keys)?;
@@ -54,7 +59,12 @@ pub(crate) fn read(
     if kinds.is_empty() {
         let every = |keys| {
             let every = family.dimension(config, keys)?;
-            Ok(every.map_or(0, |every| every.value))
+            match every.filter(|every| every.value == 0 && !family.assumed) {
+                Some(Dimension { key, .. }) => {
+                    Err(ConfigError::Spec(SpecError::Zero { field: key }))
+                }
+                None => Ok(every.map_or(0, |every| every.value)),
+            }
         };
         let limited = match (window, chunk) {
             (Some(Span::Window(window)), Some(Span::Chunk(chunk))) if window < chunk => {

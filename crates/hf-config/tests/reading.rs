@@ -562,6 +562,34 @@ fn bad_numbers_are_refused_by_their_key() {
             experts(json!({"moe_intermediate_size": 0})),
             "moe_intermediate_size: expected a positive",
         ),
+        (
+            json!({"model_type": "gemma3_text", "sliding_window_pattern": 0}),
+            "sliding_window_pattern: expected a positive number, found 0",
+        ),
+        (
+            experts(json!({"attn_type_list": [1, 1]})),
+            "attn_type_list: expected an entry for each of the 32 layers, found 2",
+        ),
+        (
+            experts(json!({"mlp_layer_types": vec!["new"; 32]})),
+            "mlp_layer_types: layers of type new cannot be modelled yet",
+        ),
+        (
+            experts(json!({"mlp_only_layers": [0, 32]})),
+            "mlp_only_layers: expected indices of layers, found 32",
+        ),
+        (
+            experts(json!({"moe_layers": [-1]})),
+            "moe_layers: expected indices of layers, found -1",
+        ),
+        (
+            experts(json!({"decoder_sparse_step": -1})),
+            "decoder_sparse_step: expected a positive number, found -1",
+        ),
+        (
+            experts(json!({"moe_layer_freq": vec![2; 32]})),
+            "moe_layer_freq: expected 0 or 1 for each layer, found 2",
+        ),
     ] {
         let message = refusal(config(changes).to_string());
         assert!(message.starts_with(expected), "{message}");
