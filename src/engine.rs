@@ -9,7 +9,7 @@ pub use self::rules::{
     BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
     SelfPreemption, VictimIndex, VictimToken,
 };
-pub use self::version::closest;
+pub use self::version::{closest, oldest};
 pub use crate::generated::stacks;
 
 use crate::interval::{Coverage, in_quadrature};

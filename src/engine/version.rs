@@ -16,26 +16,53 @@ use super::{EngineStack, stacks};
 /// assert_eq!(name("vllm-0.6.3"), None);
 /// ```
 pub fn closest(name: &str) -> Option<&'static EngineStack> {
-    let (product, version) = name.split_once(|c: char| !c.is_ascii_alphanumeric())?;
-    let of_product = stacks::ALL.into_iter().filter_map(|stack| {
-        let (known, version) = stack.name.split_once('-')?;
-        let release = release(version)?;
-        known
-            .eq_ignore_ascii_case(product)
-            .then_some((release, stack))
-    });
-    let (_, stack) = match date(name) {
-        Some(date) => of_product
-            .filter(|(_, stack)| stack.released.is_some_and(|released| released <= date))
-            .max_by_key(|(release, _)| *release)?,
-        None => {
-            let asked = release(version)?;
-            of_product
-                .filter(|(known, _)| *known <= asked)
-                .max_by_key(|(release, _)| *release)?
-        }
+    let (product, version) = split(name)?;
+    let not_newer = |stack: &&EngineStack| match version {
+        Version::Date(date) => stack.released.is_some_and(|released| released <= date),
+        Version::Release(asked) => release_of(stack) <= Some(asked),
     };
-    Some(stack)
+    of_product(product).filter(not_newer).max_by_key(release_of)
+}
+
+/// Returns the oldest stack of the same product, if `name` has a version or a date before it.
+///
+/// ```
+/// use rooflut::engine::oldest;
+/// assert_eq!(oldest("vllm-0.6.3").map(|stack| stack.name), Some("vllm-0.11.0"));
+/// assert!(oldest("vllm-0.16.0").is_none() && oldest("vllm-main").is_none());
+/// ```
+pub fn oldest(name: &str) -> Option<&'static EngineStack> {
+    let (product, _) = split(name).filter(|_| closest(name).is_none())?;
+    of_product(product).min_by_key(release_of)
+}
+
+/// The version that a name ends with.
+#[derive(Clone, Copy)]
+enum Version<'n> {
+    Release([u32; 2]),
+    Date(&'n str),
+}
+
+/// Splits a name into the product and its version.
+fn split(name: &str) -> Option<(&str, Version<'_>)> {
+    let (product, version) = name.split_once(|c: char| !c.is_ascii_alphanumeric())?;
+    let version = match date(name) {
+        Some(date) => Version::Date(date),
+        None => Version::Release(release(version)?),
+    };
+    Some((product, version))
+}
+
+/// Returns the stacks of a product that have a version.
+fn of_product(product: &str) -> impl Iterator<Item = &'static EngineStack> {
+    stacks::ALL.into_iter().filter(move |stack| {
+        let (known, _) = stack.name.split_once('-').unwrap_or_default();
+        known.eq_ignore_ascii_case(product) && release_of(stack).is_some()
+    })
+}
+
+fn release_of(stack: &&EngineStack) -> Option<[u32; 2]> {
+    release(stack.name.split_once('-')?.1)
 }
 
 /// Parses major and minor, as in `0.15.1`, `=0.15` and `v0.15.0rc1`.
@@ -54,12 +81,20 @@ fn date(name: &str) -> Option<&str> {
         b'-' => byte == like,
         _ => byte.is_ascii_digit(),
     };
-    date.bytes().zip(*b"YYYY-MM-DD").all(fits).then_some(date)
+    let number = |digits: core::ops::Range<usize>| date.get(digits)?.parse::<u8>().ok();
+    let days = match number(5..7)? {
+        2 => 29,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    let is_date = date.bytes().zip(*b"YYYY-MM-DD").all(fits);
+    (is_date && (1..=days).contains(&number(8..10)?)).then_some(date)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::closest;
+    use super::{closest, oldest};
 
     fn chosen(name: &str) -> Option<&'static str> {
         closest(name).map(|stack| stack.name)
@@ -91,6 +126,13 @@ mod tests {
         assert_eq!(chosen("vllm-nightly-2026-03-19"), Some("vllm-0.15.1"));
         assert_eq!(chosen("vllm-nightly-2026-03-20"), Some("vllm-0.18.0"));
         assert_eq!(chosen("vllm-nightly-2025-01-01"), None);
+        for no_date in [
+            "vllm-nightly-2026-13-01",
+            "vllm-nightly-2026-04-31",
+            "vllm-nightly-2026-04-00",
+        ] {
+            assert_eq!(chosen(no_date), None, "{no_date}");
+        }
     }
 
     #[test]
@@ -109,6 +151,7 @@ mod tests {
             "\u{e4}-0.15.1",
         ] {
             assert_eq!(chosen(name), None, "{name}");
+            assert_eq!(oldest(name).is_some(), name == "vllm-0.6.3", "{name}");
         }
     }
 }

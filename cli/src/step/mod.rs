@@ -45,7 +45,7 @@ pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     let step = Step {
         model: args.latency_model,
         placement: &placement,
-        notes: named.notes().chain(placement.note()).collect(),
+        notes: named.notes().chain(placement.notes.clone()).collect(),
         memory: Memory::of(&placement, &batch),
         longest,
         batch,

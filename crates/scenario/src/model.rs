@@ -1,5 +1,6 @@
 //! Models by name.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use rooflut::hardware::Dtype;
@@ -46,12 +47,15 @@ impl Model {
     #[must_use]
     pub fn with_weights(self, dtype: Option<Dtype>) -> Model {
         let spec = dtype.map_or(self.spec, |dtype| self.spec.with_weight_dtype(dtype));
-        let mut dtypes = spec.layers.iter().flat_map(LayerGroup::dtypes);
-        Model {
-            dtype: dtype.filter(|given| dtypes.any(|dtype| dtype == *given)),
-            spec,
-            ..self
-        }
+        let model = Model { spec, ..self };
+        let dtype = dtype.filter(|given| model.formats().contains(given));
+        Model { dtype, ..model }
+    }
+
+    /// Returns the formats of its weights, each once.
+    pub fn formats(&self) -> BTreeSet<Dtype> {
+        let groups = self.spec.layers.iter();
+        groups.flat_map(LayerGroup::dtypes).collect()
     }
 }
 

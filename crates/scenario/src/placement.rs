@@ -37,8 +37,8 @@ pub struct Placement {
     pub kv_dtype: Dtype,
     /// The engine stack.
     pub engine: &'static EngineStack,
-    /// Name of the engine as given, if another stack stands for it.
-    pub engine_given: Option<String>,
+    /// Remarks on what was given and means something else, or nothing.
+    pub notes: Vec<String>,
 }
 
 impl fmt::Display for Placement {
@@ -59,15 +59,6 @@ impl Placement {
         format!("{model} on {gpus} {gpu} GPU{s}{experts}")
     }
 
-    /// Returns a remark if another stack stands for the engine as given.
-    pub fn note(&self) -> Option<String> {
-        let given = self.engine_given.as_ref()?;
-        let name = self.engine.name;
-        Some(format!(
-            "{given} has no stack of its own: answered as {name}, the newest of its release or an earlier one"
-        ))
-    }
-
     /// Places `model` on the GPUs of `tables` as `target` says.
     ///
     /// # Errors
@@ -75,9 +66,15 @@ impl Placement {
     pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, RunError> {
         let name = target.engine();
         let engine = engine::find(name).or_else(|| engine::closest(name));
-        let engine = engine.ok_or_else(|| RunError::UnknownEngine {
-            name: name.to_owned(),
-            nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
+        let engine = engine.ok_or_else(|| match engine::oldest(name) {
+            Some(oldest) => RunError::OldEngine {
+                name: name.to_owned(),
+                oldest: oldest.name,
+            },
+            None => RunError::UnknownEngine {
+                name: name.to_owned(),
+                nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
+            },
         })?;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
@@ -88,7 +85,7 @@ impl Placement {
             parallelism: target.parallelism(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
             engine,
-            engine_given: (name != engine.name).then(|| name.to_owned()),
+            notes: Vec::new(),
         };
         if placement.parallelism.expert_parallel && placement.model.spec.experts().is_none() {
             return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
@@ -97,7 +94,29 @@ impl Placement {
             })));
         }
         placement.check_parallelism(&placement.model, placement.parallelism)?;
-        Ok(placement)
+        let notes = placement.remarks(target).collect();
+        Ok(Placement { notes, ..placement })
+    }
+
+    fn remarks(&self, target: &Target) -> impl Iterator<Item = String> {
+        let (given, own) = (target.engine(), self.engine.name);
+        let engine = (given != own).then(|| {
+            format!("{given} has no stack of its own: answered as {own}, the newest of its release or an earlier one")
+        });
+        let formats = self.model.formats();
+        let dtype = target.dtype.filter(|dtype| !formats.contains(dtype));
+        let dtype = dtype.map(|dtype| {
+            let formats: Vec<String> = formats.iter().map(Dtype::to_string).collect();
+            format!(
+                "{dtype} stands for the published weights of {}: {}",
+                self.model,
+                formats.join(" and ")
+            )
+        });
+        let parallelism = self.parallelism;
+        let experts = (parallelism.expert_parallel && parallelism.tp == 1)
+            .then(|| "expert parallelism over one GPU changes nothing".to_owned());
+        [engine, dtype, experts].into_iter().flatten()
     }
 
     /// Builds the deployment of the model alone, for single steps.

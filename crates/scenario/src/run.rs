@@ -238,7 +238,7 @@ impl Run {
             let errors = ErrorGroup::UNKNOWN.set(Extent::Inside);
             format!("the errors of {name} are not known; the interval has the largest of {errors}")
         });
-        let notes = self.placement.note().into_iter();
+        let notes = self.placement.notes.iter().cloned();
         notes.chain(beyond).chain(cached).chain(unknown).collect()
     }
 

@@ -35,6 +35,13 @@ pub enum RunError {
         /// Similar names.
         nearest: Vec<&'static str>,
     },
+    /// The engine is older than all stacks.
+    OldEngine {
+        /// The name as given.
+        name: String,
+        /// The oldest stack of this engine.
+        oldest: &'static str,
+    },
     /// No table set has this name.
     UnknownTables {
         /// The name as given.
@@ -171,7 +178,7 @@ impl RunError {
     pub fn keys(&self) -> Vec<&'static str> {
         match self {
             RunError::Scenario(error) => error.problem.key().into_iter().collect(),
-            RunError::UnknownEngine { .. } => vec!["engine"],
+            RunError::UnknownEngine { .. } | RunError::OldEngine { .. } => vec!["engine"],
             RunError::UnknownTables { .. } => vec!["gpu"],
             RunError::Tp { .. } => vec!["tp"],
             RunError::DoesNotFit { fitting, .. } => {
@@ -212,6 +219,14 @@ impl RunError {
                 name("engine", None),
                 hint(nearest),
                 either(&stacks::ALL.map(|stack| stack.name)),
+            ),
+            RunError::OldEngine {
+                name: found,
+                oldest,
+            } => format!(
+                "{}: {found:?} is older than all stacks; use {}, the oldest",
+                name("engine", None),
+                name("engine", Some(oldest)),
             ),
             RunError::UnknownTables {
                 name: found,
