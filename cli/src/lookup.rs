@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use rooflut::ResolveError;
 use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
 use rooflut::op::{self, AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
-use rooflut::table::{Axis, Curve, Grid, TableSet};
+use rooflut::table::{Axis, Curve, Grid, TableSet, sets};
+use rooflut_nearest::either;
 
 use crate::args::{AttentionArgs, Kernel, LookupArgs};
 use crate::error::Error;
@@ -17,7 +18,7 @@ use crate::table_set;
 pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let set = table_set::find(args.set()?)?;
     check(&args.kernel).map_err(Error::new)?;
-    let answer = ask(&args.kernel, &set)?;
+    let answer = ask(&args.kernel, &set).map_err(|error| refusal(&args.kernel, error))?;
     let coverage = args.interval;
     args.strict
         .check(answer.estimate.provenance)
@@ -61,6 +62,19 @@ fn check(kernel: &Kernel) -> Result<(), String> {
             divides("--intermediate", intermediate, "--tp", tp)
         }
         Kernel::Gemm { .. } | Kernel::Allreduce { .. } => Ok(()),
+    }
+}
+
+/// Returns the error with the built-in sets that can answer, where the GPU is the reason.
+fn refusal(kernel: &Kernel, error: ResolveError) -> Error {
+    let can_answer = |set: &&&TableSet| ask(kernel, set).is_ok();
+    let sets = sets::ALL.iter().filter(can_answer).map(|set| set.name());
+    let sets: Vec<&str> = sets.collect();
+    match error {
+        ResolveError::NoPeak { .. } if !sets.is_empty() => {
+            Error::new(format!("{error}, or --gpu {}", either(&sets)))
+        }
+        error => error.into(),
     }
 }
 

@@ -229,7 +229,8 @@ const fn entry(
 /// The MLP beside the experts of its 26B-A4B is a shared expert. Gemma 4 31B was written down without its file, and has
 /// its published number of weights.
 ///
-/// Weights have the formats of the first alias. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit,
+/// Weights have the formats of the first alias. `llama-4-scout` is the 8-bit release whose servers were measured, of Red
+/// Hat; Meta's own weights have its id. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit,
 /// were written down without its file.
 pub static CATALOG: [CatalogEntry; 59] = [
     entry(

@@ -35,6 +35,7 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
             Ok(number) if f64::fract(number) <= 0.0 && number >= largest as f64 => {
                 format!("expected a whole number of at most {}", grouped(largest))
             }
+            Ok(number) if number < 0.0 => "expected a whole number that is not negative".to_owned(),
             _ => format!("expected a whole number, {FORMS}"),
         })
     })
