@@ -4,6 +4,7 @@ mod attention;
 mod error;
 mod family;
 mod ffn;
+mod format;
 mod generation;
 mod json;
 mod keys;
