@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         return to_json(&CATALOG.iter().map(model_json).collect::<Vec<_>>());
     }
     let mut grid = Grid::new("model | >params B | >layers x hidden | >heads | FFN | >max len");
-    for CatalogEntry { name, spec, .. } in &CATALOG {
+    for CatalogEntry { name, spec, .. } in CATALOG {
         grid.row(vec![
             (*name).to_owned(),
             number(spec.weight_params() as f64 / 1e9, 1),

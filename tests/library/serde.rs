@@ -32,7 +32,7 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
 
 #[test]
 fn serialized_values_are_read_back() {
-    for entry in &CATALOG {
+    for entry in CATALOG {
         round_trip(&entry.spec);
         let limits = MemoryLimits::default().with_kv_dtype(Dtype::Fp8);
         if let Ok(plan) = MemoryPlan::try_new(&entry.spec, &gpus::H200, 1, limits) {

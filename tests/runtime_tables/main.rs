@@ -139,7 +139,7 @@ fn any_step_takes_the_same_time() {
     let mut random = Random(8);
     let mut made = 0;
     for (set, read) in pairs("any_step") {
-        for model in &CATALOG {
+        for model in CATALOG {
             for tp in [1, 2, 4, 8] {
                 let make = |set: &TableSet| {
                     let (parallelism, options) = (Parallelism::tensor(tp), StepOptions::default());
