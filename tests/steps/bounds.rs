@@ -17,7 +17,7 @@ use rooflut::table::{TableSet, sets};
 
 #[test]
 fn every_model_of_the_catalogue_can_be_stepped_at_some_tp() {
-    for entry in &CATALOG {
+    for entry in CATALOG {
         let options = StepOptions::default();
         let on = |tp| models::try_new(&entry.spec, &sets::H100, tp, options).is_ok();
         assert!([1, 2, 4, 8].into_iter().any(on), "{}", entry.name);
